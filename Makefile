@@ -1,0 +1,41 @@
+# Five verbs: demo, stop, test, lint, bench. Each sets itself up; nothing but Python and make is needed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo stop test lint format bench clean
+
+demo: $(READY)
+	$(BIN)/python -m world.demo $(if $(DEMO_EXIT),--exit)
+
+stop: $(READY)
+	$(BIN)/python -m world.demo stop
+
+test: $(READY)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.journal
+	$(BIN)/python -m benchmarks.recall
+
+clean: stop
+	rm -rf .game $(VENV)
+
+# torch comes first and alone, so that the pinned build is taken and no newer one
+$(READY): pyproject.toml constraints.txt
+	@echo "Making $(VENV) (a few minutes the first time) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --progress-bar off -c constraints.txt torch
+	$(BIN)/pip install --progress-bar off -c constraints.txt -e '.[dev]'
+	@touch $(READY)

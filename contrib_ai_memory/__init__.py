@@ -1,0 +1,22 @@
+"""A lasting memory for any character in an Evennia game.
+
+MemoryMixin gives a Character typeclass its memory, AssistantScript is its heartbeat,
+MemoryHandler is `npc.memory`, AIMemoryCmdSet holds @memory and @sleep. They are imported when
+they are first asked for, since Evennia's typeclasses need a configured Django.
+"""
+
+from importlib import import_module
+
+_PUBLIC = {
+    "MemoryMixin": "senses",
+    "AssistantScript": "assistant",
+    "MemoryHandler": "handler",
+    "AIMemoryCmdSet": "commands",
+}
+__all__ = ["AIMemoryCmdSet", "AssistantScript", "MemoryHandler", "MemoryMixin"]
+
+
+def __getattr__(name: str):
+    if name in _PUBLIC:
+        return getattr(import_module(f".{_PUBLIC[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,270 @@
+"""AssistantScript: the heartbeat of one NPC. It answers, it works through what was heard, it sleeps.
+
+Evennia calls `at_repeat` and waits for nothing: the busy latch, the deadline and the errback are
+here. All of it runs on the reactor thread; the work itself is handed to `offload`.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import deque
+from collections.abc import Generator
+from typing import Any
+
+from evennia.scripts.scripts import DefaultScript
+from evennia.utils.create import create_script
+from twisted.internet import defer, task
+
+from . import conf, offload
+from .embedding import embedder
+from .log import logger
+from .records import Entry, now_iso
+from .sleep.cycle import Night, run_sleep_tick
+from .store import attributes, facts
+
+KEY = "ai_memory_assistant"
+REPLIES_WAITING = 5  # what is said beyond that while the NPC thinks is heard but not answered
+JITTER = 0.1  # share of the tick by which NPCs drift apart
+SCHEDULE = {
+    "enabled": False,
+    "sleep_start_hour": 2,
+    "sleep_duration_hours": 4,
+    "tick_rate_sleep": 60,
+}  # [A]
+
+
+class AssistantScript(DefaultScript):
+    """One NPC's heartbeat; `script.obj` is the NPC.
+
+    db: operating_mode (awake | sleep), sleep_phase (compacting | dreaming | None), night (where
+    the night stands), sleep_schedule.
+    """
+
+    def at_script_creation(self) -> None:
+        self.key = KEY
+        self.desc = "The memory of an NPC: answers, background loop, sleep"
+        self.interval = conf.get().TICK_RATE
+        self.start_delay = True
+        self.persistent = True
+        self.db.operating_mode = "awake"
+        self.db.sleep_phase = None
+        self.db.sleep_schedule = dict(SCHEDULE)
+
+    @classmethod
+    def of(cls, npc: Any) -> AssistantScript:
+        """The heartbeat of `npc`, made and started if it has none."""
+        known = npc.ndb.ai_memory_assistant
+        if known is not None and known.pk:
+            return known
+        found = npc.scripts.get(KEY)
+        script = found[0] if found else create_script(cls, key=KEY, obj=npc)
+        npc.ndb.ai_memory_assistant = script
+        script.rearm()
+        return script
+
+    # --- staying alive ------------------------------------------------------------------------
+
+    def at_start(self, **kwargs: Any) -> None:
+        if conf.get().ENABLED:
+            _warm_up()
+
+    def at_server_start(self) -> None:
+        """After a crash a persistent Script is active but has no timer (EVENNIA.md)."""
+        self.rearm()
+        if conf.get().ENABLED:
+            _warm_up()
+
+    def rearm(self) -> None:
+        """Start the timer if it should be running and is not."""
+        if self.is_active and not self.db._manually_paused and self.ndb._task is None:
+            self.start()
+
+    def at_repeat(self, **kwargs: Any) -> None:
+        from twisted.internet import reactor
+
+        late = random.uniform(0, JITTER * self.interval)
+        task.deferLater(reactor, late, self.at_tick).addErrback(
+            offload.log_failure, f"the tick of #{self.obj.id if self.obj else None}"
+        )
+
+    # --- the tick -----------------------------------------------------------------------------
+
+    def at_tick(self) -> defer.Deferred:
+        """One beat: awake, the background loop; asleep, a bounded piece of the night.
+
+        Skipped while the last one is still busy, unless that is past its deadline.
+        """
+        if not conf.get().ENABLED or self.obj is None:
+            return defer.succeed(None)
+        busy_since = self.ndb.busy_since
+        if busy_since is not None:
+            if time.monotonic() - busy_since < conf.get().TICK_DEADLINE:
+                return defer.succeed(None)
+            logger().error("#%s: a tick passed its deadline and was given up.", self.obj.id)
+        self.ndb.busy_since = mine = time.monotonic()
+
+        def release(result: Any) -> Any:
+            if self.ndb.busy_since == mine:
+                self.ndb.busy_since = None
+            return result
+
+        beat = self._sleep_beat if self.asleep else self._awake_beat
+        return defer.maybeDeferred(beat).addBoth(release)
+
+    @defer.inlineCallbacks
+    def _awake_beat(self) -> Generator[Any, Any, None]:
+        mind = self.obj.memory
+        mind.flush()
+        if len(mind.journal):
+            yield mind.work_through()
+        self.ndb.last_beat = now_iso()
+
+    # --- answering ----------------------------------------------------------------------------
+
+    def wants_reply(self, entry: Entry, speaker: Any) -> None:
+        """Answer `entry` as soon as the answers before it are out."""
+        if self.asleep:
+            self._murmur(speaker)
+            return
+        waiting = self._waiting
+        if len(waiting) >= REPLIES_WAITING:
+            logger().info("#%s: entry %s is not answered, too many wait.", self.obj.id, entry.id)
+            return
+        waiting.append((entry, speaker))
+        if not self.ndb.answering:
+            self.ndb.answering = True
+            self._answer_all().addErrback(
+                offload.log_failure, f"an answer of #{self.obj.id}"
+            )
+
+    @property
+    def _waiting(self) -> deque:
+        if self.ndb.waiting is None:
+            self.ndb.waiting = deque()
+        return self.ndb.waiting
+
+    @defer.inlineCallbacks
+    def _answer_all(self) -> Generator[Any, Any, None]:
+        from twisted.internet import reactor
+
+        try:
+            while self._waiting:
+                entry, speaker = self._waiting.popleft()
+                wait = (self.ndb.last_reply or 0) + conf.get().REPLY_COOLDOWN - time.monotonic()
+                if wait > 0 and reactor.running:
+                    yield task.deferLater(reactor, wait, lambda: None)
+                try:
+                    text, recalled = yield self.obj.memory.answer(entry)
+                except (facts.StoreInUse, facts.StoreMismatch, facts.StoreClosed) as problem:
+                    logger().error("#%s cannot answer: %s", self.obj.id, problem)
+                    continue
+                except (offload.TimedOut, offload.Busy) as problem:
+                    logger().warning("#%s did not answer entry %s: %s", self.obj.id, entry.id, problem)
+                    continue
+                self.obj.speak(text, entry, speaker, recalled.memories)
+                self.obj.memory.note_accessed(entry, recalled.memories)
+                self.ndb.last_reply = time.monotonic()
+                self._note_exchange(entry.source_entity)
+        finally:
+            self.ndb.answering = False
+
+    def _note_exchange(self, identity: str | None) -> None:
+        exchanges = self.ndb.exchanges or {}
+        exchanges[identity] = self.obj.memory.clock()
+        self.ndb.exchanges = dict(list(exchanges.items())[-50:])
+
+    def last_exchange_with(self, identity: str) -> str | None:
+        """ISO timestamp of the last answer given to `identity` since the server started."""
+        return (self.ndb.exchanges or {}).get(identity)
+
+    def _murmur(self, speaker: Any) -> None:
+        now = time.monotonic()
+        if now - (self.ndb.last_murmur or -60) >= 60:
+            self.ndb.last_murmur = now
+            speaker.msg(f"{self.obj.get_display_name(speaker)} is fast asleep.")
+
+    # --- sleeping -----------------------------------------------------------------------------
+
+    @property
+    def asleep(self) -> bool:
+        return self.db.operating_mode == "sleep"
+
+    @property
+    def night(self) -> Night:
+        return Night(**(attributes.read(self, "night") or {}))
+
+    def _put_night(self, night: Night) -> None:
+        attributes.write(self, "night", {"position": night.position, "done": night.done})
+        if self.db.sleep_phase != night.phase:
+            self.db.sleep_phase = night.phase
+
+    def fall_asleep(self) -> None:
+        """Go to sleep; the night advances with the heartbeat."""
+        if not self.asleep:
+            self.db.operating_mode = "sleep"
+            self.db.wake_requested = False
+            self._put_night(Night())
+
+    def wake(self) -> bool:
+        """Ask to wake. In compacting that is deferred until the phase is over.
+
+        Returns:
+            Whether the NPC is awake now.
+        """
+        if self.asleep and self.night.may_wake and self.ndb.busy_since is None:
+            self._wake_up(self.night)
+        elif self.asleep:
+            self.db.wake_requested = True
+        return not self.asleep
+
+    def _wake_up(self, night: Night) -> None:
+        self.db.operating_mode = "awake"
+        self.db.sleep_phase = None
+        self.db.wake_requested = False
+        attributes.write(self, "last_night", {"ended": now_iso(), "passes": night.done})
+
+    @defer.inlineCallbacks
+    def sleep_through(self) -> Generator[Any, Any, dict[str, dict[str, int]]]:
+        """Sleep a whole night now, tick after tick, and wake up.
+
+        Returns (as a Deferred):
+            What each pass did: {name: {"read": n, "changed": n}}.
+        """
+        from twisted.internet import reactor
+
+        self.fall_asleep()
+        while self.asleep:
+            self.ndb.last_sleep_tick = None
+            yield self.at_tick()
+            if self.ndb.busy_since is not None and reactor.running:
+                yield task.deferLater(reactor, 0.1, lambda: None)  # the heartbeat has it
+        return attributes.read(self, "last_night")["passes"]
+
+    @defer.inlineCallbacks
+    def _sleep_beat(self) -> Generator[Any, Any, None]:
+        last = self.ndb.last_sleep_tick
+        if last is not None and time.monotonic() - last < conf.get().TICK_RATE_SLEEP:
+            return
+        self.ndb.last_sleep_tick = time.monotonic()
+        night = yield run_sleep_tick(
+            self.obj.memory, self.night, lambda: bool(self.db.wake_requested)
+        )
+        self._put_night(night)
+        if night.over or (night.may_wake and self.db.wake_requested):
+            self._wake_up(night)
+
+
+def _warm_up() -> None:
+    """Load the model and open the store before anybody waits for them."""
+    job = offload.run(offload.MEMORY, _open_all, priority=offload.NIGHT, timeout=300)
+    job.addErrback(_report_unusable)
+
+
+def _open_all() -> None:
+    embedder.shared()
+    facts.shared()
+
+
+def _report_unusable(reason: Any) -> None:
+    logger().error("NPC memories do not work: %s", reason.getErrorMessage())

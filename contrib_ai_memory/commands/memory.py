@@ -1,0 +1,148 @@
+"""@memory: look into what an NPC remembers, and add to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..assistant import AssistantScript
+from ..llm import asking
+from ..records import Entry, MemoryRecord, Recalled, RecallResult
+from .base import MemoryCommand, safe
+
+JOURNAL_SHOWN = 200
+FACTS_SHOWN = 200
+SEARCH_SHOWN = 10
+
+
+class CmdMemory(MemoryCommand):
+    """
+    look into what an NPC remembers
+
+    Usage:
+      @memory <npc>                   - an overview
+      @memory/journal <npc>           - what it perceived, newest last
+      @memory/facts <npc>             - what it knows
+      @memory/search <npc> = <query>  - what comes to its mind, and why
+      @memory/add <npc> = <text>      - give it a memory; never cleaned away
+
+    <npc> is somebody here, or any object's name or #dbref.
+
+    Examples:
+      @memory mara
+      @memory/search mara = who keeps the ferry?
+      @memory/add mara = The cellar of the inn floods in spring.
+
+    A search sees everything, secrets too: what each listener would get is decided when the NPC
+    answers. Each line of it shows the score's parts before their weights: similarity x 0.45,
+    weight x 0.25, recency x 0.20, frequency x 0.10, and 0.05 for a shared emotion.
+    """
+
+    key = "@memory"
+    switch_options = ("journal", "facts", "search", "add")
+    usage = "@memory[/journal|/facts] <npc>, or @memory/search|/add <npc> = <text>"
+
+    def func(self) -> None:
+        npc = self.find_npc(self.lhs)
+        if npc is None:
+            return
+        action = self.switches[0] if self.switches else "overview"
+        if action in ("search", "add") and not self.rhs:
+            self.caller.msg(f"Usage: @memory/{action} <npc> = <text>")
+            return
+        getattr(self, f"do_{action}")(npc)
+
+    def do_overview(self, npc: Any) -> None:
+        self.when(npc.memory.counts(), lambda counts: self.page(overview(npc, counts)))
+
+    def do_journal(self, npc: Any) -> None:
+        entries = npc.memory.journal.tail(JOURNAL_SHOWN)
+        if not entries:
+            self.caller.msg(f"{npc.key} has perceived nothing yet.")
+            return
+        head = f"|wThe last {len(entries)} of {len(npc.memory.journal)} entries of {npc.key}|n"
+        self.page("\n".join([head, *map(journal_line, entries)]))
+
+    def do_facts(self, npc: Any) -> None:
+        self.when(npc.memory.facts(FACTS_SHOWN), lambda facts: self._show_facts(npc, facts))
+
+    def _show_facts(self, npc: Any, facts: list[MemoryRecord]) -> None:
+        if not facts:
+            self.caller.msg(
+                f"{npc.key} knows no facts yet: they are made at night. Try @sleep/now {npc.key}."
+            )
+            return
+        self.page("\n".join([f"|wWhat {npc.key} knows|n", *map(fact_line, facts)]))
+
+    def do_search(self, npc: Any) -> None:
+        found = npc.memory.recall(self.rhs, top_k=SEARCH_SHOWN)
+        self.when(found, lambda result: self._show_search(npc, result))
+
+    def _show_search(self, npc: Any, result: RecallResult) -> None:
+        if not result.memories:
+            self.caller.msg(f"Nothing comes to {npc.key}'s mind.")
+            return
+        head = (
+            f"|wWhat comes to {npc.key}'s mind|n ({result.total_tokens} tokens, "
+            f"{result.budget_used:.0%} of the budget)"
+        )
+        self.page("\n".join([head, *map(search_lines, result.memories)]))
+
+    def do_add(self, npc: Any) -> None:
+        added = npc.memory.add(self.rhs)
+        self.when(
+            added, lambda entry: self.caller.msg(f"{npc.key} will remember that (entry {entry.id}).")
+        )
+
+
+# --- how things look ------------------------------------------------------------------------------
+
+
+def overview(npc: Any, counts: dict[str, int]) -> str:
+    """One screen on one NPC's memory."""
+    mind = npc.memory
+    script = AssistantScript.of(npc)
+    state = f"asleep ({script.db.sleep_phase})" if script.asleep else "awake"
+    pending = len(mind.journal) - mind.journal.cursors.get("indexed", 0)
+    return "\n".join(
+        [
+            f"|wThe memory of {npc.key}|n ({npc.dbref}, {state})",
+            f"  journal:      {len(mind.journal)} entries, {pending} not indexed yet",
+            f"  experiences:  {counts['experience']}",
+            f"  facts:        {counts['fact']}",
+            f"  links:        {mind.links.count}",
+            f"  people met:   {len(mind.people)}",
+            f"  heartbeat:    {script.ndb.last_beat or 'not since the server started'}",
+            f"  language:     {safe(asking.status())}",
+        ]
+    )
+
+
+def journal_line(entry: Entry) -> str:
+    mark = "|r*|n" if entry.private else " "
+    who = f"{safe(entry.seen_as)}: " if entry.seen_as and entry.kind in ("say", "whisper") else ""
+    when = entry.timestamp[:16].replace("T", " ")
+    return (
+        f"|x{entry.id:>5} {when}|n{mark}{entry.kind:<7} {entry.importance:>2} "
+        f"{who}{safe(entry.content)}"
+    )
+
+
+def fact_line(fact: MemoryRecord) -> str:
+    mark = "|r*|n" if fact.private else " "
+    evidence = ", ".join(map(str, fact.journal_ids[:8]))
+    return f"{mark}{safe(fact.content)} |x({fact.importance:.1f}, from {evidence})|n"
+
+
+def search_lines(recalled: Recalled) -> str:
+    memory, score = recalled.memory, recalled.score
+    mark = "|r*|n" if memory.private else " "
+    parts = (
+        f"similarity {score.similarity:.2f} (meaning {score.dense:.2f}, words {score.keyword:.2f}), "
+        f"weight {score.weight:.2f}, recency {score.recency:.2f}, frequency {score.frequency:.2f}, "
+        f"emotion {score.emotion:.2f}"
+    )
+    who = f"{safe(memory.speaker)}: " if memory.speaker and memory.record == "entry" else ""
+    return (
+        f"|g{score.total:.3f}|n{mark}[{memory.record}, {memory.memory_type}] "
+        f"{who}{safe(memory.content)}\n      |x{parts}; {recalled.tokens} tokens|n"
+    )

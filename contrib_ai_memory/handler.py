@@ -1,0 +1,345 @@
+"""MemoryHandler, `npc.memory`: the one door to everything an NPC remembers.
+
+Reactor thread only; what takes time goes to the worker threads and comes back as a Deferred.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+from twisted.internet import defer
+
+from . import conf, offload, records
+from .ingest import background, importance, index
+from .ingest.clean import sanitise
+from .llm import asking
+from .recall import recall as recalling
+from .records import (
+    Entry,
+    MemoryRecord,
+    Message,
+    Percept,
+    Recalled,
+    RecallResult,
+    ReplyRequest,
+)
+from .store import facts
+from .store.conversations import Conversations
+from .store.journal import Journal
+from .store.links import Links
+from .store.people import People
+
+INDEX_BATCH = 64
+INDEX_CURSOR = "indexed"
+CONSCIOUS_IMPORTANCE = 8
+
+_OWN_ATTRIBUTES = ("memory_id", "journal", "working_memory", "entity_profiles", "memory_links")
+_OWN_CATEGORIES = ("ai_memory", "memory_links")
+
+
+class MemoryHandler:
+    """Everything one NPC remembers. Made by `MemoryMixin.memory`.
+
+    Attributes:
+        id: The mind's own UUID, under which the store keeps it. A copied NPC gets a new one.
+        clock: Gives the present as ISO 8601 UTC; a replay puts the log's time in its place.
+        journal, conversations, people, links: What lies in Attributes.
+    """
+
+    def __init__(self, owner: Any):
+        self.owner = owner
+        self.clock: Callable[[], str] = records.now_iso
+        self.id: str = self._own_id()
+        self.journal = Journal(owner, on_change=self._flush_soon)
+        self.conversations = Conversations(owner, conf.get().STALE_CONVERSATION)
+        self.people = People(owner)
+        self.links = Links(owner)
+        self._flush_timer: Any = None
+
+    @property
+    def name(self) -> str:
+        return self.owner.key
+
+    @property
+    def goals(self) -> str:
+        """What the NPC is after, for the scoring of importance: `npc.db.goals`."""
+        return str(self.owner.attributes.get("goals", default="") or "")
+
+    def _own_id(self) -> str:
+        own = self.owner.attributes.get("memory_id")
+        if not own:
+            own = str(uuid.uuid4())
+            self.owner.attributes.add("memory_id", own)
+        return own
+
+    # --- perceiving -------------------------------------------------------------------------
+
+    def perceive(self, percept: Percept) -> Entry:
+        """Write what was perceived into the journal. O(1); on disk within a second."""
+        when = percept.timestamp or self.clock()
+        talk = percept.kind in records.TALK_KINDS
+        own = percept.origin == "self"
+        if percept.source and not own:
+            self.people.meet(percept.source, percept.seen_as, when, talk=talk)
+        session_id = percept.session_id
+        if talk or session_id:
+            place = f"ear:{percept.source}" if percept.private else f"room:{percept.location}"
+            conversation = self.conversations.join(place, when, session_id)
+            conversation.take_part(percept.source, when)
+            session_id = conversation.session_id
+        entry = self.journal.append(
+            lambda entry_id: self._entry(entry_id, percept, when, session_id)
+        )
+        if talk:
+            role = "assistant" if own else "user"
+            conversation.say(
+                Message(
+                    entry.id,
+                    role,
+                    entry.seen_as,
+                    entry.content,
+                    private=entry.private,
+                    witnesses=entry.witnesses,
+                )
+            )
+        return entry
+
+    def _entry(
+        self, entry_id: int, percept: Percept, when: str, session_id: str | None
+    ) -> Entry:
+        keywords = (*conf.get().KEYWORDS, *(self.owner.attributes.get("memory_keywords") or ()))
+        bonus = self.people.sender_bonus(percept.source)
+        return Entry(
+            id=entry_id,
+            timestamp=when,
+            content=percept.content,
+            kind=percept.kind,
+            seen_as=percept.seen_as,
+            origin=percept.origin,
+            source_type=percept.source_type,
+            source_trust=conf.TRUST[percept.source_type],
+            source_entity=percept.source,
+            entities=percept.entities,
+            witnesses=percept.witnesses,
+            private=percept.private,
+            location=percept.location,
+            session_id=session_id,
+            importance=importance.heuristic_importance(percept, keywords, bonus),
+            tags=percept.tags,
+            game_time=percept.game_time,
+            line=percept.line,
+            ref=percept.ref,
+        )
+
+    @defer.inlineCallbacks
+    def add(
+        self, text: str, *, importance: int = CONSCIOUS_IMPORTANCE
+    ) -> Generator[Any, Any, Entry]:
+        """A conscious commit [B]: remembered at once, never cleaned away.
+
+        Args:
+            text: What to remember, as a sentence of its own.
+            importance: 1-10.
+
+        Raises (in the Deferred):
+            ValueError: There is no text in it.
+        """
+        text = sanitise(text, conf.get().MAX_LINE)
+        if not text:
+            raise ValueError("There is nothing to remember: the text is empty.")
+        entry = self.perceive(
+            Percept(content=text, kind="note", origin="builder", tags=("conscious", "builder"))
+        )
+        self.journal.update({entry.id: {"importance": importance, "scoring_method": "manual"}})
+        entry = self.journal.get(entry.id)
+        self.flush()
+        yield offload.run(offload.MEMORY, index.index_entries, self.id, [entry])
+        return entry
+
+    # --- the work behind it -----------------------------------------------------------------
+
+    @defer.inlineCallbacks
+    def index_pending(self, priority: int = offload.AWAKE) -> Generator[Any, Any, bool]:
+        """Embed and index what is new, one batch at a time.
+
+        Returns (as a Deferred):
+            Whether nothing is left.
+        """
+        start = self.journal.cursors.get(INDEX_CURSOR, 0)
+        pending = list(self.journal.read(start + 1, start + INDEX_BATCH))
+        if pending:
+            yield offload.run(
+                offload.MEMORY, index.index_entries, self.id, pending, priority=priority
+            )
+            # another call may have come further meanwhile; what is indexed twice is written once
+            done = max(self.journal.cursors.get(INDEX_CURSOR, 0), start + len(pending))
+            self.journal.set_cursor(INDEX_CURSOR, min(done, len(self.journal)))
+        return self.journal.cursors.get(INDEX_CURSOR, 0) >= len(self.journal)
+
+    @defer.inlineCallbacks
+    def work_through(
+        self, *, until_silent: bool = False, priority: int = offload.AWAKE
+    ) -> Generator[Any, Any, bool]:
+        """Index what is new and draw experiences from it: a bounded piece of the work.
+
+        Returns (as a Deferred):
+            Whether nothing is left to do.
+        """
+        indexed = yield self.index_pending(priority)
+        read = yield background.extract_experiences(
+            self, until_silent=until_silent, priority=priority
+        )
+        return indexed and read < background.SNIPPETS_A_TICK
+
+    # --- recalling --------------------------------------------------------------------------
+
+    @defer.inlineCallbacks
+    def recall(
+        self,
+        query: str,
+        *,
+        speaker: str | None = None,
+        listeners: Sequence[str] = (),
+        top_k: int | None = None,
+        token_budget: int | None = None,
+        memory_types: Sequence[str] | None = None,
+        include_compressed: bool = False,
+        emotions: Sequence[str] = (),
+        without_entries: Sequence[int] = (),
+        priority: int = offload.REPLY,
+    ) -> Generator[Any, Any, RecallResult]:
+        """What comes to mind for `query`, best first, within the token budget [B §3, C §2].
+
+        Args:
+            query: A question or a line of talk.
+            speaker: Memory identity of the one who will hear the answer; secrets of others stay
+                out. None looks from outside the game and sees everything.
+            listeners: Identities of others who will hear it too.
+            top_k, token_budget: Bounds of the result; the settings' defaults.
+            memory_types: Only these of episodic, semantic, working, procedural.
+            include_compressed: Also what a summary stands for.
+            emotions: Labels of the present mood; memories that share one are favoured.
+            without_entries: Journal ids to leave out, such as the question itself.
+        """
+        settings = conf.get()
+        yield self.index_pending(priority)
+        question = recalling.Question(
+            mind=self.id,
+            query=sanitise(query, settings.MAX_LINE),
+            now=self.clock(),
+            listeners=(speaker, *listeners) if speaker else None,
+            top_k=top_k or settings.RECALL_TOP_K,
+            token_budget=token_budget or settings.RECALL_TOKENS,
+            memory_types=tuple(memory_types) if memory_types else None,
+            include_compressed=include_compressed,
+            emotions=tuple(emotions),
+            without_entries=frozenset(without_entries),
+        )
+        result = yield offload.run(offload.MEMORY, recalling.recall, question, priority=priority)
+        return result
+
+    @defer.inlineCallbacks
+    def answer(self, entry: Entry) -> Generator[Any, Any, tuple[str, RecallResult]]:
+        """What the NPC says to an entry that was spoken to it, and the memories it drew on."""
+        # what was just asked, and asked before, is no answer to it
+        recalled = yield self.recall(
+            entry.content, speaker=entry.source_entity, without_entries=(entry.id,)
+        )
+        listeners = (entry.source_entity,) if entry.source_entity else ()
+        conversation = self.conversations.get(entry.session_id)
+        turns = conversation.heard_by(listeners) if conversation else ()
+        known = self.people.get(entry.source_entity)
+        request = ReplyRequest(
+            npc_name=self.name,
+            persona=self.owner.get_persona(),
+            speaker=entry.seen_as,
+            speaker_id=entry.source_entity,
+            utterance=entry.content,
+            recalled=recalled.memories,
+            prompt_block=recalled.prompt_block,
+            conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
+            met_before=bool(known and known.interactions > 1),
+        )
+        _provider, text = yield asking.ask("reply", request, priority=offload.REPLY)
+        return text, recalled
+
+    def note_accessed(self, entry: Entry, recalled: Sequence[Recalled]) -> None:
+        """What reached a reply counts as accessed, once a conversation (DESIGN §5.6)."""
+        conversation = self.conversations.get(entry.session_id)
+        ids = [item.memory.id for item in recalled]
+        if conversation:
+            ids = conversation.first_access(ids)
+        if ids:
+            job = offload.run(offload.MEMORY, _count_access, ids, self.clock())
+            job.addErrback(offload.log_failure, "counting what was recalled")
+
+    # --- looking in -------------------------------------------------------------------------
+
+    def facts(self, limit: int = 100) -> defer.Deferred:
+        """The facts of this NPC, newest first, as a Deferred list of `MemoryRecord`."""
+        return offload.run(offload.MEMORY, _facts, self.id, limit, priority=offload.REPLY)
+
+    def counts(self) -> defer.Deferred:
+        """How many memories of each kind the store holds, as a Deferred dict."""
+        return offload.run(offload.MEMORY, _counts, self.id, priority=offload.REPLY)
+
+    # --- keeping ----------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Write to the game database all that is not there yet."""
+        if self._flush_timer is not None and self._flush_timer.active():
+            self._flush_timer.cancel()
+        self._flush_journal()
+        if self.owner.pk:
+            self.conversations.flush()
+            self.people.flush()
+
+    def _flush_journal(self) -> None:
+        self._flush_timer = None
+        if self.owner.pk:  # else it was deleted meanwhile
+            self.journal.flush()
+
+    def _flush_soon(self) -> None:
+        from twisted.internet import reactor
+
+        if self._flush_timer is None and reactor.running:
+            # the journal alone: who and what was talked of is written with each tick
+            self._flush_timer = reactor.callLater(conf.get().FLUSH_SECONDS, self._flush_journal)
+
+
+def forget_attributes(owner: Any) -> None:
+    """Take everything of a memory out of an object's Attributes: a copy is a new mind."""
+    for key in _OWN_ATTRIBUTES:
+        owner.attributes.remove(key)
+    for category in _OWN_CATEGORIES:
+        owner.attributes.clear(category=category)
+
+
+def forget_mind(mind: str) -> defer.Deferred:
+    """Forget all that the store keeps of one mind. Fires with how many memories that were."""
+    return offload.run(offload.MEMORY, _delete_mind, mind)
+
+
+# --- jobs of the worker thread --------------------------------------------------------------------
+
+
+def _count_access(ids: list[str], now: str) -> None:
+    store = facts.shared()
+    for memory in store.get(ids):
+        store.change(memory.id, access_count=memory.access_count + 1, last_accessed=now)
+
+
+def _facts(mind: str, limit: int) -> list[MemoryRecord]:
+    found = facts.shared().list(mind, limit=None, record="fact")
+    return sorted(found, key=lambda memory: memory.created_at, reverse=True)[:limit]
+
+
+def _counts(mind: str) -> dict[str, int]:
+    store = facts.shared()
+    return {kind: store.count(mind, record=kind) for kind in ("entry", "experience", "fact")}
+
+
+def _delete_mind(mind: str) -> int:
+    return facts.shared().delete_mind(mind)

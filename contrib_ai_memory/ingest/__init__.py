@@ -1,0 +1,1 @@
+"""Text on its way into memory: cleaned, weighed, indexed, turned into experiences."""

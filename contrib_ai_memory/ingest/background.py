@@ -1,0 +1,173 @@
+"""The background loop [B]: fresh talk becomes experiences, a snippet at a time.
+
+A snippet is a run of talk in one conversation, before one audience: six messages, or fewer when
+the talk changes hands or falls silent. A cursor in the journal says how far extraction has come, so
+that no message is extracted twice, over restarts too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..embedding import embedder, emotions
+from ..llm import asking
+from ..records import (
+    Entry,
+    ExperienceDraft,
+    MemoryRecord,
+    Snippet,
+    seconds_between,
+    shared_privacy,
+)
+from ..store import facts
+
+CURSOR = "extracted"
+LOOK_AHEAD = 200  # entries looked at for the next snippet
+SNIPPETS_A_TICK = 4
+
+
+@defer.inlineCallbacks
+def extract_experiences(
+    mind: Any, *, until_silent: bool = False, priority: int = offload.AWAKE
+) -> Generator[Any, Any, int]:
+    """Turn what is new in the journal into experiences, at most four snippets a call.
+
+    Args:
+        mind: The NPC's MemoryHandler.
+        until_silent: Take a last snippet short of six messages without waiting for silence.
+
+    Returns (as a Deferred):
+        How many snippets were read.
+    """
+    for done in range(SNIPPETS_A_TICK):
+        window = _next_window(mind, until_silent)
+        if window.entries:
+            snippet = Snippet(
+                npc_name=mind.name,
+                entries=window.context,
+                new_ids=frozenset(entry.id for entry in window.entries),
+                known_names=mind.people.names(),
+            )
+            provider, draft = yield asking.ask("extract_experience", snippet, priority=priority)
+            if draft is not None and draft.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
+                yield offload.run(
+                    offload.MEMORY, keep, mind.id, draft, window.entries, provider, priority=priority
+                )
+        mind.journal.set_cursor(CURSOR, window.end)
+        if not window.entries:
+            return done
+    return SNIPPETS_A_TICK
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The next run of messages, its context, and the entry id up to which it settles things."""
+
+    entries: tuple[Entry, ...]
+    context: tuple[Entry, ...]
+    end: int
+
+
+def _next_window(mind: Any, until_silent: bool) -> _Window:
+    start = mind.journal.cursors.get(CURSOR, 0)
+    run: list[Entry] = []
+    end = start
+    complete = until_silent
+    for entry in mind.journal.read(start + 1, start + LOOK_AHEAD):
+        if entry.learnable:
+            if run and _circle(entry) != _circle(run[-1]):
+                complete = True
+                break
+            run.append(entry)
+            if len(run) == conf.CONTEXT_SNIPPET:
+                complete = True
+                break
+        elif not run:
+            end = entry.id  # nothing to learn from it
+    if run and not complete:
+        quiet = conf.get().QUIET_SECONDS
+        complete = seconds_between(run[-1].timestamp, mind.clock()) >= quiet
+    if not run or not complete:
+        return _Window((), (), end)
+    return _Window(tuple(run), _context(mind, run), run[-1].id)
+
+
+def _circle(entry: Entry) -> tuple:
+    """The conversation and those who may hear of it again: a snippet never mixes two."""
+    return entry.session_id, entry.audience
+
+
+def _context(mind: Any, run: list[Entry]) -> tuple[Entry, ...]:
+    before = mind.journal.read(run[0].id - 4 * conf.CONTEXT_SNIPPET, run[-1].id)
+    audience = run[0].audience
+    talk = [
+        entry
+        for entry in before
+        if entry.session_id == run[0].session_id and entry.audience in (None, audience)
+    ]
+    return tuple(talk[-max(conf.CONTEXT_SNIPPET, len(run)) :])
+
+
+def keep(mind: str, draft: ExperienceDraft, entries: tuple[Entry, ...], provider: str) -> str:
+    """Store an experience, or reinforce the one that is the same (worker thread).
+
+    Returns:
+        The id of the experience that now holds these entries.
+    """
+    private, witnesses = shared_privacy(entries)
+    journal_ids = tuple(entry.id for entry in entries)
+    speakers = {entry.source_entity for entry in entries}
+    labels = draft.dominant_emotions or emotions.classify([draft.essence])[0]
+    experience = MemoryRecord(
+        id=facts.memory_id_for(mind, "experience", *journal_ids),
+        content=draft.essence,
+        key=draft.essence,
+        record="experience",
+        about=speakers.pop() if len(speakers) == 1 else None,
+        session_id=entries[0].session_id,
+        importance=max(draft.memory_weight, max(entry.importance for entry in entries) / 10),
+        memory_weight=draft.memory_weight,
+        dominant_emotions=labels,
+        the_lesson=draft.the_lesson,
+        journal_ids=journal_ids,
+        entities=tuple(sorted({who for entry in entries for who in entry.entities})),
+        witnesses=witnesses,
+        private=private,
+        created_at=entries[-1].timestamp,
+        last_accessed=entries[-1].timestamp,
+        provider=provider,
+    )
+    return remember_or_reinforce(mind, experience)
+
+
+def remember_or_reinforce(mind: str, experience: MemoryRecord) -> str:
+    """[B] at cosine 0.92 or more to a known experience of the same audience it is the same one.
+
+    Reinforced: one more access, the newer lesson, the higher weight, the evidence joined. Done
+    again with the same evidence, nothing changes.
+    """
+    store = facts.shared()
+    vector = embedder.shared().encode([experience.content])[0]
+    for hit in store.nearest(mind, vector, 5, record="experience"):
+        known = hit.memory
+        if hit.score < conf.DEDUP_COSINE:
+            break
+        if known.audience != experience.audience:
+            continue
+        if not set(experience.journal_ids) <= set(known.journal_ids):
+            store.change(
+                known.id,
+                access_count=known.access_count + 1,
+                last_accessed=max(known.last_accessed, experience.last_accessed),
+                memory_weight=max(known.memory_weight, experience.memory_weight),
+                the_lesson=experience.the_lesson or known.the_lesson,
+                journal_ids=[*known.journal_ids, *experience.journal_ids],
+            )
+        return known.id
+    store.add(mind, [experience], vector[None])
+    return experience.id

@@ -1,0 +1,43 @@
+"""Inbound text may hold anything: make it harmless plain text before it is stored."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from evennia.utils.ansi import strip_ansi
+
+_LINE_BREAKS = re.compile(r"[ \t]*(?:\r\n|\r|\n)[ \t]*")
+_SPACES = re.compile(r"[^\S\n]+")
+_MANY_BREAKS = re.compile(r"\n{3,}")
+# speech in its dressing: `Alice says, "…"`, `Alice whispers: "…"`, `You say, "…"`
+_DRESSED = re.compile(r'^[^"“]{1,120}?[,:]\s*["“](?P<speech>.*)["”]\s*$', re.DOTALL)
+
+
+def sanitise(text: str, limit: int = 4000) -> str:
+    """Plain text: no markup, no control, zero-width or bidi characters, NFC, at most `limit` long.
+
+    Line breaks stay, at most a double one [C §1.2]; other white space collapses to one blank.
+    """
+    text = strip_ansi(text[: limit * 4])
+    text = unicodedata.normalize("NFC", text)
+    text = _LINE_BREAKS.sub("\n", text)
+    text = "".join(
+        char for char in text if char == "\n" or unicodedata.category(char) not in _INVISIBLE
+    )
+    text = _MANY_BREAKS.sub("\n\n", _SPACES.sub(" ", text)).strip()
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+# Cc control, Cf format (zero-width, bidi), Cs lone surrogates, Co private use, Cn unassigned
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+
+
+def undress(line: str) -> str:
+    """The speech inside a perceived line, or the line as it is where no dressing is recognised."""
+    found = _DRESSED.match(line)
+    return found["speech"].strip() if found and found["speech"].strip() else line
+
+
+def oneline(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,1 @@
+"""Language models: one protocol, an OpenAI-compatible provider, and one that needs no model."""

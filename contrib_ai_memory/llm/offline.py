@@ -1,0 +1,263 @@
+"""The offline provider: no language model, simple and deterministic.
+
+Sentences are weighed by rules, told in the third person where the rules reach and quoted where they
+do not; replies are built from recalled memories alone.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import offload
+from ..embedding import embedder
+from ..ingest import importance
+from ..ingest.clean import oneline
+from ..records import (
+    TALK_KINDS,
+    Entry,
+    ExperienceDraft,
+    FactDraft,
+    MemoryRecord,
+    ReplyRequest,
+    Snippet,
+)
+from . import person
+
+ANSWERS_FROM = 0.30  # cosine of question and memory, names left out, that makes it an answer
+ANSWERS_WITH_WORDS = 0.6  # or this share of the question's own words found in the memory
+TOLD_AT_ONCE = 2  # memories that one reply may tell
+NEARLY_AS_GOOD = 0.85  # a second memory is told if it is this near to the first
+
+_SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’]?\s+(?=[\"'“‘A-Z0-9])")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_ASKS = re.compile(
+    r"\?|^\W*(?:who|what|where|when|why|how|which|whose|tell me|do you|did you|does|can you|"
+    r"remind me|say)\b",
+    re.IGNORECASE,
+)
+_GREETS = re.compile(
+    r"^\W*(?:hello|hi|hey|greetings|good (?:morning|day|evening|afternoon)|well met|hail)\b",
+    re.IGNORECASE,
+)
+_LEAVES = re.compile(r"\b(?:good ?bye|farewell|good night|see you)\b", re.IGNORECASE)
+_THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b", re.IGNORECASE)
+_TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+_SMALL = frozenset(
+    "a an the and or but if of in on at to for from with about by as is are was were be been am do "
+    "does did have has had what who where when why how which whose i me my mine you your yours he "
+    "she it its they them their we us our this that these those there here know knows knew tell "
+    "told say said says remember recall anything something please can could would will shall "
+    "should may might must any some not no so just again ever really think hear heard he's she's "
+    "it's what's who's where's i'm you're".split()
+)
+
+
+class OfflineProvider:
+    """Every operation in an honest, deterministic version."""
+
+    name = "offline"
+    lane = offload.MEMORY
+    timeout = 60.0
+
+    # --- talk -------------------------------------------------------------------------------
+
+    def reply(self, request: ReplyRequest) -> str:
+        said = request.utterance
+        if _ASKS.search(said):
+            return self._answer(request)
+        if _GREETS.search(said):
+            again = " Good to see you again." if request.met_before else ""
+            return f"Well met, {request.speaker}.{again}"
+        if _THANKS.search(said):
+            return f"You are welcome, {request.speaker}."
+        if _LEAVES.search(said):
+            return f"Farewell, {request.speaker}."
+        return _vary(
+            said,
+            f"I will remember that, {request.speaker}.",
+            f"I will keep that in mind, {request.speaker}.",
+            "Is that so? I will not forget it.",
+        )
+
+    def _answer(self, request: ReplyRequest) -> str:
+        told = [
+            recalled.memory
+            for recalled in request.recalled
+            if not recalled.memory.question and recalled.memory.record != "experience"
+        ]
+        relevance = _relevance(request, told)
+        ranked = sorted(zip(relevance, told, strict=True), key=lambda pair: -pair[0])
+        best = [memory for value, memory in ranked if value >= 1.0][:TOLD_AT_ONCE]
+        if not best:
+            return f"I know nothing about that, {request.speaker}."
+        near = [m for value, m in ranked if m in best and value >= NEARLY_AS_GOOD * ranked[0][0]]
+        return " ".join(_tell(memory, request) for memory in near)
+
+    # --- the background loop [B] --------------------------------------------------------------
+
+    def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
+        told = [entry for entry in snippet.new if entry.learnable and not entry.is_question]
+        sentences = [
+            (_weight(sentence, entry, snippet.known_names), entry, sentence)
+            for entry in told
+            for sentence in sentences_of(entry.content)
+            if len(_content_words(sentence)) >= 2
+        ]
+        if not sentences:
+            return None
+        best = sorted(sentences, key=lambda found: -found[0])[:2]
+        best.sort(key=lambda found: found[1].id)
+        weight, entry, sentence = max(best, key=lambda found: found[0])
+        return ExperienceDraft(
+            essence=" ".join(reported(text, source) for _, source, text in best),
+            memory_weight=round(weight, 3),
+            the_lesson=_lesson(sentence, entry),
+        )
+
+    # --- the night [A] ------------------------------------------------------------------------
+
+    def score_importance(self, entries: Sequence[Entry], goals: str) -> list[int]:
+        wanted = _content_words(goals)
+        return [_importance(entry, wanted) for entry in entries]
+
+    def extract_facts(self, entries: Sequence[Entry], npc_name: str) -> list[FactDraft]:
+        return [
+            FactDraft(
+                text=reported(sentence, entry),
+                journal_ids=(entry.id,),
+                about=entry.source_entity,
+                memory_type=(
+                    "procedural" if importance.states_preference(sentence) else "semantic"
+                ),
+                quote=sentence if entry.kind in TALK_KINDS else "",
+            )
+            for entry in entries
+            if entry.learnable
+            for sentence in sentences_of(entry.content)
+            if _is_fact(sentence, npc_name)
+        ]
+
+
+def sentences_of(text: str) -> list[str]:
+    return [sentence.strip() for sentence in _SENTENCE.split(oneline(text)) if sentence.strip()]
+
+
+def reported(sentence: str, entry: Entry) -> str:
+    """A sentence as a claim of whoever said it: in the third person, or quoted."""
+    sentence = sentence if sentence[-1:] in ".!?…" else sentence + "."
+    if entry.kind not in TALK_KINDS or not entry.seen_as:
+        return sentence
+    if person.speaks_of_self(sentence):
+        return person.third_person(sentence, entry.seen_as)
+    return f'{entry.seen_as} says: "{sentence}"'
+
+
+def _is_fact(sentence: str, npc_name: str) -> bool:
+    """Not a question, not small talk, not about the NPC itself (persona protection [A])."""
+    if sentence.rstrip("\"'”’").endswith("?") or _GREETS.search(sentence):
+        return False
+    if _TO_THE_NPC.search(sentence) or re.search(rf"\b{re.escape(npc_name)}\b", sentence):
+        return False
+    return len(_content_words(sentence)) >= 2 and len(_WORD.findall(sentence)) >= 4
+
+
+def _importance(entry: Entry, wanted: set[str]) -> int:
+    score = entry.importance + 4 * importance.salience(entry.content)
+    score += 2 * bool(wanted & _content_words(entry.content))
+    score += entry.private - 2 * entry.is_question
+    if len(_content_words(entry.content)) < 2:
+        score -= 2
+    return importance.clamp(score)
+
+
+def _weight(sentence: str, entry: Entry, known_names: tuple[str, ...]) -> float:
+    length = min(len(_content_words(sentence)) / 8, 1.0)
+    value = (
+        0.35 * entry.importance / 10
+        + 0.4 * importance.salience(sentence, known_names)
+        + 0.15 * length
+        + 0.1 * entry.private
+    )
+    return min(value, 1.0)
+
+
+def _lesson(sentence: str, entry: Entry) -> str:
+    name = entry.seen_as or "them"
+    if entry.private:
+        return f"Keep what {name} said in private between the two of you."
+    if importance.states_preference(sentence):
+        return f"Think of what {name} likes and dislikes."
+    if person.speaks_of_self(sentence):
+        return f"Ask {name} how this went on."
+    return f"Bear in mind what {name} said about this."
+
+
+# --- telling --------------------------------------------------------------------------------------
+
+
+def _tell(memory: MemoryRecord, request: ReplyRequest) -> str:
+    words = memory.quote or (memory.content if memory.record == "entry" else "")
+    words = _ended(oneline(words)) if words else ""
+    if words and memory.about and memory.about == request.speaker_id:
+        if person.speaks_of_self(words) and len(sentences_of(words)) == 1:
+            return f"You told me that {person.second_person(words)}"
+        return f'You told me: "{words}"'
+    if memory.record == "entry" and memory.speaker and memory.key != memory.content:
+        return f'{memory.speaker} said: "{words}"'
+    return _ended(oneline(memory.content))
+
+
+def _ended(text: str) -> str:
+    return text if text[-1:] in ".!?…\"”'" else text + "."
+
+
+def _relevance(request: ReplyRequest, told: list[MemoryRecord]) -> list[float]:
+    """For each memory how well it answers; from 1.0 on it is an answer.
+
+    Names of people are left out: everything that Alice said resembles a question about Alice.
+    """
+    if not told:
+        return []
+    names = {w.lower() for m in told for w in _WORD.findall(m.speaker)}
+    names |= {word.lower() for word in _WORD.findall(f"{request.speaker} {request.npc_name}")}
+    question = " ".join(
+        word for word in request.utterance.split() if not set(_lower(word)) & names
+    )
+    asked = _content_words(question) - names
+    vectors = embedder.shared().encode([question, *(m.quote or m.content for m in told)])
+    cosines = vectors[1:] @ vectors[0]
+    shares = [
+        len(asked & _content_words(memory.content)) / len(asked) if asked else 0.0
+        for memory in told
+    ]
+    best = np.maximum(cosines / ANSWERS_FROM, np.array(shares) / ANSWERS_WITH_WORDS)
+    # a question with words of its own is not answered by a memory that is only alike in tone
+    return [float(value) for value in best]
+
+
+def _lower(text: str) -> list[str]:
+    found = []
+    for word in _WORD.findall(text):
+        word = word.lower().replace("’", "'")
+        found.append(word.removesuffix("'s"))
+    return found
+
+
+def _content_words(text: str) -> set[str]:
+    return {_stem(word) for word in _lower(text) if word not in _SMALL}
+
+
+def _stem(word: str) -> str:
+    """A rough stem, enough to meet `keeps` with `keep` and `hides` with `hide`."""
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word
+
+
+def _vary(seed: str, *choices: str) -> str:
+    return choices[zlib.crc32(seed.encode()) % len(choices)]

@@ -1,0 +1,43 @@
+"""What a provider of language must be able to do. Two exist: `offline` and `openai_compatible`.
+
+All methods take and give plain data and may block: they run on worker threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..records import Entry, ExperienceDraft, FactDraft, ReplyRequest, Snippet
+
+
+class ProviderError(RuntimeError):
+    """The provider gave no usable answer. The message says why, for the log and for builders."""
+
+
+class Unreachable(ProviderError):
+    """The server is not there, or refuses: it is left alone for a while."""
+
+
+class Provider(Protocol):
+    """The protocol of a language provider."""
+
+    name: str
+    lane: str  # offload.MEMORY or offload.MODEL
+    timeout: float  # seconds that one call may take, its retries included
+
+    def reply(self, request: ReplyRequest) -> str:
+        """What the NPC says: plain text, never empty."""
+        ...
+
+    def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
+        """The four dimensions of [B] for the new messages, or None where nothing happened."""
+        ...
+
+    def score_importance(self, entries: Sequence[Entry], goals: str) -> list[int]:
+        """1-10 for each entry, in order [A]: relevance to `goals`, novelty, future utility."""
+        ...
+
+    def extract_facts(self, entries: Sequence[Entry], npc_name: str) -> list[FactDraft]:
+        """Facts in the third person [A], each with the ids of the entries that it rests on."""
+        ...

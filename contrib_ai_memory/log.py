@@ -1,0 +1,36 @@
+"""The contrib's own log file, `server/logs/ai_memory.log`: ids only, no player's words above DEBUG.
+
+Written by a thread of its own, so that no log line makes the reactor wait for a disk.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+from functools import lru_cache
+from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
+from pathlib import Path
+
+from django.conf import settings
+
+FILE = "ai_memory.log"
+MAX_BYTES = 1_000_000
+BACKUPS = 3
+
+
+@lru_cache(maxsize=1)
+def logger() -> logging.Logger:
+    """The logger `contrib_ai_memory`, its file attached at the first call."""
+    log = logging.getLogger("contrib_ai_memory")
+    folder = Path(getattr(settings, "LOG_DIR", None) or ".")
+    folder.mkdir(parents=True, exist_ok=True)
+    target = RotatingFileHandler(
+        folder / FILE, maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
+    )
+    target.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    lines: queue.SimpleQueue = queue.SimpleQueue()
+    log.addHandler(QueueHandler(lines))
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    QueueListener(lines, target).start()  # a daemon thread
+    return log

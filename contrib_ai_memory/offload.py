@@ -1,0 +1,156 @@
+"""Worker threads and the way back to the reactor.
+
+The reactor thread never waits: it submits plain data and gets a Deferred. Two lanes:
+
+- `MEMORY`, one thread: embedding, Mem0 and Qdrant. One thread, so that answers go first by
+  priority and the stores need no locks of their own.
+- `MODEL`, a few threads: language-model calls, which wait on a network.
+
+The threads are daemons, are never joined and never touch an Evennia or Django object: a worker
+that is still busy at `evennia reload` would otherwise keep the old process alive and the game down
+(EVENNIA.md). Where no reactor runs (management commands, tests, a shell) there is nobody to keep
+waiting, and the work is done at once in the caller's thread.
+"""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet import defer
+from twisted.python import failure
+
+from .log import logger
+
+MEMORY = "memory"
+MODEL = "model"
+
+REPLY, AWAKE, NIGHT = 0, 1, 2  # answers to players go before housekeeping
+
+QUEUE_LENGTH = 256
+
+
+class Busy(RuntimeError):
+    """A lane's queue is full. Nothing was started; housekeeping tries again at its next tick."""
+
+
+class TimedOut(TimeoutError):
+    """A job took longer than its time-out. Its late result is dropped."""
+
+
+class Lane:
+    """Daemon threads behind one bounded priority queue."""
+
+    def __init__(self, name: str, threads: int = 1, maxsize: int = QUEUE_LENGTH):
+        self.name = name
+        self._threads = threads
+        self._queue: queue.PriorityQueue = queue.PriorityQueue(maxsize)
+        self._order = itertools.count()
+        self._started = 0
+        self._lock = threading.Lock()
+
+    def submit(self, job: Callable[[], Any], priority: int, timeout: float) -> defer.Deferred:
+        """Run `job` on a thread of this lane; the Deferred fires on the reactor thread.
+
+        Args:
+            job: Takes nothing, touches only plain data.
+            priority: REPLY, AWAKE or NIGHT.
+            timeout: Seconds from now, waiting in the queue included.
+
+        Raises (in the Deferred):
+            Busy: The queue is full.
+            TimedOut: No result within `timeout`.
+        """
+        from twisted.internet import reactor
+
+        done: defer.Deferred = defer.Deferred()
+        try:
+            self._queue.put_nowait((priority, next(self._order), job, done))
+        except queue.Full:
+            return defer.fail(Busy(f"the {self.name} worker has {QUEUE_LENGTH} jobs waiting"))
+        self._ensure_threads()
+
+        def expire() -> None:
+            if not done.called:
+                done.errback(TimedOut(f"the {self.name} worker gave no answer in {timeout:g} s"))
+
+        timer = reactor.callLater(timeout, expire)
+
+        def settle(result: Any) -> Any:
+            if timer.active():
+                timer.cancel()
+            return result
+
+        return done.addBoth(settle)
+
+    def _ensure_threads(self) -> None:
+        with self._lock:
+            while self._started < self._threads:
+                self._started += 1
+                threading.Thread(
+                    target=self._work, name=f"ai_memory-{self.name}-{self._started}", daemon=True
+                ).start()
+
+    def _work(self) -> None:
+        from twisted.internet import reactor
+
+        while True:
+            _priority, _order, job, done = self._queue.get()
+            if done.called:  # its time ran out in the queue
+                continue
+            try:
+                result = job()
+            except BaseException:  # noqa: BLE001  (carried whole to whoever asked)
+                result = failure.Failure()
+            reactor.callFromThread(_deliver, done, result)
+
+
+def _deliver(done: defer.Deferred, result: Any) -> None:
+    if not done.called:
+        done.callback(result)
+
+
+_lanes: dict[str, Lane] = {}
+
+
+def run(
+    lane: str,
+    job: Callable[..., Any],
+    *args: Any,
+    priority: int = AWAKE,
+    timeout: float = 60.0,
+) -> defer.Deferred:
+    """Run `job(*args)` off the reactor thread and give its result as a Deferred.
+
+    Args:
+        lane: MEMORY or MODEL.
+        job: A function of plain data.
+        priority: REPLY before AWAKE before NIGHT.
+        timeout: Seconds until the Deferred fails with `TimedOut`.
+    """
+    from twisted.internet import reactor
+
+    if not reactor.running:
+        return defer.execute(job, *args)
+    if lane not in _lanes:
+        _lanes[lane] = Lane(lane, threads=_threads_of(lane))
+    return _lanes[lane].submit(lambda: job(*args), priority, timeout)
+
+
+def _threads_of(lane: str) -> int:
+    from . import conf
+
+    llm = conf.get().LLM
+    return llm.max_concurrency if lane == MODEL and llm else 1
+
+
+def log_failure(reason: failure.Failure, doing: str) -> None:
+    """Errback for work that nobody waits for: the error goes to the log, once."""
+    logger().error("%s failed: %s", doing, reason.getErrorMessage(), exc_info=_exc_info(reason))
+
+
+def _exc_info(reason: failure.Failure) -> tuple:
+    return reason.type, reason.value, reason.getTracebackObject()

@@ -1,0 +1,39 @@
+"""The <memory> block, exactly as [C §4] has it. Content is data: nothing in it can end the block."""
+
+from __future__ import annotations
+
+import re
+
+from ..ingest.clean import oneline
+from ..records import MemoryRecord
+
+_ROLE = re.compile(r"\b(system|assistant|user|developer|tool)\s*:", re.IGNORECASE)
+_BRACKETS = str.maketrans({"<": "‹", ">": "›", "[": "(", "]": ")", "`": "'"})
+
+
+def block(memories: list[MemoryRecord]) -> str:
+    """The memories as the prompt has them, one line each; no memories give an empty string."""
+    if not memories:
+        return ""
+    return "\n".join(["<memory>", *map(line, memories), "</memory>"])
+
+
+def line(memory: MemoryRecord) -> str:
+    """`[SEMANTIC] text`, and `[EPISODIC] 2026-03-02: text` with the day it happened."""
+    text = spoken(memory)
+    if memory.memory_type == "episodic" and memory.created_at:
+        text = f"{memory.created_at[:10]}: {text}"
+    return f"[{memory.memory_type.upper()}] {text}"
+
+
+def spoken(memory: MemoryRecord) -> str:
+    """What is remembered, with its speaker where the words are somebody's, made harmless."""
+    content = neutralise(memory.content)
+    if memory.record == "entry" and memory.key != memory.content and memory.speaker:
+        return f"{neutralise(memory.speaker)} said: {content}"
+    return content
+
+
+def neutralise(text: str) -> str:
+    """One line without markup, block marks or chat roles, readable as before."""
+    return _ROLE.sub(r"\1 -", oneline(text).translate(_BRACKETS))

@@ -1,0 +1,327 @@
+"""The frozen records that travel between the rooms, and their one way to and from plain data.
+
+Dicts appear only at the Attribute and payload borders, through `to_dict` / `from_dict` here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from typing import Any
+
+PRIVATE_KINDS = frozenset({"whisper"})
+TALK_KINDS = frozenset({"say", "whisper"})
+LEARNED_KINDS = frozenset({"say", "whisper", "pose", "give", "note"})
+
+
+def now_iso() -> str:
+    """The present as ISO 8601 in UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def seconds_between(earlier: str, later: str) -> float:
+    """Seconds from one ISO timestamp to another; negative when the order is reversed."""
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+
+
+class _Plain:
+    """`to_dict` leaves out what is empty; `from_dict` ignores keys that it does not know."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        plain = {}
+        for spec in fields(self):
+            value = getattr(self, spec.name)
+            if isinstance(value, tuple):
+                value = list(value)
+            if value is not None and value is not False and value != [] and value != "":
+                plain[spec.name] = value
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]):
+        known = {}
+        for spec in fields(cls):
+            if spec.name in plain:
+                value = plain[spec.name]
+                known[spec.name] = tuple(value) if isinstance(value, list) else value
+        return cls(**known)
+
+
+@dataclass(frozen=True, slots=True)
+class Percept(_Plain):
+    """One thing perceived, before it has a place in the journal.
+
+    `source` and `witnesses` are memory identities (see `MemoryMixin.get_memory_identity`).
+    """
+
+    content: str
+    kind: str
+    seen_as: str = ""
+    source: str | None = None
+    witnesses: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    private: bool = False
+    location: str | None = None
+    timestamp: str = ""
+    game_time: float | None = None
+    session_id: str | None = None
+    origin: str = "perceived"
+    source_type: str = "direct"
+    addressed: bool = False
+    mentioned: bool = False
+    tags: tuple[str, ...] = ()
+    line: str | None = None
+    ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(_Plain):
+    """One journal entry (DESIGN §3). `timestamp` is ISO 8601 UTC, `importance` 1-10.
+
+    `line` is the perceived line where it said more than `content`; `ref` is the id that a
+    replayed log gave it.
+    """
+
+    id: int
+    timestamp: str
+    content: str
+    kind: str
+    seen_as: str = ""
+    origin: str = "perceived"
+    source_type: str = "direct"
+    source_trust: float = 0.9
+    source_entity: str | None = None
+    entities: tuple[str, ...] = ()
+    witnesses: tuple[str, ...] = ()
+    private: bool = False
+    location: str | None = None
+    session_id: str | None = None
+    importance: int = 2
+    scoring_method: str = "heuristic"
+    emotions: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    consolidated: bool = False
+    game_time: float | None = None
+    line: str | None = None
+    ref: str | None = None
+
+    @property
+    def learnable(self) -> bool:
+        """What the NPC itself said is never learned back; comings and goings teach nothing."""
+        return self.origin in ("perceived", "builder") and self.kind in LEARNED_KINDS
+
+    @property
+    def audience(self) -> tuple[str, ...] | None:
+        """Who may hear of it again: None is anyone."""
+        return tuple(sorted(self.witnesses)) if self.private else None
+
+    @property
+    def is_question(self) -> bool:
+        """A question tells what somebody wanted to know, not how the world is."""
+        return self.content.rstrip(" \"'”’)*").endswith("?")
+
+    def told(self) -> str:
+        """The entry as one line with its speaker: the key that is embedded and searched."""
+        if self.kind in TALK_KINDS and self.seen_as:
+            return f"{self.seen_as}: {self.content}"
+        return self.content
+
+
+def shared_privacy(sources: Iterable[Entry | MemoryRecord]) -> tuple[bool, tuple[str, ...]]:
+    """What is drawn from several is as private as the most private, for those who had them all.
+
+    Returns:
+        Whether it is private, and the witnesses that all of `sources` share.
+    """
+    sources = list(sources)
+    witnessed = [set(source.witnesses) for source in sources if source.witnesses]
+    shared = set.intersection(*witnessed) if witnessed else set()
+    return any(source.private for source in sources), tuple(sorted(shared))
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord(_Plain):
+    """One memory in the store: an entry, an experience, a fact (DESIGN §3 payload).
+
+    `key` is what was embedded and indexed for words; `content` is what is remembered; `quote`
+    is the speaker's own words where `content` rewrote them.
+    `importance` and `memory_weight` are 0-1.
+    """
+
+    id: str
+    content: str
+    record: str
+    memory_type: str = "episodic"
+    key: str = ""
+    about: str | None = None
+    speaker: str = ""
+    session_id: str | None = None
+    importance: float = 0.5
+    memory_weight: float = 0.5
+    dominant_emotions: tuple[str, ...] = ()
+    the_lesson: str = ""
+    source_type: str = "direct"
+    source_trust: float = 0.9
+    journal_ids: tuple[int, ...] = ()
+    entities: tuple[str, ...] = ()
+    witnesses: tuple[str, ...] = ()
+    private: bool = False
+    question: bool = False
+    created_at: str = ""
+    last_accessed: str = ""
+    access_count: int = 1
+    valid_from: str = ""
+    invalid_at: str | None = None
+    superseded_by: str | None = None
+    compressed: bool = False
+    compression_source: bool = False
+    tags: tuple[str, ...] = ()
+    provider: str = ""
+    quote: str = ""
+
+    @property
+    def audience(self) -> tuple[str, ...] | None:
+        return tuple(sorted(self.witnesses)) if self.private else None
+
+    def visible_to(self, listeners: tuple[str, ...] | None) -> bool:
+        """Whether everyone of `listeners` may hear of it; None is a look from outside the game."""
+        if not self.private or listeners is None:
+            return True
+        return bool(listeners) and set(listeners) <= set(self.witnesses)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreParts:
+    """Where a score came from, each part before its weight (0-1), `total` after all weights."""
+
+    total: float
+    similarity: float
+    weight: float
+    recency: float
+    frequency: float
+    emotion: float
+    dense: float
+    keyword: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """One memory brought to mind, with its price in tokens and the parts of its score."""
+
+    memory: MemoryRecord
+    score: ScoreParts
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecallResult:
+    """What `recall` returns [C §2.7]. `budget_used` is the share of the token budget, 0-1."""
+
+    memories: tuple[Recalled, ...] = ()
+    total_tokens: int = 0
+    budget_used: float = 0.0
+    prompt_block: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExperienceDraft:
+    """What the background loop draws from a snippet: the four dimensions of [B]."""
+
+    essence: str
+    memory_weight: float
+    the_lesson: str
+    dominant_emotions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FactDraft:
+    """A fact before reconciling: its text, whom it is about, the entries that it rests on."""
+
+    text: str
+    journal_ids: tuple[int, ...]
+    about: str | None = None
+    memory_type: str = "semantic"
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """What one extraction sees [B]: the last messages, of which `new_ids` are not extracted yet."""
+
+    npc_name: str
+    entries: tuple[Entry, ...]
+    new_ids: frozenset[int]
+    known_names: tuple[str, ...] = ()
+
+    @property
+    def new(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.id in self.new_ids]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation as working memory keeps it."""
+
+    entry_id: int
+    role: str  # "user" or "assistant", as in Chat Completions
+    name: str
+    content: str
+    private: bool = False
+    witnesses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRequest:
+    """Everything a provider may know when it answers: plain data, already filtered for the listener."""
+
+    npc_name: str
+    persona: str
+    speaker: str
+    speaker_id: str | None
+    utterance: str
+    recalled: tuple[Recalled, ...] = ()
+    prompt_block: str = ""
+    conversation: tuple[Message, ...] = ()
+    met_before: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PassReport:
+    """What one step of a pass did. `done` is whether the pass has nothing left tonight."""
+
+    done: bool
+    read: int = 0
+    changed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NightRecord(_Plain):
+    """One night's work so far, per pass: entries read and things changed."""
+
+    started: str
+    ended: str | None = None
+    passes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+__all__ = [
+    "Entry",
+    "ExperienceDraft",
+    "FactDraft",
+    "MemoryRecord",
+    "Message",
+    "NightRecord",
+    "PassReport",
+    "Percept",
+    "RecallResult",
+    "Recalled",
+    "ReplyRequest",
+    "ScoreParts",
+    "Snippet",
+    "asdict",
+    "now_iso",
+    "seconds_between",
+    "shared_privacy",
+]

@@ -1,0 +1,305 @@
+"""MemoryMixin: turns what a character perceives into journal entries, and speaks its replies.
+
+Mix it into any Character typeclass, before the base:
+
+    class AssistantNPC(MemoryMixin, DefaultCharacter):
+        ...
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Any
+
+from evennia.utils import lazy_property
+
+from . import conf, offload
+from .assistant import AssistantScript
+from .handler import MemoryHandler, forget_attributes, forget_mind
+from .ingest.clean import oneline, sanitise, undress
+from .records import Entry, Percept, Recalled, seconds_between
+
+OFF_TAG = "memory_off"  # on an NPC, a room or a player: nothing is perceived there, or of them
+CATEGORY = "ai_memory"
+WITNESSES_KEPT = 50
+
+_MOVES = frozenset({"move", "traverse", "teleport", "follow", "flee", "home", "arrive", "leave"})
+_LEAVING = re.compile(r"\b(?:leav|depart|heading|goes|gone|exits|vanish|disappear|has left)")
+_DBREF = re.compile(r"\(#\d+\)")
+
+
+class Attention(enum.Enum):
+    """What is made of something perceived: answered, kept, or not even noticed."""
+
+    TRIGGER = "trigger"
+    CONTEXT = "context"
+    IGNORE = "ignore"
+
+
+class MemoryMixin:
+    """Gives a Character typeclass a lasting memory, at `npc.memory`.
+
+    Hooks to override:
+        get_memory_identity: How people are told apart.
+        get_persona: Who the character is, for a language model's prompt.
+        at_memory_reply: How a reply is spoken.
+    """
+
+    _own_voice = False  # while its own reply goes out, which is journalled by hand
+
+    @lazy_property
+    def memory(self) -> MemoryHandler:
+        """Everything this character remembers; its heartbeat starts with the first look at it."""
+        handler = MemoryHandler(self)
+        AssistantScript.of(self)
+        return handler
+
+    @property
+    def assistant(self) -> AssistantScript:
+        """The heartbeat."""
+        return AssistantScript.of(self)
+
+    # --- hooks to override --------------------------------------------------------------------
+
+    def get_memory_identity(self, obj: Any) -> str:
+        """Who `obj` is to this character, for ever: by default its dbref and when it was made.
+
+        A name changes and a dbref is used again in a rebuilt database; both together tell people
+        apart. Override it where one soul has several bodies. No white space.
+        """
+        return f"#{obj.id}@{int(obj.date_created.timestamp()):x}"
+
+    def get_persona(self) -> str:
+        """Who this character is: by default its description."""
+        return str(self.attributes.get("persona") or self.attributes.get("desc") or "")
+
+    def at_memory_reply(self, text: str, speaker: Any, *, private: bool) -> None:
+        """Speak a reply: aloud, or whispered to `speaker` where it holds a secret.
+
+        Args:
+            text: Escaped already. It reaches the room as a mapping value, never as a template.
+            speaker: The object that is answered, or None when it is gone.
+            private: Whether only `speaker` may hear it.
+        """
+        if private:
+            self.at_say(text, msg_self=False, receivers=[speaker], whisper=True)
+        else:
+            self.at_say(text, msg_self=False)
+
+    # --- Evennia's hooks ----------------------------------------------------------------------
+
+    def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
+        """The one ear. Keeps a place in the journal and returns what its base class returns."""
+        deliver = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
+        if deliver and text and from_obj is not None and not self._own_voice:
+            self._hear(text, from_obj)
+        return deliver
+
+    def at_object_receive(
+        self, moved_obj: Any, source_location: Any, move_type: str = "move", **kwargs: Any
+    ) -> None:
+        """A gift is perceived here: its message names no giver."""
+        super().at_object_receive(moved_obj, source_location, move_type=move_type, **kwargs)
+        if move_type == "give" and source_location is not None and self._attends(source_location):
+            name = self._name_seen(source_location)
+            thing = oneline(moved_obj.get_display_name(self))
+            self._perceive(
+                source_location, f"{name} gives {self.key} {sanitise(thing)}.", "give", name
+            )
+
+    def at_object_post_copy(self, new_obj: Any, **kwargs: Any) -> None:
+        """A copy is a new mind: it starts with nothing of this one."""
+        super().at_object_post_copy(new_obj, **kwargs)
+        forget_attributes(new_obj)
+
+    def at_server_reload(self) -> None:
+        super().at_server_reload()
+        self._flush_memory()
+
+    def at_server_shutdown(self) -> None:
+        super().at_server_shutdown()
+        self._flush_memory()
+
+    def at_object_delete(self) -> bool:
+        """A deleted character leaves nothing in the store."""
+        may_go = super().at_object_delete()
+        mind = self.attributes.get("memory_id")
+        if may_go and mind:
+            forget_mind(mind).addErrback(offload.log_failure, f"forgetting {mind}")
+        return may_go
+
+    def _flush_memory(self) -> None:
+        if "memory" in self.__dict__:
+            self.memory.flush()
+
+    # --- hearing ------------------------------------------------------------------------------
+
+    def _hear(self, text: Any, from_obj: Any) -> None:
+        speaker = from_obj[0] if isinstance(from_obj, (list, tuple)) else from_obj
+        line, options = (text, {}) if isinstance(text, str) else (text[0], text[-1])
+        kind = options.get("type") if isinstance(options, dict) else None
+        if kind == "look" or not isinstance(line, str) or not hasattr(speaker, "get_display_name"):
+            return
+        if not self._attends(speaker):
+            return
+        line = sanitise(line, conf.get().MAX_LINE)
+        if not line:
+            return
+        seen_as = self._name_seen(speaker)
+        if speaker is self:
+            if kind in ("say", "whisper", "pose"):
+                self._perceive(self, undress(line), kind, self.key, origin="self")
+            return
+        if kind in ("say", "whisper"):
+            self._hear_talk(speaker, line, kind, seen_as)
+        elif kind == "pose":
+            self._perceive(speaker, line, "pose", seen_as, source_type="observation")
+        elif kind in _MOVES:
+            coming = "leave" if _LEAVING.search(line.lower()) else "arrive"
+            self._perceive(speaker, line, coming, seen_as, source_type="environmental")
+        else:
+            self._perceive(speaker, line, "event", seen_as, source_type="environmental")
+
+    def _hear_talk(self, speaker: Any, line: str, kind: str, seen_as: str) -> None:
+        speech = undress(line)
+        attention, mentioned = self._attention(speaker, speech, kind)
+        entry = self._perceive(
+            speaker,
+            speech,
+            kind,
+            seen_as,
+            line=line if line != f'{seen_as} says, "{speech}"' and line != speech else None,
+            addressed=attention is Attention.TRIGGER,
+            mentioned=mentioned,
+        )
+        if attention is Attention.TRIGGER:
+            self.assistant.wants_reply(entry, speaker)
+
+    def _attends(self, other: Any) -> bool:
+        """The off switches: the game's, this NPC's, its room's, the other's own."""
+        if not conf.get().ENABLED:
+            return False
+        room = self.location
+        return not any(
+            obj is not None and obj.tags.has(OFF_TAG, category=CATEGORY)
+            for obj in (self, room, other)
+        )
+
+    def _attention(self, speaker: Any, speech: str, kind: str) -> tuple[Attention, bool]:
+        """DESIGN §4: the first rule that fits. Also whether it was @mentioned."""
+        mentioned = any(
+            re.search(rf"@{re.escape(name)}\b", speech, re.IGNORECASE) for name in self._names()
+        )
+        if not self.access(speaker, "memory_talk", default=True):
+            return Attention.CONTEXT, mentioned
+        if isinstance(speaker, MemoryMixin) and not speaker.sessions.count():
+            return Attention.CONTEXT, mentioned  # no endless talk between NPCs
+        if mentioned or kind == "whisper" or self._is_named(speech):
+            return Attention.TRIGGER, mentioned
+        others = [obj for obj in self._characters_here() if obj not in (self, speaker)]
+        if not others or self._in_exchange_with(speaker):
+            return Attention.TRIGGER, mentioned
+        return Attention.CONTEXT, mentioned
+
+    def _is_named(self, speech: str) -> bool:
+        return any(
+            re.search(rf"\b{re.escape(name)}\b", speech, re.IGNORECASE) for name in self._names()
+        )
+
+    def _names(self) -> list[str]:
+        return [self.key, *self.aliases.all()]
+
+    def _in_exchange_with(self, speaker: Any) -> bool:
+        last = self.assistant.last_exchange_with(self.get_memory_identity(speaker))
+        if not last:
+            return False
+        return seconds_between(last, self.memory.clock()) <= conf.get().EXCHANGE_SECONDS
+
+    # --- perceiving ---------------------------------------------------------------------------
+
+    def _perceive(
+        self,
+        source: Any,
+        content: str,
+        kind: str,
+        seen_as: str,
+        *,
+        private: bool | None = None,
+        witnesses: tuple[str, ...] | None = None,
+        **more: Any,
+    ) -> Entry:
+        if private is None:
+            private = kind == "whisper"
+        if witnesses is None:
+            witnesses = (self.get_memory_identity(source),) if private else self._witnesses()
+        identity = self.get_memory_identity(source)
+        return self.memory.perceive(
+            Percept(
+                content=content,
+                kind=kind,
+                seen_as=seen_as,
+                source=identity,
+                witnesses=witnesses,
+                entities=(identity,),
+                private=private,
+                location=f"#{self.location.id}" if self.location else None,
+                game_time=_game_time(),
+                **more,
+            )
+        )
+
+    def _witnesses(self) -> tuple[str, ...]:
+        here = [obj for obj in self._characters_here() if obj is not self]
+        return tuple(self.get_memory_identity(obj) for obj in here[:WITNESSES_KEPT])
+
+    def _characters_here(self) -> list[Any]:
+        return self.location.contents_get(content_type="character") if self.location else []
+
+    def _name_seen(self, other: Any) -> str:
+        name = sanitise(oneline(other.get_display_name(self)), 80)
+        return _DBREF.sub("", name).strip() or other.key
+
+    # --- speaking -----------------------------------------------------------------------------
+
+    def speak(
+        self, text: str, entry: Entry, speaker: Any, recalled: tuple[Recalled, ...] = ()
+    ) -> None:
+        """Answer `entry`: whispered where the answer holds what not everyone here may hear.
+
+        The words are journalled as the NPC's own: never learned, and as private as what they
+        were drawn from.
+        """
+        secret = entry.private or any(item.memory.private for item in recalled)
+        here = speaker is not None and speaker.location == self.location
+        if secret and not here:
+            return  # whoever may hear it has left
+        others = [obj for obj in self._characters_here() if obj not in (self, speaker)]
+        whispered = secret and (entry.private or bool(others))
+        self._own_voice = True
+        try:
+            self.at_memory_reply(_harmless(text), speaker, private=whispered)
+        finally:
+            self._own_voice = False
+        to = (self.get_memory_identity(speaker),) if here else ()
+        self._perceive(
+            self,
+            text,
+            "whisper" if whispered else "say",
+            self.key,
+            origin="self",
+            private=secret,
+            witnesses=to if secret else self._witnesses(),
+            session_id=entry.session_id,
+        )
+
+
+def _harmless(text: str) -> str:
+    """Model text for a room: one paragraph, colour codes and links doubled away."""
+    return oneline(sanitise(text, conf.get().MAX_LINE)).replace("|", "||")
+
+
+def _game_time() -> float:
+    from evennia.utils import gametime
+
+    return round(gametime.gametime(absolute=True), 1)

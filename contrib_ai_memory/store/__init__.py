@@ -1,0 +1,1 @@
+"""Where memories rest: journal, conversations, people and links in Attributes, facts in Mem0."""

@@ -1,0 +1,51 @@
+"""Plain data in and out of Evennia Attributes, at the price they really have.
+
+Evennia rebuilds a whole `_Saver*` tree at each read of a container and saves the root at each
+nested change: read once as plain data, change that, write once. JSON text in a `strattr`
+Attribute costs about a fifth (EVENNIA.md). Reactor thread only.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from evennia.utils.dbserialize import deserialize
+
+CATEGORY = "ai_memory"
+
+
+def read(obj: Any, key: str, default: Any = None) -> Any:
+    """The value of `obj.db.<key>` as plain data."""
+    value = obj.attributes.get(key)
+    return default if value is None else deserialize(value)
+
+
+def write(obj: Any, key: str, value: Any) -> None:
+    """Set `obj.db.<key>` with one UPDATE (`attributes.add` on an existing key makes two)."""
+    attribute = obj.attributes.get(key, return_obj=True)
+    if attribute is None:
+        obj.attributes.add(key, value)
+    else:
+        attribute.value = value
+
+
+def read_json(obj: Any, key: str, category: str = CATEGORY) -> Any:
+    """A JSON Attribute, read straight from its row: old pages do not pile up in Evennia's cache."""
+    rows = obj.db_attributes.filter(db_key=key.lower(), db_category=category)
+    text = rows.values_list("db_strvalue", flat=True).first()
+    return json.loads(text) if text else None
+
+
+def write_json(obj: Any, key: str, value: Any, category: str = CATEGORY) -> None:
+    """Write a JSON Attribute; Django admin's object page leaves these alone."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    attribute = obj.attributes.get(key, category=category, return_obj=True)
+    if attribute is None:
+        obj.attributes.add(key, text, category=category, strattr=True)
+    else:
+        attribute.strvalue = text
+
+
+def remove_json(obj: Any, key: str, category: str = CATEGORY) -> None:
+    obj.attributes.remove(key, category=category)

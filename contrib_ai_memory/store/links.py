@@ -1,0 +1,109 @@
+"""Links between memories: journal id or Mem0 id → {"linked_to": {id: {score, kind, created}}}.
+
+One shape, both directions always written together, spread over JSON buckets so that one write
+stays small. `character.db.memory_links` is the small index: how many links there are.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from . import attributes
+
+ATTRIBUTE = "memory_links"
+CATEGORY = "memory_links"
+BUCKETS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link between two memories; `score` 0-1, `kind` says why (evidence, similar)."""
+
+    a: str
+    b: str
+    score: float
+    kind: str
+    created: str
+
+
+class Links:
+    """The links of one NPC's memories. Reactor thread only."""
+
+    def __init__(self, owner: Any):
+        self._owner = owner
+
+    @property
+    def count(self) -> int:
+        index = attributes.read(self._owner, ATTRIBUTE) or {}
+        return index.get("links", 0)
+
+    def of(self, memory_id: str | int) -> dict[str, dict[str, Any]]:
+        """What one memory is linked to: {id: {"score", "kind", "created"}}."""
+        bucket = self._bucket(_bucket_of(str(memory_id)))
+        return bucket.get(str(memory_id), {}).get("linked_to", {})
+
+    def add(self, links: Iterable[Link]) -> int:
+        """Write links, both directions in one transaction. Known ones are renewed, not doubled.
+
+        Returns:
+            How many were new.
+        """
+        buckets: dict[int, dict[str, Any]] = {}
+        new = 0
+        for link in links:
+            if link.a == link.b:
+                continue
+            note = {"score": round(link.score, 4), "kind": link.kind, "created": link.created}
+            new += self._put(buckets, link.a, link.b, note)
+            self._put(buckets, link.b, link.a, note)
+        if buckets:
+            self._write(buckets, new)
+        return new
+
+    def remove(self, memory_ids: Iterable[str]) -> int:
+        """Take memories out of every link that touches them. Returns how many links went."""
+        buckets: dict[int, dict[str, Any]] = {}
+        gone = 0
+        for memory_id in map(str, memory_ids):
+            home = self._open(buckets, memory_id)
+            for other in home.pop(memory_id, {}).get("linked_to", {}):
+                far = self._open(buckets, other).get(other, {}).get("linked_to", {})
+                gone += far.pop(memory_id, None) is not None
+        if buckets:
+            self._write(buckets, -gone)
+        return gone
+
+    def _put(self, buckets: dict, source: str, target: str, note: dict[str, Any]) -> bool:
+        linked = self._open(buckets, source).setdefault(source, {"linked_to": {}})["linked_to"]
+        is_new = target not in linked
+        if is_new or linked[target]["score"] < note["score"]:
+            linked[target] = note
+        return is_new
+
+    def _open(self, buckets: dict[int, dict[str, Any]], memory_id: str) -> dict[str, Any]:
+        number = _bucket_of(memory_id)
+        if number not in buckets:
+            buckets[number] = self._bucket(number)
+        return buckets[number]
+
+    def _bucket(self, number: int) -> dict[str, Any]:
+        return attributes.read_json(self._owner, f"links_{number}", CATEGORY) or {}
+
+    def _write(self, buckets: dict[int, dict[str, Any]], change: int) -> None:
+        with transaction.atomic():
+            for number, bucket in buckets.items():
+                attributes.write_json(self._owner, f"links_{number}", bucket, CATEGORY)
+            attributes.write(self._owner, ATTRIBUTE, {"links": self.count + change})
+
+    def clear(self) -> None:
+        self._owner.attributes.clear(category=CATEGORY)
+        attributes.write(self._owner, ATTRIBUTE, {"links": 0})
+
+
+def _bucket_of(memory_id: str) -> int:
+    return zlib.crc32(memory_id.encode()) % BUCKETS

@@ -1,0 +1,84 @@
+"""Whom the NPC knows: `character.db.entity_profiles`, the small index of everyone it met.
+
+Keyed by memory identity, never by name. A name is what the NPC saw last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from . import attributes
+
+ATTRIBUTE = "entity_profiles"
+
+
+@dataclass(frozen=True, slots=True)
+class Acquaintance:
+    """Someone the NPC met: `interactions` counts what they said to it."""
+
+    identity: str
+    name: str
+    entity_type: str = "player"
+    interactions: int = 0
+    last_seen: str = ""
+
+
+class People:
+    """The index of everyone one NPC knows."""
+
+    def __init__(self, owner: Any):
+        self._owner = owner
+        stored = attributes.read(owner, ATTRIBUTE) or {}
+        self._known = {key: Acquaintance(key, **plain) for key, plain in stored.items()}
+        self._dirty = False
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self):
+        return iter(self._known.values())
+
+    def get(self, identity: str | None) -> Acquaintance | None:
+        return self._known.get(identity or "")
+
+    def name_of(self, identity: str | None) -> str:
+        known = self.get(identity)
+        return known.name if known else ""
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(person.name for person in self._known.values() if person.name)
+
+    def meet(
+        self, identity: str, name: str, when: str, *, entity_type: str = "player", talk: bool = False
+    ) -> Acquaintance:
+        """Note that someone was seen, and whether they spoke to the NPC."""
+        known = self._known.get(identity) or Acquaintance(identity, name, entity_type)
+        self._known[identity] = known = replace(
+            known,
+            name=name or known.name,
+            interactions=known.interactions + int(talk),
+            last_seen=max(known.last_seen, when),
+        )
+        self._dirty = True
+        return known
+
+    def sender_bonus(self, identity: str | None) -> int:
+        """[A] 0-2 importance for someone the NPC often talks with."""
+        known = self.get(identity)
+        interactions = known.interactions if known else 0
+        return 2 if interactions >= 50 else int(interactions >= 10)
+
+    def flush(self) -> None:
+        if self._dirty:
+            stored = {}
+            for key, person in self._known.items():
+                stored[key] = asdict(person)
+                del stored[key]["identity"]
+            attributes.write(self._owner, ATTRIBUTE, stored)
+            self._dirty = False
+
+    def clear(self) -> None:
+        self._known.clear()
+        self._dirty = True
+        self.flush()

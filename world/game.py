@@ -1,0 +1,332 @@
+"""A real Evennia game in a folder: built from this repository, started, reloaded, killed, stopped.
+
+Used by the demo and by the tests that boot a server. Plain Python: it talks to the game through the
+`evennia` program and a telnet socket, as a person would.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OVERLAY = ("typeclasses", "commands", "world")
+SUPERUSER = "keeper"
+PORT_STEP = 10  # the next block of ports where the usual are taken
+BLOCKS = 200
+START_TIMEOUT = 120
+
+SECRET_SETTINGS = """\
+SECRET_KEY = {secret!r}
+TELNET_PORTS = [{telnet}]
+TELNET_INTERFACES = ["127.0.0.1"]
+WEBSERVER_PORTS = [({web}, {web_internal})]
+WEBSERVER_INTERFACES = ["127.0.0.1"]
+WEBSOCKET_CLIENT_PORT = {websocket}
+WEBSOCKET_CLIENT_INTERFACE = "127.0.0.1"
+AMP_PORT = {amp}
+{extra}
+"""
+
+
+class GameError(RuntimeError):
+    """The game did not do what it was told. The message ends with what it printed."""
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The ports of one game, Evennia's usual ones moved by a whole block."""
+
+    telnet: int = 4000
+    web: int = 4001
+    websocket: int = 4002
+    web_internal: int = 4005
+    amp: int = 4006
+
+    @classmethod
+    def free(cls, first_block: int = 0) -> Ports:
+        usual = cls()
+        for block in range(first_block, BLOCKS):
+            step = block * PORT_STEP
+            ports = cls(**{name: port + step for name, port in vars(usual).items()})
+            if all(_is_free(port) for port in vars(ports).values()):
+                return ports
+        raise GameError(f"None of {BLOCKS} blocks of ports from {usual.telnet} on is free.")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+class Game:
+    """One game folder and the server that runs in it.
+
+    Args:
+        folder: The game folder; made by `build`.
+        extra_settings: Python source, put at the end of the secret settings.
+    """
+
+    def __init__(self, folder: Path, extra_settings: str = ""):
+        self.folder = folder
+        self.extra_settings = extra_settings
+        self.password = "lantern-" + secrets.token_hex(4)
+        self.ports = Ports()
+
+    # --- making it ----------------------------------------------------------------------------
+
+    def build(self, first_block: int = 0) -> None:
+        """Make the game folder, or renew its code; the database of an old one stays."""
+        if not (self.folder / "server").exists():
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            self._run("--init", self.folder.name, cwd=self.folder.parent)
+        for name in OVERLAY:
+            shutil.copytree(
+                ROOT / name,
+                self.folder / name,
+                dirs_exist_ok=True,
+                ignore=shutil.ignore_patterns("__pycache__"),
+            )
+        shutil.copytree(
+            ROOT / "server_conf_example", self.folder / "server" / "conf", dirs_exist_ok=True
+        )
+        self.ports = Ports.free(first_block)
+        self._keep_password()
+        text = SECRET_SETTINGS.format(
+            secret=secrets.token_hex(24), extra=self.extra_settings, **vars(self.ports)
+        )
+        (self.folder / "server" / "conf" / "secret_settings.py").write_text(text)
+
+    def _keep_password(self) -> None:
+        kept = self.folder / "server" / "demo_password.txt"
+        if kept.exists():
+            self.password = kept.read_text().strip()
+        else:
+            kept.write_text(self.password + "\n")
+            kept.chmod(0o600)
+
+    def migrate(self) -> None:
+        self._run("migrate")
+
+    # --- running it ---------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start portal and server, or the server alone where the portal still runs."""
+        self._sweep_pids()
+        self._run("start", timeout=START_TIMEOUT)
+        self.wait_until_up()
+
+    def reload(self) -> None:
+        self._run("reload", timeout=START_TIMEOUT)
+        self.wait_until_up()
+
+    def stop(self) -> None:
+        if self._pid("portal") or self._pid("server"):
+            self._run("stop", timeout=START_TIMEOUT)
+        deadline = time.monotonic() + 15
+        while (self._pid("server") or self._pid("portal")) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        for name in ("server", "portal"):
+            pid = self._pid(name)
+            if pid:
+                os.kill(pid, signal.SIGKILL)
+        self._sweep_pids()
+
+    def kill_server(self) -> None:
+        """`kill -9` of the Server process; the Portal stays."""
+        pid = self._pid("server")
+        if not pid:
+            raise GameError("There is no server process to kill.")
+        os.kill(pid, signal.SIGKILL)
+        while _alive(pid):
+            time.sleep(0.05)
+
+    def wait_until_up(self, timeout: float = START_TIMEOUT) -> None:
+        """Wait until a telnet connection meets the game itself, not the portal alone."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            try:
+                with Telnet(self.ports.telnet) as line:
+                    line.expect("connect <username>", timeout=3)
+                    return
+            except (OSError, TimeoutError):
+                time.sleep(0.2)
+        raise GameError(f"The game is not up after {timeout:g} s.\n{self.log_tail()}")
+
+    def log_tail(self, lines: int = 30) -> str:
+        log = self.folder / "server" / "logs" / "server.log"
+        return "\n".join(log.read_text().splitlines()[-lines:]) if log.exists() else ""
+
+    def evennia(self, *arguments: str, timeout: float = 600) -> str:
+        """Run `evennia <arguments>` in the game folder and return what it printed."""
+        return self._run(*arguments, timeout=timeout)
+
+    @property
+    def is_running(self) -> bool:
+        return bool(self._pid("server"))
+
+    def _run(self, *arguments: str, cwd: Path | None = None, timeout: float = 300) -> str:
+        environment = os.environ | {
+            "EVENNIA_SUPERUSER_USERNAME": SUPERUSER,
+            "EVENNIA_SUPERUSER_PASSWORD": self.password,
+            "EVENNIA_SUPERUSER_EMAIL": "",
+            "PYTHONUNBUFFERED": "1",
+        }
+        environment.pop("DJANGO_SETTINGS_MODULE", None)
+        program = Path(sys.executable).with_name("evennia")
+        with (self.folder.parent / "evennia-output.txt").open("w+") as output:
+            # a file, not a pipe: the server inherits it and would keep a pipe open for ever
+            done = subprocess.run(
+                [str(program), *arguments],
+                cwd=cwd or self.folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=timeout,
+                check=False,
+            )
+            output.seek(0)
+            printed = output.read()
+        if done.returncode:
+            raise GameError(f"evennia {' '.join(arguments)} failed:\n{printed}")
+        return printed
+
+    def _pid(self, name: str) -> int | None:
+        file = self.folder / "server" / f"{name}.pid"
+        try:
+            pid = int(file.read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+        return pid if _alive(pid) else None
+
+    def _sweep_pids(self) -> None:
+        """A stale pid file makes `evennia start` wait for ever."""
+        for name in ("server", "portal"):
+            file = self.folder / "server" / f"{name}.pid"
+            if file.exists() and self._pid(name) is None:
+                file.unlink()
+
+
+def _alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        pass
+    else:
+        return state != "Z"
+    if Path("/proc/self").exists():
+        return False
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
+class Telnet:
+    """A plain telnet client: sends lines, reads text, refuses every negotiation by silence."""
+
+    def __init__(self, port: int, host: str = "127.0.0.1"):
+        self._socket = socket.create_connection((host, port), timeout=10)
+        self._raw = b""
+        self.heard = ""
+
+    def __enter__(self) -> Telnet:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def send(self, line: str) -> None:
+        self._socket.sendall(line.encode() + b"\r\n")
+
+    def expect(self, *wanted: str, timeout: float = 30) -> str:
+        """Read until one of `wanted` is there; returns the text up to its line's end.
+
+        Raises:
+            TimeoutError: With what came instead.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            ends = [
+                self.heard.index("\n", self.heard.index(word))
+                for word in wanted
+                if word in self.heard and "\n" in self.heard[self.heard.index(word) :]
+            ]
+            if ends:
+                text, self.heard = self.heard[: min(ends)], self.heard[min(ends) :]
+                return text
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"{wanted!r} did not come. What came: {self.heard[-2000:]!r}")
+            self.read(left)
+
+    def read(self, seconds: float) -> str:
+        """Read what comes within `seconds`, returning as soon as anything does."""
+        self._socket.settimeout(max(seconds, 0.01))
+        try:
+            received = self._socket.recv(65536)
+        except TimeoutError:
+            return ""
+        if not received:
+            raise ConnectionError("The game closed the connection.")
+        text, self._raw = _without_negotiation(self._raw + received)
+        self.heard += text
+        return text
+
+    def drain(self, seconds: float = 0.5) -> str:
+        """Everything that comes until it is quiet for `seconds`."""
+        while self.read(seconds):
+            pass
+        text, self.heard = self.heard, ""
+        return text
+
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_IAC, _SB, _SE, _TWO_BYTES = 255, 250, 240, range(251, 255)
+
+
+def _without_negotiation(data: bytes) -> tuple[str, bytes]:
+    """The text in `data`, and the bytes of a telnet command that is not complete yet."""
+    text = bytearray()
+    at = 0
+    while at < len(data):
+        if data[at] != _IAC:
+            text.append(data[at])
+            at += 1
+            continue
+        command = data[at + 1] if at + 1 < len(data) else None
+        if command == _SB:
+            end = data.find(bytes([_IAC, _SE]), at)
+            length = end + 2 - at if end >= 0 else None
+        elif command is None:
+            length = None
+        else:
+            length = 3 if command in _TWO_BYTES else 2
+        if length is None or at + length > len(data):
+            return _decode(text), data[at:]
+        at += length
+    return _decode(text), b""
+
+
+def _decode(text: bytearray) -> str:
+    plain = _ANSI.sub("", text.decode("utf-8", "replace"))
+    return plain.replace("\r", "")
