@@ -22,6 +22,7 @@ from .log import logger
 from .records import Entry, now_iso
 from .sleep.cycle import Night, run_sleep_tick
 from .store import attributes, facts
+from .store.errors import StoreError
 
 KEY = "ai_memory_assistant"
 REPLIES_WAITING = 5  # what is said beyond that while the NPC thinks is heard but not answered
@@ -156,7 +157,7 @@ class AssistantScript(DefaultScript):
                     yield task.deferLater(reactor, wait, lambda: None)
                 try:
                     text, recalled = yield self.obj.memory.answer(entry)
-                except (facts.StoreInUse, facts.StoreMismatch, facts.StoreClosed) as problem:
+                except StoreError as problem:
                     logger().error("#%s cannot answer: %s", self.obj.id, problem)
                     continue
                 except (offload.TimedOut, offload.Busy) as problem:

@@ -127,7 +127,9 @@ class Game:
     def start(self) -> None:
         """Start portal and server, or the server alone where the portal still runs."""
         self._sweep_pids()
-        self._run("start", timeout=START_TIMEOUT)
+        printed = self._run("start", timeout=START_TIMEOUT)
+        if "rror" in printed:
+            raise GameError(f"evennia start failed:\n{printed}")
         self.wait_until_up()
 
     def reload(self) -> None:
@@ -156,20 +158,31 @@ class Game:
             time.sleep(0.05)
 
     def wait_until_up(self, timeout: float = START_TIMEOUT) -> None:
-        """Wait until a telnet connection meets the game itself, not the portal alone."""
+        """Wait until a telnet connection meets the game itself, not the portal alone.
+
+        A new game restarts itself once when its first objects are made: that is waited for.
+        """
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             try:
                 with Telnet(self.ports.telnet) as line:
                     line.expect("connect <username>", timeout=3)
-                    return
+                    if not self._is_restarting():
+                        return
             except (OSError, TimeoutError):
                 time.sleep(0.2)
         raise GameError(f"The game is not up after {timeout:g} s.\n{self.log_tail()}")
 
-    def log_tail(self, lines: int = 30) -> str:
+    def _is_restarting(self) -> bool:
+        _, setup, since = self._log().rpartition("Restarting Server once")
+        return bool(setup) and "successfully restarted" not in since
+
+    def _log(self) -> str:
         log = self.folder / "server" / "logs" / "server.log"
-        return "\n".join(log.read_text().splitlines()[-lines:]) if log.exists() else ""
+        return log.read_text() if log.exists() else ""
+
+    def log_tail(self, lines: int = 30) -> str:
+        return "\n".join(self._log().splitlines()[-lines:])
 
     def evennia(self, *arguments: str, timeout: float = 600) -> str:
         """Run `evennia <arguments>` in the game folder and return what it printed."""
@@ -185,6 +198,8 @@ class Game:
             "EVENNIA_SUPERUSER_PASSWORD": self.password,
             "EVENNIA_SUPERUSER_EMAIL": "",
             "PYTHONUNBUFFERED": "1",
+            # evennia looks for twistd on the PATH, also where no virtual environment is active
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
         }
         environment.pop("DJANGO_SETTINGS_MODULE", None)
         program = Path(sys.executable).with_name("evennia")

@@ -12,16 +12,9 @@ from twisted.python import failure
 
 from .. import offload
 from ..senses import MemoryMixin
-from ..store import facts
+from ..store.errors import StoreError
 
-EXPECTED = (
-    facts.StoreInUse,
-    facts.StoreMismatch,
-    facts.StoreClosed,
-    offload.TimedOut,
-    offload.Busy,
-    ValueError,
-)
+EXPECTED = (StoreError, offload.TimedOut, offload.Busy, ValueError)
 
 
 class MemoryCommand(MuxCommand):

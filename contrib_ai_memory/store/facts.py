@@ -23,17 +23,10 @@ import numpy as np
 from .. import conf
 from ..embedding import embedder
 from ..records import MemoryRecord, now_iso
+from .errors import StoreClosed, StoreMismatch
 
 ANYONE = "*"
 _LISTS_IN_FILTERS = ("qdrant_edge", "qdrant")  # stores that match a value inside a list
-
-
-class StoreMismatch(RuntimeError):
-    """The store on disk was written by another embedding model. The message says the way out."""
-
-
-class StoreClosed(RuntimeError):
-    """The server is stopping: the store takes no more work."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,16 +18,14 @@ import qdrant_edge as edge
 from mem0.vector_stores.base import VectorStoreBase
 from pydantic import BaseModel, ConfigDict
 
+from .errors import StoreInUse
+
 PROVIDER = "qdrant_edge"
 DENSE = ""
 BM25 = "bm25"
 BM25_AVERAGE_WORDS = 16.0  # a line of talk, stop words out; Qdrant's default of 256 is for pages
 INDEXED = ("agent_id", "user_id", "run_id", "record", "memory_type", "audience")
 PAGE = 1000  # points read in one scroll
-
-
-class StoreInUse(RuntimeError):
-    """Another process holds the store. The message says which and what to do."""
 
 
 class QdrantEdgeConfig(BaseModel):

@@ -1,0 +1,17 @@
+"""Why the store cannot be used. Each message says what happened and what to do."""
+
+
+class StoreError(RuntimeError):
+    """The memory store cannot be used now."""
+
+
+class StoreInUse(StoreError):
+    """Another process holds the store."""
+
+
+class StoreMismatch(StoreError):
+    """The store on disk was written by another embedding model."""
+
+
+class StoreClosed(StoreError):
+    """The server is stopping: the store takes no more work."""
