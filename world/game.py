@@ -122,6 +122,24 @@ class Game:
     def migrate(self) -> None:
         self._run("migrate")
 
+    def enter(self) -> None:
+        """Set Django and Evennia up in this process, inside the game; no server is started.
+
+        The game's own `world`, `typeclasses` and `commands` come before those of the repository.
+        """
+        start = Path.cwd()
+        sys.path.insert(0, str(self.folder))
+        for name in [name for name in sys.modules if name.split(".")[0] in OVERLAY]:
+            del sys.modules[name]
+        os.environ["DJANGO_SETTINGS_MODULE"] = "server.conf.settings"
+        os.chdir(self.folder)  # Evennia looks for its game folder here, once
+        import django
+        import evennia
+
+        django.setup()
+        evennia._init()
+        os.chdir(start)
+
     # --- running it ---------------------------------------------------------------------------
 
     def start(self) -> None:

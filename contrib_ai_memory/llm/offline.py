@@ -27,7 +27,7 @@ from ..records import (
 )
 from . import person
 
-ANSWERS_FROM = 0.30  # cosine of question and memory, names left out, that makes it an answer
+ANSWERS_FROM = 0.33  # cosine of question and memory, names left out, that makes it an answer
 ANSWERS_WITH_WORDS = 0.6  # or this share of the question's own words found in the memory
 TOLD_AT_ONCE = 2  # memories that one reply may tell
 NEARLY_AS_GOOD = 0.85  # a second memory is told if it is this near to the first
@@ -66,7 +66,7 @@ class OfflineProvider:
     # --- talk -------------------------------------------------------------------------------
 
     def reply(self, request: ReplyRequest) -> str:
-        said = request.utterance
+        said = without_address(request.utterance, request.npc_name)
         if _ASKS.search(said):
             return self._answer(request)
         if _GREETS.search(said):
@@ -104,7 +104,7 @@ class OfflineProvider:
         sentences = [
             (_weight(sentence, entry, snippet.known_names), entry, sentence)
             for entry in told
-            for sentence in sentences_of(entry.content)
+            for sentence in sentences_of(without_address(entry.content, snippet.npc_name))
             if len(_content_words(sentence)) >= 2
         ]
         if not sentences:
@@ -137,9 +137,26 @@ class OfflineProvider:
             )
             for entry in entries
             if entry.learnable
-            for sentence in sentences_of(entry.content)
+            for sentence in sentences_of(without_address(entry.content, npc_name))
             if _is_fact(sentence, npc_name)
         ]
+
+
+def without_address(text: str, name: str) -> str:
+    """Talk without the name it is addressed to: "Mara, wolves came" is about wolves.
+
+    >>> without_address("Mara, wolves took my sheep.", "Mara")
+    'Wolves took my sheep.'
+    """
+    name = re.escape(name)
+    text = re.sub(
+        rf"^\W*(?:(?:hey|hello|hi|oh|say|listen|well)\W+)?@?{name}\b\s*[,:;!.-]+\s*",
+        "",
+        text,
+        flags=re.IGNORECASE,
+    )
+    text = re.sub(rf"\s*,\s*@?{name}\b(?=\W*$)", "", text, flags=re.IGNORECASE)
+    return person.capital(text)
 
 
 def sentences_of(text: str) -> list[str]:
@@ -234,9 +251,7 @@ def _relevance(request: ReplyRequest, told: list[MemoryRecord]) -> list[float]:
         len(asked & _content_words(memory.content)) / len(asked) if asked else 0.0
         for memory in told
     ]
-    best = np.maximum(cosines / ANSWERS_FROM, np.array(shares) / ANSWERS_WITH_WORDS)
-    # a question with words of its own is not answered by a memory that is only alike in tone
-    return [float(value) for value in best]
+    return np.maximum(cosines / ANSWERS_FROM, np.array(shares) / ANSWERS_WITH_WORDS).tolist()
 
 
 def _lower(text: str) -> list[str]:

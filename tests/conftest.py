@@ -1,0 +1,95 @@
+"""A game folder of the tests' own, Django set up in it: real Attributes, real Edge, real MiniLM.
+
+The folder is made by the same code that makes the demo's; nothing of it is left behind.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from pytest_django.plugin import blocking_manager_key
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from world.game import Game  # noqa: E402
+
+_workdir = Path(tempfile.mkdtemp(prefix="ai-memory-tests-"))
+
+_SETTINGS = """
+TEST_ENVIRONMENT = True
+DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+"""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    game = Game(_workdir / "game", extra_settings=_SETTINGS)
+    game.build()
+    with config.stash[blocking_manager_key].unblock():
+        game.enter()
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(_workdir, ignore_errors=True)
+
+
+@pytest.fixture
+def store_folder(settings, tmp_path):
+    """A memory store of this test's own, closed when the test is over."""
+    from contrib_ai_memory.store import facts
+
+    settings.CONTRIB_AI_MEMORY = {"DIR": str(tmp_path / "store")}
+    yield tmp_path / "store"
+    facts.close_shared(for_good=False)
+
+
+@pytest.fixture
+def tavern(db, store_folder):
+    """An empty room in a fresh game database, with a store of its own."""
+    from evennia.utils.create import create_object
+
+    return create_object("typeclasses.rooms.Room", key="The Drowned Lantern")
+
+
+@pytest.fixture
+def mara(tavern):
+    """An NPC with a memory, in the tavern."""
+    return _someone("typeclasses.npcs.AssistantNPC", "Mara", tavern)
+
+
+@pytest.fixture
+def alice(tavern):
+    return _someone("typeclasses.characters.Character", "Alice", tavern)
+
+
+@pytest.fixture
+def bram(tavern):
+    return _someone("typeclasses.characters.Character", "Bram", tavern)
+
+
+def _someone(typeclass, key, room):
+    from evennia.utils.create import create_object
+
+    return create_object(typeclass, key=key, location=room, home=room)
+
+
+@pytest.fixture
+def result_of():
+    """The result of a Deferred that has fired, which without a reactor it always has."""
+
+    def get(deferred):
+        from twisted.python.failure import Failure
+
+        seen = []
+        deferred.addBoth(seen.append)
+        assert seen, "the Deferred has not fired"
+        if isinstance(seen[0], Failure):
+            seen[0].raiseException()
+        return seen[0]
+
+    return get
