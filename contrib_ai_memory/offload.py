@@ -147,6 +147,21 @@ def _threads_of(lane: str) -> int:
     return llm.max_concurrency if lane == MODEL and llm else 1
 
 
+def wait(result: defer.Deferred) -> Any:
+    """The result of a Deferred where no reactor runs, and it has therefore fired already.
+
+    Raises:
+        RuntimeError: It has not fired: a reactor runs, and must not be waited for.
+    """
+    seen: list[Any] = []
+    result.addBoth(seen.append)
+    if not seen:
+        raise RuntimeError("offload.wait was called where the reactor runs: use the Deferred")
+    if isinstance(seen[0], failure.Failure):
+        seen[0].raiseException()
+    return seen[0]
+
+
 def log_failure(reason: failure.Failure, doing: str) -> None:
     """Errback for work that nobody waits for: the error goes to the log, once."""
     logger().error("%s failed: %s", doing, reason.getErrorMessage(), exc_info=_exc_info(reason))

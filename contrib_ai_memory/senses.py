@@ -195,14 +195,15 @@ class MemoryMixin:
             return Attention.CONTEXT, mentioned
         if isinstance(speaker, MemoryMixin) and not speaker.sessions.count():
             return Attention.CONTEXT, mentioned  # no endless talk between NPCs
-        if mentioned or kind == "whisper" or self._is_named(speech):
+        if mentioned or kind == "whisper" or self.is_named(speech):
             return Attention.TRIGGER, mentioned
         others = [obj for obj in self._characters_here() if obj not in (self, speaker)]
         if not others or self._in_exchange_with(speaker):
             return Attention.TRIGGER, mentioned
         return Attention.CONTEXT, mentioned
 
-    def _is_named(self, speech: str) -> bool:
+    def is_named(self, speech: str) -> bool:
+        """Whether `speech` names this character, by key or alias."""
         return any(
             re.search(rf"\b{re.escape(name)}\b", speech, re.IGNORECASE) for name in self._names()
         )

@@ -76,20 +76,3 @@ def _someone(typeclass, key, room):
     from evennia.utils.create import create_object
 
     return create_object(typeclass, key=key, location=room, home=room)
-
-
-@pytest.fixture
-def result_of():
-    """The result of a Deferred that has fired, which without a reactor it always has."""
-
-    def get(deferred):
-        from twisted.python.failure import Failure
-
-        seen = []
-        deferred.addBoth(seen.append)
-        assert seen, "the Deferred has not fired"
-        if isinstance(seen[0], Failure):
-            seen[0].raiseException()
-        return seen[0]
-
-    return get
