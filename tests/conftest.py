@@ -76,3 +76,22 @@ def _someone(typeclass, key, room):
     from evennia.utils.create import create_object
 
     return create_object(typeclass, key=key, location=room, home=room)
+
+
+@pytest.fixture
+def hears():
+    """Makes a list of all that an object is sent from now on, as plain text."""
+
+    def listen(obj):
+        heard = []
+        deliver = obj.msg
+
+        def msg(text=None, **kwargs):
+            line = text[0] if isinstance(text, tuple) else text
+            heard.append(str(line))
+            return deliver(text=text, **kwargs)
+
+        obj.msg = msg
+        return heard
+
+    return listen

@@ -235,6 +235,7 @@ def prepare_environment(folder: Path) -> None:
     """No telemetry and no ~/.mem0: both are read by Mem0 once, when it is imported."""
     os.environ["MEM0_TELEMETRY"] = "False"
     os.environ["MEM0_DIR"] = str(folder / "mem0")
+    (folder / "mem0").mkdir(exist_ok=True)
 
 
 def _check_model(meta: Path, name: str, dimensions: int) -> None:

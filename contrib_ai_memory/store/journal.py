@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from django.db import transaction
@@ -91,7 +92,7 @@ class Journal:
         """Write what changed, pages and open page in one transaction: both or neither."""
         if not self._dirty:
             return
-        with transaction.atomic():
+        with transaction.atomic() if self._dirty_pages else nullcontext():
             for number in sorted(self._dirty_pages):
                 attributes.write_json(self._owner, _page_key(number), self._page(number))
             attributes.write(self._owner, ATTRIBUTE, self._stored())

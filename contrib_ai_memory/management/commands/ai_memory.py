@@ -19,6 +19,7 @@ from contrib_ai_memory.store import facts
 from contrib_ai_memory.store.errors import StoreError
 
 BAD_LINES_SHOWN = 20
+NIGHT_CURSORS = ("scored", "consolidated", "linked")
 
 
 class Command(BaseCommand):
@@ -96,8 +97,10 @@ def sleep_through(npc: Any, bar: tqdm) -> None:
     while script.asleep:
         script.ndb.last_sleep_tick = None
         offload.wait(script.at_tick())
-        done = npc.memory.journal.cursors
-        bar.set_postfix_str(f"asleep: {script.db.sleep_phase or 'rested'}, entry {done}")
+        cursors = npc.memory.journal.cursors
+        done = sum(cursors.get(name, 0) for name in NIGHT_CURSORS)
+        share = done / (len(NIGHT_CURSORS) * max(len(npc.memory.journal), 1))
+        bar.set_postfix_str(f"asleep, {script.db.sleep_phase or 'rested'}: {share:.0%} of the night")
     bar.set_postfix_str("")
 
 
