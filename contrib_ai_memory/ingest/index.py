@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..embedding import embedder
 from ..records import Entry, MemoryRecord
@@ -24,8 +25,16 @@ def index_entries(mind: str, entries: Sequence[Entry]) -> int:
     """
     memories = [to_memory(mind, entry) for entry in entries if entry.learnable]
     vectors = embedder.shared().encode([memory.key for memory in memories])
-    facts.shared().put(mind, memories, vectors)
+    store = facts.shared()
+    known = {memory.id: memory for memory in store.get([memory.id for memory in memories])}
+    store.put(mind, [_as_accessed(memory, known.get(memory.id)) for memory in memories], vectors)
     return len(memories)
+
+
+def _as_accessed(memory: MemoryRecord, known: MemoryRecord | None) -> MemoryRecord:
+    if known is None:
+        return memory
+    return replace(memory, access_count=known.access_count, last_accessed=known.last_accessed)
 
 
 def to_memory(mind: str, entry: Entry) -> MemoryRecord:

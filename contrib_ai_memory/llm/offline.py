@@ -45,6 +45,7 @@ _GREETS = re.compile(
 )
 _LEAVES = re.compile(r"\b(?:good ?bye|farewell|good night|see you)\b", re.IGNORECASE)
 _THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b", re.IGNORECASE)
+_OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _SMALL = frozenset(
     "a an the and or but if of in on at to for from with about by as is are was were be been am do "
@@ -185,6 +186,7 @@ def _is_fact(sentence: str, npc_name: str) -> bool:
 def _importance(entry: Entry, wanted: set[str]) -> int:
     score = entry.importance + 4 * importance.salience(entry.content)
     score += 2 * bool(wanted & _content_words(entry.content))
+    score += bool(_OF_ONESELF.search(entry.content))
     score += entry.private - 2 * entry.is_question
     if len(_content_words(entry.content)) < 2:
         score -= 2

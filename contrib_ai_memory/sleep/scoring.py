@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 from twisted.internet import defer
 
 from .. import conf, offload
-from ..ingest.index import entry_memory_id
+from ..ingest.index import index_entries
 from ..llm import asking
 from ..records import PassReport
-from ..store import facts
 
 CURSOR = "scored"
 
@@ -27,23 +27,20 @@ def score_pending_entries(mind: Any) -> Generator[Any, Any, PassReport]:
             "score_importance", pending, mind.goals, priority=offload.NIGHT
         )
         method = "offline" if provider == asking.OFFLINE.name else "llm"
-        importance = {e.id: score for e, score in zip(pending, scores, strict=True)}
+        scored = [
+            replace(entry, importance=score, scoring_method=method)
+            for entry, score in zip(pending, scores, strict=True)
+        ]
         yield offload.run(
-            offload.MEMORY, _reweigh, mind.id, importance, priority=offload.NIGHT
+            offload.MEMORY, index_entries, mind.id, scored, priority=offload.NIGHT
         )
         mind.journal.update(
             {
-                entry_id: {"importance": score, "scoring_method": method}
-                for entry_id, score in importance.items()
+                entry.id: {"importance": entry.importance, "scoring_method": method}
+                for entry in scored
             }
         )
     end = min(start + conf.get().NIGHT_BATCH, len(mind.journal))
     mind.journal.set_cursor(CURSOR, end)
     return PassReport(done=end >= len(mind.journal), read=len(batch), changed=len(pending))
 
-
-def _reweigh(mind: str, importance: dict[int, int]) -> None:
-    store = facts.shared()
-    ids = {entry_memory_id(mind, entry_id): score for entry_id, score in importance.items()}
-    for memory in store.get(ids):
-        store.change(memory.id, importance=ids[memory.id] / 10)

@@ -1,0 +1,236 @@
+"""The night: the journal is weighed, becomes facts, and is linked; a wake is deferred."""
+
+import pytest
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.records import FactDraft, PassReport
+from contrib_ai_memory.sleep import consolidation, cycle
+from contrib_ai_memory.sleep.cycle import COMPACTING, DREAMING, PASSES, Night
+from contrib_ai_memory.store import facts
+
+
+@pytest.fixture
+def day(mara, alice, bram):
+    """A day of talk in the tavern."""
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    alice.execute_cmd("say My brother Tom has been missing since the flood.")
+    alice.execute_cmd("whisper Mara = I hide a silver key under the third step in Elmstead.")
+    bram.execute_cmd("say Mara, wolves took two of my sheep.")
+    bram.execute_cmd("say Mara, where is the mayor?")
+    bram.execute_cmd("say Mara, you are the best cook in Millbrook.")
+    return mara
+
+
+def night(mara):
+    return offload.wait(mara.assistant.sleep_through())
+
+
+def known(mara):
+    return facts.shared().list(mara.memory.id, limit=None, record="fact")
+
+
+def state(mara):
+    """Everything that a night changes, but for the time it happened."""
+    store = facts.shared()
+    memories = sorted(store.list(mara.memory.id, limit=None), key=lambda m: m.id)
+    links = {m.id: sorted(mara.memory.links.of(m.id)) for m in memories}
+    links |= {e.id: sorted(mara.memory.links.of(e.id)) for e in mara.memory.journal.read()}
+    entries = [e.to_dict() for e in mara.memory.journal.read()]
+    return entries, memories, links, dict(mara.memory.journal.cursors)
+
+
+def test_talk_becomes_facts_in_the_third_person(day):
+    night(day)
+    texts = {fact.content for fact in known(day)}
+    assert "Alice keeps the ferry at Millbrook." in texts
+    assert "Alice's brother Tom has been missing since the flood." in texts
+
+
+def test_questions_and_talk_about_the_npc_make_no_facts(day):
+    night(day)
+    texts = " ".join(fact.content for fact in known(day))
+    assert "mayor" not in texts
+    assert "cook" not in texts
+
+
+def test_the_npcs_own_words_make_no_facts(mara, alice, bram):
+    mara.execute_cmd("say I was born in Elmstead in the year of the flood.")
+    night(mara)
+    assert known(mara) == []
+
+
+def test_a_fact_from_a_whisper_is_as_private_as_the_whisper(day, alice):
+    night(day)
+    [secret] = [fact for fact in known(day) if "key" in fact.content]
+    assert secret.private
+    assert secret.witnesses == (day.get_memory_identity(alice),)
+
+
+def test_entries_are_scored_consolidated_and_linked_with_their_facts(day):
+    night(day)
+    entry = day.memory.journal.get(1)
+    assert entry.scoring_method == "offline"
+    assert entry.consolidated
+    [fact] = [fact for fact in known(day) if "ferry" in fact.content]
+    assert fact.journal_ids == (1,)
+    assert day.memory.links.of(1)[fact.id]["kind"] == "evidence"
+    assert "1" in day.memory.links.of(fact.id)
+
+
+def test_similar_memories_are_linked_in_both_directions(mara, alice, bram):
+    alice.execute_cmd("say My brother Tom drowned in the flood at Millbrook.")
+    bram.execute_cmd("say My friend Tom drowned in the flood at Millbrook.")
+    night(mara)
+    assert mara.memory.links.of(1)["2"]["kind"] == "similar"
+    assert mara.memory.links.of(2)["1"] == mara.memory.links.of(1)["2"]
+
+
+def test_a_second_night_over_the_same_day_changes_nothing(day):
+    night(day)
+    before = state(day)
+    night(day)
+    assert state(day) == before
+
+
+@pytest.mark.parametrize("forgotten", ["scored", "consolidated", "linked", "indexed", "extracted"])
+def test_a_pass_that_lost_its_place_ends_in_the_same_state(day, forgotten):
+    """Killed after its work and before its cursor was written, a pass does that work again."""
+    night(day)
+    before = state(day)
+    day.memory.journal.set_cursor(forgotten, 0)
+    if forgotten == "consolidated":
+        day.memory.journal.update(
+            {e.id: {"consolidated": False} for e in day.memory.journal.read()}
+        )
+    night(day)
+    entries, memories, links, cursors = state(day)
+    assert memories == before[1]
+    assert links == before[2]
+    assert cursors == before[3]
+
+
+def test_what_is_new_the_next_day_is_taken_up_the_next_night(day, alice):
+    night(day)
+    alice.execute_cmd("say I sold my old ferry to Cora in Elmstead.")
+    night(day)
+    assert any("Cora" in fact.content for fact in known(day))
+
+
+def test_the_same_fact_told_again_gains_evidence_not_a_twin(mara, alice, bram):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    night(mara)
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    night(mara)
+    [fact] = known(mara)
+    assert len(fact.journal_ids) == 2
+    assert fact.access_count == 2
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("Bram lost two of 12 sheep.", "Bram lost two of 12 sheep!", True),
+        ("Bram lost 2 sheep.", "Bram lost 3 sheep.", False),
+        ("Bram likes Alice.", "Bram doesn't like Alice.", False),
+        ("The ferry goes to Elmstead.", "The ferry goes to Millbrook.", False),
+    ],
+)
+def test_numbers_negations_and_names_keep_facts_apart(a, b, same):
+    assert consolidation.says_the_same(a, b) is same
+
+
+def test_a_fact_from_several_entries_is_as_private_as_the_most_private(mara, day):
+    entries = [day.memory.journal.get(1), day.memory.journal.get(3)]
+    draft = FactDraft("Alice has a ferry and a key.", (entries[0].id, entries[1].id))
+    assert entries[1].private
+    consolidation.store_facts(day.memory.id, [draft], entries, "llm")
+    [fact] = known(day)
+    assert fact.private
+    assert fact.witnesses == entries[1].witnesses
+
+
+# --- asleep and awake ----------------------------------------------------------------------------
+
+
+def test_asleep_it_hears_but_does_not_answer(mara, alice, hears):
+    mara.assistant.fall_asleep()
+    heard = hears(alice)
+    alice.execute_cmd("say Good day, Mara.")
+    alice.execute_cmd("say Mara?")
+    assert [entry.origin for entry in mara.memory.journal.read()] == ["perceived"] * 2
+    assert [line for line in heard if "asleep" in line] == ["Mara is fast asleep."]
+
+
+def test_a_wake_while_compacting_is_deferred_until_dreaming(day):
+    script = day.assistant
+    script.fall_asleep()
+    assert script.db.sleep_phase == COMPACTING
+    assert script.wake() is False
+    assert script.asleep
+    for _ in range(10):
+        script.ndb.last_sleep_tick = None
+        offload.wait(script.at_tick())
+        if not script.asleep:
+            break
+    assert not script.asleep
+    cursors = day.memory.journal.cursors
+    assert cursors["consolidated"] == len(day.memory.journal)
+    assert "linked" not in cursors  # left for the next night
+
+
+def test_a_wake_while_dreaming_is_honoured_at_once(day):
+    script = day.assistant
+    script.fall_asleep()
+    first_dream = next(i for i, p in enumerate(PASSES) if p.phase == DREAMING)
+    script._put_night(Night(first_dream))
+    assert script.wake() is True
+    assert not script.asleep
+
+
+def test_what_a_wake_left_is_done_the_next_night(day):
+    test_a_wake_while_compacting_is_deferred_until_dreaming(day)
+    night(day)
+    assert day.memory.journal.cursors["linked"] > 0
+
+
+def test_the_night_goes_on_where_it_was_after_a_restart(day):
+    script = day.assistant
+    script.fall_asleep()
+    offload.wait(script.at_tick())
+    position = script.night.position
+    assert position > 0
+    script.nattributes.clear()  # what a restart does
+    assert script.night.position == position
+    assert script.asleep
+
+
+def test_the_tick_of_the_night_is_slower_than_the_awake_one(day, settings):
+    script = day.assistant
+    script.fall_asleep()
+    offload.wait(script.at_tick())
+    before = script.night
+    offload.wait(script.at_tick())  # within TICK_RATE_SLEEP
+    assert script.night == before
+
+
+def test_one_tick_does_a_bounded_number_of_steps(mara, monkeypatch):
+    steps = []
+
+    def endless(mind):
+        from twisted.internet import defer
+
+        steps.append(1)
+        return defer.succeed(PassReport(done=False, read=1))
+
+    monkeypatch.setattr(cycle, "PASSES", (cycle.Pass("endless", COMPACTING, endless),))
+    result = offload.wait(cycle.run_sleep_tick(mara.memory, Night()))
+    assert len(steps) == cycle.STEPS_A_TICK
+    assert result.done == {"endless": {"read": cycle.STEPS_A_TICK, "changed": 0}}
+
+
+def test_every_pass_of_the_source_has_its_place():
+    assert [p.name for p in PASSES if p.phase == COMPACTING] == [
+        "score_pending_entries",
+        "run_sleep_consolidation",
+    ]
+    assert "run_reflection" in [p.name for p in PASSES if p.phase == DREAMING]

@@ -1,0 +1,214 @@
+"""The store: Mem0 over the real Qdrant Edge."""
+
+import json
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.records import MemoryRecord
+from contrib_ai_memory.store import facts
+from contrib_ai_memory.store.errors import StoreClosed, StoreInUse, StoreMismatch
+
+MIND = str(uuid.UUID(int=1))
+LINES = ["Alice: I keep the ferry", "Bram: wolves took my sheep", "Cora: the well is dry"]
+
+
+def memory(number: int, text: str, **more) -> MemoryRecord:
+    made = {"record": "entry", "key": text, "created_at": "2026-01-01T00:00:00+00:00"} | more
+    return MemoryRecord(facts.memory_id_for(MIND, number), text.split(": ")[-1], **made)
+
+
+@pytest.fixture
+def store(store_folder):
+    store = facts.shared()
+    store.put(MIND, [memory(i, t) for i, t in enumerate(LINES)], embedder.shared().encode(LINES))
+    return store
+
+
+def nearest(store, text, **where):
+    return [f.memory.content for f in store.nearest(MIND, embedder.shared().encode([text])[0], 3, **where)]
+
+
+def test_a_memory_comes_back_as_it_was_put(store):
+    record = memory(
+        9,
+        "A whisper",
+        record="fact",
+        private=True,
+        witnesses=("#1@a", "#2@b"),
+        journal_ids=(4, 7),
+        importance=0.0,
+        about="#1@a",
+        session_id="s1",
+        dominant_emotions=("joy", "trust", "fear"),
+    )
+    store.put(MIND, [record], np.ones((1, 384), dtype=np.float32))
+    assert store.get([record.id]) == [record]
+
+
+def test_it_is_found_by_meaning_and_by_words(store):
+    assert nearest(store, "who runs the boat?")[0] == "I keep the ferry"
+    assert [f.memory.content for f in store.by_words(MIND, "sheep", 3)] == ["wolves took my sheep"]
+    assert store.by_words(MIND, "", 3) == []
+
+
+def test_another_mind_sees_nothing_of_it(store):
+    other = str(uuid.uuid4())
+    assert store.nearest(other, embedder.shared().encode(["ferry"])[0], 3) == []
+    assert store.by_words(other, "ferry", 3) == []
+    assert store.count(other) == 0
+
+
+def test_a_listener_is_given_only_what_is_public_or_their_own(store):
+    secret = memory(7, "Alice: the ferry hides gold", private=True, witnesses=("#1@a",))
+    store.put(MIND, [secret], embedder.shared().encode([secret.key]))
+    assert secret.content in nearest(store, "ferry gold", listener="#1@a")
+    assert secret.content not in nearest(store, "ferry gold", listener="#2@b")
+    assert [f.memory.id for f in store.by_words(MIND, "gold", 5, listener="#2@b")] == []
+
+
+def test_putting_the_same_id_again_doubles_nothing(store):
+    store.put(MIND, [memory(0, LINES[0])], embedder.shared().encode(LINES[:1]))
+    assert store.count(MIND) == 3
+
+
+def test_adding_tells_what_was_new_and_mem0_knows_its_birth(store):
+    fact = memory(8, "Alice keeps the ferry", record="fact")
+    vector = embedder.shared().encode([fact.key])
+    assert store.add(MIND, [fact], vector) == [fact.id]
+    assert store.add(MIND, [fact], vector) == []
+    assert [h["event"] for h in store.mem0.history(fact.id)] == ["ADD"]
+
+
+def test_mem0s_own_verbs_work_on_what_was_written(store):
+    found = store.mem0.search("wolves", filters={"agent_id": MIND})["results"]
+    assert found[0]["memory"] == "wolves took my sheep"
+    assert len(store.mem0.get_all(filters={"agent_id": MIND})["results"]) == 3
+    store.mem0.delete(found[0]["id"])
+    assert store.count(MIND) == 2
+
+
+def test_changing_a_payload_keeps_the_rest_and_the_vector(store):
+    first = memory(0, LINES[0])
+    store.change(first.id, access_count=7)
+    [changed] = store.get([first.id])
+    assert (changed.access_count, changed.content) == (7, first.content)
+    assert nearest(store, "ferry")[0] == first.content
+
+
+def test_it_is_found_again_after_it_was_closed(store):
+    facts.close_shared(for_good=False)
+    assert facts.shared().count(MIND) == 3
+    assert nearest(facts.shared(), "ferry")[0] == "I keep the ferry"
+
+
+def test_closed_for_good_it_takes_no_more_work(store):
+    facts.close_shared()
+    with pytest.raises(StoreClosed, match="stopping"):
+        facts.shared()
+
+
+def test_forgetting_a_mind_leaves_the_others(store):
+    other = str(uuid.uuid4())
+    store.put(other, [memory(50, "Dora: mine")], embedder.shared().encode(["mine"]))
+    assert store.delete_mind(MIND) == 3
+    assert (store.count(MIND), store.count(other)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [
+        ({"record": "entry"}, 3),
+        ({"record": {"ne": "entry"}}, 0),
+        ({"record": ["entry", "fact"]}, 3),
+        ({"record": {"in": ["fact"]}}, 0),
+        ({"importance": {"gte": 0.4, "lt": 0.6}}, 3),
+        ({"importance": {"gt": 0.5}}, 0),
+        ({"created_at": {"gte": "2026-01-01T00:00:00+00:00"}}, 3),
+        ({"OR": [{"record": "fact"}, {"memory_type": "episodic"}]}, 3),
+        ({"NOT": [{"record": "entry"}]}, 0),
+        ({"AND": [{"record": "entry"}, {"record": "fact"}]}, 0),
+        ({"record": "*"}, 3),
+    ],
+)
+def test_mem0s_filter_language_is_spoken(store, filters, count):
+    assert len(store.mem0.vector_store.list(filters, top_k=None)[0]) == count
+
+
+def test_a_filter_operator_that_does_not_exist_is_told(store):
+    with pytest.raises(ValueError, match=r"'record'.*near"):
+        store.mem0.vector_store.list({"record": {"near": "entry"}})
+
+
+def test_a_store_of_another_model_is_refused_with_the_way_out(store, store_folder):
+    facts.close_shared(for_good=False)
+    meta = store_folder / "store.json"
+    meta.write_text(json.dumps(json.loads(meta.read_text()) | {"embedding_model": "other"}))
+    with pytest.raises(StoreMismatch, match=r"'other'.*EMBEDDING"):
+        facts.shared()
+
+
+SECOND_PROCESS = """
+import sys
+from contrib_ai_memory.store.errors import StoreInUse
+from contrib_ai_memory.store.qdrant_edge import QdrantEdge
+try:
+    QdrantEdge(path=sys.argv[1], lock_wait=0.2)
+except StoreInUse as problem:
+    print(problem)
+"""
+
+
+def test_a_second_process_gets_a_sentence(store, store_folder):
+    done = subprocess.run(
+        [sys.executable, "-c", SECOND_PROCESS, str(store_folder / "qdrant_edge")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Another process holds the memory store" in done.stdout
+    assert "evennia stop" in done.stdout
+    assert StoreInUse.__name__ not in done.stderr
+
+
+KILLED = """
+import os, sys
+from contrib_ai_memory.store.qdrant_edge import QdrantEdge
+store = QdrantEdge(path=sys.argv[1], embedding_model_dims=4)
+for number in range(500):
+    store.insert([[1, 0, 0, number]], [{"data": str(number), "agent_id": "a"}])
+    print(number, flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_was_acknowledged_survives_kill_9(tmp_path):
+    from contrib_ai_memory.store.qdrant_edge import QdrantEdge
+
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -9
+    store = QdrantEdge(path=str(tmp_path), embedding_model_dims=4)
+    kept = {hit.payload["data"] for hit in store.list(top_k=None)[0]}
+    assert kept == set(done.stdout.split())
+    store.close()
+
+
+def test_nothing_is_sent_home_and_nothing_lands_in_the_home_folder(store, store_folder):
+    from mem0.memory import setup, telemetry
+
+    assert telemetry.MEM0_TELEMETRY is False
+    assert not (Path.home() / ".mem0").exists()
+    assert Path(setup.mem0_dir).name == "mem0"
+    assert (store_folder / "mem0" / "history.db").exists()
+
+
+def test_mem0_is_never_asked_to_infer(store):
+    with pytest.raises(NotImplementedError, match="infer=False"):
+        store.mem0.llm.generate_response([])
