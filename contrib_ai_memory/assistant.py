@@ -1,4 +1,4 @@
-"""AssistantScript: the heartbeat of one NPC. It answers, it works through what was heard, it sleeps.
+"""AssistantScript: the heartbeat of one NPC. It answers, learns, sleeps.
 
 Evennia calls `at_repeat` and waits for nothing: the busy latch, the deadline and the errback are
 here. All of it runs on the reactor thread; the work itself is handed to `offload`.
@@ -135,9 +135,7 @@ class AssistantScript(DefaultScript):
         waiting.append((entry, speaker))
         if not self.ndb.answering:
             self.ndb.answering = True
-            self._answer_all().addErrback(
-                offload.log_failure, f"an answer of #{self.obj.id}"
-            )
+            self._answer_all().addErrback(offload.log_failure, f"an answer of #{self.obj.id}")
 
     @property
     def _waiting(self) -> deque:
@@ -161,7 +159,9 @@ class AssistantScript(DefaultScript):
                     logger().error("#%s cannot answer: %s", self.obj.id, problem)
                     continue
                 except (offload.TimedOut, offload.Busy) as problem:
-                    logger().warning("#%s did not answer entry %s: %s", self.obj.id, entry.id, problem)
+                    logger().warning(
+                        "#%s did not answer entry %s: %s", self.obj.id, entry.id, problem
+                    )
                     continue
                 self.obj.speak(text, entry, speaker, recalled.memories)
                 self.obj.memory.note_accessed(entry, recalled.memories)

@@ -109,7 +109,9 @@ def get() -> Settings:
     """
     raw = getattr(django_settings, SETTING, None)
     if raw is not None and not isinstance(raw, dict):
-        raise ImproperlyConfigured(f"settings.{SETTING} = {raw!r}: must be a dict, for example {{}}.")
+        raise ImproperlyConfigured(
+            f"settings.{SETTING} = {raw!r}: must be a dict, for example {{}}."
+        )
     return _parse(_Frozen(raw or {}))
 
 

@@ -13,7 +13,6 @@ from twisted.internet import defer
 
 from . import conf, offload, records
 from .ingest import background, importance, index
-from .ingest.clean import sanitise
 from .llm import asking
 from .recall import recall as recalling
 from .records import (
@@ -30,6 +29,7 @@ from .store.conversations import Conversations
 from .store.journal import Journal
 from .store.links import Links
 from .store.people import People
+from .text.clean import sanitise
 
 INDEX_BATCH = 64
 INDEX_CURSOR = "indexed"
@@ -106,9 +106,7 @@ class MemoryHandler:
             )
         return entry
 
-    def _entry(
-        self, entry_id: int, percept: Percept, when: str, session_id: str | None
-    ) -> Entry:
+    def _entry(self, entry_id: int, percept: Percept, when: str, session_id: str | None) -> Entry:
         keywords = (*conf.get().KEYWORDS, *(self.owner.attributes.get("memory_keywords") or ()))
         bonus = self.people.sender_bonus(percept.source)
         return Entry(

@@ -6,7 +6,7 @@ Dicts appear only at the Attribute and payload borders, through `to_dict` / `fro
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -275,7 +275,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ReplyRequest:
-    """Everything a provider may know when it answers: plain data, already filtered for the listener."""
+    """All that a provider may know when it answers, filtered for the listener already."""
 
     npc_name: str
     persona: str
@@ -295,33 +295,3 @@ class PassReport:
     done: bool
     read: int = 0
     changed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class NightRecord(_Plain):
-    """One night's work so far, per pass: entries read and things changed."""
-
-    started: str
-    ended: str | None = None
-    passes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-
-
-__all__ = [
-    "Entry",
-    "ExperienceDraft",
-    "FactDraft",
-    "MemoryRecord",
-    "Message",
-    "NightRecord",
-    "PassReport",
-    "Percept",
-    "RecallResult",
-    "Recalled",
-    "ReplyRequest",
-    "ScoreParts",
-    "Snippet",
-    "asdict",
-    "now_iso",
-    "seconds_between",
-    "shared_privacy",
-]

@@ -17,8 +17,8 @@ from evennia.utils import lazy_property
 from . import conf, offload
 from .assistant import AssistantScript
 from .handler import MemoryHandler, forget_attributes, forget_mind
-from .ingest.clean import oneline, sanitise, undress
 from .records import Entry, Percept, Recalled, seconds_between
+from .text.clean import oneline, sanitise, undress
 
 OFF_TAG = "memory_off"  # on an NPC, a room or a player: nothing is perceived there, or of them
 CATEGORY = "ai_memory"

@@ -1,4 +1,4 @@
-"""The settings of the example game: Evennia's defaults, and the few lines that an NPC's memory needs.
+"""The settings of the example game: Evennia's defaults, and the few lines that a memory needs.
 
 An existing game copies the block marked below; everything else here is for `make demo`.
 """

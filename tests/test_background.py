@@ -120,9 +120,7 @@ def keep(mara, entries, essence="Alice keeps the ferry at Millbrook.", weight=0.
 
 def test_the_same_experience_again_is_reinforced_not_doubled(mara):
     first = keep(mara, [entry(1)])
-    again = keep(
-        mara, [entry(2)], "Alice keeps the ferry at Millbrook!", weight=0.9, lesson="New."
-    )
+    again = keep(mara, [entry(2)], "Alice keeps the ferry at Millbrook!", weight=0.9, lesson="New.")
     assert again == first
     [experience] = experiences(mara)
     assert experience.access_count == 2

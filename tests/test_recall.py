@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.records import MemoryRecord, ScoreParts
 from contrib_ai_memory.recall import budget, prompt, rank
 from contrib_ai_memory.recall.rank import Candidate
+from contrib_ai_memory.records import MemoryRecord, ScoreParts
 
 NOW = "2026-03-10T00:00:00+00:00"
 _ids = itertools.count()
@@ -107,7 +107,9 @@ def test_what_was_said_a_moment_ago_is_recalled_already(mara, alice, bram):
 def test_only_the_memory_types_asked_for_come(mara, alice, bram):
     alice.execute_cmd("say I prefer tea.")
     alice.execute_cmd("say Tea came by ship yesterday.")
-    assert texts(recalled(mara, "tea", memory_types=["episodic"])) == ["Tea came by ship yesterday."]
+    assert texts(recalled(mara, "tea", memory_types=["episodic"])) == [
+        "Tea came by ship yesterday."
+    ]
 
 
 def test_the_question_itself_can_be_left_out(mara, alice, bram):
@@ -189,7 +191,9 @@ def test_a_fact_and_the_one_entry_it_came_from_are_one_memory():
 
 
 def test_preferences_come_first_but_cannot_crowd_out_the_rest():
-    likes = [memory(f"likes thing{i} other{i} third{i}", memory_type="procedural") for i in range(9)]
+    likes = [
+        memory(f"likes thing{i} other{i} third{i}", memory_type="procedural") for i in range(9)
+    ]
     fact = memory("Alice keeps the ferry")
     chosen = [r.memory for r in fill([*likes, fact], top_k=2, token_budget=40)]
     assert chosen[0].memory_type == "procedural"

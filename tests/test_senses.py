@@ -5,8 +5,8 @@ from evennia.utils.create import create_object
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrib_ai_memory.ingest.clean import sanitise, undress
 from contrib_ai_memory.senses import CATEGORY, OFF_TAG
+from contrib_ai_memory.text.clean import sanitise, undress
 
 
 def entries(npc, *kinds):
@@ -162,7 +162,9 @@ def test_heuristic_importance_follows_the_rules_of_the_source(mara, alice, bram)
     alice.execute_cmd("say My quest has a name.")
     alice.execute_cmd("whisper Mara = Psst.")
     bram.execute_cmd("say Hear me, @Mara.")
-    ratings = [entry.importance for entry in entries(mara, "say", "whisper") if entry.origin != "self"]
+    ratings = [
+        entry.importance for entry in entries(mara, "say", "whisper") if entry.origin != "self"
+    ]
     assert ratings == [2, 2 + 1 + 1, 2 + 3, 2 + 3 + 2]
 
 

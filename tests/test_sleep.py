@@ -103,7 +103,7 @@ def test_a_pass_that_lost_its_place_ends_in_the_same_state(day, forgotten):
             {e.id: {"consolidated": False} for e in day.memory.journal.read()}
         )
     night(day)
-    entries, memories, links, cursors = state(day)
+    _entries, memories, links, cursors = state(day)
     assert memories == before[1]
     assert links == before[2]
     assert cursors == before[3]

@@ -31,7 +31,10 @@ def store(store_folder):
 
 
 def nearest(store, text, **where):
-    return [f.memory.content for f in store.nearest(MIND, embedder.shared().encode([text])[0], 3, **where)]
+    return [
+        f.memory.content
+        for f in store.nearest(MIND, embedder.shared().encode([text])[0], 3, **where)
+    ]
 
 
 def test_a_memory_comes_back_as_it_was_put(store):

@@ -1,8 +1,8 @@
 """`make demo`: a game is made, a server started, and the story played through telnet.
 
-    python -m world.demo            play, and leave the server running
-    python -m world.demo --exit     play, stop the server, status 0 only if every step held
-    python -m world.demo stop       end a server that was left running
+python -m world.demo            play, and leave the server running
+python -m world.demo --exit     play, stop the server, status 0 only if every step held
+python -m world.demo stop       end a server that was left running
 """
 
 from __future__ import annotations

@@ -79,11 +79,13 @@ class Game:
     Args:
         folder: The game folder; made by `build`.
         extra_settings: Python source, put at the end of the secret settings.
+        repository: Where the game's code is copied from.
     """
 
-    def __init__(self, folder: Path, extra_settings: str = ""):
+    def __init__(self, folder: Path, extra_settings: str = "", repository: Path = ROOT):
         self.folder = folder
         self.extra_settings = extra_settings
+        self.repository = repository
         self.password = "lantern-" + secrets.token_hex(4)
         self.ports = Ports()
 
@@ -96,13 +98,15 @@ class Game:
             self._run("--init", self.folder.name, cwd=self.folder.parent)
         for name in OVERLAY:
             shutil.copytree(
-                ROOT / name,
+                self.repository / name,
                 self.folder / name,
                 dirs_exist_ok=True,
                 ignore=shutil.ignore_patterns("__pycache__"),
             )
         shutil.copytree(
-            ROOT / "server_conf_example", self.folder / "server" / "conf", dirs_exist_ok=True
+            self.repository / "server_conf_example",
+            self.folder / "server" / "conf",
+            dirs_exist_ok=True,
         )
         self.ports = Ports.free(first_block)
         self._keep_password()

@@ -1,4 +1,4 @@
-"""The tavern: a green, a door, an innkeeper who remembers. Built once; building again adds nothing."""
+"""The tavern: a green, a door, an innkeeper who remembers. Building it again adds nothing."""
 
 from evennia import create_object, search_object
 from evennia.objects.models import ObjectDB

@@ -34,7 +34,9 @@ class MemoryCommand(MuxCommand):
         )
         npc = npc[0] if isinstance(npc, list) and npc else npc
         if not npc:
-            self.caller.msg(f"There is no '{safe(name)}' here, and no object of that name or #dbref.")
+            self.caller.msg(
+                f"There is no '{safe(name)}' here, and no object of that name or #dbref."
+            )
             return None
         if not isinstance(npc, MemoryMixin):
             self.caller.msg(
@@ -57,12 +59,13 @@ class MemoryCommand(MuxCommand):
         offload.log_failure(reason, self.key)
 
     def page(self, text: str) -> None:
+        """Show text a screen at a time; at once to a caller that nobody is connected to."""
+        if not self.caller.sessions.count():
+            self.caller.msg(text)
+            return
         EvMore(self.caller, text, always_page=False, exit_on_lastpage=True)
 
 
 def safe(text: Any) -> str:
     """Stored text for a builder's screen: its markup shown, not carried out."""
     return str(text).replace("|", "||")
-
-
-

@@ -90,7 +90,8 @@ class CmdMemory(MemoryCommand):
     def do_add(self, npc: Any) -> None:
         added = npc.memory.add(self.rhs)
         self.when(
-            added, lambda entry: self.caller.msg(f"{npc.key} will remember that (entry {entry.id}).")
+            added,
+            lambda entry: self.caller.msg(f"{npc.key} will remember that (entry {entry.id})."),
         )
 
 
@@ -137,7 +138,8 @@ def search_lines(recalled: Recalled) -> str:
     memory, score = recalled.memory, recalled.score
     mark = "|r*|n" if memory.private else " "
     parts = (
-        f"similarity {score.similarity:.2f} (meaning {score.dense:.2f}, words {score.keyword:.2f}), "
+        f"similarity {score.similarity:.2f} (meaning {score.dense:.2f}, "
+        f"words {score.keyword:.2f}), "
         f"weight {score.weight:.2f}, recency {score.recency:.2f}, frequency {score.frequency:.2f}, "
         f"emotion {score.emotion:.2f}"
     )

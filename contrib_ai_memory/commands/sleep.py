@@ -61,5 +61,9 @@ class CmdSleep(MemoryCommand):
             )
 
     def _rested(self, npc: Any, passes: dict[str, dict[str, int]]) -> None:
-        did = [f"{passes[name]['changed']} {text}" for name, text in _PASS_TEXTS.items() if name in passes]
+        did = [
+            f"{passes[name]['changed']} {text}"
+            for name, text in _PASS_TEXTS.items()
+            if name in passes
+        ]
         self.caller.msg(f"{npc.key} wakes up rested: {', '.join(did)}.")

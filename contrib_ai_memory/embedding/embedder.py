@@ -39,9 +39,7 @@ class Embedder:
         with self._lock:
             keys = [_content_hash(text) for text in texts]
             found = {key: self._cache[key] for key in keys if key in self._cache}
-            missing = {
-                key: text for key, text in zip(keys, texts, strict=True) if key not in found
-            }
+            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
             if missing:
                 vectors = self.model.encode(list(missing.values()))
                 found.update(zip(missing, vectors, strict=True))

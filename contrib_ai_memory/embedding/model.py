@@ -52,9 +52,9 @@ class SentenceTransformerModel:
             self._model = SentenceTransformer(path, device="cpu")
         except (OSError, ValueError) as error:
             raise ModelError(
-                f"The embedding model {path!r} cannot be loaded: {error}. Put a sentence-transformers "
-                'directory into CONTRIB_AI_MEMORY["EMBEDDING"]["model"], or leave it out to use the '
-                "bundled one."
+                f"The embedding model {path!r} cannot be loaded: {error}. Put the directory of a "
+                'sentence-transformers model into CONTRIB_AI_MEMORY["EMBEDDING"]["model"], or '
+                "leave it out to use the bundled one."
             ) from error
         self._batch_size = batch_size
         self.name = BUNDLED_NAME if source is None else source

@@ -56,7 +56,13 @@ def extract_experiences(
             provider, draft = yield asking.ask("extract_experience", snippet, priority=priority)
             if draft is not None and draft.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
                 yield offload.run(
-                    offload.MEMORY, keep, mind.id, draft, window.entries, provider, priority=priority
+                    offload.MEMORY,
+                    keep,
+                    mind.id,
+                    draft,
+                    window.entries,
+                    provider,
+                    priority=priority,
                 )
         mind.journal.set_cursor(CURSOR, window.end)
         if not window.entries:

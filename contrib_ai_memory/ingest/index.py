@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..embedding import embedder
 from ..records import Entry, MemoryRecord
 from ..store import facts
-from .importance import salience, states_preference
+from ..text.signals import salience, states_preference
 
 MEMORY_TYPE_OF_PREFERENCE = "procedural"  # [C §1.6]
 

@@ -18,7 +18,7 @@ from pydantic import AwareDatetime, BaseModel, Field, ValidationError, field_val
 
 from .. import conf, offload
 from ..records import Percept, seconds_between
-from .clean import sanitise
+from ..text.clean import sanitise
 
 LINES_A_TICK = 32
 PEOPLE_KEPT = 50
@@ -54,7 +54,7 @@ class BadLine:
 
 
 def read_log(path: Path) -> Iterator[LogLine | BadLine]:
-    """The lines of a log in order; one that is broken comes as a `BadLine`. Blank ones are left out.
+    """The lines of a log in order; one that is broken comes as a `BadLine`. Blanks are left out.
 
     Raises:
         OSError: The file cannot be read.
@@ -171,4 +171,3 @@ class Replay:
         if self._is_me(name):
             return self._me
         return self.identities.get(name) or "log:" + re.sub(r"\s+", "_", name)
-

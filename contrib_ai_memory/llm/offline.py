@@ -14,8 +14,6 @@ import numpy as np
 
 from .. import offload
 from ..embedding import embedder
-from ..ingest import importance
-from ..ingest.clean import oneline
 from ..records import (
     TALK_KINDS,
     Entry,
@@ -25,7 +23,9 @@ from ..records import (
     ReplyRequest,
     Snippet,
 )
-from . import person
+from ..text import person
+from ..text.clean import oneline
+from ..text.signals import salience, states_preference
 
 ANSWERS_FROM = 0.33  # cosine of question and memory, names left out, that makes it an answer
 ANSWERS_WITH_WORDS = 0.6  # or this share of the question's own words found in the memory
@@ -48,12 +48,12 @@ _THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _SMALL = frozenset(
-    "a an the and or but if of in on at to for from with about by as is are was were be been am do "
-    "does did have has had what who where when why how which whose i me my mine you your yours he "
-    "she it its they them their we us our this that these those there here know knows knew tell "
-    "told say said says remember recall anything something please can could would will shall "
-    "should may might must any some not no so just again ever really think hear heard he's she's "
-    "it's what's who's where's i'm you're".split()
+    "a an the and or but if of in on at to for from with about by as is are was were be been "
+    "am do does did have has had what who where when why how which whose i me my mine you your "
+    "yours he she it its they them their we us our this that these those there here know knows "
+    "knew tell told say said says remember recall anything something please can could would "
+    "will shall should may might must any some not no so just again ever really think hear "
+    "heard he's she's it's what's who's where's i'm you're".split()
 )
 
 
@@ -131,9 +131,7 @@ class OfflineProvider:
                 text=reported(sentence, entry),
                 journal_ids=(entry.id,),
                 about=entry.source_entity,
-                memory_type=(
-                    "procedural" if importance.states_preference(sentence) else "semantic"
-                ),
+                memory_type=("procedural" if states_preference(sentence) else "semantic"),
                 quote=sentence if entry.kind in TALK_KINDS else "",
             )
             for entry in entries
@@ -184,20 +182,20 @@ def _is_fact(sentence: str, npc_name: str) -> bool:
 
 
 def _importance(entry: Entry, wanted: set[str]) -> int:
-    score = entry.importance + 4 * importance.salience(entry.content)
+    score = entry.importance + 4 * salience(entry.content)
     score += 2 * bool(wanted & _content_words(entry.content))
     score += bool(_OF_ONESELF.search(entry.content))
     score += entry.private - 2 * entry.is_question
     if len(_content_words(entry.content)) < 2:
         score -= 2
-    return importance.clamp(score)
+    return max(1, min(10, round(score)))
 
 
 def _weight(sentence: str, entry: Entry, known_names: tuple[str, ...]) -> float:
     length = min(len(_content_words(sentence)) / 8, 1.0)
     value = (
         0.35 * entry.importance / 10
-        + 0.4 * importance.salience(sentence, known_names)
+        + 0.4 * salience(sentence, known_names)
         + 0.15 * length
         + 0.1 * entry.private
     )
@@ -208,7 +206,7 @@ def _lesson(sentence: str, entry: Entry) -> str:
     name = entry.seen_as or "them"
     if entry.private:
         return f"Keep what {name} said in private between the two of you."
-    if importance.states_preference(sentence):
+    if states_preference(sentence):
         return f"Think of what {name} likes and dislikes."
     if person.speaks_of_self(sentence):
         return f"Ask {name} how this went on."
@@ -243,9 +241,7 @@ def _relevance(request: ReplyRequest, told: list[MemoryRecord]) -> list[float]:
         return []
     names = {w.lower() for m in told for w in _WORD.findall(m.speaker)}
     names |= {word.lower() for word in _WORD.findall(f"{request.speaker} {request.npc_name}")}
-    question = " ".join(
-        word for word in request.utterance.split() if not set(_lower(word)) & names
-    )
+    question = " ".join(word for word in request.utterance.split() if not set(_lower(word)) & names)
     asked = _content_words(question) - names
     vectors = embedder.shared().encode([question, *(m.quote or m.content for m in told)])
     cosines = vectors[1:] @ vectors[0]

@@ -1,4 +1,4 @@
-"""What a model's answers must look like: JSON Schemas for the request, validation for the answer."""
+"""What a model's answers must look like: schemas for the request, checks for the answer."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The <memory> block, exactly as [C §4] has it. Content is data: nothing in it can end the block."""
+"""The <memory> block, exactly as [C §4] has it. Content is data: it cannot end it."""
 
 from __future__ import annotations
 
 import re
 
-from ..ingest.clean import oneline
 from ..records import MemoryRecord
+from ..text.clean import oneline
 
 _ROLE = re.compile(r"\b(system|assistant|user|developer|tool)\s*:", re.IGNORECASE)
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", "[": "(", "]": ")", "`": "'"})

@@ -38,9 +38,7 @@ def score(
     return sorted(scored, key=lambda pair: (-pair[1].total, pair[0].memory.id))
 
 
-def _parts(
-    candidate: Candidate, keyword_scale: float, now: str, emotions: set[str]
-) -> ScoreParts:
+def _parts(candidate: Candidate, keyword_scale: float, now: str, emotions: set[str]) -> ScoreParts:
     memory = candidate.memory
     dense = max(0.0, candidate.dense)
     keyword = candidate.keyword / keyword_scale

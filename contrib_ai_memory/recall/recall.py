@@ -97,4 +97,3 @@ def may_be_told(memory: MemoryRecord, question: Question) -> bool:
     if question.memory_types and memory.memory_type not in question.memory_types:
         return False
     return not (memory.journal_ids and set(memory.journal_ids) <= question.without_entries)
-

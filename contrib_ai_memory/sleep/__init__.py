@@ -1,1 +1,1 @@
-"""While asleep [A]: the journal is scored, consolidated into facts, and linked, night after night."""
+"""While asleep [A]: the journal is scored, consolidated into facts, and linked."""

@@ -74,9 +74,7 @@ def link_score(similarity: float, a: MemoryRecord, b: MemoryRecord) -> float:
     union = people[0] | people[1]
     overlap = len(people[0] & people[1]) / len(union) if union else 0.0
     return (
-        SIMILARITY * max(0.0, similarity)
-        + TIME / (1 + hours / TIME_HALF_HOURS)
-        + PEOPLE * overlap
+        SIMILARITY * max(0.0, similarity) + TIME / (1 + hours / TIME_HALF_HOURS) + PEOPLE * overlap
     )
 
 

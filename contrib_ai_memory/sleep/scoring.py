@@ -31,9 +31,7 @@ def score_pending_entries(mind: Any) -> Generator[Any, Any, PassReport]:
             replace(entry, importance=score, scoring_method=method)
             for entry, score in zip(pending, scores, strict=True)
         ]
-        yield offload.run(
-            offload.MEMORY, index_entries, mind.id, scored, priority=offload.NIGHT
-        )
+        yield offload.run(offload.MEMORY, index_entries, mind.id, scored, priority=offload.NIGHT)
         mind.journal.update(
             {
                 entry.id: {"importance": entry.importance, "scoring_method": method}
@@ -43,4 +41,3 @@ def score_pending_entries(mind: Any) -> Generator[Any, Any, PassReport]:
     end = min(start + conf.get().NIGHT_BATCH, len(mind.journal))
     mind.journal.set_cursor(CURSOR, end)
     return PassReport(done=end >= len(mind.journal), read=len(batch), changed=len(pending))
-

@@ -96,9 +96,7 @@ class FactStore:
 
     # --- reading ----------------------------------------------------------------------------
 
-    def nearest(
-        self, mind: str, vector: np.ndarray, limit: int, **where: Any
-    ) -> list[Found]:
+    def nearest(self, mind: str, vector: np.ndarray, limit: int, **where: Any) -> list[Found]:
         """The `limit` nearest by cosine, best first. `where`: payload fields, or `listener`."""
         hits = self._vectors.search("", vector.tolist(), limit, self._filters(mind, where))
         return [Found(from_payload(hit.id, hit.payload), hit.score) for hit in hits]

@@ -50,7 +50,13 @@ class People:
         return tuple(person.name for person in self._known.values() if person.name)
 
     def meet(
-        self, identity: str, name: str, when: str, *, entity_type: str = "player", talk: bool = False
+        self,
+        identity: str,
+        name: str,
+        when: str,
+        *,
+        entity_type: str = "player",
+        talk: bool = False,
     ) -> Acquaintance:
         """Note that someone was seen, and whether they spoke to the NPC."""
         known = self._known.get(identity) or Acquaintance(identity, name, entity_type)

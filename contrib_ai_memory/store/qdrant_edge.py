@@ -176,9 +176,7 @@ class QdrantEdge(VectorStoreBase):
         """The `top_k` nearest by cosine similarity, best first."""
         return self._query(edge.Query.Nearest(list(vectors)), top_k, filters)
 
-    def keyword_search(
-        self, query: str, top_k: int = 5, filters: dict | None = None
-    ) -> list[Hit]:
+    def keyword_search(self, query: str, top_k: int = 5, filters: dict | None = None) -> list[Hit]:
         """The `top_k` best by BM25 (a sum of term scores, no upper bound), best first."""
         sparse = self._words.embed_query(query)
         if not sparse.indices:

@@ -100,7 +100,9 @@ def sleep_through(npc: Any, bar: tqdm) -> None:
         cursors = npc.memory.journal.cursors
         done = sum(cursors.get(name, 0) for name in NIGHT_CURSORS)
         share = done / (len(NIGHT_CURSORS) * max(len(npc.memory.journal), 1))
-        bar.set_postfix_str(f"asleep, {script.db.sleep_phase or 'rested'}: {share:.0%} of the night")
+        bar.set_postfix_str(
+            f"asleep, {script.db.sleep_phase or 'rested'}: {share:.0%} of the night"
+        )
     bar.set_postfix_str("")
 
 
@@ -169,5 +171,3 @@ def refuse_while_server_runs() -> None:
     raise CommandError(
         "The game server is running and holds the memories. Stop it first: evennia stop"
     )
-
-

@@ -11,15 +11,15 @@ _TOKEN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*|[^A-Za-z]+")
 
 # verb forms that stay as they are after a name: modals and irregular pasts
 _SAME = frozenset(
-    "can cannot can't could couldn't will would won't wouldn't shall should shouldn't may might "
-    "must mustn't had hadn't did didn't was wasn't ought need "
-    "became began bent bet bit bled blew bought bound bred broke brought built burnt came caught "
-    "chose clung cost crept cut dealt drank dreamt drew drove dug ate fed fell felt fled flew "
-    "forbade forgave forgot fought found froze gave got grew heard held hid hit hurt kept knelt "
-    "knew laid lay learnt led left lent let lit lost made meant met paid put quit ran rang read "
-    "rode rose said sang sank sat saw sent set shone shook shot shut slept slid slung sold sought "
-    "spat spent spilt spoke sprang stole stood struck stuck stung swam swept swore swung taught "
-    "thought threw told took tore trod understood went wept woke won wore wound wove wrote".split()
+    "can cannot can't could couldn't will would won't wouldn't shall should shouldn't may "
+    "might must mustn't had hadn't did didn't was wasn't ought need became began bent bet bit "
+    "bled blew bought bound bred broke brought built burnt came caught chose clung cost crept "
+    "cut dealt drank dreamt drew drove dug ate fed fell felt fled flew forbade forgave forgot "
+    "fought found froze gave got grew heard held hid hit hurt kept knelt knew laid lay learnt "
+    "led left lent let lit lost made meant met paid put quit ran rang read rode rose said sang "
+    "sank sat saw sent set shone shook shot shut slept slid slung sold sought spat spent spilt "
+    "spoke sprang stole stood struck stuck stung swam swept swore swung taught thought threw "
+    "told took tore trod understood went wept woke won wore wound wove wrote".split()
 )
 _IRREGULAR = {
     "am": "is",

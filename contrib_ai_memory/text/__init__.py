@@ -1,0 +1,1 @@
+"""Words themselves: made harmless, read for what they hold, told by another person."""

@@ -1,0 +1,151 @@
+"""The heartbeat: latch, deadline, re-arming; what it answers, and how."""
+
+import pytest
+from twisted.internet import defer
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.assistant import KEY, AssistantScript
+from contrib_ai_memory.store import facts
+
+
+def test_an_npc_has_one_heartbeat_however_often_it_is_asked_for(mara, alice):
+    alice.execute_cmd("say Good day.")
+    assert mara.assistant == mara.assistant
+    assert len(mara.scripts.get(KEY)) == 1
+
+
+def test_a_tick_indexes_what_was_heard(mara, alice, bram):
+    alice.execute_cmd("say I keep the ferry.")
+    offload.wait(mara.assistant.at_tick())
+    assert facts.shared().count(mara.memory.id, record="entry") == 1
+    assert mara.memory.journal.cursors["indexed"] == 1
+
+
+def test_a_tick_is_skipped_while_the_last_one_is_busy(mara, monkeypatch):
+    started, held = [], defer.Deferred()
+
+    def slow():
+        started.append(1)
+        return held
+
+    script = mara.assistant
+    monkeypatch.setattr(script, "_awake_beat", slow)
+    script.at_tick()
+    script.at_tick()
+    assert len(started) == 1
+    held.callback(None)
+    script.at_tick()
+    assert len(started) == 2
+
+
+def test_a_tick_past_its_deadline_is_given_up(mara, monkeypatch, settings):
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "TICK_DEADLINE": 0.001}
+    started = []
+
+    def stuck():
+        started.append(1)
+        return defer.Deferred()
+
+    script = mara.assistant
+    monkeypatch.setattr(script, "_awake_beat", stuck)
+    script.at_tick()
+    import time
+
+    time.sleep(0.01)
+    script.at_tick()
+    assert len(started) == 2
+
+
+def test_a_failed_tick_frees_the_latch(mara, monkeypatch):
+    script = mara.assistant
+    monkeypatch.setattr(script, "_awake_beat", lambda: 1 / 0)
+    failed = []
+    script.at_tick().addErrback(failed.append)
+    assert failed[0].check(ZeroDivisionError)
+    assert script.ndb.busy_since is None
+
+
+def test_switched_off_the_heart_stands_still(mara, monkeypatch, settings):
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "ENABLED": False}
+    script = mara.assistant
+    monkeypatch.setattr(script, "_awake_beat", lambda: pytest.fail("it beat"))
+    offload.wait(script.at_tick())
+
+
+def test_it_is_rearmed_at_server_start_when_its_timer_is_gone(mara):
+    script = mara.assistant
+    script.ndb._task = None  # as after kill -9
+    script.at_server_start()
+    assert script.ndb._task is not None and script.ndb._task.running
+
+
+def test_a_heartbeat_that_a_builder_paused_stays_paused(mara):
+    script = mara.assistant
+    script.pause()
+    script.at_server_start()
+    assert script.ndb._task is None
+
+
+def test_a_new_typeclass_gets_its_heartbeat_with_the_first_word(tavern, alice):
+    from evennia.utils.create import create_object
+
+    npc = create_object("typeclasses.characters.Character", key="Odo", location=tavern)
+    npc.swap_typeclass("typeclasses.npcs.AssistantNPC", run_start_hooks=None)
+    alice.execute_cmd("say Good day, Odo.")
+    assert isinstance(npc.scripts.get(KEY)[0], AssistantScript)
+
+
+# --- answering ----------------------------------------------------------------------------------
+
+
+def test_it_answers_from_what_it_was_told(mara, alice, hears):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    heard = hears(alice)
+    alice.execute_cmd("say What do I keep at Millbrook?")
+    assert heard[-1].endswith('says, "You told me that you keep the ferry at Millbrook."')
+
+
+def test_a_secret_is_whispered_back_where_others_listen(mara, alice, bram, hears):
+    alice.execute_cmd("whisper Mara = I hide a silver key under the third step.")
+    alices, brams = hears(alice), hears(bram)
+    alice.execute_cmd("say Mara, where did I hide my key?")
+    assert "third step" in alices[-1]
+    assert "whispers" in alices[-1]
+    assert not any("third step" in line for line in brams)
+
+
+def test_a_secret_told_aloud_to_its_owner_alone_stays_a_secret(mara, alice, bram, tavern, hears):
+    bram.location = None
+    alice.execute_cmd("whisper Mara = I hide a silver key under the third step.")
+    alice.execute_cmd("say Where did I hide my key?")
+    own = [entry for entry in mara.memory.journal.read() if "third step" in entry.content][-1]
+    assert (own.origin, own.private) == ("self", True)
+    bram.location = tavern
+    heard = hears(bram)
+    bram.execute_cmd("say Mara, what is under the third step?")
+    assert "key" not in heard[-1]
+
+
+def test_a_reply_is_a_value_never_a_template(mara, alice, bram, hears):
+    alice.execute_cmd("say I carve |rred|n $pad(x,50) {location} <b>signs</b> for the ferry.")
+    heard = hears(bram)
+    bram.execute_cmd("say Mara, who carves signs for the ferry?")
+    assert "$pad(x,50) {location} <b>signs</b>" in heard[-1]
+
+
+def test_what_reached_a_reply_counts_as_accessed_once_a_conversation(mara, alice):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    for _ in range(3):
+        alice.execute_cmd("say Where do I keep the ferry?")
+    memory = facts.shared().list(mara.memory.id, record="entry")
+    [ferry] = [m for m in memory if m.content.startswith("I keep")]
+    assert ferry.access_count == 2
+
+
+def test_a_deleted_npc_leaves_nothing_in_the_store(mara, alice):
+    alice.execute_cmd("say I keep the ferry.")
+    offload.wait(mara.assistant.at_tick())
+    mind = mara.memory.id
+    assert facts.shared().count(mind) > 0
+    mara.delete()
+    assert facts.shared().count(mind) == 0

@@ -1,0 +1,118 @@
+"""@memory and @sleep as a builder types them."""
+
+import pytest
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.commands import AIMemoryCmdSet
+
+
+@pytest.fixture
+def builder(tavern, hears):
+    """A builder in the tavern; builder.types(line) gives all that comes back, as plain text."""
+    from evennia.utils.ansi import strip_ansi
+    from evennia.utils.create import create_object
+
+    made = create_object("typeclasses.characters.Character", key="Builder", location=tavern)
+    made.permissions.add("Builder")
+    made.cmdset.add(AIMemoryCmdSet)
+    heard = hears(made)
+
+    def types(line: str) -> str:
+        heard.clear()
+        made.execute_cmd(line)
+        return strip_ansi("\n".join(heard))
+
+    made.ndb.types = types
+    return types
+
+
+@pytest.fixture
+def day(mara, alice, bram, builder):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    alice.execute_cmd("whisper Mara = I hide a silver key in Elmstead.")
+    return mara
+
+
+def test_the_overview_tells_what_is_there(day, builder):
+    shown = builder("@memory mara")
+    assert "3 entries" in shown
+    assert "people met:   1" in shown
+    assert "offline provider (no language model is set)" in shown
+
+
+def test_the_journal_marks_what_is_private(day, builder):
+    lines = builder("@memory/journal mara").splitlines()
+    assert any("Alice: I keep the ferry at Millbrook." in line for line in lines)
+    [secret] = [line for line in lines if "silver key" in line]
+    assert "*whisper" in secret
+
+
+def test_facts_come_with_the_night(day, builder):
+    assert "@sleep/now Mara" in builder("@memory/facts mara")
+    assert "wakes up rested" in builder("@sleep/now mara")
+    assert "Alice keeps the ferry at Millbrook." in builder("@memory/facts mara")
+
+
+def test_a_search_shows_the_parts_of_each_score(day, builder):
+    shown = builder("@memory/search mara = ferry")
+    assert "I keep the ferry at Millbrook." in shown
+    for part in ("similarity", "meaning", "words", "weight", "recency", "frequency", "tokens"):
+        assert part in shown
+
+
+def test_an_added_memory_is_recalled_at_once_and_marked_as_conscious(day, builder):
+    assert "will remember" in builder("@memory/add mara = The cellar floods in spring.")
+    entry = day.memory.journal.tail(1)[0]
+    assert entry.tags == ("conscious", "builder")
+    assert (entry.importance, entry.scoring_method) == (8, "manual")
+    assert "The cellar floods in spring." in builder("@memory/search mara = cellar")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("@memory", "Usage: @memory"),
+        ("@sleep", "Usage: @sleep"),
+        ("@memory nobody", "There is no 'nobody' here"),
+        ("@memory alice", "Alice has no memory. Its typeclass needs MemoryMixin"),
+        ("@memory/search mara", "Usage: @memory/search <npc> = <text>"),
+        ("@memory/add mara = ", "Usage: @memory/add <npc> = <text>"),
+        ("@memory/add mara = |n", "There is nothing to remember"),
+        ("@memory/journal mara", "perceived nothing yet"),
+        ("@memory/search mara = gold", "Nothing comes to Mara's mind"),
+        ("@sleep/wake mara", "Mara is awake"),
+        ("@npcsleep mara", "Mara falls asleep"),
+    ],
+)
+def test_wrong_or_empty_input_is_answered_with_what_to_do(mara, alice, builder, typed, said):
+    assert said in builder(typed)
+
+
+def test_a_sleeper_is_not_sent_to_sleep_twice_and_a_wake_is_deferred(day, builder):
+    builder("@sleep mara")
+    assert "asleep already (compacting)" in builder("@sleep mara")
+    assert "will wake as soon as that is safe" in builder("@sleep/wake mara")
+    assert "asleep (compacting)" in builder("@memory mara")
+
+
+@pytest.mark.parametrize("command", ["@memory mara", "@memory/add mara = x", "@sleep/now mara"])
+def test_players_have_no_access(day, alice, hears, command):
+    alice.cmdset.add(AIMemoryCmdSet)
+    heard = hears(alice)
+    alice.execute_cmd(command)
+    assert "not available" in " ".join(heard)
+    assert len(day.memory.journal) == 3
+
+
+def test_stored_markup_is_shown_not_carried_out(mara, alice, bram, hears, tavern, builder):
+    offload.wait(mara.memory.add("Price: 5||r crowns |rred $pad(x,9)"))
+    alice.execute_cmd("say A line with $pad(x,99) {npc} for the ferry.")
+    shown = builder("@memory/journal mara")
+    assert "$pad(x,99) {npc}" in shown
+
+
+def test_a_store_in_use_is_a_sentence_not_a_trace(day, builder, monkeypatch):
+    from contrib_ai_memory.store import facts
+
+    facts.close_shared()
+    assert "The server is stopping" in builder("@memory mara")

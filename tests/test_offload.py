@@ -1,0 +1,142 @@
+"""The worker threads, over a real reactor in a process of its own."""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+PRELUDE = """
+import json, sys, tempfile, threading, time
+from django.conf import settings
+settings.configure(CONTRIB_AI_MEMORY={}, LOG_DIR=tempfile.mkdtemp())
+from twisted.internet import defer, reactor, task
+from contrib_ai_memory import offload
+seen = []
+main = threading.current_thread()
+
+def done(_=None):
+    print(json.dumps(seen))
+    sys.stdout.flush()
+    reactor.stop()
+
+@defer.inlineCallbacks
+def scene():
+BODY
+
+def start():
+    scene().addErrback(lambda f: seen.append(str(f))).addBoth(done)
+
+reactor.callWhenRunning(start)
+reactor.callLater(20, reactor.stop)
+reactor.run()
+"""
+
+
+def play(body: str) -> list:
+    program = PRELUDE.replace("BODY", textwrap.indent(textwrap.dedent(body), "    "))
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.stdout.strip(), run.stderr
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def test_a_job_runs_elsewhere_and_its_result_comes_home():
+    assert play(
+        """
+        where = yield offload.run(offload.MEMORY, lambda: threading.current_thread() is main)
+        seen.append(where)
+        seen.append(threading.current_thread() is main)
+        """
+    ) == [False, True]
+
+
+def test_an_error_comes_home_too():
+    assert play(
+        """
+        try:
+            yield offload.run(offload.MEMORY, lambda: 1 / 0)
+        except ZeroDivisionError as error:
+            seen.append(str(error))
+        """
+    ) == ["division by zero"]
+
+
+def test_answers_go_before_housekeeping():
+    assert play(
+        """
+        gate = threading.Event()
+        first = offload.run(offload.MEMORY, gate.wait)
+        jobs = [
+            offload.run(offload.MEMORY, seen.append, name, priority=priority)
+            for name, priority in [
+                ("night", offload.NIGHT), ("awake", offload.AWAKE), ("reply", offload.REPLY)
+            ]
+        ]
+        gate.set()
+        yield defer.DeferredList(jobs)
+        """
+    ) == ["reply", "awake", "night"]
+
+
+def test_a_full_queue_refuses_at_once():
+    assert play(
+        """
+        gate = threading.Event()
+        jobs = [offload.run(offload.MEMORY, gate.wait) for _ in range(offload.QUEUE_LENGTH + 5)]
+        refused = []
+        for job in jobs:
+            job.addErrback(lambda f: refused.append(f.check(offload.Busy) is not None))
+        seen.append(len(refused) >= 4 and all(refused))
+        gate.set()
+        yield defer.DeferredList(jobs)
+        """
+    ) == [True]
+
+
+def test_a_job_that_takes_too_long_is_given_up_and_its_result_dropped():
+    assert play(
+        """
+        try:
+            yield offload.run(offload.MEMORY, time.sleep, 0.5, timeout=0.1)
+        except offload.TimedOut as error:
+            seen.append("0.1 s" in str(error))
+        yield task.deferLater(reactor, 0.6, lambda: None)
+        after = yield offload.run(offload.MEMORY, lambda: "next")
+        seen.append(after)
+        """
+    ) == [True, "next"]
+
+
+def test_a_job_whose_time_ran_out_in_the_queue_is_never_started():
+    assert play(
+        """
+        slow = offload.run(offload.MEMORY, time.sleep, 0.4)
+        late = offload.run(offload.MEMORY, seen.append, "started", timeout=0.1)
+        late.addErrback(lambda f: seen.append("given up"))
+        yield slow
+        yield offload.run(offload.MEMORY, lambda: None)
+        """
+    ) == ["given up"]
+
+
+def test_a_busy_worker_does_not_keep_the_process_alive():
+    program = PRELUDE.replace(
+        "BODY",
+        "    offload.run(offload.MODEL, time.sleep, 60).addErrback(lambda f: None)\n"
+        "    yield task.deferLater(reactor, 0.2, lambda: None)",
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert run.returncode == 0
+
+
+def test_without_a_reactor_the_work_is_done_at_once():
+    from contrib_ai_memory import offload
+
+    assert offload.wait(offload.run(offload.MEMORY, lambda: "now")) == "now"
+    with pytest.raises(ZeroDivisionError):
+        offload.wait(offload.run(offload.MEMORY, lambda: 1 / 0))

@@ -1,0 +1,155 @@
+"""A log fed into a memory: in its own time, in order, once."""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.ingest.replay import BadLine, Replay, read_log
+from contrib_ai_memory.store import facts
+
+DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+def line(number, text, speaker="Alice", session="one", kind="say", to=None, minute=None):
+    return {
+        "id": f"log:{number}",
+        "time": f"2015-03-12T19:{number if minute is None else minute:02d}:00+00:00",
+        "session": session,
+        "speaker": speaker,
+        "kind": kind,
+        "to": to,
+        "text": text,
+    }
+
+
+EVENING = [
+    line(1, "I keep the ferry at Millbrook."),
+    line(2, "Wolves took two of my sheep in Elmstead.", "Bram"),
+    line(3, "I hide a silver key in Elmstead.", kind="whisper", to="Mara"),
+    line(4, "This is not for Mara.", kind="whisper", to="Bram"),
+    line(5, "The beer is fresh.", "Mara"),
+    line(6, "My brother Tom is missing since Monday.", session="two"),
+]
+
+
+def write(path, lines):
+    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    return path
+
+
+@pytest.fixture
+def log(tmp_path):
+    return write(tmp_path / "log.jsonl", EVENING)
+
+
+def replay(file, **options):
+    out = StringIO()
+    call_command("ai_memory", "replay", str(file), npc="Mara", stdout=out, **options)
+    return out.getvalue()
+
+
+def state(mara):
+    del mara.__dict__["memory"]
+    store = facts.shared()
+    memories = sorted(store.list(mara.memory.id, limit=None), key=lambda m: m.id)
+    return [e.to_dict() for e in mara.memory.journal.read()], memories
+
+
+def test_the_lines_are_in_the_journal_with_the_logs_time(mara, log):
+    assert "5 new, 0 known already, 0 skipped, 1 not for Mara's ears" in replay(log)
+    entries = list(mara.memory.journal.read())
+    assert [entry.ref for entry in entries] == ["log:1", "log:2", "log:3", "log:5", "log:6"]
+    assert entries[0].timestamp == "2015-03-12T19:01:00.000+00:00"
+    assert entries[2].private
+    assert entries[3].origin == "self"
+    assert entries[4].session_id == "two"
+    assert facts.shared().count(mara.memory.id, record="entry") == 4
+
+
+def test_run_again_it_doubles_nothing(mara, log):
+    replay(log, sleep=True)
+    before = state(mara)
+    assert "0 new, 5 known already" in replay(log, sleep=True)
+    assert state(mara) == before
+
+
+@pytest.mark.parametrize("stop_after", [1, 3, 5])
+def test_interrupted_and_run_again_it_ends_as_if_it_never_was(mara, log, stop_after):
+    with Replay(mara) as interrupted:
+        for each in list(read_log(log))[:stop_after]:
+            interrupted.feed(each)
+    replay(log)
+    refs = [entry.ref for entry in mara.memory.journal.read()]
+    assert refs == ["log:1", "log:2", "log:3", "log:5", "log:6"]
+
+
+def test_with_sleep_each_session_is_slept_on(mara, log):
+    replay(log, sleep=True)
+    texts = {fact.content for fact in facts.shared().list(mara.memory.id, record="fact")}
+    assert "Alice keeps the ferry at Millbrook." in texts
+    assert not mara.assistant.asleep
+
+
+def test_a_bad_line_is_reported_by_its_number_and_skipped(mara, tmp_path):
+    file = tmp_path / "log.jsonl"
+    good = json.dumps(EVENING[0])
+    bad = [
+        "not json",
+        "{}",
+        json.dumps(EVENING[1] | {"time": "yesterday"}),
+        json.dumps(EVENING[1] | {"time": "2015-03-12T19:00:00"}),
+        json.dumps(EVENING[1] | {"kind": "sing"}),
+        json.dumps(EVENING[1] | {"text": ""}),
+        '["a list"]',
+    ]
+    file.write_bytes("\n".join([*bad, good]).encode() + b"\n\xff\xfe\n\n")
+    read = list(read_log(file))
+    assert [each.number for each in read if isinstance(each, BadLine)] == [1, 2, 3, 4, 5, 6, 7, 9]
+    assert "1 new, 0 known already, 8 skipped" in replay(file)
+
+
+def test_people_of_the_log_whom_the_game_knows_are_themselves(mara, alice, log):
+    replay(log)
+    entry = mara.memory.journal.get(1)
+    assert entry.source_entity == mara.get_memory_identity(alice)
+    assert mara.memory.journal.get(2).source_entity == "log:Bram"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("Nobody", "No object is called 'Nobody'"), ("Alice", "has no memory")]
+)
+def test_an_npc_that_is_none_is_told(alice, store_folder, log, name, said):
+    with pytest.raises(CommandError, match=said):
+        call_command("ai_memory", "replay", str(log), npc=name)
+
+
+def test_a_file_that_is_not_there_is_told(mara, tmp_path):
+    with pytest.raises(CommandError, match="cannot be read"):
+        replay(tmp_path / "none.jsonl")
+
+
+def test_it_refuses_while_the_server_runs(mara, log, settings):
+    import os
+
+    pid = Path(settings.GAME_DIR) / "server" / "server.pid"
+    pid.write_text(str(os.getpid()))
+    try:
+        with pytest.raises(CommandError, match="evennia stop"):
+            replay(log)
+    finally:
+        pid.unlink()
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the development data is not beside the checkout")
+def test_a_real_evening_goes_through(mara, tmp_path):
+    evening = (DATA / "crd3_c1e001.jsonl").read_text().splitlines()[:300]
+    file = tmp_path / "evening.jsonl"
+    file.write_text("\n".join(evening))
+    assert "300 lines: 300 new" in replay(file, sleep=True)
+    found = offload.wait(mara.memory.recall("Who is the Dungeon Master?", top_k=10))
+    assert any("Dungeon Master" in item.memory.content for item in found.memories)

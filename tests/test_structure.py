@@ -1,0 +1,115 @@
+"""The house: rooms import only from rooms below them, and importing it costs and calls nothing."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
+
+# low to high (DESIGN §2); rooms of one step do not import each other
+STEPS = [
+    {"conf", "records", "log", "text"},
+    {"offload"},
+    {"embedding"},
+    {"llm"},
+    {"store"},
+    {"ingest", "recall"},
+    {"sleep"},
+    {"handler"},
+    {"assistant"},
+    {"senses"},
+    {"commands", "management", "apps"},
+]
+
+
+def step_of(module: str) -> int:
+    for level, rooms in enumerate(STEPS):
+        if any(module == room or module.startswith(room + ".") for room in rooms):
+            return level
+    raise AssertionError(f"{module} has no place in the order of rooms")
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path
+    return found
+
+
+def imported_by(name: str, path: Path) -> set[str]:
+    here = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    targets = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = here[: len(here) - node.level + 1] if node.level > 1 else here
+            if node.module:
+                targets.add(".".join([*base, node.module]))
+            targets |= {".".join([*base, *filter(None, [node.module]), a.name]) for a in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE.name):
+            module = node.module.removeprefix(PACKAGE.name).strip(".")
+            targets |= {".".join(filter(None, [module, alias.name])) for alias in node.names}
+    return {t for t in targets if t in modules()}
+
+
+def test_every_module_imports_only_from_below_or_from_its_own_room():
+    wrong = []
+    for name, path in modules().items():
+        if name in ("__init__", "ingest", "store", "recall", "sleep", "llm", "embedding"):
+            continue
+        for target in imported_by(name, path):
+            if "." not in target and modules()[target].name == "__init__.py":
+                continue  # the room itself; what is taken from it is listed apart
+            same_room = name.split(".")[0] == target.split(".")[0]
+            if not same_room and step_of(target) >= step_of(name):
+                wrong.append(f"{name} imports {target}")
+    assert wrong == []
+
+
+def test_there_is_no_import_cycle():
+    graph = {name: imported_by(name, path) - {name} for name, path in modules().items()}
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " -> ".join([*trail, name])
+        if name not in done:
+            for target in graph[name]:
+                visit(target, (*trail, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+IMPORT_ALL = """
+import socket, sys
+def refuse(*args, **kwargs):
+    raise AssertionError("a network connection at import")
+socket.socket.connect = refuse
+socket.getaddrinfo = refuse
+import django, evennia
+django.setup()
+evennia._init()
+from contrib_ai_memory import AIMemoryCmdSet, AssistantScript, MemoryHandler, MemoryMixin
+heavy = {"torch", "sentence_transformers", "mem0", "openai", "qdrant_edge"} & set(sys.modules)
+print("heavy:", sorted(heavy))
+"""
+
+
+def test_importing_it_reaches_no_network_and_loads_nothing_heavy(settings):
+    run = subprocess.run(
+        [sys.executable, "-c", IMPORT_ALL],
+        cwd=settings.GAME_DIR,
+        env=os.environ | {"PYTHONPATH": settings.GAME_DIR},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.stdout.splitlines()[-1:] == ["heavy: []"], run.stderr
+
+
+def test_no_module_is_two_subjects():
+    long = [str(p) for p in PACKAGE.rglob("*.py") if len(p.read_text().splitlines()) > 350]
+    assert long == []
