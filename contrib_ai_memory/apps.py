@@ -1,6 +1,9 @@
-"""The Django app: checks the settings and the Python packages when a game starts."""
+"""The Django app: checks the settings when a game starts."""
+
+import sys
 
 from django.apps import AppConfig
+from django.core.exceptions import ImproperlyConfigured
 
 
 class AIMemoryConfig(AppConfig):
@@ -10,7 +13,15 @@ class AIMemoryConfig(AppConfig):
     verbose_name = "AI memory"
 
     def ready(self) -> None:
-        """A broken CONTRIB_AI_MEMORY stops the start with what is wrong, not later at 2 a.m."""
+        """A broken CONTRIB_AI_MEMORY stops the start, with one sentence for each bad key.
+
+        SystemExit, not the exception: Evennia's launcher wraps every exception of a start into
+        a page of guesses about the settings file, and then exits with status 0.
+        """
         from . import conf
 
-        conf.get()
+        try:
+            conf.get()
+        except ImproperlyConfigured as problem:
+            sys.stderr.write(f"\n{problem}\n\nThe game does not start until that is mended.\n")
+            raise SystemExit(1) from None

@@ -40,8 +40,14 @@ class _Section(BaseModel):
 class VectorStoreSettings(_Section):
     """Where facts rest: Qdrant Edge in process, or any vector store that Mem0 knows."""
 
-    provider: str = Field("qdrant_edge", pattern=r"^[a-z0-9_]+$")
-    config: dict[str, Any] = Field(default_factory=dict)
+    provider: str = Field(
+        "qdrant_edge",
+        pattern=r"^[a-z0-9_]+$",
+        description="a vector store that Mem0 knows, or Edge",
+    )
+    config: dict[str, Any] = Field(
+        default_factory=dict, description="handed to that store as it is"
+    )
 
 
 class EmbeddingSettings(_Section):
@@ -51,33 +57,34 @@ class EmbeddingSettings(_Section):
         None, description="a model directory or hub name; None is the bundled MiniLM"
     )
     threads: int | None = Field(None, ge=1, le=256, description="CPU threads; None lets torch say")
-    batch_size: int = Field(32, ge=1, le=1024)
+    batch_size: int = Field(32, ge=1, le=1024, description="texts embedded at once")
     cache_size: int = Field(4096, ge=0, le=1_000_000, description="vectors kept in memory")
-    timeout: Seconds = 120
 
 
 class LLMSettings(_Section):
     """An OpenAI-compatible server. Without one the offline provider answers."""
 
-    base_url: str = Field(pattern=r"^https?://\S+$")
-    model: str = Field(min_length=1)
-    api_key: str = "none"
+    base_url: str = Field(pattern=r"^https?://\S+$", description="up to and including /v1")
+    model: str = Field(min_length=1, description="its name on that server")
+    api_key: str = Field("none", description="sent as bearer token")
     timeout: Seconds = Field(30, description="seconds for one answer, retries included")
-    max_tokens: int = Field(512, ge=16, le=100_000)
-    temperature: float = Field(0.7, ge=0, le=2)
-    max_concurrency: int = Field(4, ge=1, le=64)
-    retries: int = Field(2, ge=0, le=10)
+    max_tokens: int = Field(512, ge=16, le=100_000, description="of one answer")
+    temperature: float = Field(0.7, ge=0, le=2, description="of the sampling")
+    max_concurrency: int = Field(4, ge=1, le=64, description="calls at the same time")
+    retries: int = Field(2, ge=0, le=10, description="after a fault that may pass")
     retry_after: Seconds = Field(60, description="seconds before an unreachable server is asked")
 
 
 class Settings(_Section):
     """The whole of settings.CONTRIB_AI_MEMORY. Unknown keys are refused: they are typing errors."""
 
-    ENABLED: bool = True
+    ENABLED: bool = Field(True, description="the whole contrib, on or off")
     DIR: Path | None = Field(None, description="default: <game>/server/ai_memory")
-    VECTOR_STORE: VectorStoreSettings = Field(default_factory=VectorStoreSettings)
-    EMBEDDING: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
-    LLM: LLMSettings | None = None
+    VECTOR_STORE: VectorStoreSettings = Field(
+        default_factory=VectorStoreSettings, description="see below"
+    )
+    EMBEDDING: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="see below")
+    LLM: LLMSettings | None = Field(None, description="see below; without one, no model is used")
 
     TICK_RATE: Seconds = Field(5, description="[B] seconds between awake ticks")
     TICK_RATE_SLEEP: Seconds = Field(60, description="[A] seconds between ticks of the night")
@@ -91,14 +98,18 @@ class Settings(_Section):
     STALE_CONVERSATION: Seconds = Field(3600, description="[A] idle conversation is over")
     QUIET_SECONDS: float = Field(15, ge=0, le=3600, description="pause that ends a snippet [B]")
 
-    RECALL_TOP_K: int = Field(5, ge=1, le=200)
-    RECALL_TOKENS: int = Field(2000, ge=50, le=1_000_000)
+    RECALL_TOP_K: int = Field(5, ge=1, le=200, description="[C] memories of one recall")
+    RECALL_TOKENS: int = Field(
+        2000, ge=50, le=1_000_000, description="[C] token budget of one recall"
+    )
 
     MIN_IMPORTANCE: int = Field(4, ge=1, le=10, description="[A] consolidated at or above")
     NIGHT_BATCH: int = Field(16, ge=1, le=500, description="entries of one step of the night")
-    LINKS_PER_MEMORY: int = Field(5, ge=0, le=50)
+    LINKS_PER_MEMORY: int = Field(
+        5, ge=0, le=50, description="similar memories looked at for links"
+    )
     LINK_THRESHOLD: Share = Field(0.5, description="similarity needed for a link")
-    LINK_BATCH: int = Field(32, ge=1, le=500)
+    LINK_BATCH: int = Field(32, ge=1, le=500, description="entries linked in one step")
 
 
 def get() -> Settings:
