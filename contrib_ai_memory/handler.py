@@ -17,7 +17,6 @@ from .llm import asking
 from .recall import recall as recalling
 from .records import (
     Entry,
-    MemoryRecord,
     Message,
     Percept,
     Recalled,
@@ -119,7 +118,7 @@ class MemoryHandler:
             source_type=percept.source_type,
             source_trust=conf.TRUST[percept.source_type],
             source_entity=percept.source,
-            entities=percept.entities,
+            entities=tuple(sorted({*percept.entities, *self.people.mentioned(percept.content)})),
             witnesses=percept.witnesses,
             private=percept.private,
             location=percept.location,
@@ -270,18 +269,20 @@ class MemoryHandler:
         if conversation:
             ids = conversation.first_access(ids)
         if ids:
-            job = offload.run(offload.MEMORY, _count_access, ids, self.clock())
+            job = offload.run(offload.MEMORY, facts.ask, "note_access", ids, self.clock())
             job.addErrback(offload.log_failure, "counting what was recalled")
 
     # --- looking in -------------------------------------------------------------------------
 
     def facts(self, limit: int = 100) -> defer.Deferred:
         """The facts of this NPC, newest first, as a Deferred list of `MemoryRecord`."""
-        return offload.run(offload.MEMORY, _facts, self.id, limit, priority=offload.REPLY)
+        return offload.run(
+            offload.MEMORY, facts.ask, "newest", self.id, "fact", limit, priority=offload.REPLY
+        )
 
     def counts(self) -> defer.Deferred:
         """How many memories of each kind the store holds, as a Deferred dict."""
-        return offload.run(offload.MEMORY, _counts, self.id, priority=offload.REPLY)
+        return offload.run(offload.MEMORY, facts.ask, "counts", self.id, priority=offload.REPLY)
 
     # --- keeping ----------------------------------------------------------------------------
 
@@ -317,27 +318,4 @@ def forget_attributes(owner: Any) -> None:
 
 def forget_mind(mind: str) -> defer.Deferred:
     """Forget all that the store keeps of one mind. Fires with how many memories that were."""
-    return offload.run(offload.MEMORY, _delete_mind, mind)
-
-
-# --- jobs of the worker thread --------------------------------------------------------------------
-
-
-def _count_access(ids: list[str], now: str) -> None:
-    store = facts.shared()
-    for memory in store.get(ids):
-        store.change(memory.id, access_count=memory.access_count + 1, last_accessed=now)
-
-
-def _facts(mind: str, limit: int) -> list[MemoryRecord]:
-    found = facts.shared().list(mind, limit=None, record="fact")
-    return sorted(found, key=lambda memory: memory.created_at, reverse=True)[:limit]
-
-
-def _counts(mind: str) -> dict[str, int]:
-    store = facts.shared()
-    return {kind: store.count(mind, record=kind) for kind in ("entry", "experience", "fact")}
-
-
-def _delete_mind(mind: str) -> int:
-    return facts.shared().delete_mind(mind)
+    return offload.run(offload.MEMORY, facts.ask, "delete_mind", mind)

@@ -193,6 +193,8 @@ class MemoryMixin:
         )
         if not self.access(speaker, "memory_talk", default=True):
             return Attention.CONTEXT, mentioned
+        if self.sessions.count():
+            return Attention.CONTEXT, mentioned  # somebody plays this character: they answer
         if isinstance(speaker, MemoryMixin) and not speaker.sessions.count():
             return Attention.CONTEXT, mentioned  # no endless talk between NPCs
         if mentioned or kind == "whisper" or self.is_named(speech):

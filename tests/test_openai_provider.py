@@ -13,7 +13,7 @@ from contrib_ai_memory.records import Entry, ReplyRequest, Snippet
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from model_server import ModelServer  # noqa: E402
+from model_server import ModelServer
 
 WHEN = "2026-01-01T00:00:00+00:00"
 ENTRY = Entry(4, WHEN, "I keep the ferry.", "say", seen_as="Alice", source_entity="#1")
@@ -121,7 +121,7 @@ def test_a_refusal_for_good_is_not_tried_again(server, llm):
 
 def test_a_slow_answer_ends_at_the_time_out(server, llm):
     server.behave(delay=3)
-    with pytest.raises(Unreachable, match="[Tt]ime"):
+    with pytest.raises(Unreachable, match=r"[Tt]ime"):
         llm(timeout=0.3).reply(REQUEST)
 
 

@@ -104,6 +104,19 @@ def test_two_npcs_do_not_talk_to_each_other_for_ever(mara, tavern):
     assert [entry.origin for entry in entries(mara)] == ["perceived"]
 
 
+def test_a_character_that_somebody_plays_does_not_answer_by_itself(mara, alice, monkeypatch):
+    monkeypatch.setattr(type(mara.sessions), "count", lambda handler: handler.obj == mara)
+    alice.execute_cmd("say Good day, Mara.")
+    assert [entry.origin for entry in entries(mara)] == ["perceived"]
+
+
+def test_people_whom_the_npc_knows_are_noticed_when_they_are_named(mara, alice, bram):
+    bram.execute_cmd("say I keep sheep.")
+    alice.execute_cmd("say I saw bram, and a man called Alicent.")
+    named = set(entries(mara)[-1].entities)
+    assert named == {mara.get_memory_identity(who) for who in (alice, bram)}
+
+
 def test_someone_locked_out_of_talk_is_heard_but_not_answered(mara, alice):
     mara.locks.add("memory_talk:false()")
     alice.execute_cmd("say Good day, Mara.")

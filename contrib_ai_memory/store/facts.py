@@ -26,6 +26,7 @@ from ..records import MemoryRecord, now_iso
 from .errors import StoreClosed, StoreMismatch
 
 ANYONE = "*"
+RECORDS = ("entry", "experience", "fact")
 _LISTS_IN_FILTERS = ("qdrant_edge", "qdrant")  # stores that match a value inside a list
 
 
@@ -77,6 +78,11 @@ class FactStore:
     def change(self, memory_id: str, **payload: Any) -> None:
         """Change payload fields of one memory; nothing is re-embedded."""
         self._vectors.update(vector_id=memory_id, vector=None, payload=payload)
+
+    def note_access(self, ids: list[str], now: str) -> None:
+        """Count one access of each of `ids`."""
+        for memory in self.get(ids):
+            self.change(memory.id, access_count=memory.access_count + 1, last_accessed=now)
 
     def delete(self, memory_id: str) -> None:
         """Forget one memory; unknown ids are no error, so that a pass can be run again."""
@@ -132,6 +138,15 @@ class FactStore:
         rows = self._vectors.list(self._filters(mind, where), limit if limit else 1_000_000)
         hits = rows[0] if rows and isinstance(rows[0], list) else rows
         return [from_payload(hit.id, hit.payload) for hit in hits]
+
+    def newest(self, mind: str, record: str, limit: int) -> list[MemoryRecord]:
+        """The newest `limit` memories of one kind, newest first."""
+        found = self.list(mind, limit=None, record=record)
+        return sorted(found, key=lambda memory: memory.created_at, reverse=True)[:limit]
+
+    def counts(self, mind: str) -> dict[str, int]:
+        """How many memories of each kind there are."""
+        return {kind: self.count(mind, record=kind) for kind in RECORDS}
 
     def count(self, mind: str, **where: Any) -> int:
         if hasattr(self._vectors, "count"):
@@ -198,6 +213,11 @@ def shared() -> FactStore:
         if _store is None:
             _store = _open()
         return _store
+
+
+def ask(verb: str, *args: Any) -> Any:
+    """Call a method of the process's store: the job that a worker thread is given."""
+    return getattr(shared(), verb)(*args)
 
 
 def close_shared(wait: float = 1.0, *, for_good: bool = True) -> None:

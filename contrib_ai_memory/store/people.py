@@ -5,12 +5,15 @@ Keyed by memory identity, never by name. A name is what the NPC saw last.
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from . import attributes
 
 ATTRIBUTE = "entity_profiles"
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,9 @@ class People:
         self._owner = owner
         stored = attributes.read(owner, ATTRIBUTE) or {}
         self._known = {key: Acquaintance(key, **plain) for key, plain in stored.items()}
+        self._by_name: dict[str, set[str]] = {}
+        for person in self._known.values():
+            self._note_name(person)
         self._dirty = False
 
     def __len__(self) -> int:
@@ -66,8 +72,28 @@ class People:
             interactions=known.interactions + int(talk),
             last_seen=max(known.last_seen, when),
         )
+        self._note_name(known)
         self._dirty = True
         return known
+
+    def mentioned(self, text: str) -> tuple[str, ...]:
+        """Identities of those whom the text names, by the name that the NPC knows them under.
+
+        A name of several words is found by its longest word, then looked for whole.
+        """
+        lowered = text.lower()
+        found = set()
+        for word in set(_WORD.findall(lowered)):
+            for identity in self._by_name.get(word, ()):
+                name = self._known[identity].name.lower()
+                if re.search(rf"\b{re.escape(name)}\b", lowered):
+                    found.add(identity)
+        return tuple(sorted(found))
+
+    def _note_name(self, person: Acquaintance) -> None:
+        words = _WORD.findall(person.name.lower())
+        if words:
+            self._by_name.setdefault(max(words, key=len), set()).add(person.identity)
 
     def sender_bonus(self, identity: str | None) -> int:
         """[A] 0-2 importance for someone the NPC often talks with."""
