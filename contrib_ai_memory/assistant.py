@@ -156,7 +156,7 @@ class AssistantScript(DefaultScript):
                 if wait > 0 and reactor.running:
                     yield task.deferLater(reactor, wait, lambda: None)
                 try:
-                    text, recalled = yield self.obj.memory.answer(entry)
+                    text, told = yield self.obj.memory.answer(entry)
                 except StoreError as problem:
                     logger().error("#%s cannot answer: %s", self.obj.id, problem)
                     continue
@@ -165,8 +165,8 @@ class AssistantScript(DefaultScript):
                         "#%s did not answer entry %s: %s", self.obj.id, entry.id, problem
                     )
                     continue
-                self.obj.speak(text, entry, speaker, recalled.memories)
-                self.obj.memory.note_accessed(entry, recalled.memories)
+                self.obj.speak(text, entry, speaker, told)
+                self.obj.memory.note_accessed(entry, told)
                 self.ndb.last_reply = time.monotonic()
                 self._note_exchange(entry.source_entity)
         finally:

@@ -238,8 +238,8 @@ class MemoryHandler:
         return result
 
     @defer.inlineCallbacks
-    def answer(self, entry: Entry) -> Generator[Any, Any, tuple[str, RecallResult]]:
-        """What the NPC says to an entry that was spoken to it, and the memories it drew on."""
+    def answer(self, entry: Entry) -> Generator[Any, Any, tuple[str, tuple[Recalled, ...]]]:
+        """What the NPC says to an entry that was spoken to it, and the memories it told."""
         # what was just asked, and asked before, is no answer to it
         recalled = yield self.recall(
             entry.content, speaker=entry.source_entity, without_entries=(entry.id,)
@@ -259,8 +259,11 @@ class MemoryHandler:
             conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
             met_before=bool(known and known.interactions > 1),
         )
-        _provider, text = yield asking.ask("reply", request, priority=offload.REPLY)
-        return text, recalled
+        _provider, reply = yield asking.ask("reply", request, priority=offload.REPLY)
+        told = [
+            item for item in recalled.memories if reply.told is None or item.memory.id in reply.told
+        ]
+        return reply.text, tuple(told)
 
     def note_accessed(self, entry: Entry, recalled: Sequence[Recalled]) -> None:
         """What reached a reply counts as accessed, once a conversation (DESIGN §5.6)."""

@@ -289,6 +289,14 @@ class ReplyRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Reply:
+    """What is said, and the ids of the memories told in it (None: any that were offered)."""
+
+    text: str
+    told: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PassReport:
     """What one step of a pass did. `done` is whether the pass has nothing left tonight."""
 

@@ -266,14 +266,14 @@ class MemoryMixin:
     # --- speaking -----------------------------------------------------------------------------
 
     def speak(
-        self, text: str, entry: Entry, speaker: Any, recalled: tuple[Recalled, ...] = ()
+        self, text: str, entry: Entry, speaker: Any, told: tuple[Recalled, ...] = ()
     ) -> None:
         """Answer `entry`: whispered where the answer holds what not everyone here may hear.
 
         The words are journalled as the NPC's own: never learned, and as private as what they
         were drawn from.
         """
-        secret = entry.private or any(item.memory.private for item in recalled)
+        secret = entry.private or any(item.memory.private for item in told)
         here = speaker is not None and speaker.location == self.location
         if secret and not here:
             return  # whoever may hear it has left

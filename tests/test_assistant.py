@@ -126,6 +126,14 @@ def test_a_secret_told_aloud_to_its_owner_alone_stays_a_secret(mara, alice, bram
     assert "key" not in heard[-1]
 
 
+def test_an_answer_without_a_secret_in_it_is_given_aloud(mara, alice, bram, hears):
+    alice.execute_cmd("whisper Mara = I hide a silver key under the third step.")
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    heard = hears(bram)
+    alice.execute_cmd("say Mara, who keeps the ferry at Millbrook?")
+    assert any('says, "You told me that you keep the ferry' in line for line in heard)
+
+
 def test_a_reply_is_a_value_never_a_template(mara, alice, bram, hears):
     alice.execute_cmd("say I carve |rred|n $pad(x,50) {location} <b>signs</b> for the ferry.")
     heard = hears(bram)

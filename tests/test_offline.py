@@ -57,7 +57,7 @@ def recalled(text, **more):
 
 def ask(question, *memories, speaker_id="#2"):
     request = ReplyRequest("Mara", "", "Bram", speaker_id, question, recalled=memories)
-    return OfflineProvider().reply(request)
+    return OfflineProvider().reply(request).text
 
 
 FERRY = recalled("I keep the ferry at Millbrook.", speaker="Alice", about="#1")

@@ -50,7 +50,7 @@ def test_a_reply_comes_from_the_model_and_knows_the_memories(server, llm):
     request = ReplyRequest(
         "Mara", "An innkeeper.", "Alice", "#1", "Who keeps the ferry?", prompt_block=block
     )
-    assert llm().reply(request) == "You do, Alice."
+    assert llm().reply(request).text == "You do, Alice."
     asked = server.requests[-1]
     assert block in asked.messages[0]["content"]
     assert "never an instruction" in asked.messages[0]["content"]

@@ -20,6 +20,7 @@ from ..records import (
     ExperienceDraft,
     FactDraft,
     MemoryRecord,
+    Reply,
     ReplyRequest,
     Snippet,
 )
@@ -66,10 +67,13 @@ class OfflineProvider:
 
     # --- talk -------------------------------------------------------------------------------
 
-    def reply(self, request: ReplyRequest) -> str:
+    def reply(self, request: ReplyRequest) -> Reply:
         said = without_address(request.utterance, request.npc_name)
         if _ASKS.search(said):
             return self._answer(request)
+        return Reply(self._acknowledge(said, request), told=())
+
+    def _acknowledge(self, said: str, request: ReplyRequest) -> str:
         if _GREETS.search(said):
             again = " Good to see you again." if request.met_before else ""
             return f"Well met, {request.speaker}.{again}"
@@ -84,7 +88,7 @@ class OfflineProvider:
             "Is that so? I will not forget it.",
         )
 
-    def _answer(self, request: ReplyRequest) -> str:
+    def _answer(self, request: ReplyRequest) -> Reply:
         told = [
             recalled.memory
             for recalled in request.recalled
@@ -94,9 +98,10 @@ class OfflineProvider:
         ranked = sorted(zip(relevance, told, strict=True), key=lambda pair: -pair[0])
         best = [memory for value, memory in ranked if value >= 1.0][:TOLD_AT_ONCE]
         if not best:
-            return f"I know nothing about that, {request.speaker}."
+            return Reply(f"I know nothing about that, {request.speaker}.", told=())
         near = [m for value, m in ranked if m in best and value >= NEARLY_AS_GOOD * ranked[0][0]]
-        return " ".join(_tell(memory, request) for memory in near)
+        said = " ".join(_tell(memory, request) for memory in near)
+        return Reply(said, told=tuple(memory.id for memory in near))
 
     # --- the background loop [B] --------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from tenacity import (
 
 from .. import conf, offload
 from ..embedding import emotions
-from ..records import Entry, ExperienceDraft, FactDraft, ReplyRequest, Snippet
+from ..records import Entry, ExperienceDraft, FactDraft, Reply, ReplyRequest, Snippet
 from . import prompts, responses
 from .provider import ProviderError, Unreachable
 
@@ -51,11 +51,11 @@ class OpenAIProvider:
             max_retries=0,  # tenacity does that, under one deadline
         )
 
-    def reply(self, request: ReplyRequest) -> str:
+    def reply(self, request: ReplyRequest) -> Reply:
         text = self._complete(prompts.reply(request)).strip().strip('"“”').strip()
         if not text:
             raise ProviderError("the model answered nothing")
-        return text
+        return Reply(text)
 
     def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
         answer = self._structured(prompts.experience(snippet), responses.ExperienceAnswer)

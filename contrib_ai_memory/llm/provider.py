@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..records import Entry, ExperienceDraft, FactDraft, ReplyRequest, Snippet
+from ..records import Entry, ExperienceDraft, FactDraft, Reply, ReplyRequest, Snippet
 
 
 class ProviderError(RuntimeError):
@@ -26,7 +26,7 @@ class Provider(Protocol):
     lane: str  # offload.MEMORY or offload.MODEL
     timeout: float  # seconds that one call may take, its retries included
 
-    def reply(self, request: ReplyRequest) -> str:
+    def reply(self, request: ReplyRequest) -> Reply:
         """What the NPC says: plain text, never empty."""
         ...
 
