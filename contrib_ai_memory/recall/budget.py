@@ -30,13 +30,14 @@ def fill(
     first: list[Recalled] = []
     rest: list[Recalled] = []
     spent_first = spent = 0
-    chosen: list[MemoryRecord] = []
+    chosen: list[tuple[MemoryRecord, frozenset[str]]] = []
     for candidate, parts in scored:
         memory = candidate.memory
         procedural = memory.memory_type == "procedural"
         if not procedural and len(rest) >= top_k:
             continue
-        if any(_copies(memory, other) for other in chosen):
+        words = frozenset(_WORDS.findall(memory.content.lower()))
+        if any(_copies(memory, words, *other) for other in chosen):
             continue
         tokens = count_tokens(prompt.line(memory))
         if spent + tokens > token_budget:
@@ -48,18 +49,15 @@ def fill(
             rest.append(Recalled(memory, parts, tokens))
         else:
             continue
-        chosen.append(memory)
+        chosen.append((memory, words))
         spent += tokens
     return first + rest
 
 
-def _copies(memory: MemoryRecord, other: MemoryRecord) -> bool:
+def _copies(
+    memory: MemoryRecord, words: frozenset[str], other: MemoryRecord, others: frozenset[str]
+) -> bool:
     """The same words, or two tellings of one and the same journal entry."""
     if len(memory.journal_ids) == 1 and memory.journal_ids == other.journal_ids:
         return True
-    mine, theirs = set(_words(memory.content)), set(_words(other.content))
-    return len(mine & theirs) >= SAME_WORDS * max(len(mine | theirs), 1)
-
-
-def _words(text: str) -> list[str]:
-    return _WORDS.findall(text.lower())
+    return len(words & others) >= SAME_WORDS * max(len(words | others), 1)
