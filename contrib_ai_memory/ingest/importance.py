@@ -1,10 +1,12 @@
-"""How much a thing matters at the moment it is heard: the heuristic of [A]."""
+"""How much a thing matters at the moment it is heard: the heuristic of [A], and what was said."""
 
 from __future__ import annotations
 
+import math
 import re
 
 from ..records import Percept
+from ..text.signals import content_importance
 
 BASE = 2
 DIRECT_MESSAGE = 3
@@ -15,7 +17,10 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def heuristic_importance(percept: Percept, keywords: tuple[str, ...], sender_bonus: int) -> int:
-    """Importance at once, 1-10 [A].
+    """Importance at once, 1-10: how it was said [A], and what, by `content_importance`.
+
+    [A] leaves what was said to the night. Without it all talk that is not addressed to the NPC is
+    alike until then, and for good where no language model weighs it again.
 
     Args:
         percept: What was perceived.
@@ -24,13 +29,20 @@ def heuristic_importance(percept: Percept, keywords: tuple[str, ...], sender_bon
     """
     score = BASE + sender_bonus
     score += DIRECT_MESSAGE * percept.addressed + MENTION * percept.mentioned
-    words = {word.lower() for word in _WORD.findall(percept.content)}
-    score += sum(keyword.lower() in words for keyword in keywords)
+    score += _keywords_in(percept.content.lower(), keywords)
     if percept.source_type == "environmental":
         score += ENVIRONMENTAL
-    return clamp(score)
+    return clamp(score + content_importance(percept.content))
+
+
+def _keywords_in(lowered: str, keywords: tuple[str, ...]) -> int:
+    likely = [word for keyword in keywords if (word := keyword.lower()) in lowered]
+    if not likely:
+        return 0  # the usual case, told from the others without taking the text apart
+    words = set(_WORD.findall(lowered))
+    return sum(keyword in words for keyword in likely)
 
 
 def clamp(score: float) -> int:
-    """To the whole numbers 1-10."""
-    return max(1, min(10, round(score)))
+    """To the whole numbers 1-10, halves upwards: `round` would take 2.5 and 1.5 both to 2."""
+    return max(1, min(10, math.floor(score + 0.5)))

@@ -26,7 +26,7 @@ from ..records import (
 )
 from ..text import person
 from ..text.clean import oneline
-from ..text.signals import salience, states_preference
+from ..text.signals import RARE_TERMS, has_rare_terms, salience, states_preference
 
 ANSWERS_FROM = 0.33  # cosine of question and memory, names left out, that makes it an answer
 ANSWERS_WITH_WORDS = 0.6  # or this share of the question's own words found in the memory
@@ -187,7 +187,9 @@ def _is_fact(sentence: str, npc_name: str) -> bool:
 
 
 def _importance(entry: Entry, wanted: set[str]) -> int:
-    score = entry.importance + 4 * salience(entry.content)
+    # The importance given in passing holds `content_importance`; to count it twice would lift all
+    # talk alike. What it leaves out, for the time it takes, is made good here.
+    score = entry.importance + 4 * RARE_TERMS * has_rare_terms(entry.content)
     score += 2 * bool(wanted & _content_words(entry.content))
     score += bool(_OF_ONESELF.search(entry.content))
     score += entry.private - 2 * entry.is_question

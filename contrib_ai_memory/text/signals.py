@@ -1,18 +1,35 @@
-"""What a text holds that makes it worth keeping: names, numbers, preferences [C §1.5]."""
+"""What a text holds that makes it worth keeping: names, numbers, preferences, what it is about.
+
+`content_importance` is the part of an importance that comes from the words themselves. Language
+models that rate "poignancy" (Park et al. 2023, Generative Agents, §4.1: 1 for brushing teeth, 10
+for a break up) put passing acts and things at rest low, ties between people and turns of a life
+high; the word fields below say the same by rule. They hold English words.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import lru_cache
 
-NAMED_ENTITY, NUMBER_OR_DATE, PREFERENCE = 0.3, 0.2, 0.4  # [C §1.5]
+# --- salience [C §1.5] ----------------------------------------------------------------------------
 
-_CAPITAL_INSIDE = re.compile(r"(?<![.!?…:\"“]\s)(?<!^)(?<=\s)[A-Z][\w'’-]+")
+NAMED_ENTITY, NUMBER_OR_DATE, PREFERENCE, RARE_TERMS = 0.3, 0.2, 0.4, 0.1  # [C §1.5]
+
+RARE_BELOW = 4.4  # mean Zipf frequency of its longer words; an evening of role-play: 5.3, 5 % below
+RARE_FROM = 3  # longer words; of fewer there is no average
+UNLISTED = 2.0  # Zipf frequency of a word that the short list leaves out (it ends at 3)
+
+# The first letter comes before what must stand before it: so the search skips from one to the next
+_CAPITAL_INSIDE = re.compile(r"[A-Z](?<=\s[A-Z])(?<![.!?…:\"“]\s[A-Z])[\w'’-]+")
 _NOT_NAMES = frozenset("I I'm I'd I'll I've I’m I’d I’ll I’ve OK".split())
-_NUMBER = re.compile(
-    r"\b\d[\d.,:]*\b|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|"
-    r"thousand|first|second|third|monday|tuesday|wednesday|thursday|friday|saturday|sunday|"
-    r"yesterday|tomorrow|tonight|midnight|noon|dawn|dusk|week|month|year)s?\b",
-    re.IGNORECASE,
+_DIGIT = re.compile(r"\d")
+_NUMBERS = frozenset(
+    form
+    for word in "two three four five six seven eight nine ten eleven twelve dozen hundred thousand "
+    "first second third monday tuesday wednesday thursday friday saturday sunday yesterday "
+    "tomorrow tonight midnight noon dawn dusk week month year".split()
+    for form in (word, word + "s", word + "'s")
 )
 _PREFERENCE = re.compile(
     r"\bI(?: \w+ly| always| never| just| really)? (?:prefer|love|adore|enjoy|like|hate|loathe|"
@@ -20,23 +37,34 @@ _PREFERENCE = re.compile(
     r"|\bI (?:always|never)\b|\bmy favou?rite\b|\bI(?:['’]d| would) rather\b",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def salience(text: str, known_names: tuple[str, ...] = ()) -> float:
-    """0-1: named entity 0.3, number or date 0.2, preference signal 0.4 [C §1.5]."""
+    """0-1: named entity 0.3, number or date 0.2, preference signal 0.4, rare terms 0.1 [C §1.5].
+
+    For worker threads: the first look at rare terms loads a word list.
+    """
     score = 0.0
     if names_someone(text, known_names):
         score += NAMED_ENTITY
-    if _NUMBER.search(text):
+    if has_number(text):
         score += NUMBER_OR_DATE
     if states_preference(text):
         score += PREFERENCE
+    if has_rare_terms(text):
+        score += RARE_TERMS
     return min(score, 1.0)
 
 
 def states_preference(text: str) -> bool:
     """Whether the speaker says what they like, hate, always or never do [C §1.5]."""
     return bool(_PREFERENCE.search(text))
+
+
+def has_number(text: str) -> bool:
+    """Whether there is a number or a date in it, in digits or in words [C §1.5]."""
+    return bool(_DIGIT.search(text)) or not _NUMBERS.isdisjoint(_words(text))
 
 
 def names_someone(text: str, known_names: tuple[str, ...] = ()) -> bool:
@@ -47,3 +75,237 @@ def names_someone(text: str, known_names: tuple[str, ...] = ()) -> bool:
     return any(
         name and re.search(rf"\b{re.escape(name.lower())}\b", lowered) for name in known_names
     )
+
+
+def has_rare_terms(text: str) -> bool:
+    """Whether the words of `text`, names left out, are rare on average [C §1.5].
+
+    For worker threads: the first call takes about 0.1 s, a new word about 0.01 ms.
+    """
+    terms = [word for word in _words(_CAPITAL_INSIDE.sub(" ", text)) if len(word) > 3]
+    if len(terms) < RARE_FROM:
+        return False
+    return sum(map(_zipf, terms)) / len(terms) < RARE_BELOW
+
+
+@lru_cache(maxsize=10_000)
+def _zipf(word: str) -> float:
+    # Imported late and from its short list: wordfreq costs 0.1 s to import, its long list holds
+    # the interpreter for 20 ms at once when it is read, and the reactor with it
+    from wordfreq import zipf_frequency
+
+    return zipf_frequency(word, "en", wordlist="small", minimum=UNLISTED)
+
+
+# --- what it is about -----------------------------------------------------------------------------
+
+LEAST, MOST = -1.0, 4.0
+READ = 300  # characters of a text that are looked at: it is done on the reactor thread
+SHORT = 20  # words; a longer text that mentions a meal is not about eating
+SALIENCE_WEIGHT = 1.5  # what a salience of 1 adds
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Words of one subject in their base form, and what their presence adds, once for a text."""
+
+    adds: float
+    words: str
+
+
+FIELDS = {
+    # Who belongs to whom lasts longest and is asked for most
+    "ties": Field(
+        1.2,
+        "friend friendship brother sister sibling mother father mum mom dad parent son daughter "
+        "child children wife wives husband spouse family uncle aunt cousin nephew niece "
+        "grandmother grandfather grandma grandpa lover sweetheart bride groom fiancé betrothed "
+        "engaged marry marriage divorce widow widower orphan heir kin relative relationship bond "
+        "rival enemy ally mentor apprentice companion colleague neighbour neighbor",
+    ),
+    # The turns of a life: the far end of the scale of Park et al.
+    "life and death": Field(
+        1.5,
+        "die dying death dead kill murder slay slain corpse bury funeral grave mourn suicide drown "
+        "birth born newborn pregnant pregnancy ill illness sick disease plague fever wound "
+        "bleed cripple heal cure resurrect",
+    ),
+    # Plutchik's wheel in everyday words; liking and hating of one's own is counted as preference
+    "feelings": Field(
+        0.8,
+        "love hate afraid fear fright scare terror terrified dread worry anxious angry anger "
+        "fury furious rage jealous envy envious happy happiness joy joyful glad sad sadness sorrow "
+        "grief grieve weep wept cry ashamed shame guilt guilty proud pride lonely loneliness trust "
+        "distrust regret hope hopeless despair desperate disgust surprise interested curious "
+        "admire adore despise miss heartbroken passion forgive forgave forgiven",
+    ),
+    # What may hurt somebody, now or later
+    "danger and conflict": Field(
+        1.2,
+        "danger dangerous threat threaten warn warning attack fight fought battle war raid siege "
+        "murderer bandit assassin army invade invasion destroy destruction burn flood storm "
+        "earthquake disaster accident injure hurt poison curse haunt demon monster trap "
+        "prison prisoner jail arrest kidnap hostage captive escape flee fled rescue missing "
+        "vanish disappear quarrel argue argument feud revenge avenge betray betrayal hunted "
+        "emergency",
+    ),
+    # What is told to few, and what is hidden, taken or untrue
+    "secrets and crimes": Field(
+        1.2,
+        "secret secretly hide hid hidden conceal confess confession steal stole stolen theft thief "
+        "thieves rob robbery smuggle smuggler spy conspiracy conspire traitor treason "
+        "blackmail bribe forgery lied liar cheat rumour rumor treasure prophecy crime criminal "
+        "culprit",
+    ),
+    # Who owes whom is remembered
+    "money": Field(
+        0.8,
+        "money gold silver coin pay paid payment debt owe loan lend lent borrow price cost "
+        "expensive sell sold buy bought purchase reward fee rent tax taxes wage salary inherit "
+        "inheritance rich poor fortune afford",
+    ),
+    # What is agreed or intended has a tomorrow in which it is needed
+    "plans and promises": Field(
+        0.8,
+        "promise swear swore sworn vow oath pledge agree agreement plan intend intention decide "
+        "decision remind remember forget forgot appointment deadline ambition mission "
+        "task duty deal contract bargain invite invitation prepare preparation arrange hire seek "
+        "sought search",
+    ),
+    # What gathers people happens once
+    "events": Field(
+        1.0,
+        "party wedding festival feast banquet ceremony celebrate celebration anniversary birthday "
+        "holiday election vote trial council tournament contest concert parade ritual coronation "
+        "graduation exam interview meeting reunion harvest",
+    ),
+    # Thought, learning and real talk, beside what hands do
+    "mind and talk": Field(
+        1.0,
+        "discuss discussion converse conversation talk confide debate negotiate advise advice "
+        "persuade apologize apologise reflect reflection ponder consider contemplate learn study "
+        "research discover discovery investigate explore teach taught explain idea theory dream "
+        "journal diary write wrote written read invent solve realize realise understand "
+        "understood believe",
+    ),
+    # What everybody does every day: 1 on the scale of Park et al., when it is seen in passing
+    "routine": Field(
+        -0.4,
+        "sleep slept asleep nap doze snore wake woke bed wash bathe shower bath brush comb dress "
+        "undress shave eat ate eaten chew drink drank sip cook bake boil fry breakfast lunch "
+        "dinner supper meal food dish clean tidy sweep swept wipe scrub mop rinse laundry sit sat "
+        "stand stood walk stroll pace idle loiter linger yawn stretch sneeze cough lean shrug nod "
+        "blink watch glance stare",
+    ),
+}
+
+PATTERNS = {
+    # "Tom is a smith", "she was in prison", "I grew up", "Anna has two sons": what stays true
+    "lasting": (
+        1.2,
+        re.compile(
+            r"\b(?!(?:It|This|That|There|Here|What|Who|Where|How|When|Why|Which|Everything|Nothing|"
+            r"One|All|Now|The)\b)[A-Z][\w’'-]+ (?:is|was|has been|has|had) "
+            r"(?!(?:being|been|in use|here|there|right|not|gonna|to)\b|(?:\w+ly )?\w+ing\b)"
+            r"|\band [A-Z][\w’'-]+(?: [A-Z][\w’'-]+)? (?:are|were|have) (?!\w+ing\b)"
+            r"|\b(?:I am|I['’]m|I was|[Hh]e(?: is|['’]s| was)|[Ss]he(?: is|['’]s| was)|[Tt]hey are|"
+            r"[Ww]e are) (?:\w+ly )?(?:an?|from|my|his|her|their|your) "
+            r"|\b(?:used to|grew up|grown up|was born|live[sd]? (?:in|at|with|near)|"
+            r"work(?:s|ed)? (?:as|for|at)|belongs? to|known as|every (?:day|night|week|year))\b"
+        ),
+    ),
+    # "Tom is crossing the yard": over when it is told
+    "in passing": (
+        -0.5,
+        re.compile(
+            r"(?:\b(?:is|are|was|were)|['’](?:s|re)) (?:\w+ly )?"
+            r"(?!(?:\w*thing|king|going|missing|dying|interesting|amazing)\b)[a-z]+ing\b"
+        ),
+    ),
+    # "the oven is being used", "the door is open": a thing, and how it happens to be
+    "a thing's state": (
+        -0.8,
+        re.compile(
+            r"\b(?:is|are|was|were) (?:partly |now |still )?(?:being \w+(?:ed|pt|en)|in use|idle|"
+            r"empty|occupied|unoccupied|vacant|open|closed|clean|dirty|tidy|on|off)\b"
+        ),
+    ),
+}
+
+FIRST_PERSON = 0.2  # the speaker tells of themselves
+_FIRST_PERSON = frozenset("i i'm i'd i'll i've my me mine we we're we'll we've our us".split())
+
+NOTHING_SAID = -1.0  # a line of nothing but these
+_FILLERS = frozenset(
+    "a ah aha ahh alright amen and aw aww awesome aye bye cheers come cool do eh er exactly fine "
+    "god good gosh great ha haha hah heh hello hey hi hm hmm hmmm huh i i'm indeed is it it's just "
+    "kay la laughter laughs like mhm mm mmhm mmm my nah nay nice no nope now of oh ohh ok okay on "
+    "ooh oops ouch ow perfect please really right so sorry sure ta thank thanks that that's the "
+    "then there uh uhh um umm very wait well what whoa wow yay yea yeah yep yes you yup".split()
+)
+
+
+def content_importance(text: str) -> float:
+    """What the words alone add to an importance of 1-10: -1 (routine, filler) to 4.
+
+    The salience of [C §1.5] without its rare terms, and the word fields above, each once. It is
+    cheap enough for the reactor thread, and knows nothing of who spoke to whom.
+
+    >>> content_importance("The oven is being used.") < 0 < content_importance("My wife is ill.")
+    True
+    """
+    return max(LEAST, min(MOST, sum(signals_of(text).values())))
+
+
+def signals_of(text: str) -> dict[str, float]:
+    """Each signal found in the beginning of `text`, and what it adds."""
+    text = text[:READ]
+    words = _words(text)
+    present = set(words)
+    digit = _DIGIT.search(text)
+    if present <= _FILLERS and not digit:
+        return {"nothing said": NOTHING_SAID} if words else {}
+    found = {name: FIELDS[name].adds for name in map(_FIELD_OF.get, present) if name}
+    for name, (adds, pattern) in PATTERNS.items():
+        if pattern.search(text):
+            found[name] = adds
+    of_oneself = not _FIRST_PERSON.isdisjoint(present)
+    if of_oneself or len(words) > SHORT:  # a meal is worth little when seen, not when told of
+        found = {name: adds for name, adds in found.items() if adds > 0}
+    if of_oneself:
+        found["first person"] = FIRST_PERSON
+        if states_preference(text):
+            found["preference"] = SALIENCE_WEIGHT * PREFERENCE
+    if names_someone(text):
+        found["named entity"] = SALIENCE_WEIGHT * NAMED_ENTITY
+    if digit or not _NUMBERS.isdisjoint(present):
+        found["number or date"] = SALIENCE_WEIGHT * NUMBER_OR_DATE
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower().replace("’", "'"))
+
+
+def _forms(word: str) -> set[str]:
+    """A base form with its regular endings; some are no words, and do no harm."""
+    plural = "es" if word.endswith(("s", "x", "z", "ch", "sh")) else "s"
+    forms = {word, word + plural, word + "'s"}
+    if word.endswith("e"):
+        return forms | {word + "d", word[:-1] + "ing", word + "ing"}  # hiding, fleeing
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return forms | {word[:-1] + "ies", word[:-1] + "ied", word + "ing"}
+    doubles = word[-1] in "bdgmnpt" and word[-2] in "aeiou" and word[-3] not in "aeiou"
+    if doubles:
+        forms |= {word + word[-1] + "ed", word + word[-1] + "ing"}
+    if not doubles or len(word) > 4:
+        forms |= {word + "ed", word + "ing"}
+    return forms
+
+
+_FIELD_OF = {
+    form: name
+    for name, field in FIELDS.items()
+    for word in field.words.split()
+    for form in _forms(word)
+}

@@ -1,0 +1,258 @@
+"""What every benchmark needs: a game of its own, timings, a table, and a verdict.
+
+The game is a real one in a temporary folder, its database a SQLite file on disk with the pragmas
+that Evennia's server sets; no server runs, so the measuring thread stands for the reactor's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from world.game import Game
+
+PACKAGES = ("evennia", "Django", "mem0ai", "qdrant-edge-py", "qdrant-client", "torch")
+BUSY = 1.2  # load for each CPU; a benchmark by itself makes up to one
+
+Row = dict[str, Any]
+
+
+# --- the game -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def game(settings: dict[str, Any] | None = None) -> Iterator[Path]:
+    """A game made, migrated and entered; import Evennia and the contrib only inside.
+
+    Args:
+        settings: `CONTRIB_AI_MEMORY`; without it the defaults are measured.
+
+    Yields:
+        The temporary folder, for what a benchmark keeps besides. All of it is gone afterwards.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="ai-memory-bench-"))
+    made = Game(folder / "game", f"CONTRIB_AI_MEMORY = {settings or {}!r}")
+    try:
+        for step in progress([made.build, made.migrate, made.enter], "making a game", "step"):
+            step()
+        _as_the_server_has_it()
+        yield folder
+    finally:
+        _leave()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _as_the_server_has_it() -> None:
+    from django.conf import settings
+    from django.db import connection
+
+    database = settings.DATABASES["default"]
+    if not Path(database["NAME"]).is_file():
+        raise SystemExit(f"The benchmark needs a database file, not {database['NAME']!r}.")
+    with connection.cursor() as cursor:
+        for pragma in settings.SQLITE3_PRAGMAS:
+            cursor.execute(pragma)
+    # Mem0 says through its logger, at every search, which of its extras are not installed
+    logging.getLogger("mem0").setLevel(logging.ERROR)
+
+
+def _leave() -> None:
+    if "contrib_ai_memory.store.facts" in sys.modules:
+        from contrib_ai_memory.store import facts
+
+        facts.close_shared()
+    if "django.db" in sys.modules:
+        from django.db import connection
+
+        connection.close()
+
+
+def make(typeclass: str, key: str, room: Any = None) -> Any:
+    """An object in the game: a room without `room`, else someone who stands in it."""
+    from evennia.utils.create import create_object
+
+    return create_object(typeclass, key=key, location=room, home=room, nohome=room is None)
+
+
+def tavern() -> tuple[Any, Any, Any, Any]:
+    """A room with an NPC that remembers and two people: (room, Mara, Alice, Bram)."""
+    room = make("typeclasses.rooms.Room", "The Drowned Lantern")
+    npc = make("typeclasses.npcs.AssistantNPC", "Mara", room)
+    people = [make("typeclasses.characters.Character", name, room) for name in ("Alice", "Bram")]
+    return room, npc, *people
+
+
+# --- measuring ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What a list of durations comes to, in milliseconds."""
+
+    count: int
+    median: float
+    mean: float
+    p95: float
+    p99: float
+    max: float
+
+    @classmethod
+    def of(cls, seconds: Sequence[float]) -> Timing:
+        ordered = sorted(1000 * value for value in seconds)
+
+        def percentile(share: float) -> float:
+            return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+        return cls(
+            count=len(ordered),
+            median=statistics.median(ordered),
+            mean=statistics.fmean(ordered),
+            p95=percentile(0.95),
+            p99=percentile(0.99),
+            max=ordered[-1],
+        )
+
+
+def progress(items: Any, doing: str, unit: str, total: int | None = None) -> tqdm:
+    """A progress bar on stderr that leaves nothing behind."""
+    return tqdm(items, desc=doing, unit=unit, total=total, leave=False, file=sys.stderr)
+
+
+# --- telling ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A promise of DESIGN §9 beside what was measured: at most `limit`, or at least it."""
+
+    what: str
+    measured: float
+    limit: float
+    unit: str = ""
+    at_least: bool = False
+
+    @property
+    def held(self) -> bool:
+        return self.measured >= self.limit if self.at_least else self.measured <= self.limit
+
+    def __str__(self) -> str:
+        sign = "≥" if self.at_least else "≤"
+        unit = f" {self.unit}" if self.unit else ""
+        verdict = "held" if self.held else "MISSED"
+        return f"{verdict:6}  {self.what}: {figure(self.measured)}{unit} ({sign} {self.limit:g})"
+
+
+class Report:
+    """Prints a benchmark as it goes, and in the end its verdict and its JSON.
+
+    Args:
+        name: The module's name.
+        about: What is measured, in a few lines for the reader.
+    """
+
+    def __init__(self, name: str, about: str):
+        self.name = name
+        self.rows: list[Row] = []
+        self.bars: list[Bar] = []
+        self.notes: list[str] = []
+        self._machine = machine()
+        print(f"{name}: {about}\n{self._machine}\n")
+
+    def table(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        """Print rows under `columns`, their keys; more keys are for the JSON alone."""
+        self.rows += rows
+        cells = [list(columns)]
+        cells += [[_cell(row.get(column)) for column in columns] for row in rows]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        numeric = [any(isinstance(row.get(c), (int, float)) for row in rows) for c in columns]
+        for line, row in enumerate(cells):
+            padded = [
+                cell.rjust(width) if right else cell.ljust(width)
+                for cell, width, right in zip(row, widths, numeric, strict=True)
+            ]
+            print("  ".join(padded).rstrip())
+            if line == 0:
+                print("  ".join("-" * width for width in widths))
+        print()
+
+    def note(self, text: str) -> None:
+        """A sentence that the reader of the figures needs."""
+        self.notes.append(text)
+        print(text)
+
+    def finish(self, out: Path | None) -> int:
+        """Print the verdict, write the JSON. Returns the exit status: 1 where a bar is missed."""
+        load = os.getloadavg()[0]
+        if load > BUSY * (os.cpu_count() or 1):
+            self.note(
+                f"The machine is busy (load {load:.1f}): take no figure here for the last word."
+            )
+        held = all(bar.held for bar in self.bars)
+        if out:
+            plain = {
+                "benchmark": self.name,
+                "machine": self._machine,
+                "rows": self.rows,
+                "notes": self.notes,
+                "bars": [asdict(bar) | {"held": bar.held} for bar in self.bars],
+                "held": held,
+            }
+            out.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n")
+        if self.notes:
+            print()
+        for bar in self.bars:
+            print(bar)
+        if not self.bars:
+            print(f"{self.name}: no bar applies to what was run.")
+        else:
+            missed = sum(not bar.held for bar in self.bars)
+            print(f"{self.name}: " + (f"{missed} bars MISSED." if missed else "every bar held."))
+        return 0 if held else 1
+
+
+def machine() -> str:
+    """What the figures were measured on, and how busy it was before, in one line."""
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return (
+        f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
+        f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}; {packages}"
+    )
+
+
+def figure(value: float) -> str:
+    """Three digits that matter, thousands apart."""
+    size = abs(value)
+    return f"{value:,.{0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 3}f}"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return figure(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+# --- the command line ---------------------------------------------------------------------------
+
+
+def arguments(about: str) -> argparse.ArgumentParser:
+    """A parser with what every benchmark takes: `--json OUT`."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures there too")
+    return parser
