@@ -10,7 +10,6 @@ import random
 import time
 from collections import deque
 from collections.abc import Generator
-from functools import lru_cache
 from typing import Any
 
 from evennia.scripts.scripts import DefaultScript
@@ -27,7 +26,6 @@ from .store.errors import StoreError
 
 KEY = "ai_memory_assistant"
 REPLIES_WAITING = 5  # what is said beyond that while the NPC thinks is heard but not answered
-CLOSING_SECONDS = 1.0  # EVENNIA.md: an old process still there after 2.5 s keeps the game down
 JITTER = 0.1  # share of the tick by which NPCs drift apart
 SCHEDULE = {
     "enabled": False,
@@ -77,6 +75,12 @@ class AssistantScript(DefaultScript):
         self.rearm()
         if conf.get().ENABLED:
             _warm_up()
+
+    def at_server_reload(self) -> None:
+        _rest()
+
+    def at_server_shutdown(self) -> None:
+        _rest()
 
     def rearm(self) -> None:
         """Start the timer if it should be running and is not."""
@@ -260,27 +264,14 @@ class AssistantScript(DefaultScript):
 
 def _warm_up() -> None:
     """Load the model and open the store before anybody waits for them."""
-    _close_at_stop()
     job = offload.run(offload.MEMORY, _open_all, priority=offload.NIGHT, timeout=300)
     job.addErrback(_report_unusable)
 
 
-@lru_cache(maxsize=1)
-def _close_at_stop() -> None:
-    from twisted.internet import reactor
-
-    reactor.addSystemEventTrigger("before", "shutdown", _close_store)
-
-
-def _close_store() -> defer.Deferred:
-    """The worker closes the store when it comes to it; a busy one is not waited for.
-
-    What the store acknowledged is in its write-ahead log either way.
-    """
-    job = offload.run(
-        offload.MEMORY, facts.close_shared, priority=offload.REPLY, timeout=CLOSING_SECONDS
-    )
-    return job.addErrback(lambda reason: reason.trap(offload.TimedOut, offload.Busy))
+def _rest() -> None:
+    """No more work on this process's store, which is closed cleanly."""
+    offload.settle()
+    facts.close_shared()
 
 
 def _open_all() -> None:

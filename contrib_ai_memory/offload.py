@@ -14,6 +14,7 @@ waiting, and the work is done at once in the caller's thread.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import queue
 import threading
@@ -31,6 +32,7 @@ MODEL = "model"
 REPLY, AWAKE, NIGHT = 0, 1, 2  # answers to players go before housekeeping
 
 QUEUE_LENGTH = 256
+SETTLE_SECONDS = 20.0
 
 
 class Busy(RuntimeError):
@@ -51,6 +53,9 @@ class Lane:
         self._order = itertools.count()
         self._started = 0
         self._lock = threading.Lock()
+        self._closed = False
+        self._idle = threading.Event()
+        self._idle.set()
 
     def submit(self, job: Callable[[], Any], priority: int, timeout: float) -> defer.Deferred:
         """Run `job` on a thread of this lane; the Deferred fires on the reactor thread.
@@ -66,6 +71,8 @@ class Lane:
         """
         from twisted.internet import reactor
 
+        if self._closed:
+            return defer.fail(Busy("the server is stopping"))
         done: defer.Deferred = defer.Deferred()
         try:
             self._queue.put_nowait((priority, next(self._order), job, done))
@@ -86,6 +93,11 @@ class Lane:
 
         return done.addBoth(settle)
 
+    def settle(self, timeout: float) -> None:
+        """Begin no more jobs, and wait for the running one (lanes of one thread)."""
+        self._closed = True
+        self._idle.wait(timeout)
+
     def _ensure_threads(self) -> None:
         with self._lock:
             while self._started < self._threads:
@@ -99,12 +111,15 @@ class Lane:
 
         while True:
             _priority, _order, job, done = self._queue.get()
-            if done.called:  # its time ran out in the queue
-                continue
+            self._idle.clear()
             try:
+                if done.called or self._closed:  # its time ran out in the queue
+                    continue
                 result = job()
             except BaseException:  # noqa: BLE001  (carried whole to whoever asked)
                 result = failure.Failure()
+            finally:
+                self._idle.set()
             reactor.callFromThread(_deliver, done, result)
 
 
@@ -135,9 +150,24 @@ def run(
 
     if not reactor.running:
         return defer.execute(job, *args)
+    if not _lanes:
+        # at its end Python would take apart a million objects of the embedding model, for seconds,
+        # while the new server of a reload meets the old one's ports: they are left where they are
+        reactor.addSystemEventTrigger("after", "shutdown", gc.freeze)
     if lane not in _lanes:
         _lanes[lane] = Lane(lane, threads=_threads_of(lane))
     return _lanes[lane].submit(lambda: job(*args), priority, timeout)
+
+
+def settle() -> None:
+    """Let the memory worker come to rest: the last thing before the server stops. It may block.
+
+    A process cannot end while a thread of it imports the model (seconds, once after a start): it
+    hangs, the new server of a reload meets it, and the game stays down. Jobs of embedding and store
+    take milliseconds. Calls to language models are not waited for.
+    """
+    if MEMORY in _lanes:
+        _lanes[MEMORY].settle(SETTLE_SECONDS)
 
 
 def _threads_of(lane: str) -> int:

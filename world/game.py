@@ -6,6 +6,7 @@ Used by the demo and by the tests that boot a server. Plain Python: it talks to 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
@@ -24,6 +25,7 @@ SUPERUSER = "keeper"
 PORT_STEP = 10  # the next block of ports where the usual are taken
 BLOCKS = 200
 START_TIMEOUT = 120
+STOP_TIMEOUT = 60
 
 SECRET_SETTINGS = """\
 SECRET_KEY = {secret!r}
@@ -160,7 +162,8 @@ class Game:
 
     def stop(self) -> None:
         if self._pid("portal") or self._pid("server"):
-            self._run("stop", timeout=START_TIMEOUT)
+            with contextlib.suppress(GameError):  # what does not stop when asked is killed
+                self._run("stop", timeout=STOP_TIMEOUT)
         deadline = time.monotonic() + 15
         while (self._pid("server") or self._pid("portal")) and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -227,20 +230,24 @@ class Game:
         program = Path(sys.executable).with_name("evennia")
         with (self.folder.parent / "evennia-output.txt").open("w+") as output:
             # a file, not a pipe: the server inherits it and would keep a pipe open for ever
-            done = subprocess.run(
-                [str(program), *arguments],
-                cwd=cwd or self.folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                timeout=timeout,
-                check=False,
-            )
+            try:
+                status = subprocess.run(
+                    [str(program), *arguments],
+                    cwd=cwd or self.folder,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    timeout=timeout,
+                    check=False,
+                ).returncode
+                problem = "failed" if status else ""
+            except subprocess.TimeoutExpired:
+                problem = f"did not end in {timeout:g} s"
             output.seek(0)
             printed = output.read()
-        if done.returncode:
-            raise GameError(f"evennia {' '.join(arguments)} failed:\n{printed}")
+        if problem:
+            raise GameError(f"evennia {' '.join(arguments)} {problem}:\n{printed}")
         return printed
 
     def _pid(self, name: str) -> int | None:

@@ -105,7 +105,7 @@ class Story:
                 answer = self.talk("Bram", bram, f"say {question}")
                 said = re.sub(r'^.*?says, "', "", answer).lower()
                 told = [word for word in SECRET_WORDS if word in said]
-                self.check(f"Bram learns nothing from '{question}'", not told)
+                self.check(f"Bram learns nothing from '{question}'", bool(answer) and not told)
             self.leave("Bram", bram)
         self.tell("\n== Day 2: Alice ==")
         with self.enter("Alice") as alice:
