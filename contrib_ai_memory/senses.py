@@ -181,10 +181,7 @@ class MemoryMixin:
         if not conf.get().ENABLED:
             return False
         room = self.location
-        return not any(
-            obj is not None and obj.tags.has(OFF_TAG, category=CATEGORY)
-            for obj in (self, room, other)
-        )
+        return not any(obj is not None and _is_off(obj) for obj in (self, room, other))
 
     def _attention(self, speaker: Any, speech: str, kind: str) -> tuple[Attention, bool]:
         """DESIGN §4: the first rule that fits. Also whether it was @mentioned."""
@@ -295,6 +292,12 @@ class MemoryMixin:
             witnesses=to if secret else self._witnesses(),
             session_id=entry.session_id,
         )
+
+
+def _is_off(obj: Any) -> bool:
+    # asked by category: Evennia remembers that one is empty, but asks the database for a tag
+    # that is not there each time anew
+    return OFF_TAG in obj.tags.get(category=CATEGORY, return_list=True)
 
 
 def _harmless(text: str) -> str:

@@ -212,3 +212,10 @@ def test_sanitised_text_is_plain_whatever_comes_in(text):
 
 def test_zero_width_bidi_and_colour_marks_do_not_survive():
     assert sanitise("|rred|n \u202eevil\u202c z\u200be\u200bro \x07") == "red evil zero"
+
+
+def test_perceiving_a_line_asks_the_database_nothing(mara, alice, bram, django_assert_num_queries):
+    alice.execute_cmd("say Good day.")
+    line = ('Alice says, "Fine weather."', {"type": "say"})
+    with django_assert_num_queries(0):
+        mara.at_msg_receive(line, from_obj=alice)
