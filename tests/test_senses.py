@@ -201,13 +201,18 @@ def test_a_line_of_any_length_is_kept_within_its_bound(mara, alice, settings):
     assert len(entries(mara)[0].content) <= 4000
 
 
-@given(st.text(max_size=300))
+@given(st.text(max_size=300) | st.text(alphabet="|rRn\x1f\u200b ab\n", max_size=40))
 def test_sanitised_text_is_plain_whatever_comes_in(text):
     clean = sanitise(text, limit=100)
     assert len(clean) <= 100
     assert all(char.isprintable() or char == "\n" for char in clean)
     assert "\n\n\n" not in clean
     assert sanitise(clean, limit=100) == clean
+
+
+@pytest.mark.parametrize("hidden", ["|\x1fR", "|\u200br", "||||r", "|\u202er|n"])
+def test_no_colour_code_is_put_together_by_taking_something_out(hidden):
+    assert "|" not in sanitise(f"a {hidden} b")
 
 
 def test_zero_width_bidi_and_colour_marks_do_not_survive():

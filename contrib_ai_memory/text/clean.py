@@ -7,8 +7,8 @@ import unicodedata
 
 from evennia.utils.ansi import strip_ansi
 
-_LINE_BREAKS = re.compile(r"[ \t]*(?:\r\n|\r|\n)[ \t]*")
 _SPACES = re.compile(r"[^\S\n]+")
+_AROUND_BREAKS = re.compile(r"[^\S\n]*\n[^\S\n]*")
 _MANY_BREAKS = re.compile(r"\n{3,}")
 # speech in its dressing: `Alice says, "…"`, `Alice whispers: "…"`, `You say, "…"`
 _DRESSED = re.compile(r'^[^"“]{1,120}?[,:]\s*["“](?P<speech>.*)["”]\s*$', re.DOTALL)
@@ -19,14 +19,20 @@ def sanitise(text: str, limit: int = 4000) -> str:
 
     Line breaks stay, at most a double one [C §1.2]; other white space collapses to one blank.
     """
-    text = strip_ansi(text[: limit * 4])
-    text = unicodedata.normalize("NFC", text)
-    text = _LINE_BREAKS.sub("\n", text)
-    text = "".join(
-        char for char in text if char == "\n" or unicodedata.category(char) not in _INVISIBLE
-    )
+    text = text[: limit * 4].replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
+    # what hides between the parts of a colour code makes one when it goes: look until none is left
+    while (plain := _visible(strip_ansi(text))) != text:
+        text = plain
+    text = _AROUND_BREAKS.sub("\n", text)
     text = _MANY_BREAKS.sub("\n\n", _SPACES.sub(" ", text)).strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _visible(text: str) -> str:
+    return unicodedata.normalize(
+        "NFC",
+        "".join(c for c in text if c == "\n" or unicodedata.category(c) not in _INVISIBLE),
+    )
 
 
 # Cc control, Cf format (zero-width, bidi), Cs lone surrogates, Co private use, Cn unassigned
