@@ -145,9 +145,7 @@ class Theirs:
     name = "Mem0"
 
     def __init__(self, conversation: Conversation, folder: Path):
-        from mem0.memory.main import Memory
-
-        self.mem0: Memory = _mem0(folder / conversation.name)
+        self.mem0 = _mem0(folder / conversation.name)
         for turn in conversation.turns:
             self.mem0.add(
                 f"{turn.speaker}: {turn.text}",

@@ -29,6 +29,10 @@ CONSCIOUS_WEIGHT = 0.8  # [B] weight of a conscious commit
 DEDUP_COSINE = 0.92  # [B] nearest experience at or above this is the same experience
 CANDIDATES_PER_RESULT = 4  # [C §2.3] top_k * 4 candidates
 FORGOTTEN_BELOW = 0.2  # [C §2.4] importance under which nothing is recalled
+MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS = 300, 50  # [C §1.3] of the embedding model's own tokens
+NOVELTY_SHARE, SALIENCE_SHARE = 0.6, 0.4  # [C §1.5]
+DISCARD_BELOW = 0.3  # [C §1.5] importance under which a chunk is not stored
+PREFERENCE_HISTORY = 20  # earlier values kept of one preference
 PAGE_SIZE = 32  # journal entries in the open page (docs/adr/002)
 TRUST = {"direct": 0.9, "observation": 0.8, "inference": 0.6, "environmental": 0.3}  # DESIGN §3
 
@@ -59,6 +63,12 @@ class EmbeddingSettings(_Section):
     threads: int | None = Field(None, ge=1, le=256, description="CPU threads; None lets torch say")
     batch_size: int = Field(32, ge=1, le=1024, description="texts embedded at once")
     cache_size: int = Field(4096, ge=0, le=1_000_000, description="vectors kept in memory")
+    disk_cache_size: int = Field(
+        100_000,
+        ge=0,
+        le=10_000_000,
+        description="vectors of stored texts kept on disk, 1.5 kB each with MiniLM; 0 is none",
+    )
 
 
 class LLMSettings(_Section):
@@ -101,6 +111,10 @@ class Settings(_Section):
     RECALL_TOP_K: int = Field(5, ge=1, le=200, description="[C] memories of one recall")
     RECALL_TOKENS: int = Field(
         2000, ge=50, le=1_000_000, description="[C] token budget of one recall"
+    )
+
+    WORKING_MEMORY_SECONDS: Seconds = Field(
+        86_400, description="[C] what holds only for now is forgotten after this"
     )
 
     MIN_IMPORTANCE: int = Field(4, ge=1, le=10, description="[A] consolidated at or above")

@@ -12,22 +12,16 @@ from typing import Any
 from twisted.internet import defer
 
 from . import conf, offload, records
-from .ingest import background, importance, index
+from .ingest import background, importance, index, pipeline
 from .llm import asking
 from .recall import recall as recalling
-from .records import (
-    Entry,
-    Message,
-    Percept,
-    Recalled,
-    RecallResult,
-    ReplyRequest,
-)
+from .records import Entry, Message, Percept, Recalled, RecallResult, ReplyRequest
 from .store import facts
 from .store.conversations import Conversations
 from .store.journal import Journal
 from .store.links import Links
 from .store.people import People
+from .store.preferences import Preferences
 from .text.clean import sanitise
 
 INDEX_BATCH = 64
@@ -35,7 +29,7 @@ INDEX_CURSOR = "indexed"
 CONSCIOUS_IMPORTANCE = 8
 
 _OWN_ATTRIBUTES = ("memory_id", "journal", "working_memory", "entity_profiles", "memory_links")
-_OWN_CATEGORIES = ("ai_memory", "memory_links")
+_OWN_CATEGORIES = ("ai_memory", "memory_links", "preferences")
 
 
 class MemoryHandler:
@@ -44,7 +38,7 @@ class MemoryHandler:
     Attributes:
         id: The mind's own UUID, under which the store keeps it. A copied NPC gets a new one.
         clock: Gives the present as ISO 8601 UTC; a replay puts the log's time in its place.
-        journal, conversations, people, links: What lies in Attributes.
+        journal, conversations, people, links, preferences: What lies in Attributes.
     """
 
     def __init__(self, owner: Any):
@@ -55,6 +49,7 @@ class MemoryHandler:
         self.conversations = Conversations(owner, conf.get().STALE_CONVERSATION)
         self.people = People(owner)
         self.links = Links(owner)
+        self.preferences = Preferences(owner)
         self._flush_timer: Any = None
 
     @property
@@ -154,6 +149,22 @@ class MemoryHandler:
         self.flush()
         yield offload.run(offload.MEMORY, index.index_entries, self.id, [entry])
         return entry
+
+    def ingest(
+        self,
+        text: str,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        memory_type_hint: str | None = None,
+        **who_may_hear: Any,
+    ) -> defer.Deferred:
+        """Any text into memory [C §1], as a Deferred list of the `MemoryRecord`s that it became.
+
+        What is unimportant is dropped; what is known already is not doubled. The arguments are
+        those of `ingest.pipeline.ingest`, which tells of each.
+        """
+        learned = pipeline.ingest(self, text, user_id, session_id, memory_type_hint, **who_may_hear)
+        return learned.addCallback(lambda learned: list(learned.memories))
 
     # --- the work behind it -----------------------------------------------------------------
 
@@ -321,4 +332,4 @@ def forget_attributes(owner: Any) -> None:
 
 def forget_mind(mind: str) -> defer.Deferred:
     """Forget all that the store keeps of one mind. Fires with how many memories that were."""
-    return offload.run(offload.MEMORY, facts.ask, "delete_mind", mind)
+    return offload.run(offload.MEMORY, pipeline.forget_mind, mind)

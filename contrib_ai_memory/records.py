@@ -148,7 +148,7 @@ class MemoryRecord(_Plain):
 
     `key` is what was embedded and indexed for words; `content` is what is remembered; `quote`
     is the speaker's own words where `content` rewrote them.
-    `importance` and `memory_weight` are 0-1.
+    `importance` and `memory_weight` are 0-1. A working memory holds until `expires_at`.
     """
 
     id: str
@@ -176,6 +176,7 @@ class MemoryRecord(_Plain):
     valid_from: str = ""
     invalid_at: str | None = None
     superseded_by: str | None = None
+    expires_at: str | None = None
     compressed: bool = False
     compression_source: bool = False
     tags: tuple[str, ...] = ()

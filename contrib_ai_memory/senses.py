@@ -262,9 +262,7 @@ class MemoryMixin:
 
     # --- speaking -----------------------------------------------------------------------------
 
-    def speak(
-        self, text: str, entry: Entry, speaker: Any, told: tuple[Recalled, ...] = ()
-    ) -> None:
+    def speak(self, text: str, entry: Entry, speaker: Any, told: tuple[Recalled, ...] = ()) -> None:
         """Answer `entry`: whispered where the answer holds what not everyone here may hear.
 
         The words are journalled as the NPC's own: never learned, and as private as what they

@@ -246,3 +246,11 @@ def test_no_content_can_end_the_block_or_speak_as_somebody_else(text):
     assert "<" not in lines[1] and ">" not in lines[1]
     assert lines[1].count("[") == 1
     assert "system:" not in lines[1].lower()
+
+
+def test_a_memory_past_its_time_is_not_recalled():
+    from contrib_ai_memory.recall.recall import Question, may_be_told
+
+    question = Question("mind", "q", NOW)
+    assert may_be_told(memory(expires_at="2026-03-10T00:00:01+00:00"), question)
+    assert not may_be_told(memory(expires_at=NOW), question)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..assistant import AssistantScript
+from ..ingest import pipeline
 from ..llm import asking
 from ..records import Entry, MemoryRecord, Recalled, RecallResult
 from .base import MemoryCommand, safe
@@ -24,6 +25,7 @@ class CmdMemory(MemoryCommand):
       @memory/facts <npc>             - what it knows
       @memory/search <npc> = <query>  - what comes to its mind, and why
       @memory/add <npc> = <text>      - give it a memory; never cleaned away
+      @memory/teach <npc> = <text>    - let it learn a longer text
 
     <npc> is somebody here, or any object's name or #dbref.
 
@@ -31,6 +33,10 @@ class CmdMemory(MemoryCommand):
       @memory mara
       @memory/search mara = who keeps the ferry?
       @memory/add mara = The cellar of the inn floods in spring.
+      @memory/teach mara = # The ferry||/The ferry crosses at dawn and at dusk. It is ...
+
+    What is added is kept as it is. What is taught is cut into pieces, of which those are kept that
+    are new and say something; begin a new line with ||/. Taught again, nothing is doubled.
 
     A search sees everything, secrets too: what each listener would get is decided when the NPC
     answers. Each line of it shows the score's parts before their weights: similarity x 0.45,
@@ -38,15 +44,15 @@ class CmdMemory(MemoryCommand):
     """
 
     key = "@memory"
-    switch_options = ("journal", "facts", "search", "add")
-    usage = "@memory[/journal|/facts] <npc>, or @memory/search|/add <npc> = <text>"
+    switch_options = ("journal", "facts", "search", "add", "teach")
+    usage = "@memory[/journal|/facts] <npc>, or @memory/search|/add|/teach <npc> = <text>"
 
     def func(self) -> None:
         npc = self.find_npc(self.lhs)
         if npc is None:
             return
         action = self.switches[0] if self.switches else "overview"
-        if action in ("search", "add") and not self.rhs:
+        if action in ("search", "add", "teach") and not self.rhs:
             self.caller.msg(f"Usage: @memory/{action} <npc> = <text>")
             return
         getattr(self, f"do_{action}")(npc)
@@ -94,6 +100,10 @@ class CmdMemory(MemoryCommand):
             lambda entry: self.caller.msg(f"{npc.key} will remember that (entry {entry.id})."),
         )
 
+    def do_teach(self, npc: Any) -> None:
+        learned = pipeline.ingest(npc.memory, self.rhs.replace("|/", "\n"))
+        self.when(learned, lambda learned: self.caller.msg(learned_line(npc, learned)))
+
 
 # --- how things look ------------------------------------------------------------------------------
 
@@ -110,12 +120,20 @@ def overview(npc: Any, counts: dict[str, int]) -> str:
             f"  journal:      {len(mind.journal)} entries, {pending} not indexed yet",
             f"  experiences:  {counts['experience']}",
             f"  facts:        {counts['fact']}",
+            f"  taught:       {counts['taught']}",
             f"  links:        {mind.links.count}",
             f"  people met:   {len(mind.people)}",
             f"  heartbeat:    {script.ndb.last_beat or 'not since the server started'}",
             f"  language:     {safe(asking.status())}",
         ]
     )
+
+
+def learned_line(npc: Any, learned: pipeline.Learned) -> str:
+    """What became of a text that an NPC was taught."""
+    if learned == pipeline.Learned():
+        return "There is nothing to learn: the text is empty."
+    return f"{npc.key} was taught {learned.told()}."
 
 
 def journal_line(entry: Entry) -> str:

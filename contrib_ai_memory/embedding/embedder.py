@@ -8,18 +8,32 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from .. import conf
+from . import cache
 from .model import EmbeddingModel, SentenceTransformerModel
 
 
 class Embedder:
-    """Turns texts into unit vectors through a model and a bounded cache keyed by content hash."""
+    """Turns texts into unit vectors through a model and bounded caches keyed by content hash.
 
-    def __init__(self, model: EmbeddingModel, cache_size: int = 4096):
+    Args:
+        model: What embeds.
+        cache_size: Vectors kept in memory.
+        disk: Gives the cache on disk that holds now, or None for none.
+    """
+
+    def __init__(
+        self,
+        model: EmbeddingModel,
+        cache_size: int = 4096,
+        disk: Callable[[], cache.DiskCache | None] = lambda: None,
+    ):
         self.model = model
+        self._disk = disk
         self._cache: OrderedDict[bytes, np.ndarray] = OrderedDict()
         self._cache_size = cache_size
         self._lock = threading.Lock()
@@ -32,19 +46,38 @@ class Embedder:
     def dimensions(self) -> int:
         return self.model.dimensions
 
-    def encode(self, texts: list[str]) -> np.ndarray:
-        """Vectors of `texts`, float32, unit length, shape (len(texts), dimensions)."""
+    def encode(self, texts: list[str], *, keep: bool = False) -> np.ndarray:
+        """Vectors of `texts`, float32, unit length, shape (len(texts), dimensions).
+
+        Args:
+            texts: Equal ones are embedded once.
+            keep: They are stored texts, not questions: read from the cache on disk, and kept there.
+        """
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
+        disk = self._disk() if keep else None
         with self._lock:
             keys = [_content_hash(text) for text in texts]
-            found = {key: self._cache[key] for key in keys if key in self._cache}
-            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+            wanted = dict(zip(keys, texts, strict=True))
+            found = {key: self._cache[key] for key in wanted if key in self._cache}
+            if disk is not None:
+                found |= disk.get(key for key in wanted if key not in found)
+            missing = [key for key in wanted if key not in found]
             if missing:
-                vectors = self.model.encode(list(missing.values()))
+                vectors = self.model.encode([wanted[key] for key in missing])
                 found.update(zip(missing, vectors, strict=True))
+            if disk is not None:
+                disk.put(found)
             self._remember(keys, found)
             return np.stack([found[key] for key in keys]).astype(np.float32, copy=False)
+
+    def forget(self, texts: Iterable[str]) -> int:
+        """Erase what is kept of `texts`, in memory and on disk. Returns how many vectors went."""
+        keys = {_content_hash(text) for text in texts}
+        with self._lock:
+            gone = {key for key in keys if self._cache.pop(key, None) is not None}
+            disk = self._disk()
+            return len(gone) if disk is None else max(len(gone), disk.forget(keys))
 
     def count_tokens(self, text: str) -> int:
         """Tokens of `text` in the model's own tokenizer, special tokens left out."""
@@ -79,5 +112,9 @@ def shared() -> Embedder:
             model = SentenceTransformerModel(
                 options.model, threads=options.threads, batch_size=options.batch_size
             )
-            _shared = Embedder(model, options.cache_size)
+            _shared = Embedder(
+                model,
+                options.cache_size,
+                disk=lambda: cache.shared(model.name, model.dimensions),
+            )
     return _shared

@@ -7,6 +7,8 @@ import re
 from ..records import MemoryRecord
 from ..text.clean import oneline
 
+WORDS_OF_SOMEBODY = ("entry", "taught")
+
 _ROLE = re.compile(r"\b(system|assistant|user|developer|tool)\s*:", re.IGNORECASE)
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", "[": "(", "]": ")", "`": "'"})
 
@@ -29,7 +31,7 @@ def line(memory: MemoryRecord) -> str:
 def spoken(memory: MemoryRecord) -> str:
     """What is remembered, with its speaker where the words are somebody's, made harmless."""
     content = neutralise(memory.content)
-    if memory.record == "entry" and memory.key != memory.content and memory.speaker:
+    if memory.record in WORDS_OF_SOMEBODY and memory.key != memory.content and memory.speaker:
         return f"{neutralise(memory.speaker)} said: {content}"
     return content
 

@@ -94,6 +94,8 @@ def may_be_told(memory: MemoryRecord, question: Question) -> bool:
         return False
     if memory.compressed and not question.include_compressed:
         return False
+    if memory.expires_at and memory.expires_at <= question.now:
+        return False
     if question.memory_types and memory.memory_type not in question.memory_types:
         return False
     return not (memory.journal_ids and set(memory.journal_ids) <= question.without_entries)

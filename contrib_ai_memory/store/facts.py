@@ -26,7 +26,7 @@ from ..records import MemoryRecord, now_iso
 from .errors import StoreClosed, StoreMismatch
 
 ANYONE = "*"
-RECORDS = ("entry", "experience", "fact")
+RECORDS = ("entry", "experience", "fact", "taught")
 _LISTS_IN_FILTERS = ("qdrant_edge", "qdrant")  # stores that match a value inside a list
 
 

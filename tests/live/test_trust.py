@@ -27,7 +27,7 @@ def model_server() -> Iterator[ModelServer]:
 def game(live_game, model_server) -> Iterator[Game]:
     settings = {
         "TICK_RATE": 1,
-        "QUIET_SECONDS": 1,
+        "QUIET_SECONDS": 3,  # what is said in a row below is learned from together
         "REPLY_COOLDOWN": 0,
         "LLM": {"base_url": model_server.url, "model": MODEL, "retries": 0},
     }
@@ -39,6 +39,7 @@ def game(live_game, model_server) -> Iterator[Game]:
 def test_a_model_is_never_shown_a_secret_for_somebody_who_was_not_told_it(game, model_server):
     story = Story(game)
     with story.enter("Alice") as alice, story.enter("Bram") as bram:
+        assert story.talk("Alice", alice, "say Good evening, Mara."), "she thinks quickly by now"
         model_server.behave(text="I will keep that to myself.")
         assert story.talk("Alice", alice, f"whisper {INNKEEPER} = {SECRET}")
 
@@ -75,6 +76,7 @@ def test_what_is_said_where_memory_is_switched_off_is_neither_journalled_nor_ans
     model_server.behave(text="Is that so?")
     story = Story(game)
     with story.enter("Alice") as alice, story.log_in(SUPERUSER, game.password) as builder:
+        builder.send("out")  # if she was left in there
         builder.send("tavern")
         builder.expect(INNKEEPER)
         unheard, heard = (f"Mara, the {what} is for {switched_off}." for what in ("lamp", "key"))

@@ -1,4 +1,8 @@
-"""`evennia ai_memory replay FILE --npc KEY`: a log into an NPC's memory, with the server down."""
+"""`evennia ai_memory`: logs and texts into an NPC's memory, with the server down.
+
+evennia ai_memory replay FILE --npc KEY [--sleep]
+evennia ai_memory teach NPC FILE
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.ingest import pipeline
 from contrib_ai_memory.ingest.replay import BadLine, Replay, read_log
 from contrib_ai_memory.store import facts
 from contrib_ai_memory.store.errors import StoreError
@@ -33,15 +38,35 @@ class Command(BaseCommand):
         replay.add_argument("file", type=Path, help="JSON lines: id, time, session, speaker, …")
         replay.add_argument("--npc", required=True, help="key or #dbref of the NPC")
         replay.add_argument("--sleep", action="store_true", help="a night after each session")
+        teach = actions.add_parser("teach", help="let an NPC learn a text")
+        teach.add_argument("npc_key", metavar="npc", help="key or #dbref of the NPC")
+        teach.add_argument("file", type=Path, help="Markdown or plain text, UTF-8")
 
     def handle(self, *args: Any, **options: Any) -> None:
         refuse_while_server_runs()
         if evennia.DefaultCharacter is None:
             evennia._init()  # the evennia program leaves that to the server
         try:
-            self._replay(options["file"], find_npc(options["npc"]), options["sleep"])
+            if options["action"] == "teach":
+                self._teach(options["file"], find_npc(options["npc_key"]))
+            else:
+                self._replay(options["file"], find_npc(options["npc"]), options["sleep"])
         except StoreError as problem:
             raise CommandError(str(problem)) from None
+
+    def _teach(self, file: Path, npc: Any) -> None:
+        text = text_of(file)
+        self.stdout.write("Loading the embedding model and opening the store ...")
+        facts.shared()
+        with tqdm(unit=" pieces", desc=npc.key, mininterval=0.5) as bar:
+
+            def progress(done: int, total: int) -> None:
+                bar.total = total
+                bar.update(done - bar.n)
+
+            learned = offload.wait(pipeline.ingest(npc.memory, text, progress=progress))
+        npc.memory.flush()
+        self.stdout.write(f"{npc.key} was taught {learned.told()}.")
 
     def _replay(self, file: Path, npc: Any, sleep: bool) -> None:
         try:
@@ -115,6 +140,28 @@ def summary(npc: Any, total: int, new: int, known: int, bad: int) -> str:
         f"{len(npc.memory.journal)} journal entries, {counts['experience']} experiences, "
         f"{counts['fact']} facts, {npc.memory.links.count} links."
     )
+
+
+def text_of(file: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        CommandError: It cannot be read, is no text, or is empty.
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise CommandError(
+            f"{file} is no text in UTF-8 ({error.reason} at byte {error.start}). Only Markdown and "
+            "plain text can be taught: convert it first."
+        ) from None
+    if "\0" in text:
+        raise CommandError(f"{file} is no text: it holds binary data.")
+    if not text.strip():
+        raise CommandError(f"{file} is empty: there is nothing to learn.")
+    return text
 
 
 def find_npc(name: str) -> Any:

@@ -1,0 +1,118 @@
+"""Vectors of stored texts on disk, by content hash: a restart embeds nothing again [C §1.4].
+
+Bounded by the number of rows; what was not used for longest goes first. Of a text only its hash is
+here. Questions are not kept: they are not asked twice often enough. Worker threads only.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from .. import conf
+from . import sqlite_file
+
+FILE = "embeddings.sqlite3"
+VARIABLES = 900  # in one statement; SQLite's old limit is 999
+
+_SCHEMA = """
+    CREATE TABLE IF NOT EXISTS vectors (
+        model TEXT NOT NULL,
+        hash BLOB NOT NULL,
+        vector BLOB NOT NULL,
+        used INTEGER NOT NULL,
+        PRIMARY KEY (model, hash)
+    );
+    CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors (used);
+"""
+_UPSERT = """
+    INSERT INTO vectors (model, hash, vector, used) VALUES (?, ?, ?, ?)
+    ON CONFLICT (model, hash) DO UPDATE SET used = excluded.used
+"""
+_EVICT = """
+    DELETE FROM vectors WHERE rowid IN (SELECT rowid FROM vectors ORDER BY used LIMIT ?)
+"""
+
+
+class DiskCache:
+    """The vectors of one model in one file, which other models may share.
+
+    Args:
+        path: The file.
+        model: The model's name.
+        dimensions: Of its vectors.
+        size: Rows kept at most, those of all models together.
+    """
+
+    def __init__(self, path: Path, model: str, dimensions: int, size: int):
+        self._file = sqlite_file.open_file(path, _SCHEMA)
+        self._model = model
+        self._bytes = dimensions * np.dtype(np.float32).itemsize
+        self._size = size
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, np.ndarray]:
+        """Those of `keys` that are here, with their vectors."""
+        wanted = list(keys)
+        if not wanted:
+            return {}
+        return self._file.use(lambda connection: self._read(connection, wanted), {})
+
+    def put(self, vectors: Mapping[bytes, np.ndarray]) -> None:
+        """Write what is new, note what was used, and let go of what is too much."""
+        if vectors:
+            self._file.use(lambda connection: self._write(connection, vectors), None)
+
+    def forget(self, keys: Iterable[bytes]) -> int:
+        """Erase `keys`, of every model. Returns how many rows went."""
+        doomed = [(key,) for key in keys]
+        gone = self._file.use(
+            lambda connection: (
+                connection.executemany("DELETE FROM vectors WHERE hash = ?", doomed).rowcount
+            ),
+            0,
+        )
+        self._file.forget_deleted()
+        return max(gone, 0)
+
+    def __len__(self) -> int:
+        return self._file.use(_count, 0)
+
+    def _read(self, connection: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, np.ndarray]:
+        found = {}
+        for start in range(0, len(keys), VARIABLES):
+            some = keys[start : start + VARIABLES]
+            rows = connection.execute(
+                "SELECT hash, vector FROM vectors WHERE model = ? "
+                f"AND hash IN ({','.join('?' * len(some))})",
+                (self._model, *some),
+            )
+            found |= {
+                key: np.frombuffer(vector, dtype=np.float32)
+                for key, vector in rows
+                if len(vector) == self._bytes
+            }
+        return found
+
+    def _write(self, connection: sqlite3.Connection, vectors: Mapping[bytes, np.ndarray]) -> None:
+        (last,) = connection.execute("SELECT coalesce(max(used), 0) FROM vectors").fetchone()
+        connection.executemany(
+            _UPSERT,
+            [
+                (self._model, key, vector.astype(np.float32).tobytes(), last + 1)
+                for key, vector in vectors.items()
+            ],
+        )
+        connection.execute(_EVICT, (max(0, _count(connection) - self._size),))
+
+
+def _count(connection: sqlite3.Connection) -> int:
+    return connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+
+
+def shared(model: str, dimensions: int) -> DiskCache | None:
+    """The cache that the settings ask for; None where they ask for none."""
+    size = conf.get().EMBEDDING.disk_cache_size
+    return DiskCache(conf.directory() / FILE, model, dimensions, size) if size else None

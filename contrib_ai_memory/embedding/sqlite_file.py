@@ -1,0 +1,129 @@
+"""A small SQLite file beside the store that may be lost without harm, and is mended by itself.
+
+What lies in one can be made again: vectors from their texts, averages from what is still to come.
+So a broken file is moved aside and begun anew, and a full disk costs a warning, never a memory.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+from ..log import logger
+
+Result = TypeVar("Result")
+
+ASIDE = ".broken"  # what a broken file is renamed to; a second one takes the place of the first
+LOCK_WAIT = 2.0  # seconds that another process's lock is waited for
+
+_BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+_PRAGMAS = """
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    PRAGMA secure_delete = ON;
+"""
+
+
+class SqliteFile:
+    """One file with its one connection; `use` is the only way in. Worker threads only.
+
+    Args:
+        path: Where it lies; its folder is made.
+        schema: `CREATE … IF NOT EXISTS` statements.
+    """
+
+    def __init__(self, path: Path, schema: str):
+        self.path = path
+        self._schema = schema
+        self._connection: sqlite3.Connection | None = None
+        self._lock = threading.RLock()
+        self._warned = False
+
+    def use(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
+        """What `work` makes of the connection, in one transaction.
+
+        Returns:
+            `otherwise` where the file cannot be used now: locked, unreadable, no room left.
+        """
+        with self._lock:
+            try:
+                return self._do(work)
+            except sqlite3.DatabaseError as error:
+                # without a code it was raised by Python's own module: a mistake of the caller
+                code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
+                if code in _BROKEN:
+                    self._begin_anew(error)
+                    return self._do(work)
+                if not isinstance(error, sqlite3.OperationalError):
+                    raise
+                self._warn(error)
+                return otherwise
+
+    def forget_deleted(self) -> None:
+        """Leave nothing of what was deleted in the write-ahead log or in a file moved aside."""
+        with self._lock:
+            self.path.with_name(self.path.name + ASIDE).unlink(missing_ok=True)
+            if self._connection is not None:
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _do(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        connection = self._open()
+        with connection:  # commits, or rolls back
+            return work(connection)
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(self.path, timeout=LOCK_WAIT, check_same_thread=False)
+            try:
+                connection.executescript(_PRAGMAS + self._schema)
+            except sqlite3.Error:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    def _begin_anew(self, error: sqlite3.DatabaseError) -> None:
+        logger().warning(
+            "%s is broken (%s): moved aside to %s and begun anew",
+            self.path,
+            error,
+            self.path.name + ASIDE,
+        )
+        if self._connection is not None:
+            with closing(self._connection):
+                self._connection = None
+        if self.path.exists():
+            self.path.replace(self.path.with_name(self.path.name + ASIDE))
+        for left_over in ("-wal", "-shm"):
+            self.path.with_name(self.path.name + left_over).unlink(missing_ok=True)
+
+    def _warn(self, error: sqlite3.DatabaseError) -> None:
+        if not self._warned:
+            self._warned = True
+            logger().warning("%s cannot be used and is done without: %s", self.path, error)
+
+
+_open_files: dict[str, SqliteFile] = {}
+_opening = threading.Lock()
+
+
+def open_file(path: Path, schema: str) -> SqliteFile:
+    """The process's `SqliteFile` at `path`; one of the same name elsewhere is closed for it."""
+    with _opening:
+        known = _open_files.get(path.name)
+        if known is None or known.path != path:
+            if known is not None:
+                known.close()
+            known = _open_files[path.name] = SqliteFile(path, schema)
+        return known

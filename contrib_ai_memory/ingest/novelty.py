@@ -1,0 +1,125 @@
+"""How new a text is to what is known already: step 4 of [C §1], the novelty half.
+
+Novelty is the cosine distance to the centroid of the memories of one person in one mind. The
+centroid is a running sum, kept up in one step per write; which memories are in it is kept beside
+it, so that none counts twice however often a job is done again. Worker threads only.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import conf
+from ..embedding import embedder, sqlite_file
+
+FILE = "novelty.sqlite3"
+
+_SCHEMA = """
+    CREATE TABLE IF NOT EXISTS centroids (
+        mind TEXT NOT NULL,
+        person TEXT NOT NULL,
+        model TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        total BLOB NOT NULL,
+        PRIMARY KEY (mind, person, model)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS counted (
+        mind TEXT NOT NULL,
+        person TEXT NOT NULL,
+        model TEXT NOT NULL,
+        memory TEXT NOT NULL,
+        PRIMARY KEY (mind, person, model, memory)
+    ) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Centroid:
+    """The sum of `count` unit vectors: its direction is that of their mean."""
+
+    total: np.ndarray
+    count: int = 0
+
+    def without(self, vectors: np.ndarray) -> Centroid:
+        """The centroid of the others: what is ingested again is not measured against itself."""
+        return Centroid(
+            self.total - vectors.sum(axis=0, dtype=np.float64), self.count - len(vectors)
+        )
+
+    def novelty(self, vectors: np.ndarray) -> np.ndarray:
+        """Cosine distance of each unit vector, 0-1; 1 where nothing is known yet [C §1.5]."""
+        length = float(np.linalg.norm(self.total))
+        if self.count <= 0 or length == 0.0:
+            return np.ones(len(vectors))
+        return np.clip(1.0 - vectors @ self.total / length, 0.0, 1.0)
+
+
+def centroid(mind: str, person: str | None) -> Centroid:
+    """The centroid of what `mind` knows through `person`; None is nobody in particular."""
+    words = embedder.shared()
+    row = _file().use(lambda db: _row(db, mind, person or "", words.name), None)
+    return row or Centroid(np.zeros(words.dimensions))
+
+
+def counted(mind: str, person: str | None, memory_ids: Sequence[str]) -> set[str]:
+    """Those of `memory_ids` that are in the centroid."""
+    key = (mind, person or "", embedder.shared().name)
+
+    def look(db: sqlite3.Connection) -> set[str]:
+        query = "SELECT 1 FROM counted WHERE mind = ? AND person = ? AND model = ? AND memory = ?"
+        return {each for each in memory_ids if db.execute(query, (*key, each)).fetchone()}
+
+    return _file().use(look, set())
+
+
+def count(mind: str, person: str | None, memory_ids: Sequence[str], vectors: np.ndarray) -> None:
+    """Take memories into the centroid, each once for ever."""
+    key = (mind, person or "", embedder.shared().name)
+
+    def add(db: sqlite3.Connection) -> None:
+        new = [
+            vector
+            for memory_id, vector in zip(memory_ids, vectors, strict=True)
+            if db.execute(
+                "INSERT OR IGNORE INTO counted VALUES (?, ?, ?, ?)", (*key, memory_id)
+            ).rowcount
+        ]
+        if new:
+            known = _row(db, *key) or Centroid(np.zeros(vectors.shape[1]))
+            total = known.total + np.sum(new, axis=0, dtype=np.float64)
+            db.execute(
+                "INSERT OR REPLACE INTO centroids VALUES (?, ?, ?, ?, ?)",
+                (*key, known.count + len(new), total.tobytes()),
+            )
+
+    _file().use(add, None)
+
+
+def forget(mind: str, person: str | None = None) -> None:
+    """Erase what is kept of a mind, or of one person in it."""
+    where, values = "mind = ?", [mind]
+    if person is not None:
+        where, values = f"{where} AND person = ?", [mind, person]
+
+    def erase(db: sqlite3.Connection) -> None:
+        db.execute(f"DELETE FROM centroids WHERE {where}", values)
+        db.execute(f"DELETE FROM counted WHERE {where}", values)
+
+    _file().use(erase, None)
+    _file().forget_deleted()
+
+
+def _row(db: sqlite3.Connection, mind: str, person: str, model: str) -> Centroid | None:
+    row = db.execute(
+        "SELECT total, count FROM centroids WHERE mind = ? AND person = ? AND model = ?",
+        (mind, person, model),
+    ).fetchone()
+    return Centroid(np.frombuffer(row[0]), row[1]) if row else None
+
+
+def _file() -> sqlite_file.SqliteFile:
+    return sqlite_file.open_file(conf.directory() / FILE, _SCHEMA)

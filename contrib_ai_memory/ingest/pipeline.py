@@ -1,0 +1,317 @@
+"""Any text into memory: cleaned, cut, embedded, weighed, routed, stored [C §1].
+
+Each step is a function of its own: `cleaning.cleaned`, `chunk.chunks_of`, the embedder, `weigh`,
+`routing.parts_of`, `write`. The reactor thread hands out the work in batches, so that an answer to
+a player can go between two of them; only it writes the preferences, which are Attributes.
+
+Ids come from what a text says. Taught again, or killed half way and taught again, a text ends in
+the same memories, weighed alike: it is not measured against itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..embedding import embedder
+from ..records import MemoryRecord
+from ..store import facts
+from ..text import person
+from ..text.signals import salience
+from . import novelty, preferring
+from .chunk import chunks_of
+from .cleaning import cleaned
+from .preferring import Draft, Superseded
+from .routing import MEMORY_TYPES, WORKING, Part, parts_of
+
+RECORD = "taught"
+BATCH = 4  # chunks embedded in one job: an answer to a player waits for no more than one
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A text to ingest: whom it is about, who may hear of it, and what the NPC knows by then."""
+
+    mind: str
+    text: str
+    now: str
+    user: str | None = None
+    user_name: str = ""
+    session_id: str | None = None
+    hint: str | None = None
+    private: bool = False
+    witnesses: tuple[str, ...] = ()
+    known_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A chunk with the memories that it would become; `known` when they are in the store."""
+
+    text: str
+    drafts: tuple[Draft, ...]
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A text in chunks, and the centroid of the person's other memories."""
+
+    chunks: tuple[Chunk, ...]
+    others: novelty.Centroid
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What came of a text: its memories in its order, and the count of its chunks: newly kept,
+    known already, dropped as unimportant."""
+
+    memories: tuple[MemoryRecord, ...] = ()
+    new: int = 0
+    known: int = 0
+    dropped: int = 0
+
+    def told(self) -> str:
+        """The counts in words, for a builder."""
+        chunks = self.new + self.known + self.dropped
+        counts = f"{self.new} kept, {self.dropped} dropped as unimportant"
+        known = f", {self.known} known already" if self.known else ""
+        return f"{chunks} piece{'s' if chunks != 1 else ''}: {counts}{known}"
+
+
+@defer.inlineCallbacks
+def ingest(
+    mind: Any,
+    text: str,
+    user_id: str | None = None,
+    session_id: str | None = None,
+    memory_type_hint: str | None = None,
+    *,
+    private: bool = False,
+    witnesses: Sequence[str] = (),
+    progress: Callable[[int, int], None] | None = None,
+    priority: int = offload.AWAKE,
+) -> Generator[Any, Any, Learned]:
+    """Ingest a text [C §1]. Reactor thread.
+
+    Args:
+        mind: The NPC's MemoryHandler.
+        text: Prose, Markdown, code.
+        user_id: Memory identity of whom it is about or comes from; None is nobody in particular.
+        session_id: The conversation that it belongs to.
+        memory_type_hint: The memory type of all of it, whatever it looks like.
+        private, witnesses: Who may hear of it, as of a journal entry.
+        progress: Told the chunks done and how many there are.
+        priority: Of the jobs on the worker thread.
+
+    Raises (in the Deferred):
+        ValueError: `memory_type_hint` is none of the four.
+    """
+    if memory_type_hint is not None and memory_type_hint not in MEMORY_TYPES:
+        raise ValueError(
+            f"{memory_type_hint!r} is no memory type: it must be one of {', '.join(MEMORY_TYPES)}."
+        )
+    lesson = Lesson(
+        mind=mind.id,
+        text=text,
+        now=mind.clock(),
+        user=user_id,
+        user_name=mind.people.name_of(user_id),
+        session_id=session_id,
+        hint=memory_type_hint,
+        private=private,
+        witnesses=tuple(sorted(witnesses)),
+        known_names=mind.people.names(),
+    )
+    plan: Plan = yield offload.run(offload.MEMORY, plan_of, lesson, priority=priority)
+    drafts: list[Draft] = []
+    new: set[str] = set()
+    for start in range(0, len(plan.chunks), BATCH):
+        batch = [_with_people(mind, chunk) for chunk in plan.chunks[start : start + BATCH]]
+        weighed, written = yield offload.run(
+            offload.MEMORY, learn, lesson, batch, plan.others, priority=priority
+        )
+        drafts += weighed
+        new.update(written)
+        if not mind.owner.pk:  # it was deleted meanwhile
+            return Learned()
+        if progress:
+            progress(start + len(batch), len(plan.chunks))
+    preferred, superseded = preferring.settle(mind, user_id, drafts)
+    stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
+    stored.sort(key=lambda draft: draft.place)
+    texts = {chunk.text for chunk in plan.chunks} | {draft.memory.key for draft in drafts}
+    unkept = texts - {draft.memory.key for draft in stored}
+    written = yield offload.run(
+        offload.MEMORY, finish, lesson, preferred, superseded, unkept, priority=priority
+    )
+    new.update(written)
+    ids = list(dict.fromkeys(draft.memory.id for draft in stored))
+    memories = yield offload.run(offload.MEMORY, facts.ask, "get", ids, priority=priority)
+    kept = {draft.place[0] for draft in stored}
+    kept_new = {draft.place[0] for draft in stored if draft.memory.id in new}
+    return Learned(
+        memories=tuple(memories),
+        new=len(kept_new),
+        known=len(kept - kept_new),
+        dropped=len(plan.chunks) - len(kept),
+    )
+
+
+def _with_people(mind: Any, chunk: Chunk) -> Chunk:
+    """Whom each memory names; the index of people belongs to the reactor thread."""
+    named = [
+        replace(
+            draft,
+            memory=replace(draft.memory, entities=mind.people.mentioned(draft.memory.key)),
+        )
+        for draft in chunk.drafts
+    ]
+    return replace(chunk, drafts=tuple(named))
+
+
+# --- on the worker thread -------------------------------------------------------------------------
+
+
+def plan_of(lesson: Lesson) -> Plan:
+    """Clean, cut and route a text, and look up what of it is known. Nothing is embedded yet."""
+    texts = chunks_of(cleaned(lesson.text), embedder.shared().count_tokens)
+    drafts = [
+        [
+            _draft(lesson, (number, place), part)
+            for place, part in enumerate(parts_of(text, lesson.hint))
+        ]
+        for number, text in enumerate(texts)
+    ]
+    ids = list(dict.fromkeys(draft.memory.id for group in drafts for draft in group))
+    store = facts.shared()
+    known = {memory.id: memory for memory in store.get(ids)}
+    chunks = tuple(
+        Chunk(text, tuple(group), known=all(draft.memory.id in known for draft in group))
+        for text, group in zip(texts, drafts, strict=True)
+    )
+    own = [known[each] for each in novelty.counted(lesson.mind, lesson.user, list(known))]
+    others = novelty.centroid(lesson.mind, lesson.user)
+    return Plan(chunks, others.without(store.vectors_of(own)) if own else others)
+
+
+def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:
+    """One memory as it would be stored, not weighed yet; its id comes from what it says."""
+    circle = lesson.witnesses if lesson.private else ()
+    content, quote = part.text, ""
+    if part.preference and lesson.user_name and person.speaks_of_self(part.text):
+        content, quote = person.third_person(part.text, lesson.user_name), part.text
+    expires = None
+    if part.memory_type == WORKING:
+        lasts = timedelta(seconds=conf.get().WORKING_MEMORY_SECONDS)
+        expires = (datetime.fromisoformat(lesson.now) + lasts).isoformat(timespec="milliseconds")
+    memory = MemoryRecord(
+        id=facts.memory_id_for(lesson.mind, RECORD, lesson.user or "", part.text, *circle),
+        content=content,
+        key=part.text,
+        quote=quote,
+        record=RECORD,
+        memory_type=part.memory_type,
+        about=lesson.user,
+        speaker=lesson.user_name,
+        session_id=lesson.session_id,
+        source_trust=conf.TRUST["direct"],
+        private=lesson.private,
+        witnesses=lesson.witnesses,
+        created_at=lesson.now,
+        last_accessed=lesson.now,
+        valid_from=lesson.now,
+        expires_at=expires,
+    )
+    return Draft(memory, place, part.preference)
+
+
+def learn(
+    lesson: Lesson, chunks: list[Chunk], others: novelty.Centroid
+) -> tuple[list[Draft], list[str]]:
+    """Embed and weigh some chunks, and store what of them is kept and is no preference.
+
+    Returns:
+        All drafts of the chunks, weighed, and the ids of the memories that were new.
+    """
+    texts = [chunk.text for chunk in chunks]
+    keys = [draft.memory.key for chunk in chunks for draft in chunk.drafts]
+    vectors = embedder.shared().encode(texts + keys, keep=True)
+    weights = weigh(texts, vectors[: len(texts)], others, lesson.known_names)
+    of_keys = iter(vectors[len(texts) :])
+    drafts = [
+        replace(
+            draft,
+            memory=replace(draft.memory, importance=weight, memory_weight=weight),
+            vector=next(of_keys),
+            kept=chunk.known or weight >= conf.DISCARD_BELOW,
+        )
+        for chunk, weight in zip(chunks, weights, strict=True)
+        for draft in chunk.drafts
+    ]
+    return drafts, write(lesson, [d for d in drafts if d.kept and d.preference is None])
+
+
+def weigh(
+    texts: list[str],
+    vectors: np.ndarray,
+    others: novelty.Centroid,
+    known_names: tuple[str, ...] = (),
+) -> list[float]:
+    """Importance 0-1 of each text: 0.6 novelty + 0.4 salience [C §1.5].
+
+    Args:
+        texts: Chunks.
+        vectors: Theirs, of unit length.
+        others: The centroid of what is known already.
+        known_names: People of the game, who count as named entities however they are written.
+    """
+    return [
+        round(
+            float(conf.NOVELTY_SHARE * new + conf.SALIENCE_SHARE * salience(text, known_names)), 4
+        )
+        for text, new in zip(texts, others.novelty(vectors), strict=True)
+    ]
+
+
+def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
+    """Store memories in one batch, and take them into the centroid; known ones stay as they are.
+
+    Returns:
+        The ids that were new.
+    """
+    unique = list({draft.memory.id: draft for draft in drafts}.values())
+    if not unique:
+        return []
+    memories = [draft.memory for draft in unique]
+    vectors = np.stack([draft.vector for draft in unique])
+    new = facts.shared().add(lesson.mind, memories, vectors)
+    novelty.count(lesson.mind, lesson.user, [memory.id for memory in memories], vectors)
+    return new
+
+
+def finish(
+    lesson: Lesson, preferred: list[Draft], superseded: list[Superseded], unkept: set[str]
+) -> list[str]:
+    """Store the preferences, retire those they replace, and leave no trace of what is not kept.
+
+    Returns:
+        The ids that were new.
+    """
+    new = write(lesson, preferred)
+    preferring.retire(superseded)
+    if unkept:
+        embedder.shared().forget(unkept)
+    return new
+
+
+def forget_mind(mind: str) -> int:
+    """Forget all that is stored of one mind. Returns how many memories that were."""
+    novelty.forget(mind)
+    return facts.shared().delete_mind(mind)

@@ -1,0 +1,144 @@
+"""Stated preferences into their slots: the key-value half of step 5 of [C §1].
+
+`settle` runs on the reactor thread, which alone writes Attributes; it decides which memory says
+each preference. `retire` runs on the worker thread and marks what is preferred no longer, so that
+recall brings the new one to mind. Done again, both change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..conf import DISCARD_BELOW
+from ..records import MemoryRecord
+from ..store import facts
+from ..store.preferences import Preference, Preferences
+from ..text.slots import Stated
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """A memory on its way into the store.
+
+    Attributes:
+        memory: As it will be stored.
+        place: The number of its chunk, and its own in the chunk.
+        preference: What it states, if it is one.
+        vector: Of its key.
+        kept: Whether its chunk is important enough.
+    """
+
+    memory: MemoryRecord
+    place: tuple[int, int]
+    preference: Stated | None = None
+    vector: np.ndarray | None = None
+    kept: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """A memory that holds no longer, since `when`, and the one that does."""
+
+    old: str
+    new: str
+    when: str
+
+
+def settle(
+    mind: Any, user: str | None, drafts: Sequence[Draft]
+) -> tuple[list[Draft], list[Superseded]]:
+    """Put the preferences among `drafts` into their slots (reactor thread).
+
+    What a text says last of a slot is what holds. A preference that changes a known one is kept
+    however little it weighs: "I hate tea" is hardly new beside "I love tea".
+
+    Returns:
+        The drafts to store, each under the id of the memory that says it, and what they replace.
+    """
+    identity = user or ""
+    stored: list[Draft] = []
+    superseded: list[Superseded] = []
+    for slot, stating in _by_slot(mind.preferences, identity, drafts).items():
+        known = mind.preferences.get(identity, slot, stating[0].memory.audience)
+        # a whisper may change what was said aloud, for those who heard it
+        changes = known or mind.preferences.get(identity, slot)
+        stating = [draft for draft in stating if draft.kept or changes]
+        if not stating:
+            continue
+        again = known and known.says(stating[-1].memory.key)
+        # said again, what came before it in the text was settled when it was said first
+        for draft in stating[-1:] if again else stating:
+            known = _set(mind, identity, slot, draft, known)
+        for draft in stating:
+            memory_id = known.memory_of(draft.memory.key)
+            if memory_id:
+                stored.append(_under(memory_id, draft))
+        superseded += _replaced(known)
+    return stored, superseded
+
+
+def _by_slot(
+    preferences: Preferences, identity: str, drafts: Sequence[Draft]
+) -> dict[str, list[Draft]]:
+    slots: dict[str, list[Draft]] = {}
+    compared: dict[str, set[str]] = {}  # slot → what this text compares it with
+    for draft in drafts:
+        if draft.preference is None:
+            continue
+        said = draft.preference
+        slot = f"{said.subject} {said.slot}".strip()
+        slot = next(
+            (other for other in said.mentions if slot in compared.get(other, ())),
+            preferences.slot_for(identity, slot, said.mentions, draft.memory.audience),
+        )
+        slots.setdefault(slot, []).append(draft)
+        compared.setdefault(slot, set()).update({said.slot, *said.mentions} - {slot})
+    return slots
+
+
+def _set(mind: Any, identity: str, slot: str, draft: Draft, known: Preference | None) -> Preference:
+    memory, said = draft.memory, draft.preference
+    memory_id = memory.id
+    if known:
+        # said before, changed, and said again, it is another memory with a time of its own
+        memory_id = facts.memory_id_for(mind.id, memory.id, "after", known.memory_id)
+    return mind.preferences.set(
+        identity,
+        slot,
+        memory.key,
+        memory.created_at,
+        memory_id=memory_id,
+        mentions=[other for other in (said.slot, *said.mentions) if other != slot],
+        private=memory.private,
+        witnesses=memory.witnesses,
+    )
+
+
+def _under(memory_id: str, draft: Draft) -> Draft:
+    importance = max(draft.memory.importance, DISCARD_BELOW)
+    memory = replace(draft.memory, id=memory_id, importance=importance, memory_weight=importance)
+    return replace(draft, memory=memory, kept=True)
+
+
+def _replaced(preference: Preference) -> list[Superseded]:
+    """Every earlier value of a slot with the one that took its place."""
+    ids = [*(held.memory_id for held in preference.history), preference.memory_id]
+    return [
+        Superseded(old, new, held.until)
+        for (old, new), held in zip(pairwise(ids), preference.history, strict=True)
+    ]
+
+
+def retire(superseded: Sequence[Superseded]) -> None:
+    """Mark what holds no longer, once (worker thread)."""
+    store = facts.shared()
+    marks = {mark.old: mark for mark in superseded if mark.old and mark.old != mark.new}
+    for memory in store.get(list(marks)):
+        if not memory.superseded_by:
+            mark = marks[memory.id]
+            store.change(memory.id, invalid_at=mark.when, superseded_by=mark.new)

@@ -1,0 +1,264 @@
+"""Preferences: one value a slot, the old ones in its history, each for those who heard it."""
+
+import pytest
+
+from contrib_ai_memory import conf, offload
+from contrib_ai_memory.store import facts
+from contrib_ai_memory.store.preferences import CATEGORY, Preferences
+from contrib_ai_memory.text.slots import labelled, stated
+
+FIRST, SECOND = "2026-03-01T12:00:00.000+00:00", "2026-03-02T12:00:00.000+00:00"
+THIRD = "2026-03-03T12:00:00.000+00:00"
+
+
+@pytest.fixture
+def preferences(mara):
+    return mara.memory.preferences
+
+
+def tell(npc, text, when=None, **more):
+    if when:
+        npc.memory.clock = lambda: when
+    return offload.wait(npc.memory.ingest(text, user_id="alice", **more))
+
+
+# --- slots ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sentence", "slot"),
+    [
+        ("I love tea.", "tea"),
+        ("I really hate tea!", "tea"),
+        ("I don't like tea", "tea"),
+        ("I cannot stand a cup of tea.", "tea"),
+        ("At home I always enjoy tea, because it is warm.", "tea"),
+        ("I no longer like tea but I like rain", "tea"),
+        ("I would like some tea", "tea"),
+        ("I like dogs", "dog"),
+        ("I hate the dog", "dog"),
+        ("I like swimming more than running", "swim"),
+        ("I like to swim", "swim"),
+        ("My favourite colour is red.", "favourite color"),
+        ("Red is my favorite color!", "favourite color"),
+        ("My favourite is red", "favourite"),
+        ("I always lock the door", "lock door"),
+        ("I never lock the doors when I am in.", "lock door"),
+        ("I'd rather drink ale than wine", "drink ale"),
+        ("I love you", "you"),
+    ],
+)
+def test_sentences_about_one_thing_fill_one_slot(sentence, slot):
+    assert stated(sentence).slot == slot
+    assert stated(sentence).subject == ""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "mentions"),
+    [
+        ("I prefer tea to coffee", ("coffee",)),
+        ("I prefer tea over coffee", ("coffee",)),
+        ("I like tea more than coffee", ("coffee",)),
+        ("I'd rather have tea than coffee", ("coffee",)),
+        ("I prefer to drink tea", ()),
+        ("I love tea", ()),
+    ],
+)
+def test_what_it_is_compared_with_is_mentioned(sentence, mentions):
+    assert stated(sentence).mentions == mentions
+
+
+@pytest.mark.parametrize(
+    ("sentence", "subject"),
+    [("My brother hates fish", "brother"), ("Bram's favourite fish is eel", "bram")],
+)
+def test_somebody_elses_preference_names_whose_it_is(sentence, subject):
+    assert stated(sentence).subject == subject
+
+
+def test_where_no_rule_fits_a_label_or_the_words_are_the_slot():
+    assert stated("I love it") is None
+    assert labelled("Communication style: direct, no preamble").slot == "communication style"
+    assert labelled("Answer briefly.").slot == "answer briefly"
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def test_a_changed_preference_takes_the_place_of_the_old_and_keeps_it(preferences):
+    preferences.set("alice", "tea", "I love tea.", FIRST, 7)
+    preferences.set("alice", "tea", "I hate tea.", SECOND, 9)
+    now = preferences.get("alice", "tea")
+    assert (now.text, now.since, now.journal_id) == ("I hate tea.", SECOND, 9)
+    [held] = preferences.history("alice", "tea")
+    assert (held.text, held.since, held.until, held.journal_id) == (
+        "I love tea.",
+        FIRST,
+        SECOND,
+        7,
+    )
+
+
+def test_said_again_only_the_time_it_was_last_said_changes(preferences):
+    before = preferences.set("alice", "tea", "I love tea.", FIRST)
+    after = preferences.set("alice", "tea", "i love  tea", SECOND)
+    assert after == preferences.get("alice", "tea")
+    assert (after.text, after.since, after.history) == (before.text, before.since, ())
+    assert after.seen == SECOND
+
+
+def test_the_history_is_bounded_and_keeps_the_newest(preferences):
+    for number in range(conf.PREFERENCE_HISTORY + 5):
+        preferences.set("alice", "color", f"I love colour {number}.", FIRST)
+    history = preferences.history("alice", "color")
+    assert len(history) == conf.PREFERENCE_HISTORY
+    assert history[-1].text == f"I love colour {conf.PREFERENCE_HISTORY + 3}."
+
+
+def test_each_is_one_attribute_of_its_own_that_survives_a_restart(mara, preferences):
+    preferences.set("alice", "tea", "I love tea.", FIRST)
+    preferences.set("alice", "rain", "I hate rain.", SECOND)
+    preferences.set("bram", "tea", "I hate tea.", FIRST)
+    assert mara.db_attributes.filter(db_category=CATEGORY).count() == 3
+    again = Preferences(mara)
+    assert [p.slot for p in again.of("alice")] == ["rain", "tea"]
+    assert [p.text for p in again.of("bram")] == ["I hate tea."]
+
+
+def test_what_was_whispered_has_a_slot_of_its_own_and_is_told_to_no_one_else(preferences):
+    preferences.set("alice", "tea", "I love tea.", FIRST)
+    preferences.set("alice", "tea", "I hate tea.", SECOND, private=True, witnesses=["alice"])
+    assert preferences.get("alice", "tea").text == "I love tea."
+    assert preferences.get("alice", "tea", ("alice",)).text == "I hate tea."
+    assert [p.text for p in preferences.of("alice", ["bram"])] == ["I love tea."]
+    assert [p.text for p in preferences.of("alice", ["alice", "bram"])] == ["I love tea."]
+    assert [p.text for p in preferences.of("alice", ["alice"])] == ["I hate tea.", "I love tea."]
+    assert len(preferences.of("alice")) == 2
+
+
+@pytest.mark.parametrize("slot", ["tea", "x" * 300, "naïve / café %_"])
+def test_identities_and_slots_of_any_kind_are_told_apart(preferences, slot):
+    preferences.set("log:Alice", slot, "one", FIRST)
+    preferences.set("log:alice", slot, "two", FIRST)
+    preferences.set("", slot, "three", FIRST)
+    assert preferences.get("log:Alice", slot).text == "one"
+    assert preferences.get("log:alice", slot).text == "two"
+    assert [p.text for p in preferences.of("")] == ["three"]
+
+
+def test_a_forgotten_person_leaves_no_preference(mara, preferences):
+    preferences.set("alice", "tea", "I love tea.", FIRST)
+    preferences.set("alice", "tea", "I hate tea.", FIRST, private=True, witnesses=["alice"])
+    preferences.set("bram", "tea", "I hate tea.", FIRST)
+    assert preferences.forget("alice") == 2
+    assert [p.identity for p in preferences] == ["bram"]
+
+
+def test_a_copy_of_an_npc_has_no_preferences(mara, preferences):
+    preferences.set("alice", "tea", "I love tea.", FIRST)
+    copy = mara.copy(new_key="Mirror")
+    assert not copy.db_attributes.filter(db_category=CATEGORY).exists()
+
+
+# --- out of what is taught ------------------------------------------------------------------------
+
+
+def contents(result):
+    return [recalled.memory.key for recalled in result.memories]
+
+
+def recall(npc, query="tea", **more):
+    return contents(offload.wait(npc.memory.recall(query, **more)))
+
+
+def test_a_stated_preference_is_a_procedural_memory_and_a_value(mara, preferences):
+    [memory] = tell(mara, "I love tea.")
+    held = preferences.get("alice", "tea")
+    assert memory.memory_type == "procedural"
+    assert (held.text, held.memory_id) == ("I love tea.", memory.id)
+
+
+def test_it_is_told_in_the_third_person_where_its_owner_has_a_name(mara, alice):
+    alice.execute_cmd("say Hello there.")
+    who = mara.get_memory_identity(alice)
+    [memory] = offload.wait(mara.memory.ingest("I love tea.", user_id=who))
+    assert (memory.content, memory.quote) == ("Alice loves tea.", "I love tea.")
+
+
+def test_a_changed_preference_retires_the_memory_of_the_old(mara):
+    [old] = tell(mara, "I love tea.", FIRST)
+    assert recall(mara) == ["I love tea."]
+    [new] = tell(mara, "I hate tea.", SECOND)
+    retired = facts.shared().get([old.id])[0]
+    assert (retired.superseded_by, retired.invalid_at) == (new.id, SECOND)
+    assert recall(mara) == ["I hate tea."]
+
+
+def test_a_change_is_kept_however_little_is_new_in_it(mara, preferences):
+    tell(mara, "I really love black tea in the morning.", FIRST)
+    for _ in range(3):
+        tell(mara, "i like black tea in the mornings", SECOND)
+    assert preferences.get("alice", "black tea in morning").text.startswith("i like")
+    assert recall(mara, "black tea") == ["i like black tea in the mornings"]
+
+
+def test_what_is_preferred_again_is_remembered_again(mara, preferences):
+    [first] = tell(mara, "I love tea.", FIRST)
+    tell(mara, "I hate tea.", SECOND)
+    [again] = tell(mara, "I love tea.", THIRD)
+    assert again.id != first.id
+    assert recall(mara) == ["I love tea."]
+    assert [h.text for h in preferences.history("alice", "tea")] == ["I love tea.", "I hate tea."]
+    assert tell(mara, "I love tea.", THIRD) == [again]
+
+
+def test_what_a_text_says_last_holds_and_said_again_nothing_changes(mara, preferences):
+    text = "I love tea. I hate rain. I hate tea."
+    tell(mara, text, FIRST)
+    before = preferences.get("alice", "tea")
+    tell(mara, text, FIRST)
+    assert preferences.get("alice", "tea") == before
+    assert before.text == "I hate tea."
+    assert [h.text for h in before.history] == ["I love tea."]
+    assert facts.shared().count(mara.memory.id) == 3
+    assert "I love tea." not in recall(mara)
+
+
+def test_a_comparison_turned_round_takes_the_place_of_the_first(mara, preferences):
+    for when in (FIRST, FIRST):
+        tell(mara, "I prefer tea to coffee.", when)
+    for when in (SECOND, THIRD):
+        tell(mara, "I prefer coffee to tea.", when)
+    [held] = preferences.of("alice")
+    assert (held.slot, held.text, held.since) == ("tea", "I prefer coffee to tea.", SECOND)
+    assert recall(mara) == ["I prefer coffee to tea."]
+
+
+def test_a_whispered_change_leaves_what_was_said_aloud(mara):
+    tell(mara, "I love tea.", FIRST)
+    tell(mara, "I hate tea.", SECOND, private=True, witnesses=["alice"])
+    assert recall(mara, speaker="bram") == ["I love tea."]
+    assert "I hate tea." in recall(mara, speaker="alice")
+
+
+def test_two_persons_taught_of_by_a_builder_do_not_contend(mara, preferences):
+    for text in ("Alice loves tea.", "Bram hates tea."):
+        offload.wait(mara.memory.ingest(text, memory_type_hint="procedural"))
+    assert {p.slot for p in preferences.of("")} == {"alice tea", "bram tea"}
+
+
+def test_a_value_whose_memory_was_never_written_is_mended_when_it_is_told_again(
+    mara, preferences, monkeypatch
+):
+    from contrib_ai_memory.ingest import pipeline
+
+    [old] = tell(mara, "I love tea.", FIRST)
+    with monkeypatch.context() as killed:
+        killed.setattr(pipeline, "finish", lambda *args: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            tell(mara, "I hate tea.", SECOND)
+    assert preferences.get("alice", "tea").text == "I hate tea."
+    [new] = tell(mara, "I hate tea.", THIRD)
+    assert recall(mara) == ["I hate tea."]
+    retired = facts.shared().get([old.id])[0]
+    assert (retired.superseded_by, retired.invalid_at) == (new.id, SECOND)
