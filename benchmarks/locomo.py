@@ -1,9 +1,9 @@
 """Retrieval quality on LoCoMo: the share of a question's evidence turns that recall brings to mind.
 
 Each conversation is replayed into one NPC through the real journal path, in its own time; each
-question goes through the real recall. Beside it, on the same turns in the same run, Mem0 as it is
-installed, with the same embedding model. Categories: 1 multi-hop, 2 temporal, 3 open, 4 single-hop; 5 is
-adversarial (mostly the speaker swapped) and reported apart.
+question goes through the real recall. Beside it, on the same turns in the same run, stands Mem0 as
+it is installed, with the same embedding model. Categories: 1 multi-hop, 2 temporal, 3 open,
+4 single-hop; 5 is adversarial (mostly the speaker swapped) and reported apart.
 """
 
 from __future__ import annotations
