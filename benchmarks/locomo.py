@@ -172,7 +172,7 @@ def _mem0(folder: Path) -> Any:
         "collection_name": "turns",
     }
     (folder / "mem0").mkdir()
-    return facts._make_mem0(folder, "qdrant", config, embedder.shared().dimensions)[1]
+    return facts._make_mem0(folder, "qdrant", config, embedder.shared().dimensions)
 
 
 # --- the measure --------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ class Theirs:
             "embedding_model_dims": dimensions,
             "on_disk": True,
         }
-        _provider, self._mem0 = facts._make_mem0(folder, "qdrant", config, dimensions)
+        self._mem0 = facts._make_mem0(folder, "qdrant", config, dimensions)
 
     def put(self, numbers: range) -> None:
         from contrib_ai_memory.ingest.index import to_memory

@@ -6,6 +6,7 @@ here. All of it runs on the reactor thread; the work itself is handed to `offloa
 
 from __future__ import annotations
 
+import gc
 import random
 import time
 from collections import deque
@@ -15,6 +16,7 @@ from typing import Any
 from evennia.scripts.scripts import DefaultScript
 from evennia.utils.create import create_script
 from twisted.internet import defer, task
+from twisted.python.failure import Failure
 
 from . import conf, offload
 from .embedding import embedder
@@ -26,6 +28,8 @@ from .store.errors import StoreError
 
 KEY = "ai_memory_assistant"
 REPLIES_WAITING = 5  # what is said beyond that while the NPC thinks is heard but not answered
+PAUSE = 0.02  # seconds that the game has to itself between the ticks of a night at once
+PEOPLE_SECONDS = 60.0  # how often the index of people is written
 JITTER = 0.1  # share of the tick by which NPCs drift apart
 SCHEDULE = {
     "enabled": False,
@@ -33,6 +37,10 @@ SCHEDULE = {
     "sleep_duration_hours": 4,
     "tick_rate_sleep": 60,
 }  # [A]
+
+
+class SwitchedOff(RuntimeError):
+    """The whole contrib is switched off by setting."""
 
 
 class AssistantScript(DefaultScript):
@@ -77,15 +85,25 @@ class AssistantScript(DefaultScript):
             _warm_up()
 
     def at_server_reload(self) -> None:
-        _rest()
+        self._rest()
 
     def at_server_shutdown(self) -> None:
-        _rest()
+        self._rest()
+
+    def _rest(self) -> None:
+        """The last lines on disk (partings are heard late), and no more work for the store."""
+        if self.obj is not None:
+            self.obj.memory.flush()
+        offload.settle()
+        facts.close_shared()
 
     def rearm(self) -> None:
-        """Start the timer if it should be running and is not."""
-        if self.is_active and not self.db._manually_paused and self.ndb._task is None:
-            self.start()
+        """Start the timer if it should be running and is not, or runs at another rate."""
+        rate = conf.get().TICK_RATE
+        if not self.is_active or self.db._manually_paused:
+            return
+        if self.ndb._task is None or self.interval != rate:
+            self.start(interval=rate)
 
     def at_repeat(self, **kwargs: Any) -> None:
         from twisted.internet import reactor
@@ -122,7 +140,11 @@ class AssistantScript(DefaultScript):
     @defer.inlineCallbacks
     def _awake_beat(self) -> Generator[Any, Any, None]:
         mind = self.obj.memory
-        mind.flush()
+        mind.flush_talk()
+        if time.monotonic() - (self.ndb.people_written or 0) >= PEOPLE_SECONDS:
+            self.ndb.people_written = time.monotonic()
+            mind.people.flush()
+        mind.conversations.clear_stale(mind.clock())
         if len(mind.journal):
             yield mind.work_through()
         self.ndb.last_beat = now_iso()
@@ -134,11 +156,10 @@ class AssistantScript(DefaultScript):
         if self.asleep:
             self._murmur(speaker)
             return
-        waiting = self._waiting
-        if len(waiting) >= REPLIES_WAITING:
+        if len(self._waiting) < REPLIES_WAITING:
+            self._waiting.append((entry, speaker))
+        else:
             logger().info("#%s: entry %s is not answered, too many wait.", self.obj.id, entry.id)
-            return
-        waiting.append((entry, speaker))
         if not self.ndb.answering:
             self.ndb.answering = True
             self._answer_all().addErrback(offload.log_failure, f"an answer of #{self.obj.id}")
@@ -161,6 +182,8 @@ class AssistantScript(DefaultScript):
                     yield task.deferLater(reactor, wait, lambda: None)
                 try:
                     text, told = yield self.obj.memory.answer(entry)
+                    self.obj.speak(text, entry, speaker, told)
+                    self.obj.memory.note_accessed(entry, told)
                 except StoreError as problem:
                     logger().error("#%s cannot answer: %s", self.obj.id, problem)
                     continue
@@ -169,8 +192,9 @@ class AssistantScript(DefaultScript):
                         "#%s did not answer entry %s: %s", self.obj.id, entry.id, problem
                     )
                     continue
-                self.obj.speak(text, entry, speaker, told)
-                self.obj.memory.note_accessed(entry, told)
+                except Exception:  # noqa: BLE001  (those who wait behind it are answered)
+                    offload.log_failure(Failure(), f"answering entry {entry.id} of #{self.obj.id}")
+                    continue
                 self.ndb.last_reply = time.monotonic()
                 self._note_exchange(entry.source_entity)
         finally:
@@ -208,6 +232,8 @@ class AssistantScript(DefaultScript):
 
     def fall_asleep(self) -> None:
         """Go to sleep; the night advances with the heartbeat."""
+        if not conf.get().ENABLED:
+            raise SwitchedOff("CONTRIB_AI_MEMORY['ENABLED'] is off: no NPC sleeps or learns.")
         if not self.asleep:
             self.db.operating_mode = "sleep"
             self.db.wake_requested = False
@@ -241,11 +267,15 @@ class AssistantScript(DefaultScript):
         from twisted.internet import reactor
 
         self.fall_asleep()
-        while self.asleep:
-            self.ndb.last_sleep_tick = None
-            yield self.at_tick()
-            if self.ndb.busy_since is not None and reactor.running:
-                yield task.deferLater(reactor, 0.1, lambda: None)  # the heartbeat has it
+        try:
+            while self.asleep and self.obj is not None:
+                self.ndb.last_sleep_tick = None
+                yield self.at_tick()
+                if reactor.running:  # also where the heartbeat itself has the night in hand
+                    yield task.deferLater(reactor, PAUSE, lambda: None)
+        except BaseException:
+            self._wake_up(self.night)  # nobody finds it asleep for ever; the cursors keep the work
+            raise
         return attributes.read(self, "last_night")["passes"]
 
     @defer.inlineCallbacks
@@ -254,29 +284,36 @@ class AssistantScript(DefaultScript):
         if last is not None and time.monotonic() - last < conf.get().TICK_RATE_SLEEP:
             return
         self.ndb.last_sleep_tick = time.monotonic()
-        night = yield run_sleep_tick(
-            self.obj.memory, self.night, lambda: bool(self.db.wake_requested)
-        )
+        try:
+            night = yield run_sleep_tick(
+                self.obj.memory, self.night, lambda: bool(self.db.wake_requested)
+            )
+        except BaseException:
+            if self.db.wake_requested:
+                self._wake_up(self.night)
+            raise
         self._put_night(night)
         if night.over or (night.may_wake and self.db.wake_requested):
             self._wake_up(night)
 
 
+_warming = False
+
+
 def _warm_up() -> None:
-    """Load the model and open the store before anybody waits for them."""
+    """Load the model and open the store before anybody waits for them, once a process."""
+    global _warming
+    if _warming:
+        return
+    _warming = True
     job = offload.run(offload.MEMORY, _open_all, priority=offload.NIGHT, timeout=300)
     job.addErrback(_report_unusable)
-
-
-def _rest() -> None:
-    """No more work on this process's store, which is closed cleanly."""
-    offload.settle()
-    facts.close_shared()
 
 
 def _open_all() -> None:
     embedder.shared()
     facts.shared()
+    gc.freeze()  # a full collection would look at every object of the model: 0.2 s, on any thread
 
 
 def _report_unusable(reason: Any) -> None:

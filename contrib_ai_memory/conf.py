@@ -7,6 +7,7 @@ named here once, each with its source.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -96,7 +97,7 @@ class Settings(_Section):
     EMBEDDING: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="see below")
     LLM: LLMSettings | None = Field(None, description="see below; without one, no model is used")
 
-    TICK_RATE: Seconds = Field(5, description="[B] seconds between awake ticks")
+    TICK_RATE: int = Field(5, ge=1, le=3600, description="[B] whole seconds between awake ticks")
     TICK_RATE_SLEEP: Seconds = Field(60, description="[A] seconds between ticks of the night")
     TICK_DEADLINE: Seconds = Field(180, description="a tick busy for longer is given up")
     FLUSH_SECONDS: float = Field(0.5, gt=0, le=1, description="a perceived line is on disk by then")
@@ -166,7 +167,7 @@ def _sentences(error: ValidationError) -> list[str]:
     found = []
     for problem in error.errors():
         path = "".join(f"[{part!r}]" for part in problem["loc"])
-        allowed = problem["msg"].removeprefix("Input should be ")
+        allowed = re.sub(r"^\w+ should (?:be )?", "", problem["msg"])
         if problem["type"] == "extra_forbidden":
             section = _section_at(problem["loc"][:-1])
             allowed = "no such key; known are " + ", ".join(section.model_fields)

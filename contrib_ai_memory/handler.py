@@ -14,6 +14,7 @@ from twisted.internet import defer
 from . import conf, offload, records
 from .ingest import background, importance, index, pipeline
 from .llm import asking
+from .log import logger
 from .recall import recall as recalling
 from .records import Entry, Message, Percept, Recalled, RecallResult, ReplyRequest
 from .store import facts
@@ -27,9 +28,14 @@ from .text.clean import sanitise
 INDEX_BATCH = 64
 INDEX_CURSOR = "indexed"
 CONSCIOUS_IMPORTANCE = 8
+NOBODY = "?"  # the identity of whoever has none: witness of nothing
 
 _OWN_ATTRIBUTES = ("memory_id", "journal", "working_memory", "entity_profiles", "memory_links")
 _OWN_CATEGORIES = ("ai_memory", "memory_links", "preferences")
+
+
+class NothingToRemember(ValueError):
+    """There is no text in what was to be remembered."""
 
 
 class MemoryHandler:
@@ -75,7 +81,7 @@ class MemoryHandler:
         when = percept.timestamp or self.clock()
         talk = percept.kind in records.TALK_KINDS
         own = percept.origin == "self"
-        if percept.source and not own:
+        if percept.source and not own and percept.kind in records.LEARNED_KINDS:
             self.people.meet(percept.source, percept.seen_as, when, talk=talk)
         session_id = percept.session_id
         if talk or session_id:
@@ -136,18 +142,22 @@ class MemoryHandler:
             importance: 1-10.
 
         Raises (in the Deferred):
-            ValueError: There is no text in it.
+            NothingToRemember: There is no text in it.
         """
         text = sanitise(text, conf.get().MAX_LINE)
         if not text:
-            raise ValueError("There is nothing to remember: the text is empty.")
+            raise NothingToRemember("There is nothing to remember: the text is empty.")
         entry = self.perceive(
             Percept(content=text, kind="note", origin="builder", tags=("conscious", "builder"))
         )
         self.journal.update({entry.id: {"importance": importance, "scoring_method": "manual"}})
         entry = self.journal.get(entry.id)
         self.flush()
-        yield offload.run(offload.MEMORY, index.index_entries, self.id, [entry])
+        try:
+            yield offload.run(offload.MEMORY, index.index_entries, self.id, [entry])
+        except (offload.Busy, offload.TimedOut) as late:
+            # it is in the journal, and indexed at the next tick
+            logger().warning("%s: entry %s is indexed later: %s", self.owner.dbref, entry.id, late)
         return entry
 
     def ingest(
@@ -176,14 +186,14 @@ class MemoryHandler:
             Whether nothing is left.
         """
         start = self.journal.cursors.get(INDEX_CURSOR, 0)
-        pending = list(self.journal.read(start + 1, start + INDEX_BATCH))
+        end = min(start + INDEX_BATCH, len(self.journal))
+        pending = list(self.journal.read(start + 1, end))
         if pending:
             yield offload.run(
                 offload.MEMORY, index.index_entries, self.id, pending, priority=priority
             )
-            # another call may have come further meanwhile; what is indexed twice is written once
-            done = max(self.journal.cursors.get(INDEX_CURSOR, 0), start + len(pending))
-            self.journal.set_cursor(INDEX_CURSOR, min(done, len(self.journal)))
+        # another call may have come further meanwhile; what is indexed twice is written once
+        self.journal.advance_cursor(INDEX_CURSOR, end)
         return self.journal.cursors.get(INDEX_CURSOR, 0) >= len(self.journal)
 
     @defer.inlineCallbacks
@@ -251,13 +261,13 @@ class MemoryHandler:
     @defer.inlineCallbacks
     def answer(self, entry: Entry) -> Generator[Any, Any, tuple[str, tuple[Recalled, ...]]]:
         """What the NPC says to an entry that was spoken to it, and the memories it told."""
-        # what was just asked, and asked before, is no answer to it
-        recalled = yield self.recall(
-            entry.content, speaker=entry.source_entity, without_entries=(entry.id,)
-        )
-        listeners = (entry.source_entity,) if entry.source_entity else ()
+        listener = entry.source_entity or NOBODY
+        recalled = yield self.recall(entry.content, speaker=listener, without_entries=(entry.id,))
         conversation = self.conversations.get(entry.session_id)
-        turns = conversation.heard_by(listeners) if conversation else ()
+        turns = conversation.heard_by((listener,)) if conversation else ()
+        if not entry.private:
+            # a secret told in the room's talk would colour what is said aloud next
+            turns = tuple(turn for turn in turns if not turn.private)
         known = self.people.get(entry.source_entity)
         request = ReplyRequest(
             npc_name=self.name,
@@ -302,12 +312,17 @@ class MemoryHandler:
 
     def flush(self) -> None:
         """Write to the game database all that is not there yet."""
+        self.flush_talk()
+        if self.owner.pk:
+            self.people.flush()
+
+    def flush_talk(self) -> None:
+        """Write the journal and the conversations: what each tick does."""
         if self._flush_timer is not None and self._flush_timer.active():
             self._flush_timer.cancel()
         self._flush_journal()
         if self.owner.pk:
             self.conversations.flush()
-            self.people.flush()
 
     def _flush_journal(self) -> None:
         self._flush_timer = None

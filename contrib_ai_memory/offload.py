@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from twisted.internet import defer
+from twisted.internet import defer, task
 from twisted.python import failure
 
 from .log import logger
@@ -175,6 +175,15 @@ def _threads_of(lane: str) -> int:
 
     llm = conf.get().LLM
     return llm.max_concurrency if lane == MODEL and llm else 1
+
+
+def breathe() -> defer.Deferred:
+    """Fires at the reactor's next turn: a pause in work that only the reactor thread may do."""
+    from twisted.internet import reactor
+
+    if not reactor.running:
+        return defer.succeed(None)
+    return task.deferLater(reactor, 0, lambda: None)
 
 
 def wait(result: defer.Deferred) -> Any:

@@ -137,7 +137,7 @@ def shared_privacy(sources: Iterable[Entry | MemoryRecord]) -> tuple[bool, tuple
         Whether it is private, and the witnesses that all of `sources` share.
     """
     sources = list(sources)
-    witnessed = [set(source.witnesses) for source in sources if source.witnesses]
+    witnessed = [set(s.witnesses) for s in sources if s.witnesses or s.private]
     shared = set.intersection(*witnessed) if witnessed else set()
     return any(source.private for source in sources), tuple(sorted(shared))
 

@@ -263,7 +263,7 @@ class MemoryMixin:
     # --- speaking -----------------------------------------------------------------------------
 
     def speak(self, text: str, entry: Entry, speaker: Any, told: tuple[Recalled, ...] = ()) -> None:
-        """Answer `entry`: whispered where the answer holds what not everyone here may hear.
+        """Answer `entry`: whispered where it was whispered, or where the answer holds a secret.
 
         The words are journalled as the NPC's own: never learned, and as private as what they
         were drawn from.
@@ -272,18 +272,16 @@ class MemoryMixin:
         here = speaker is not None and speaker.location == self.location
         if secret and not here:
             return  # whoever may hear it has left
-        others = [obj for obj in self._characters_here() if obj not in (self, speaker)]
-        whispered = secret and (entry.private or bool(others))
         self._own_voice = True
         try:
-            self.at_memory_reply(_harmless(text), speaker, private=whispered)
+            self.at_memory_reply(_harmless(text), speaker, private=secret)
         finally:
             self._own_voice = False
         to = (self.get_memory_identity(speaker),) if here else ()
         self._perceive(
             self,
             text,
-            "whisper" if whispered else "say",
+            "whisper" if secret else "say",
             self.key,
             origin="self",
             private=secret,

@@ -157,3 +157,56 @@ def test_a_deleted_npc_leaves_nothing_in_the_store(mara, alice):
     assert facts.shared().count(mind) > 0
     mara.delete()
     assert facts.shared().count(mind) == 0
+
+
+def test_one_answer_that_fails_does_not_silence_the_npc(mara, alice, monkeypatch, hears):
+    spoken = mara.at_memory_reply
+
+    def broken(*args, **kwargs):
+        raise AttributeError("a game's own hook is broken")
+
+    monkeypatch.setattr(mara, "at_memory_reply", broken)
+    alice.execute_cmd("say Good day.")
+    monkeypatch.setattr(mara, "at_memory_reply", spoken)
+    heard = hears(alice)
+    alice.execute_cmd("say Good day again.")
+    assert "Well met" in heard[-1] or "will" in heard[-1]
+
+
+def test_someone_without_an_identity_is_a_witness_of_nothing(mara, alice, bram, monkeypatch, hears):
+    alice.execute_cmd("whisper Mara = I hide a silver key under the third step.")
+    identity = mara.get_memory_identity
+    monkeypatch.setattr(
+        mara, "get_memory_identity", lambda obj: "" if obj == bram else identity(obj)
+    )
+    heard = hears(bram)
+    bram.execute_cmd("say Mara, where is the silver key?")
+    assert not any("third step" in line for line in heard)
+
+
+def test_switched_off_nobody_is_sent_to_sleep(mara, settings):
+    from contrib_ai_memory.assistant import SwitchedOff
+
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "ENABLED": False}
+    with pytest.raises(SwitchedOff, match="ENABLED"):
+        offload.wait(mara.assistant.sleep_through())
+    assert not mara.assistant.asleep
+
+
+def test_a_night_that_cannot_be_slept_leaves_the_npc_awake(mara, alice):
+    from contrib_ai_memory.store.errors import StoreClosed
+
+    alice.execute_cmd("say I keep the ferry.")
+    facts.close_shared()
+    with pytest.raises(StoreClosed):
+        offload.wait(mara.assistant.sleep_through())
+    assert not mara.assistant.asleep
+
+
+def test_a_deleted_npc_leaves_nothing_in_mem0s_history_either(mara, alice, store_folder):
+    alice.execute_cmd("say I hide an xylophone in Elmstead since the flood.")
+    offload.wait(mara.assistant.sleep_through())
+    history = store_folder / "mem0" / "history.db"
+    assert b"xylophone" in history.read_bytes()
+    mara.delete()
+    assert b"xylophone" not in history.read_bytes()

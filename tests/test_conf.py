@@ -22,8 +22,8 @@ def test_a_changed_setting_is_in_force_at_once(settings):
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        ({"TICK_RATE": "fast"}, ["['TICK_RATE'] = 'fast'", "a valid number"]),
-        ({"TICK_RATE": -1}, ["['TICK_RATE'] = -1", "greater than 0"]),
+        ({"TICK_RATE": "fast"}, ["['TICK_RATE'] = 'fast'", "a valid integer"]),
+        ({"TICK_RATE": -1}, ["['TICK_RATE'] = -1", "greater than or equal to 1"]),
         ({"TICKRATE": 5}, ["['TICKRATE'] = 5", "no such key", "TICK_RATE"]),
         ({"ENABLED": "perhaps"}, ["['ENABLED'] = 'perhaps'", "boolean"]),
         ({"LLM": {"base_url": "nonsense", "model": "m"}}, ["['LLM']['base_url'] = 'nonsense'"]),

@@ -234,3 +234,22 @@ def test_every_pass_of_the_source_has_its_place():
         "run_sleep_consolidation",
     ]
     assert "run_reflection" in [p.name for p in PASSES if p.phase == DREAMING]
+
+
+def test_what_is_heard_while_a_batch_is_scored_is_scored_too(mara, alice, bram, monkeypatch):
+    from contrib_ai_memory.llm import asking
+    from contrib_ai_memory.sleep import scoring
+
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    ask = asking.ask
+
+    def interrupted(*args, **kwargs):
+        alice.execute_cmd("say I sold a boat to Cora in Elmstead.")
+        return ask(*args, **kwargs)
+
+    monkeypatch.setattr(asking, "ask", interrupted)
+    offload.wait(scoring.score_pending_entries(mara.memory))
+    monkeypatch.setattr(asking, "ask", ask)
+    assert mara.memory.journal.cursors["scored"] == 1
+    night(mara)
+    assert mara.memory.journal.get(2).scoring_method == "offline"

@@ -1,6 +1,7 @@
 """The store: Mem0 over the real Qdrant Edge."""
 
 import json
+import os
 import subprocess
 import sys
 import uuid
@@ -156,6 +157,11 @@ def test_a_store_of_another_model_is_refused_with_the_way_out(store, store_folde
         facts.shared()
 
 
+def mem0_in(folder: Path) -> dict[str, str]:
+    """An environment for a process that imports Mem0 without the contrib's own preparation."""
+    return os.environ | {"MEM0_DIR": str(folder / "mem0"), "MEM0_TELEMETRY": "False"}
+
+
 SECOND_PROCESS = """
 import sys
 from contrib_ai_memory.store.errors import StoreInUse
@@ -170,6 +176,7 @@ except StoreInUse as problem:
 def test_a_second_process_gets_a_sentence(store, store_folder):
     done = subprocess.run(
         [sys.executable, "-c", SECOND_PROCESS, str(store_folder / "qdrant_edge")],
+        env=mem0_in(store_folder),
         capture_output=True,
         text=True,
         check=False,
@@ -194,7 +201,11 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path):
     from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", KILLED, str(tmp_path)],
+        env=mem0_in(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == -9
     store = QdrantEdge(path=str(tmp_path), embedding_model_dims=4)

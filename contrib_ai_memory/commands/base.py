@@ -11,10 +11,20 @@ from twisted.internet import defer
 from twisted.python import failure
 
 from .. import offload
+from ..assistant import SwitchedOff
+from ..embedding.model import ModelError
+from ..handler import NothingToRemember
 from ..senses import MemoryMixin
 from ..store.errors import StoreError
 
-EXPECTED = (StoreError, offload.TimedOut, offload.Busy, ValueError)
+EXPECTED = (
+    StoreError,
+    ModelError,
+    NothingToRemember,
+    SwitchedOff,
+    offload.TimedOut,
+    offload.Busy,
+)
 
 
 class MemoryCommand(MuxCommand):
@@ -29,10 +39,16 @@ class MemoryCommand(MuxCommand):
         if not name:
             self.caller.msg(f"Usage: {self.usage}")
             return None
-        npc = self.caller.search(name, quiet=True) or self.caller.search(
+        found = self.caller.search(name, quiet=True) or self.caller.search(
             name, global_search=True, quiet=True
         )
-        npc = npc[0] if isinstance(npc, list) and npc else npc
+        found = found if isinstance(found, list) else list(filter(None, [found]))
+        minds = [obj for obj in found if isinstance(obj, MemoryMixin)]
+        if len(minds) > 1:
+            which = ", ".join(f"{safe(npc.key)} ({npc.dbref})" for npc in minds)
+            self.caller.msg(f"'{safe(name)}' is more than one: {which}. Give the #dbref.")
+            return None
+        npc = (minds or found or [None])[0]
         if not npc:
             self.caller.msg(
                 f"There is no '{safe(name)}' here, and no object of that name or #dbref."

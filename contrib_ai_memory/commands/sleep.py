@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import conf
 from ..assistant import AssistantScript
 from .base import MemoryCommand
 
@@ -46,6 +47,8 @@ class CmdSleep(MemoryCommand):
             self.when(script.sleep_through(), lambda passes: self._rested(npc, passes))
         elif script.asleep:
             self.caller.msg(f"{npc.key} is asleep already ({script.db.sleep_phase}).")
+        elif not conf.get().ENABLED:
+            self.caller.msg("CONTRIB_AI_MEMORY['ENABLED'] is off: no NPC sleeps or learns.")
         else:
             script.fall_asleep()
             self.caller.msg(f"{npc.key} falls asleep. @sleep/wake {npc.key} wakes it.")

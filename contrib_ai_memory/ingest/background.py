@@ -54,6 +54,8 @@ def extract_experiences(
                 known_names=mind.people.names(),
             )
             provider, draft = yield asking.ask("extract_experience", snippet, priority=priority)
+            if not mind.owner.pk:
+                return done  # deleted meanwhile
             if draft is not None and draft.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
                 yield offload.run(
                     offload.MEMORY,
@@ -64,7 +66,7 @@ def extract_experiences(
                     provider,
                     priority=priority,
                 )
-        mind.journal.set_cursor(CURSOR, window.end)
+        mind.journal.advance_cursor(CURSOR, window.end)
         if not window.entries:
             return done
     return SNIPPETS_A_TICK

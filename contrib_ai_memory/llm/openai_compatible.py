@@ -27,6 +27,7 @@ from .provider import ProviderError, Unreachable
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
+_OUR_FAULT = (400, 413, 422)  # a filter, a prompt too long: the next request may do
 _RETRIED = (408, 409, 425, 429, 500, 502, 503, 504)
 
 
@@ -125,10 +126,13 @@ class OpenAIProvider:
                 **options,
             )
         except self._errors as error:
-            raise Unreachable(f"{settings.base_url}: {_short(error)}") from None
+            problem = f"{settings.base_url}: {_told(error)}"
+            if isinstance(error, self._status_error) and error.status_code in _OUR_FAULT:
+                raise ProviderError(problem) from None  # this request, not the server
+            raise Unreachable(problem) from None
         choices = getattr(answer, "choices", None)
         content = choices[0].message.content if choices else None
-        if not content:
+        if not content or not isinstance(content, str):
             raise ProviderError(f"{settings.base_url}: the model gave an empty answer")
         return content
 
@@ -146,5 +150,7 @@ def _json_in(text: str) -> object:
         raise ProviderError("the model's answer is not JSON") from None
 
 
-def _short(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+def _told(error: Exception) -> str:
+    """The kind of an error. A server's own words may repeat the prompt: they are left out."""
+    status = getattr(error, "status_code", None)
+    return type(error).__name__ + (f" (HTTP {status})" if status else "")

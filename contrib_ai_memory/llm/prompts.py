@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..embedding.emotions import EMOTIONS
 from ..records import Entry, ReplyRequest, Snippet
+from ..text.clean import neutralise
 
 REPLY = """\
 You are {name}, a character in a text game. {persona}
@@ -57,7 +58,7 @@ def reply(request: ReplyRequest) -> list[dict[str, str]]:
         {"role": turn.role, "content": turn.content if turn.role == "assistant" else _said(turn)}
         for turn in request.conversation
     ]
-    said = f"{request.speaker} says: {request.utterance}"
+    said = f"{neutralise(request.speaker)} says: {neutralise(request.utterance)}"
     return [{"role": "system", "content": system}, *turns, {"role": "user", "content": said}]
 
 
@@ -76,7 +77,7 @@ def facts(entries: Sequence[Entry], npc_name: str) -> list[dict[str, str]]:
 
 
 def _said(turn) -> str:
-    return f"{turn.name} says: {turn.content}"
+    return f"{neutralise(turn.name)} says: {neutralise(turn.content)}"
 
 
 def _task(task: str, lines) -> list[dict[str, str]]:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from ..records import MemoryRecord
-from ..text.clean import oneline
+from ..text.clean import neutralise
 
 WORDS_OF_SOMEBODY = ("entry", "taught")
-
-_ROLE = re.compile(r"\b(system|assistant|user|developer|tool)\s*:", re.IGNORECASE)
-_BRACKETS = str.maketrans({"<": "‹", ">": "›", "[": "(", "]": ")", "`": "'"})
 
 
 def block(memories: list[MemoryRecord]) -> str:
@@ -34,8 +29,3 @@ def spoken(memory: MemoryRecord) -> str:
     if memory.record in WORDS_OF_SOMEBODY and memory.key != memory.content and memory.speaker:
         return f"{neutralise(memory.speaker)} said: {content}"
     return content
-
-
-def neutralise(text: str) -> str:
-    """One line without markup, block marks or chat roles, readable as before."""
-    return _ROLE.sub(r"\1 -", oneline(text).translate(_BRACKETS))

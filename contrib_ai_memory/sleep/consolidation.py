@@ -47,16 +47,20 @@ def run_sleep_consolidation(mind: Any) -> Generator[Any, Any, PassReport]:
         provider, drafts = yield asking.ask(
             "extract_facts", entries, mind.name, priority=offload.NIGHT
         )
+        if not mind.owner.pk:
+            return PassReport(done=True)
         evidence = yield offload.run(
             offload.MEMORY, store_facts, mind.id, drafts, entries, provider, priority=offload.NIGHT
         )
+        if not mind.owner.pk:
+            return PassReport(done=True)  # deleted meanwhile
         now = mind.clock()
-        mind.links.add(
+        yield mind.links.add_gently(
             Link(str(entry_id), fact_id, 1.0, "evidence", now) for fact_id, entry_id in evidence
         )
         changed += len({fact_id for fact_id, _ in evidence})
     mind.journal.update({entry.id: {"consolidated": True} for entry in batch})
-    mind.journal.set_cursor(CURSOR, max(start, end))
+    mind.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= scored, read=len(batch), changed=changed)
 
 

@@ -47,8 +47,10 @@ def run_dreaming_tick(mind: Any) -> Generator[Any, Any, PassReport]:
             settings.LINK_THRESHOLD,
             priority=offload.NIGHT,
         )
-        new = mind.links.add(found)
-    mind.journal.set_cursor(CURSOR, max(start, end))
+        if not mind.owner.pk:
+            return PassReport(done=True)  # deleted meanwhile
+        new = yield mind.links.add_gently(found)
+    mind.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= last, read=len(important), changed=new)
 
 

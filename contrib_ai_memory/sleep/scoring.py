@@ -20,7 +20,8 @@ CURSOR = "scored"
 def score_pending_entries(mind: Any) -> Generator[Any, Any, PassReport]:
     """Score the next batch of entries with `scoring_method == "heuristic"`, 1-10."""
     start = mind.journal.cursors.get(CURSOR, 0)
-    batch = list(mind.journal.read(start + 1, start + conf.get().NIGHT_BATCH))
+    end = min(start + conf.get().NIGHT_BATCH, len(mind.journal))
+    batch = list(mind.journal.read(start + 1, end))
     pending = [e for e in batch if e.learnable and e.scoring_method == "heuristic"]
     if pending:
         provider, scores = yield asking.ask(
@@ -38,6 +39,5 @@ def score_pending_entries(mind: Any) -> Generator[Any, Any, PassReport]:
                 for entry in scored
             }
         )
-    end = min(start + conf.get().NIGHT_BATCH, len(mind.journal))
-    mind.journal.set_cursor(CURSOR, end)
+    mind.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= len(mind.journal), read=len(batch), changed=len(pending))

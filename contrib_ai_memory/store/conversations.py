@@ -7,7 +7,7 @@ bounded; it is kept as objects and written with the journal.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from ..records import Message, seconds_between
@@ -44,7 +44,7 @@ class Conversation:
         return tuple(
             message
             for message in self.messages
-            if not message.private or set(listeners) <= set(message.witnesses)
+            if not message.private or (listeners and set(listeners) <= set(message.witnesses))
         )
 
     def first_access(self, memory_ids: list[str]) -> list[str]:
@@ -62,13 +62,7 @@ class Conversations:
         self._stale_after = stale_after
         self._dirty = False
         stored = attributes.read(owner, ATTRIBUTE) or {}
-        self._open = {
-            key: Conversation(
-                session_id=key,
-                **{**plain, "messages": [_message(m) for m in plain["messages"]]},
-            )
-            for key, plain in stored.items()
-        }
+        self._open = {key: _conversation(key, plain) for key, plain in stored.items()}
 
     def join(self, place: str, when: str, session_id: str | None = None) -> Conversation:
         """The conversation going on at `place`, or a new one when that is over.
@@ -89,7 +83,8 @@ class Conversations:
         if session_id not in self._open:
             self._open[session_id] = Conversation(session_id, when, when)
             while len(self._open) > CONVERSATIONS_KEPT:
-                del self._open[min(self._open, key=lambda k: self._open[k].last_activity)]
+                others = [key for key in self._open if key != session_id]
+                del self._open[min(others, key=lambda k: self._open[k].last_activity)]
         return self._open[session_id]
 
     def get(self, session_id: str | None) -> Conversation | None:
@@ -121,8 +116,23 @@ class Conversations:
         attributes.write(self._owner, ATTRIBUTE, stored)
 
     def _fresh(self, conversation: Conversation, now: str) -> bool:
+        if not conversation.last_activity:
+            return False
         return seconds_between(conversation.last_activity, now) <= self._stale_after
 
 
-def _message(plain: dict[str, Any]) -> Message:
-    return Message(**{**plain, "witnesses": tuple(plain["witnesses"])})
+def _conversation(session_id: str, plain: dict[str, Any]) -> Conversation:
+    """From what is stored, which a builder's hand may have changed: what is unknown is left out."""
+    known = {spec.name for spec in fields(Conversation)} - {"session_id", "messages"}
+    talk = Conversation(session_id, **{"started": "", "last_activity": ""} | _only(known, plain))
+    names = {spec.name for spec in fields(Message)}
+    for stored in plain.get("messages", []):
+        message = _only(names, stored)
+        if {"entry_id", "role", "name", "content"} <= set(message):
+            message["witnesses"] = tuple(message.get("witnesses", ()))
+            talk.messages.append(Message(**message))
+    return talk
+
+
+def _only(names: set[str], plain: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in plain.items() if name in names}

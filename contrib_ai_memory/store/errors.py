@@ -9,6 +9,10 @@ class StoreInUse(StoreError):
     """Another process holds the store."""
 
 
+class StoreUnusable(StoreError):
+    """The settings name a store that cannot be made."""
+
+
 class StoreMismatch(StoreError):
     """The store on disk was written by another embedding model."""
 

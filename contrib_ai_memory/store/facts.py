@@ -23,7 +23,7 @@ import numpy as np
 from .. import conf
 from ..embedding import embedder
 from ..records import MemoryRecord, now_iso
-from .errors import StoreClosed, StoreMismatch
+from .errors import StoreClosed, StoreError, StoreMismatch, StoreUnusable
 
 ANYONE = "*"
 RECORDS = ("entry", "experience", "fact", "taught")
@@ -94,7 +94,17 @@ class FactStore:
         memories = self.list(mind, limit=None)
         for memory in memories:
             self._vectors.delete(memory.id)
+        self._forget_history([memory.id for memory in memories])
         return len(memories)
+
+    def _forget_history(self, ids: list[str]) -> None:
+        """Mem0 keeps the words of what it deletes; here they go, from the file as well."""
+        connection = self.mem0.db.connection
+        connection.execute("PRAGMA secure_delete = ON")
+        with connection:
+            connection.executemany(
+                "DELETE FROM history WHERE memory_id = ?", [(memory_id,) for memory_id in ids]
+            )
 
     def _history(self, memory_id: str, old: str | None, new: str | None, event: str) -> None:
         now = now_iso()
@@ -245,8 +255,16 @@ def _open() -> FactStore:
     _check_model(folder / "store.json", words.name, words.dimensions)
     prepare_environment(folder)
     settings = conf.get().VECTOR_STORE
-    provider, mem0 = _make_mem0(folder, settings.provider, dict(settings.config), words.dimensions)
-    return FactStore(mem0, provider)
+    try:
+        mem0 = _make_mem0(folder, settings.provider, dict(settings.config), words.dimensions)
+    except StoreError:
+        raise
+    except Exception as error:  # whatever a vector store of somebody else may raise
+        raise StoreUnusable(
+            f'CONTRIB_AI_MEMORY["VECTOR_STORE"] = {settings.model_dump()!r} cannot be used: '
+            f"{type(error).__name__}: {error}"
+        ) from error
+    return FactStore(mem0, settings.provider)
 
 
 def prepare_environment(folder: Path) -> None:
@@ -272,9 +290,7 @@ def _check_model(meta: Path, name: str, dimensions: int) -> None:
         )
 
 
-def _make_mem0(
-    folder: Path, provider: str, config: dict[str, Any], dimensions: int
-) -> tuple[str, Any]:
+def _make_mem0(folder: Path, provider: str, config: dict[str, Any], dimensions: int) -> Any:
     from mem0 import Memory
     from mem0.configs.base import MemoryConfig
     from mem0.embeddings.configs import EmbedderConfig
@@ -299,7 +315,7 @@ def _make_mem0(
         vector_store = VectorStoreConfig(provider=provider, config=config)
     # model_construct, here and above: Mem0's validators know only its own providers
     nothing = {"provider": mem0_parts.PROVIDER, "config": {}}
-    return provider, Memory(
+    return Memory(
         MemoryConfig.model_construct(
             vector_store=vector_store,
             embedder=EmbedderConfig.model_construct(**nothing),

@@ -88,6 +88,10 @@ class Journal:
             self.cursors[name] = value
             self._changed()
 
+    def advance_cursor(self, name: str, value: int) -> None:
+        """Move a cursor on; a pass that was overtaken does not move it back."""
+        self.set_cursor(name, max(self.cursors.get(name, 0), value))
+
     def flush(self) -> None:
         """Write what changed, pages and open page in one transaction: both or neither."""
         if not self._dirty:

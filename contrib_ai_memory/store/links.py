@@ -7,17 +7,20 @@ stays small. `character.db.memory_links` is the small index: how many links ther
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from twisted.internet import defer
 
+from .. import offload
 from . import attributes
 
 ATTRIBUTE = "memory_links"
 CATEGORY = "memory_links"
 BUCKETS = 256
+LINKS_AT_ONCE = 4  # each touches two buckets, and each bucket is a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,16 @@ class Links:
             self._put(buckets, link.b, link.a, note)
         if buckets:
             self._write(buckets, new)
+        return new
+
+    @defer.inlineCallbacks
+    def add_gently(self, links: Iterable[Link]) -> Generator[Any, Any, int]:
+        """`add`, a few links at a time, the game going on in between. Fires with the new ones."""
+        links = list(links)
+        new = 0
+        for first in range(0, len(links), LINKS_AT_ONCE):
+            new += self.add(links[first : first + LINKS_AT_ONCE])
+            yield offload.breathe()
         return new
 
     def remove(self, memory_ids: Iterable[str]) -> int:

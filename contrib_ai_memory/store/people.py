@@ -6,12 +6,14 @@ Keyed by memory identity, never by name. A name is what the NPC saw last.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from . import attributes
 
 ATTRIBUTE = "entity_profiles"
+
+PEOPLE_KEPT = 1000  # beyond that, whoever was seen longest ago is a stranger again
 
 _WORD = re.compile(r"\w+")
 
@@ -33,7 +35,7 @@ class People:
     def __init__(self, owner: Any):
         self._owner = owner
         stored = attributes.read(owner, ATTRIBUTE) or {}
-        self._known = {key: Acquaintance(key, **plain) for key, plain in stored.items()}
+        self._known = {key: _acquaintance(key, plain) for key, plain in stored.items()}
         self._by_name: dict[str, set[str]] = {}
         for person in self._known.values():
             self._note_name(person)
@@ -74,7 +76,15 @@ class People:
         )
         self._note_name(known)
         self._dirty = True
+        if len(self._known) > PEOPLE_KEPT:
+            longest_ago = min(self._known.values(), key=lambda person: person.last_seen)
+            self._forget(longest_ago.identity)
         return known
+
+    def _forget(self, identity: str) -> None:
+        del self._known[identity]
+        for identities in self._by_name.values():
+            identities.discard(identity)
 
     def mentioned(self, text: str) -> tuple[str, ...]:
         """Identities of those whom the text names, by the name that the NPC knows them under.
@@ -114,3 +124,10 @@ class People:
         self._known.clear()
         self._dirty = True
         self.flush()
+
+
+def _acquaintance(identity: str, plain: dict[str, Any]) -> Acquaintance:
+    """From what is stored, which a builder's hand may have changed: what is unknown is left out."""
+    names = {spec.name for spec in fields(Acquaintance)} - {"identity"}
+    known = {name: value for name, value in plain.items() if name in names}
+    return Acquaintance(identity, **{"name": ""} | known)

@@ -9,6 +9,8 @@ from evennia.utils.ansi import strip_ansi
 
 _SPACES = re.compile(r"[^\S\n]+")
 _AROUND_BREAKS = re.compile(r"[^\S\n]*\n[^\S\n]*")
+_ROLE = re.compile(r"\b(system|assistant|user|developer|tool)\s*:", re.IGNORECASE)
+_BRACKETS = str.maketrans({"<": "‹", ">": "›", "[": "(", "]": ")", "`": "'"})
 _MANY_BREAKS = re.compile(r"\n{3,}")
 # speech in its dressing: `Alice says, "…"`, `Alice whispers: "…"`, `You say, "…"`
 _DRESSED = re.compile(r'^[^"“]{1,120}?[,:]\s*["“](?P<speech>.*)["”]\s*$', re.DOTALL)
@@ -47,3 +49,8 @@ def undress(line: str) -> str:
 
 def oneline(text: str) -> str:
     return " ".join(text.split())
+
+
+def neutralise(text: str) -> str:
+    """One line without markup, block marks or chat roles, readable as before: safe in a prompt."""
+    return _ROLE.sub(r"\1 -", oneline(text).translate(_BRACKETS))

@@ -78,7 +78,7 @@ class Command(BaseCommand):
         new = known = 0
         bad: list[BadLine] = []
         with (
-            Replay(npc, characters_by_name()) as replay,
+            Replay(npc, characters_by_name(npc)) as replay,
             tqdm(total=total, unit=" lines", desc=npc.key, mininterval=0.5) as bar,
         ):
             if npc.assistant.asleep:
@@ -186,7 +186,7 @@ def find_npc(name: str) -> Any:
     return minds[0]
 
 
-def characters_by_name() -> dict[str, str]:
+def characters_by_name(npc: Any) -> dict[str, str]:
     """Name → memory identity of the game's player characters; a name that two have is left out."""
     from contrib_ai_memory.senses import MemoryMixin
 
@@ -194,8 +194,7 @@ def characters_by_name() -> dict[str, str]:
     for character in _characters():
         if not isinstance(character, MemoryMixin):
             names.setdefault(character.key, []).append(character)
-    identity = MemoryMixin.get_memory_identity
-    return {name: identity(None, who[0]) for name, who in names.items() if len(who) == 1}
+    return {name: npc.get_memory_identity(who[0]) for name, who in names.items() if len(who) == 1}
 
 
 def _characters() -> Iterable[Any]:
