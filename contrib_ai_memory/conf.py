@@ -61,7 +61,9 @@ class EmbeddingSettings(_Section):
     model: str | None = Field(
         None, description="a model directory or hub name; None is the bundled MiniLM"
     )
-    threads: int | None = Field(None, ge=1, le=256, description="CPU threads; None lets torch say")
+    threads: int | None = Field(
+        1, ge=1, le=256, description="CPU threads; more only where cores stand idle; None: all"
+    )
     batch_size: int = Field(32, ge=1, le=1024, description="texts embedded at once")
     cache_size: int = Field(4096, ge=0, le=1_000_000, description="vectors kept in memory")
     disk_cache_size: int = Field(

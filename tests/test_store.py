@@ -226,3 +226,8 @@ def test_nothing_is_sent_home_and_nothing_lands_in_the_home_folder(store, store_
 def test_mem0_is_never_asked_to_infer(store):
     with pytest.raises(NotImplementedError, match="infer=False"):
         store.mem0.llm.generate_response([])
+
+
+def test_a_boolean_filter_is_refused_because_it_would_match_nothing(store):
+    with pytest.raises(ValueError, match="no booleans"):
+        store.mem0.vector_store.list({"private": True})

@@ -253,6 +253,10 @@ def to_filter(filters: dict[str, Any] | None) -> edge.Filter | None:
 def _condition(key: str, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return edge.FieldCondition(key=key, match=edge.MatchAny(list(value)))
+    if isinstance(value, bool):
+        raise ValueError(
+            f"filter {key!r}: {value!r}: Edge matches no booleans; filter what it gives"
+        )
     if not isinstance(value, dict):
         return edge.FieldCondition(key=key, match=edge.MatchValue(value))
     if value and set(value) <= _RANGE:
