@@ -254,3 +254,12 @@ def test_a_memory_past_its_time_is_not_recalled():
     question = Question("mind", "q", NOW)
     assert may_be_told(memory(expires_at="2026-03-10T00:00:01+00:00"), question)
     assert not may_be_told(memory(expires_at=NOW), question)
+
+
+def test_tokens_are_counted_whole_however_long_the_text_is(store_folder):
+    from contrib_ai_memory.embedding import embedder
+
+    count = embedder.shared().count_tokens
+    assert count("ferry") == 1
+    assert count("ferry " * 1000) == 1000
+    assert count("") == 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -60,6 +60,7 @@ class SentenceTransformerModel:
         self.name = BUNDLED_NAME if source is None else source
         limit = getattr(self._model[0].auto_model.config, "max_position_embeddings", MAX_TOKENS)
         self._model.max_seq_length = min(MAX_TOKENS, limit)
+        self._counter = _untruncated(self._model.tokenizer)
         self.dimensions = int(self.encode(["dimensions"]).shape[1])
 
     def encode(self, texts: list[str]) -> np.ndarray:
@@ -72,7 +73,23 @@ class SentenceTransformerModel:
         )
 
     def count_tokens(self, text: str) -> int:
+        if self._counter is not None:
+            return len(self._counter.encode(text, add_special_tokens=False).ids)
         return len(self._model.tokenizer.encode(text, add_special_tokens=False, verbose=False))
+
+
+def _untruncated(tokenizer: Any) -> Any | None:
+    """A fast tokenizer's own engine, a quarter of the price to count with, or None if it has none.
+
+    A copy, because the model's is set to cut and to pad.
+    """
+    engine = getattr(tokenizer, "backend_tokenizer", None)
+    if engine is None:
+        return None
+    counter = type(engine).from_str(engine.to_str())
+    counter.no_truncation()
+    counter.no_padding()
+    return counter
 
 
 def bundled_path() -> Path:
