@@ -14,8 +14,8 @@ KNOWN_KEYS = "TICK_RATE, TICK_RATE_SLEEP"
 @pytest.mark.parametrize(
     ("settings", "command", "words"),
     [
-        ({"TICK_RATE": "fast"}, "start", ("['TICK_RATE'] = 'fast'", "a valid number")),
-        ({"TICK_RATE": -1}, "migrate", ("['TICK_RATE'] = -1", "greater than 0")),
+        ({"TICK_RATE": "fast"}, "start", ("['TICK_RATE'] = 'fast'", "a valid integer")),
+        ({"TICK_RATE": -1}, "migrate", ("['TICK_RATE'] = -1", "greater than or equal to 1")),
         ({"TICKRATE": 5}, "migrate", ("['TICKRATE'] = 5", "no such key", KNOWN_KEYS)),
         ({"ENABLED": "perhaps"}, "check", ("['ENABLED'] = 'perhaps'", "a valid boolean")),
         (
