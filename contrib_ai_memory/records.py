@@ -5,6 +5,7 @@ Dicts appear only at the Attribute and payload borders, through `to_dict` / `fro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -12,6 +13,9 @@ from typing import Any
 
 PRIVATE_KINDS = frozenset({"whisper"})
 TALK_KINDS = frozenset({"say", "whisper"})
+_REQUEST = re.compile(
+    r"(?:^|[,.!?;:]\s*)(?:please\s+)?(?:tell|remind|show)\s+(?:me|us)\b", re.IGNORECASE
+)
 LEARNED_KINDS = frozenset({"say", "whisper", "pose", "give", "note"})
 
 
@@ -23,6 +27,11 @@ def now_iso() -> str:
 def seconds_between(earlier: str, later: str) -> float:
     """Seconds from one ISO timestamp to another; negative when the order is reversed."""
     return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+
+
+def asks(text: str) -> bool:
+    """Whether a text is a question, or a request to be told something."""
+    return text.rstrip(" \"'”’)*").endswith("?") or bool(_REQUEST.search(text))
 
 
 class _Plain:
@@ -121,7 +130,7 @@ class Entry(_Plain):
     @property
     def is_question(self) -> bool:
         """A question tells what somebody wanted to know, not how the world is."""
-        return self.content.rstrip(" \"'”’)*").endswith("?")
+        return asks(self.content)
 
     def told(self) -> str:
         """The entry as one line with its speaker: the key that is embedded and searched."""

@@ -81,6 +81,25 @@ def test_a_question_is_no_answer():
     assert "know nothing" in ask("Who keeps the ferry?", asked)
 
 
+def test_a_request_to_be_told_is_no_answer_either():
+    entry = Entry(1, "2026-01-01T00:00:00+00:00", "Mara, tell me about Alice's key.", "say")
+    assert entry.is_question
+
+
+def test_a_fact_and_the_entry_it_rests_on_are_told_once():
+    entry = recalled("I keep the ferry.", speaker="Alice", about="#1", journal_ids=(4,))
+    fact = recalled(
+        "Alice keeps the ferry.",
+        id="f",
+        record="fact",
+        key="",
+        quote="I keep the ferry.",
+        about="#1",
+        journal_ids=(2, 4),
+    )
+    assert ask("Who keeps the ferry?", entry, fact, speaker_id="#1").count("ferry") == 1
+
+
 def test_a_statement_is_acknowledged_and_always_in_the_same_way():
     assert ask("Wolves came.") == ask("Wolves came.")
     assert "know nothing" not in ask("Wolves came.")
@@ -95,6 +114,8 @@ def test_a_statement_is_acknowledged_and_always_in_the_same_way():
         ("Hello there! Where is the mayor of Elmstead?", []),
         ("You are the best cook in Millbrook, Mara.", []),
         ("Yes. No. Maybe so.", []),
+        ("Mara, tell me about Alice's silver key.", []),
+        ("Please remind us where the old mill of Elmstead stood.", []),
     ],
 )
 def test_facts_are_claims_and_never_about_the_npc(text, facts):

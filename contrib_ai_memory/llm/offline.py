@@ -23,6 +23,7 @@ from ..records import (
     Reply,
     ReplyRequest,
     Snippet,
+    asks,
 )
 from ..text import person
 from ..text.clean import oneline
@@ -100,7 +101,8 @@ class OfflineProvider:
         if not best:
             return Reply(f"I know nothing about that, {request.speaker}.", told=())
         near = [m for value, m in ranked if m in best and value >= NEARLY_AS_GOOD * ranked[0][0]]
-        said = " ".join(_tell(memory, request) for memory in near)
+        near = _told_once(near)
+        said = " ".join(dict.fromkeys(_tell(memory, request) for memory in near))
         return Reply(said, told=tuple(memory.id for memory in near))
 
     # --- the background loop [B] --------------------------------------------------------------
@@ -179,7 +181,7 @@ def reported(sentence: str, entry: Entry) -> str:
 
 def _is_fact(sentence: str, npc_name: str) -> bool:
     """Not a question, not small talk, not about the NPC itself (persona protection [A])."""
-    if sentence.rstrip("\"'”’").endswith("?") or _GREETS.search(sentence):
+    if asks(sentence) or _GREETS.search(sentence):
         return False
     if _TO_THE_NPC.search(sentence) or re.search(rf"\b{re.escape(npc_name)}\b", sentence):
         return False
@@ -221,6 +223,16 @@ def _lesson(sentence: str, entry: Entry) -> str:
 
 
 # --- telling --------------------------------------------------------------------------------------
+
+
+def _told_once(memories: list[MemoryRecord]) -> list[MemoryRecord]:
+    """Without those that rest on what one before them rests on: an entry beside its own fact."""
+    kept: list[MemoryRecord] = []
+    for memory in memories:
+        evidence = set(memory.journal_ids)
+        if not any(evidence & set(other.journal_ids) for other in kept):
+            kept.append(memory)
+    return kept
 
 
 def _tell(memory: MemoryRecord, request: ReplyRequest) -> str:
