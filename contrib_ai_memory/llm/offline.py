@@ -93,7 +93,7 @@ class OfflineProvider:
         told = [
             recalled.memory
             for recalled in request.recalled
-            if not recalled.memory.question and recalled.memory.record != "experience"
+            if recalled.memory.record != "experience" and not _asked(recalled.memory)
         ]
         relevance = _relevance(request, told)
         ranked = sorted(zip(relevance, told, strict=True), key=lambda pair: -pair[0])
@@ -223,6 +223,11 @@ def _lesson(sentence: str, entry: Entry) -> str:
 
 
 # --- telling --------------------------------------------------------------------------------------
+
+
+def _asked(memory: MemoryRecord) -> bool:
+    """What somebody wanted to know is nothing to tell."""
+    return memory.question or asks(memory.quote or memory.content)
 
 
 def _told_once(memories: list[MemoryRecord]) -> list[MemoryRecord]:
