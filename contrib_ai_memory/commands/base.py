@@ -37,7 +37,7 @@ class MemoryCommand(MuxCommand):
     def find_npc(self, name: str) -> Any | None:
         """The NPC called `name`, here or by #dbref or name anywhere; else a sentence was said."""
         if not name:
-            self.caller.msg(f"Usage: {self.usage}")
+            self.caller.msg(f"Usage: {safe(self.usage)}")
             return None
         found = self.caller.search(name, quiet=True) or self.caller.search(
             name, global_search=True, quiet=True
