@@ -123,17 +123,34 @@ class Ours:
         while not offload.wait(self.mind.work_through(until_silent=True)):
             pass
         self.turn_of = {entry.id: entry.ref for entry in self.mind.journal.read()}
-        self.now = (conversation.turns[-1].when + timedelta(days=1)).isoformat()
+        now = (conversation.turns[-1].when + timedelta(days=1)).isoformat()
+        self.mind.clock = lambda: now
 
-    def ranked(self, question: str, top_k: int, budget: int = PLENTY) -> list[str]:
+    def ranked(
+        self, question: str, top_k: int, budget: int = PLENTY, **options: Any
+    ) -> list[str]:
         """The turns of what comes to mind, best first, each once."""
-        from contrib_ai_memory.recall import recall
+        from contrib_ai_memory import offload
+        from contrib_ai_memory.recall import bringing
+        from contrib_ai_memory.recall.budget import BudgetExceeded
 
-        result = recall.recall(
-            recall.Question(self.mind.id, question, self.now, top_k=top_k, token_budget=budget)
+        asked = bringing.recall(
+            self.mind, question, listeners=None, top_k=top_k, token_budget=budget, **options
         )
-        turns = (self.turn_of[i] for item in result.memories for i in item.memory.journal_ids)
+        try:
+            result = offload.wait(asked)
+        except BudgetExceeded:
+            return []
+        best = sorted(result.memories, key=lambda item: -item.score.total)
+        turns = (self.turn_of[i] for item in best for i in item.memory.journal_ids)
         return list(dict.fromkeys(turns))
+
+    def found(self, question: str) -> Any:
+        """The candidates of a question with their clues, as the real recall weighs them."""
+        from contrib_ai_memory.recall import bringing, recall
+
+        asked = recall.Question(self.mind.id, question, self.mind.clock(), top_k=DEPTHS[-1])
+        return recall.find(bringing.with_people(self.mind, asked))
 
 
 # --- theirs -------------------------------------------------------------------------------------
@@ -162,7 +179,7 @@ class Theirs:
 
 def _mem0(folder: Path) -> Any:
     from contrib_ai_memory.embedding import embedder
-    from contrib_ai_memory.store import facts
+    from contrib_ai_memory.store import opening
 
     folder.mkdir(parents=True)
     config = {
@@ -172,7 +189,7 @@ def _mem0(folder: Path) -> Any:
         "collection_name": "turns",
     }
     (folder / "mem0").mkdir()
-    return facts._make_mem0(folder, "qdrant", config, embedder.shared().dimensions)
+    return opening.make_mem0(folder, "qdrant", config, embedder.shared().dimensions)
 
 
 # --- the measure --------------------------------------------------------------------------------

@@ -116,6 +116,14 @@ class Settings(_Section):
         2000, ge=50, le=1_000_000, description="[C] token budget of one recall"
     )
 
+    RECALL_PROFILE: Literal["relevance", "salience"] = Field(
+        "relevance",
+        description="what ranks: relevance alone [C], or with weight, recency and frequency [B]",
+    )
+    RERANKER: str | None = Field(
+        None, min_length=1, description="[C] directory or name of a cross-encoder; None: none"
+    )
+
     WORKING_MEMORY_SECONDS: Seconds = Field(
         86_400, description="[C] what holds only for now is forgotten after this"
     )

@@ -13,10 +13,9 @@ from twisted.internet import defer
 
 from . import conf, offload, records
 from .ingest import background, importance, index, pipeline
-from .llm import asking
 from .log import logger
-from .recall import recall as recalling
-from .records import Entry, Message, Percept, Recalled, RecallResult, ReplyRequest
+from .recall import answering, bringing
+from .records import Entry, Message, Percept, Recalled
 from .store import facts
 from .store.conversations import Conversations
 from .store.journal import Journal
@@ -189,9 +188,9 @@ class MemoryHandler:
         end = min(start + INDEX_BATCH, len(self.journal))
         pending = list(self.journal.read(start + 1, end))
         if pending:
-            yield offload.run(
-                offload.MEMORY, index.index_entries, self.id, pending, priority=priority
-            )
+            before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
+            job = index.index_entries, self.id, pending, before
+            yield offload.run(offload.MEMORY, *job, priority=priority)
         # another call may have come further meanwhile; what is indexed twice is written once
         self.journal.advance_cursor(INDEX_CURSOR, end)
         return self.journal.cursors.get(INDEX_CURSOR, 0) >= len(self.journal)
@@ -213,7 +212,6 @@ class MemoryHandler:
 
     # --- recalling --------------------------------------------------------------------------
 
-    @defer.inlineCallbacks
     def recall(
         self,
         query: str,
@@ -227,8 +225,10 @@ class MemoryHandler:
         emotions: Sequence[str] = (),
         without_entries: Sequence[int] = (),
         priority: int = offload.REPLY,
-    ) -> Generator[Any, Any, RecallResult]:
-        """What comes to mind for `query`, best first, within the token budget [B §3, C §2].
+    ) -> defer.Deferred:
+        """What comes to mind for `query` [B §3, C §2], as a Deferred `RecallResult`.
+
+        Best first, within the token budget; preferences of the speaker before all else.
 
         Args:
             query: A question or a line of talk.
@@ -240,51 +240,41 @@ class MemoryHandler:
             include_compressed: Also what a summary stands for.
             emotions: Labels of the present mood; memories that share one are favoured.
             without_entries: Journal ids to leave out, such as the question itself.
-        """
-        settings = conf.get()
-        yield self.index_pending(priority)
-        question = recalling.Question(
-            mind=self.id,
-            query=sanitise(query, settings.MAX_LINE),
-            now=self.clock(),
-            listeners=(speaker, *listeners) if speaker else None,
-            top_k=top_k or settings.RECALL_TOP_K,
-            token_budget=token_budget or settings.RECALL_TOKENS,
-            memory_types=tuple(memory_types) if memory_types else None,
-            include_compressed=include_compressed,
-            emotions=tuple(emotions),
-            without_entries=frozenset(without_entries),
-        )
-        result = yield offload.run(offload.MEMORY, recalling.recall, question, priority=priority)
-        return result
 
-    @defer.inlineCallbacks
-    def answer(self, entry: Entry) -> Generator[Any, Any, tuple[str, tuple[Recalled, ...]]]:
-        """What the NPC says to an entry that was spoken to it, and the memories it told."""
-        listener = entry.source_entity or NOBODY
-        recalled = yield self.recall(entry.content, speaker=listener, without_entries=(entry.id,))
-        conversation = self.conversations.get(entry.session_id)
-        turns = conversation.heard_by((listener,)) if conversation else ()
-        if not entry.private:
-            # a secret told in the room's talk would colour what is said aloud next
-            turns = tuple(turn for turn in turns if not turn.private)
-        known = self.people.get(entry.source_entity)
-        request = ReplyRequest(
-            npc_name=self.name,
-            persona=self.owner.get_persona(),
-            speaker=entry.seen_as,
-            speaker_id=entry.source_entity,
-            utterance=entry.content,
-            recalled=recalled.memories,
-            prompt_block=recalled.prompt_block,
-            conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
-            met_before=bool(known and known.interactions > 1),
+        Raises (in the Deferred):
+            BudgetExceeded: Something came to mind, and not even the smallest of it fits.
+        """
+        return bringing.recall(
+            self,
+            query,
+            listeners=(speaker, *listeners) if speaker else None,
+            top_k=top_k,
+            token_budget=token_budget,
+            memory_types=memory_types,
+            include_compressed=include_compressed,
+            emotions=emotions,
+            without_entries=without_entries,
+            priority=priority,
         )
-        _provider, reply = yield asking.ask("reply", request, priority=offload.REPLY)
-        told = [
-            item for item in recalled.memories if reply.told is None or item.memory.id in reply.told
-        ]
-        return reply.text, tuple(told)
+
+    def recall_emotion(
+        self, emotions: Sequence[str], *, query: str = "", **options: Any
+    ) -> defer.Deferred:
+        """What was felt like this: memories that share one of `emotions`, as a Deferred result.
+
+        Args:
+            emotions: Labels of the taxonomy.
+            query: What it was about; without one, the emotions themselves.
+            options: As of `recall`.
+
+        Raises (in the Deferred):
+            UnknownEmotion: A label that the taxonomy does not have.
+        """
+        return bringing.recall_emotion(self, emotions, query, **options)
+
+    def answer(self, entry: Entry) -> defer.Deferred:
+        """What the NPC says to an entry spoken to it, and the memories it told, as a Deferred."""
+        return answering.answer(self, entry)
 
     def note_accessed(self, entry: Entry, recalled: Sequence[Recalled]) -> None:
         """What reached a reply counts as accessed, once a conversation (DESIGN §5.6)."""

@@ -34,6 +34,13 @@ def asks(text: str) -> bool:
     return text.rstrip(" \"'”’)*").endswith("?") or bool(_REQUEST.search(text))
 
 
+def may_hear(private: bool, witnesses: Iterable[str], listeners: tuple[str, ...] | None) -> bool:
+    """Whether everyone of `listeners` may hear of a memory; None is a look from outside."""
+    if not private or listeners is None:
+        return True
+    return bool(listeners) and set(listeners) <= set(witnesses)
+
+
 class _Plain:
     """`to_dict` leaves out what is empty; `from_dict` ignores keys that it does not know."""
 
@@ -128,6 +135,11 @@ class Entry(_Plain):
         return tuple(sorted(self.witnesses)) if self.private else None
 
     @property
+    def circle(self) -> tuple[str | None, tuple[str, ...] | None]:
+        """The conversation, and those who may hear of it again: what is drawn never mixes two."""
+        return self.session_id, self.audience
+
+    @property
     def is_question(self) -> bool:
         """A question tells what somebody wanted to know, not how the world is."""
         return asks(self.content)
@@ -155,8 +167,8 @@ def shared_privacy(sources: Iterable[Entry | MemoryRecord]) -> tuple[bool, tuple
 class MemoryRecord(_Plain):
     """One memory in the store: an entry, an experience, a fact (DESIGN §3 payload).
 
-    `key` is what was embedded and indexed for words; `content` is what is remembered; `quote`
-    is the speaker's own words where `content` rewrote them.
+    `key` is what it is searched by; `content` is what is remembered; `quote` is the speaker's own
+    words where `content` rewrote them.
     `importance` and `memory_weight` are 0-1. A working memory holds until `expires_at`.
     """
 
@@ -196,25 +208,37 @@ class MemoryRecord(_Plain):
     def audience(self) -> tuple[str, ...] | None:
         return tuple(sorted(self.witnesses)) if self.private else None
 
+    @property
+    def words(self) -> str:
+        """What its words are searched by: with the speaker, where it is a line of talk."""
+        return self.key or self.content
+
+    @property
+    def embedded(self) -> str:
+        """What its vector is of: of a line of talk the words alone, whoever said them."""
+        return self.content if self.record == "entry" else self.words
+
     def visible_to(self, listeners: tuple[str, ...] | None) -> bool:
         """Whether everyone of `listeners` may hear of it; None is a look from outside the game."""
-        if not self.private or listeners is None:
-            return True
-        return bool(listeners) and set(listeners) <= set(self.witnesses)
+        return may_hear(self.private, self.witnesses, listeners)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreParts:
-    """Where a score came from, each part before its weight (0-1), `total` after all weights."""
+    """Where a score came from: each part before its weight (0-1), `total` after all weights.
+
+    `similarity` is the relevance that all `clues` add up to, by their names.
+    """
 
     total: float
     similarity: float
-    weight: float
-    recency: float
-    frequency: float
-    emotion: float
-    dense: float
-    keyword: float
+    weight: float = 0.0
+    recency: float = 0.0
+    frequency: float = 0.0
+    emotion: float = 0.0
+    importance: float = 0.0
+    clues: tuple[tuple[str, float], ...] = ()
+    reranked: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +268,7 @@ class ExperienceDraft:
     memory_weight: float
     the_lesson: str
     dominant_emotions: tuple[str, ...] = ()
+    journal_ids: tuple[int, ...] = ()  # what the essence rests on; empty: the whole snippet
 
 
 @dataclass(frozen=True, slots=True)

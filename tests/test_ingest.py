@@ -22,6 +22,7 @@ from contrib_ai_memory.ingest.chunk import chunks_of
 from contrib_ai_memory.ingest.cleaning import cleaned
 from contrib_ai_memory.ingest.routing import memory_type, parts_of
 from contrib_ai_memory.store import facts
+from contrib_ai_memory.store.payload import memory_id_for
 
 FERRY = "Alice keeps the ferry at Millbrook with her brother Tom."
 LORE = """# The ferry
@@ -345,7 +346,7 @@ def test_a_memory_carries_all_that_it_was_taught_with(mara, alice):
     mara.memory.clock = lambda: "2026-03-01T12:00:00.000+00:00"
     [memory] = ingest(mara, FERRY, user_id=who, session_id="evening")
     assert memory == facts.shared().get([memory.id])[0]
-    assert memory.id == facts.memory_id_for(mara.memory.id, "taught", who, FERRY)
+    assert memory.id == memory_id_for(mara.memory.id, "taught", who, FERRY)
     assert (memory.record, memory.key, memory.content) == ("taught", FERRY, FERRY)
     assert (memory.about, memory.speaker, memory.session_id) == (who, "Alice", "evening")
     assert memory.entities == (who,)

@@ -10,7 +10,7 @@ from contrib_ai_memory.llm.offline import OfflineProvider
 from contrib_ai_memory.records import Entry, MemoryRecord, Recalled, ReplyRequest, ScoreParts
 from contrib_ai_memory.text import person
 
-PARTS = ScoreParts(0.5, 0.5, 0.5, 0.5, 0.5, 0, 0.5, 0.5)
+PARTS = ScoreParts(0.5, 0.5)
 
 
 @pytest.mark.parametrize(

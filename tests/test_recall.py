@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.recall import budget, prompt, rank
-from contrib_ai_memory.recall.rank import Candidate
+from contrib_ai_memory.recall.rank import Asked
+from contrib_ai_memory.recall.recall import Question, may_be_told
 from contrib_ai_memory.records import MemoryRecord, ScoreParts
+from contrib_ai_memory.store.payload import Candidate
 
 NOW = "2026-03-10T00:00:00+00:00"
 _ids = itertools.count()
@@ -17,6 +19,10 @@ _ids = itertools.count()
 
 def memory(text="Alice keeps the ferry.", **more) -> MemoryRecord:
     return MemoryRecord(**{"id": f"m{next(_ids)}", "content": text, "record": "fact"} | more)
+
+
+def candidate(**more) -> Candidate:
+    return Candidate(**{"id": f"c{next(_ids)}"} | more)
 
 
 def recalled(npc, query, by=None, **more):
@@ -96,7 +102,7 @@ def test_what_only_its_words_betray_enters_too(mara, alice, bram):
         alice.execute_cmd(f"say Who was it that settled bill {number} with the landlord?")
     found = recalled(mara, "xanthippe7", top_k=3)
     assert found.memories[0].memory.content == "Xanthippe7 paid."
-    assert found.memories[0].score.keyword > 0
+    assert dict(zip(rank.CLUES, found.memories[0].score.clues, strict=True))["near"] > 0
 
 
 def test_what_was_said_a_moment_ago_is_recalled_already(mara, alice, bram):
@@ -118,38 +124,72 @@ def test_the_question_itself_can_be_left_out(mara, alice, bram):
 
 
 def test_a_superseded_invalid_compressed_or_faded_memory_is_filtered():
-    from contrib_ai_memory.recall.recall import Question, may_be_told
-
     question = Question("mind", "q", NOW)
-    assert may_be_told(memory(), question)
-    assert not may_be_told(memory(importance=0.19), question)
-    assert not may_be_told(memory(invalid_at=NOW), question)
-    assert not may_be_told(memory(superseded_by="m1"), question)
-    assert not may_be_told(memory(compressed=True), question)
+    assert may_be_told(candidate(), question)
+    assert not may_be_told(candidate(importance=0.19), question)
+    assert not may_be_told(candidate(invalid_at=NOW), question)
+    assert not may_be_told(candidate(superseded_by="m1"), question)
+    assert not may_be_told(candidate(compressed=True), question)
     everything = Question("mind", "q", NOW, include_compressed=True)
-    assert may_be_told(memory(compressed=True), everything)
+    assert may_be_told(candidate(compressed=True), everything)
 
 
 # --- how it is scored ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("more", "emotions", "expected"),
-    [
-        # 0.45 similarity (0.6 x meaning 0.5) + 0.25 weight + 0.20 recency + 0.10 frequency
-        ({"memory_weight": 0.8, "last_accessed": NOW}, (), 0.135 + 0.2 + 0.2 + 0.01),
-        ({"memory_weight": 0.0, "last_accessed": "2026-03-07T00:00:00+00:00"}, (), 0.245),
-        ({"memory_weight": 0.0, "last_accessed": NOW, "access_count": 25}, (), 0.435),
-        (
-            {"memory_weight": 0.0, "last_accessed": NOW, "dominant_emotions": ("joy", "fear")},
-            ("joy", "fear"),
-            0.395,
-        ),
-    ],
-)
-def test_the_score_is_the_sources_formula(more, emotions, expected):
-    [(_, parts)] = rank.score([Candidate(memory(**more), dense=0.5)], NOW, emotions)
-    assert parts.total == pytest.approx(expected)
+# the sources' constants, one row each; `line` 0.5 is half of the best: similarity 0.5 here
+B_TABLE = [
+    ({"memory_weight": 0.0}, (), 0.45 * 0.5 + 0.10 * 0.1),
+    ({"memory_weight": 0.8}, (), 0.45 * 0.5 + 0.25 * 0.8 + 0.10 * 0.1),
+    ({"memory_weight": 0.0, "last_accessed": NOW}, (), 0.45 * 0.5 + 0.20 + 0.10 * 0.1),
+    (
+        {"memory_weight": 0.0, "last_accessed": "2026-03-07T00:00:00+00:00"},  # 72 hours
+        (),
+        0.45 * 0.5 + 0.20 / 2 + 0.10 * 0.1,
+    ),
+    ({"memory_weight": 0.0, "access_count": 5}, (), 0.45 * 0.5 + 0.10 * 0.5),
+    ({"memory_weight": 0.0, "access_count": 25}, (), 0.45 * 0.5 + 0.10),
+    (
+        {"memory_weight": 0.0, "dominant_emotions": ("joy", "fear", "trust")},
+        ("joy", "fear"),
+        0.45 * 0.5 + 0.10 * 0.1 + 0.05,
+    ),
+    ({"memory_weight": 0.0, "dominant_emotions": ("rage",)}, ("joy",), 0.45 * 0.5 + 0.10 * 0.1),
+]
+HALF = rank.Weights(1.0, 0, 0, 0, 0, 0, 0, 0, 0)  # the line alone
+
+
+@pytest.mark.parametrize(("more", "emotions", "expected"), B_TABLE)
+def test_the_salience_profile_is_the_formula_of_its_source(more, emotions, expected):
+    asked, best = Asked(), candidate(line=1.0)
+    scored = rank.score(
+        [best, half := candidate(line=0.5, **more)],
+        asked,
+        now=NOW,
+        profile="salience",
+        emotions=emotions,
+        weights=HALF,
+    )
+    assert {c.id: p.total for c, p in scored}[half.id] == pytest.approx(expected)
+
+
+def test_the_relevance_profile_is_the_similarity_as_it_is():
+    likely = candidate(line=0.9, importance=0.2, last_accessed="2020-01-01T00:00:00+00:00")
+    weighty = candidate(line=0.6, importance=1.0, memory_weight=1.0, last_accessed=NOW)
+    scored = rank.score([weighty, likely], Asked(), now=NOW, weights=HALF)
+    assert [c for c, _ in scored] == [likely, weighty]
+    assert [p.total for _, p in scored] == [p.similarity for _, p in scored]
+
+
+def test_a_cross_encoder_takes_the_place_of_the_similarity_and_missing_it_blends():
+    first, second = candidate(line=1.0, importance=0.2), candidate(line=0.8, importance=1.0)
+    scored = rank.score([first, second], Asked(), now=NOW, weights=HALF)
+    read = rank.reranked(scored, [0.1, 0.7])
+    assert [(c, p.total, p.reranked) for c, p in read] == [(second, 0.7, 0.7), (first, 0.1, 0.1)]
+    blended = rank.reranked(scored, None)
+    assert [p.total for _, p in blended] == pytest.approx(
+        [0.8 * 0.8 + 0.2 * 1.0, 0.8 * 1.0 + 0.2 * 0.2]
+    )
 
 
 def test_recency_halves_every_three_days_and_the_future_is_now():
@@ -160,12 +200,13 @@ def test_recency_halves_every_three_days_and_the_future_is_now():
 
 # --- what fits --------------------------------------------------------------------------------
 
-PARTS = ScoreParts(0, 0, 0, 0, 0, 0, 0, 0)
+PARTS = ScoreParts(0, 0)
 
 
-def fill(memories, top_k=5, token_budget=100):
+def fill(memories, top_k=5, token_budget=100, preferences=()):
     return budget.fill(
-        [(Candidate(m), PARTS) for m in memories],
+        [(m, PARTS) for m in preferences],
+        [(m, PARTS) for m in memories],
         top_k=top_k,
         token_budget=token_budget,
         count_tokens=lambda text: len(text.split()),
@@ -195,28 +236,42 @@ def test_preferences_come_first_but_cannot_crowd_out_the_rest():
         memory(f"likes thing{i} other{i} third{i}", memory_type="procedural") for i in range(9)
     ]
     fact = memory("Alice keeps the ferry")
-    chosen = [r.memory for r in fill([*likes, fact], top_k=2, token_budget=40)]
+    chosen = [r.memory for r in fill([*likes, fact], 2, 40, preferences=likes)]
     assert chosen[0].memory_type == "procedural"
     assert sum(m in likes for m in chosen[:2]) == 2  # a quarter of 40 words holds two of them
     assert len(chosen) == 4
 
 
+def test_a_budget_that_holds_nothing_is_an_error_that_says_what_would():
+    with pytest.raises(budget.BudgetExceeded, match=r"of 3 holds no memory.* takes 5") as raised:
+        fill([memory("word " * 8), memory("one two three four", memory_type="semantic")], 5, 3)
+    assert raised.value.needed == 5
+    assert fill([], token_budget=1) == []
+
+
 @given(
     sizes=st.lists(st.integers(1, 60), max_size=30),
-    kinds=st.data(),
+    preferred=st.lists(st.integers(1, 60), max_size=10),
     top_k=st.integers(1, 10),
     token_budget=st.integers(1, 120),
 )
-def test_neither_bound_is_ever_broken(sizes, kinds, top_k, token_budget):
-    types = [kinds.draw(st.sampled_from(["episodic", "procedural"])) for _ in sizes]
-    memories = [
-        memory(" ".join(f"w{i}x{n}" for n in range(size)), memory_type=kind)
-        for i, (size, kind) in enumerate(zip(sizes, types, strict=True))
-    ]
-    chosen = fill(memories, top_k, token_budget)
+def test_no_bound_is_ever_broken(sizes, preferred, top_k, token_budget):
+    def made(kind, sizes):
+        return [
+            memory(" ".join(f"{kind}{i}x{n}" for n in range(size)), memory_type=kind)
+            for i, size in enumerate(sizes)
+        ]
+
+    likes, others = made("procedural", preferred), made("episodic", sizes)
+    try:
+        chosen = fill([*others, *likes], top_k, token_budget, preferences=likes)
+    except budget.BudgetExceeded as exceeded:
+        assert min([*sizes, *preferred]) + 1 == exceeded.needed > token_budget
+        return
     assert sum(r.tokens for r in chosen) <= token_budget
-    others = [r for r in chosen if r.memory.memory_type != "procedural"]
-    assert len(others) <= top_k
+    assert len(chosen) <= top_k + len(likes)
+    assert sum(r.memory in others for r in chosen) <= top_k
+    assert len({r.memory.id for r in chosen}) == len(chosen)
 
 
 # --- the block --------------------------------------------------------------------------------
@@ -249,11 +304,9 @@ def test_no_content_can_end_the_block_or_speak_as_somebody_else(text):
 
 
 def test_a_memory_past_its_time_is_not_recalled():
-    from contrib_ai_memory.recall.recall import Question, may_be_told
-
     question = Question("mind", "q", NOW)
-    assert may_be_told(memory(expires_at="2026-03-10T00:00:01+00:00"), question)
-    assert not may_be_told(memory(expires_at=NOW), question)
+    assert may_be_told(candidate(expires_at="2026-03-10T00:00:01+00:00"), question)
+    assert not may_be_told(candidate(expires_at=NOW), question)
 
 
 def test_tokens_are_counted_whole_however_long_the_text_is(store_folder):

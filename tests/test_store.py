@@ -14,6 +14,7 @@ from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import facts
 from contrib_ai_memory.store.errors import StoreClosed, StoreInUse, StoreMismatch
+from contrib_ai_memory.store.payload import memory_id_for
 
 MIND = str(uuid.UUID(int=1))
 LINES = ["Alice: I keep the ferry", "Bram: wolves took my sheep", "Cora: the well is dry"]
@@ -21,7 +22,7 @@ LINES = ["Alice: I keep the ferry", "Bram: wolves took my sheep", "Cora: the wel
 
 def memory(number: int, text: str, **more) -> MemoryRecord:
     made = {"record": "entry", "key": text, "created_at": "2026-01-01T00:00:00+00:00"} | more
-    return MemoryRecord(facts.memory_id_for(MIND, number), text.split(": ")[-1], **made)
+    return MemoryRecord(memory_id_for(MIND, number), text.split(": ")[-1], **made)
 
 
 @pytest.fixture
@@ -55,16 +56,56 @@ def test_a_memory_comes_back_as_it_was_put(store):
     assert store.get([record.id]) == [record]
 
 
+def weighed(store, query, mind=MIND, **where):
+    vector = embedder.shared().encode([query])[0]
+    ids = store.candidates(mind, vector, query, 3, **where)
+    return {c.id: c for c in store.weighed(mind, vector, query, ids)}
+
+
 def test_it_is_found_by_meaning_and_by_words(store):
     assert nearest(store, "who runs the boat?")[0] == "I keep the ferry"
-    assert [f.memory.content for f in store.by_words(MIND, "sheep", 3)] == ["wolves took my sheep"]
-    assert store.by_words(MIND, "", 3) == []
+    sheep = memory_id_for(MIND, 1)
+    found = weighed(store, "sheep")
+    assert found[sheep].near > 0 and found[sheep].wide > 0
+    assert found[sheep].line == pytest.approx(found[sheep].window)  # it stands alone
+    assert [c.id for c in found.values() if c.near] == [sheep]
+    assert {c.near for c in weighed(store, "").values()} == {0.0}
+
+
+def test_what_recall_weighs_of_a_memory_is_what_it_holds(store):
+    kept = memory(
+        5,
+        "Alice: Where were you last May?",
+        about="#1@a",
+        memory_type="semantic",
+        private=True,
+        witnesses=("#1@a",),
+        journal_ids=(3,),
+        importance=0.7,
+        dominant_emotions=("joy", "trust", "fear"),
+        access_count=4,
+    )
+    store.put(MIND, [kept], embedder.shared().encode([kept.content]))
+    seen = weighed(store, "last May")[kept.id]
+    for name in ("about", "record", "memory_type", "private", "witnesses", "journal_ids"):
+        assert getattr(seen, name) == getattr(kept, name)
+    for name in ("importance", "dominant_emotions", "access_count", "created_at", "compressed"):
+        assert getattr(seen, name) == getattr(kept, name)
+    assert (seen.asking, seen.tells_time) == (1.0, True)
+    assert 0 < seen.length < 1
+
+
+def test_a_memory_of_another_mind_is_never_weighed(store):
+    ids = [memory_id_for(MIND, number) for number in range(3)]
+    vector = embedder.shared().encode(["ferry"])[0]
+    assert store.weighed(str(uuid.uuid4()), vector, "ferry", ids) == []
+    assert len(store.weighed(MIND, vector, "ferry", [*ids, str(uuid.uuid4())])) == 3
 
 
 def test_another_mind_sees_nothing_of_it(store):
     other = str(uuid.uuid4())
     assert store.nearest(other, embedder.shared().encode(["ferry"])[0], 3) == []
-    assert store.by_words(other, "ferry", 3) == []
+    assert weighed(store, "ferry", other) == {}
     assert store.count(other) == 0
 
 
@@ -73,7 +114,7 @@ def test_a_listener_is_given_only_what_is_public_or_their_own(store):
     store.put(MIND, [secret], embedder.shared().encode([secret.key]))
     assert secret.content in nearest(store, "ferry gold", listener="#1@a")
     assert secret.content not in nearest(store, "ferry gold", listener="#2@b")
-    assert [f.memory.id for f in store.by_words(MIND, "gold", 5, listener="#2@b")] == []
+    assert secret.id not in weighed(store, "gold", listener="#2@b")
 
 
 def test_putting_the_same_id_again_doubles_nothing(store):

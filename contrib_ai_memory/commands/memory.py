@@ -7,6 +7,7 @@ from typing import Any
 from ..assistant import AssistantScript
 from ..ingest import pipeline
 from ..llm import asking
+from ..recall.rank import CLUES
 from ..records import Entry, MemoryRecord, Recalled, RecallResult
 from .base import MemoryCommand, safe
 
@@ -153,14 +154,20 @@ def fact_line(fact: MemoryRecord) -> str:
 
 
 def search_lines(recalled: Recalled) -> str:
+    """One memory, and under it how its score came about."""
     memory, score = recalled.memory, recalled.score
     mark = "|r*|n" if memory.private else " "
-    parts = (
-        f"similarity {score.similarity:.2f} (meaning {score.dense:.2f}, "
-        f"words {score.keyword:.2f}), "
-        f"weight {score.weight:.2f}, recency {score.recency:.2f}, frequency {score.frequency:.2f}, "
-        f"emotion {score.emotion:.2f}"
+    clues = ", ".join(
+        f"{clue} {value:.2f}" for clue, value in zip(CLUES, score.clues, strict=True) if value
     )
+    parts = (
+        f"similarity {score.similarity:.2f} ({clues}); weight {score.weight:.2f}, "
+        f"recency {score.recency:.2f}, frequency {score.frequency:.2f}"
+    )
+    if score.emotion:
+        parts += f", emotion {score.emotion:.2f}"
+    if score.reranked is not None:
+        parts += f"; read by the cross-encoder: {score.reranked:.2f}"
     who = f"{safe(memory.speaker)}: " if memory.speaker and memory.record == "entry" else ""
     return (
         f"|g{score.total:.3f}|n{mark}[{memory.record}, {memory.memory_type}] "

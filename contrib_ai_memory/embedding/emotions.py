@@ -5,6 +5,7 @@ Source of the labels: R. Plutchik, "The Nature of Emotions", American Scientist 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
@@ -42,6 +43,10 @@ PROTOTYPES = {
 EMOTIONS = frozenset(PROTOTYPES)
 
 
+class UnknownEmotion(ValueError):
+    """A label that the taxonomy does not have."""
+
+
 def classify(texts: list[str]) -> list[tuple[str, ...]]:
     """The three nearest emotions of each text, nearest first (worker thread)."""
     if not texts:
@@ -56,11 +61,26 @@ def validated(labels: object) -> tuple[str, ...]:
     """Exactly three different labels of the taxonomy, or nothing: then the classifier decides."""
     if not isinstance(labels, (list, tuple)):
         return ()
-    known = dict.fromkeys(str(label).strip().lower() for label in labels)
-    known = [label for label in known if label in EMOTIONS]
-    if len(known) < conf.EMOTIONS_PER_EXPERIENCE:
+    found = dict.fromkeys(str(label).strip().lower() for label in labels)
+    found = [label for label in found if label in EMOTIONS]
+    if len(found) < conf.EMOTIONS_PER_EXPERIENCE:
         return ()
-    return tuple(known[: conf.EMOTIONS_PER_EXPERIENCE])
+    return tuple(found[: conf.EMOTIONS_PER_EXPERIENCE])
+
+
+def known(labels: Iterable[str]) -> tuple[str, ...]:
+    """Labels as the taxonomy has them.
+
+    Raises:
+        UnknownEmotion: One of them is none, or there is none at all.
+    """
+    found = tuple(dict.fromkeys(label.strip().lower() for label in labels))
+    if not found or not EMOTIONS.issuperset(found):
+        strange = ", ".join(label for label in found if label not in EMOTIONS) or "nothing"
+        raise UnknownEmotion(
+            f"{strange} is no emotion of the taxonomy. Known are: {', '.join(PROTOTYPES)}."
+        )
+    return found
 
 
 @lru_cache(maxsize=2)

@@ -25,6 +25,7 @@ from ..records import (
     shared_privacy,
 )
 from ..store import facts
+from ..store.payload import memory_id_for
 
 CURSOR = "extracted"
 LOOK_AHEAD = 200  # entries looked at for the next snippet
@@ -88,7 +89,7 @@ def _next_window(mind: Any, until_silent: bool) -> _Window:
     complete = until_silent
     for entry in mind.journal.read(start + 1, start + LOOK_AHEAD):
         if entry.learnable:
-            if run and _circle(entry) != _circle(run[-1]):
+            if run and entry.circle != run[-1].circle:
                 complete = True
                 break
             run.append(entry)
@@ -103,11 +104,6 @@ def _next_window(mind: Any, until_silent: bool) -> _Window:
     if not run or not complete:
         return _Window((), (), end)
     return _Window(tuple(run), _context(mind, run), run[-1].id)
-
-
-def _circle(entry: Entry) -> tuple:
-    """The conversation and those who may hear of it again: a snippet never mixes two."""
-    return entry.session_id, entry.audience
 
 
 def _context(mind: Any, run: list[Entry]) -> tuple[Entry, ...]:
@@ -127,12 +123,14 @@ def keep(mind: str, draft: ExperienceDraft, entries: tuple[Entry, ...], provider
     Returns:
         The id of the experience that now holds these entries.
     """
+    if draft.journal_ids:
+        entries = tuple(entry for entry in entries if entry.id in draft.journal_ids)
     private, witnesses = shared_privacy(entries)
     journal_ids = tuple(entry.id for entry in entries)
     speakers = {entry.source_entity for entry in entries}
     labels = draft.dominant_emotions or emotions.classify([draft.essence])[0]
     experience = MemoryRecord(
-        id=facts.memory_id_for(mind, "experience", *journal_ids),
+        id=memory_id_for(mind, "experience", *journal_ids),
         content=draft.essence,
         key=draft.essence,
         record="experience",
@@ -160,7 +158,7 @@ def remember_or_reinforce(mind: str, experience: MemoryRecord) -> str:
     again with the same evidence, nothing changes.
     """
     store = facts.shared()
-    vector = embedder.shared().encode([experience.content])[0]
+    vector = embedder.shared().encode([experience.content], keep=True)[0]
     for hit in store.nearest(mind, vector, 5, record="experience"):
         known = hit.memory
         if hit.score < conf.DEDUP_COSINE:

@@ -2,33 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from ..embedding import embedder
 from ..records import Entry, MemoryRecord
 from ..store import facts
+from ..store.keys import REACH, SPAN, Keys, of_talk
+from ..store.payload import entry_memory_id
 from ..text.signals import salience, states_preference
 
-MEMORY_TYPE_OF_PREFERENCE = "procedural"  # [C §1.6]
+LOOK_BACK = 2 * REACH  # entries: those whose keys change, and those that these are found by
 
 
-def index_entries(mind: str, entries: Sequence[Entry]) -> int:
+def index_entries(mind: str, entries: Sequence[Entry], before: Sequence[Entry] = ()) -> int:
     """Embed and write entries as memories (worker thread). Run twice, it writes the same points.
+
+    What was said around a line is part of what it is found by (`store.keys`), so that lines which
+    are stored already get new keys as talk goes on.
 
     Args:
         mind: The NPC's own UUID.
         entries: What the journal got; what cannot be learned from is passed over.
+        before: The entries just before them, `LOOK_BACK` of them.
 
     Returns:
         How many were written.
     """
-    memories = [to_memory(mind, entry) for entry in entries if entry.learnable]
-    vectors = embedder.shared().encode([memory.key for memory in memories])
+    new = [entry for entry in entries if entry.learnable]
+    if not new:
+        return 0
+    found_by = _keys_of(new, [entry for entry in before if entry.learnable])
+    memories = [to_memory(mind, entry) for entry in new]
+    vectors = np.stack([found_by[entry.id].line for entry in new])
     store = facts.shared()
     known = {memory.id: memory for memory in store.get([memory.id for memory in memories])}
-    store.put(mind, [_as_accessed(memory, known.get(memory.id)) for memory in memories], vectors)
+    store.put(
+        mind,
+        [_as_accessed(memory, known.get(memory.id)) for memory in memories],
+        vectors,
+        [found_by.pop(entry.id) for entry in new],
+    )
+    store.rekey({entry_memory_id(mind, entry_id): keys for entry_id, keys in found_by.items()})
     return len(memories)
+
+
+def reweigh(mind: str, entries: Sequence[Entry]) -> None:
+    """Tell the store the new importance of entries that are in it; nothing is embedded."""
+    store = facts.shared()
+    memories = [to_memory(mind, entry) for entry in entries]
+    stored = {memory.id for memory in store.get([memory.id for memory in memories])}
+    for memory in memories:
+        if memory.id in stored:
+            store.change(
+                memory.id, importance=memory.importance, memory_weight=memory.memory_weight
+            )
+
+
+def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
+    """The keys of new entries, and of those before them whose keys they change."""
+    ids = {entry.id for entry in new}
+    talks: dict[Hashable, list[Entry]] = {}
+    for entry in [*before, *new]:
+        # what belongs to no conversation stands for itself
+        talks.setdefault(entry.circle if entry.session_id else entry.id, []).append(entry)
+    fresh = [talk for talk in talks.values() if talk[-1].id in ids]
+    texts = [entry.content for talk in fresh for entry in talk]
+    vectors = embedder.shared().encode(texts, keep=True)
+    found: dict[int, Keys] = {}
+    for talk in fresh:
+        own, vectors = vectors[: len(talk)], vectors[len(talk) :]
+        keys = of_talk([entry.id for entry in talk], [entry.told() for entry in talk], own)
+        first_new = next(place for place, entry in enumerate(talk) if entry.id in ids)
+        for place in range(max(0, first_new - SPAN), len(talk)):
+            if talk[place].id >= talk[first_new].id - REACH:
+                found[talk[place].id] = keys[place]
+    return found
 
 
 def _as_accessed(memory: MemoryRecord, known: MemoryRecord | None) -> MemoryRecord:
@@ -38,7 +89,7 @@ def _as_accessed(memory: MemoryRecord, known: MemoryRecord | None) -> MemoryReco
 
 
 def to_memory(mind: str, entry: Entry) -> MemoryRecord:
-    """One entry as a memory: its key is the words with their speaker, its value the words alone."""
+    """One entry as a memory: found by its words with their speaker, kept as the words alone."""
     conscious = "conscious" in entry.tags
     return MemoryRecord(
         id=entry_memory_id(mind, entry.id),
@@ -62,10 +113,6 @@ def to_memory(mind: str, entry: Entry) -> MemoryRecord:
         last_accessed=entry.timestamp,
         tags=entry.tags,
     )
-
-
-def entry_memory_id(mind: str, entry_id: int) -> str:
-    return facts.memory_id_for(mind, "entry", entry_id)
 
 
 def entry_weight(entry: Entry) -> float:

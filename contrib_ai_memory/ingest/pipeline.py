@@ -22,6 +22,7 @@ from .. import conf, offload
 from ..embedding import embedder
 from ..records import MemoryRecord
 from ..store import facts
+from ..store.payload import memory_id_for
 from ..text import person
 from ..text.signals import salience
 from . import novelty, preferring
@@ -212,7 +213,7 @@ def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:
         lasts = timedelta(seconds=conf.get().WORKING_MEMORY_SECONDS)
         expires = (datetime.fromisoformat(lesson.now) + lasts).isoformat(timespec="milliseconds")
     memory = MemoryRecord(
-        id=facts.memory_id_for(lesson.mind, RECORD, lesson.user or "", part.text, *circle),
+        id=memory_id_for(lesson.mind, RECORD, lesson.user or "", part.text, *circle),
         content=content,
         key=part.text,
         quote=quote,

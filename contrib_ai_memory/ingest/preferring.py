@@ -17,6 +17,7 @@ import numpy as np
 from ..conf import DISCARD_BELOW
 from ..records import MemoryRecord
 from ..store import facts
+from ..store.payload import memory_id_for
 from ..store.preferences import Preference, Preferences
 from ..text.slots import Stated
 
@@ -106,7 +107,7 @@ def _set(mind: Any, identity: str, slot: str, draft: Draft, known: Preference | 
     memory_id = memory.id
     if known:
         # said before, changed, and said again, it is another memory with a time of its own
-        memory_id = facts.memory_id_for(mind.id, memory.id, "after", known.memory_id)
+        memory_id = memory_id_for(mind.id, memory.id, "after", known.memory_id)
     return mind.preferences.set(
         identity,
         slot,

@@ -124,6 +124,7 @@ class OfflineProvider:
             essence=" ".join(reported(text, source) for _, source, text in best),
             memory_weight=round(weight, 3),
             the_lesson=_lesson(sentence, entry),
+            journal_ids=tuple(dict.fromkeys(source.id for _, source, _ in best)),
         )
 
     # --- the night [A] ------------------------------------------------------------------------

@@ -7,57 +7,95 @@ from collections.abc import Callable, Iterable
 
 from ..records import MemoryRecord, Recalled, ScoreParts
 from . import prompt
-from .rank import Candidate
 
 PROCEDURAL_SHARE = 0.25  # preferences get at most this much of the budget, outside top_k
 SAME_WORDS = 0.8  # two memories that share this much of their words are copies
 
 _WORDS = re.compile(r"\w+")
 
+Scored = tuple[MemoryRecord, ScoreParts]
+
+
+class BudgetExceeded(ValueError):
+    """Not even the smallest of the memories fits into the token budget.
+
+    Attributes:
+        needed: Tokens of the smallest.
+        token_budget: Tokens there were.
+    """
+
+    def __init__(self, needed: int, token_budget: int):
+        super().__init__(
+            f"A token budget of {token_budget} holds no memory: the smallest that came to mind "
+            f"takes {needed}. Ask with a larger token_budget (RECALL_TOKENS in the settings)."
+        )
+        self.needed = needed
+        self.token_budget = token_budget
+
 
 def fill(
-    scored: Iterable[tuple[Candidate, ScoreParts]],
+    preferences: Iterable[Scored],
+    memories: Iterable[Scored],
     *,
     top_k: int,
     token_budget: int,
     count_tokens: Callable[[str], int],
 ) -> list[Recalled]:
-    """Choose from `scored` (best first) what fits, skipping what does not and near-copies.
+    """Choose what fits, skipping what does not, and near-copies of what is in.
 
-    Returns:
-        At most `top_k` memories and, before them, the preferences that fit in their share.
+    Args:
+        preferences: Those of the one who is spoken with, best first; they come first, within a
+            quarter of the budget, and take no place of `top_k`.
+        memories: Everything, best first, read no further than needed.
+
+    Raises:
+        BudgetExceeded: There are memories, and not even the smallest fits.
     """
-    first: list[Recalled] = []
-    rest: list[Recalled] = []
-    spent_first = spent = 0
-    chosen: list[tuple[MemoryRecord, frozenset[str]]] = []
-    for candidate, parts in scored:
-        memory = candidate.memory
-        procedural = memory.memory_type == "procedural"
-        if not procedural and len(rest) >= top_k:
-            continue
+    filling = _Filling(count_tokens)
+    for memory, parts in preferences:
+        filling.take(memory, parts, within=int(PROCEDURAL_SHARE * token_budget))
+    bound = top_k + len(filling.chosen)
+    for memory, parts in memories:
+        if len(filling.chosen) >= bound:
+            break
+        filling.take(memory, parts, within=token_budget)
+    if filling.smallest_refused and not filling.chosen:
+        raise BudgetExceeded(filling.smallest_refused, token_budget)
+    return filling.chosen
+
+
+class _Filling:
+    """What is chosen so far, and what it costs."""
+
+    def __init__(self, count_tokens: Callable[[str], int]):
+        self.chosen: list[Recalled] = []
+        self.smallest_refused = 0
+        self._count = count_tokens
+        self._spent = 0
+        self._words: list[frozenset[str]] = []
+
+    def take(self, memory: MemoryRecord, parts: ScoreParts, within: int) -> None:
         words = frozenset(_WORDS.findall(memory.content.lower()))
-        if any(_copies(memory, words, *other) for other in chosen):
-            continue
-        tokens = count_tokens(prompt.line(memory))
-        if spent + tokens > token_budget:
-            continue
-        if procedural and spent_first + tokens <= PROCEDURAL_SHARE * token_budget:
-            first.append(Recalled(memory, parts, tokens))
-            spent_first += tokens
-        elif len(rest) < top_k:
-            rest.append(Recalled(memory, parts, tokens))
-        else:
-            continue
-        chosen.append((memory, words))
-        spent += tokens
-    return first + rest
+        if any(
+            _copies(memory, words, other.memory, theirs)
+            for other, theirs in zip(self.chosen, self._words, strict=True)
+        ):
+            return
+        tokens = self._count(prompt.line(memory))
+        if self._spent + tokens > within:
+            self.smallest_refused = min(self.smallest_refused or tokens, tokens)
+            return
+        self.chosen.append(Recalled(memory, parts, tokens))
+        self._words.append(words)
+        self._spent += tokens
 
 
 def _copies(
     memory: MemoryRecord, words: frozenset[str], other: MemoryRecord, others: frozenset[str]
 ) -> bool:
-    """The same words, or two tellings of one and the same journal entry."""
+    """The same memory, the same words, or two tellings of one and the same journal entry."""
+    if memory.id == other.id:
+        return True
     if len(memory.journal_ids) == 1 and memory.journal_ids == other.journal_ids:
         return True
     return len(words & others) >= SAME_WORDS * max(len(words | others), 1)

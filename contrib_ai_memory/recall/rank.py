@@ -1,67 +1,181 @@
-"""Scores: how relevant, how weighty, how recent, how often needed [B §3]."""
+"""Scores: how relevant a memory is to a question, and two profiles of what else counts.
+
+Relevance is a weighted sum of clues: four search lanes (`store.keys`), whose words they were, the
+date that is asked for, whether a time is asked and told, whether the line asks or tells, and how
+much it holds. The weights were fitted by leave-one-conversation-out on LoCoMo; docs/measured.md has
+what each gives, docs/how_a_score_came_about.md an example.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from datetime import date, datetime
+from functools import lru_cache
 
-from ..records import MemoryRecord, ScoreParts, seconds_between
+import numpy as np
 
-SIMILARITY, WEIGHT, RECENCY, FREQUENCY = 0.45, 0.25, 0.20, 0.10  # [B §3]
+from ..records import ScoreParts, seconds_between
+from ..store.payload import LANES, Candidate
+from ..text.cues import asks_when
+from ..text.dates import NamedDate, named_in
+
+# [B §3] score = 0.45 similarity + 0.25 weight + 0.20 recency + 0.10 frequency (+ 0.05)
+SIMILARITY, WEIGHT, RECENCY, FREQUENCY = 0.45, 0.25, 0.20, 0.10
 EMOTION_BONUS = 0.05  # [B §3] once, if any emotion overlaps
 RECENCY_HALF_HOURS = 72.0  # [B] recency = 1 / (1 + age / 72 h)
 FREQUENCY_FULL = 10  # [B] accesses that count as "often"
+BLEND_RELEVANCE, BLEND_IMPORTANCE = 0.8, 0.2  # [C §2.5] where the cross-encoder cannot be loaded
 
-DENSE_SHARE, KEYWORD_SHARE = 0.6, 0.4
-KEYWORD_FLOOR = 4.0  # a best BM25 score below this is no full match: one common word is not a hit
+# a best score below this is no full match: one common word, or a faint likeness, is not a hit
+LANE_FLOOR = {"line": 0.3, "window": 0.3, "near": 4.0, "wide": 4.0}
+
+PROFILES = ("relevance", "salience")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A memory with what each search lane said: cosine -1..1, BM25 0.. (0: not found there)."""
+class Weights:
+    """What each clue counts. The lanes add up to about 1."""
 
-    memory: MemoryRecord
-    dense: float = 0.0
-    keyword: float = 0.0
+    line: float = 0.17
+    window: float = 0.28
+    near: float = 0.36
+    wide: float = 0.16
+    speaker: float = 0.26
+    date: float = 0.58
+    when: float = 0.21
+    asking: float = -0.20
+    length: float = 0.20
+
+
+CLUES = tuple(spec.name for spec in fields(Weights))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question tells of the memory that would answer it.
+
+    Attributes:
+        who: Identities of those whom it names, or of the speaker where it speaks of them.
+        dates: The dates that it names.
+        when: Whether it asks for a time.
+    """
+
+    who: frozenset[str] = frozenset()
+    dates: tuple[NamedDate, ...] = ()
+    when: bool = False
+
+    @classmethod
+    def of(cls, query: str, who: Sequence[str], now: str) -> Asked:
+        today = datetime.fromisoformat(now).date()
+        return cls(frozenset(who), tuple(named_in(query, today)), asks_when(query))
+
+
+def clues(candidates: Sequence[Candidate], asked: Asked) -> np.ndarray:
+    """Every clue of every candidate, 0-1, shape (len(candidates), len(CLUES))."""
+    lanes = np.array([[getattr(c, lane) for lane in LANES] for c in candidates], dtype=float)
+    lanes = lanes.reshape(len(candidates), len(LANES)).clip(min=0)
+    floors = np.array([LANE_FLOOR[lane] for lane in LANES])
+    lanes /= np.maximum(lanes.max(axis=0, initial=0.0), floors)
+    looks = [
+        (
+            c.about in asked.who,
+            _date_clue(c.created_at[:10], asked.dates),
+            asked.when and c.tells_time,
+            c.asking,
+            c.length,
+        )
+        for c in candidates
+    ]
+    return np.hstack([lanes, np.array(looks, dtype=float).reshape(len(candidates), -1)])
+
+
+def relevance(table: np.ndarray, asked: Asked, weights: Weights) -> np.ndarray:
+    """The weighted sum of `clues`, 1 where all that this question lets count is there, 0 least."""
+    worth = np.array(astuple(weights))
+    possible = worth.clip(min=0)
+    silent = {"speaker": not asked.who, "date": not asked.dates, "when": not asked.when}
+    best = sum(value for clue, value in zip(CLUES, possible, strict=True) if not silent.get(clue))
+    # not clipped above 0 before the order is known: what asks is below what tells
+    return (table @ worth) / (best or 1.0)
 
 
 def score(
-    candidates: list[Candidate], now: str, emotions: tuple[str, ...] = ()
+    candidates: Sequence[Candidate],
+    asked: Asked,
+    *,
+    now: str,
+    profile: str = "relevance",
+    emotions: Sequence[str] = (),
+    weights: Weights | None = None,
 ) -> list[tuple[Candidate, ScoreParts]]:
-    """Every candidate with its score, best first. `now` is an ISO timestamp."""
-    best_keyword = max((candidate.keyword for candidate in candidates), default=0.0)
-    keyword_scale = max(best_keyword, KEYWORD_FLOOR)
-    scored = [
-        (candidate, _parts(candidate, keyword_scale, now, set(emotions)))
-        for candidate in candidates
-    ]
-    # ties by id: the same store and question give the same answer
-    return sorted(scored, key=lambda pair: (-pair[1].total, pair[0].memory.id))
+    """Every candidate with its score, best first.
+
+    Args:
+        now: ISO timestamp.
+        profile: "relevance" [C §2.5] is the similarity as it is; "salience" [B §3] weighs it with
+            weight, recency, frequency and emotions.
+        emotions: Labels of the present mood; [B] favours memories that share one.
+    """
+    if not candidates:
+        return []
+    table = clues(candidates, asked)
+    similar = relevance(table, asked, weights or Weights())
+    scored = []
+    for candidate, row, value in zip(candidates, table.tolist(), similar.tolist(), strict=True):
+        parts = _parts(candidate, value, now, set(emotions))
+        total = salience(parts) if profile == "salience" else value
+        scored.append((candidate, replace(parts, total=total, clues=tuple(row))))
+    return ordered(scored)
 
 
-def _parts(candidate: Candidate, keyword_scale: float, now: str, emotions: set[str]) -> ScoreParts:
-    memory = candidate.memory
-    dense = max(0.0, candidate.dense)
-    keyword = candidate.keyword / keyword_scale
-    similarity = DENSE_SHARE * dense + KEYWORD_SHARE * keyword
-    recency = recency_of(memory.last_accessed or memory.created_at, now)
-    frequency = min(memory.access_count / FREQUENCY_FULL, 1.0)
-    emotion = EMOTION_BONUS if emotions & set(memory.dominant_emotions) else 0.0
-    total = (
-        SIMILARITY * similarity
-        + WEIGHT * memory.memory_weight
-        + RECENCY * recency
-        + FREQUENCY * frequency
-        + emotion
+def ordered(
+    scored: list[tuple[Candidate, ScoreParts]],
+) -> list[tuple[Candidate, ScoreParts]]:
+    """Best first; ties by id: the same store and question give the same answer."""
+    return sorted(scored, key=lambda pair: (-pair[1].total, pair[0].id))
+
+
+def salience(parts: ScoreParts) -> float:
+    """[B §3] how relevant, how weighty, how recent, how often needed, and of the same mood."""
+    return (
+        SIMILARITY * parts.similarity
+        + WEIGHT * parts.weight
+        + RECENCY * parts.recency
+        + FREQUENCY * parts.frequency
+        + parts.emotion
     )
-    return ScoreParts(
-        total=total,
-        similarity=similarity,
-        weight=memory.memory_weight,
-        recency=recency,
-        frequency=frequency,
-        emotion=emotion,
-        dense=dense,
-        keyword=keyword,
+
+
+def reranked(
+    scored: list[tuple[Candidate, ScoreParts]], verdicts: Sequence[float] | None
+) -> list[tuple[Candidate, ScoreParts]]:
+    """[C §2.5] a cross-encoder's scores (0-1) take the place of the similarity.
+
+    Args:
+        scored: Those that were asked about.
+        verdicts: One for each; None where the cross-encoder cannot be loaded, and then 0.8
+            relevance + 0.2 importance decide.
+    """
+    if verdicts is None:
+        return ordered(
+            [
+                (
+                    candidate,
+                    replace(
+                        parts,
+                        total=BLEND_RELEVANCE * parts.similarity
+                        + BLEND_IMPORTANCE * parts.importance,
+                    ),
+                )
+                for candidate, parts in scored
+            ]
+        )
+    return ordered(
+        [
+            (candidate, replace(parts, total=verdict, reranked=verdict))
+            for (candidate, parts), verdict in zip(scored, verdicts, strict=True)
+        ]
     )
 
 
@@ -71,3 +185,22 @@ def recency_of(when: str, now: str) -> float:
         return 0.0
     hours = max(0.0, seconds_between(when, now) / 3600)
     return 1 / (1 + hours / RECENCY_HALF_HOURS)
+
+
+def _parts(candidate: Candidate, similarity: float, now: str, emotions: set[str]) -> ScoreParts:
+    return ScoreParts(
+        total=similarity,
+        similarity=similarity,
+        weight=candidate.memory_weight,
+        recency=recency_of(candidate.last_accessed or candidate.created_at, now),
+        frequency=min(candidate.access_count / FREQUENCY_FULL, 1.0),
+        emotion=EMOTION_BONUS if emotions & set(candidate.dominant_emotions) else 0.0,
+        importance=candidate.importance,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _date_clue(day: str, dates: tuple[NamedDate, ...]) -> float:
+    if not dates or not day:
+        return 0.0
+    return max(named.nearness(date.fromisoformat(day)) for named in dates)

@@ -1,25 +1,47 @@
 """Recall: what an NPC brings to mind for one question, for those who listen [B §3, C §2].
 
-Runs on the memory worker thread, over plain data.
+Two steps on the memory worker thread, over plain data: `find` the candidates, `choose` among them
+and what they are linked with. Between the two the reactor thread looks up the links (`bringing`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from ..conf import CANDIDATES_PER_RESULT, FORGOTTEN_BELOW
-from ..embedding import embedder
-from ..records import MemoryRecord, RecallResult
+from ..embedding import embedder, reranker
+from ..records import RecallResult, ScoreParts, may_hear
 from ..store import facts
+from ..store.links import link_id
+from ..store.payload import Candidate
 from . import budget, prompt, rank
-from .rank import Candidate
 
+LANE_DEPTH = 100  # the best of each lane that become candidates, at least
 PREFERENCES_LOOKED_AT = 8
+LINKED_FROM = 5  # the best so many bring in what they are linked with, one hop
+RERANKED = 4  # times top_k that a cross-encoder reads
+LOADED_AT_ONCE = 16
+
+Scored = list[tuple[Candidate, ScoreParts]]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a memory. `listeners` are identities; None looks from outside the game."""
+    """What is asked of a memory.
+
+    Attributes:
+        named: (identity, name as written) of those whom the question names.
+        who: Identities whose own words are favoured: those named, or the one who asks.
+        listeners: Identities of all who will hear; None looks from outside the game.
+        profile: One of `rank.PROFILES`.
+        only_emotions: Nothing but what shares one of `emotions`.
+        reranker: Directory or name of a cross-encoder; None is none.
+    """
 
     mind: str
     query: str
@@ -30,19 +52,77 @@ class Question:
     memory_types: tuple[str, ...] | None = None
     include_compressed: bool = False
     emotions: tuple[str, ...] = ()
+    only_emotions: bool = False
     without_entries: frozenset[int] = frozenset()
+    named: tuple[tuple[str, str], ...] = ()
+    who: tuple[str, ...] = ()
+    profile: str = "relevance"
+    reranker: str | None = None
+    weights: rank.Weights | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """A question with its vector, and what may be told of all that came up, best first."""
+
+    question: Question
+    vector: np.ndarray
+    scored: Scored
+
+    def best_links(self) -> list[str]:
+        """What the best are linked under."""
+        return [link_id(candidate) for candidate, _ in self.scored[:LINKED_FROM]]
 
 
 def recall(question: Question) -> RecallResult:
-    """The memories that answer best, within the token budget.
+    """The memories that answer best, within the token budget; links are not followed.
 
     Raises:
         StoreInUse, StoreMismatch: The store cannot be opened; the message says what to do.
+        BudgetExceeded: Something came to mind, and not even the smallest of it fits.
     """
-    candidates = [c for c in find(question) if may_be_told(c.memory, question)]
-    scored = rank.score(candidates, question.now, question.emotions)
+    return choose(find(question))
+
+
+def find(question: Question) -> Found:
+    """Candidates by meaning and by words: what only its words betray must be able to enter."""
+    store = facts.shared()
+    vector = embedder.shared().encode([embedded_query(question)])[0]
+    where = _where(question)
+    depth = max(LANE_DEPTH, question.top_k * CANDIDATES_PER_RESULT)
+    ids = store.candidates(question.mind, vector, question.query, depth, **where)
+    ids |= _preferences(store, question, vector)
+    candidates = _tellable(store, question, vector, ids)
+    if question.listeners and len(candidates) < depth <= len(ids):
+        # secrets of others may have crowded out the rest; asking the store costs three times more
+        where["listener"] = question.listeners[0]
+        ids |= store.candidates(question.mind, vector, question.query, depth, **where)
+        candidates = _tellable(store, question, vector, ids)
+    return Found(question, vector, _scored(question, candidates))
+
+
+def choose(found: Found, linked: Collection[str] = ()) -> RecallResult:
+    """What is told of it, with what it is linked with.
+
+    Args:
+        linked: Ids of memories that may not have come up themselves.
+    """
+    question, scored = found.question, found.scored
+    store = facts.shared()
+    known = {candidate.id for candidate, _ in scored}
+    if more := set(linked) - known:
+        candidates = [candidate for candidate, _ in scored]
+        candidates += _tellable(store, question, found.vector, more)
+        scored = _scored(question, candidates)
+    if question.reranker:
+        scored = _reread(store, question, scored)
+    speaker = question.listeners[0] if question.listeners else None
+    preferences = [
+        pair for pair in scored if pair[0].memory_type == "procedural" and pair[0].about == speaker
+    ]
     chosen = budget.fill(
-        scored,
+        _loaded(store, preferences[:PREFERENCES_LOOKED_AT] if speaker else []),
+        _loaded(store, scored),
         top_k=question.top_k,
         token_budget=question.token_budget,
         count_tokens=embedder.shared().count_tokens,
@@ -56,39 +136,22 @@ def recall(question: Question) -> RecallResult:
     )
 
 
-def find(question: Question) -> list[Candidate]:
-    """Candidates by meaning and by words: what only its words betray must be able to enter."""
-    store = facts.shared()
-    mind, limit = question.mind, max(question.top_k * CANDIDATES_PER_RESULT, 20)
-    # one listener is filtered in the store, so that secrets of others cannot crowd out the rest
-    speaker = question.listeners[0] if question.listeners else None
-    vector = embedder.shared().encode([question.query])[0]
-    found: dict[str, Candidate] = {}
+def embedded_query(question: Question) -> str:
+    """The question without the one name that it has: that person's words are favoured anyway.
 
-    dense = store.nearest(mind, vector, limit, listener=speaker)
-    if speaker:
-        dense += store.nearest(
-            mind,
-            vector,
-            PREFERENCES_LOOKED_AT,
-            listener=speaker,
-            memory_type="procedural",
-            user_id=speaker,
-        )
-    for hit in dense:
-        found[hit.memory.id] = Candidate(hit.memory, dense=hit.score)
-    by_words = store.by_words(mind, question.query, limit, listener=speaker)
-    words_only = [hit.memory for hit in by_words if hit.memory.id not in found]
-    for memory, cosine in zip(words_only, store.cosines(vector, words_only), strict=True):
-        found[memory.id] = Candidate(memory, dense=cosine)
-    for hit in by_words:
-        found[hit.memory.id] = replace(found[hit.memory.id], keyword=hit.score)
-    return list(found.values())
+    With two names or none it stays whole; words are always searched with the whole question.
+    """
+    if len({identity for identity, _name in question.named}) != 1:
+        return question.query
+    name = question.named[0][1]
+    rest = re.sub(rf"\b{re.escape(name)}\b(?:['’]s)?", "", question.query, flags=re.IGNORECASE)
+    rest = re.sub(r"\s+([?.,!])", r"\1", " ".join(rest.split()))
+    return rest if re.search(r"\w", rest) else question.query
 
 
-def may_be_told(memory: MemoryRecord, question: Question) -> bool:
+def may_be_told(memory: Candidate, question: Question) -> bool:
     """The filters of DESIGN §5.3, privacy above all."""
-    if question.listeners is not None and not memory.visible_to(question.listeners):
+    if not may_hear(memory.private, memory.witnesses, question.listeners):
         return False
     if memory.importance < FORGOTTEN_BELOW or memory.invalid_at or memory.superseded_by:
         return False
@@ -99,3 +162,58 @@ def may_be_told(memory: MemoryRecord, question: Question) -> bool:
     if question.memory_types and memory.memory_type not in question.memory_types:
         return False
     return not (memory.journal_ids and set(memory.journal_ids) <= question.without_entries)
+
+
+def _where(question: Question) -> dict[str, Any]:
+    """What the store itself looks for nothing else than."""
+    where: dict[str, Any] = {}
+    if question.only_emotions:
+        where["dominant_emotions"] = {"in": list(question.emotions)}
+    if question.memory_types:
+        where["memory_type"] = {"in": list(question.memory_types)}
+    return where
+
+
+def _preferences(store: facts.FactStore, question: Question, vector: np.ndarray) -> set[str]:
+    """What the one who asks prefers comes up whatever was asked [C §2.6]."""
+    if not question.listeners:
+        return set()
+    speaker = question.listeners[0]
+    about = {"listener": speaker, "memory_type": "procedural", "user_id": speaker}
+    hits = store.nearest(question.mind, vector, PREFERENCES_LOOKED_AT, **about)
+    return {hit.memory.id for hit in hits}
+
+
+def _tellable(
+    store: facts.FactStore, question: Question, vector: np.ndarray, ids: Collection[str]
+) -> list[Candidate]:
+    candidates = store.weighed(question.mind, vector, question.query, ids)
+    return [candidate for candidate in candidates if may_be_told(candidate, question)]
+
+
+def _scored(question: Question, candidates: Sequence[Candidate]) -> Scored:
+    return rank.score(
+        candidates,
+        rank.Asked.of(question.query, question.who, question.now),
+        now=question.now,
+        profile=question.profile,
+        emotions=question.emotions,
+        weights=question.weights,
+    )
+
+
+def _reread(store: facts.FactStore, question: Question, scored: Scored) -> Scored:
+    """The best of them read by a cross-encoder, the rest behind them."""
+    first = scored[: question.top_k * RERANKED]
+    texts = [prompt.spoken(memory) for memory in store.get([c.id for c, _ in first])]
+    verdicts = reranker.scores(question.reranker, question.query, texts)
+    return rank.reranked(first, verdicts) + scored[len(first) :]
+
+
+def _loaded(store: facts.FactStore, scored: Scored) -> Iterator[budget.Scored]:
+    """The memories whole, a few at a time: most are never looked at."""
+    for first in range(0, len(scored), LOADED_AT_ONCE):
+        some = scored[first : first + LOADED_AT_ONCE]
+        parts = {candidate.id: parts for candidate, parts in some}
+        for memory in store.get(parts):
+            yield memory, parts[memory.id]

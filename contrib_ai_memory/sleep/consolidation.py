@@ -19,6 +19,7 @@ from ..llm import asking
 from ..records import Entry, FactDraft, MemoryRecord, PassReport, shared_privacy
 from ..store import facts
 from ..store.links import Link
+from ..store.payload import memory_id_for
 from . import scoring
 
 CURSOR = "consolidated"
@@ -80,7 +81,7 @@ def store_facts(
         Pairs of fact id and the id of a journal entry that is its evidence.
     """
     known = {entry.id: entry for entry in entries}
-    vectors = embedder.shared().encode([draft.text for draft in drafts])
+    vectors = embedder.shared().encode([draft.text for draft in drafts], keep=True)
     evidence = []
     for draft, vector in zip(drafts, vectors, strict=True):
         fact = _fact(mind, draft, [known[entry_id] for entry_id in draft.journal_ids], provider)
@@ -96,7 +97,7 @@ def _fact(mind: str, draft: FactDraft, sources: list[Entry], provider: str) -> M
     first, last = sources[0], sources[-1]
     importance = max(entry.importance for entry in sources) / 10
     return MemoryRecord(
-        id=facts.memory_id_for(mind, "fact", said, *circle),
+        id=memory_id_for(mind, "fact", said, *circle),
         content=draft.text,
         key=draft.text,
         record="fact",

@@ -12,10 +12,10 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import conf, offload
-from ..ingest.index import entry_memory_id
 from ..records import MemoryRecord, PassReport, now_iso, seconds_between
 from ..store import facts
-from ..store.links import Link
+from ..store.links import Link, link_id
+from ..store.payload import entry_memory_id
 from . import consolidation
 
 CURSOR = "linked"
@@ -78,8 +78,3 @@ def link_score(similarity: float, a: MemoryRecord, b: MemoryRecord) -> float:
     return (
         SIMILARITY * max(0.0, similarity) + TIME / (1 + hours / TIME_HALF_HOURS) + PEOPLE * overlap
     )
-
-
-def link_id(memory: MemoryRecord) -> str:
-    """An entry is linked by its journal id, everything else by its Mem0 id."""
-    return str(memory.journal_ids[0]) if memory.record == "entry" else memory.id

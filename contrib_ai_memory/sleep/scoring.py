@@ -9,7 +9,7 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import conf, offload
-from ..ingest.index import index_entries
+from ..ingest.index import reweigh
 from ..llm import asking
 from ..records import PassReport
 
@@ -32,7 +32,7 @@ def score_pending_entries(mind: Any) -> Generator[Any, Any, PassReport]:
             replace(entry, importance=score, scoring_method=method)
             for entry, score in zip(pending, scores, strict=True)
         ]
-        yield offload.run(offload.MEMORY, index_entries, mind.id, scored, priority=offload.NIGHT)
+        yield offload.run(offload.MEMORY, reweigh, mind.id, scored, priority=offload.NIGHT)
         mind.journal.update(
             {
                 entry.id: {"importance": entry.importance, "scoring_method": method}

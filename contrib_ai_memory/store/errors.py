@@ -14,7 +14,7 @@ class StoreUnusable(StoreError):
 
 
 class StoreMismatch(StoreError):
-    """The store on disk was written by another embedding model."""
+    """The store on disk was written by another embedding model, or another version."""
 
 
 class StoreClosed(StoreError):

@@ -8,24 +8,20 @@ payload, so `Memory.search`, `get_all`, `history` and `delete` work on it.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import threading
-import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import conf
 from ..embedding import embedder
 from ..records import MemoryRecord, now_iso
-from .errors import StoreClosed, StoreError, StoreMismatch, StoreUnusable
+from . import keys
+from .errors import StoreClosed
+from .opening import open_mem0
+from .payload import ANYONE, LANES, WEIGHED, Candidate, from_payload, to_candidate, to_payload
 
-ANYONE = "*"
 SECRETS_PASSED_OVER = 8  # fetched beyond what is asked, before the store is asked to filter
 RECORDS = ("entry", "experience", "fact", "taught")
 _LISTS_IN_FILTERS = ("qdrant_edge", "qdrant")  # stores that match a value inside a list
@@ -39,11 +35,6 @@ class Found:
     score: float
 
 
-def memory_id_for(mind: str, *parts: object) -> str:
-    """The id of a memory of `mind` (its UUID) from what it is: the same parts, the same id."""
-    return str(uuid.uuid5(uuid.UUID(mind), "\x1f".join(map(str, parts))))
-
-
 class FactStore:
     """Every NPC's memories in one Mem0 collection, scoped by `agent_id`, the NPC's own UUID."""
 
@@ -51,17 +42,39 @@ class FactStore:
         self.mem0 = mem0
         self.provider = provider
         self._vectors = mem0.vector_store
+        self.has_lanes = hasattr(self._vectors, "lane_scores")
 
     # --- writing ----------------------------------------------------------------------------
 
-    def put(self, mind: str, memories: Sequence[MemoryRecord], vectors: np.ndarray) -> None:
-        """Write memories with their vectors (shape (n, dimensions)); the same id overwrites."""
-        if memories:
-            self._vectors.insert(
-                vectors=[vector.tolist() for vector in vectors],
-                payloads=[to_payload(mind, memory) for memory in memories],
-                ids=[memory.id for memory in memories],
-            )
+    def put(
+        self,
+        mind: str,
+        memories: Sequence[MemoryRecord],
+        vectors: np.ndarray,
+        found_by: Sequence[keys.Keys] | None = None,
+    ) -> None:
+        """Write memories with their vectors (shape (n, dimensions)); the same id overwrites.
+
+        Args:
+            found_by: The keys of each; without them a memory stands for itself.
+        """
+        if not memories:
+            return
+        ids = [memory.id for memory in memories]
+        payloads = [to_payload(mind, memory) for memory in memories]
+        if self.has_lanes:
+            found_by = found_by or [
+                keys.alone(vector, memory.words)
+                for memory, vector in zip(memories, vectors, strict=True)
+            ]
+            self._vectors.write(ids, payloads, found_by)
+        else:
+            self._vectors.insert(vectors=vectors.tolist(), payloads=payloads, ids=ids)
+
+    def rekey(self, found_by: dict[str, keys.Keys]) -> None:
+        """Change what memories are found by, as talk goes on after them; unknown ids are passed."""
+        if self.has_lanes and found_by:
+            self._vectors.rekey(found_by)
 
     def add(self, mind: str, memories: Sequence[MemoryRecord], vectors: np.ndarray) -> list[str]:
         """Write those that are not there yet, with their birth in Mem0's history.
@@ -134,21 +147,54 @@ class FactStore:
         hits = self._vectors.search("", vector.tolist(), limit, self._filters(mind, dict(where)))
         return [Found(from_payload(hit.id, hit.payload), hit.score) for hit in hits]
 
-    def by_words(self, mind: str, query: str, limit: int, **where: Any) -> list[Found]:
-        """The `limit` best by BM25, best first; nothing where the store has no word index."""
-        hits = self._vectors.keyword_search(query, limit, self._filters(mind, where)) or []
-        return [Found(from_payload(hit.id, hit.payload), hit.score) for hit in hits]
+    def candidates(
+        self, mind: str, vector: np.ndarray, query: str, limit: int, **where: Any
+    ) -> set[str]:
+        """The ids of the `limit` best of each search lane."""
+        filters = self._filters(mind, where)
+        if self.has_lanes:
+            return self._vectors.candidates(vector, query, limit, filters)
+        dense = self._vectors.search("", vector.tolist(), limit, filters)
+        words = self._vectors.keyword_search(query, limit, filters) or []
+        return {str(hit.id) for hit in [*dense, *words]}
 
-    def cosines(self, vector: np.ndarray, memories: Sequence[MemoryRecord]) -> list[float]:
-        """Cosine of each memory's key with `vector`."""
-        return (self.vectors_of(memories) @ vector).tolist() if memories else []
+    def weighed(
+        self, mind: str, vector: np.ndarray, query: str, ids: Collection[str]
+    ) -> list[Candidate]:
+        """Those of `ids` that this mind remembers, with what every lane says of them."""
+        if not ids:
+            return []
+        if self.has_lanes:
+            payloads = self._vectors.payloads(ids, WEIGHED)
+            lanes = self._vectors.lane_scores(vector, query, ids)
+        else:
+            payloads, lanes = self._weighed_by_hand(mind, vector, query, ids)
+        return [
+            to_candidate(each, payload, [lanes.get(name, {}).get(each, 0.0) for name in LANES])
+            for each, payload in payloads.items()
+            if payload["agent_id"] == mind
+        ]
+
+    def _weighed_by_hand(
+        self, mind: str, vector: np.ndarray, query: str, ids: Collection[str]
+    ) -> tuple[dict[str, dict], dict[str, dict[str, float]]]:
+        """A store of somebody else: one vector, words if it has them, and none of the talk."""
+        memories = self.get(ids)
+        line = {
+            memory.id: float(cosine)
+            for memory, cosine in zip(memories, self.vectors_of(memories) @ vector, strict=True)
+        }
+        hits = self._vectors.keyword_search(query, len(ids), self._filters(mind, {})) or []
+        words = {str(hit.id): hit.score for hit in hits}
+        payloads = {memory.id: to_payload(mind, memory) for memory in memories}
+        return payloads, {"line": line, "window": line, "near": words, "wide": words}
 
     def vectors_of(self, memories: Sequence[MemoryRecord]) -> np.ndarray:
         """The unit vectors of these memories, shape (len(memories), dimensions)."""
         if hasattr(self._vectors, "vectors_of"):
             stored = self._vectors.vectors_of([memory.id for memory in memories])
             return np.array([stored[memory.id] for memory in memories], dtype=np.float32)
-        return embedder.shared().encode([memory.key or memory.content for memory in memories])
+        return embedder.shared().encode([memory.embedded for memory in memories], keep=True)
 
     def get(self, ids: Iterable[str]) -> list[MemoryRecord]:
         """Those of `ids` that exist, in the order asked."""
@@ -193,31 +239,6 @@ class FactStore:
         self.mem0.close()
 
 
-# --- the payload: Mem0's own fields and ours --------------------------------------------------
-
-_RENAMED = {"content": "data", "key": "text_lemmatized", "about": "user_id", "session_id": "run_id"}
-_BACK = {theirs: ours for ours, theirs in _RENAMED.items()}
-
-
-def to_payload(mind: str, memory: MemoryRecord) -> dict[str, Any]:
-    """A memory as Mem0 keeps it (DESIGN §3). `audience` is what the privacy filter reads."""
-    plain = memory.to_dict()
-    plain.pop("id")
-    payload = {_RENAMED.get(name, name): value for name, value in plain.items()}
-    return payload | {
-        "agent_id": mind,
-        "hash": hashlib.md5(memory.content.encode()).hexdigest(),  # Mem0's own field
-        "updated_at": now_iso(),
-        "audience": list(memory.witnesses) if memory.private else [ANYONE],
-        "private": memory.private,
-    }
-
-
-def from_payload(memory_id: Any, payload: dict[str, Any]) -> MemoryRecord:
-    renamed = {_BACK.get(name, name): value for name, value in payload.items()}
-    return MemoryRecord.from_dict(renamed | {"id": str(memory_id)})
-
-
 # --- the one instance of the process ----------------------------------------------------------
 
 _lock = threading.RLock()
@@ -238,7 +259,7 @@ def shared() -> FactStore:
         if _closed:
             raise StoreClosed("The server is stopping; the memory store is closed.")
         if _store is None:
-            _store = _open()
+            _store = FactStore(*open_mem0())
         return _store
 
 
@@ -263,80 +284,3 @@ def close_shared(wait: float = 1.0, *, for_good: bool = True) -> None:
                 _store = None
         finally:
             _lock.release()
-
-
-def _open() -> FactStore:
-    folder = conf.directory()
-    folder.mkdir(parents=True, exist_ok=True)
-    words = embedder.shared()
-    _check_model(folder / "store.json", words.name, words.dimensions)
-    prepare_environment(folder)
-    settings = conf.get().VECTOR_STORE
-    try:
-        mem0 = _make_mem0(folder, settings.provider, dict(settings.config), words.dimensions)
-    except StoreError:
-        raise
-    except Exception as error:  # whatever a vector store of somebody else may raise
-        raise StoreUnusable(
-            f'CONTRIB_AI_MEMORY["VECTOR_STORE"] = {settings.model_dump()!r} cannot be used: '
-            f"{type(error).__name__}: {error}"
-        ) from error
-    return FactStore(mem0, settings.provider)
-
-
-def prepare_environment(folder: Path) -> None:
-    """No telemetry and no ~/.mem0: both are read by Mem0 once, when it is imported."""
-    os.environ["MEM0_TELEMETRY"] = "False"
-    os.environ["MEM0_DIR"] = str(folder / "mem0")
-    (folder / "mem0").mkdir(exist_ok=True)
-
-
-def _check_model(meta: Path, name: str, dimensions: int) -> None:
-    mine = {"embedding_model": name, "dimensions": dimensions}
-    if not meta.exists():
-        meta.write_text(json.dumps(mine | {"store_id": str(uuid.uuid4())}, indent=1))
-        return
-    theirs = json.loads(meta.read_text())
-    if any(theirs[key] != mine[key] for key in mine):
-        raise StoreMismatch(
-            f"The memory store in {meta.parent} was written with the embedding model "
-            f"{theirs['embedding_model']!r} ({theirs['dimensions']} dimensions); the settings name "
-            f"{name!r} ({dimensions}). Vectors of two models cannot be compared. Put the old model "
-            f'back into CONTRIB_AI_MEMORY["EMBEDDING"], or give the new one a folder of its own '
-            'with CONTRIB_AI_MEMORY["DIR"].'
-        )
-
-
-def _make_mem0(folder: Path, provider: str, config: dict[str, Any], dimensions: int) -> Any:
-    from mem0 import Memory
-    from mem0.configs.base import MemoryConfig
-    from mem0.embeddings.configs import EmbedderConfig
-    from mem0.llms.configs import LlmConfig
-    from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
-    from mem0.vector_stores.configs import VectorStoreConfig
-
-    from . import mem0_parts
-
-    parts = mem0_parts.__name__
-    EmbedderFactory.provider_to_class[mem0_parts.PROVIDER] = f"{parts}.SharedEmbedding"
-    LlmFactory.register_provider(mem0_parts.PROVIDER, f"{parts}.NoLLM")
-    if provider == "qdrant_edge":
-        from . import qdrant_edge
-
-        VectorStoreFactory.provider_to_class[provider] = f"{qdrant_edge.__name__}.QdrantEdge"
-        defaults = {"path": str(folder / provider), "embedding_model_dims": dimensions}
-        vector_store = VectorStoreConfig.model_construct(
-            provider=provider, config=qdrant_edge.QdrantEdgeConfig(**(defaults | config))
-        )
-    else:
-        vector_store = VectorStoreConfig(provider=provider, config=config)
-    # model_construct, here and above: Mem0's validators know only its own providers
-    nothing = {"provider": mem0_parts.PROVIDER, "config": {}}
-    return Memory(
-        MemoryConfig.model_construct(
-            vector_store=vector_store,
-            embedder=EmbedderConfig.model_construct(**nothing),
-            llm=LlmConfig.model_construct(**nothing),
-            history_db_path=str(folder / "mem0" / "history.db"),
-        )
-    )

@@ -15,7 +15,9 @@ from django.db import transaction
 from twisted.internet import defer
 
 from .. import offload
+from ..records import MemoryRecord
 from . import attributes
+from .payload import Candidate, entry_memory_id
 
 ATTRIBUTE = "memory_links"
 CATEGORY = "memory_links"
@@ -116,6 +118,16 @@ class Links:
     def clear(self) -> None:
         self._owner.attributes.clear(category=CATEGORY)
         attributes.write(self._owner, ATTRIBUTE, {"links": 0})
+
+
+def link_id(memory: MemoryRecord | Candidate) -> str:
+    """An entry is linked by its journal id, everything else by its Mem0 id."""
+    return str(memory.journal_ids[0]) if memory.record == "entry" else memory.id
+
+
+def linked_memory_id(mind: str, linked: str) -> str:
+    """The store's id of what is linked under `linked`."""
+    return entry_memory_id(mind, int(linked)) if linked.isdecimal() else linked
 
 
 def _bucket_of(memory_id: str) -> int:

@@ -1,8 +1,8 @@
 """A Mem0 vector store over Qdrant Edge: the real Qdrant engine, in process, with a write-ahead log.
 
-Dense vectors and BM25 sparse vectors live side by side; `agent_id` and the other scoping fields
-are indexed. What was acknowledged survives `kill -9`. One process at a time: the WAL is locked.
-Not to be called on the reactor thread.
+Two dense and two BM25 sparse vectors live side by side (`keys`); `agent_id` and the other scoping
+fields are indexed. What was acknowledged survives `kill -9`. One process at a time: the WAL is
+locked. Not to be called on the reactor thread.
 """
 
 from __future__ import annotations
@@ -10,21 +10,31 @@ from __future__ import annotations
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import qdrant_edge as edge
 from mem0.vector_stores.base import VectorStoreBase
 from pydantic import BaseModel, ConfigDict
 
-from .errors import StoreInUse
+from . import edge_keys
+from .edge_filters import to_filter
+from .edge_keys import LINE, NEAR, WIDE, WINDOW, WORD_LANES, lane_queries, words_query
+from .errors import StoreInUse, StoreMismatch
+from .keys import Keys
 
 PROVIDER = "qdrant_edge"
-DENSE = ""
-BM25 = "bm25"
-BM25_AVERAGE_WORDS = 16.0  # a line of talk, stop words out; Qdrant's default of 256 is for pages
-INDEXED = ("agent_id", "user_id", "run_id", "record", "memory_type", "audience")
+INDEXED = (
+    "agent_id",
+    "user_id",
+    "run_id",
+    "record",
+    "memory_type",
+    "audience",
+    "dominant_emotions",
+)
 PAGE = 1000  # points read in one scroll
 
 
@@ -60,7 +70,6 @@ class QdrantEdge(VectorStoreBase):
         self.collection_name = collection_name
         self.embedding_model_dims = embedding_model_dims
         self.path = Path(path) / collection_name
-        self._words = edge.Bm25(edge.Bm25Config(avg_len=BM25_AVERAGE_WORDS, ascii_folding=True))
         self._shard = self._open(lock_wait)
 
     # --- life of the collection -------------------------------------------------------------
@@ -71,7 +80,9 @@ class QdrantEdge(VectorStoreBase):
         deadline = time.monotonic() + lock_wait
         while True:
             try:
-                return edge.EdgeShard.load(str(self.path))
+                return self._checked(edge.EdgeShard.load(str(self.path)))
+            except StoreMismatch:
+                raise
             except Exception as error:
                 if "WouldBlock" not in str(error):
                     raise
@@ -83,15 +94,27 @@ class QdrantEdge(VectorStoreBase):
                     ) from None
                 time.sleep(0.1)
 
+    def _checked(self, shard: edge.EdgeShard) -> edge.EdgeShard:
+        try:
+            shard.query(edge.QueryRequest(limit=1, query=words_query("word", WIDE)))
+        except Exception as error:
+            shard.close()
+            raise StoreMismatch(
+                f"The memory store in {self.path} has another layout ({error}): it was written by "
+                "another version of this contrib. Give this one a folder of its own with "
+                'CONTRIB_AI_MEMORY["DIR"], or go back to the version that wrote it.'
+            ) from error
+        return shard
+
     def _create(self) -> edge.EdgeShard:
         self.path.mkdir(parents=True, exist_ok=True)
+        dense = edge.EdgeVectorParams(size=self.embedding_model_dims, distance=edge.Distance.Cosine)
+        sparse = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
         shard = edge.EdgeShard.create(
             str(self.path),
             edge.EdgeConfig(
-                vectors=edge.EdgeVectorParams(
-                    size=self.embedding_model_dims, distance=edge.Distance.Cosine
-                ),
-                sparse_vectors={BM25: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
+                vectors={LINE: dense, WINDOW: dense},
+                sparse_vectors=dict.fromkeys(WORD_LANES, sparse),
             ),
         )
         for name in INDEXED:
@@ -129,14 +152,34 @@ class QdrantEdge(VectorStoreBase):
         payloads: list[dict[str, Any]] | None = None,
         ids: list[str] | None = None,
     ) -> None:
-        """Insert or overwrite points, in one acknowledged write."""
+        """Insert or overwrite points that stand for themselves, as Mem0 does."""
         payloads = payloads or [{} for _ in vectors]
         ids = ids or [str(uuid.uuid4()) for _ in vectors]
+        self.write(
+            ids, payloads, [edge_keys.alone(*pair) for pair in zip(vectors, payloads, strict=True)]
+        )
+
+    def write(
+        self, ids: Sequence[str], payloads: Sequence[dict[str, Any]], found_by: Sequence[Keys]
+    ) -> None:
+        """Insert or overwrite points with all their keys, in one acknowledged write."""
         points = [
-            edge.Point(id=point_id, vector=self._vectors(vector, payload), payload=payload)
-            for point_id, vector, payload in zip(ids, vectors, payloads, strict=True)
+            edge.Point(id=point_id, vector=edge_keys.vectors_of(key), payload=payload)
+            for point_id, payload, key in zip(ids, payloads, found_by, strict=True)
         ]
-        self._shard.update(edge.UpdateOperation.upsert_points(points))
+        if points:
+            self._shard.update(edge.UpdateOperation.upsert_points(points))
+
+    def rekey(self, found_by: Mapping[str, Keys]) -> None:
+        """Change the keys of points that are there; what they say stays as it is."""
+        there = {str(record.id) for record in self._shard.retrieve(list(found_by), False, False)}
+        moved = [
+            edge.PointVectors(point_id, edge_keys.vectors_of(key))
+            for point_id, key in found_by.items()
+            if point_id in there
+        ]
+        if moved:
+            self._shard.update(edge.UpdateOperation.update_vectors(moved))
 
     def update(
         self,
@@ -150,7 +193,7 @@ class QdrantEdge(VectorStoreBase):
         elif payload is not None:
             self._shard.update(edge.UpdateOperation.set_payload([vector_id], payload))
         elif vector is not None:
-            moved = edge.PointVectors(vector_id, {DENSE: list(vector)})
+            moved = edge.PointVectors(vector_id, {LINE: list(vector)})
             self._shard.update(edge.UpdateOperation.update_vectors([moved]))
 
     def delete(self, vector_id: str) -> None:
@@ -159,14 +202,6 @@ class QdrantEdge(VectorStoreBase):
     def delete_where(self, filters: dict[str, Any]) -> None:
         """Delete every point that the filters match, in one write."""
         self._shard.update(edge.UpdateOperation.delete_points_by_filter(to_filter(filters)))
-
-    def _vectors(self, dense: Iterable[float], payload: dict[str, Any]) -> dict[str, Any]:
-        text = payload.get("text_lemmatized") or payload.get("data") or ""
-        vectors: dict[str, Any] = {DENSE: list(dense)}
-        sparse = self._words.embed_document(text)
-        if sparse.indices:
-            vectors[BM25] = sparse
-        return vectors
 
     # --- reading ----------------------------------------------------------------------------
 
@@ -178,10 +213,7 @@ class QdrantEdge(VectorStoreBase):
 
     def keyword_search(self, query: str, top_k: int = 5, filters: dict | None = None) -> list[Hit]:
         """The `top_k` best by BM25 (a sum of term scores, no upper bound), best first."""
-        sparse = self._words.embed_query(query)
-        if not sparse.indices:
-            return []
-        return self._query(edge.Query.Nearest(sparse, using=BM25), top_k, filters)
+        return self._query(words_query(query, NEAR), top_k, filters) if query.strip() else []
 
     def _query(self, query: edge.Query, top_k: int, filters: dict | None) -> list[Hit]:
         request = edge.QueryRequest(
@@ -191,6 +223,41 @@ class QdrantEdge(VectorStoreBase):
             Hit(id=str(hit.id), score=hit.score, payload=hit.payload or {})
             for hit in self._shard.query(request)
         ]
+
+    def candidates(
+        self, vector: np.ndarray, query: str, limit: int, filters: dict | None
+    ) -> set[str]:
+        """The ids of the `limit` best of each lane: up to four times as many points."""
+        where = to_filter(filters)
+        found: set[str] = set()
+        for lane in lane_queries(vector, query).values():
+            request = edge.QueryRequest(limit=limit, query=lane, filter=where)
+            found.update(str(hit.id) for hit in self._shard.query(request))
+        return found
+
+    def lane_scores(
+        self, vector: np.ndarray, query: str, ids: Collection[str]
+    ) -> dict[str, dict[str, float]]:
+        """What each lane says of these points: {lane: {id: cosine or BM25}}; no match is left out.
+
+        Every candidate is asked of in every lane: one that is missing among the best of a lane is
+        not a bad one there, and taking it for one costs recall.
+        """
+        only = edge.Filter(must=[edge.HasIdCondition(set(ids))])
+        return {
+            name: {
+                str(hit.id): hit.score
+                for hit in self._shard.query(
+                    edge.QueryRequest(limit=len(ids), query=lane, filter=only)
+                )
+            }
+            for name, lane in lane_queries(vector, query).items()
+        }
+
+    def payloads(self, ids: Collection[str], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Some payload fields of those of `ids` that exist."""
+        records = self._shard.retrieve(list(ids), with_payload=list(fields), with_vector=False)
+        return {str(record.id): record.payload or {} for record in records}
 
     def get(self, vector_id: str) -> Hit | None:
         found = self.get_many([vector_id])
@@ -203,8 +270,8 @@ class QdrantEdge(VectorStoreBase):
 
     def vectors_of(self, ids: list[str]) -> dict[str, list[float]]:
         """The dense vectors (unit length) of those `ids` that exist."""
-        records = self._shard.retrieve(ids, with_payload=False, with_vector=True)
-        return {str(record.id): record.vector[DENSE] for record in records}
+        records = self._shard.retrieve(ids, with_payload=False, with_vector=[LINE])
+        return {str(record.id): record.vector[LINE] for record in records}
 
     def list(self, filters: dict | None = None, top_k: int | None = 100) -> list[list[Hit]]:
         """Up to `top_k` points that match (None: all), as Mem0 expects them: a list in a list."""
@@ -224,61 +291,3 @@ class QdrantEdge(VectorStoreBase):
 
     def count(self, filters: dict | None = None) -> int:
         return self._shard.count(edge.CountRequest(filter=to_filter(filters), exact=True))
-
-
-# --- Mem0's filter language -------------------------------------------------------------------
-
-_RANGE = {"gt", "gte", "lt", "lte"}
-_JOINS = {"AND": "must", "OR": "should", "NOT": "must_not"}
-
-
-def to_filter(filters: dict[str, Any] | None) -> edge.Filter | None:
-    """Mem0's filters (equality, lists, operators, AND / OR / NOT) as one Qdrant filter.
-
-    Raises:
-        ValueError: An operator that Mem0's language does not have.
-    """
-    parts: dict[str, list] = {"must": [], "should": [], "must_not": []}
-    for key, value in (filters or {}).items():
-        join = _JOINS.get(key.removeprefix("$").upper())
-        if join:
-            parts[join] += [built for built in map(to_filter, value) if built]
-        elif value != "*":
-            parts["must"].append(_condition(key, value))
-    if not any(parts.values()):
-        return None
-    return edge.Filter(**{name: conditions or None for name, conditions in parts.items()})
-
-
-def _condition(key: str, value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return edge.FieldCondition(key=key, match=edge.MatchAny(list(value)))
-    if isinstance(value, bool):
-        raise ValueError(
-            f"filter {key!r}: {value!r}: Edge matches no booleans; filter what it gives"
-        )
-    if not isinstance(value, dict):
-        return edge.FieldCondition(key=key, match=edge.MatchValue(value))
-    if value and set(value) <= _RANGE:
-        return edge.FieldCondition(key=key, range=_range(value))
-    if len(value) == 1:
-        (operator, operand), *_ = value.items()
-        if operator in _OPERATORS:
-            return edge.FieldCondition(key=key, match=_OPERATORS[operator](operand))
-    known = ", ".join(sorted(_RANGE | set(_OPERATORS)))
-    raise ValueError(f"filter {key!r}: {value!r} is not one of Mem0's operators ({known})")
-
-
-def _range(value: dict[str, Any]) -> Any:
-    dates = any(isinstance(bound, str) for bound in value.values())
-    return edge.RangeDateTime(**value) if dates else edge.RangeFloat(**value)
-
-
-_OPERATORS: dict[str, Callable[[Any], Any]] = {
-    "eq": edge.MatchValue,
-    "ne": lambda operand: edge.MatchExcept([operand]),
-    "in": lambda operand: edge.MatchAny(list(operand)),
-    "nin": lambda operand: edge.MatchExcept(list(operand)),
-    "contains": edge.MatchText,
-    "icontains": edge.MatchText,
-}

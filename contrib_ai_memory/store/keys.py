@@ -1,0 +1,76 @@
+"""Under what a memory is found: its own words, and the talk that went on around it (DESIGN §5.2).
+
+A line of talk often names nothing of what it is about: "Yes, since spring!" The lines before and
+after it do. Four lanes of search come of that: `line`, the vector of the words alone; `window`, an
+average of the vectors three lines around; `near` and `wide`, BM25 over the words of four and of ten
+lines around. Nothing but the line itself is embedded.
+
+Whose talk is one conversation before one audience is the caller's to say: a line never gets into
+the keys of another that others may hear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+SPAN = 10  # lines before and after that are part of a line's keys
+REACH = 40  # journal entries: what lies further off is another talk, whatever its session
+# weights by distance, fitted by leave-one-conversation-out (docs/how_a_score_came_about.md)
+WINDOW = tuple(0.6**distance for distance in range(4))
+NEAR = tuple(0.55**distance for distance in range(5))
+WIDE = (1.0,) * (SPAN + 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Keys:
+    """The keys of one memory.
+
+    Attributes:
+        line: Unit vector of its own words, shape (dimensions,).
+        window: Unit vector of the talk around it, the same shape.
+        around: (distance in lines, words) of the lines around it; its own have distance 0.
+    """
+
+    line: np.ndarray
+    window: np.ndarray
+    around: tuple[tuple[int, str], ...]
+
+
+def alone(vector: np.ndarray, words: str) -> Keys:
+    """The keys of a memory that stands for itself: a fact, a note."""
+    return Keys(vector, vector, ((0, words),))
+
+
+def of_talk(ids: Sequence[int], words: Sequence[str], vectors: np.ndarray) -> list[Keys]:
+    """The keys of consecutive lines of one conversation, before one audience.
+
+    Args:
+        ids: Their journal ids, rising.
+        words: What each line is found by, with its speaker.
+        vectors: Theirs, of unit length, shape (len(ids), dimensions).
+    """
+    found = []
+    for place, line_id in enumerate(ids):
+        around = [
+            (abs(other - place), other)
+            for other in range(max(0, place - SPAN), min(len(ids), place + SPAN + 1))
+            if abs(ids[other] - line_id) <= REACH
+        ]
+        near = [pair for pair in around if pair[0] < len(WINDOW)]
+        found.append(
+            Keys(
+                line=vectors[place],
+                window=_mean(vectors, near),
+                around=tuple((distance, words[other]) for distance, other in around),
+            )
+        )
+    return found
+
+
+def _mean(vectors: np.ndarray, near: list[tuple[int, int]]) -> np.ndarray:
+    weights = np.array([WINDOW[distance] for distance, _other in near], dtype=np.float32)
+    mean = weights @ vectors[[other for _distance, other in near]]
+    return mean / (np.linalg.norm(mean) or 1.0)

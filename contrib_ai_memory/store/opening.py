@@ -1,0 +1,96 @@
+"""Opening Mem0 over the store that the settings name. Worker threads only."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+from .. import conf
+from ..embedding import embedder
+from .errors import StoreError, StoreMismatch, StoreUnusable
+
+
+def open_mem0() -> tuple[Any, str]:
+    """Mem0 over the store of the settings, and the name of its provider.
+
+    Raises:
+        StoreInUse, StoreMismatch, StoreUnusable: Each says what to do.
+    """
+    folder = conf.directory()
+    folder.mkdir(parents=True, exist_ok=True)
+    words = embedder.shared()
+    _check_model(folder / "store.json", words.name, words.dimensions)
+    prepare_environment(folder)
+    settings = conf.get().VECTOR_STORE
+    try:
+        mem0 = make_mem0(folder, settings.provider, dict(settings.config), words.dimensions)
+    except StoreError:
+        raise
+    except Exception as error:  # whatever a vector store of somebody else may raise
+        raise StoreUnusable(
+            f'CONTRIB_AI_MEMORY["VECTOR_STORE"] = {settings.model_dump()!r} cannot be used: '
+            f"{type(error).__name__}: {error}"
+        ) from error
+    return mem0, settings.provider
+
+
+def prepare_environment(folder: Path) -> None:
+    """No telemetry and no ~/.mem0: both are read by Mem0 once, when it is imported."""
+    os.environ["MEM0_TELEMETRY"] = "False"
+    os.environ["MEM0_DIR"] = str(folder / "mem0")
+    (folder / "mem0").mkdir(exist_ok=True)
+
+
+def _check_model(meta: Path, name: str, dimensions: int) -> None:
+    mine = {"embedding_model": name, "dimensions": dimensions}
+    if not meta.exists():
+        meta.write_text(json.dumps(mine | {"store_id": str(uuid.uuid4())}, indent=1))
+        return
+    theirs = json.loads(meta.read_text())
+    if any(theirs[key] != mine[key] for key in mine):
+        raise StoreMismatch(
+            f"The memory store in {meta.parent} was written with the embedding model "
+            f"{theirs['embedding_model']!r} ({theirs['dimensions']} dimensions); the settings name "
+            f"{name!r} ({dimensions}). Vectors of two models cannot be compared. Put the old model "
+            f'back into CONTRIB_AI_MEMORY["EMBEDDING"], or give the new one a folder of its own '
+            'with CONTRIB_AI_MEMORY["DIR"].'
+        )
+
+
+def make_mem0(folder: Path, provider: str, config: dict[str, Any], dimensions: int) -> Any:
+    """Mem0 with our embedder and no language model, all that it keeps inside `folder`."""
+    from mem0 import Memory
+    from mem0.configs.base import MemoryConfig
+    from mem0.embeddings.configs import EmbedderConfig
+    from mem0.llms.configs import LlmConfig
+    from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
+    from mem0.vector_stores.configs import VectorStoreConfig
+
+    from . import mem0_parts
+
+    parts = mem0_parts.__name__
+    EmbedderFactory.provider_to_class[mem0_parts.PROVIDER] = f"{parts}.SharedEmbedding"
+    LlmFactory.register_provider(mem0_parts.PROVIDER, f"{parts}.NoLLM")
+    if provider == "qdrant_edge":
+        from . import qdrant_edge
+
+        VectorStoreFactory.provider_to_class[provider] = f"{qdrant_edge.__name__}.QdrantEdge"
+        defaults = {"path": str(folder / provider), "embedding_model_dims": dimensions}
+        vector_store = VectorStoreConfig.model_construct(
+            provider=provider, config=qdrant_edge.QdrantEdgeConfig(**(defaults | config))
+        )
+    else:
+        vector_store = VectorStoreConfig(provider=provider, config=config)
+    # model_construct, here and above: Mem0's validators know only its own providers
+    nothing = {"provider": mem0_parts.PROVIDER, "config": {}}
+    return Memory(
+        MemoryConfig.model_construct(
+            vector_store=vector_store,
+            embedder=EmbedderConfig.model_construct(**nothing),
+            llm=LlmConfig.model_construct(**nothing),
+            history_db_path=str(folder / "mem0" / "history.db"),
+        )
+    )

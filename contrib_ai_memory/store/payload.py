@@ -1,0 +1,99 @@
+"""A memory as Mem0 keeps it: Mem0's own payload fields and ours, and what recall reads of them."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..records import MemoryRecord, now_iso
+from ..text import cues
+
+ANYONE = "*"
+LANES = ("line", "window", "near", "wide")
+
+
+def memory_id_for(mind: str, *parts: object) -> str:
+    """The id of a memory of `mind` (its UUID) from what it is: the same parts, the same id."""
+    return str(uuid.uuid5(uuid.UUID(mind), "\x1f".join(map(str, parts))))
+
+
+def entry_memory_id(mind: str, entry_id: int) -> str:
+    return memory_id_for(mind, "entry", entry_id)
+
+
+_RENAMED = {"content": "data", "key": "text_lemmatized", "about": "user_id", "session_id": "run_id"}
+_BACK = {theirs: ours for ours, theirs in _RENAMED.items()}
+
+
+def to_payload(mind: str, memory: MemoryRecord) -> dict[str, Any]:
+    """A memory as Mem0 keeps it (DESIGN §3). `audience` is what the privacy filter reads."""
+    plain = memory.to_dict()
+    plain.pop("id")
+    payload = {_RENAMED.get(name, name): value for name, value in plain.items()}
+    return payload | {
+        "agent_id": mind,
+        "hash": hashlib.md5(memory.content.encode()).hexdigest(),  # Mem0's own field
+        "updated_at": now_iso(),
+        "audience": list(memory.witnesses) if memory.private else [ANYONE],
+        "private": memory.private,
+        "asking": round(cues.asking(memory.content), 3),
+        "length": round(cues.length(memory.content), 3),
+        "tells_time": cues.tells_time(memory.content),
+    }
+
+
+def from_payload(memory_id: Any, payload: dict[str, Any]) -> MemoryRecord:
+    renamed = {_BACK.get(name, name): value for name, value in payload.items()}
+    return MemoryRecord.from_dict(renamed | {"id": str(memory_id)})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What recall weighs of a memory: what each lane said of it, and what it looks like.
+
+    `line` and `window` are cosines, `near` and `wide` BM25 scores (0: no word in common);
+    `asking`, `length` and `tells_time` are `text.cues` of its content.
+    """
+
+    id: str
+    line: float = 0.0
+    window: float = 0.0
+    near: float = 0.0
+    wide: float = 0.0
+    about: str | None = None
+    record: str = "entry"
+    memory_type: str = "episodic"
+    importance: float = 0.5
+    memory_weight: float = 0.5
+    dominant_emotions: tuple[str, ...] = ()
+    journal_ids: tuple[int, ...] = ()
+    private: bool = False
+    witnesses: tuple[str, ...] = ()
+    created_at: str = ""
+    last_accessed: str = ""
+    access_count: int = 1
+    invalid_at: str | None = None
+    superseded_by: str | None = None
+    expires_at: str | None = None
+    compressed: bool = False
+    asking: float = 0.0
+    length: float = 0.0
+    tells_time: bool = False
+
+
+_LISTS = ("dominant_emotions", "journal_ids", "witnesses")
+_OWN = [spec.name for spec in fields(Candidate) if spec.name not in ("id", *LANES)]
+WEIGHED = ("agent_id", *(_RENAMED.get(name, name) for name in _OWN))
+
+
+def to_candidate(memory_id: str, payload: dict[str, Any], scores: Sequence[float]) -> Candidate:
+    """A candidate from the fields `WEIGHED` of its payload and its scores in `LANES`."""
+    plain = dict(payload)
+    plain.pop("agent_id")
+    plain["about"] = plain.pop("user_id", None)
+    for name in _LISTS:
+        plain[name] = tuple(plain.get(name) or ())
+    return Candidate(memory_id, *scores, **plain)

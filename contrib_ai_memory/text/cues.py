@@ -1,0 +1,52 @@
+"""What a line looks like to recall, whatever it says: does it ask, does it tell a time, how long.
+
+Measured once when a memory is stored; a question is looked at when it is asked. English.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+LONG_WORDS = 40  # a line of this many words is a long one
+
+_SENTENCE = re.compile(r"[^.!?]+[.!?]*")
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|since|recently|just|soon|morning|night"
+    r"|few days|the other day|weeks?|weekends?|months?|years?"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+    r"|january|february|march|april|june|july|august|september|october|november|december"
+    r"|(?:in|of|on) may|(?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(
+    r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|week|month|year|season|time)\b",
+    re.IGNORECASE,
+)
+_OF_ONESELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
+
+
+def asking(text: str) -> float:
+    """The share of a text that is questions, 0-1."""
+    sentences = _SENTENCE.findall(text)
+    asked = sum(len(sentence) for sentence in sentences if "?" in sentence)
+    return asked / max(1, sum(map(len, sentences)))
+
+
+def length(text: str) -> float:
+    """How much a text holds, 0-1: the logarithm of its words, 1 at forty."""
+    return min(1.0, math.log1p(len(text.split())) / math.log1p(LONG_WORDS))
+
+
+def tells_time(text: str) -> bool:
+    """Whether a text has a word of time in it: yesterday, last, May, 1998 …"""
+    return bool(_TIME.search(text))
+
+
+def asks_when(question: str) -> bool:
+    return bool(_WHEN.search(question))
+
+
+def speaks_of_self(question: str) -> bool:
+    """Whether whoever asks speaks of themselves."""
+    return bool(_OF_ONESELF.search(question))

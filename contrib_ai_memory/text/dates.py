@@ -1,0 +1,99 @@
+"""Dates that a question names, and how near to them a day lies.
+
+English month names; what is told is often told a while after it happened, so that the two weeks
+after a named date count for it too, less and less.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+TOLD_LATER_DAYS = 14  # fitted by leave-one-conversation-out: `python -m benchmarks.locomo`
+
+_MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
+_NUMBER_OF = {month.lower(): number for number, month in enumerate(_MONTHS, 1)}
+_NUMBER_OF |= {month[:3].lower(): number for number, month in enumerate(_MONTHS, 1)} | {"sept": 9}
+# a short name counts before a day alone ("Mar 3"); "may" is mostly the verb
+_NAMES = "|".join([*_MONTHS, *(rf"{m[:3]}(?=\.? \d)\.?" for m in _MONTHS if m != "May")])
+_DATE = re.compile(
+    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?(?P<month>{_NAMES}|Sept(?=\.? \d)\.?)\b"
+    r"(?: (?P<after>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (?:of )?(?P<year>\d{4})\b)?"
+)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_BEFORE_MAY = re.compile(
+    r"\b(?:in|of|during|since|early|late|mid|by|until|before|after|last|this)[ -]$"
+)
+_AGO = re.compile(r"\b(\d{1,3}) (day|week)s? ago\b", re.IGNORECASE)
+_LATELY = re.compile(r"\b(today|yesterday|last night|last week)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDate:
+    """A day, a month or a year, as far as a question gave it; None where it did not."""
+
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+
+    def nearness(self, day: date) -> float:
+        """1 within what is named, falling to 0 over the 14 days after it, 0 before it.
+
+        Without a year it may be that of `day` or the one before.
+        """
+        years = (self.year,) if self.year else (day.year, day.year - 1)
+        return max((_nearness(day, *self._bounds(year)) for year in years), default=0.0)
+
+    def _bounds(self, year: int) -> tuple[date, date]:
+        if self.month is None:
+            return date(year, 1, 1), date(year, 12, 31)
+        last = monthrange(year, self.month)[1]
+        if self.day is None or not 1 <= self.day <= last:
+            return date(year, self.month, 1), date(year, self.month, last)
+        return date(year, self.month, self.day), date(year, self.month, self.day)
+
+
+def named_in(question: str, today: date) -> list[NamedDate]:
+    """The dates that a question names; a year alone counts where no month is named."""
+    found = [
+        NamedDate(_number(m["year"]), _month(m["month"]), _number(m["day"] or m["after"]))
+        for m in _DATE.finditer(question)
+        if m["month"] != "May"
+        or m["day"]
+        or m["after"]
+        or m["year"]
+        or _BEFORE_MAY.search(question[: m.start()])
+    ]
+    found = [named for named in found if named.year is None or named.year >= 1]
+    found += [_days_ago(today, days) for days in _ago(question)]
+    return found or [NamedDate(int(year)) for year in _YEAR.findall(question)]
+
+
+def _ago(question: str) -> list[int]:
+    days = [int(m[1]) * (7 if m[2].lower() == "week" else 1) for m in _AGO.finditer(question)]
+    lately = {"today": 0, "yesterday": 1, "last night": 1, "last week": 7}
+    return days + [lately[m[1].lower()] for m in _LATELY.finditer(question)]
+
+
+def _days_ago(today: date, days: int) -> NamedDate:
+    then = today - timedelta(days=days)
+    return NamedDate(then.year, then.month, then.day)
+
+
+def _nearness(day: date, first: date, last: date) -> float:
+    if first <= day <= last:
+        return 1.0
+    late = (day - last).days
+    return 1 - late / (TOLD_LATER_DAYS + 1) if 0 < late <= TOLD_LATER_DAYS else 0.0
+
+
+def _number(digits: str | None) -> int | None:
+    return int(digits) if digits else None
+
+
+def _month(name: str) -> int:
+    return _NUMBER_OF[name.lower().rstrip(".")]
