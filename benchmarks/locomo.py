@@ -1,95 +1,43 @@
 """Retrieval quality on LoCoMo: the share of a question's evidence turns that recall brings to mind.
 
 Each conversation is replayed into one NPC through the real journal path, in its own time; each
-question goes through the real recall. Beside it, on the same turns in the same run, stands Mem0 as
-it is installed, with the same embedding model. Categories: 1 multi-hop, 2 temporal, 3 open,
+question goes through the real recall. A memory made from a turn counts for that turn; "@10" is
+what the ten best memories were made from. Beside it, on the same turns in the same run, stands
+Mem0 as it is installed, with the same embedding model. Categories: 1 multi-hop, 2 temporal, 3 open,
 4 single-hop; 5 is adversarial (mostly the speaker swapped) and reported apart.
+
+`--loco` fits the weights of the clues anew for each conversation on all others, and measures the
+real recall with those: the figure that says what to expect of other people's talk.
 """
 
 from __future__ import annotations
 
-import json
-import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
+from . import fitting
 from .harness import Bar, Report, arguments, game, make, progress
+from .locomo_data import Asked, Conversation, load
 
 DEPTHS = (5, 10, 25, 50)
 BUDGETS = (250, 500, 1000, 2000)
 BARS = {5: 74.0, 10: 83.0, 25: 90.0, 50: 94.0}
 BUDGET_BARS = {500: 84.0, 1000: 89.5}
 MULTI_HOP_AT_10 = 50.0
-SECONDS_A_TURN = 30
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
+ADVERSARIAL = 5
 PLENTY = 1_000_000  # a token budget that nothing meets
+MOST = 200  # memories of a recall that only its token budget bounds
 
-
-@dataclass(frozen=True)
-class Turn:
-    id: str
-    session: str
-    when: datetime
-    speaker: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Asked:
-    text: str
-    category: int
-    evidence: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Conversation:
-    name: str
-    turns: list[Turn]
-    questions: list[Asked]
-
-
-# --- the data -----------------------------------------------------------------------------------
-
-
-def load(path: Path) -> list[Conversation]:
-    """The conversations of a LoCoMo file; evidence that names no turn is left out."""
-    return [_conversation(plain) for plain in json.loads(path.read_text())]
-
-
-def _conversation(plain: dict[str, Any]) -> Conversation:
-    talk = plain["conversation"]
-    numbers = sorted(int(m[1]) for key in talk if (m := re.fullmatch(r"session_(\d+)", key)))
-    turns = [turn for number in numbers for turn in _session(talk, number)]
-    known = {turn.id for turn in turns}
-    questions = [
-        Asked(str(qa["question"]), qa["category"], frozenset(_evidence(qa)) & known)
-        for qa in plain["qa"]
-    ]
-    return Conversation(plain["sample_id"], turns, [q for q in questions if q.evidence])
-
-
-def _session(talk: dict[str, Any], number: int) -> Iterator[Turn]:
-    when = datetime.strptime(talk[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y")
-    for index, line in enumerate(talk[f"session_{number}"]):
-        caption = line.get("blip_caption")
-        shared = f" [shares a photo: {caption}]" if caption else ""
-        yield Turn(
-            line["dia_id"],
-            f"session_{number}",
-            when.replace(tzinfo=UTC) + timedelta(seconds=SECONDS_A_TURN * index),
-            line["speaker"],
-            line["text"] + shared,
-        )
-
-
-def _evidence(qa: dict[str, Any]) -> list[str]:
-    found = re.findall(r"D(\d+):(\d+)", " ".join(map(str, qa.get("evidence", []))))
-    return [f"D{int(session)}:{int(turn)}" for session, turn in found]
+Turns = frozenset[str]
+Results = list[tuple[Asked, list[Turns]]]
 
 
 # --- ours ---------------------------------------------------------------------------------------
@@ -101,8 +49,10 @@ class Ours:
     name = "contrib_ai_memory"
 
     def __init__(self, conversation: Conversation, room: Any):
+        from contrib_ai_memory import offload
         from contrib_ai_memory.ingest.replay import LogLine, Replay
 
+        self.conversation = conversation
         self.npc = make("typeclasses.npcs.AssistantNPC", f"Mara of {conversation.name}", room)
         with Replay(self.npc) as replay:
             for turn in conversation.turns:
@@ -118,18 +68,25 @@ class Ours:
                 )
             replay.tick()
         self.mind = self.npc.memory
-        from contrib_ai_memory import offload
-
         while not offload.wait(self.mind.work_through(until_silent=True)):
             pass
-        self.turn_of = {entry.id: entry.ref for entry in self.mind.journal.read()}
         now = (conversation.turns[-1].when + timedelta(days=1)).isoformat()
         self.mind.clock = lambda: now
+        self._turn_of = {entry.id: entry.ref for entry in self.mind.journal.read()}
+
+    def sleep(self) -> None:
+        """A whole night, with whatever provider the settings name."""
+        from contrib_ai_memory import offload
+        from contrib_ai_memory.sleep.cycle import Night, run_sleep_tick
+
+        night = Night()
+        while not night.over:
+            night = offload.wait(run_sleep_tick(self.mind, night))
 
     def ranked(
         self, question: str, top_k: int, budget: int = PLENTY, **options: Any
-    ) -> list[str]:
-        """The turns of what comes to mind, best first, each once."""
+    ) -> list[Turns]:
+        """What comes to mind, best first: of each memory the turns that it was made from."""
         from contrib_ai_memory import offload
         from contrib_ai_memory.recall import bringing
         from contrib_ai_memory.recall.budget import BudgetExceeded
@@ -142,8 +99,10 @@ class Ours:
         except BudgetExceeded:
             return []
         best = sorted(result.memories, key=lambda item: -item.score.total)
-        turns = (self.turn_of[i] for item in best for i in item.memory.journal_ids)
-        return list(dict.fromkeys(turns))
+        return [self.turns(item.memory.journal_ids) for item in best]
+
+    def turns(self, journal_ids: Sequence[int]) -> Turns:
+        return frozenset(self._turn_of[each] for each in journal_ids)
 
     def found(self, question: str) -> Any:
         """The candidates of a question with their clues, as the real recall weighs them."""
@@ -151,6 +110,17 @@ class Ours:
 
         asked = recall.Question(self.mind.id, question, self.mind.clock(), top_k=DEPTHS[-1])
         return recall.find(bringing.with_people(self.mind, asked))
+
+    def cases(self) -> list[fitting.Case]:
+        """What this conversation teaches of the weights."""
+        cases = []
+        for asked in self.conversation.questions:
+            if asked.category != ADVERSARIAL:
+                scored = self.found(asked.text).scored
+                evidence = [bool(self.turns(c.journal_ids) & asked.evidence) for c, _ in scored]
+                clues = np.array([parts.clues for _, parts in scored])
+                cases.append(fitting.Case(clues, np.array(evidence)))
+        return cases
 
 
 # --- theirs -------------------------------------------------------------------------------------
@@ -172,9 +142,9 @@ class Theirs:
             )
         self.user = conversation.name
 
-    def ranked(self, question: str, top_k: int, budget: int = PLENTY) -> list[str]:
+    def ranked(self, question: str, top_k: int, budget: int = PLENTY) -> list[Turns]:
         found = self.mem0.search(question, top_k=top_k, filters={"user_id": self.user}, threshold=0)
-        return list(dict.fromkeys(hit["metadata"]["turn"] for hit in found["results"]))
+        return [frozenset([hit["metadata"]["turn"]]) for hit in found["results"]]
 
 
 def _mem0(folder: Path) -> Any:
@@ -195,28 +165,27 @@ def _mem0(folder: Path) -> Any:
 # --- the measure --------------------------------------------------------------------------------
 
 
-Results = list[tuple[Asked, list[str]]]
-
-
 def share_found(results: Results, depth: int | None = None) -> float:
-    """Mean share of the evidence among the first `depth` turns, in percent."""
+    """Mean share of the evidence that the first `depth` memories were made from, in percent."""
     return 100 * fmean(
-        len(asked.evidence & set(turns[:depth])) / len(asked.evidence) for asked, turns in results
+        len(asked.evidence & among(memories[:depth])) / len(asked.evidence)
+        for asked, memories in results
     )
 
 
+def among(memories: list[Turns]) -> Turns:
+    """The turns that some memories were made from."""
+    return frozenset().union(*memories)
+
+
 def ask_all(
-    memory: Any, questions: Sequence[Asked], top_k: int, budget: int, step: Callable[[], object]
+    memory: Any, top_k: int, budget: int, questions: Sequence[Asked], **options: Any
 ) -> Results:
-    results = []
-    for asked in questions:
-        results.append((asked, memory.ranked(asked.text, top_k, budget)))
-        step()
-    return results
+    return [(each, memory.ranked(each.text, top_k, budget, **options)) for each in questions]
 
 
 def scored(results: Results) -> Results:
-    return [(asked, turns) for asked, turns in results if asked.category != 5]
+    return [(asked, memories) for asked, memories in results if asked.category != ADVERSARIAL]
 
 
 def depth_row(name: str, results: Results) -> dict[str, Any]:
@@ -225,86 +194,174 @@ def depth_row(name: str, results: Results) -> dict[str, Any]:
     }
 
 
+class Outcome:
+    """All answers of one way to recall, by depth and by token budget."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.by_depth: Results = []
+        self.by_budget: dict[int, Results] = {}
+
+    def ask(self, ours: Ours, budgets: Sequence[int], **options: Any) -> None:
+        questions = ours.conversation.questions
+        self.by_depth += ask_all(ours, DEPTHS[-1], PLENTY, questions, **options)
+        for budget in budgets:
+            results = ask_all(ours, MOST, budget, questions, **options)
+            self.by_budget.setdefault(budget, []).extend(results)
+
+    def row(self) -> dict[str, Any]:
+        budgets = {
+            f"{budget} tok": share_found(scored(results))
+            for budget, results in self.by_budget.items()
+        }
+        return depth_row(self.name, scored(self.by_depth)) | budgets
+
+    def of_category(self, category: int) -> Results:
+        return [
+            (asked, memories) for asked, memories in self.by_depth if asked.category == category
+        ]
+
+
 # --- the run ------------------------------------------------------------------------------------
 
 
 def main() -> int:
+    from contrib_ai_memory.recall.rank import PROFILES
+
     parser = arguments("Retrieval quality on LoCoMo, beside Mem0 as installed.")
     parser.add_argument("file", type=Path, help="conversations in LoCoMo's own format")
+    parser.add_argument("--profile", choices=PROFILES, help="another score profile")
+    parser.add_argument("--loco", action="store_true", help="weights fitted on the others")
+    parser.add_argument("--ablate", action="store_true", help="without each clue in turn")
+    parser.add_argument("--night", action="store_true", help="ask after a night's sleep too")
     parser.add_argument("--no-mem0", action="store_true", help="leave the baseline out")
     parser.add_argument("--no-budgets", action="store_true", help="leave the token budgets out")
     options = parser.parse_args()
     conversations = load(options.file)
-    questions = sum(len(c.questions) for c in conversations)
+    if options.loco and len(conversations) < 2:
+        parser.error("--loco needs two conversations or more: it fits on the others.")
     report = Report(
         "benchmarks.locomo",
         f"evidence recall, {len(conversations)} conversations, "
-        f"{sum(len(c.turns) for c in conversations)} turns, {questions} questions with evidence.",
+        f"{sum(len(c.turns) for c in conversations)} turns, "
+        f"{sum(len(c.questions) for c in conversations)} questions with evidence.",
     )
     with game() as folder:
-        ours, budgets, theirs = _run(conversations, folder, options)
-    _tell(report, ours, budgets, theirs)
+        _measure(report, conversations, folder, options)
     return report.finish(options.json)
 
 
-def _run(
-    conversations: list[Conversation], folder: Path, options: Any
-) -> tuple[Results, dict[int, Results], Results]:
-    ours: Results = []
-    theirs: Results = []
-    budgets: dict[int, Results] = {budget: [] for budget in BUDGETS}
+def _measure(report: Report, conversations: list[Conversation], folder: Path, options: Any) -> None:
+    budgets = () if options.no_budgets else BUDGETS
     room = make("typeclasses.rooms.Room", "The Drowned Lantern")
-    for conversation in progress(conversations, "conversations", "conversation"):
-        asked = conversation.questions
-        memory = Ours(conversation, room)
-        with progress(None, memory.name, "question", len(asked)) as bar:
-            ours += ask_all(memory, asked, DEPTHS[-1], PLENTY, bar.update)
-        if not options.no_budgets:
-            for budget in progress(BUDGETS, "budgets", "budget"):
-                budgets[budget] += ask_all(memory, asked, 200, budget, lambda: None)
-        if not options.no_mem0:
-            with progress(None, Theirs.name, "question", len(asked)) as bar:
-                theirs += ask_all(
-                    Theirs(conversation, folder / "theirs"), asked, DEPTHS[-1], 0, bar.update
-                )
-    return ours, budgets, theirs
-
-
-def _tell(report: Report, ours: Results, budgets: dict[int, Results], theirs: Results) -> None:
-    columns = ["memory", "questions", *(f"@{depth}" for depth in DEPTHS)]
-    rows = [depth_row(Ours.name, scored(ours))]
-    if theirs:
+    minds = [Ours(c, room) for c in progress(conversations, "living through", "conversation")]
+    profile = {"profile": options.profile} if options.profile else {}
+    ours = Outcome(Ours.name + (f", {options.profile}" if options.profile else ""))
+    for mind in progress(minds, "asking", "conversation"):
+        ours.ask(mind, budgets, **profile)
+    held, outcomes = ours, [ours]
+    if options.loco:
+        held = _loco(report, minds, budgets)
+        outcomes.insert(0, held)
+    rows = [outcome.row() for outcome in outcomes]
+    if not options.no_mem0:
+        theirs: Results = []
+        for c in progress(conversations, "Mem0", "conversation"):
+            theirs += ask_all(Theirs(c, folder / "theirs"), DEPTHS[-1], 0, c.questions)
         rows.append(depth_row(Theirs.name, scored(theirs)))
-    report.table(columns, rows)
-    for category, name in CATEGORIES.items():
-        of_category = [(asked, turns) for asked, turns in ours if asked.category == category]
-        if of_category:
-            report.rows.append(row := depth_row(name, of_category))
-            rows.append(row)
-    report.table(columns, rows[-len(CATEGORIES) :])
-    found = [bool(asked.evidence & set(turns[:10])) for asked, turns in scored(ours)]
-    whole = [asked.evidence <= set(turns[:10]) for asked, turns in scored(ours)]
-    report.note(f"@10: any evidence {100 * fmean(found):.1f}, all of it {100 * fmean(whole):.1f}.")
-    held = rows[0]
-    report.bars += [
-        Bar(f"recall @{depth}", held[f"@{depth}"], least, "%", at_least=True)
-        for depth, least in BARS.items()
+    if options.ablate:
+        _ablate(report, minds)
+    if options.night:
+        rows.append(_after_a_night(minds, budgets))
+    columns = ["memory", "questions", *(f"@{depth}" for depth in DEPTHS)]
+    report.table([*columns, *(f"{budget} tok" for budget in budgets)], rows)
+    by_category = [
+        depth_row(name, results)
+        for category, name in CATEGORIES.items()
+        if (results := held.of_category(category))
     ]
-    multi_hop = [(asked, turns) for asked, turns in ours if asked.category == 1]
-    if multi_hop:
-        reached = share_found(multi_hop, 10)
-        report.bars.append(Bar("multi-hop @10", reached, MULTI_HOP_AT_10, "%", at_least=True))
-    if budgets[BUDGETS[0]]:
-        rows = [
-            {"tokens": budget, "recall": share_found(scored(results))}
-            for budget, results in budgets.items()
-        ]
-        report.table(["tokens", "recall"], rows)
-        report.bars += [
-            Bar(f"recall within {row['tokens']} tokens", row["recall"], least, "%", at_least=True)
-            for row in rows
-            if (least := BUDGET_BARS.get(row["tokens"]))
-        ]
+    report.table(columns, by_category)
+    for depth in DEPTHS:
+        any_of = [bool(a.evidence & among(m[:depth])) for a, m in scored(held.by_depth)]
+        whole = [a.evidence <= among(m[:depth]) for a, m in scored(held.by_depth)]
+        report.note(
+            f"@{depth}: any evidence {100 * fmean(any_of):.1f}, all {100 * fmean(whole):.1f}."
+        )
+    _set_bars(report, held)
+
+
+def _set_bars(report: Report, held: Outcome) -> None:
+    row = held.row()
+    reached = {f"recall @{depth}": (row[f"@{depth}"], least) for depth, least in BARS.items()}
+    if multi_hop := held.of_category(1):
+        reached["multi-hop @10"] = (share_found(multi_hop, 10), MULTI_HOP_AT_10)
+    for budget, least in BUDGET_BARS.items():
+        if budget in held.by_budget:
+            reached[f"recall within {budget} tokens"] = (row[f"{budget} tok"], least)
+    report.bars += [
+        Bar(f"{held.name}: {what}", value, least, "%", at_least=True)
+        for what, (value, least) in reached.items()
+    ]
+
+
+def _loco(report: Report, minds: list[Ours], budgets: Sequence[int]) -> Outcome:
+    """Each conversation with weights that were fitted on all others."""
+    from contrib_ai_memory.recall.rank import Weights
+
+    cases = [mind.cases() for mind in progress(minds, "looking at clues", "conversation")]
+    outcome = Outcome("left out of the fit")
+    rows = []
+    for held, mind in enumerate(progress(minds, "asking", "conversation")):
+        others = [case for index, some in enumerate(cases) if index != held for case in some]
+        weights = fitting.fitted(others, Weights())
+        rows.append(_weights_row(f"without {mind.conversation.name}", weights))
+        outcome.ask(mind, budgets, weights=weights)
+    everything = fitting.fitted([case for some in cases for case in some], Weights())
+    rows += [_weights_row("all", everything), _weights_row("in force", Weights())]
+    report.table(list(rows[0]), rows)
+    return outcome
+
+
+def _weights_row(name: str, weights: Any) -> dict[str, Any]:
+    return {"fitted": name} | {
+        spec.name: round(getattr(weights, spec.name), 2) for spec in fields(weights)
+    }
+
+
+def _ablate(report: Report, minds: list[Ours]) -> None:
+    """The same candidates ordered without one clue or another; weights are not fitted anew."""
+    from contrib_ai_memory.recall import rank
+
+    found = [
+        (mind, asked, mind.found(asked.text))
+        for mind in progress(minds, "ablation", "conversation")
+        for asked in mind.conversation.questions
+        if asked.category != ADVERSARIAL
+    ]
+    whole = rank.Weights()
+    without = {f"- {clue}": (clue,) for clue in rank.CLUES}
+    without |= {"- both dense": ("line", "window"), "- both BM25": ("near", "wide")}
+    without |= {"lanes alone": rank.CLUES[4:], "the line alone": rank.CLUES[1:]}
+    rows = []
+    for name, clues in ({"all clues": ()} | without).items():
+        weights = replace(whole, **dict.fromkeys(clues, 0.0))
+        results = []
+        for mind, asked, seen in found:
+            question = seen.question
+            of_it = rank.Asked.of(question.query, question.who, question.now)
+            candidates = [candidate for candidate, _ in seen.scored]
+            order = rank.score(candidates, of_it, now=question.now, weights=weights)
+            results.append((asked, [mind.turns(c.journal_ids) for c, _ in order[: DEPTHS[-1]]]))
+        rows.append({"ranked by": name} | depth_row("", results))
+    report.table(["ranked by", *(f"@{depth}" for depth in DEPTHS)], rows)
+
+
+def _after_a_night(minds: list[Ours], budgets: Sequence[int]) -> dict[str, Any]:
+    after = Outcome("after a night")
+    for mind in progress(minds, "sleeping", "conversation"):
+        mind.sleep()
+        after.ask(mind, budgets)
+    return after.row()
 
 
 if __name__ == "__main__":

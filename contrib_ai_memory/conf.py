@@ -109,7 +109,7 @@ class Settings(_Section):
     REPLY_COOLDOWN: float = Field(1.0, ge=0, le=3600, description="seconds between two replies")
     EXCHANGE_SECONDS: Seconds = Field(60, description="talk within this of the last exchange")
     STALE_CONVERSATION: Seconds = Field(3600, description="[A] idle conversation is over")
-    QUIET_SECONDS: float = Field(15, ge=0, le=3600, description="pause that ends a snippet [B]")
+    QUIET_SECONDS: float = Field(120, ge=0, le=3600, description="pause that ends a snippet [B]")
 
     RECALL_TOP_K: int = Field(5, ge=1, le=200, description="[C] memories of one recall")
     RECALL_TOKENS: int = Field(

@@ -60,14 +60,14 @@ def test_six_messages_make_one_experience_with_all_four_dimensions(mara, talk):
     assert len(set(experience.dominant_emotions)) == 3
     assert set(experience.dominant_emotions) <= emotions.EMOTIONS
     assert experience.the_lesson.endswith(".")
-    assert experience.journal_ids == (1, 2, 3, 4, 5, 6)
+    assert set(experience.journal_ids) < {1, 2, 3, 4, 5, 6}  # what the essence rests on
 
 
 def test_a_snippet_waits_for_six_messages_or_for_silence(mara, talk):
     talk(0, "Alice", LINES[0])
     learn(mara)
     assert experiences(mara) == []
-    mara.memory.clock = lambda: "2026-01-01T20:00:16+00:00"
+    mara.memory.clock = lambda: "2026-01-01T20:02:01+00:00"
     learn(mara)
     assert len(experiences(mara)) == 1
 

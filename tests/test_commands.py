@@ -56,7 +56,7 @@ def test_facts_come_with_the_night(day, builder):
 def test_a_search_shows_the_parts_of_each_score(day, builder):
     shown = builder("@memory/search mara = ferry")
     assert "I keep the ferry at Millbrook." in shown
-    for part in ("similarity", "meaning", "words", "weight", "recency", "frequency", "tokens"):
+    for part in ("similarity", "line", "near", "weight", "recency", "frequency", "tokens"):
         assert part in shown
 
 

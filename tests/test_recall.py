@@ -156,7 +156,7 @@ B_TABLE = [
     ),
     ({"memory_weight": 0.0, "dominant_emotions": ("rage",)}, ("joy",), 0.45 * 0.5 + 0.10 * 0.1),
 ]
-HALF = rank.Weights(1.0, 0, 0, 0, 0, 0, 0, 0, 0)  # the line alone
+HALF = rank.Weights(1.0, *[0.0] * (len(rank.CLUES) - 1))  # the line alone
 
 
 @pytest.mark.parametrize(("more", "emotions", "expected"), B_TABLE)

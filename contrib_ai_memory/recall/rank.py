@@ -1,8 +1,8 @@
 """Scores: how relevant a memory is to a question, and two profiles of what else counts.
 
 Relevance is a weighted sum of clues: four search lanes (`store.keys`), whose words they were, the
-date that is asked for, whether a time is asked and told, whether the line asks or tells, and how
-much it holds. The weights were fitted by leave-one-conversation-out on LoCoMo; docs/measured.md has
+date that is asked for, whether a time is asked and told, whether the line asks or tells, how much
+it holds, and whether it is a retelling. The weights were fitted by leave-one-conversation-out on LoCoMo; docs/measured.md has
 what each gives, docs/how_a_score_came_about.md an example.
 """
 
@@ -30,6 +30,8 @@ BLEND_RELEVANCE, BLEND_IMPORTANCE = 0.8, 0.2  # [C §2.5] where the cross-encode
 # a best score below this is no full match: one common word, or a faint likeness, is not a hit
 LANE_FLOOR = {"line": 0.3, "window": 0.3, "near": 4.0, "wide": 4.0}
 
+RETOLD = ("experience", "fact")  # drawn from entries, which tell it in somebody's own words
+
 PROFILES = ("relevance", "salience")
 
 
@@ -46,6 +48,7 @@ class Weights:
     when: float = 0.21
     asking: float = -0.20
     length: float = 0.20
+    retold: float = -0.15
 
 
 CLUES = tuple(spec.name for spec in fields(Weights))
@@ -84,6 +87,7 @@ def clues(candidates: Sequence[Candidate], asked: Asked) -> np.ndarray:
             asked.when and c.tells_time,
             c.asking,
             c.length,
+            c.record in RETOLD,
         )
         for c in candidates
     ]

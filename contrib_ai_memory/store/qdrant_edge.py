@@ -271,7 +271,7 @@ class QdrantEdge(VectorStoreBase):
     def vectors_of(self, ids: list[str]) -> dict[str, list[float]]:
         """The dense vectors (unit length) of those `ids` that exist."""
         records = self._shard.retrieve(ids, with_payload=False, with_vector=[LINE])
-        return {str(record.id): record.vector[LINE] for record in records}
+        return {str(record.id): record.vector for record in records}  # the unnamed one, bare
 
     def list(self, filters: dict | None = None, top_k: int | None = 100) -> list[list[Hit]]:
         """Up to `top_k` points that match (None: all), as Mem0 expects them: a list in a list."""

@@ -23,7 +23,13 @@ _WHEN = re.compile(
     r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|week|month|year|season|time)\b",
     re.IGNORECASE,
 )
-_OF_ONESELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
+# "tell me" and "where can I find" ask, and are not about whoever asks
+_OF_ONESELF = re.compile(
+    r"\b(?:my|mine|myself|our|ours)\b|\b(?:about|know|of|remember) (?:me|us)\b"
+    r"|\b(?:do|did|am|was|have|had) (?:i|we)\b"
+    r"|\b(?:i|we) (?:said|told|mentioned|like|love|hate|prefer|promised|asked)\b",
+    re.IGNORECASE,
+)
 
 
 def asking(text: str) -> float:
@@ -48,5 +54,5 @@ def asks_when(question: str) -> bool:
 
 
 def speaks_of_self(question: str) -> bool:
-    """Whether whoever asks speaks of themselves."""
+    """Whether a question is about whoever asks it, as in "where is my brother"."""
     return bool(_OF_ONESELF.search(question))
