@@ -116,9 +116,10 @@ class Ours:
         cases = []
         for asked in self.conversation.questions:
             if asked.category != ADVERSARIAL:
-                scored = self.found(asked.text).scored
-                evidence = [bool(self.turns(c.journal_ids) & asked.evidence) for c, _ in scored]
-                clues = np.array([parts.clues for _, parts in scored])
+                ranked = self.found(asked.text).ranked
+                turns = [self.turns(each.candidate.journal_ids) for each in ranked]
+                evidence = [bool(some & asked.evidence) for some in turns]
+                clues = np.array([each.clues for each in ranked])
                 cases.append(fitting.Case(clues, np.array(evidence)))
         return cases
 
@@ -349,9 +350,10 @@ def _ablate(report: Report, minds: list[Ours]) -> None:
         for mind, asked, seen in found:
             question = seen.question
             of_it = rank.Asked.of(question.query, question.who, question.now)
-            candidates = [candidate for candidate, _ in seen.scored]
+            candidates = [each.candidate for each in seen.ranked]
             order = rank.score(candidates, of_it, now=question.now, weights=weights)
-            results.append((asked, [mind.turns(c.journal_ids) for c, _ in order[: DEPTHS[-1]]]))
+            best = order[: DEPTHS[-1]]
+            results.append((asked, [mind.turns(r.candidate.journal_ids) for r in best]))
         rows.append({"ranked by": name} | depth_row("", results))
     report.table(["ranked by", *(f"@{depth}" for depth in DEPTHS)], rows)
 

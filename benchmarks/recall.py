@@ -29,7 +29,7 @@ import numpy as np
 from . import talk
 from .harness import Bar, Report, Timing, arguments, game, progress
 
-SIZES = (1_000, 10_000, 50_000)
+SIZES = (1_000, 10_000, 50_000, 100_000)
 BAR_AT, BAR_RATIO = 10_000, 1.5  # DESIGN §9
 QUERIES = 60
 WARM_UP = 5  # rounds before the timed ones

@@ -12,9 +12,9 @@ from typing import Any
 from twisted.internet import defer
 
 from . import conf, offload, records
-from .ingest import background, importance, index, pipeline
+from .ingest import background, hearing, importance, index, pipeline
 from .log import logger
-from .recall import answering, bringing
+from .recall import answering, bringing, mood
 from .records import Entry, Message, Percept, Recalled
 from .store import facts
 from .store.conversations import Conversations
@@ -191,6 +191,7 @@ class MemoryHandler:
             before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
             job = index.index_entries, self.id, pending, before
             yield offload.run(offload.MEMORY, *job, priority=priority)
+            yield hearing.settle_heard(self, pending, priority)
         # another call may have come further meanwhile; what is indexed twice is written once
         self.journal.advance_cursor(INDEX_CURSOR, end)
         return self.journal.cursors.get(INDEX_CURSOR, 0) >= len(self.journal)
@@ -297,6 +298,11 @@ class MemoryHandler:
     def counts(self) -> defer.Deferred:
         """How many memories of each kind the store holds, as a Deferred dict."""
         return offload.run(offload.MEMORY, facts.ask, "counts", self.id, priority=offload.REPLY)
+
+    def mood(self) -> defer.Deferred:
+        """What it feels now and by what, secrets too, as a Deferred `recall.mood.Mood`."""
+        job = mood.mood_of, self.id, self.clock()
+        return offload.run(offload.MEMORY, *job, priority=offload.REPLY)
 
     # --- keeping ----------------------------------------------------------------------------
 

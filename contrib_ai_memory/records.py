@@ -227,7 +227,7 @@ class MemoryRecord(_Plain):
 class ScoreParts:
     """Where a score came from: each part before its weight (0-1), `total` after all weights.
 
-    `similarity` is the relevance that all `clues` add up to, by their names.
+    `similarity` is what the `clues` add up to, in the order of `recall.rank.CLUES`.
     """
 
     total: float
@@ -237,7 +237,7 @@ class ScoreParts:
     frequency: float = 0.0
     emotion: float = 0.0
     importance: float = 0.0
-    clues: tuple[tuple[str, float], ...] = ()
+    clues: tuple[float, ...] = ()
     reranked: float | None = None
 
 

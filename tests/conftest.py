@@ -95,3 +95,25 @@ def hears():
         return heard
 
     return listen
+
+
+@pytest.fixture
+def builder(tavern, hears):
+    """A builder in the tavern; builder.types(line) gives all that comes back, as plain text."""
+    from evennia.utils.ansi import strip_ansi
+    from evennia.utils.create import create_object
+
+    made = create_object("typeclasses.characters.Character", key="Builder", location=tavern)
+    made.permissions.add("Builder")
+    from contrib_ai_memory import AIMemoryCmdSet
+
+    made.cmdset.add(AIMemoryCmdSet)
+    heard = hears(made)
+
+    def types(line: str) -> str:
+        heard.clear()
+        made.execute_cmd(line)
+        return strip_ansi("\n".join(heard))
+
+    made.ndb.types = types
+    return types

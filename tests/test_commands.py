@@ -7,26 +7,6 @@ from contrib_ai_memory.commands import AIMemoryCmdSet
 
 
 @pytest.fixture
-def builder(tavern, hears):
-    """A builder in the tavern; builder.types(line) gives all that comes back, as plain text."""
-    from evennia.utils.ansi import strip_ansi
-    from evennia.utils.create import create_object
-
-    made = create_object("typeclasses.characters.Character", key="Builder", location=tavern)
-    made.permissions.add("Builder")
-    made.cmdset.add(AIMemoryCmdSet)
-    heard = hears(made)
-
-    def types(line: str) -> str:
-        heard.clear()
-        made.execute_cmd(line)
-        return strip_ansi("\n".join(heard))
-
-    made.ndb.types = types
-    return types
-
-
-@pytest.fixture
 def day(mara, alice, bram, builder):
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     alice.execute_cmd("whisper Mara = I hide a silver key in Elmstead.")

@@ -3,7 +3,12 @@
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.recall.rank import Weights
+from contrib_ai_memory.records import Percept
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,3 +33,38 @@ def test_the_installation_is_a_settings_block_a_mixin_and_a_cmdset_line():
     readme = (ROOT / "README.md").read_text()
     installation = readme.split("## Installation")[1].split("## Usage")[0]
     assert len(re.findall(r"```python", installation)) == 3
+
+
+def blocks(page: str) -> list[str]:
+    """The indented blocks of a page, without their indentation."""
+    found = re.findall(r"(?:^    .*\n)+", (ROOT / "docs" / page).read_text(), re.MULTILINE)
+    return [re.sub(r"^    ", "", block, flags=re.MULTILINE).strip() for block in found]
+
+
+def test_the_page_on_scores_shows_what_the_search_says(mara, alice, bram, builder):
+    talk, question, shown, *_ = blocks("how_a_score_came_about.md")
+    speakers = {npc.key: mara.get_memory_identity(npc) for npc in (alice, bram)}
+    for line in talk.splitlines():
+        day, hour, speaker, text = re.fullmatch(r"(\S+) (\S+) (\w+): (.*)", line).groups()
+        mara.memory.perceive(
+            Percept(
+                content=text,
+                kind="say",
+                seen_as=speaker,
+                source=speakers[speaker],
+                witnesses=tuple(speakers.values()),
+                location="#1",
+                timestamp=f"{day}T{hour}+00:00",
+            )
+        )
+    mara.memory.clock = lambda: "2026-03-10T20:00:00+00:00"
+    while not offload.wait(mara.memory.work_through()):
+        pass
+    assert builder(question) == shown
+
+
+def test_the_page_on_scores_names_every_clue_with_its_weight():
+    page = (ROOT / "docs" / "how_a_score_came_about.md").read_text()
+    for clue in fields(Weights):
+        weight = f"{clue.default:.2f}".replace("-", "−")
+        assert re.search(rf"^\| `{clue.name}` \|.*\| {weight} \|$", page, re.MULTILINE), clue.name

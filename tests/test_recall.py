@@ -161,33 +161,39 @@ HALF = rank.Weights(1.0, *[0.0] * (len(rank.CLUES) - 1))  # the line alone
 
 @pytest.mark.parametrize(("more", "emotions", "expected"), B_TABLE)
 def test_the_salience_profile_is_the_formula_of_its_source(more, emotions, expected):
-    asked, best = Asked(), candidate(line=1.0)
+    asked, best = Asked(), candidate(lanes=(1.0, 0, 0, 0))
     scored = rank.score(
-        [best, half := candidate(line=0.5, **more)],
+        [best, half := candidate(lanes=(0.5, 0, 0, 0), **more)],
         asked,
         now=NOW,
         profile="salience",
         emotions=emotions,
         weights=HALF,
     )
-    assert {c.id: p.total for c, p in scored}[half.id] == pytest.approx(expected)
+    assert {r.candidate.id: r.total for r in scored}[half.id] == pytest.approx(expected)
 
 
 def test_the_relevance_profile_is_the_similarity_as_it_is():
-    likely = candidate(line=0.9, importance=0.2, last_accessed="2020-01-01T00:00:00+00:00")
-    weighty = candidate(line=0.6, importance=1.0, memory_weight=1.0, last_accessed=NOW)
+    likely = candidate(
+        lanes=(0.9, 0, 0, 0), importance=0.2, last_accessed="2020-01-01T00:00:00+00:00"
+    )
+    weighty = candidate(lanes=(0.6, 0, 0, 0), importance=1.0, memory_weight=1.0, last_accessed=NOW)
     scored = rank.score([weighty, likely], Asked(), now=NOW, weights=HALF)
-    assert [c for c, _ in scored] == [likely, weighty]
-    assert [p.total for _, p in scored] == [p.similarity for _, p in scored]
+    assert [r.candidate for r in scored] == [likely, weighty]
+    assert [r.total for r in scored] == [r.similarity for r in scored]
 
 
 def test_a_cross_encoder_takes_the_place_of_the_similarity_and_missing_it_blends():
-    first, second = candidate(line=1.0, importance=0.2), candidate(line=0.8, importance=1.0)
+    first, second = (
+        candidate(lanes=(1.0, 0, 0, 0), importance=0.2),
+        candidate(lanes=(0.8, 0, 0, 0), importance=1.0),
+    )
     scored = rank.score([first, second], Asked(), now=NOW, weights=HALF)
     read = rank.reranked(scored, [0.1, 0.7])
-    assert [(c, p.total, p.reranked) for c, p in read] == [(second, 0.7, 0.7), (first, 0.1, 0.1)]
+    order = [(r.candidate, r.total, r.reranked) for r in read]
+    assert order == [(second, 0.7, 0.7), (first, 0.1, 0.1)]
     blended = rank.reranked(scored, None)
-    assert [p.total for _, p in blended] == pytest.approx(
+    assert [r.total for r in blended] == pytest.approx(
         [0.8 * 0.8 + 0.2 * 1.0, 0.8 * 1.0 + 0.2 * 0.2]
     )
 
@@ -316,3 +322,94 @@ def test_tokens_are_counted_whole_however_long_the_text_is(store_folder):
     assert count("ferry") == 1
     assert count("ferry " * 1000) == 1000
     assert count("") == 0
+
+
+def test_a_block_that_somebody_lets_slip_is_not_learned_back(mara, alice, bram):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    block = recalled(mara, "who keeps the ferry?").prompt_block
+    assert "ferry" in block
+    bram.execute_cmd(f"say My notes: {' '.join(block.split())} and wolves.")
+    assert mara.memory.journal.tail(1)[0].content == "My notes: and wolves."
+
+
+def test_a_question_of_my_own_things_favours_what_i_said_myself(mara, alice, bram):
+    alice.execute_cmd("say My brother sails to Elmstead.")
+    bram.execute_cmd("say My brother sails to Millbrook.")
+    for asker, answer in ((alice, "Elmstead"), (bram, "Millbrook")):
+        found = recalled(mara, "where does my brother sail to?", by=asker, top_k=1)
+        assert answer in texts(found)[0]
+
+
+def test_whoever_the_question_names_is_favoured_and_left_out_of_the_embedded_words(
+    mara, alice, bram
+):
+    from contrib_ai_memory.recall import bringing
+    from contrib_ai_memory.recall.recall import embedded_query
+
+    alice.execute_cmd("say The brother sails to Elmstead.")
+    bram.execute_cmd("say The brother sails to Millbrook.")
+    found = recalled(mara, "What did Bram say of Alice's brother?", top_k=2)
+    speaker = {
+        item.memory.speaker: dict(zip(rank.CLUES, item.score.clues, strict=True))["speaker"]
+        for item in found.memories
+    }
+    assert speaker == {"Alice": 1.0, "Bram": 1.0}
+    one = bringing.with_people(mara.memory, Question("m", "Where does Bram's brother sail?", NOW))
+    assert embedded_query(one) == "Where does brother sail?"
+    assert [who for _identity, who in one.named] == ["Bram"]
+    assert texts(recalled(mara, one.query, top_k=1)) == ["The brother sails to Millbrook."]
+
+
+DAYS = ["2026-02-03", "2026-02-20", "2026-03-04"]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("what was told on 3 February?", [1, 0, 0]),
+        ("what was told on February 3rd, 2026?", [1, 0, 0]),
+        ("what was told in February?", [1, 1, 1 - 4 / 15]),
+        ("what was told on Feb 18?", [0, 1 - 2 / 15, 1 - 14 / 15]),
+        ("what happened in 2026?", [1, 1, 1]),
+        ("what happened in 2025?", [0, 0, 0]),
+        ("what did he say 6 days ago?", [0, 0, 1]),
+        ("what did he say 3 weeks ago?", [0, 1 - 3 / 15, 0]),
+        ("what may I ask of you?", [0, 0, 0]),
+        ("what was told in May?", [0, 0, 0]),
+    ],
+)
+def test_a_date_that_is_named_favours_that_day_and_the_two_weeks_after(question, expected):
+    asked = Asked.of(question, (), NOW)
+    table = rank.clues([candidate(created_at=day) for day in DAYS], asked)
+    assert table[:, rank.CLUES.index("date")].tolist() == pytest.approx(expected)
+
+
+def test_the_same_question_gives_the_same_order_whatever_order_it_is_found_in():
+    same = [candidate(lanes=(0.5, 0, 0, 0)) for _ in range(20)]
+    order = [r.candidate.id for r in rank.score(same, Asked(), now=NOW)]
+    again = [r.candidate.id for r in rank.score(same[::-1], Asked(), now=NOW)]
+    assert order == again == sorted(order)
+
+
+@given(
+    st.lists(
+        st.builds(
+            candidate,
+            lanes=st.tuples(*[st.floats(-1, 1)] * 2, *[st.floats(0, 50)] * 2),
+            asking=st.floats(0, 1),
+            length=st.floats(0, 1),
+            tells_time=st.booleans(),
+            created_at=st.sampled_from(["", "2026-02-03T08:00:00+00:00", NOW]),
+        ),
+        max_size=12,
+    ),
+    st.sampled_from(["where?", "when was it?", "what did he do in February?"]),
+    st.sampled_from(rank.PROFILES),
+)
+def test_every_part_of_a_score_lies_between_0_and_1(candidates, question, profile):
+    scored = rank.score(candidates, Asked.of(question, (), NOW), now=NOW, profile=profile)
+    assert len(scored) == len(candidates)
+    for ranked in scored:
+        parts = ranked.parts(NOW)
+        assert 0 <= parts.similarity <= 1
+        assert all(0 <= value <= 1 for value in parts.clues)

@@ -66,10 +66,11 @@ def test_it_is_found_by_meaning_and_by_words(store):
     assert nearest(store, "who runs the boat?")[0] == "I keep the ferry"
     sheep = memory_id_for(MIND, 1)
     found = weighed(store, "sheep")
-    assert found[sheep].near > 0 and found[sheep].wide > 0
-    assert found[sheep].line == pytest.approx(found[sheep].window)  # it stands alone
-    assert [c.id for c in found.values() if c.near] == [sheep]
-    assert {c.near for c in weighed(store, "").values()} == {0.0}
+    line, window, near, wide = found[sheep].lanes
+    assert near > 0 and wide > 0
+    assert line == pytest.approx(window)  # it stands alone
+    assert [c.id for c in found.values() if c.lanes[2]] == [sheep]
+    assert {c.lanes[2:] for c in weighed(store, "").values()} == {(0.0, 0.0)}
 
 
 def test_what_recall_weighs_of_a_memory_is_what_it_holds(store):
@@ -87,9 +88,10 @@ def test_what_recall_weighs_of_a_memory_is_what_it_holds(store):
     )
     store.put(MIND, [kept], embedder.shared().encode([kept.content]))
     seen = weighed(store, "last May")[kept.id]
-    for name in ("about", "record", "memory_type", "private", "witnesses", "journal_ids"):
-        assert getattr(seen, name) == getattr(kept, name)
-    for name in ("importance", "dominant_emotions", "access_count", "created_at", "compressed"):
+    for name in ("about", "record", "memory_type", "private", "witnesses", "dominant_emotions"):
+        expected = getattr(kept, name)
+        assert getattr(seen, name) == (list(expected) if isinstance(expected, tuple) else expected)
+    for name in ("importance", "access_count", "created_at", "compressed"):
         assert getattr(seen, name) == getattr(kept, name)
     assert (seen.asking, seen.tells_time) == (1.0, True)
     assert 0 < seen.length < 1

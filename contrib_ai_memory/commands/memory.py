@@ -7,6 +7,7 @@ from typing import Any
 from ..assistant import AssistantScript
 from ..ingest import pipeline
 from ..llm import asking
+from ..recall.mood import Mood
 from ..recall.rank import CLUES
 from ..records import Entry, MemoryRecord, Recalled, RecallResult
 from .base import MemoryCommand, safe
@@ -14,6 +15,8 @@ from .base import MemoryCommand, safe
 JOURNAL_SHOWN = 200
 FACTS_SHOWN = 200
 SEARCH_SHOWN = 10
+FEELINGS_SHOWN = 8
+BAR_WIDTH = 20  # of a share of 1
 
 
 class CmdMemory(MemoryCommand):
@@ -24,6 +27,7 @@ class CmdMemory(MemoryCommand):
       @memory <npc>                   - an overview
       @memory/journal <npc>           - what it perceived, newest last
       @memory/facts <npc>             - what it knows
+      @memory/mood <npc>              - what it feels, and which experiences made it feel so
       @memory/search <npc> = <query>  - what comes to its mind, and why
       @memory/add <npc> = <text>      - give it a memory; never cleaned away
       @memory/teach <npc> = <text>    - let it learn a longer text
@@ -42,11 +46,16 @@ class CmdMemory(MemoryCommand):
     A search sees everything, secrets too: what each listener would get is decided when the NPC
     answers. Each line of it shows the score's parts before their weights: similarity x 0.45,
     weight x 0.25, recency x 0.20, frequency x 0.10, and 0.05 for a shared emotion.
+
+    A mood is what the newest 20 experiences felt like, the weighty and the fresh ones most.
     """
 
     key = "@memory"
-    switch_options = ("journal", "facts", "search", "add", "teach")
-    usage = "@memory[/journal|/facts] <npc>, or @memory/search|/add|/teach <npc> = <text>"
+    switch_options = ("journal", "facts", "mood", "search", "add", "teach")
+    usage = (
+        "@memory[/journal|/facts] <npc>, or @memory/search|/add|/teach <npc> = <text>, "
+        "or @memory/mood <npc>"
+    )
 
     def func(self) -> None:
         npc = self.find_npc(self.lhs)
@@ -79,6 +88,21 @@ class CmdMemory(MemoryCommand):
             )
             return
         self.page("\n".join([f"|wWhat {npc.key} knows|n", *map(fact_line, facts)]))
+
+    def do_mood(self, npc: Any) -> None:
+        self.when(npc.memory.mood(), lambda mood: self._show_mood(npc, mood))
+
+    def _show_mood(self, npc: Any, mood: Mood) -> None:
+        name = safe(npc.key)
+        if not mood.shares:
+            self.caller.msg(
+                f"{name} feels nothing in particular: a mood comes from experiences, and {name} "
+                "has none yet. They are drawn from what people say near an awake NPC, after six "
+                "lines or when the talk falls silent."
+            )
+            return
+        head = f"|wThe mood of {name}|n"
+        self.page("\n".join([head, *feelings(mood), "|wIt comes from|n", *reasons(mood)]))
 
     def do_search(self, npc: Any) -> None:
         found = npc.memory.recall(self.rhs, top_k=SEARCH_SHOWN)
@@ -151,6 +175,34 @@ def fact_line(fact: MemoryRecord) -> str:
     mark = "|r*|n" if fact.private else " "
     evidence = ", ".join(map(str, fact.journal_ids[:8]))
     return f"{mark}{safe(fact.content)} |x({fact.importance:.1f}, from {evidence})|n"
+
+
+def feelings(mood: Mood) -> list[str]:
+    """The strongest emotions of a mood, each with its share."""
+    shown = mood.shares[:FEELINGS_SHOWN]
+    lines = [
+        f"  {safe(label):<13} {share:>4.0%} |g{'=' * max(1, round(share * BAR_WIDTH))}|n"
+        for label, share in shown
+    ]
+    fainter = mood.shares[len(shown) :]
+    if fainter:
+        lines.append(f"  |xand fainter: {safe(', '.join(label for label, _ in fainter))}|n")
+    return lines
+
+
+def reasons(mood: Mood) -> list[str]:
+    """The experiences that a mood rests on, each with what was felt and learned."""
+    lines = []
+    for experience in mood.experiences:
+        mark = "|r*|n" if experience.private else " "
+        when = experience.created_at[:16].replace("T", " ")
+        lesson = f" Lesson: {safe(experience.the_lesson)}" if experience.the_lesson else ""
+        felt = ", ".join(experience.dominant_emotions)
+        lines.append(
+            f"|x{when}|n{mark}{safe(experience.content)}\n"
+            f"      |x{safe(felt)}; weight {experience.memory_weight:.2f}.{lesson}|n"
+        )
+    return lines
 
 
 def search_lines(recalled: Recalled) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import conf
 from . import cache
-from .model import EmbeddingModel, SentenceTransformerModel
+from .model import EmbeddingModel, SentenceTransformerModel, stay_offline
 
 
 class Embedder:
@@ -109,6 +109,7 @@ def shared() -> Embedder:
     with _loading:
         if _shared is None:
             options = conf.get().EMBEDDING
+            stay_offline(options.model, conf.get().RERANKER)
             model = SentenceTransformerModel(
                 options.model, threads=options.threads, batch_size=options.batch_size
             )

@@ -38,8 +38,6 @@ class SentenceTransformerModel:
 
     def __init__(self, source: str | None, *, threads: int | None = None, batch_size: int = 32):
         path = source or str(bundled_path())
-        if source is None or Path(source).exists():
-            os.environ.setdefault("HF_HUB_OFFLINE", "1")
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         import torch
         from sentence_transformers import SentenceTransformer
@@ -90,6 +88,15 @@ def _untruncated(tokenizer: Any) -> Any | None:
     counter.no_truncation()
     counter.no_padding()
     return counter
+
+
+def stay_offline(*sources: str | None) -> None:
+    """No look at the model hub where every model is a directory or the bundled one.
+
+    To be called before any of them is loaded: the hub's library reads it once.
+    """
+    if all(source is None or Path(source).exists() for source in sources):
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 
 def bundled_path() -> Path:

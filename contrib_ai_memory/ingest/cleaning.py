@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
-NESTED_AT_MOST = 20
+from ..text.clean import without_injected
 
 _LINE_BREAKS = re.compile(r"\r\n|[\r\v\f\x85\u2028\u2029]")
 _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_INJECTED = re.compile(r"<memory>(?:(?!<memory>).)*?</memory>", re.DOTALL | re.IGNORECASE)
-_STRAY_TAG = re.compile(r"</?memory>", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 # Cc control characters, Cs lone surrogates, which no database takes
 _DROPPED = frozenset({"Cc", "Cs"})
@@ -26,17 +24,5 @@ def cleaned(text: str) -> str:
     text = "".join(
         char for char in text if char in "\n\t" or unicodedata.category(char) not in _DROPPED
     )
-    text = unicodedata.normalize("NFC", _without_injected(text))
+    text = unicodedata.normalize("NFC", without_injected(text))
     return _BLANK_LINES.sub("\n\n", text).strip()
-
-
-def _without_injected(text: str) -> str:
-    """Cut `<memory>` blocks, inner ones first, until none is left; then single tags."""
-    for _ in range(NESTED_AT_MOST):
-        shorter = _INJECTED.sub("", text)
-        if shorter == text:
-            shorter = _STRAY_TAG.sub("", text)
-        if shorter == text:
-            return text
-        text = shorter
-    return text.replace("<", "‹")  # somebody plays with tags within tags: no tag at all, then

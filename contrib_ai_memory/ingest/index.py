@@ -13,12 +13,15 @@ from ..store import facts
 from ..store.keys import REACH, SPAN, Keys, of_talk
 from ..store.payload import entry_memory_id
 from ..text.signals import salience, states_preference
+from . import novelty
 
 LOOK_BACK = 2 * REACH  # entries: those whose keys change, and those that these are found by
 
 
 def index_entries(mind: str, entries: Sequence[Entry], before: Sequence[Entry] = ()) -> int:
     """Embed and write entries as memories (worker thread). Run twice, it writes the same points.
+
+    They count into the centroid of the person who said them: taught afterwards, they are not new.
 
     What was said around a line is part of what it is found by (`store.keys`), so that lines which
     are stored already get new keys as talk goes on.
@@ -41,11 +44,14 @@ def index_entries(mind: str, entries: Sequence[Entry], before: Sequence[Entry] =
     known = {memory.id: memory for memory in store.get([memory.id for memory in memories])}
     store.put(
         mind,
-        [_as_accessed(memory, known.get(memory.id)) for memory in memories],
+        [_as_known(memory, known.get(memory.id)) for memory in memories],
         vectors,
         [found_by.pop(entry.id) for entry in new],
     )
     store.rekey({entry_memory_id(mind, entry_id): keys for entry_id, keys in found_by.items()})
+    for person in {memory.about for memory in memories}:
+        said = [place for place, memory in enumerate(memories) if memory.about == person]
+        novelty.count(mind, person, [memories[place].id for place in said], vectors[said])
     return len(memories)
 
 
@@ -82,10 +88,17 @@ def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
     return found
 
 
-def _as_accessed(memory: MemoryRecord, known: MemoryRecord | None) -> MemoryRecord:
+def _as_known(memory: MemoryRecord, known: MemoryRecord | None) -> MemoryRecord:
+    """With what became of it since it was written first: told how often, retired or not."""
     if known is None:
         return memory
-    return replace(memory, access_count=known.access_count, last_accessed=known.last_accessed)
+    return replace(
+        memory,
+        access_count=known.access_count,
+        last_accessed=known.last_accessed,
+        invalid_at=known.invalid_at,
+        superseded_by=known.superseded_by,
+    )
 
 
 def to_memory(mind: str, entry: Entry) -> MemoryRecord:

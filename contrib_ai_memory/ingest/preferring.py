@@ -1,8 +1,9 @@
 """Stated preferences into their slots: the key-value half of step 5 of [C §1].
 
-`settle` runs on the reactor thread, which alone writes Attributes; it decides which memory says
-each preference. `retire` runs on the worker thread and marks what is preferred no longer, so that
-recall brings the new one to mind. Done again, both change nothing.
+`settle` puts those of a text that is taught into their slots; those heard in talk are `hearing`'s,
+which shares `slot_of`, `compared_with` and `replaced`. All that runs on the reactor thread, which
+alone writes Attributes. `retire` runs on the worker thread and marks what is preferred no longer,
+so that recall brings the new one to mind. Done again, all change nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from ..records import MemoryRecord
 from ..store import facts
 from ..store.payload import memory_id_for
 from ..store.preferences import Preference, Preferences
+from ..text.signals import preferences_in, signals_of
 from ..text.slots import Stated
+from .routing import parts_of, states_a_fact
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,11 +46,14 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """A memory that holds no longer, since `when`, and the one that does."""
+    """A memory that holds no longer since `when`, and the one that took its place.
+
+    Without a `when` it still holds, and the other says the same: it is told once.
+    """
 
     old: str
     new: str
-    when: str
+    when: str | None
 
 
 def settle(
@@ -79,7 +85,7 @@ def settle(
             memory_id = known.memory_of(draft.memory.key)
             if memory_id:
                 stored.append(_under(memory_id, draft))
-        superseded += _replaced(known)
+        superseded += replaced(known)
     return stored, superseded
 
 
@@ -92,14 +98,25 @@ def _by_slot(
         if draft.preference is None:
             continue
         said = draft.preference
-        slot = f"{said.subject} {said.slot}".strip()
         slot = next(
-            (other for other in said.mentions if slot in compared.get(other, ())),
-            preferences.slot_for(identity, slot, said.mentions, draft.memory.audience),
+            (other for other in said.mentions if said.filled in compared.get(other, ())),
+            slot_of(preferences, identity, said, draft.memory.audience),
         )
         slots.setdefault(slot, []).append(draft)
         compared.setdefault(slot, set()).update({said.slot, *said.mentions} - {slot})
     return slots
+
+
+def slot_of(
+    preferences: Preferences, identity: str, said: Stated, audience: tuple[str, ...] | None
+) -> str:
+    """The slot that `identity` fills with what they said: that of a comparison turned round too."""
+    return preferences.slot_for(identity, said.filled, said.mentions, audience)
+
+
+def compared_with(said: Stated, slot: str) -> list[str]:
+    """The slots that are mentioned with it, under whichever of them it is kept."""
+    return [other for other in (said.slot, *said.mentions) if other != slot]
 
 
 def _set(mind: Any, identity: str, slot: str, draft: Draft, known: Preference | None) -> Preference:
@@ -114,7 +131,7 @@ def _set(mind: Any, identity: str, slot: str, draft: Draft, known: Preference | 
         memory.key,
         memory.created_at,
         memory_id=memory_id,
-        mentions=[other for other in (said.slot, *said.mentions) if other != slot],
+        mentions=compared_with(said, slot),
         private=memory.private,
         witnesses=memory.witnesses,
     )
@@ -126,7 +143,7 @@ def _under(memory_id: str, draft: Draft) -> Draft:
     return replace(draft, memory=memory, kept=True)
 
 
-def _replaced(preference: Preference) -> list[Superseded]:
+def replaced(preference: Preference) -> list[Superseded]:
     """Every earlier value of a slot with the one that took its place."""
     ids = [*(held.memory_id for held in preference.history), preference.memory_id]
     return [
@@ -139,7 +156,27 @@ def retire(superseded: Sequence[Superseded]) -> None:
     """Mark what holds no longer, once (worker thread)."""
     store = facts.shared()
     marks = {mark.old: mark for mark in superseded if mark.old and mark.old != mark.new}
-    for memory in store.get(list(marks)):
-        if not memory.superseded_by:
-            mark = marks[memory.id]
+    there = {memory.id for memory in store.get({mark.new for mark in marks.values()})}
+    for memory in store.get(marks):
+        mark = marks[memory.id]
+        if memory.superseded_by or _says_more(memory):
+            continue
+        if mark.when:
             store.change(memory.id, invalid_at=mark.when, superseded_by=mark.new)
+        elif mark.new in there:  # else it would be told by nobody
+            store.change(memory.id, superseded_by=mark.new)
+
+
+def _says_more(memory: MemoryRecord) -> bool:
+    """Whether a line of talk holds anything besides one preference: it would go with it.
+
+    A greeting is nothing, by name or not.
+    """
+    if memory.record != "entry":
+        return False
+    rest = [part.text for part in parts_of(memory.content) if part.preference is None]
+    return preferences_in(memory.content) > 1 or any(
+        states_a_fact(text)
+        or any(adds > 0 for name, adds in signals_of(text).items() if name != "named entity")
+        for text in rest
+    )

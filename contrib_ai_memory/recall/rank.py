@@ -2,8 +2,8 @@
 
 Relevance is a weighted sum of clues: four search lanes (`store.keys`), whose words they were, the
 date that is asked for, whether a time is asked and told, whether the line asks or tells, how much
-it holds, and whether it is a retelling. The weights were fitted by leave-one-conversation-out on LoCoMo; docs/measured.md has
-what each gives, docs/how_a_score_came_about.md an example.
+it holds, and whether it is a retelling. The weights were fitted by leave-one-conversation-out on
+LoCoMo; docs/measured.md has what each gives, docs/how_a_score_came_about.md an example.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..records import ScoreParts, seconds_between
-from ..store.payload import LANES, Candidate
+from ..store.payload import Candidate
 from ..text.cues import asks_when
 from ..text.dates import NamedDate, named_in
 
@@ -28,7 +28,7 @@ FREQUENCY_FULL = 10  # [B] accesses that count as "often"
 BLEND_RELEVANCE, BLEND_IMPORTANCE = 0.8, 0.2  # [C §2.5] where the cross-encoder cannot be loaded
 
 # a best score below this is no full match: one common word, or a faint likeness, is not a hit
-LANE_FLOOR = {"line": 0.3, "window": 0.3, "near": 4.0, "wide": 4.0}
+LANE_FLOORS = np.array([0.3, 0.3, 4.0, 4.0])  # in the order of `LANES`
 
 RETOLD = ("experience", "fact")  # drawn from entries, which tell it in somebody's own words
 
@@ -74,12 +74,37 @@ class Asked:
         return cls(frozenset(who), tuple(named_in(query, today)), asks_when(query))
 
 
+@dataclass(slots=True, eq=False)
+class Ranked:
+    """A candidate with its score. Some hundreds a question: its parts are told only when asked."""
+
+    candidate: Candidate
+    total: float
+    similarity: float
+    clues: tuple[float, ...]
+    reranked: float | None = None
+
+    def parts(self, now: str, emotions: Sequence[str] = ()) -> ScoreParts:
+        """Where the score came from."""
+        memory = self.candidate
+        return ScoreParts(
+            total=self.total,
+            similarity=self.similarity,
+            weight=memory.memory_weight,
+            recency=recency_of(memory.last_accessed or memory.created_at, now),
+            frequency=min(memory.access_count / FREQUENCY_FULL, 1.0),
+            emotion=EMOTION_BONUS if set(emotions) & set(memory.dominant_emotions) else 0.0,
+            importance=memory.importance,
+            clues=self.clues,
+            reranked=self.reranked,
+        )
+
+
 def clues(candidates: Sequence[Candidate], asked: Asked) -> np.ndarray:
     """Every clue of every candidate, 0-1, shape (len(candidates), len(CLUES))."""
-    lanes = np.array([[getattr(c, lane) for lane in LANES] for c in candidates], dtype=float)
-    lanes = lanes.reshape(len(candidates), len(LANES)).clip(min=0)
-    floors = np.array([LANE_FLOOR[lane] for lane in LANES])
-    lanes /= np.maximum(lanes.max(axis=0, initial=0.0), floors)
+    lanes = np.array([c.lanes for c in candidates], dtype=float).reshape(len(candidates), -1)
+    lanes = lanes.clip(min=0)
+    lanes /= np.maximum(lanes.max(axis=0), LANE_FLOORS)
     looks = [
         (
             c.about in asked.who,
@@ -91,17 +116,17 @@ def clues(candidates: Sequence[Candidate], asked: Asked) -> np.ndarray:
         )
         for c in candidates
     ]
-    return np.hstack([lanes, np.array(looks, dtype=float).reshape(len(candidates), -1)])
+    return np.hstack([lanes, np.array(looks, dtype=float)])
 
 
 def relevance(table: np.ndarray, asked: Asked, weights: Weights) -> np.ndarray:
-    """The weighted sum of `clues`, 1 where all that this question lets count is there, 0 least."""
-    worth = np.array(astuple(weights))
-    possible = worth.clip(min=0)
+    """The weighted sum of `clues`: 1 where all that this question lets count is there."""
+    worth = astuple(weights)
     silent = {"speaker": not asked.who, "date": not asked.dates, "when": not asked.when}
-    best = sum(value for clue, value in zip(CLUES, possible, strict=True) if not silent.get(clue))
-    # not clipped above 0 before the order is known: what asks is below what tells
-    return (table @ worth) / (best or 1.0)
+    possible = sum(
+        max(0.0, value) for clue, value in zip(CLUES, worth, strict=True) if not silent.get(clue)
+    )
+    return table @ np.array(worth) / (possible or 1.0)
 
 
 def score(
@@ -112,7 +137,7 @@ def score(
     profile: str = "relevance",
     emotions: Sequence[str] = (),
     weights: Weights | None = None,
-) -> list[tuple[Candidate, ScoreParts]]:
+) -> list[Ranked]:
     """Every candidate with its score, best first.
 
     Args:
@@ -125,19 +150,19 @@ def score(
         return []
     table = clues(candidates, asked)
     similar = relevance(table, asked, weights or Weights())
-    scored = []
-    for candidate, row, value in zip(candidates, table.tolist(), similar.tolist(), strict=True):
-        parts = _parts(candidate, value, now, set(emotions))
-        total = salience(parts) if profile == "salience" else value
-        scored.append((candidate, replace(parts, total=total, clues=tuple(row))))
-    return ordered(scored)
+    ranked = [
+        Ranked(candidate, total, min(1.0, max(0.0, total)), tuple(row))
+        for candidate, total, row in zip(candidates, similar.tolist(), table.tolist(), strict=True)
+    ]
+    if profile == "salience":
+        for each in ranked:
+            each.total = salience(each.parts(now, emotions))
+    return ordered(ranked)
 
 
-def ordered(
-    scored: list[tuple[Candidate, ScoreParts]],
-) -> list[tuple[Candidate, ScoreParts]]:
+def ordered(ranked: Sequence[Ranked]) -> list[Ranked]:
     """Best first; ties by id: the same store and question give the same answer."""
-    return sorted(scored, key=lambda pair: (-pair[1].total, pair[0].id))
+    return sorted(ranked, key=lambda each: (-each.total, each.candidate.id))
 
 
 def salience(parts: ScoreParts) -> float:
@@ -151,36 +176,21 @@ def salience(parts: ScoreParts) -> float:
     )
 
 
-def reranked(
-    scored: list[tuple[Candidate, ScoreParts]], verdicts: Sequence[float] | None
-) -> list[tuple[Candidate, ScoreParts]]:
+def reranked(ranked: Sequence[Ranked], verdicts: Sequence[float] | None) -> list[Ranked]:
     """[C §2.5] a cross-encoder's scores (0-1) take the place of the similarity.
 
     Args:
-        scored: Those that were asked about.
+        ranked: Those that it read.
         verdicts: One for each; None where the cross-encoder cannot be loaded, and then 0.8
             relevance + 0.2 importance decide.
     """
     if verdicts is None:
-        return ordered(
-            [
-                (
-                    candidate,
-                    replace(
-                        parts,
-                        total=BLEND_RELEVANCE * parts.similarity
-                        + BLEND_IMPORTANCE * parts.importance,
-                    ),
-                )
-                for candidate, parts in scored
-            ]
-        )
-    return ordered(
-        [
-            (candidate, replace(parts, total=verdict, reranked=verdict))
-            for (candidate, parts), verdict in zip(scored, verdicts, strict=True)
+        blended = [
+            BLEND_RELEVANCE * each.similarity + BLEND_IMPORTANCE * each.candidate.importance
+            for each in ranked
         ]
-    )
+        return ordered([replace(e, total=t) for e, t in zip(ranked, blended, strict=True)])
+    return ordered([replace(e, total=v, reranked=v) for e, v in zip(ranked, verdicts, strict=True)])
 
 
 def recency_of(when: str, now: str) -> float:
@@ -189,18 +199,6 @@ def recency_of(when: str, now: str) -> float:
         return 0.0
     hours = max(0.0, seconds_between(when, now) / 3600)
     return 1 / (1 + hours / RECENCY_HALF_HOURS)
-
-
-def _parts(candidate: Candidate, similarity: float, now: str, emotions: set[str]) -> ScoreParts:
-    return ScoreParts(
-        total=similarity,
-        similarity=similarity,
-        weight=candidate.memory_weight,
-        recency=recency_of(candidate.last_accessed or candidate.created_at, now),
-        frequency=min(candidate.access_count / FREQUENCY_FULL, 1.0),
-        emotion=EMOTION_BONUS if emotions & set(candidate.dominant_emotions) else 0.0,
-        importance=candidate.importance,
-    )
 
 
 @lru_cache(maxsize=4096)

@@ -15,19 +15,18 @@ import numpy as np
 
 from ..conf import CANDIDATES_PER_RESULT, FORGOTTEN_BELOW
 from ..embedding import embedder, reranker
-from ..records import RecallResult, ScoreParts, may_hear
+from ..records import RecallResult, may_hear
 from ..store import facts
 from ..store.links import link_id
-from ..store.payload import Candidate
+from ..store.payload import Candidate, PointId
 from . import budget, prompt, rank
+from .rank import Ranked
 
 LANE_DEPTH = 100  # the best of each lane that become candidates, at least
 PREFERENCES_LOOKED_AT = 8
 LINKED_FROM = 5  # the best so many bring in what they are linked with, one hop
 RERANKED = 4  # times top_k that a cross-encoder reads
 LOADED_AT_ONCE = 16
-
-Scored = list[tuple[Candidate, ScoreParts]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +66,11 @@ class Found:
 
     question: Question
     vector: np.ndarray
-    scored: Scored
+    ranked: list[Ranked]
 
     def best_links(self) -> list[str]:
         """What the best are linked under."""
-        return [link_id(candidate) for candidate, _ in self.scored[:LINKED_FROM]]
+        return [link_id(each.candidate) for each in self.ranked[:LINKED_FROM]]
 
 
 def recall(question: Question) -> RecallResult:
@@ -98,7 +97,7 @@ def find(question: Question) -> Found:
         where["listener"] = question.listeners[0]
         ids |= store.candidates(question.mind, vector, question.query, depth, **where)
         candidates = _tellable(store, question, vector, ids)
-    return Found(question, vector, _scored(question, candidates))
+    return Found(question, vector, _ranked(question, candidates))
 
 
 def choose(found: Found, linked: Collection[str] = ()) -> RecallResult:
@@ -107,22 +106,23 @@ def choose(found: Found, linked: Collection[str] = ()) -> RecallResult:
     Args:
         linked: Ids of memories that may not have come up themselves.
     """
-    question, scored = found.question, found.scored
+    question, ranked = found.question, found.ranked
     store = facts.shared()
-    known = {candidate.id for candidate, _ in scored}
-    if more := set(linked) - known:
-        candidates = [candidate for candidate, _ in scored]
+    if more := set(linked) - {each.candidate.id for each in ranked}:
+        candidates = [each.candidate for each in ranked]
         candidates += _tellable(store, question, found.vector, more)
-        scored = _scored(question, candidates)
+        ranked = _ranked(question, candidates)
     if question.reranker:
-        scored = _reread(store, question, scored)
+        ranked = _reread(store, question, ranked)
     speaker = question.listeners[0] if question.listeners else None
     preferences = [
-        pair for pair in scored if pair[0].memory_type == "procedural" and pair[0].about == speaker
+        each
+        for each in ranked
+        if each.candidate.memory_type == "procedural" and each.candidate.about == speaker
     ]
     chosen = budget.fill(
-        _loaded(store, preferences[:PREFERENCES_LOOKED_AT] if speaker else []),
-        _loaded(store, scored),
+        _loaded(store, question, preferences[:PREFERENCES_LOOKED_AT] if speaker else []),
+        _loaded(store, question, ranked),
         top_k=question.top_k,
         token_budget=question.token_budget,
         count_tokens=embedder.shared().count_tokens,
@@ -174,24 +174,23 @@ def _where(question: Question) -> dict[str, Any]:
     return where
 
 
-def _preferences(store: facts.FactStore, question: Question, vector: np.ndarray) -> set[str]:
+def _preferences(store: facts.FactStore, question: Question, vector: np.ndarray) -> set[PointId]:
     """What the one who asks prefers comes up whatever was asked [C §2.6]."""
     if not question.listeners:
         return set()
     speaker = question.listeners[0]
-    about = {"listener": speaker, "memory_type": "procedural", "user_id": speaker}
-    hits = store.nearest(question.mind, vector, PREFERENCES_LOOKED_AT, **about)
-    return {hit.memory.id for hit in hits}
+    about = {"memory_type": "procedural", "user_id": speaker}
+    return store.candidates(question.mind, vector, "", PREFERENCES_LOOKED_AT, **about)
 
 
 def _tellable(
-    store: facts.FactStore, question: Question, vector: np.ndarray, ids: Collection[str]
+    store: facts.FactStore, question: Question, vector: np.ndarray, ids: Collection[PointId]
 ) -> list[Candidate]:
     candidates = store.weighed(question.mind, vector, question.query, ids)
     return [candidate for candidate in candidates if may_be_told(candidate, question)]
 
 
-def _scored(question: Question, candidates: Sequence[Candidate]) -> Scored:
+def _ranked(question: Question, candidates: Sequence[Candidate]) -> list[Ranked]:
     return rank.score(
         candidates,
         rank.Asked.of(question.query, question.who, question.now),
@@ -202,18 +201,19 @@ def _scored(question: Question, candidates: Sequence[Candidate]) -> Scored:
     )
 
 
-def _reread(store: facts.FactStore, question: Question, scored: Scored) -> Scored:
+def _reread(store: facts.FactStore, question: Question, ranked: list[Ranked]) -> list[Ranked]:
     """The best of them read by a cross-encoder, the rest behind them."""
-    first = scored[: question.top_k * RERANKED]
-    texts = [prompt.spoken(memory) for memory in store.get([c.id for c, _ in first])]
+    first, rest = ranked[: question.top_k * RERANKED], ranked[question.top_k * RERANKED :]
+    texts = [prompt.spoken(memory) for memory in store.get([e.candidate.id for e in first])]
     verdicts = reranker.scores(question.reranker, question.query, texts)
-    return rank.reranked(first, verdicts) + scored[len(first) :]
+    return rank.reranked(first, verdicts) + rest
 
 
-def _loaded(store: facts.FactStore, scored: Scored) -> Iterator[budget.Scored]:
+def _loaded(
+    store: facts.FactStore, question: Question, ranked: list[Ranked]
+) -> Iterator[budget.Scored]:
     """The memories whole, a few at a time: most are never looked at."""
-    for first in range(0, len(scored), LOADED_AT_ONCE):
-        some = scored[first : first + LOADED_AT_ONCE]
-        parts = {candidate.id: parts for candidate, parts in some}
-        for memory in store.get(parts):
-            yield memory, parts[memory.id]
+    for first in range(0, len(ranked), LOADED_AT_ONCE):
+        some = {each.candidate.id: each for each in ranked[first : first + LOADED_AT_ONCE]}
+        for memory in store.get(some):
+            yield memory, some[memory.id].parts(question.now, question.emotions)

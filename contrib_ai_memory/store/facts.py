@@ -20,7 +20,16 @@ from ..records import MemoryRecord, now_iso
 from . import keys
 from .errors import StoreClosed
 from .opening import open_mem0
-from .payload import ANYONE, LANES, WEIGHED, Candidate, from_payload, to_candidate, to_payload
+from .payload import (
+    ANYONE,
+    LANES,
+    WEIGHED,
+    Candidate,
+    PointId,
+    from_payload,
+    to_candidate,
+    to_payload,
+)
 
 SECRETS_PASSED_OVER = 8  # fetched beyond what is asked, before the store is asked to filter
 RECORDS = ("entry", "experience", "fact", "taught")
@@ -149,7 +158,7 @@ class FactStore:
 
     def candidates(
         self, mind: str, vector: np.ndarray, query: str, limit: int, **where: Any
-    ) -> set[str]:
+    ) -> set[PointId]:
         """The ids of the `limit` best of each search lane."""
         filters = self._filters(mind, where)
         if self.has_lanes:
@@ -159,7 +168,7 @@ class FactStore:
         return {str(hit.id) for hit in [*dense, *words]}
 
     def weighed(
-        self, mind: str, vector: np.ndarray, query: str, ids: Collection[str]
+        self, mind: str, vector: np.ndarray, query: str, ids: Collection[PointId]
     ) -> list[Candidate]:
         """Those of `ids` that this mind remembers, with what every lane says of them."""
         if not ids:
@@ -169,8 +178,9 @@ class FactStore:
             lanes = self._vectors.lane_scores(vector, query, ids)
         else:
             payloads, lanes = self._weighed_by_hand(mind, vector, query, ids)
+        scores = [lanes.get(name, {}) for name in LANES]
         return [
-            to_candidate(each, payload, [lanes.get(name, {}).get(each, 0.0) for name in LANES])
+            to_candidate(each, payload, [lane.get(each, 0.0) for lane in scores])
             for each, payload in payloads.items()
             if payload["agent_id"] == mind
         ]

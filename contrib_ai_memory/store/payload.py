@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..records import MemoryRecord, now_iso
 from ..text import cues
 
 ANYONE = "*"
+PointId = uuid.UUID | str  # Edge gives the one and takes both; to make text of it takes its time
 LANES = ("line", "window", "near", "wide")
 
 
@@ -50,28 +50,25 @@ def from_payload(memory_id: Any, payload: dict[str, Any]) -> MemoryRecord:
     return MemoryRecord.from_dict(renamed | {"id": str(memory_id)})
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """What recall weighs of a memory: what each lane said of it, and what it looks like.
 
-    `line` and `window` are cosines, `near` and `wide` BM25 scores (0: no word in common);
-    `asking`, `length` and `tells_time` are `text.cues` of its content.
+    Some hundreds are made for each question, so that it is a tuple. `lanes` are the scores in
+    `LANES`: two cosines and two BM25 scores (0: no word in common); `asking`, `length` and
+    `tells_time` are `text.cues` of its content.
     """
 
     id: str
-    line: float = 0.0
-    window: float = 0.0
-    near: float = 0.0
-    wide: float = 0.0
+    lanes: tuple[float, ...] = (0.0,) * len(LANES)
     about: str | None = None
     record: str = "entry"
     memory_type: str = "episodic"
     importance: float = 0.5
     memory_weight: float = 0.5
-    dominant_emotions: tuple[str, ...] = ()
-    journal_ids: tuple[int, ...] = ()
+    dominant_emotions: Sequence[str] = ()
+    journal_ids: Sequence[int] = ()
     private: bool = False
-    witnesses: tuple[str, ...] = ()
+    witnesses: Sequence[str] = ()
     created_at: str = ""
     last_accessed: str = ""
     access_count: int = 1
@@ -84,16 +81,15 @@ class Candidate:
     tells_time: bool = False
 
 
-_LISTS = ("dominant_emotions", "journal_ids", "witnesses")
-_OWN = [spec.name for spec in fields(Candidate) if spec.name not in ("id", *LANES)]
-WEIGHED = ("agent_id", *(_RENAMED.get(name, name) for name in _OWN))
+_READ = [
+    (_RENAMED.get(name, name), Candidate._field_defaults[name]) for name in Candidate._fields[2:]
+]
+WEIGHED = ("agent_id", *(name for name, _default in _READ))
 
 
-def to_candidate(memory_id: str, payload: dict[str, Any], scores: Sequence[float]) -> Candidate:
+def to_candidate(memory_id: Any, payload: dict[str, Any], scores: Sequence[float]) -> Candidate:
     """A candidate from the fields `WEIGHED` of its payload and its scores in `LANES`."""
-    plain = dict(payload)
-    plain.pop("agent_id")
-    plain["about"] = plain.pop("user_id", None)
-    for name in _LISTS:
-        plain[name] = tuple(plain.get(name) or ())
-    return Candidate(memory_id, *scores, **plain)
+    get = payload.get
+    return Candidate(
+        str(memory_id), tuple(scores), *[get(name, default) for name, default in _READ]
+    )

@@ -24,6 +24,7 @@ from .edge_filters import to_filter
 from .edge_keys import LINE, NEAR, WIDE, WINDOW, WORD_LANES, lane_queries, words_query
 from .errors import StoreInUse, StoreMismatch
 from .keys import Keys
+from .payload import PointId
 
 PROVIDER = "qdrant_edge"
 INDEXED = (
@@ -226,18 +227,18 @@ class QdrantEdge(VectorStoreBase):
 
     def candidates(
         self, vector: np.ndarray, query: str, limit: int, filters: dict | None
-    ) -> set[str]:
+    ) -> set[PointId]:
         """The ids of the `limit` best of each lane: up to four times as many points."""
         where = to_filter(filters)
-        found: set[str] = set()
+        found: set[PointId] = set()
         for lane in lane_queries(vector, query).values():
             request = edge.QueryRequest(limit=limit, query=lane, filter=where)
-            found.update(str(hit.id) for hit in self._shard.query(request))
+            found.update([hit.id for hit in self._shard.query(request)])
         return found
 
     def lane_scores(
-        self, vector: np.ndarray, query: str, ids: Collection[str]
-    ) -> dict[str, dict[str, float]]:
+        self, vector: np.ndarray, query: str, ids: Collection[PointId]
+    ) -> dict[str, dict[PointId, float]]:
         """What each lane says of these points: {lane: {id: cosine or BM25}}; no match is left out.
 
         Every candidate is asked of in every lane: one that is missing among the best of a lane is
@@ -246,7 +247,7 @@ class QdrantEdge(VectorStoreBase):
         only = edge.Filter(must=[edge.HasIdCondition(set(ids))])
         return {
             name: {
-                str(hit.id): hit.score
+                hit.id: hit.score
                 for hit in self._shard.query(
                     edge.QueryRequest(limit=len(ids), query=lane, filter=only)
                 )
@@ -254,10 +255,12 @@ class QdrantEdge(VectorStoreBase):
             for name, lane in lane_queries(vector, query).items()
         }
 
-    def payloads(self, ids: Collection[str], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
+    def payloads(
+        self, ids: Collection[PointId], fields: Sequence[str]
+    ) -> dict[PointId, dict[str, Any]]:
         """Some payload fields of those of `ids` that exist."""
         records = self._shard.retrieve(list(ids), with_payload=list(fields), with_vector=False)
-        return {str(record.id): record.payload or {} for record in records}
+        return {record.id: record.payload or {} for record in records}
 
     def get(self, vector_id: str) -> Hit | None:
         found = self.get_many([vector_id])

@@ -7,6 +7,10 @@ import unicodedata
 
 from evennia.utils.ansi import strip_ansi
 
+NESTED_AT_MOST = 20
+
+_INJECTED = re.compile(r"<memory>(?:(?!<memory>).)*?</memory>", re.DOTALL | re.IGNORECASE)
+_STRAY_TAG = re.compile(r"</?memory>", re.IGNORECASE)
 _SPACES = re.compile(r"[^\S\n]+")
 _AROUND_BREAKS = re.compile(r"[^\S\n]*\n[^\S\n]*")
 _ROLE = re.compile(r"\b(system|assistant|user|developer|tool)\s*:", re.IGNORECASE)
@@ -19,15 +23,32 @@ _DRESSED = re.compile(r'^[^"“]{1,120}?[,:]\s*["“](?P<speech>.*)["”]\s*$', 
 def sanitise(text: str, limit: int = 4000) -> str:
     """Plain text: no markup, no control, zero-width or bidi characters, NFC, at most `limit` long.
 
-    Line breaks stay, at most a double one [C §1.2]; other white space collapses to one blank.
+    Line breaks stay, at most a double one [C §1.2]; other white space collapses to one blank. A
+    `<memory>` block that somebody lets slip goes: it was remembered once.
     """
     text = text[: limit * 4].replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
     # what hides between the parts of a colour code makes one when it goes: look until none is left
     while (plain := _visible(strip_ansi(text))) != text:
         text = plain
+    text = without_injected(text)
     text = _AROUND_BREAKS.sub("\n", text)
     text = _MANY_BREAKS.sub("\n\n", _SPACES.sub(" ", text)).strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def without_injected(text: str) -> str:
+    """A text without `<memory>` blocks: what was put into a prompt is never learned from it again.
+
+    Inner ones go first, until none is left; then single tags.
+    """
+    for _ in range(NESTED_AT_MOST):
+        shorter = _INJECTED.sub("", text)
+        if shorter == text:
+            shorter = _STRAY_TAG.sub("", text)
+        if shorter == text:
+            return text
+        text = shorter
+    return text.replace("<", "‹")  # somebody plays with tags within tags: no tag at all, then
 
 
 def _visible(text: str) -> str:

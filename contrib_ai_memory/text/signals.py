@@ -32,8 +32,8 @@ _NUMBERS = frozenset(
     for form in (word, word + "s", word + "'s")
 )
 _PREFERENCE = re.compile(
-    r"\bI(?: \w+ly| always| never| just| really)? (?:prefer|love|adore|enjoy|like|hate|loathe|"
-    r"dislike|despise|cannot stand|can['’]t stand|cannot bear|can['’]t bear|don['’]t like)\b"
+    r"\bI(?: \w+ly| always| never| just| do not| don['’]t| no longer){0,2} (?:prefer|love|adore|"
+    r"enjoy|like|hate|loathe|dislike|despise|(?:cannot|can['’]t) (?:stand|bear))\b"
     r"|\bI (?:always|never)\b|\bmy favou?rite\b|\bI(?:['’]d| would) rather\b",
     re.IGNORECASE,
 )
@@ -60,6 +60,11 @@ def salience(text: str, known_names: tuple[str, ...] = ()) -> float:
 def states_preference(text: str) -> bool:
     """Whether the speaker says what they like, hate, always or never do [C §1.5]."""
     return bool(_PREFERENCE.search(text))
+
+
+def preferences_in(text: str) -> int:
+    """How many preferences its speaker states in a text."""
+    return len(_PREFERENCE.findall(text))
 
 
 def has_number(text: str) -> bool:

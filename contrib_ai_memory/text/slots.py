@@ -61,7 +61,7 @@ _SMALL = frozenset(
     "a an the my your his her its our their this that these those some any all every each most "
     "much many more very really so too quite just also even only always never still now ever "
     "i he she it we they me him them us is are was were am be been being do does did of to "
-    "lot best most least again anymore".split()
+    "lot best most least again anymore already one ones".split()
 )
 _NOUNS_IN_ING = frozenset("morning evening wedding string spring ceiling sibling".split())
 _SELF = frozenset("i we my our me us he she they user the the-user".split())
@@ -82,6 +82,11 @@ class Stated:
     slot: str
     subject: str = ""
     mentions: tuple[str, ...] = ()
+
+    @property
+    def filled(self) -> str:
+        """The slot among those of whoever speaks: "my brother hates fish" fills `brother fish`."""
+        return f"{self.subject} {self.slot}".strip()
 
 
 def stated(sentence: str) -> Stated | None:

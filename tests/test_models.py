@@ -1,0 +1,126 @@
+"""Other models than the bundled one: any dimension embeds, any cross-encoder reranks."""
+
+import logging
+
+import pytest
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.embedding import embedder, reranker
+from contrib_ai_memory.embedding.model import bundled_path
+from contrib_ai_memory.store import facts
+
+TALK = [
+    "I keep the ferry at Millbrook.",
+    "Wolves came down from Harrow Hill.",
+    "The mayor raised the toll to nine crowns.",
+]
+
+
+def tiny_bert(**more):
+    """The shape of a BERT with the bundled tokenizer, as small as it goes."""
+    from transformers import AutoTokenizer, BertConfig
+
+    tokenizer = AutoTokenizer.from_pretrained(str(bundled_path()))
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        **more,
+    )
+    return tokenizer, config
+
+
+@pytest.fixture(scope="module")
+def wide_model(tmp_path_factory):
+    """A directory with a sentence-transformers model of 768 dimensions."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from transformers import BertModel
+
+    folder = tmp_path_factory.mktemp("wide")
+    torch.manual_seed(0)
+    tokenizer, config = tiny_bert(hidden_size=768)
+    BertModel(config).save_pretrained(folder / "bert")
+    tokenizer.save_pretrained(folder / "bert")
+    SentenceTransformer(str(folder / "bert"), device="cpu").save(str(folder / "st"))
+    return str(folder / "st")
+
+
+@pytest.fixture(scope="module")
+def cross_encoder(tmp_path_factory):
+    """A directory with a cross-encoder of one label, its weights drawn at random."""
+    import torch
+    from transformers import BertForSequenceClassification
+
+    folder = tmp_path_factory.mktemp("cross")
+    torch.manual_seed(0)
+    tokenizer, config = tiny_bert(hidden_size=16, num_labels=1)
+    BertForSequenceClassification(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture
+def of_768(settings, tmp_path, wide_model, monkeypatch):
+    settings.CONTRIB_AI_MEMORY = {"DIR": str(tmp_path / "wide"), "EMBEDDING": {"model": wide_model}}
+    monkeypatch.setattr(embedder, "_shared", None)
+    yield
+    facts.close_shared(for_good=False)
+
+
+def recalled(npc, query, **more):
+    return offload.wait(npc.memory.recall(query, **more))
+
+
+def test_a_model_of_768_dimensions_remembers_and_recalls(of_768, db):
+    from evennia.utils.create import create_object
+
+    room = create_object("typeclasses.rooms.Room", key="The Drowned Lantern")
+    npc = create_object("typeclasses.npcs.AssistantNPC", key="Mara", location=room, home=room)
+    alice = create_object("typeclasses.characters.Character", key="Alice", location=room, home=room)
+    for line in TALK:
+        alice.execute_cmd(f"say {line}")
+    found = recalled(npc, "who keeps the ferry?", top_k=1)
+    assert embedder.shared().dimensions == 768
+    assert [item.memory.content for item in found.memories] == [TALK[0]]
+
+
+def test_a_cross_encoder_reads_question_and_memory_and_decides(
+    mara, alice, settings, cross_encoder
+):
+    for line in TALK:
+        alice.execute_cmd(f"say {line}")
+    query = "who keeps the ferry?"
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"RERANKER": cross_encoder}
+    found = recalled(mara, query, top_k=3)
+    verdicts = [item.score.reranked for item in found.memories]
+    texts = [f"Alice said: {item.memory.content}" for item in found.memories]
+    assert verdicts == pytest.approx(reranker.scores(cross_encoder, query, texts), abs=1e-5)
+    assert verdicts == sorted(verdicts, reverse=True)
+    assert all(0 <= verdict <= 1 for verdict in verdicts)
+    assert [item.score.total for item in found.memories] == verdicts
+
+
+def test_a_cross_encoder_that_is_not_there_is_told_of_once_and_importance_is_blended_in(
+    mara, alice, settings, tmp_path, caplog, monkeypatch
+):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    for line in TALK:
+        alice.execute_cmd(f"say {line}")
+    missing = str(tmp_path / "no such model")
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"RERANKER": missing}
+    log = logging.getLogger("contrib_ai_memory")  # its records do not propagate
+    log.addHandler(caplog.handler)
+    try:
+        for _ in range(2):
+            found = recalled(mara, "who keeps the ferry?", top_k=3)
+    finally:
+        log.removeHandler(caplog.handler)
+    for item in found.memories:
+        blended = 0.8 * item.score.similarity + 0.2 * item.memory.importance
+        assert item.score.total == pytest.approx(blended)
+        assert item.score.reranked is None
+    told = [record for record in caplog.records if missing in record.getMessage()]
+    assert len(told) == 1
+    assert "RERANKER" in told[0].getMessage()
