@@ -96,3 +96,53 @@ def test_a_store_in_use_is_a_sentence_not_a_trace(day, builder, monkeypatch):
 
     facts.close_shared()
     assert "The server is stopping" in builder("@memory mara")
+
+
+# --- the mood -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def lived(day):
+    """The day, made into experiences: a line for all, and a whisper."""
+    offload.wait(day.memory.work_through(until_silent=True))
+    return day
+
+
+def test_a_mood_shows_what_is_felt_and_the_experiences_that_it_comes_from(lived, builder):
+    mood = offload.wait(lived.memory.mood())
+    lines = builder("@memory/mood mara").splitlines()
+    assert lines[0] == "The mood of Mara"
+    label, share = mood.shares[0]
+    assert lines[1].split()[:2] == [label, f"{share:.0%}"]
+    [told] = [number for number, line in enumerate(lines) if "ferry at Millbrook" in line]
+    [of_it] = [one for one in mood.experiences if "ferry" in one.content]
+    assert ", ".join(of_it.dominant_emotions) in lines[told + 1]
+    assert f"Lesson: {of_it.the_lesson}" in lines[told + 1]
+
+
+def test_a_mood_marks_what_is_private(lived, builder):
+    lines = builder("@memory/mood mara").splitlines()
+    [secret] = [line for line in lines if "silver key" in line]
+    [known] = [line for line in lines if "ferry" in line]
+    assert "*" in secret
+    assert "*" not in known
+
+
+def test_an_npc_without_experiences_has_no_mood_and_it_is_said_why(mara, builder):
+    shown = builder("@memory/mood mara")
+    assert "Mara feels nothing in particular" in shown
+    assert "a mood comes from experiences, and Mara has none yet" in shown
+
+
+def test_a_mood_shows_stored_markup_and_does_not_carry_it_out(mara, builder):
+    from contrib_ai_memory.ingest import background
+    from contrib_ai_memory.records import Entry, ExperienceDraft
+
+    entry = Entry(1, "2026-01-01T20:00:00+00:00", "x", "say")
+    draft = ExperienceDraft(
+        "Alice sells |rred $pad(x,9) paint.", 0.5, "Ask |gBram.", ("joy", "trust", "fear")
+    )
+    background.keep(mara.memory.id, draft, (entry,), "offline")
+    shown = builder("@memory/mood mara")
+    assert "Alice sells |rred $pad(x,9) paint." in shown
+    assert "Ask |gBram." in shown

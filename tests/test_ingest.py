@@ -272,6 +272,31 @@ def test_a_memory_counts_once_in_the_centroid_however_often_it_is_taught(mara):
     assert count_of(mara) == len(stored(mara)) > 0
 
 
+def test_what_was_heard_already_is_not_new_when_it_is_taught(mara, alice):
+    who = mara.get_memory_identity(alice)
+    alice.execute_cmd("say the water is wet and the water is cold")
+    offload.wait(mara.memory.index_pending())
+    told = "the water is cold and the water is wet"
+    assert learn(mara, told, user_id=who).dropped == 1
+    assert learn(mara, told, user_id="bram").new == 1
+
+
+def test_lines_of_talk_are_in_the_centroid_of_their_speaker_once_however_often_indexed(
+    mara, alice, bram
+):
+    alice.execute_cmd(f"say {FERRY}")
+    bram.execute_cmd("say Wolves took 3 sheep in Elmstead.")
+    alice.execute_cmd("say The ferry leaves at noon.")
+    for _ in range(2):
+        mara.memory.journal.set_cursor("indexed", 0)
+        offload.wait(mara.memory.index_pending())
+    known = novelty.centroid(mara.memory.id, mara.get_memory_identity(alice))
+    said = embedder.shared().encode([FERRY, "The ferry leaves at noon."])
+    assert known.count == 2
+    assert np.allclose(known.total, said.sum(axis=0), atol=1e-5)
+    assert count_of(mara, mara.get_memory_identity(bram)) == 1
+
+
 # --- routing --------------------------------------------------------------------------------------
 
 

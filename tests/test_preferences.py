@@ -3,7 +3,10 @@
 import pytest
 
 from contrib_ai_memory import conf, offload
+from contrib_ai_memory.handler import INDEX_CURSOR
+from contrib_ai_memory.ingest import hearing, index, preferring
 from contrib_ai_memory.store import facts
+from contrib_ai_memory.store.payload import entry_memory_id
 from contrib_ai_memory.store.preferences import CATEGORY, Preferences
 from contrib_ai_memory.text.slots import labelled, stated
 
@@ -262,3 +265,252 @@ def test_a_value_whose_memory_was_never_written_is_mended_when_it_is_told_again(
     assert recall(mara) == ["I hate tea."]
     retired = facts.shared().get([old.id])[0]
     assert (retired.superseded_by, retired.invalid_at) == (new.id, SECOND)
+
+
+# --- out of what is heard -------------------------------------------------------------------------
+
+
+def say(npc, speaker, *lines, when=None, command="say "):
+    """Lines heard by `npc`, and indexed; the memory identity of the speaker."""
+    if when:
+        npc.memory.clock = lambda: when
+    for line in lines:
+        speaker.execute_cmd(command + line)
+    offload.wait(npc.memory.index_pending())
+    return npc.get_memory_identity(speaker)
+
+
+def whisper(npc, speaker, line):
+    return say(npc, speaker, line, command=f"whisper {npc.key} = ")
+
+
+def told(npc, query="tea", by=None, **more):
+    speaker = npc.get_memory_identity(by) if by else None
+    result = offload.wait(npc.memory.recall(query, speaker=speaker, **more))
+    return {recalled.memory.content for recalled in result.memories}
+
+
+def memory_of(npc, said):
+    """The memory of the line of talk that says it."""
+    [entry] = [entry for entry in npc.memory.journal.read() if entry.content == said]
+    return facts.shared().get([entry_memory_id(npc.memory.id, entry.id)])[0]
+
+
+def everything(npc):
+    """All that is remembered: what is in the store, and in the slots."""
+    stored = facts.shared().list(npc.memory.id, limit=None)
+    return sorted(stored, key=lambda memory: memory.id), list(npc.memory.preferences)
+
+
+def index_again(npc):
+    """What a server does that was killed before it noted how far the index had come."""
+    npc.memory.journal.set_cursor(INDEX_CURSOR, 0)
+    while not offload.wait(npc.memory.index_pending()):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("line", "slot"),
+    [
+        ("I prefer tea.", "tea"),
+        ("I hate the ferry!", "ferry"),
+        ("I never drink mead any more", "drink mead"),
+        ("I no longer like rain", "rain"),
+        ("Good evening, Mara. My favourite colour is red.", "favourite color"),
+    ],
+)
+def test_a_preference_heard_in_talk_fills_the_slot_of_its_speaker(
+    mara, alice, preferences, line, slot
+):
+    who = say(mara, alice, "Hello there.", line)
+    [held] = preferences
+    assert (held.identity, held.slot) == (who, slot)
+    assert line.endswith(held.text)
+    assert (held.memory_id, held.journal_id) == (
+        memory_of(mara, line).id,
+        memory_of(mara, line).journal_ids[0],
+    )
+
+
+def test_a_change_heard_in_talk_is_what_is_told_and_the_old_is_kept(mara, alice, preferences):
+    who = say(mara, alice, "I love tea.", when=FIRST)
+    assert told(mara) == {"I love tea."}
+    say(mara, alice, "I hate tea.", when=SECOND)
+    assert told(mara) == {"I hate tea."}
+    old, new = memory_of(mara, "I love tea."), memory_of(mara, "I hate tea.")
+    assert (old.superseded_by, old.invalid_at) == (new.id, SECOND)
+    [held] = preferences.history(who, "tea")
+    assert (held.text, held.since, held.until) == ("I love tea.", FIRST, SECOND)
+    assert held.journal_id == old.journal_ids[0]
+
+
+def test_a_change_within_one_batch_is_told_by_its_end(mara, alice):
+    say(mara, alice, "I love tea.", "I hate tea.", "I can't stand tea.")
+    assert told(mara) == {"I can't stand tea."}
+
+
+def test_a_taught_preference_is_changed_by_what_is_heard(mara, alice, preferences):
+    who = mara.get_memory_identity(alice)
+    mara.memory.clock = lambda: FIRST
+    [taught] = offload.wait(mara.memory.ingest("I love tea.", user_id=who))
+    say(mara, alice, "I hate tea.", when=SECOND)
+    assert told(mara) == {"I hate tea."}
+    retired = facts.shared().get([taught.id])[0]
+    heard = memory_of(mara, "I hate tea.")
+    assert (retired.superseded_by, retired.invalid_at) == (heard.id, SECOND)
+    assert [held.text for held in preferences.history(who, "tea")] == ["I love tea."]
+
+
+def test_a_heard_preference_is_changed_by_what_is_taught(mara, alice, preferences):
+    who = say(mara, alice, "I love tea.", when=FIRST)
+    mara.memory.clock = lambda: SECOND
+    [taught] = offload.wait(mara.memory.ingest("I hate tea.", user_id=who))
+    assert told(mara) == {taught.content}
+    retired = memory_of(mara, "I love tea.")
+    assert (retired.superseded_by, retired.invalid_at) == (taught.id, SECOND)
+    assert [held.text for held in preferences.history(who, "tea")] == ["I love tea."]
+
+
+def test_what_was_heard_already_is_not_doubled_when_it_is_taught(mara, alice):
+    who = say(mara, alice, "I love tea.", when=FIRST)
+    before = everything(mara)
+    [memory] = offload.wait(mara.memory.ingest("I love tea.", user_id=who))
+    assert memory == memory_of(mara, "I love tea.")
+    assert everything(mara) == before
+
+
+def test_what_was_said_before_it_was_taught_otherwise_does_not_hold(mara, alice, preferences):
+    mara.memory.clock = lambda: FIRST
+    alice.execute_cmd("say I love tea.")  # perceived, and not indexed yet
+    who = mara.get_memory_identity(alice)
+    mara.memory.clock = lambda: SECOND
+    [taught] = offload.wait(mara.memory.ingest("I hate tea.", user_id=who))
+    assert told(mara) == {taught.content}
+    assert preferences.get(who, "tea").text == "I hate tea."
+    assert memory_of(mara, "I love tea.").superseded_by == taught.id
+
+
+def test_a_whisper_changes_nothing_that_was_said_aloud(mara, alice, bram, preferences):
+    who = say(mara, alice, "I love tea.")
+    whisper(mara, alice, "I hate tea.")
+    assert told(mara, by=bram) == {"I love tea."}
+    assert "I hate tea." in told(mara, by=alice)
+    assert preferences.get(who, "tea").text == "I love tea."
+    assert preferences.get(who, "tea", (who,)).text == "I hate tea."
+    whisper(mara, alice, "I detest rain, and I dislike tea.")
+    assert told(mara, by=bram) == {"I love tea."}
+
+
+def test_a_whisper_is_changed_by_a_whisper(mara, alice, bram):
+    whisper(mara, alice, "I love tea.")
+    whisper(mara, alice, "I hate tea.")
+    assert told(mara, by=alice) == {"I hate tea."}
+    assert told(mara, by=bram) == set()
+
+
+def test_two_people_do_not_contend_for_a_slot(mara, alice, bram):
+    say(mara, alice, "I love tea.")
+    say(mara, bram, "I hate tea.")
+    assert told(mara) == {"I love tea.", "I hate tea."}
+
+
+def test_said_again_it_is_told_once_and_a_change_leaves_none_of_it(mara, alice, preferences):
+    who = say(mara, alice, "I love tea.", when=FIRST)
+    say(mara, alice, "I love tea!", when=SECOND)
+    assert told(mara) == {"I love tea."}
+    assert memory_of(mara, "I love tea!").invalid_at is None  # it holds: the other says so
+    assert preferences.get(who, "tea").seen == SECOND
+    say(mara, alice, "I hate tea.", when=THIRD)
+    assert told(mara) == {"I hate tea."}
+
+
+def test_what_is_said_again_is_told_where_the_first_memory_of_it_is_gone(mara, alice):
+    say(mara, alice, "I love tea.")
+    facts.shared().delete(memory_of(mara, "I love tea.").id)
+    say(mara, alice, "I love tea!")
+    assert told(mara) == {"I love tea!"}
+
+
+def test_what_is_preferred_once_more_is_told_once_more(mara, alice, preferences):
+    who = say(mara, alice, "I love tea.", "I hate tea.", "I love tea!")
+    assert told(mara) == {"I love tea!"}
+    assert [h.text for h in preferences.history(who, "tea")] == ["I love tea.", "I hate tea."]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 64])
+def test_indexed_again_in_any_batches_nothing_changes(mara, alice, monkeypatch, batch):
+    from contrib_ai_memory import handler
+
+    who = say(mara, alice, "I love tea.", "I love tea, I do.", "I hate rain.", when=FIRST)
+    say(mara, alice, "I hate tea.", "I hate tea!", "I love rain.", "I hate rain!", when=SECOND)
+    mara.memory.clock = lambda: THIRD
+    offload.wait(mara.memory.ingest("I love tea again.", user_id=who))
+    whisper(mara, alice, "I hate rain.")
+    before = everything(mara)
+    monkeypatch.setattr(handler, "INDEX_BATCH", batch)
+    index_again(mara)
+    assert everything(mara) == before
+
+
+def test_a_retired_line_of_talk_stays_retired_when_it_is_indexed_again(mara, alice):
+    say(mara, alice, "I love tea.", "I hate tea.")
+    retired = memory_of(mara, "I love tea.")
+    assert retired.superseded_by
+    entries = list(mara.memory.journal.read())
+    index.index_entries(mara.memory.id, entries)
+    assert memory_of(mara, "I love tea.") == retired
+
+
+def test_killed_before_the_old_is_retired_it_is_retired_at_the_next_start(mara, alice, monkeypatch):
+    say(mara, alice, "I love tea.")
+    with monkeypatch.context() as killed:
+        killed.setattr(preferring, "retire", lambda superseded: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            say(mara, alice, "I hate tea.")
+    assert told(mara) == {"I hate tea."}
+    assert memory_of(mara, "I love tea.").superseded_by == memory_of(mara, "I hate tea.").id
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Do you prefer tea?",
+        "Should I prefer tea?",
+        "I love it!",
+        "Bram loves tea.",
+        "Could I like tea? Well.",
+    ],
+)
+def test_what_states_no_preference_of_the_speaker_fills_nothing(mara, alice, preferences, line):
+    say(mara, alice, line)
+    assert list(preferences) == []
+
+
+def test_what_the_npc_says_itself_or_a_builder_notes_fills_nothing(mara, alice, preferences):
+    mara.execute_cmd("say I love tea.")
+    offload.wait(mara.memory.add("I love tea."))
+    say(mara, alice, "Good.")
+    assert list(preferences) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "stays"),
+    [
+        ("Good evening, Mara! I love tea.", False),
+        ("I love tea. Thank you!", False),
+        ("I love tea. My brother Tom is ill.", True),
+        ("The mill is old. I love tea.", True),
+        ("I love tea, and I love rain.", True),
+    ],
+)
+def test_a_line_that_tells_other_things_too_is_not_retired_with_its_preference(
+    mara, alice, preferences, line, stays
+):
+    who = say(mara, alice, line, "I hate tea.")
+    assert told(mara) == ({line, "I hate tea."} if stays else {"I hate tea."})
+    assert preferences.get(who, "tea").text == "I hate tea."
+
+
+def test_one_line_fills_a_few_slots_at_most(mara, alice, preferences):
+    say(mara, alice, " ".join(f"I love number{n}." for n in range(50)))
+    assert len(list(preferences)) == hearing.SLOTS_A_LINE

@@ -14,7 +14,7 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import offload
-from ..records import Entry
+from ..records import Entry, asks
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..text.signals import states_preference
@@ -57,8 +57,9 @@ def preferences_of(entry: Entry) -> list[Stated]:
     heard = entry.origin == "perceived" and entry.learnable and entry.source_entity
     if not heard or not states_preference(entry.content) or entry.is_question:
         return []
-    found = [stated(part.text) for part in parts_of(entry.content) if part.preference]
-    return list({said.filled: said for said in found if said}.values())[:SLOTS_A_LINE]
+    told = [part for part in parts_of(entry.content) if part.preference and not asks(part.text)]
+    found = filter(None, (stated(part.text) for part in told))
+    return list({said.filled: said for said in found}.values())[:SLOTS_A_LINE]
 
 
 def _settle(mind: Any, entry: Entry, said: Stated) -> list[Superseded]:

@@ -1,8 +1,9 @@
 """How new a text is to what is known already: step 4 of [C §1], the novelty half.
 
 Novelty is the cosine distance to the centroid of the memories of one person in one mind: what was
-taught of them, and what they said. The centroid is a running sum, kept up in one step per write; which memories are in it is kept beside
-it, so that none counts twice however often a job is done again. Worker threads only.
+taught of them, and what they said. The centroid is a running sum, kept up in one step per write;
+which memories are in it is kept beside it, so that none counts twice however often a job is done
+again. Worker threads only.
 """
 
 from __future__ import annotations

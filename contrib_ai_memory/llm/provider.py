@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..records import Entry, ExperienceDraft, FactDraft, Reply, ReplyRequest, Snippet
+from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
+from .drafts import AttributeDraft, InsightDraft, Observation
 
 
 class ProviderError(RuntimeError):
@@ -40,4 +41,22 @@ class Provider(Protocol):
 
     def extract_facts(self, entries: Sequence[Entry], npc_name: str) -> list[FactDraft]:
         """Facts in the third person [A], each with the ids of the entries that it rests on."""
+        ...
+
+    def summarise(self, lines: Sequence[str]) -> str:
+        """Two or three sentences with the names, numbers and decisions of a conversation [C §3]."""
+        ...
+
+    def describe(self, name: str, observations: Sequence[Observation]) -> list[AttributeDraft]:
+        """What somebody is like, each attribute with the journal ids that it rests on (O-MEM)."""
+        ...
+
+    def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
+        """At most three questions that these memories raise (Park et al. 2023)."""
+        ...
+
+    def reflect(
+        self, question: str, memories: Sequence[MemoryRecord], npc_name: str
+    ) -> list[InsightDraft]:
+        """Insights that answer a question, each with the ids of the memories that it cites."""
         ...

@@ -1,0 +1,120 @@
+"""The tidying of the night [A]: links that lead nowhere, entries that nobody will miss.
+
+Each step looks at a bounded part and a cursor says where the next goes on. What is taken out goes
+from the store and the links first and from the journal last: killed in between, the step is run
+again and finds the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from datetime import datetime, timedelta
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..embedding import embedder
+from ..records import Entry, PassReport
+from ..store import facts
+from ..store.links import BUCKETS, linked_memory_id
+from ..store.payload import entry_memory_id
+from . import consolidation
+
+LINKS_CURSOR = "links_checked"  # the next bucket
+PRUNED_CURSOR = "pruned"
+
+BUCKETS_A_STEP = 16
+ENTRIES_A_STEP = 128
+KEPT_TAGS = frozenset({"conscious", "pinned"})
+
+
+@defer.inlineCallbacks
+def prune_orphaned_memory_links(mind: Any) -> Generator[Any, Any, PassReport]:
+    """Take out links to memories that are no more, a few buckets at a time."""
+    start = mind.journal.cursors.get(LINKS_CURSOR, 0)
+    end = min(start + BUCKETS_A_STEP, BUCKETS)
+    linked = mind.links.ids_in(range(start, end))
+    gone: list[str] = []
+    if linked:
+        missing = yield offload.run(
+            offload.MEMORY, missing_of, mind.id, linked, priority=offload.NIGHT
+        )
+        if not mind.owner.pk:
+            return PassReport(done=True)  # deleted meanwhile
+        # an entry that waits for its index is not gone: the journal knows it
+        gone = [each for each in missing if not each.isdecimal() or not mind.journal.get(int(each))]
+        mind.links.remove(gone)
+    over = end >= BUCKETS
+    mind.journal.set_cursor(LINKS_CURSOR, 0 if over else end)
+    return PassReport(done=over, read=len(linked), changed=len(gone))
+
+
+def missing_of(mind: str, linked: list[str]) -> list[str]:
+    """Those of these link ids that the store does not have (worker thread)."""
+    ids = {linked_memory_id(mind, each): each for each in linked}
+    for memory in facts.shared().get(ids):
+        del ids[memory.id]
+    return list(ids.values())
+
+
+@defer.inlineCallbacks
+def prune_low_importance_entries(mind: Any) -> Generator[Any, Any, PassReport]:
+    """Forget entries of small importance that are old and became no fact [A].
+
+    Stated preferences stay, and what was committed consciously or pinned.
+    """
+    settings = conf.get()
+    before = datetime.fromisoformat(mind.clock()) - timedelta(days=settings.PRUNE_AFTER_DAYS)
+    start = mind.journal.cursors.get(PRUNED_CURSOR, 0)
+    settled = mind.journal.cursors.get(consolidation.CURSOR, 0)
+    batch = [
+        entry
+        for entry in mind.journal.read(start + 1, min(start + ENTRIES_A_STEP, settled))
+        if datetime.fromisoformat(entry.timestamp) < before
+    ]
+    unimportant = [entry for entry in batch if _forgettable(entry, settings.PRUNE_AT_MOST)]
+    removed: list[int] = []
+    if unimportant:
+        removed = yield offload.run(
+            offload.MEMORY, forget_entries, mind.id, unimportant, priority=offload.NIGHT
+        )
+        if not mind.owner.pk:
+            return PassReport(done=True)  # deleted meanwhile
+        mind.links.remove(map(str, removed))
+        mind.journal.remove(removed)
+    if batch:
+        mind.journal.advance_cursor(PRUNED_CURSOR, batch[-1].id)
+    more = len(batch) > 0 and batch[-1].id == start + ENTRIES_A_STEP
+    return PassReport(done=not more, read=len(batch), changed=len(removed))
+
+
+def _forgettable(entry: Entry, importance: int) -> bool:
+    kept = entry.consolidated or entry.origin in ("builder", "sleep") or KEPT_TAGS & set(entry.tags)
+    return entry.importance <= importance and not kept
+
+
+def forget_entries(mind: str, entries: list[Entry]) -> list[int]:
+    """Take entries out of the store, all but stated preferences (worker thread).
+
+    Returns:
+        The journal ids of those that may go from the journal too.
+    """
+    store = facts.shared()
+    known = {m.id: m for m in store.get([entry_memory_id(mind, entry.id) for entry in entries])}
+    gone = []
+    for entry in entries:
+        memory = known.get(entry_memory_id(mind, entry.id))
+        if memory is None or memory.memory_type != "procedural" or memory.superseded_by:
+            gone.append(entry)
+    store.delete_points([entry_memory_id(mind, entry.id) for entry in gone])
+    embedder.shared().forget([entry.content for entry in gone])
+    return [entry.id for entry in gone]
+
+
+@defer.inlineCallbacks
+def clear_stale_conversations(mind: Any) -> Generator[Any, Any, PassReport]:
+    """Drop the conversations that are over, an hour after their last word [A]."""
+    yield offload.breathe()
+    cleared = mind.conversations.clear_stale(mind.clock())
+    return PassReport(done=True, read=cleared, changed=cleared)
