@@ -134,6 +134,13 @@ class Settings(_Section):
         5, ge=0, le=50, description="similar memories looked at for links"
     )
     LINK_THRESHOLD: Share = Field(0.5, description="similarity needed for a link")
+    PRUNE_AT_MOST: int = Field(3, ge=0, le=9, description="[A] importance that may be forgotten")
+    PRUNE_AFTER_DAYS: float = Field(30, gt=0, le=36_500, description="[A] and from what age")
+    COMPRESS_ABOVE: int = Field(10, ge=1, le=1000, description="[C] conversations left as they are")
+    COMPRESS_SESSIONS: int = Field(
+        5, ge=1, le=1000, description="[C] summarised when there are more"
+    )
+    REFLECT_AT: int = Field(150, ge=1, le=100_000, description="[A] importance that has added up")
     LINK_BATCH: int = Field(32, ge=1, le=500, description="entries linked in one step")
 
 

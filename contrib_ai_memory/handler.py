@@ -128,6 +128,7 @@ class MemoryHandler:
             game_time=percept.game_time,
             line=percept.line,
             ref=percept.ref,
+            evidence=percept.evidence,
         )
 
     @defer.inlineCallbacks

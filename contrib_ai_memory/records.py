@@ -16,6 +16,7 @@ TALK_KINDS = frozenset({"say", "whisper"})
 _REQUEST = re.compile(
     r"(?:^|[,.!?;:]\s*)(?:please\s+)?(?:tell|remind|show)\s+(?:me|us)\b", re.IGNORECASE
 )
+INSIGHT = "insight"  # an entry that a reflection wrote
 LEARNED_KINDS = frozenset({"say", "whisper", "pose", "give", "note"})
 
 
@@ -91,6 +92,7 @@ class Percept(_Plain):
     tags: tuple[str, ...] = ()
     line: str | None = None
     ref: str | None = None
+    evidence: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class Entry(_Plain):
     """One journal entry (DESIGN §3). `timestamp` is ISO 8601 UTC, `importance` 1-10.
 
     `line` is the perceived line where it said more than `content`; `ref` is the id that a
-    replayed log gave it.
+    replayed log gave it; `evidence` are the link ids that an insight cites.
     """
 
     id: int
@@ -123,6 +125,12 @@ class Entry(_Plain):
     game_time: float | None = None
     line: str | None = None
     ref: str | None = None
+    evidence: tuple[str, ...] = ()
+
+    @property
+    def recallable(self) -> bool:
+        """What comes to mind again: what was learned, and what a reflection came to."""
+        return self.learnable or self.kind == INSIGHT
 
     @property
     def learnable(self) -> bool:

@@ -317,6 +317,7 @@ def index_again(npc):
         ("I never drink mead any more", "drink mead"),
         ("I no longer like rain", "rain"),
         ("Good evening, Mara. My favourite colour is red.", "favourite color"),
+        ("I love tea. No, I hate tea.", "tea"),
     ],
 )
 def test_a_preference_heard_in_talk_fills_the_slot_of_its_speaker(
@@ -479,6 +480,7 @@ def test_killed_before_the_old_is_retired_it_is_retired_at_the_next_start(mara, 
         "I love it!",
         "Bram loves tea.",
         "Could I like tea? Well.",
+        "I love tea. Have you any?",
     ],
 )
 def test_what_states_no_preference_of_the_speaker_fills_nothing(mara, alice, preferences, line):

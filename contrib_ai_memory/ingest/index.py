@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..embedding import embedder
-from ..records import Entry, MemoryRecord
+from ..records import INSIGHT, Entry, MemoryRecord
 from ..store import facts
 from ..store.keys import REACH, SPAN, Keys, of_talk
 from ..store.payload import entry_memory_id
@@ -34,10 +34,10 @@ def index_entries(mind: str, entries: Sequence[Entry], before: Sequence[Entry] =
     Returns:
         How many were written.
     """
-    new = [entry for entry in entries if entry.learnable]
+    new = [entry for entry in entries if entry.recallable]
     if not new:
         return 0
-    found_by = _keys_of(new, [entry for entry in before if entry.learnable])
+    found_by = _keys_of(new, [entry for entry in before if entry.recallable])
     memories = [to_memory(mind, entry) for entry in new]
     vectors = np.stack([found_by[entry.id].line for entry in new])
     store = facts.shared()
@@ -108,8 +108,8 @@ def to_memory(mind: str, entry: Entry) -> MemoryRecord:
         id=entry_memory_id(mind, entry.id),
         content=entry.content,
         key=entry.told(),
-        record="entry",
-        memory_type="procedural" if states_preference(entry.content) else "episodic",
+        record=INSIGHT if entry.kind == INSIGHT else "entry",
+        memory_type=_type_of(entry),
         about=entry.source_entity,
         speaker=entry.seen_as,
         session_id=entry.session_id,
@@ -126,6 +126,12 @@ def to_memory(mind: str, entry: Entry) -> MemoryRecord:
         last_accessed=entry.timestamp,
         tags=entry.tags,
     )
+
+
+def _type_of(entry: Entry) -> str:
+    if entry.kind == INSIGHT:
+        return "semantic"
+    return "procedural" if states_preference(entry.content) else "episodic"
 
 
 def entry_weight(entry: Entry) -> float:

@@ -28,14 +28,14 @@ from ..records import (
 from ..text import person
 from ..text.clean import oneline
 from ..text.signals import RARE_TERMS, has_rare_terms, salience, states_preference
+from .offline_night import OfflineNight
+from .words import WORD, content_words, lowered, sentences_of
 
 ANSWERS_FROM = 0.33  # cosine of question and memory, names left out, that makes it an answer
-ANSWERS_WITH_WORDS = 0.6  # or this share of the question's own words found in the memory
+ANSWERS_WITHWORDS = 0.6  # or this share of the question's own words found in the memory
 TOLD_AT_ONCE = 2  # memories that one reply may tell
 NEARLY_AS_GOOD = 0.85  # a second memory is told if it is this near to the first
 
-_SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’]?\s+(?=[\"'“‘A-Z0-9])")
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _ASKS = re.compile(
     r"\?|^\W*(?:who|what|where|when|why|how|which|whose|tell me|do you|did you|does|can you|"
     r"remind me|say)\b",
@@ -49,17 +49,9 @@ _LEAVES = re.compile(r"\b(?:good ?bye|farewell|good night|see you)\b", re.IGNORE
 _THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
-_SMALL = frozenset(
-    "a an the and or but if of in on at to for from with about by as is are was were be been "
-    "am do does did have has had what who where when why how which whose i me my mine you your "
-    "yours he she it its they them their we us our this that these those there here know knows "
-    "knew tell told say said says remember recall anything something please can could would "
-    "will shall should may might must any some not no so just again ever really think hear "
-    "heard he's she's it's what's who's where's i'm you're".split()
-)
 
 
-class OfflineProvider:
+class OfflineProvider(OfflineNight):
     """Every operation in an honest, deterministic version."""
 
     name = "offline"
@@ -113,7 +105,7 @@ class OfflineProvider:
             (_weight(sentence, entry, snippet.known_names), entry, sentence)
             for entry in told
             for sentence in sentences_of(without_address(entry.content, snippet.npc_name))
-            if len(_content_words(sentence)) >= 2
+            if len(content_words(sentence)) >= 2
         ]
         if not sentences:
             return None
@@ -130,7 +122,7 @@ class OfflineProvider:
     # --- the night [A] ------------------------------------------------------------------------
 
     def score_importance(self, entries: Sequence[Entry], goals: str) -> list[int]:
-        wanted = _content_words(goals)
+        wanted = content_words(goals)
         return [_importance(entry, wanted) for entry in entries]
 
     def extract_facts(self, entries: Sequence[Entry], npc_name: str) -> list[FactDraft]:
@@ -166,10 +158,6 @@ def without_address(text: str, name: str) -> str:
     return person.capital(text)
 
 
-def sentences_of(text: str) -> list[str]:
-    return [sentence.strip() for sentence in _SENTENCE.split(oneline(text)) if sentence.strip()]
-
-
 def reported(sentence: str, entry: Entry) -> str:
     """A sentence as a claim of whoever said it: in the third person, or quoted."""
     sentence = sentence if sentence[-1:] in ".!?…" else sentence + "."
@@ -186,23 +174,23 @@ def _is_fact(sentence: str, npc_name: str) -> bool:
         return False
     if _TO_THE_NPC.search(sentence) or re.search(rf"\b{re.escape(npc_name)}\b", sentence):
         return False
-    return len(_content_words(sentence)) >= 2 and len(_WORD.findall(sentence)) >= 4
+    return len(content_words(sentence)) >= 2 and len(WORD.findall(sentence)) >= 4
 
 
 def _importance(entry: Entry, wanted: set[str]) -> int:
     # The importance given in passing holds `content_importance`; to count it twice would lift all
     # talk alike. What it leaves out, for the time it takes, is made good here.
     score = entry.importance + 4 * RARE_TERMS * has_rare_terms(entry.content)
-    score += 2 * bool(wanted & _content_words(entry.content))
+    score += 2 * bool(wanted & content_words(entry.content))
     score += bool(_OF_ONESELF.search(entry.content))
     score += entry.private - 2 * entry.is_question
-    if len(_content_words(entry.content)) < 2:
+    if len(content_words(entry.content)) < 2:
         score -= 2
     return max(1, min(10, round(score)))
 
 
 def _weight(sentence: str, entry: Entry, known_names: tuple[str, ...]) -> float:
-    length = min(len(_content_words(sentence)) / 8, 1.0)
+    length = min(len(content_words(sentence)) / 8, 1.0)
     value = (
         0.35 * entry.importance / 10
         + 0.4 * salience(sentence, known_names)
@@ -264,37 +252,18 @@ def _relevance(request: ReplyRequest, told: list[MemoryRecord]) -> list[float]:
     """
     if not told:
         return []
-    names = {w.lower() for m in told for w in _WORD.findall(m.speaker)}
-    names |= {word.lower() for word in _WORD.findall(f"{request.speaker} {request.npc_name}")}
-    question = " ".join(word for word in request.utterance.split() if not set(_lower(word)) & names)
-    asked = _content_words(question) - names
+    names = {w.lower() for m in told for w in WORD.findall(m.speaker)}
+    names |= {word.lower() for word in WORD.findall(f"{request.speaker} {request.npc_name}")}
+    question = " ".join(
+        word for word in request.utterance.split() if not set(lowered(word)) & names
+    )
+    asked = content_words(question) - names
     vectors = embedder.shared().encode([question, *(m.quote or m.content for m in told)])
     cosines = vectors[1:] @ vectors[0]
     shares = [
-        len(asked & _content_words(memory.content)) / len(asked) if asked else 0.0
-        for memory in told
+        len(asked & content_words(memory.content)) / len(asked) if asked else 0.0 for memory in told
     ]
-    return np.maximum(cosines / ANSWERS_FROM, np.array(shares) / ANSWERS_WITH_WORDS).tolist()
-
-
-def _lower(text: str) -> list[str]:
-    found = []
-    for word in _WORD.findall(text):
-        word = word.lower().replace("’", "'")
-        found.append(word.removesuffix("'s"))
-    return found
-
-
-def _content_words(text: str) -> set[str]:
-    return {_stem(word) for word in _lower(text) if word not in _SMALL}
-
-
-def _stem(word: str) -> str:
-    """A rough stem, enough to meet `keeps` with `keep` and `hides` with `hide`."""
-    for ending in ("ing", "ed", "es", "s", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word.removesuffix(ending)
-    return word
+    return np.maximum(cosines / ANSWERS_FROM, np.array(shares) / ANSWERS_WITHWORDS).tolist()
 
 
 def _vary(seed: str, *choices: str) -> str:

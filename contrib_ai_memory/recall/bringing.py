@@ -58,14 +58,20 @@ def recall(
 
 @defer.inlineCallbacks
 def recall_emotion(
-    mind: Any, emotions: Sequence[str], query: str, *, speaker: str | None = None, **options: Any
+    mind: Any,
+    emotions: Sequence[str],
+    query: str,
+    *,
+    speaker: str | None = None,
+    listeners: Sequence[str] = (),
+    **options: Any,
 ) -> Generator[Any, Any, RecallResult]:
     """`MemoryHandler.recall_emotion`: ranked by [B], whose score knows of emotions."""
     felt = known(emotions)
     result = yield recall(
         mind,
         query or ", ".join(felt),
-        listeners=(speaker,) if speaker else None,
+        listeners=(speaker, *listeners) if speaker else None,
         emotions=felt,
         only_emotions=True,
         profile="salience",

@@ -40,6 +40,7 @@ def fill(
     top_k: int,
     token_budget: int,
     count_tokens: Callable[[str], int],
+    give_way: bool = True,
 ) -> list[Recalled]:
     """Choose what fits, skipping what does not, and near-copies of what is in.
 
@@ -47,11 +48,12 @@ def fill(
         preferences: Those of the one who is spoken with, best first; they come first, within a
             quarter of the budget, and take no place of `top_k`.
         memories: Everything, best first, read no further than needed.
+        give_way: Whether what is compressed gives way to its summary, where that is in.
 
     Raises:
         BudgetExceeded: There are memories, and not even the smallest fits.
     """
-    filling = _Filling(count_tokens)
+    filling = _Filling(count_tokens, give_way)
     for memory, parts in preferences:
         filling.take(memory, parts, within=int(PROCEDURAL_SHARE * token_budget))
     bound = top_k + len(filling.chosen)
@@ -67,7 +69,8 @@ def fill(
 class _Filling:
     """What is chosen so far, and what it costs."""
 
-    def __init__(self, count_tokens: Callable[[str], int]):
+    def __init__(self, count_tokens: Callable[[str], int], give_way: bool):
+        self._give_way = give_way
         self.chosen: list[Recalled] = []
         self.smallest_refused = 0
         self._count = count_tokens
@@ -78,6 +81,7 @@ class _Filling:
         words = frozenset(_WORDS.findall(memory.content.lower()))
         if any(
             _copies(memory, words, other.memory, theirs)
+            or (self._give_way and _summarised(memory, other.memory))
             for other, theirs in zip(self.chosen, self._words, strict=True)
         ):
             return
@@ -88,6 +92,12 @@ class _Filling:
         self.chosen.append(Recalled(memory, parts, tokens))
         self._words.append(words)
         self._spent += tokens
+
+
+def _summarised(memory: MemoryRecord, other: MemoryRecord) -> bool:
+    """Whether `other` is the summary that stands for `memory` [C §3]."""
+    same = memory.session_id == other.session_id and memory.audience == other.audience
+    return memory.compressed and other.compression_source and same
 
 
 def _copies(

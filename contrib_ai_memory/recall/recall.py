@@ -126,6 +126,7 @@ def choose(found: Found, linked: Collection[str] = ()) -> RecallResult:
         top_k=question.top_k,
         token_budget=question.token_budget,
         count_tokens=embedder.shared().count_tokens,
+        give_way=not question.include_compressed,
     )
     tokens = sum(recalled.tokens for recalled in chosen)
     return RecallResult(
@@ -155,9 +156,9 @@ def may_be_told(memory: Candidate, question: Question) -> bool:
         return False
     if memory.importance < FORGOTTEN_BELOW or memory.invalid_at or memory.superseded_by:
         return False
-    if memory.compressed and not question.include_compressed:
-        return False
     if memory.expires_at and memory.expires_at <= question.now:
+        return False
+    if question.only_emotions and not set(question.emotions) & set(memory.dominant_emotions):
         return False
     if question.memory_types and memory.memory_type not in question.memory_types:
         return False

@@ -15,7 +15,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..records import PassReport
-from . import consolidation, linking, scoring
+from . import cleaning, compression, consolidation, linking, reflection, scoring
 
 COMPACTING: conf.Phase = "compacting"
 DREAMING: conf.Phase = "dreaming"
@@ -37,12 +37,12 @@ PASSES = (
     Pass("score_pending_entries", COMPACTING, scoring.score_pending_entries),
     Pass("run_sleep_consolidation", COMPACTING, consolidation.run_sleep_consolidation),
     Pass("run_dreaming_tick", DREAMING, linking.run_dreaming_tick),
-    Pass("prune_orphaned_memory_links", DREAMING),
+    Pass("prune_orphaned_memory_links", DREAMING, cleaning.prune_orphaned_memory_links),
     Pass("run_entity_consolidation_batch", DREAMING),
-    Pass("run_reflection", DREAMING),
-    Pass("compress_sessions", DREAMING),
-    Pass("prune_low_importance_entries", DREAMING),
-    Pass("clear_stale_conversations", DREAMING),
+    Pass("run_reflection", DREAMING, reflection.run_reflection),
+    Pass("compress_sessions", DREAMING, compression.compress_sessions),
+    Pass("prune_low_importance_entries", DREAMING, cleaning.prune_low_importance_entries),
+    Pass("clear_stale_conversations", DREAMING, cleaning.clear_stale_conversations),
     Pass("compact_conversation_history", DREAMING),
 )
 

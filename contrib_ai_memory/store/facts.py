@@ -32,7 +32,7 @@ from .payload import (
 )
 
 SECRETS_PASSED_OVER = 8  # fetched beyond what is asked, before the store is asked to filter
-RECORDS = ("entry", "experience", "fact", "taught")
+RECORDS = ("entry", "experience", "fact", "taught", "summary", "insight")
 _LISTS_IN_FILTERS = ("qdrant_edge", "qdrant")  # stores that match a value inside a list
 
 
@@ -111,6 +111,12 @@ class FactStore:
         """Forget one memory; unknown ids are no error, so that a pass can be run again."""
         if self.get([memory_id]):
             self.mem0.delete(memory_id)
+
+    def delete_points(self, ids: Sequence[str]) -> None:
+        """Forget memories that Mem0's own verbs never saw; unknown ids are no error."""
+        for memory_id in ids:
+            self._vectors.delete(memory_id)
+        self._forget_history(list(ids))
 
     def delete_mind(self, mind: str) -> int:
         """Forget all that one NPC remembers. Returns how many memories that were."""

@@ -15,7 +15,7 @@ from django.db import transaction
 from twisted.internet import defer
 
 from .. import offload
-from ..records import MemoryRecord
+from ..records import INSIGHT, MemoryRecord
 from . import attributes
 from .payload import Candidate, entry_memory_id
 
@@ -115,14 +115,19 @@ class Links:
                 attributes.write_json(self._owner, f"links_{number}", bucket, CATEGORY)
             attributes.write(self._owner, ATTRIBUTE, {"links": self.count + change})
 
+    def ids_in(self, buckets: Iterable[int]) -> list[str]:
+        """Everything that has links, a few of the `BUCKETS` at a time."""
+        return [linked for number in buckets for linked in self._bucket(number)]
+
     def clear(self) -> None:
         self._owner.attributes.clear(category=CATEGORY)
         attributes.write(self._owner, ATTRIBUTE, {"links": 0})
 
 
 def link_id(memory: MemoryRecord | Candidate) -> str:
-    """An entry is linked by its journal id, everything else by its Mem0 id."""
-    return str(memory.journal_ids[0]) if memory.record == "entry" else memory.id
+    """What is in the journal is linked by its journal id, everything else by its Mem0 id."""
+    in_journal = memory.record in ("entry", INSIGHT)
+    return str(memory.journal_ids[0]) if in_journal else memory.id
 
 
 def linked_memory_id(mind: str, linked: str) -> str:

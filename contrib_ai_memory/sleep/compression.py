@@ -1,0 +1,140 @@
+"""Session compression [C §3]: old conversations become two or three sentences each.
+
+Above ten conversations that are not compressed, the oldest five are summarised. The originals stay:
+they are marked, and give way to their summary where that is told (docs/adr/011). A summary is
+written after its originals are marked, so that where it exists its work is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..embedding import embedder
+from ..llm import asking
+from ..records import Entry, MemoryRecord, PassReport, seconds_between, shared_privacy
+from ..store import facts
+from ..store.payload import entry_memory_id, memory_id_for
+from . import consolidation
+
+CURSOR = "compressed"  # every conversation that began before it is compressed
+UNTIL_CURSOR = "compress_until"  # and those up to it are to be
+
+READ_AT_ONCE = 64
+READ_AT_MOST = 4096  # entries looked at in one night
+LINES_SUMMARISED = 200  # of one conversation; what is said beyond that stays as it is
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation before one audience, as the journal has it."""
+
+    session_id: str
+    entries: tuple[Entry, ...]
+
+    def summary_id(self, mind: str) -> str:
+        audience = self.entries[0].audience
+        return memory_id_for(mind, "summary", self.session_id, *(audience or ("*",)))
+
+
+@defer.inlineCallbacks
+def compress_sessions(mind: Any) -> Generator[Any, Any, PassReport]:
+    """Summarise the oldest conversations where there are too many; one step does one of them."""
+    settings = conf.get()
+    sessions = yield _sessions(mind)
+    existing = yield offload.run(
+        offload.MEMORY,
+        existing_of,
+        [session.summary_id(mind.id) for session in sessions],
+        priority=offload.NIGHT,
+    )
+    if not mind.owner.pk:
+        return PassReport(done=True)  # deleted meanwhile
+    pending = [s for s in sessions if s.summary_id(mind.id) not in existing]
+    if not pending:
+        return PassReport(done=True, read=len(sessions))
+    mind.journal.advance_cursor(CURSOR, pending[0].entries[0].id - 1)
+    under_way = pending[0].entries[0].id <= mind.journal.cursors.get(UNTIL_CURSOR, 0)
+    if len(pending) > settings.COMPRESS_ABOVE and not under_way:
+        # all of them are named before the first is done: a night that is killed does no more
+        last = pending[min(settings.COMPRESS_SESSIONS, len(pending)) - 1]
+        mind.journal.advance_cursor(UNTIL_CURSOR, last.entries[0].id)
+    until = mind.journal.cursors.get(UNTIL_CURSOR, 0)
+    wanted = [session for session in pending if session.entries[0].id <= until]
+    if not wanted:
+        return PassReport(done=True, read=len(sessions))
+    oldest = wanted[0]
+    lines = [f"{entry.seen_as}: {entry.content}" for entry in oldest.entries]
+    provider, summary = yield asking.ask("summarise", lines, priority=offload.NIGHT)
+    if not mind.owner.pk:
+        return PassReport(done=True)
+    yield offload.run(
+        offload.MEMORY, store_summary, mind.id, oldest, summary, provider, priority=offload.NIGHT
+    )
+    return PassReport(done=False, read=len(oldest.entries), changed=1)
+
+
+@defer.inlineCallbacks
+def _sessions(mind: Any) -> Generator[Any, Any, list[Session]]:
+    """The conversations after the cursor that are over and consolidated, oldest first."""
+    start = mind.journal.cursors.get(CURSOR, 0)
+    settled = mind.journal.cursors.get(consolidation.CURSOR, 0)
+    end = min(settled, start + READ_AT_MOST)
+    talks: dict[tuple, list[Entry]] = {}
+    for first in range(start + 1, end + 1, READ_AT_ONCE):
+        for entry in mind.journal.read(first, min(first + READ_AT_ONCE - 1, end)):
+            if entry.learnable and entry.session_id:
+                talks.setdefault(entry.circle, []).append(entry)
+        yield offload.breathe()
+    stale = conf.get().STALE_CONVERSATION
+    now = mind.clock()
+    return [
+        Session(session_id, tuple(entries[:LINES_SUMMARISED]))
+        for (session_id, _audience), entries in talks.items()
+        if seconds_between(entries[-1].timestamp, now) > stale
+    ]
+
+
+# --- on the worker thread -------------------------------------------------------------------------
+
+
+def existing_of(ids: list[str]) -> set[str]:
+    """Those of these ids that the store has."""
+    return {memory.id for memory in facts.shared().get(ids)}
+
+
+def store_summary(mind: str, session: Session, summary: str, provider: str) -> None:
+    """Mark the originals, then write the summary: where it exists, everything is done."""
+    store = facts.shared()
+    originals = store.get([entry_memory_id(mind, entry.id) for entry in session.entries])
+    for memory in originals:
+        if memory.memory_type == "episodic" and not memory.compressed:
+            store.change(memory.id, compressed=True)
+    private, witnesses = shared_privacy(session.entries)
+    first, last = session.entries[0], session.entries[-1]
+    importance = fmean(entry.importance for entry in session.entries) / 10  # [C §3] their mean
+    memory = MemoryRecord(
+        id=session.summary_id(mind),
+        content=summary,
+        key=summary,
+        record="summary",
+        memory_type="semantic",
+        session_id=session.session_id,
+        importance=importance,
+        memory_weight=importance,
+        journal_ids=tuple(entry.id for entry in session.entries),
+        entities=tuple(sorted({who for entry in session.entries for who in entry.entities})),
+        witnesses=witnesses,
+        private=private,
+        created_at=first.timestamp,
+        last_accessed=last.timestamp,
+        valid_from=first.timestamp,
+        compression_source=True,
+        provider=provider,
+    )
+    store.add(mind, [memory], embedder.shared().encode([summary], keep=True))

@@ -1,0 +1,145 @@
+"""run_reflection [A, Park et al. 2023]: what the last days come to, as insights with citations.
+
+A reflection is due when the importance of what was perceived since the last one adds up. It draws
+on what may be told to anybody: an insight is public, and a secret never gets into one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..llm import asking
+from ..llm.drafts import InsightDraft
+from ..recall import bringing
+from ..recall.budget import BudgetExceeded
+from ..records import INSIGHT, Entry, MemoryRecord, PassReport, Percept
+from ..store import facts
+from ..store.links import Link, link_id
+from ..store.payload import entry_memory_id
+from . import consolidation
+
+CURSOR = "reflected"  # the importance of all entries up to it has been counted
+LINKED_CURSOR = "insights_linked"
+
+READ_AT_ONCE = 64
+LOOKED_AT = 40  # the weightiest entries that the questions are drawn from
+EVIDENCE = 10  # [A] pieces for each question
+EVIDENCE_TOKENS = 4000
+WELL_FOUNDED = 5  # citations that make an insight worth 9 rather than 8 [A]
+
+
+@defer.inlineCallbacks
+def run_reflection(mind: Any) -> Generator[Any, Any, PassReport]:
+    """Reflect if `cumulative_importance` has reached its threshold, and link what came of it."""
+    due, end, weightiest = yield _gathered(mind)
+    new = 0
+    if due:
+        insights = yield _insights(mind, weightiest)
+        if not mind.owner.pk:
+            return PassReport(done=True)  # deleted meanwhile
+        for provider, insight in insights:
+            _write(mind, insight, provider)
+        new = len(insights)
+        # insights and cursor are one write: killed before it, nothing happened
+        mind.journal.last_reflection = mind.clock()
+        mind.journal.advance_cursor(CURSOR, end)
+        mind.flush()
+        yield mind.index_pending(offload.NIGHT)
+    yield _link_insights(mind)
+    return PassReport(done=True, read=len(weightiest), changed=new)
+
+
+@defer.inlineCallbacks
+def _gathered(mind: Any) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]:
+    """Whether a reflection is due, up to where it goes, and the weightiest public entries."""
+    start = mind.journal.cursors.get(CURSOR, 0)
+    settled = mind.journal.cursors.get(consolidation.CURSOR, 0)
+    cumulative, public = 0, []
+    for first in range(start + 1, settled + 1, READ_AT_ONCE):
+        for entry in mind.journal.read(first, min(first + READ_AT_ONCE - 1, settled)):
+            cumulative += 0 if entry.kind == INSIGHT else entry.importance
+            if entry.learnable and not entry.private:
+                public.append(entry)
+        public = sorted(public, key=lambda entry: (-entry.importance, entry.id))[:LOOKED_AT]
+        yield offload.breathe()
+    return cumulative >= conf.get().REFLECT_AT, settled, public
+
+
+@defer.inlineCallbacks
+def _insights(
+    mind: Any, weightiest: list[Entry]
+) -> Generator[Any, Any, list[tuple[str, InsightDraft]]]:
+    """Three questions that the entries raise, each answered from ten memories."""
+    ids = [entry_memory_id(mind.id, entry.id) for entry in weightiest]
+    memories = yield offload.run(offload.MEMORY, facts.ask, "get", ids, priority=offload.NIGHT)
+    _provider, questions = yield asking.ask(
+        "ask_oneself", memories, mind.name, priority=offload.NIGHT
+    )
+    insights: dict[str, tuple[str, InsightDraft]] = {}
+    for question in questions:
+        evidence = yield _evidence(mind, question)
+        if evidence:
+            provider, drafts = yield asking.ask(
+                "reflect", question, evidence, mind.name, priority=offload.NIGHT
+            )
+            for draft in drafts:
+                insights.setdefault(draft.text, (provider, _as_links(draft, evidence)))
+    return list(insights.values())
+
+
+@defer.inlineCallbacks
+def _evidence(mind: Any, question: str) -> Generator[Any, Any, list[MemoryRecord]]:
+    try:
+        found = yield bringing.recall(
+            mind,
+            question,
+            listeners=(),  # nobody: what anybody may hear
+            top_k=EVIDENCE,
+            token_budget=EVIDENCE_TOKENS,
+            priority=offload.NIGHT,
+        )
+    except BudgetExceeded:
+        return []
+    return [item.memory for item in found.memories if item.memory.record != INSIGHT]
+
+
+def _as_links(draft: InsightDraft, evidence: list[MemoryRecord]) -> InsightDraft:
+    links = {memory.id: link_id(memory) for memory in evidence}
+    return InsightDraft(draft.text, tuple(links[each] for each in draft.evidence if each in links))
+
+
+def _write(mind: Any, insight: InsightDraft, provider: str) -> None:
+    importance = 9 if len(insight.evidence) >= WELL_FOUNDED else 8
+    entry = mind.perceive(
+        Percept(
+            content=insight.text,
+            kind=INSIGHT,
+            origin="sleep",
+            source_type="inference",
+            timestamp=mind.clock(),
+            evidence=insight.evidence,
+        )
+    )
+    method = "offline" if provider == asking.OFFLINE.name else "llm"
+    mind.journal.update({entry.id: {"importance": importance, "scoring_method": method}})
+
+
+@defer.inlineCallbacks
+def _link_insights(mind: Any) -> Generator[Any, Any, None]:
+    """Insights and what they cite; an insight keeps its citations, so that this can be repeated."""
+    start = mind.journal.cursors.get(LINKED_CURSOR, 0)
+    end = len(mind.journal)
+    for first in range(start + 1, end + 1, READ_AT_ONCE):
+        last = min(first + READ_AT_ONCE - 1, end)
+        for entry in mind.journal.read(first, last):
+            if entry.kind == INSIGHT:
+                yield mind.links.add_gently(
+                    Link(str(entry.id), cited, 1.0, "evidence", entry.timestamp)
+                    for cited in entry.evidence
+                )
+        mind.journal.advance_cursor(LINKED_CURSOR, last)
+        yield offload.breathe()
