@@ -22,8 +22,8 @@ from . import conf, offload
 from .embedding import embedder
 from .log import logger
 from .records import Entry, now_iso
-from .sleep.cycle import Night, run_sleep_tick
-from .store import attributes, facts
+from .sleeper import SCHEDULE, SleepsAtNight
+from .store import facts
 from .store.errors import StoreError
 
 KEY = "ai_memory_assistant"
@@ -31,23 +31,13 @@ REPLIES_WAITING = 5  # what is said beyond that while the NPC thinks is heard bu
 PAUSE = 0.02  # seconds that the game has to itself between the ticks of a night at once
 PEOPLE_SECONDS = 60.0  # how often the index of people is written
 JITTER = 0.1  # share of the tick by which NPCs drift apart
-SCHEDULE = {
-    "enabled": False,
-    "sleep_start_hour": 2,
-    "sleep_duration_hours": 4,
-    "tick_rate_sleep": 60,
-}  # [A]
 
 
-class SwitchedOff(RuntimeError):
-    """The whole contrib is switched off by setting."""
-
-
-class AssistantScript(DefaultScript):
+class AssistantScript(SleepsAtNight, DefaultScript):
     """One NPC's heartbeat; `script.obj` is the NPC.
 
     db: operating_mode (awake | sleep), sleep_phase (compacting | dreaming | None), night (where
-    the night stands), sleep_schedule.
+    the night stands), night_records, sleep_schedule.
     """
 
     def at_script_creation(self) -> None:
@@ -148,6 +138,7 @@ class AssistantScript(DefaultScript):
         if len(mind.journal):
             yield mind.work_through()
         self.ndb.last_beat = now_iso()
+        self.sleep_on_schedule()
 
     # --- answering ----------------------------------------------------------------------------
 
@@ -156,8 +147,8 @@ class AssistantScript(DefaultScript):
         if self.asleep:
             self._murmur(speaker)
             return
-        if len(self._waiting) < REPLIES_WAITING:
-            self._waiting.append((entry, speaker))
+        if len(self.waiting_for_answers) < REPLIES_WAITING:
+            self.waiting_for_answers.append((entry, speaker))
         else:
             logger().info("#%s: entry %s is not answered, too many wait.", self.obj.id, entry.id)
         if not self.ndb.answering:
@@ -165,7 +156,7 @@ class AssistantScript(DefaultScript):
             self._answer_all().addErrback(offload.log_failure, f"an answer of #{self.obj.id}")
 
     @property
-    def _waiting(self) -> deque:
+    def waiting_for_answers(self) -> deque:
         if self.ndb.waiting is None:
             self.ndb.waiting = deque()
         return self.ndb.waiting
@@ -175,8 +166,8 @@ class AssistantScript(DefaultScript):
         from twisted.internet import reactor
 
         try:
-            while self._waiting:
-                entry, speaker = self._waiting.popleft()
+            while self.waiting_for_answers:
+                entry, speaker = self.waiting_for_answers.popleft()
                 wait = (self.ndb.last_reply or 0) + conf.get().REPLY_COOLDOWN - time.monotonic()
                 if wait > 0 and reactor.running:
                     yield task.deferLater(reactor, wait, lambda: None)
@@ -214,87 +205,6 @@ class AssistantScript(DefaultScript):
         if now - (self.ndb.last_murmur or -60) >= 60:
             self.ndb.last_murmur = now
             speaker.msg(f"{self.obj.get_display_name(speaker)} is fast asleep.")
-
-    # --- sleeping -----------------------------------------------------------------------------
-
-    @property
-    def asleep(self) -> bool:
-        return self.db.operating_mode == "sleep"
-
-    @property
-    def night(self) -> Night:
-        return Night(**(attributes.read(self, "night") or {}))
-
-    def _put_night(self, night: Night) -> None:
-        attributes.write(self, "night", {"position": night.position, "done": night.done})
-        if self.db.sleep_phase != night.phase:
-            self.db.sleep_phase = night.phase
-
-    def fall_asleep(self) -> None:
-        """Go to sleep; the night advances with the heartbeat."""
-        if not conf.get().ENABLED:
-            raise SwitchedOff("CONTRIB_AI_MEMORY['ENABLED'] is off: no NPC sleeps or learns.")
-        if not self.asleep:
-            self.db.operating_mode = "sleep"
-            self.db.wake_requested = False
-            self._put_night(Night())
-
-    def wake(self) -> bool:
-        """Ask to wake. In compacting that is deferred until the phase is over.
-
-        Returns:
-            Whether the NPC is awake now.
-        """
-        if self.asleep and self.night.may_wake and self.ndb.busy_since is None:
-            self._wake_up(self.night)
-        elif self.asleep:
-            self.db.wake_requested = True
-        return not self.asleep
-
-    def _wake_up(self, night: Night) -> None:
-        self.db.operating_mode = "awake"
-        self.db.sleep_phase = None
-        self.db.wake_requested = False
-        attributes.write(self, "last_night", {"ended": now_iso(), "passes": night.done})
-
-    @defer.inlineCallbacks
-    def sleep_through(self) -> Generator[Any, Any, dict[str, dict[str, int]]]:
-        """Sleep a whole night now, tick after tick, and wake up.
-
-        Returns (as a Deferred):
-            What each pass did: {name: {"read": n, "changed": n}}.
-        """
-        from twisted.internet import reactor
-
-        self.fall_asleep()
-        try:
-            while self.asleep and self.obj is not None:
-                self.ndb.last_sleep_tick = None
-                yield self.at_tick()
-                if reactor.running:  # also where the heartbeat itself has the night in hand
-                    yield task.deferLater(reactor, PAUSE, lambda: None)
-        except BaseException:
-            self._wake_up(self.night)  # nobody finds it asleep for ever; the cursors keep the work
-            raise
-        return attributes.read(self, "last_night")["passes"]
-
-    @defer.inlineCallbacks
-    def _sleep_beat(self) -> Generator[Any, Any, None]:
-        last = self.ndb.last_sleep_tick
-        if last is not None and time.monotonic() - last < conf.get().TICK_RATE_SLEEP:
-            return
-        self.ndb.last_sleep_tick = time.monotonic()
-        try:
-            night = yield run_sleep_tick(
-                self.obj.memory, self.night, lambda: bool(self.db.wake_requested)
-            )
-        except BaseException:
-            if self.db.wake_requested:
-                self._wake_up(self.night)
-            raise
-        self._put_night(night)
-        if night.over or (night.may_wake and self.db.wake_requested):
-            self._wake_up(night)
 
 
 _warming = False

@@ -21,6 +21,7 @@ SETTING = "CONTRIB_AI_MEMORY"
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Tokens = Annotated[int, Field(ge=1, le=1_000_000_000_000)]
 
 # --- fixed by the sources, not by taste: constants rather than settings -----------------------
 CONTEXT_SNIPPET = 6  # [B] messages that one extraction sees
@@ -85,7 +86,13 @@ class LLMSettings(_Section):
     temperature: float = Field(0.7, ge=0, le=2, description="of the sampling")
     max_concurrency: int = Field(4, ge=1, le=64, description="calls at the same time")
     retries: int = Field(2, ge=0, le=10, description="after a fault that may pass")
-    retry_after: Seconds = Field(60, description="seconds before an unreachable server is asked")
+    retry_after: Seconds = Field(
+        60, description="seconds before an unreachable server is asked; up to eight times as many"
+    )
+    daily_tokens: Tokens | None = Field(
+        None, description="of the whole game in one day (UTC), then the offline provider answers"
+    )
+    daily_tokens_per_npc: Tokens | None = Field(None, description="the same, of one NPC")
 
 
 class Settings(_Section):
@@ -134,6 +141,9 @@ class Settings(_Section):
         5, ge=0, le=50, description="similar memories looked at for links"
     )
     LINK_THRESHOLD: Share = Field(0.5, description="similarity needed for a link")
+    MIN_OBSERVATIONS: int = Field(
+        5, ge=1, le=100, description="[A] new observations of somebody that make attributes"
+    )
     PRUNE_AT_MOST: int = Field(3, ge=0, le=9, description="[A] importance that may be forgotten")
     PRUNE_AFTER_DAYS: float = Field(30, gt=0, le=36_500, description="[A] and from what age")
     COMPRESS_ABOVE: int = Field(10, ge=1, le=1000, description="[C] conversations left as they are")

@@ -22,6 +22,7 @@ from .store.journal import Journal
 from .store.links import Links
 from .store.people import People
 from .store.preferences import Preferences
+from .store.profiles import Profiles
 from .text.clean import sanitise
 
 INDEX_BATCH = 64
@@ -30,7 +31,7 @@ CONSCIOUS_IMPORTANCE = 8
 NOBODY = "?"  # the identity of whoever has none: witness of nothing
 
 _OWN_ATTRIBUTES = ("memory_id", "journal", "working_memory", "entity_profiles", "memory_links")
-_OWN_CATEGORIES = ("ai_memory", "memory_links", "preferences")
+_OWN_CATEGORIES = ("ai_memory", "memory_links", "preferences", "entity_profiles")
 
 
 class NothingToRemember(ValueError):
@@ -43,7 +44,7 @@ class MemoryHandler:
     Attributes:
         id: The mind's own UUID, under which the store keeps it. A copied NPC gets a new one.
         clock: Gives the present as ISO 8601 UTC; a replay puts the log's time in its place.
-        journal, conversations, people, links, preferences: What lies in Attributes.
+        journal, conversations, people, profiles, links, preferences: What lies in Attributes.
     """
 
     def __init__(self, owner: Any):
@@ -55,6 +56,7 @@ class MemoryHandler:
         self.people = People(owner)
         self.links = Links(owner)
         self.preferences = Preferences(owner)
+        self.profiles = Profiles(owner)
         self._flush_timer: Any = None
 
     @property
@@ -107,7 +109,7 @@ class MemoryHandler:
 
     def _entry(self, entry_id: int, percept: Percept, when: str, session_id: str | None) -> Entry:
         keywords = (*conf.get().KEYWORDS, *(self.owner.attributes.get("memory_keywords") or ()))
-        bonus = self.people.sender_bonus(percept.source)
+        bonus = max(known.sender_bonus(percept.source) for known in (self.people, self.profiles))
         return Entry(
             id=entry_id,
             timestamp=when,

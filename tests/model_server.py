@@ -2,6 +2,7 @@
 
     with ModelServer() as server:
         server.behave(text="Well met.")     # or delay=30, status=503, hangs_up=True
+        server.behave_once(status=429)      # before that, for one request
         ...                                 # something talks to server.url
         server.wait_for_request()
 
@@ -11,11 +12,14 @@ It stands where a real one would stand, at the other end of a socket, and keeps 
 from __future__ import annotations
 
 import json
+import re
 import socket
+import struct
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -48,7 +52,14 @@ class Request:
     @property
     def schema(self) -> str | None:
         """The name of the JSON Schema that the answer must fit, None where it is talk."""
-        return self.body.get("response_format", {}).get("json_schema", {}).get("name")
+        named = self.body.get("response_format", {}).get("json_schema", {}).get("name")
+        told = re.search(r'"title": "(\w+Answer)"', self.messages[0]["content"])
+        return named or (told[1] if told else None)
+
+    @property
+    def form(self) -> str:
+        """How JSON is asked for: json_schema, json_object, or text alone."""
+        return self.body.get("response_format", {}).get("type", "text")
 
 
 @dataclass(frozen=True)
@@ -57,17 +68,34 @@ class Behaviour:
 
     Args:
         text: What it says in talk.
-        structured: What it says where JSON is asked for; None is a small answer that fits.
+        structured: What it says where JSON is asked for; None is a small answer that fits. May
+            be a function of the request.
         delay: Seconds from the request to the answer.
         status: HTTP status; above 399 there is an error instead of an answer.
+        headers: Sent with it.
+        refuses: Values of `Request.form` that are answered by 400.
+        usage: What it says that the answer cost.
+        finish: Its finish_reason.
+        body: The HTTP body as it is, in place of a Chat Completions answer.
+        cut: Send only that share of the body, and then hang up.
+        drip: Seconds between the hundredths of the body.
         hangs_up: Close the connection (after `delay`) without a word.
+        resets: Reset it.
     """
 
     text: str = "I am listening."
-    structured: str | None = None
+    structured: str | Callable[[Request], str] | None = None
     delay: float = 0.0
     status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    refuses: tuple[str, ...] = ()
+    usage: Any = field(default_factory=lambda: {"prompt_tokens": 1, "completion_tokens": 1})
+    finish: str = "stop"
+    body: bytes | None = None
+    cut: float = 1.0
+    drip: float = 0.0
     hangs_up: bool = False
+    resets: bool = False
 
 
 class ModelServer:
@@ -75,6 +103,9 @@ class ModelServer:
 
     def __init__(self) -> None:
         self.behaviour = Behaviour()
+        self.busiest = 0  # most requests that were in hand at the same time
+        self._in_hand = 0
+        self._once: deque[Behaviour] = deque()
         self._requests: list[Request] = []
         self._arrived = threading.Condition()
         self._stopping = threading.Event()
@@ -104,6 +135,10 @@ class ModelServer:
         """From now on do this; the arguments are those of `Behaviour`."""
         self.behaviour = Behaviour(**behaviour)
 
+    def behave_once(self, **behaviour: Any) -> None:
+        """Do this at the next request that nothing was said of yet."""
+        self._once.append(Behaviour(**behaviour))
+
     @property
     def requests(self) -> list[Request]:
         """What came in so far, oldest first."""
@@ -131,8 +166,14 @@ class ModelServer:
     def _take(self, request: Request) -> Behaviour:
         with self._arrived:
             self._requests.append(request)
+            self._in_hand += 1
+            self.busiest = max(self.busiest, self._in_hand)
             self._arrived.notify_all()
-        return self.behaviour
+            return self._once.popleft() if self._once else self.behaviour
+
+    def _done(self) -> None:
+        with self._arrived:
+            self._in_hand -= 1
 
     def _wait(self, seconds: float) -> None:
         self._stopping.wait(seconds)
@@ -155,30 +196,52 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         request = Request(self.path, body)
         behaviour = self.server.model_server._take(request)
-        self.server.model_server._wait(behaviour.delay)
-        if behaviour.hangs_up:
-            self.close_connection = True
-            self.connection.shutdown(socket.SHUT_RDWR)
-        elif behaviour.status >= 400:
-            self._send(behaviour.status, {"error": {"message": "as the test wants it"}})
-        elif not request.path.endswith("/chat/completions"):
-            self._send(404, {"error": {"message": f"there is no {request.path}"}})
-        else:
-            self._send(behaviour.status, _completion(_answer(request, behaviour)))
+        try:
+            self._answer(request, behaviour)
+        finally:
+            self.server.model_server._done()
 
-    def _send(self, status: int, answer: dict[str, Any]) -> None:
-        payload = json.dumps(answer).encode()
+    def _answer(self, request: Request, behaviour: Behaviour) -> None:
+        self.server.model_server._wait(behaviour.delay)
+        if behaviour.hangs_up or behaviour.resets:
+            self.close_connection = True
+            if behaviour.resets:  # no time to linger: the rest is thrown away, the peer told so
+                linger = struct.pack("ii", 1, 0)
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                self.connection.close()
+            else:
+                self.connection.shutdown(socket.SHUT_RDWR)
+        elif behaviour.status >= 400 or request.form in behaviour.refuses:
+            status = max(behaviour.status, 400)
+            body = behaviour.body or json.dumps({"error": {"message": "as it is wanted"}}).encode()
+            self._send(status, body, behaviour)
+        elif not request.path.endswith("/chat/completions"):
+            self._send(404, b'{"error": {"message": "there is no such path"}}', behaviour)
+        elif behaviour.body is not None:
+            self._send(behaviour.status, behaviour.body, behaviour)
+        else:
+            answer = _completion(_answer(request, behaviour), behaviour)
+            self._send(behaviour.status, json.dumps(answer).encode(), behaviour)
+
+    def _send(self, status: int, payload: bytes, behaviour: Behaviour) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        for name, value in {"Content-Type": "application/json", **behaviour.headers}.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(payload)))
         self.end_headers()
-        self.wfile.write(payload)
+        if behaviour.cut < 1:
+            payload = payload[: int(len(payload) * behaviour.cut)]
+            self.close_connection = True
+        step = max(1, len(payload) // 100) if behaviour.drip else len(payload) or 1
+        for start in range(0, len(payload), step):
+            self.server.model_server._wait(behaviour.drip)
+            self.wfile.write(payload[start : start + step])
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing to the terminal: the requests are kept."""
 
 
-def _completion(text: str) -> dict[str, Any]:
+def _completion(text: str, behaviour: Behaviour) -> dict[str, Any]:
     return {
         "id": "chatcmpl-test",
         "object": "chat.completion",
@@ -188,16 +251,18 @@ def _completion(text: str) -> dict[str, Any]:
             {
                 "index": 0,
                 "message": {"role": "assistant", "content": text},
-                "finish_reason": "stop",
+                "finish_reason": behaviour.finish,
             }
         ],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+        "usage": behaviour.usage,
     }
 
 
 def _answer(request: Request, behaviour: Behaviour) -> str:
     if request.schema is None:
         return behaviour.text
+    if callable(behaviour.structured):
+        return behaviour.structured(request)
     if behaviour.structured is not None:
         return behaviour.structured
     return json.dumps(_WELL_FORMED[request.schema](request))
@@ -212,4 +277,8 @@ _WELL_FORMED: dict[str, Callable[[Request], dict[str, Any]]] = {
     },
     "ScoresAnswer": lambda request: {"scores": [5] * len(request.last.splitlines())},
     "FactsAnswer": lambda request: {"facts": []},
+    "SummaryAnswer": lambda request: {"summary": "Somebody talked."},
+    "AttributesAnswer": lambda request: {"attributes": []},
+    "QuestionsAnswer": lambda request: {"questions": ["What is going on?"]},
+    "InsightsAnswer": lambda request: {"insights": []},
 }

@@ -185,7 +185,7 @@ def test_someone_without_an_identity_is_a_witness_of_nothing(mara, alice, bram, 
 
 
 def test_switched_off_nobody_is_sent_to_sleep(mara, settings):
-    from contrib_ai_memory.assistant import SwitchedOff
+    from contrib_ai_memory.sleeper import SwitchedOff
 
     settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "ENABLED": False}
     with pytest.raises(SwitchedOff, match="ENABLED"):

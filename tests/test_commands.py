@@ -52,7 +52,7 @@ def test_an_added_memory_is_recalled_at_once_and_marked_as_conscious(day, builde
     ("typed", "said"),
     [
         ("@memory", "Usage: @memory[/journal|/facts] <npc>, or @memory/search|/add|/teach"),
-        ("@sleep", "Usage: @sleep[/now|/wake] <npc>"),
+        ("@sleep", "Usage: @sleep[/now|/wake|/status|/log] <npc>"),
         ("@memory nobody", "There is no 'nobody' here"),
         ("@memory alice", "Alice has no memory. Its typeclass needs MemoryMixin"),
         ("@memory/search mara", "Usage: @memory/search <npc> = <text>"),
@@ -146,3 +146,32 @@ def test_a_mood_shows_stored_markup_and_does_not_carry_it_out(mara, builder):
     shown = builder("@memory/mood mara")
     assert "Alice sells |rred $pad(x,9) paint." in shown
     assert "Ask |gBram." in shown
+
+
+def test_the_log_of_nights_tells_what_each_pass_did(day, builder):
+    assert "has not slept yet" in builder("@sleep/log mara")
+    builder("@sleep/now mara")
+    shown = builder("@sleep/log mara")
+    assert "Nights of Mara" in shown
+    assert "run_sleep_consolidation" in shown and "changed" in shown
+
+
+def test_a_night_at_once_tells_its_passes_as_they_begin(day, builder):
+    shown = builder("@sleep/now mara")
+    assert shown.index("score_pending_entries ...") < shown.index("wakes up rested")
+
+
+def test_the_state_and_the_schedule_of_sleep_can_be_seen_and_set(day, builder):
+    assert "is awake" in builder("@sleep/status mara")
+    assert "only when it is told" in builder("@sleep/schedule mara")
+    assert "every day at 22:00 (game time), for 8 hours" in builder(
+        "@sleep/schedule mara = 22 8 game"
+    )
+    assert "every day at 22:00" in builder("@sleep/status mara")
+    for wrong in ("25 4", "2", "2 0", "noon", "2 4 moon"):
+        assert "Say the hour (0-23)" in builder(f"@sleep/schedule mara = {wrong}")
+    assert "only when it is told" in builder("@sleep/schedule mara = off")
+    builder("@sleep mara")
+    assert "asleep (compacting): pass 1 of 10, score_pending_entries" in builder(
+        "@sleep/status mara"
+    )

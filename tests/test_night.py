@@ -206,21 +206,6 @@ def test_above_ten_conversations_the_oldest_five_are_summarised(soon, hear):
     assert len(stored(soon, "summary")) == 5
 
 
-def test_a_compressed_line_gives_way_to_its_summary_and_can_be_asked_for(soon, hear):
-    for session in range(1, 12):
-        talk_of(hear, session)
-    night(soon)
-    query = "How many oxen did Alice sell on day 2, and what did Tom pay?"
-    usual = offload.wait(soon.memory.recall(query, top_k=40)).memories
-    whole = offload.wait(soon.memory.recall(query, top_k=40, include_compressed=True)).memories
-    places = [m.memory.record for m in usual if m.memory.session_id == entries(soon)[3].session_id]
-    assert "summary" in places
-    assert "entry" not in places[places.index("summary") :]
-    hidden = {m.memory.id for m in whole} - {m.memory.id for m in usual}
-    assert hidden
-    assert all(m.memory.compressed for m in whole if m.memory.id in hidden)
-
-
 def test_whispers_are_summarised_for_those_who_heard_them_alone(soon, hear):
     for session in range(1, 13):
         talk_of(hear, session, private=session == 1)

@@ -446,7 +446,8 @@ def test_indexed_again_in_any_batches_nothing_changes(mara, alice, monkeypatch, 
     say(mara, alice, "I hate tea.", "I hate tea!", "I love rain.", "I hate rain!", when=SECOND)
     mara.memory.clock = lambda: THIRD
     offload.wait(mara.memory.ingest("I love tea again.", user_id=who))
-    whisper(mara, alice, "I hate rain.")
+    for line in ("I hate rain.", "I love rain."):
+        whisper(mara, alice, line)
     before = everything(mara)
     monkeypatch.setattr(handler, "INDEX_BATCH", batch)
     index_again(mara)

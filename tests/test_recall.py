@@ -123,15 +123,12 @@ def test_the_question_itself_can_be_left_out(mara, alice, bram):
     assert recalled(mara, "Where is the ferry?", without_entries=[1]).memories == ()
 
 
-def test_a_superseded_invalid_compressed_or_faded_memory_is_filtered():
+def test_a_superseded_invalid_or_faded_memory_is_filtered():
     question = Question("mind", "q", NOW)
     assert may_be_told(candidate(), question)
     assert not may_be_told(candidate(importance=0.19), question)
     assert not may_be_told(candidate(invalid_at=NOW), question)
     assert not may_be_told(candidate(superseded_by="m1"), question)
-    assert not may_be_told(candidate(compressed=True), question)
-    everything = Question("mind", "q", NOW, include_compressed=True)
-    assert may_be_told(candidate(compressed=True), everything)
 
 
 # --- how it is scored ---------------------------------------------------------------------------
@@ -209,13 +206,14 @@ def test_recency_halves_every_three_days_and_the_future_is_now():
 PARTS = ScoreParts(0, 0)
 
 
-def fill(memories, top_k=5, token_budget=100, preferences=()):
+def fill(memories, top_k=5, token_budget=100, preferences=(), give_way=True):
     return budget.fill(
         [(m, PARTS) for m in preferences],
         [(m, PARTS) for m in memories],
         top_k=top_k,
         token_budget=token_budget,
         count_tokens=lambda text: len(text.split()),
+        give_way=give_way,
     )
 
 
@@ -235,6 +233,16 @@ def test_a_fact_and_the_one_entry_it_came_from_are_one_memory():
     fact = memory("Alice keeps the ferry.", journal_ids=(3,))
     entry = memory("I keep it, all my life.", record="entry", journal_ids=(3,))
     assert [r.memory for r in fill([fact, entry])] == [fact]
+
+
+def test_what_is_compressed_gives_way_to_its_own_summary_alone():
+    summary = memory("Alice sold oxen.", session_id="s", compression_source=True)
+    line = memory("I sold two of them yesterday.", session_id="s", compressed=True)
+    other = memory("The ferry leaves at noon.", session_id="t", compressed=True)
+    whispered = memory("Keep it to yourself.", session_id="s", compressed=True, private=True)
+    found = [summary, line, other, whispered]
+    assert [r.memory for r in fill(found)] == [summary, other, whispered]
+    assert [r.memory for r in fill(found, give_way=False)] == found
 
 
 def test_preferences_come_first_but_cannot_crowd_out_the_rest():
@@ -344,7 +352,7 @@ def test_whoever_the_question_names_is_favoured_and_left_out_of_the_embedded_wor
     mara, alice, bram
 ):
     from contrib_ai_memory.recall import bringing
-    from contrib_ai_memory.recall.recall import embedded_query
+    from contrib_ai_memory.recall.recall import searched
 
     alice.execute_cmd("say The brother sails to Elmstead.")
     bram.execute_cmd("say The brother sails to Millbrook.")
@@ -355,7 +363,7 @@ def test_whoever_the_question_names_is_favoured_and_left_out_of_the_embedded_wor
     }
     assert speaker == {"Alice": 1.0, "Bram": 1.0}
     one = bringing.with_people(mara.memory, Question("m", "Where does Bram's brother sail?", NOW))
-    assert embedded_query(one) == "Where does brother sail?"
+    assert searched(one) == "Where does brother sail?"
     assert [who for _identity, who in one.named] == ["Bram"]
     assert texts(recalled(mara, one.query, top_k=1)) == ["The brother sails to Millbrook."]
 

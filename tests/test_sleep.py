@@ -225,7 +225,30 @@ def test_one_tick_does_a_bounded_number_of_steps(mara, monkeypatch):
     monkeypatch.setattr(cycle, "PASSES", (cycle.Pass("endless", COMPACTING, endless),))
     result = offload.wait(cycle.run_sleep_tick(mara.memory, Night()))
     assert len(steps) == cycle.STEPS_A_TICK
-    assert result.done == {"endless": {"read": cycle.STEPS_A_TICK, "changed": 0}}
+    told = result.done["endless"]
+    assert (told["read"], told["steps"]) == (cycle.STEPS_A_TICK, cycle.STEPS_A_TICK)
+
+
+def test_a_pass_that_breaks_off_is_tried_again_then_left_out_and_told_of(mara, monkeypatch):
+    from twisted.internet import defer
+
+    tried, rest = [], []
+
+    def broken(mind):
+        tried.append(1)
+        return defer.fail(RuntimeError("the |rdisk|n is full"))
+
+    def fine(mind):
+        rest.append(1)
+        return defer.succeed(PassReport(done=True, read=1))
+
+    passes = (cycle.Pass("broken", COMPACTING, broken), cycle.Pass("fine", DREAMING, fine))
+    monkeypatch.setattr(cycle, "PASSES", passes)
+    done = night(mara)
+    assert len(tried) == cycle.ATTEMPTS
+    assert done["broken"]["errors"] == ["RuntimeError: the |rdisk|n is full"] * cycle.ATTEMPTS
+    assert rest == [1]
+    assert not mara.assistant.asleep
 
 
 def test_every_pass_of_the_source_has_its_place():
@@ -253,3 +276,56 @@ def test_what_is_heard_while_a_batch_is_scored_is_scored_too(mara, alice, bram, 
     assert mara.memory.journal.cursors["scored"] == 1
     night(mara)
     assert mara.memory.journal.get(2).scoring_method == "offline"
+
+
+# --- when it sleeps -------------------------------------------------------------------------------
+
+
+def test_it_does_not_go_to_sleep_of_its_own_will_where_that_would_be_rude(mara, alice):
+    from contrib_ai_memory.sleeper import NotNow
+
+    alice.execute_cmd("say Mara, I keep the ferry.")
+    with pytest.raises(NotNow, match="middle of a conversation"):
+        mara.assistant.go_to_sleep()
+    mara.memory.clock = lambda: "2100-01-01T00:00:00+00:00"
+    mara.assistant.waiting_for_answers.append((None, None))
+    with pytest.raises(NotNow, match="somebody to answer"):
+        mara.assistant.go_to_sleep()
+    mara.assistant.waiting_for_answers.clear()
+    mara.assistant.go_to_sleep()
+    with pytest.raises(NotNow, match="asleep already"):
+        mara.assistant.go_to_sleep()
+
+
+def test_a_schedule_sends_it_to_sleep_once_in_its_hours(mara):
+    from datetime import datetime
+
+    script = mara.assistant
+    hour = datetime.now().hour
+    script.set_schedule(enabled=True, sleep_start_hour=(hour + 2) % 24, sleep_duration_hours=1)
+    offload.wait(script.at_tick())
+    assert not script.asleep
+    script.set_schedule(sleep_start_hour=hour, sleep_duration_hours=2)
+    offload.wait(script.at_tick())
+    assert script.asleep
+    while script.asleep:
+        script.ndb.last_sleep_tick = None
+        offload.wait(script.at_tick())
+    offload.wait(script.at_tick())
+    assert not script.asleep  # once is enough for these hours
+    assert len(script.night_records) == 1
+
+
+def test_the_last_nights_are_recorded_and_no_more_than_thirty(mara, alice):
+    from contrib_ai_memory.sleeper import NIGHTS_KEPT
+
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    night(mara)
+    [record] = mara.assistant.night_records
+    assert record["whole"] and record["started"] <= record["ended"]
+    assert record["passes"]["run_sleep_consolidation"]["changed"] == 1
+    assert record["passes"]["run_sleep_consolidation"]["seconds"] >= 0
+    for _ in range(NIGHTS_KEPT):
+        night(mara)
+    assert len(mara.assistant.night_records) == NIGHTS_KEPT
+    assert record not in mara.assistant.night_records

@@ -18,6 +18,7 @@ STEPS = [
     {"ingest", "recall"},
     {"sleep"},
     {"handler"},
+    {"sleeper"},
     {"assistant"},
     {"senses"},
     {"commands", "management", "apps"},

@@ -11,10 +11,11 @@ from twisted.internet import defer
 from twisted.python import failure
 
 from .. import offload
-from ..assistant import SwitchedOff
 from ..embedding.model import ModelError
 from ..handler import NothingToRemember
+from ..recall.budget import BudgetExceeded
 from ..senses import MemoryMixin
+from ..sleeper import SwitchedOff
 from ..store.errors import StoreError
 
 EXPECTED = (
@@ -22,6 +23,7 @@ EXPECTED = (
     ModelError,
     NothingToRemember,
     SwitchedOff,
+    BudgetExceeded,
     offload.TimedOut,
     offload.Busy,
 )

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 from .. import conf
 from ..assistant import AssistantScript
-from .base import MemoryCommand
+from ..sleep.cycle import PASSES
+from .base import MemoryCommand, safe
 
 _PASS_TEXTS = {
     "score_pending_entries": "entries weighed",
     "run_sleep_consolidation": "facts found or strengthened",
     "run_dreaming_tick": "links made",
+    "prune_orphaned_memory_links": "dangling links taken out",
+    "run_entity_consolidation_batch": "things learned of people",
+    "run_reflection": "insights",
+    "compress_sessions": "conversations summarised",
+    "prune_low_importance_entries": "entries forgotten",
 }
+_ALWAYS_TOLD = ("score_pending_entries", "run_sleep_consolidation", "run_dreaming_tick")
+_SCHEDULE = re.compile(r"(\d{1,2})\s+(\d{1,2})(?:\s+(server|game))?", re.IGNORECASE)
+NIGHTS_SHOWN = 10
 
 
 class CmdSleep(MemoryCommand):
@@ -20,32 +31,42 @@ class CmdSleep(MemoryCommand):
     send an NPC to sleep
 
     Usage:
-      @sleep <npc>       - it falls asleep, and works through its day bit by bit
-      @sleep/now <npc>   - a whole night at once; it wakes when it is done
-      @sleep/wake <npc>  - wake it; while it is compacting it wakes when that is done
+      @sleep <npc>           - it falls asleep, and works through its day bit by bit
+      @sleep/now <npc>       - a whole night at once; it wakes when it is done
+      @sleep/wake <npc>      - wake it; while it is compacting it wakes when that is done
+      @sleep/status <npc>    - awake or asleep, how far the night is, and when the next is
+      @sleep/log <npc>       - what its last nights did
+      @sleep/schedule <npc> = <hour> <hours> [game] - sleep every day at that hour, for so long
+      @sleep/schedule <npc> = off
+
+    Examples:
+      @sleep/now mara
+      @sleep/schedule mara = 2 4
+      @sleep/schedule mara = 22 8 game
 
     Asleep, an NPC hears but does not answer. First it is |wcompacting|n (the journal is weighed
-    and becomes facts), then |wdreaming|n (memories are linked).
+    and becomes facts), then |wdreaming|n (memories are linked, people described, old talk
+    summarised, and what nobody will miss is forgotten). Whatever a night has not done when it
+    ends waits for the next. Hours are those of the server, or of the game's own clock.
 
     If your game has a sleep command of its own, use @npcsleep.
     """
 
     key = "@sleep"
     aliases = ("@npcsleep",)
-    switch_options = ("now", "wake")
-    usage = "@sleep[/now|/wake] <npc>"
+    switch_options = ("now", "wake", "status", "log", "schedule")
+    usage = "@sleep[/now|/wake|/status|/log] <npc>, or @sleep/schedule <npc> = <hour> <hours> | off"
 
     def func(self) -> None:
-        npc = self.find_npc(self.args.strip())
+        npc = self.find_npc(self.lhs)
         if npc is None:
             return
         script = AssistantScript.of(npc)
-        if "wake" in self.switches:
-            self._wake(npc, script)
-        elif "now" in self.switches:
-            self.caller.msg(f"{npc.key} falls asleep ...")
-            self.when(script.sleep_through(), lambda passes: self._rested(npc, passes))
-        elif script.asleep:
+        action = self.switches[0] if self.switches else "sleep"
+        getattr(self, f"do_{action}")(npc, script)
+
+    def do_sleep(self, npc: Any, script: AssistantScript) -> None:
+        if script.asleep:
             self.caller.msg(f"{npc.key} is asleep already ({script.db.sleep_phase}).")
         elif not conf.get().ENABLED:
             self.caller.msg("CONTRIB_AI_MEMORY['ENABLED'] is off: no NPC sleeps or learns.")
@@ -53,7 +74,12 @@ class CmdSleep(MemoryCommand):
             script.fall_asleep()
             self.caller.msg(f"{npc.key} falls asleep. @sleep/wake {npc.key} wakes it.")
 
-    def _wake(self, npc: Any, script: AssistantScript) -> None:
+    def do_now(self, npc: Any, script: AssistantScript) -> None:
+        self.caller.msg(f"{npc.key} falls asleep ...")
+        told = self._progress(npc)
+        self.when(script.sleep_through(told), lambda passes: self._rested(npc, passes))
+
+    def do_wake(self, npc: Any, script: AssistantScript) -> None:
         if not script.asleep:
             self.caller.msg(f"{npc.key} is awake.")
         elif script.wake():
@@ -63,10 +89,90 @@ class CmdSleep(MemoryCommand):
                 f"{npc.key} is {script.db.sleep_phase} and will wake as soon as that is safe."
             )
 
-    def _rested(self, npc: Any, passes: dict[str, dict[str, int]]) -> None:
+    def do_status(self, npc: Any, script: AssistantScript) -> None:
+        if script.asleep:
+            night = script.night
+            wake = "; it will wake as soon as that is safe" if script.db.wake_requested else ""
+            self.caller.msg(
+                f"{npc.key} is asleep ({night.phase}): pass {night.position + 1} of {len(PASSES)}, "
+                f"{night.pass_name}{wake}."
+            )
+        else:
+            self.caller.msg(f"{npc.key} is awake. {self._last(script)}")
+        self.caller.msg(self._when(script))
+
+    def do_log(self, npc: Any, script: AssistantScript) -> None:
+        records = script.night_records[-NIGHTS_SHOWN:]
+        if not records:
+            self.caller.msg(f"{npc.key} has not slept yet: @sleep/now {npc.key}")
+            return
+        lines = [line for record in records for line in night_lines(record)]
+        self.page("\n".join([f"|wNights of {npc.key}|n, newest last", *lines]))
+
+    def do_schedule(self, npc: Any, script: AssistantScript) -> None:
+        if not self.rhs:
+            self.caller.msg(self._when(script))
+            return
+        if self.rhs.lower() in ("off", "none"):
+            script.set_schedule(enabled=False)
+            self.caller.msg(f"{npc.key} sleeps only when it is told to.")
+            return
+        found = _SCHEDULE.fullmatch(self.rhs)
+        if not found or int(found[1]) > 23 or not 1 <= int(found[2]) <= 24:
+            self.caller.msg(
+                "Say the hour (0-23) and for how many hours (1-24): "
+                f"@sleep/schedule {npc.key} = 2 4"
+            )
+            return
+        clock = (found[3] or "server").lower()
+        script.set_schedule(
+            enabled=True,
+            sleep_start_hour=int(found[1]),
+            sleep_duration_hours=int(found[2]),
+            clock=clock,
+        )
+        self.caller.msg(self._when(script))
+
+    # --- telling ------------------------------------------------------------------------------
+
+    def _progress(self, npc: Any) -> Callable[[str], None]:
+        """Tells each pass of a night as it begins."""
+        return lambda name: self.caller.msg(f"|x  {npc.key}: {name} ...|n")
+
+    def _rested(self, npc: Any, passes: dict[str, dict[str, Any]]) -> None:
         did = [
             f"{passes[name]['changed']} {text}"
             for name, text in _PASS_TEXTS.items()
-            if name in passes
+            if name in passes and (name in _ALWAYS_TOLD or passes[name]["changed"])
         ]
-        self.caller.msg(f"{npc.key} wakes up rested: {', '.join(did)}.")
+        broke = [name for name, told in passes.items() if told["errors"]]
+        trouble = f" Broke off: {', '.join(broke)}; see @sleep/log {npc.key}." if broke else ""
+        self.caller.msg(f"{npc.key} wakes up rested: {', '.join(did)}.{trouble}")
+
+    def _last(self, script: AssistantScript) -> str:
+        records = script.night_records
+        return f"Its last night ended {records[-1]['ended'][:16]}." if records else ""
+
+    def _when(self, script: AssistantScript) -> str:
+        plan = script.schedule
+        if not plan["enabled"]:
+            return "It sleeps only when it is told to (@sleep/schedule sets hours)."
+        return (
+            f"It sleeps every day at {plan['sleep_start_hour']}:00 ({plan['clock']} time), for "
+            f"{plan['sleep_duration_hours']} hours at most."
+        )
+
+
+def night_lines(record: dict[str, Any]) -> list[str]:
+    """One night: when it was, and what each pass did that did anything."""
+    whole = "" if record.get("whole", True) else ", woken before it was over"
+    began = (record.get("started") or "?")[:16].replace("T", " ")
+    lines = [f"|w{began}|n to {record['ended'][11:16]}{whole}"]
+    for name, told in record["passes"].items():
+        if told["read"] or told["changed"] or told["errors"]:
+            lines.append(
+                f"  {name:<32} {told['read']:>6} read {told['changed']:>6} changed "
+                f"{told['seconds']:>8.2f} s"
+            )
+        lines += [f"    |r{safe(error)}|n" for error in told["errors"]]
+    return lines if len(lines) > 1 else [*lines, "  nothing was to be done"]

@@ -175,7 +175,7 @@ def _says_more(memory: MemoryRecord) -> bool:
     if memory.record != "entry":
         return False
     rest = [part.text for part in parts_of(memory.content) if part.preference is None]
-    return False or any(
+    return preferences_in(memory.content) > 1 or any(
         states_a_fact(text)
         or any(adds > 0 for name, adds in signals_of(text).items() if name != "named entity")
         for text in rest

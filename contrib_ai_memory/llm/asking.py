@@ -1,114 +1,104 @@
 """Asking for language: the configured model first, the offline provider where it does not answer.
 
-Reactor thread. An unreachable server is left alone for a while, and said so once.
+Reactor thread. Whether the server is asked at all is for the breaker and the budgets to say.
 """
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Generator
-from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from twisted.internet import defer
 
 from .. import conf, offload
-from ..log import logger
+from .breaker import Health, Ticket
 from .offline import OfflineProvider
 from .provider import Provider, ProviderError, Unreachable
-
-
-@dataclass
-class Health:
-    """Whether the configured model server answers. `since` is monotonic seconds."""
-
-    problem: str = ""
-    since: float = 0.0
-
-    def fail(self, error: Exception) -> None:
-        if not self.problem:
-            logger().warning(
-                "model server: %s. NPCs answer through the offline provider until it is back.",
-                error,
-            )
-        self.problem = str(error)
-        self.since = time.monotonic()
-
-    def succeed(self) -> None:
-        if self.problem:
-            logger().info("model server: answers again.")
-        self.problem = ""
-
+from .usage import FILE, BudgetUsedUp, Usage
 
 OFFLINE = OfflineProvider()
 health = Health()
-_models: dict[str, Provider] = {}
+_models: dict[str, Model] = {}
+_usages: dict[Path, Usage] = {}
 
 
-def model() -> Provider | None:
-    """The provider for the configured server, or None where the settings name none."""
-    settings = conf.get().LLM
-    if settings is None:
-        return None
-    key = repr(settings)
-    if key not in _models:
-        _models.clear()
-        _models[key] = _LazyModel(settings)
-    return _models[key]
-
-
-class _LazyModel:
-    """The openai provider, imported and made on the worker thread that first uses it."""
+class Model:
+    """The openai provider behind its budgets, made on the thread that first uses it."""
 
     name = "openai"
     lane = offload.MODEL
 
-    def __init__(self, settings: conf.LLMSettings):
-        self._settings = settings
-        self._provider: Provider | None = None
+    def __init__(self, settings: conf.LLMSettings, counts: Usage):
+        self.settings = settings
+        self.counts = counts
         self.timeout = settings.timeout
+        self._provider: Provider | None = None
+        self._making = threading.Lock()
+        self._here = threading.local()  # for whom this thread asks
 
-    def __getattr__(self, operation: str) -> Any:
-        def call(*args: Any) -> Any:
+    def do(self, operation: str, args: tuple[Any, ...], npc: str | None) -> Any:
+        """One operation of the protocol, on account of `npc` (worker thread)."""
+        self.counts.load()
+        self.counts.check(npc, self.settings)
+        with self._making:
             if self._provider is None:
                 from .openai_compatible import OpenAIProvider
 
-                self._provider = OpenAIProvider(self._settings)
-            return getattr(self._provider, operation)(*args)
+                self._provider = OpenAIProvider(self.settings, self._count)
+        self._here.npc = npc
+        return getattr(self._provider, operation)(*args)
 
-        return call
+    def _count(self, purpose: str, tokens_in: int, tokens_out: int) -> None:
+        self.counts.count(purpose, self._here.npc, tokens_in, tokens_out)
+
+
+def model() -> Model | None:
+    """The model of the configured server, or None where the settings name none."""
+    settings = conf.get().LLM
+    if settings is None:
+        return None
+    counts = _counts()
+    key = f"{settings!r} {counts.path}"
+    if key not in _models:
+        _models.clear()
+        _models[key] = Model(settings, counts)
+    return _models[key]
+
+
+def _counts() -> Usage:
+    path = conf.directory() / FILE
+    if path not in _usages:
+        _usages.clear()
+        _usages[path] = Usage(path)
+    return _usages[path]
 
 
 @defer.inlineCallbacks
 def ask(
-    operation: str, *args: Any, priority: int = offload.AWAKE
+    operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
 ) -> Generator[Any, Any, tuple[str, Any]]:
     """Call one operation of the provider protocol off the reactor thread.
 
     Args:
         operation: A method of `Provider`.
         priority: offload.REPLY, AWAKE or NIGHT.
+        npc: The mind on whose account it is; None counts for the game alone.
 
     Returns (as a Deferred):
         The name of the provider that answered, and its answer.
     """
-    provider = model()
-    if provider is not None and _may_ask():
+    chosen = model()
+    ticket = health.admit() if chosen is not None and _affords(chosen, npc) else None
+    if chosen is not None and ticket is not None:
         try:
-            answer = yield offload.run(
-                provider.lane,
-                getattr(provider, operation),
-                *args,
-                priority=priority,
-                timeout=provider.timeout + 1,
-            )
-        except (Unreachable, offload.TimedOut) as error:
-            health.fail(error)
-        except (ProviderError, offload.Busy) as error:
-            logger().warning("%s: %s. The offline provider did it instead.", operation, error)
-        else:
-            health.succeed()
-            return provider.name, answer
+            answered, answer = yield _ask_model(chosen, ticket, operation, args, priority, npc)
+        finally:
+            health.over(ticket)
+        if answered:
+            return chosen.name, answer
     answer = yield offload.run(
         OFFLINE.lane,
         getattr(OFFLINE, operation),
@@ -119,16 +109,74 @@ def ask(
     return OFFLINE.name, answer
 
 
-def _may_ask() -> bool:
-    settings = conf.get().LLM
-    return not health.problem or time.monotonic() - health.since >= settings.retry_after
+@defer.inlineCallbacks
+def _ask_model(
+    chosen: Model,
+    ticket: Ticket,
+    operation: str,
+    args: tuple[Any, ...],
+    priority: int,
+    npc: str | None,
+) -> Generator[Any, Any, tuple[bool, Any]]:
+    begun = threading.Event()
+
+    def job() -> Any:
+        begun.set()
+        return chosen.do(operation, args, npc)
+
+    deadline = chosen.timeout + 1
+    fail = partial(health.fail, ticket, retry_after=chosen.settings.retry_after)
+    try:
+        answer = yield offload.run(chosen.lane, job, priority=priority, timeout=deadline)
+    except Unreachable as error:
+        fail(error)
+    except BudgetUsedUp:
+        pass  # the log knows
+    except ProviderError as error:
+        health.misanswered(operation, error)
+    except offload.TimedOut as error:
+        if begun.is_set():
+            fail(error)
+        else:  # it waited behind other calls: that says nothing about the server
+            health.complain(operation, error)
+    except offload.Busy as error:
+        health.complain(operation, error)
+    else:
+        health.succeed(operation)
+        return True, answer
+    return False, None
+
+
+def _affords(chosen: Model, npc: str | None) -> bool:
+    try:
+        chosen.counts.check(npc, chosen.settings)
+    except BudgetUsedUp:
+        return False
+    return True
+
+
+def usage() -> dict[str, Any]:
+    """What the model cost today (UTC), as plain data.
+
+    Returns:
+        {"day", "calls", "tokens_in", "tokens_out", "by_purpose": {operation: {"calls",
+        "tokens_in", "tokens_out"}}, "by_npc": {mind: {the same}}}. The first look after a start
+        reads one small file.
+    """
+    counts = _counts()
+    counts.load()
+    return counts.plain()
 
 
 def status() -> str:
     """One sentence for builders: who answers, and what is wrong if something is."""
-    settings = conf.get().LLM
-    if settings is None:
+    chosen = model()
+    if chosen is None:
         return "offline provider (no language model is set)"
     if health.problem:
         return f"offline provider, because the model server does not answer: {health.problem}"
-    return f"{settings.model} at {settings.base_url}"
+    try:
+        chosen.counts.check(None, chosen.settings)
+    except BudgetUsedUp as problem:
+        return f"offline provider until midnight UTC, because {problem}"
+    return f"{chosen.settings.model} at {chosen.settings.base_url}"

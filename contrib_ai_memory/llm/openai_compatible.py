@@ -1,17 +1,19 @@
 """The openai provider: any OpenAI-compatible server (OpenAI, vLLM, Ollama, llama.cpp).
 
-Blocking; runs on the MODEL lane. Every call has a hard time-out, and every failure that a server
-can cause ends as one `ProviderError`.
+Blocking; runs on the MODEL lane. Every call has a hard time-out and an end to what it reads, and
+every failure that a server can cause ends as one `ProviderError`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from typing import TypeVar
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from tenacity import (
+    RetryCallState,
     Retrying,
     retry_if_exception,
     stop_after_attempt,
@@ -21,69 +23,110 @@ from tenacity import (
 
 from .. import conf, offload
 from ..embedding import emotions
-from ..records import Entry, ExperienceDraft, FactDraft, Reply, ReplyRequest, Snippet
+from ..log import logger
+from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
 from . import prompts, responses
-from .provider import ProviderError, Unreachable
+from .breaker import retry_after
+from .drafts import AttributeDraft, InsightDraft, Observation
+from .persona import about_itself
+from .prompts import Messages
+from .provider import ProviderError, Refused, Unreachable
+from .responses import Unfit, cited, founded
+from .usage import estimated
 
 Answer = TypeVar("Answer", bound=BaseModel)
+Result = TypeVar("Result")
+Counter = Callable[[str, int, int], None]  # purpose, tokens in, tokens out
 
+ANSWER_BYTES = 2_000_000  # of one HTTP answer: a long one is some 50 kB
+REPLY_LENGTH = 2000  # characters that an NPC says at once
+SHOWN_AGAIN = 4000  # characters of a bad answer that the model sees in order to mend it
+LEAST_SECONDS = 0.05
+
+_FORM_REFUSED = (400, 422)
 _OUR_FAULT = (400, 413, 422)  # a filter, a prompt too long: the next request may do
 _RETRIED = (408, 409, 425, 429, 500, 502, 503, 504)
+_BACKOFF = wait_random_exponential(multiplier=0.5, max=5)
 
 
 class OpenAIProvider:
-    """Chat Completions over HTTP."""
+    """Chat Completions over HTTP.
+
+    Args:
+        settings: The server and its limits.
+        count: Is told of every answered call: purpose, tokens in, tokens out.
+    """
 
     name = "openai"
     lane = offload.MODEL
 
-    def __init__(self, settings: conf.LLMSettings):
+    def __init__(self, settings: conf.LLMSettings, count: Counter = lambda *_: None):
         import openai
 
         self._errors = openai.OpenAIError
         self._status_error = openai.APIStatusError
-        self._network_errors = (openai.APIConnectionError, openai.APITimeoutError)
+        self._network_error = openai.APIConnectionError
+        self._timeout_error = openai.APITimeoutError
         self._settings = settings
+        self._count = count
+        self._forms: dict[str, str] = {}  # response model → the form that the server takes for it
+        self._form = prompts.FORMS[0]  # where a response model begins that was not asked for yet
+        self._here = threading.local()  # of the call that this thread makes
         self.timeout = settings.timeout
         self._client = openai.OpenAI(
             base_url=settings.base_url,
             api_key=settings.api_key,
-            timeout=settings.timeout,
             max_retries=0,  # tenacity does that, under one deadline
+            default_headers={"Accept-Encoding": "identity"},  # what is read has a known size
+            http_client=openai.DefaultHttpxClient(
+                follow_redirects=False, event_hooks={"response": [self._read]}
+            ),
         )
 
+    # --- the protocol -------------------------------------------------------------------------
+
     def reply(self, request: ReplyRequest) -> Reply:
-        text = self._complete(prompts.reply(request)).strip().strip('"“”').strip()
+        text = self._complete("reply", prompts.reply(request), self._deadline())
+        text = responses.without_thinking(text).strip().strip('"“”').strip()
         if not text:
             raise ProviderError("the model answered nothing")
-        return Reply(text)
+        return Reply(text[:REPLY_LENGTH])
 
     def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
-        answer = self._structured(prompts.experience(snippet), responses.ExperienceAnswer)
-        return ExperienceDraft(
-            essence=answer.essence,
-            memory_weight=answer.memory_weight,
-            the_lesson=answer.the_lesson,
-            dominant_emotions=emotions.validated(answer.dominant_emotions),
+        def read(answer: responses.ExperienceAnswer) -> ExperienceDraft:
+            return ExperienceDraft(
+                essence=answer.essence,
+                memory_weight=answer.memory_weight,
+                the_lesson=answer.the_lesson,
+                dominant_emotions=emotions.validated(answer.dominant_emotions),
+            )
+
+        return self._structured(
+            "extract_experience", prompts.experience(snippet), responses.ExperienceAnswer, read
         )
 
     def score_importance(self, entries: Sequence[Entry], goals: str) -> list[int]:
-        answer = self._structured(prompts.scores(entries, goals), responses.ScoresAnswer)
-        if len(answer.scores) != len(entries):
-            raise ProviderError(
-                f"the model scored {len(answer.scores)} entries where {len(entries)} were asked"
-            )
-        if not all(1 <= score <= 10 for score in answer.scores):
-            raise ProviderError("the model gave an importance outside 1-10")
-        return answer.scores
+        def read(answer: responses.ScoresAnswer) -> list[int]:
+            given, wanted = len(answer.scores), len(entries)
+            if given != wanted:
+                raise Unfit(f"the model scored {given} entries where {wanted} were asked")
+            if not all(1 <= score <= 10 for score in answer.scores):
+                raise Unfit("the model gave an importance outside 1-10")
+            return answer.scores
+
+        return self._structured(
+            "score_importance", prompts.scores(entries, goals), responses.ScoresAnswer, read
+        )
 
     def extract_facts(self, entries: Sequence[Entry], npc_name: str) -> list[FactDraft]:
-        answer = self._structured(prompts.facts(entries, npc_name), responses.FactsAnswer)
         known = {entry.id: entry for entry in entries}
-        drafts = []
-        for fact in answer.facts:
-            evidence = tuple(dict.fromkeys(i for i in fact.entry_ids if i in known))
-            if evidence:  # a fact that rests on nothing the NPC perceived is invented
+
+        def read(answer: responses.FactsAnswer) -> list[FactDraft]:
+            found = founded("facts", answer.facts, lambda fact: cited(fact.entry_ids, known))
+            drafts = []
+            for fact, evidence in found:
+                if about_itself(fact.text, npc_name):
+                    continue  # persona protection [A]
                 about = {known[entry_id].source_entity for entry_id in evidence}
                 drafts.append(
                     FactDraft(
@@ -93,61 +136,212 @@ class OpenAIProvider:
                         memory_type="procedural" if fact.preference else "semantic",
                     )
                 )
-        return drafts
+            return drafts
+
+        return self._structured(
+            "extract_facts", prompts.facts(entries, npc_name), responses.FactsAnswer, read
+        )
+
+    def summarise(self, lines: Sequence[str]) -> str:
+        return self._structured(
+            "summarise",
+            prompts.summary(lines),
+            responses.SummaryAnswer,
+            lambda answer: answer.summary,
+        )
+
+    def describe(self, name: str, observations: Sequence[Observation]) -> list[AttributeDraft]:
+        known = {seen.journal_id for seen in observations}
+
+        def read(answer: responses.AttributesAnswer) -> list[AttributeDraft]:
+            found = founded("attributes", answer.attributes, lambda a: cited(a.evidence, known))
+            return [
+                AttributeDraft(one.type, one.value, evidence, one.confidence)
+                for one, evidence in found
+            ]
+
+        return self._structured(
+            "describe", prompts.profile(name, observations), responses.AttributesAnswer, read
+        )
+
+    def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
+        return self._structured(
+            "ask_oneself",
+            prompts.questions(memories, npc_name),
+            responses.QuestionsAnswer,
+            lambda answer: list(dict.fromkeys(answer.questions))[: responses.QUESTIONS],
+        )
+
+    def reflect(
+        self, question: str, memories: Sequence[MemoryRecord], npc_name: str
+    ) -> list[InsightDraft]:
+        ids = {number: memory.id for number, memory in enumerate(memories, start=1)}
+
+        def read(answer: responses.InsightsAnswer) -> list[InsightDraft]:
+            found = founded("insights", answer.insights, lambda i: cited(i.because_of, ids))
+            return [
+                InsightDraft(one.insight, tuple(ids[number] for number in numbers))
+                for one, numbers in found
+            ]
+
+        return self._structured(
+            "reflect",
+            prompts.insights(question, memories, npc_name),
+            responses.InsightsAnswer,
+            read,
+        )
+
+    # --- an answer of a certain form ----------------------------------------------------------
+
+    def _structured(
+        self,
+        purpose: str,
+        messages: Messages,
+        model: type[Answer],
+        read: Callable[[Answer], Result],
+    ) -> Result:
+        """What `read` makes of the answer; one that does not fit is sent back once."""
+        deadline = self._deadline()
+        text = self._formed(purpose, messages, model, deadline)
+        try:
+            return read(responses.understood(model, text))
+        except Unfit as error:
+            problem = error
+        again = prompts.repair(messages, text[:SHOWN_AGAIN], str(problem))
+        try:
+            text = self._formed(purpose, again, model, deadline)
+        except Unreachable:
+            raise problem from None  # the server was there: no time was left to mend it
+        return read(responses.understood(model, text))
+
+    def _formed(
+        self, purpose: str, messages: Messages, model: type[Answer], deadline: float
+    ) -> str:
+        """The answer in the strictest form that this server takes."""
+        name = model.__name__
+        settled = name in self._forms
+        form = self._forms.get(name, self._form)
+        while True:
+            asked, options = prompts.in_form(messages, model, form)
+            try:
+                text = self._complete(purpose, asked, deadline, **options)
+            except Refused as refusal:
+                # a form that was taken before is not the reason: the request is
+                if settled or form == prompts.FORMS[-1] or refusal.status not in _FORM_REFUSED:
+                    raise
+                form = prompts.FORMS[prompts.FORMS.index(form) + 1]
+            else:
+                self._settle(name, form)
+                return text
+
+    def _settle(self, name: str, form: str) -> None:
+        self._forms[name] = form
+        if prompts.FORMS.index(form) > prompts.FORMS.index(self._form):
+            self._form = form
+            logger().info("model server: takes no %s, is asked for %s.", prompts.FORMS[0], form)
 
     # --- one call -----------------------------------------------------------------------------
 
-    def _structured(self, messages: list[dict[str, str]], model: type[Answer]) -> Answer:
-        schema = {"name": model.__name__, "schema": model.model_json_schema()}
-        form = {"type": "json_schema", "json_schema": schema}
-        text = self._complete(messages, response_format=form)
-        try:
-            return model.model_validate(_json_in(text))
-        except ValidationError as error:
-            problem = error.errors()[0]
-            where = ".".join(map(str, problem["loc"]))
-            raise ProviderError(f"the model's answer has {where}: {problem['msg']}") from None
+    def _deadline(self) -> float:
+        return time.monotonic() + self._settings.timeout
 
-    def _complete(self, messages: list[dict[str, str]], **options: object) -> str:
+    def _complete(
+        self, purpose: str, messages: Messages, deadline: float, **options: object
+    ) -> str:
         settings = self._settings
+        left = max(deadline - time.monotonic(), LEAST_SECONDS)
         attempts = Retrying(
             retry=retry_if_exception(self._worth_another_try),
-            stop=stop_after_attempt(settings.retries + 1) | stop_before_delay(settings.timeout),
-            wait=wait_random_exponential(multiplier=0.5, max=5),
+            stop=stop_after_attempt(settings.retries + 1) | stop_before_delay(left),
+            wait=self._pause,
             reraise=True,
         )
+        started = time.monotonic()
         try:
-            answer = attempts(
-                self._client.chat.completions.create,
-                model=settings.model,
-                messages=messages,
-                max_tokens=settings.max_tokens,
-                temperature=settings.temperature,
-                **options,
-            )
+            body = attempts(self._post, messages, deadline, options)
         except self._errors as error:
-            problem = f"{settings.base_url}: {_told(error)}"
+            kind = _told(error)
+            seconds = time.monotonic() - started
+            logger().info("%s: no answer, %.2f s, %s (%s)", purpose, seconds, settings.model, kind)
+            problem = f"{settings.base_url}: {kind}"
             if isinstance(error, self._status_error) and error.status_code in _OUR_FAULT:
-                raise ProviderError(problem) from None  # this request, not the server
-            raise Unreachable(problem) from None
-        choices = getattr(answer, "choices", None)
-        content = choices[0].message.content if choices else None
-        if not content or not isinstance(content, str):
+                raise Refused(problem, error.status_code) from None
+            raise Unreachable(problem, self._wish(error)) from None
+        return self._text_of(purpose, body, messages, time.monotonic() - started)
+
+    def _post(self, messages: Messages, deadline: float, options: dict[str, Any]) -> bytes:
+        """One request; its answer is read by `_read`, on this thread."""
+        here = self._here
+        here.deadline, here.body, here.problem = deadline, b"", ""
+        create = self._client.chat.completions.with_streaming_response.create
+        with create(
+            model=self._settings.model,
+            messages=prompts.encodable(messages),
+            max_tokens=self._settings.max_tokens,
+            temperature=self._settings.temperature,
+            timeout=max(deadline - time.monotonic(), LEAST_SECONDS),
+            **options,
+        ) as response:
+            if here.problem == "slow":
+                raise self._timeout_error(response.http_request)
+        return here.body
+
+    def _read(self, response: Any) -> None:
+        """Hook of the HTTP client: read a good answer while it comes in, and no other."""
+        here = self._here
+        if not response.is_success:
+            response.close()  # its words may repeat the prompt, and may have no end
+            return
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            here.problem = "a packed answer that was not asked for"
+        body = bytearray()
+        for part in () if here.problem else response.iter_raw():
+            body += part
+            if len(body) > ANSWER_BYTES:
+                here.problem = f"an answer of more than {ANSWER_BYTES // 1_000_000} MB"
+                break
+            if time.monotonic() > here.deadline:
+                here.problem = "slow"
+                break
+        response.close()
+        here.body = bytes(body)
+
+    def _text_of(self, purpose: str, body: bytes, messages: Messages, seconds: float) -> str:
+        """The text of an answer, after it was counted: what cannot be used costs as much."""
+        settings = self._settings
+        asked = estimated(sum(len(message["content"]) for message in messages))
+        tokens = (asked, min(estimated(len(body)), settings.max_tokens))
+        try:
+            if self._here.problem:
+                raise ProviderError(self._here.problem)
+            answer = responses.completion(body)
+            tokens = answer.tokens or (asked, estimated(len(answer.text)))
+        except ProviderError as error:
+            raise ProviderError(f"{settings.base_url}: {error}") from None
+        finally:
+            told = "%s: %d tokens in, %d out, %.2f s, %s"
+            logger().info(told, purpose, *tokens, seconds, settings.model)
+            self._count(purpose, *tokens)
+        if answer.cut_off:
+            logger().info("%s: cut off at LLM.max_tokens, %d", purpose, settings.max_tokens)
+        if not answer.text.strip():
             raise ProviderError(f"{settings.base_url}: the model gave an empty answer")
-        return content
+        return answer.text
+
+    def _pause(self, state: RetryCallState) -> float:
+        """Seconds before the next attempt: what the server wishes, else a random, growing while."""
+        wish = self._wish(state.outcome.exception() if state.outcome else None)
+        return _BACKOFF(state) if wish is None else wish
+
+    def _wish(self, error: BaseException | None) -> float | None:
+        if isinstance(error, self._status_error):
+            return retry_after(error.response.headers)
+        return None
 
     def _worth_another_try(self, error: BaseException) -> bool:
         if isinstance(error, self._status_error):
             return error.status_code in _RETRIED
-        return isinstance(error, self._network_errors)
-
-
-def _json_in(text: str) -> object:
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        return json.loads(text[start : end + 1])
-    except ValueError:
-        raise ProviderError("the model's answer is not JSON") from None
+        return isinstance(error, self._network_error)
 
 
 def _told(error: Exception) -> str:

@@ -17,7 +17,22 @@ class ProviderError(RuntimeError):
 
 
 class Unreachable(ProviderError):
-    """The server is not there, or refuses: it is left alone for a while."""
+    """The server is not there, or refuses: it is left alone for a while.
+
+    `retry_after` is how many seconds it asked for, None where it did not say.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None):
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Refused(ProviderError):
+    """The server does not take this request; another one it may take."""
+
+    def __init__(self, message: str, status: int):
+        super().__init__(message)
+        self.status = status
 
 
 class Provider(Protocol):

@@ -1,12 +1,58 @@
-"""What a model's answers must look like: schemas for the request, checks for the answer."""
+"""What a model's answers must look like: schemas for the request, checks for the answer.
+
+Texts come out of here as the plain text that may be stored; every list has an end.
+"""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+import json
+import re
+from collections.abc import Callable, Container, Sequence
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+
+from ..log import logger
+from ..text.clean import oneline, sanitise
+from .drafts import ATTRIBUTE_TYPES
+from .provider import ProviderError
+
+FACTS = 100  # of one answer, as of every list whose length the question does not give
+IDS = 200
+QUESTIONS = 3  # Park et al. 2023
+MOST_TOKENS = 10_000_000  # a call that is said to have taken more was counted wrong
+
+
+class Unfit(ProviderError):
+    """The answer is not what was asked for. The message is fit for the model to read."""
+
+
+def _within_one(value: object) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return min(max(value, 0), 1)
+    return value
+
+
+Line = Annotated[str, Field(min_length=1, max_length=300)]
+Ids = Annotated[list[int], Field(max_length=IDS)]
+Confidence = Annotated[float, BeforeValidator(_within_one), Field(ge=0, le=1)]
 
 
 class _Answer(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+    @field_validator("*")
+    @classmethod
+    def _plain(cls, value: Any) -> Any:
+        """Every text is made harmless: what a model writes comes from what players said."""
+        if isinstance(value, list):
+            return [cls._plain(item) for item in value]
+        if not isinstance(value, str):
+            return value
+        plain = oneline(sanitise(value, max(len(value), 1)))
+        if value and not plain:
+            raise ValueError("holds nothing that can be read")
+        return plain
 
 
 class ExperienceAnswer(_Answer):
@@ -21,16 +67,186 @@ class ExperienceAnswer(_Answer):
 class ScoresAnswer(_Answer):
     """One importance for each entry, in order [A]."""
 
-    scores: list[int]
+    scores: list[int] = Field(max_length=1000)
 
 
 class Fact(_Answer):
+    """One fact and the ids of the entries that it rests on."""
+
     text: str = Field(min_length=1, max_length=400)
-    entry_ids: list[int] = Field(min_length=1)
+    entry_ids: Annotated[Ids, Field(min_length=1)]
     preference: bool = False
 
 
 class FactsAnswer(_Answer):
     """Facts, each with the entries that it rests on [A]."""
 
-    facts: list[Fact] = Field(max_length=100)
+    facts: list[Fact] = Field(max_length=FACTS)
+
+
+class SummaryAnswer(_Answer):
+    """Two or three sentences [C §3]."""
+
+    summary: str = Field(min_length=1, max_length=1200)
+
+
+class Attribute(_Answer):
+    """What somebody is like, and the observations that show it."""
+
+    type: Literal[ATTRIBUTE_TYPES]
+    value: str = Field(min_length=1, max_length=300)
+    evidence: Ids
+    confidence: Confidence = 0.5
+
+
+class AttributesAnswer(_Answer):
+    """A profile's attributes (O-MEM)."""
+
+    attributes: list[Attribute] = Field(max_length=FACTS)
+
+
+class QuestionsAnswer(_Answer):
+    """What the memories make one ask oneself."""
+
+    questions: list[Line] = Field(min_length=1, max_length=20)
+
+
+class Insight(_Answer):
+    """One insight and the numbers of the memories that it cites."""
+
+    insight: str = Field(min_length=1, max_length=600)
+    because_of: Ids
+
+
+class InsightsAnswer(_Answer):
+    """What a reflection came to."""
+
+    insights: list[Insight] = Field(max_length=20)
+
+
+# --- the answer of the server around the model's --------------------------------------------------
+
+
+class _Message(BaseModel):
+    content: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Tokens(BaseModel):
+    prompt_tokens: int = Field(ge=0, le=MOST_TOKENS)
+    completion_tokens: int = Field(ge=0, le=MOST_TOKENS)
+
+
+class Completion(BaseModel):
+    """The part of a Chat Completions answer that is used."""
+
+    choices: list[_Choice] = Field(max_length=100)
+    usage: Any = None
+
+    @property
+    def text(self) -> str:
+        return (self.choices[0].message.content or "") if self.choices else ""
+
+    @property
+    def cut_off(self) -> bool:
+        return bool(self.choices) and self.choices[0].finish_reason == "length"
+
+    @property
+    def tokens(self) -> tuple[int, int] | None:
+        """In and out as the server counted, where it did and that can be."""
+        try:
+            counted = _Tokens.model_validate(self.usage)
+        except ValidationError:
+            return None
+        return counted.prompt_tokens, counted.completion_tokens
+
+
+Model = TypeVar("Model", bound=BaseModel)
+_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+
+
+def completion(body: bytes) -> Completion:
+    """The server's answer, read.
+
+    Raises:
+        ProviderError: It is no Chat Completions answer.
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        raise ProviderError("the server's answer is not UTF-8") from None
+    try:
+        return fitting(Completion, _parsed(text))
+    except ValueError:
+        raise ProviderError("the server's answer is not JSON") from None
+    except Unfit as problem:
+        raise ProviderError(f"no Chat Completions answer: {problem}") from None
+
+
+def without_thinking(text: str) -> str:
+    """An answer without the thoughts that some models write in front of it."""
+    return _THINKING.sub("", text)
+
+
+def understood(model: type[Model], text: str) -> Model:
+    """The JSON object in a model's answer, whatever it says around it.
+
+    Raises:
+        Unfit: There is none, or it is not what was asked for.
+    """
+    text = without_thinking(text)
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        data = _parsed(text[start : end + 1])
+    except ValueError:
+        raise Unfit("the model's answer is not JSON") from None
+    return fitting(model, data)
+
+
+def fitting(model: type[Model], data: object) -> Model:
+    """The answer as the record that was asked for.
+
+    Raises:
+        Unfit: Names the first thing that does not fit, without the text itself.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        problem = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, problem["loc"])) or "its form"
+        raise Unfit(f"the model's answer has {where}: {problem['msg']}") from None
+
+
+def cited(numbers: Sequence[int], known: Container[int]) -> tuple[int, ...]:
+    """Those of the numbers that were given to the model, each once."""
+    return tuple(dict.fromkeys(number for number in numbers if number in known))
+
+
+def founded(
+    what: str, found: Sequence[Model], evidence_of: Callable[[Model], tuple[int, ...]]
+) -> list[tuple[Model, tuple[int, ...]]]:
+    """Each with its evidence; what rests on nothing that was given is invented, and dropped.
+
+    Raises:
+        Unfit: All of it is invented. What should have come of the memories is not lost so.
+    """
+    kept = [(one, evidence) for one in found if (evidence := evidence_of(one))]
+    invented = len(found) - len(kept)
+    if invented and not kept:
+        raise Unfit(f"the model's {invented} {what} cite nothing that was given")
+    if invented:
+        logger().info(
+            "%d of %d %s cite nothing that was given: dropped", invented, len(found), what
+        )
+    return kept
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None

@@ -86,16 +86,17 @@ def recall(question: Question) -> RecallResult:
 def find(question: Question) -> Found:
     """Candidates by meaning and by words: what only its words betray must be able to enter."""
     store = facts.shared()
-    vector = embedder.shared().encode([embedded_query(question)])[0]
+    words = searched(question)
+    vector = embedder.shared().encode([words])[0]
     where = _where(question)
     depth = max(LANE_DEPTH, question.top_k * CANDIDATES_PER_RESULT)
-    ids = store.candidates(question.mind, vector, question.query, depth, **where)
+    ids = store.candidates(question.mind, vector, words, depth, **where)
     ids |= _preferences(store, question, vector)
     candidates = _tellable(store, question, vector, ids)
     if question.listeners and len(candidates) < depth <= len(ids):
         # secrets of others may have crowded out the rest; asking the store costs three times more
         where["listener"] = question.listeners[0]
-        ids |= store.candidates(question.mind, vector, question.query, depth, **where)
+        ids |= store.candidates(question.mind, vector, words, depth, **where)
         candidates = _tellable(store, question, vector, ids)
     return Found(question, vector, _ranked(question, candidates))
 
@@ -137,10 +138,10 @@ def choose(found: Found, linked: Collection[str] = ()) -> RecallResult:
     )
 
 
-def embedded_query(question: Question) -> str:
+def searched(question: Question) -> str:
     """The question without the one name that it has: that person's words are favoured anyway.
 
-    With two names or none it stays whole; words are always searched with the whole question.
+    With two names or none it stays whole.
     """
     if len({identity for identity, _name in question.named}) != 1:
         return question.query
@@ -187,7 +188,7 @@ def _preferences(store: facts.FactStore, question: Question, vector: np.ndarray)
 def _tellable(
     store: facts.FactStore, question: Question, vector: np.ndarray, ids: Collection[PointId]
 ) -> list[Candidate]:
-    candidates = store.weighed(question.mind, vector, question.query, ids)
+    candidates = store.weighed(question.mind, vector, searched(question), ids)
     return [candidate for candidate in candidates if may_be_told(candidate, question)]
 
 

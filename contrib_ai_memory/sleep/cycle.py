@@ -14,14 +14,16 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import conf, offload
+from ..log import logger
 from ..records import PassReport
-from . import cleaning, compression, consolidation, linking, reflection, scoring
+from . import cleaning, compression, consolidation, linking, profiles, reflection, scoring
 
 COMPACTING: conf.Phase = "compacting"
 DREAMING: conf.Phase = "dreaming"
 
 STEPS_A_TICK = 8
 SECONDS_A_TICK = 5.0
+ATTEMPTS = 3  # of a pass that breaks off, before the night goes on without it
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ PASSES = (
     Pass("run_sleep_consolidation", COMPACTING, consolidation.run_sleep_consolidation),
     Pass("run_dreaming_tick", DREAMING, linking.run_dreaming_tick),
     Pass("prune_orphaned_memory_links", DREAMING, cleaning.prune_orphaned_memory_links),
-    Pass("run_entity_consolidation_batch", DREAMING),
+    Pass("run_entity_consolidation_batch", DREAMING, profiles.run_entity_consolidation_batch),
     Pass("run_reflection", DREAMING, reflection.run_reflection),
     Pass("compress_sessions", DREAMING, compression.compress_sessions),
     Pass("prune_low_importance_entries", DREAMING, cleaning.prune_low_importance_entries),
@@ -49,14 +51,27 @@ PASSES = (
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """Where a night stands: the pass it is in, and what each pass did so far."""
+    """Where a night stands: the pass it is in, and what each pass did so far.
+
+    Attributes:
+        position: Of the pass in `PASSES`.
+        done: {name: {"read", "changed", "steps", "seconds", "errors"}}.
+        started: ISO timestamp.
+        failures: Of the pass it is in, in a row.
+    """
 
     position: int = 0
-    done: dict[str, dict[str, int]] = field(default_factory=dict)
+    done: dict[str, dict[str, Any]] = field(default_factory=dict)
+    started: str = ""
+    failures: int = 0
 
     @property
     def over(self) -> bool:
         return self.position >= len(PASSES)
+
+    @property
+    def pass_name(self) -> str:
+        return PASSES[min(self.position, len(PASSES) - 1)].name
 
     @property
     def phase(self) -> conf.Phase:
@@ -67,18 +82,36 @@ class Night:
         """A wake is deferred while compacting, and honoured between the passes of dreaming."""
         return self.over or self.phase == DREAMING
 
-    def after(self, report: PassReport) -> Night:
-        name = PASSES[self.position].name
-        before = self.done.get(name, {"read": 0, "changed": 0})
-        counts = {
-            "read": before["read"] + report.read,
-            "changed": before["changed"] + report.changed,
-        }
+    def after(self, report: PassReport, seconds: float = 0.0) -> Night:
+        """The night after one step of the pass it is in."""
+        told = self._told()
+        told["read"] += report.read
+        told["changed"] += report.changed
+        told["steps"] += 1
+        told["seconds"] = round(told["seconds"] + seconds, 3)
+        return replace(
+            self, position=self.position + int(report.done), done=self._with(told), failures=0
+        )
+
+    def failed(self, error: Exception) -> Night:
+        """The night after a step that broke off: tried again, and left out after three times."""
+        told = self._told()
+        told["errors"] = [*told["errors"], f"{type(error).__name__}: {error}"[:300]][-ATTEMPTS:]
+        failures = self.failures + 1
+        over = failures >= ATTEMPTS
         return replace(
             self,
-            position=self.position + int(report.done),
-            done={**self.done, name: counts},
+            position=self.position + int(over),
+            done=self._with(told),
+            failures=0 if over else failures,
         )
+
+    def _told(self) -> dict[str, Any]:
+        empty = {"read": 0, "changed": 0, "steps": 0, "seconds": 0.0, "errors": []}
+        return empty | self.done.get(self.pass_name, {})
+
+    def _with(self, told: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        return {**self.done, self.pass_name: told}
 
 
 @defer.inlineCallbacks
@@ -103,8 +136,14 @@ def run_sleep_tick(
         if night.over or (night.may_wake and wake_requested()):
             break
         step = PASSES[night.position].step
-        report = (yield step(mind)) if step else PassReport(done=True)
-        night = night.after(report)
+        begun = time.monotonic()
+        try:
+            report = (yield step(mind)) if step else PassReport(done=True)
+        except Exception as error:  # noqa: BLE001 - the record tells of it, the night goes on
+            logger().exception("#%s: %s broke off.", mind.owner.id, night.pass_name)
+            night = night.failed(error)
+            break
+        night = night.after(report, time.monotonic() - begun)
         if time.monotonic() - started > SECONDS_A_TICK:
             break
     mind.flush()

@@ -1,0 +1,189 @@
+"""What language costs: the calls and tokens of a day (UTC), by purpose and by NPC, and its budgets.
+
+The counts lie in `llm_usage.json` beside the store, so that a reload does not begin the day anew.
+Counting and writing are done on the worker thread that made the call; the reactor thread only looks
+at numbers in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
+
+from .. import conf
+from ..log import logger
+from .provider import ProviderError
+
+FILE = "llm_usage.json"
+CHARACTERS_PER_TOKEN = 4  # where a server does not tell
+
+
+class BudgetUsedUp(ProviderError):
+    """Today's tokens are spent. The offline provider answers until the day is over."""
+
+
+class Spent(BaseModel):
+    """Calls that were answered, and their tokens."""
+
+    calls: int = Field(0, ge=0)
+    tokens_in: int = Field(0, ge=0)
+    tokens_out: int = Field(0, ge=0)
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+    def add(self, tokens_in: int, tokens_out: int) -> None:
+        self.calls += 1
+        self.tokens_in += tokens_in
+        self.tokens_out += tokens_out
+
+
+class Day(BaseModel):
+    """One day, as it lies in the file. `day` is an ISO date in UTC."""
+
+    day: str = ""
+    purposes: dict[str, Spent] = Field(default_factory=dict)
+    npcs: dict[str, Spent] = Field(default_factory=dict)
+
+    @property
+    def tokens(self) -> int:
+        return sum(spent.tokens for spent in self.purposes.values())
+
+
+def today() -> str:
+    """The date in UTC, ISO 8601."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def estimated(text_length: int) -> int:
+    """Tokens of a text of so many characters, where nobody counted them."""
+    return -(-text_length // CHARACTERS_PER_TOKEN)
+
+
+class Usage:
+    """The count of one game.
+
+    Args:
+        path: Its file; the folder is made.
+        date: The clock, an ISO date.
+    """
+
+    def __init__(self, path: Path, date: Callable[[], str] = today):
+        self.path = path
+        self._date = date
+        self._day = Day(day=date())
+        self._told: set[str] = set()
+        self._loaded = False
+        self._unwritable = False
+        self._lock = threading.Lock()  # of the numbers: held for moments
+        self._file = threading.Lock()  # of the file: held while a disk is slow
+
+    def load(self) -> None:
+        """Read what was counted before the last reload, once."""
+        if self._loaded:
+            return
+        with self._file:
+            if self._loaded:
+                return
+            known = self._read()
+            with self._lock:
+                if known.day == self._date():
+                    self._day = known
+                self._loaded = True
+
+    def count(self, purpose: str, npc: str | None, tokens_in: int, tokens_out: int) -> None:
+        """Count one answered call and write the file. Worker thread."""
+        self.load()
+        with self._lock:
+            day = self._present()
+            day.purposes.setdefault(purpose, Spent()).add(tokens_in, tokens_out)
+            if npc is not None:
+                day.npcs.setdefault(npc, Spent()).add(tokens_in, tokens_out)
+        self._write()
+
+    def check(self, npc: str | None, settings: conf.LLMSettings) -> None:
+        """Whether there are tokens left; of what is spent the log is told once a day.
+
+        Raises:
+            BudgetUsedUp: Says whose budget it is.
+        """
+        with self._lock:
+            day = self._present()
+            limits = [("the game", day.tokens, settings.daily_tokens)]
+            if npc is not None:
+                spent = day.npcs.get(npc, Spent()).tokens
+                limits.append((f"mind {npc}", spent, settings.daily_tokens_per_npc))
+            for whose, tokens, limit in limits:
+                if limit is None or tokens < limit:
+                    continue
+                problem = f"the day's {limit} tokens of {whose} are used up"
+                first = whose not in self._told
+                self._told.add(whose)
+                break
+            else:
+                return
+        if first:
+            logger().warning(
+                "%s: the offline provider answers until the day is over (UTC).", problem
+            )
+        raise BudgetUsedUp(problem)
+
+    def plain(self) -> dict[str, Any]:
+        """Today's numbers as plain data."""
+        with self._lock:
+            day = self._present()
+            total = Spent()
+            for spent in day.purposes.values():
+                total.calls += spent.calls
+                total.tokens_in += spent.tokens_in
+                total.tokens_out += spent.tokens_out
+            shown = day.model_dump()
+            return {
+                "day": day.day,
+                **total.model_dump(),
+                "by_purpose": shown["purposes"],
+                "by_npc": shown["npcs"],
+            }
+
+    def _present(self) -> Day:
+        if self._day.day != self._date():
+            self._day = Day(day=self._date())
+            self._told.clear()
+        return self._day
+
+    def _read(self) -> Day:
+        try:
+            return Day.model_validate_json(self.path.read_bytes())
+        except FileNotFoundError:
+            return Day()
+        except (ValidationError, OSError) as error:
+            kind = type(error).__name__
+            logger().warning("%s cannot be read (%s): the count begins anew.", self.path, kind)
+            return Day()
+
+    def _write(self) -> None:
+        with self._file:
+            with self._lock:
+                text = self._day.model_dump_json()
+            beside = self.path.with_name(self.path.name + ".new")
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                beside.write_text(text)
+                os.replace(beside, self.path)
+            except OSError as error:
+                if not self._unwritable:
+                    logger().warning(
+                        "%s cannot be written (%s): a reload will forget today's tokens.",
+                        self.path,
+                        error,
+                    )
+                self._unwritable = True
+            else:
+                self._unwritable = False

@@ -1,0 +1,350 @@
+"""run_entity_consolidation_batch [A 4.2, O-MEM]: from what is seen of people to what they are like.
+
+Two stages, one a step. *Observe*: a cursor walks the journal, and each entry adds to the profile of
+whoever it comes from and of those whom it names. *Consolidate*: of an entity with enough new
+observations, those of one audience become attributes, as private as they were. Each profile holds
+the newest entry that it counts: a step that was killed is run again and counts nothing twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..embedding import emotions
+from ..llm import asking
+from ..llm.drafts import ATTRIBUTE_TYPES, AttributeDraft
+from ..llm.offline import reported, without_address
+from ..llm.words import content_words, lowered, sentences_of, stem
+from ..records import TALK_KINDS, Entry, PassReport, asks
+from ..store.profiles import (
+    EVIDENCE_KEPT,
+    OBSERVATIONS_KEPT,
+    Noted,
+    Profile,
+    ProfileAttribute,
+    Relationship,
+    audience_of,
+)
+from ..text.clean import oneline
+from ..text.person import speaks_of_self
+from ..text.slots import stated
+from . import consolidation
+
+CURSOR = "observed"
+
+SENTENCES_AN_ENTRY = 12
+DESCRIBED_AT_ONCE = 40  # observations in one question to the provider
+TEXT_LENGTH = 500  # characters of an observation or an attribute
+
+# what moves favorability: trust grows slowly, and is lost faster
+TALK, CONFIDENCE, GIFT = 0.01, 0.03, 0.05
+KIND, HARSH = 0.02, -0.05
+
+WARM = frozenset(emotions.FAMILIES[0] + emotions.FAMILIES[1])  # joy, trust
+COLD = frozenset(emotions.FAMILIES[5] + emotions.FAMILIES[6])  # disgust, anger
+AGREEING = 2  # of the three nearest emotions, with the nearest of all not against them
+
+NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
+SUREST = 0.95
+AN_ACT = 6  # words at most of a sentence that bears out a preference, offline
+
+_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+
+
+@defer.inlineCallbacks
+def run_entity_consolidation_batch(mind: Any) -> Generator[Any, Any, PassReport]:
+    """Draw together the observations of one entity where there are enough, else observe more."""
+    due = yield _next_due(mind)
+    return (yield _observe(mind) if due is None else _consolidate(mind, due))
+
+
+# --- observe --------------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def _observe(mind: Any) -> Generator[Any, Any, PassReport]:
+    settings = conf.get()
+    # what a step adds finds room beside what is not drawn together yet: none of that is lost
+    room = (OBSERVATIONS_KEPT - settings.MIN_OBSERVATIONS) // SENTENCES_AN_ENTRY
+    start = mind.journal.cursors.get(CURSOR, 0)
+    last = mind.journal.cursors.get(consolidation.CURSOR, 0)
+    end = min(start + min(settings.NIGHT_BATCH, room), last)
+    if end <= start:
+        return PassReport(done=True)
+    batch = [entry for entry in mind.journal.read(start + 1, end) if entry.learnable]
+    warmth = yield _warmth(mind, batch)
+    changed = 0
+    for identity, entries in _by_entity(batch).items():
+        if not mind.owner.pk:
+            return PassReport(done=True)  # deleted meanwhile
+        changed += _note(mind, identity, entries, warmth)
+        yield offload.breathe()
+    mind.journal.advance_cursor(CURSOR, end)
+    return PassReport(done=False, read=len(batch), changed=changed)
+
+
+@defer.inlineCallbacks
+def _warmth(mind: Any, batch: Sequence[Entry]) -> Generator[Any, Any, dict[int, float]]:
+    """How the words that people turn on the NPC move favorability: {entry id: step}."""
+    heard = [entry for entry in batch if _is_turned_on(mind, entry)]
+    felt = {entry.id: without_address(entry.content, mind.name) for entry in heard}
+    if not felt:
+        return {}
+    labels = yield offload.run(
+        offload.MEMORY, emotions.classify, list(felt.values()), priority=offload.NIGHT
+    )
+    return {entry_id: warmth_of(found) for entry_id, found in zip(felt, labels, strict=True)}
+
+
+def warmth_of(labels: Sequence[str]) -> float:
+    """The step of favorability for the three nearest emotions of a text, nearest first.
+
+    >>> warmth_of(("joy", "trust", "boredom")), warmth_of(("joy", "rage", "anger"))
+    (0.02, 0.0)
+    """
+    for family, opposite, step in ((WARM, COLD, KIND), (COLD, WARM, HARSH)):
+        if sum(label in family for label in labels) >= AGREEING and labels[0] not in opposite:
+            return step
+    return 0.0
+
+
+def _is_turned_on(mind: Any, entry: Entry) -> bool:
+    """Whether talk is about the NPC, and not only told to it: to hate the wolves that took one's
+    sheep is not to hate the NPC that hears of it."""
+    if entry.kind not in TALK_KINDS or entry.origin != "perceived" or not entry.source_entity:
+        return False
+    if mind.owner.is_named(without_address(entry.content, mind.name)):
+        return True
+    alone = set(entry.witnesses) <= {entry.source_entity}
+    addressed = entry.private or alone or mind.owner.is_named(entry.content)
+    return addressed and bool(_YOU.search(entry.content))
+
+
+def _by_entity(batch: Iterable[Entry]) -> dict[str, list[Entry]]:
+    touched: dict[str, list[Entry]] = {}
+    for entry in batch:
+        for identity in sorted({entry.source_entity, *entry.entities} - {None}):
+            touched.setdefault(identity, []).append(entry)
+    return touched
+
+
+def _note(mind: Any, identity: str, entries: Iterable[Entry], warmth: dict[int, float]) -> bool:
+    """Add entries to one profile. Returns whether anything changed."""
+    if identity == mind.owner.get_memory_identity(mind.owner):
+        return False
+    known = mind.profiles.get(identity)
+    person = mind.people.get(identity)
+    profile = known or Profile(identity)
+    for entry in entries:
+        if entry.id <= profile.through or mind.journal.get(entry.id) is None:
+            continue  # counted already, or erased meanwhile
+        seen = observations_of(mind, identity, entry)
+        met = identity == entry.source_entity and entry.origin == "perceived"
+        if met:
+            profile = _having_met(profile, entry, warmth.get(entry.id, 0.0))
+        elif not seen or (known is None and person is None):
+            continue
+        profile = replace(profile.noting(seen), through=entry.id)
+    if profile == (known or Profile(identity)):
+        return False
+    if person is not None:
+        profile = replace(profile, name=person.name, entity_type=person.entity_type)
+    mind.profiles.put(profile)
+    return True
+
+
+def _having_met(profile: Profile, entry: Entry, warmth: float) -> Profile:
+    before = profile.relationship
+    step = warmth
+    if entry.kind == "give":
+        step += GIFT
+    elif entry.kind in TALK_KINDS:
+        step += CONFIDENCE if entry.private and not entry.is_question else TALK
+    now = Relationship(
+        favorability=round(min(1.0, max(0.0, before.favorability + step)), 4),
+        interactions=before.interactions + (entry.kind in TALK_KINDS),
+        last_seen=max(before.last_seen, entry.timestamp),
+    )
+    return replace(profile, relationship=now, name=profile.name or entry.seen_as)
+
+
+def observations_of(mind: Any, identity: str, entry: Entry) -> list[Noted]:
+    """What an entry tells of one entity, a sentence each: of its source all that it tells, of
+    others where they are named. Questions tell nothing, and neither do greetings."""
+    sentences = list(enumerate(sentences_of(without_address(entry.content, mind.name))))
+    if identity != entry.source_entity:
+        naming = [each for each in sentences if identity in mind.people.mentioned(each[1])]
+        sentences = naming or sentences
+    told = [each for each in sentences if _tells(each[1])]
+    return [
+        Noted(
+            text=_short(reported(text, entry)),
+            journal_id=entry.id,
+            timestamp=entry.timestamp,
+            private=entry.private,
+            witnesses=tuple(sorted(entry.witnesses)) if entry.private else (),
+            sentence=place,
+        )
+        for place, text in told[:SENTENCES_AN_ENTRY]
+    ]
+
+
+def _tells(sentence: str) -> bool:
+    holds = len(content_words(sentence)) >= 2 or speaks_of_self(sentence)
+    return holds and not asks(sentence)
+
+
+def _short(text: str) -> str:
+    text = oneline(text)
+    return text if len(text) <= TEXT_LENGTH else text[: TEXT_LENGTH - 1].rstrip() + "…"
+
+
+# --- consolidate ----------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def _next_due(mind: Any) -> Generator[Any, Any, str | None]:
+    """The first entity with enough new observations, or with some of a number begun with."""
+    at_least = conf.get().MIN_OBSERVATIONS
+    for identity in mind.profiles.identities():
+        if not mind.profiles.is_at_hand(identity):
+            yield offload.breathe()  # a row is read
+        if not mind.owner.pk:
+            return None
+        if mind.profiles.due(identity, at_least):
+            return identity
+    return None
+
+
+@defer.inlineCallbacks
+def _consolidate(mind: Any, identity: str) -> Generator[Any, Any, PassReport]:
+    """Attributes from the observations of one entity that one audience knows of."""
+    profile = mind.profiles.get(identity)
+    settling = profile.settling if profile.in_work else profile.new[-1].journal_id
+    pending = [noted for noted in profile.new if noted.journal_id <= settling]
+    circle = audience_of(pending[0])
+    group = [noted for noted in pending if audience_of(noted) == circle][:DESCRIBED_AT_ONCE]
+    provider, drafts = yield asking.ask(
+        "describe", profile.name, group, priority=offload.NIGHT, npc=mind.id
+    )
+    if not mind.owner.pk:
+        return PassReport(done=True)  # deleted meanwhile
+    profile = mind.profiles.get(identity)
+    if profile is not None:  # else it was forgotten meanwhile
+        if provider == asking.OFFLINE.name:
+            drafts = borne_out(drafts, profile.name)
+        known = _attributes(profile, group, drafts)
+        mind.profiles.put(profile.consolidated({each.key for each in group}, known, settling))
+    return PassReport(done=False, read=len(group), changed=len(drafts))
+
+
+def _attributes(
+    profile: Profile, group: Sequence[Noted], drafts: Iterable[AttributeDraft]
+) -> list[ProfileAttribute]:
+    """The attributes of a profile with what was drawn from `group`, one audience's observations."""
+    still_there = {noted.key for noted in profile.observations}
+    when = {noted.journal_id: noted.timestamp for noted in group if noted.key in still_there}
+    erased = {noted.journal_id for noted in group} - set(when)
+    known = list(profile.attributes)
+    for draft in drafts:
+        evidence = tuple(sorted({each for each in draft.evidence if each in when}))
+        value = _short(draft.value)
+        if not evidence or not value or not erased.isdisjoint(draft.evidence):
+            continue  # it rests on nothing that was shown, or on what may be known no more
+        new = ProfileAttribute(
+            type=draft.type if draft.type in ATTRIBUTE_TYPES else "fact",
+            value=value,
+            evidence=evidence,
+            confidence=round(min(SUREST, max(0.0, draft.confidence)), 4),
+            updated=max(when[each] for each in evidence),
+            private=group[0].private,
+            witnesses=group[0].witnesses,
+        )
+        _join(known, new)
+    return known
+
+
+def _join(known: list[ProfileAttribute], new: ProfileAttribute) -> None:
+    """Add an attribute, or lend its evidence to the one that says the same to the same people."""
+    for place, old in enumerate(known):
+        same = old.type == new.type and audience_of(old) == audience_of(new)
+        if same and says_the_same(old.value, new.value):
+            known[place] = _reinforced(old, new)
+            return
+    known.append(new)
+
+
+def _reinforced(old: ProfileAttribute, new: ProfileAttribute) -> ProfileAttribute:
+    if set(new.evidence) <= set(old.evidence):
+        return old
+    return replace(
+        old,
+        evidence=tuple(sorted({*old.evidence, *new.evidence}))[-EVIDENCE_KEPT:],
+        confidence=_surer(old.confidence, new.confidence),
+        updated=max(old.updated, new.updated),
+    )
+
+
+def _surer(a: float, b: float) -> float:
+    return round(max(a, b, min(SUREST, 1 - (1 - a) * (1 - b))), 4)
+
+
+def says_the_same(a: str, b: str) -> bool:
+    """Whether two attributes have nearly the same words, in nearly the same order.
+
+    >>> says_the_same("Prefers tea to coffee.", "Prefers coffee to tea.")
+    False
+    """
+    if not consolidation.says_the_same(a, b):
+        return False
+    return SequenceMatcher(None, _telling(a), _telling(b)).ratio() >= NEARLY_EQUAL
+
+
+def _telling(text: str) -> list[str]:
+    """The stems of the words that say something, in their order."""
+    telling = content_words(text)
+    return [root for root in map(stem, lowered(text)) if root in telling]
+
+
+def borne_out(drafts: Iterable[AttributeDraft], name: str) -> list[AttributeDraft]:
+    """Offline drafts on `name`, its preferences with the acts that bear them out as evidence.
+
+    The example of the source: that Alice prefers tea over coffee, orders tea and refuses coffee is
+    one preference with three pieces of evidence.
+    """
+    likings: dict[str, AttributeDraft] = {}
+    rest, left = [], []
+    for draft in drafts:
+        said = stated(draft.value)
+        told = draft.type == "fact" and said is not None and said.subject == name.lower()
+        if told or draft.type == "preference":
+            likings[draft.value] = replace(draft, type="preference")
+        else:
+            rest.append(draft)
+    for draft in rest:
+        liking = next((each for each in likings.values() if _bears_out(draft, each)), None)
+        if liking is None:
+            left.append(draft)
+            continue
+        likings[liking.value] = replace(
+            liking,
+            evidence=tuple(dict.fromkeys((*liking.evidence, *draft.evidence))),
+            confidence=_surer(liking.confidence, draft.confidence),
+        )
+    return [*likings.values(), *left]
+
+
+def _bears_out(draft: AttributeDraft, liking: AttributeDraft) -> bool:
+    """Whether a short fact, an act as a rule, has to do with what a preference is about."""
+    said = stated(liking.value)
+    words = content_words(draft.value)
+    if draft.type != "fact" or said is None or len(words) > AN_ACT:
+        return False
+    return bool(words & content_words(" ".join((said.slot, *said.mentions))))
