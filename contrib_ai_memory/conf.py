@@ -29,6 +29,7 @@ EMOTIONS_PER_EXPERIENCE = 3  # [B]
 KEEP_EXPERIENCE_ABOVE = 0.2  # [B] memory_weight
 CONSCIOUS_WEIGHT = 0.8  # [B] weight of a conscious commit
 DEDUP_COSINE = 0.92  # [B] nearest experience at or above this is the same experience
+CHANGE_COSINE = 0.75  # a fact this near to a known one may end it, if they contradict each other
 CANDIDATES_PER_RESULT = 4  # [C §2.3] top_k * 4 candidates
 FORGOTTEN_BELOW = 0.2  # [C §2.4] importance under which nothing is recalled
 MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS = 300, 50  # [C §1.3] of the embedding model's own tokens

@@ -466,7 +466,7 @@ def test_a_retired_line_of_talk_stays_retired_when_it_is_indexed_again(mara, ali
 def test_killed_before_the_old_is_retired_it_is_retired_at_the_next_start(mara, alice, monkeypatch):
     say(mara, alice, "I love tea.")
     with monkeypatch.context() as killed:
-        killed.setattr(preferring, "retire", lambda superseded: 1 / 0)
+        killed.setattr(preferring, "retire", lambda mind, superseded: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             say(mara, alice, "I hate tea.")
     assert told(mara) == {"I hate tea."}
@@ -517,3 +517,16 @@ def test_a_line_that_tells_other_things_too_is_not_retired_with_its_preference(
 def test_one_line_fills_a_few_slots_at_most(mara, alice, preferences):
     say(mara, alice, " ".join(f"I love number{n}." for n in range(50)))
     assert len(list(preferences)) == hearing.SLOTS_A_LINE
+
+
+def test_what_was_drawn_from_a_retired_line_is_not_told_again(mara, alice):
+    alice.execute_cmd("say I love tea with honey.")
+    offload.wait(mara.memory.work_through(until_silent=True))
+    offload.wait(mara.assistant.sleep_through())
+    alice.execute_cmd("say I hate tea with honey.")
+    for _ in range(2):
+        offload.wait(mara.assistant.sleep_through())
+    found = offload.wait(mara.memory.recall("What does Alice think of tea with honey?", top_k=20))
+    told = [item.memory.content for item in found.memories]
+    assert any("hate" in text for text in told)
+    assert not any("love" in text for text in told)

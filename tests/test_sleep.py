@@ -4,7 +4,7 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.records import FactDraft, PassReport
-from contrib_ai_memory.sleep import consolidation, cycle
+from contrib_ai_memory.sleep import consolidation, cycle, reconciling
 from contrib_ai_memory.sleep.cycle import COMPACTING, DREAMING, PASSES, Night
 from contrib_ai_memory.store import facts
 
@@ -136,7 +136,7 @@ def test_the_same_fact_told_again_gains_evidence_not_a_twin(mara, alice, bram):
     ],
 )
 def test_numbers_negations_and_names_keep_facts_apart(a, b, same):
-    assert consolidation.says_the_same(a, b) is same
+    assert reconciling.says_the_same(a, b) is same
 
 
 def test_a_fact_from_several_entries_is_as_private_as_the_most_private(mara, day):

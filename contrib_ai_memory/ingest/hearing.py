@@ -45,7 +45,7 @@ def settle_heard(
             if not mind.owner.pk:
                 return  # deleted meanwhile
     if superseded:
-        yield offload.run(offload.MEMORY, preferring.retire, superseded, priority=priority)
+        yield offload.run(offload.MEMORY, preferring.retire, mind.id, superseded, priority=priority)
 
 
 def preferences_of(entry: Entry) -> list[Stated]:

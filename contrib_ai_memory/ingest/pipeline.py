@@ -306,7 +306,7 @@ def finish(
         The ids that were new.
     """
     new = write(lesson, preferred)
-    preferring.retire(superseded)
+    preferring.retire(lesson.mind, superseded)
     if unkept:
         embedder.shared().forget(unkept)
     return new

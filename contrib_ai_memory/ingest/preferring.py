@@ -24,6 +24,8 @@ from ..text.signals import preferences_in, signals_of
 from ..text.slots import Stated
 from .routing import parts_of, states_a_fact
 
+DRAWN_LOOKED_AT = 8  # memories nearest to one that is retired
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
@@ -152,7 +154,7 @@ def replaced(preference: Preference) -> list[Superseded]:
     ]
 
 
-def retire(superseded: Sequence[Superseded]) -> None:
+def retire(mind: str, superseded: Sequence[Superseded]) -> None:
     """Mark what holds no longer, once (worker thread)."""
     store = facts.shared()
     marks = {mark.old: mark for mark in superseded if mark.old and mark.old != mark.new}
@@ -162,9 +164,24 @@ def retire(superseded: Sequence[Superseded]) -> None:
         if memory.superseded_by or _says_more(memory):
             continue
         if mark.when:
-            store.change(memory.id, invalid_at=mark.when, superseded_by=mark.new)
+            for each in (memory, *_drawn_from(store, mind, memory)):
+                store.change(each.id, invalid_at=mark.when, superseded_by=mark.new)
         elif mark.new in there:  # else it would be told by nobody
             store.change(memory.id, superseded_by=mark.new)
+
+
+def _drawn_from(store: facts.FactStore, mind: str, memory: MemoryRecord) -> list[MemoryRecord]:
+    """Experiences and facts that rest on nothing but this memory's entry."""
+    if not memory.journal_ids:
+        return []
+    near = store.nearest(mind, store.vectors_of([memory])[0], DRAWN_LOOKED_AT)
+    return [
+        hit.memory
+        for hit in near
+        if hit.memory.id != memory.id
+        and hit.memory.journal_ids == memory.journal_ids
+        and not hit.memory.superseded_by
+    ]
 
 
 def _says_more(memory: MemoryRecord) -> bool:

@@ -7,7 +7,6 @@ facts and doubles none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterable
 from typing import Any
 
@@ -19,14 +18,11 @@ from ..llm import asking
 from ..records import Entry, FactDraft, MemoryRecord, PassReport, shared_privacy
 from ..store import facts
 from ..store.links import Link
-from ..store.payload import memory_id_for
+from ..store.payload import entry_memory_id, memory_id_for
 from . import scoring
+from .reconciling import reconcile
 
 CURSOR = "consolidated"
-
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NEGATION = re.compile(r"\b(?:not|no|never|nobody|nothing|none|without|cannot)\b|n['’]t\b")
-_NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z]\w+")
 
 
 @defer.inlineCallbacks
@@ -75,19 +71,29 @@ def _by_audience(entries: Iterable[Entry]) -> list[list[Entry]]:
 def store_facts(
     mind: str, drafts: list[FactDraft], entries: list[Entry], provider: str
 ) -> list[tuple[str, int]]:
-    """Write facts, joining each to the known one that says the same (worker thread).
+    """Write facts, each reconciled with what is known (worker thread).
 
     Returns:
         Pairs of fact id and the id of a journal entry that is its evidence.
     """
     known = {entry.id: entry for entry in entries}
+    drafts = [draft for draft in drafts if not _is_past(mind, draft)]
     vectors = embedder.shared().encode([draft.text for draft in drafts], keep=True)
     evidence = []
     for draft, vector in zip(drafts, vectors, strict=True):
         fact = _fact(mind, draft, [known[entry_id] for entry_id in draft.journal_ids], provider)
-        fact_id = _reconcile(mind, fact, vector)
+        fact_id = reconcile(mind, fact, vector)
         evidence += [(fact_id, entry_id) for entry_id in draft.journal_ids]
     return evidence
+
+
+def _is_past(mind: str, draft: FactDraft) -> bool:
+    """Whether a preference rests on nothing but what holds no longer."""
+    if draft.memory_type != "procedural":
+        return False
+    ids = [entry_memory_id(mind, entry_id) for entry_id in draft.journal_ids]
+    sources = facts.shared().get(ids)
+    return bool(sources) and all(memory.superseded_by for memory in sources)
 
 
 def _fact(mind: str, draft: FactDraft, sources: list[Entry], provider: str) -> MemoryRecord:
@@ -118,38 +124,4 @@ def _fact(mind: str, draft: FactDraft, sources: list[Entry], provider: str) -> M
         valid_from=first.timestamp,
         provider=provider,
         quote=draft.quote,
-    )
-
-
-def _reconcile(mind: str, fact: MemoryRecord, vector) -> str:
-    store = facts.shared()
-    for hit in store.nearest(mind, vector, 5, record="fact"):
-        if hit.score < conf.DEDUP_COSINE:
-            break
-        if hit.memory.audience == fact.audience and says_the_same(hit.memory.content, fact.content):
-            _reinforce(store, hit.memory, fact)
-            return hit.memory.id
-    store.add(mind, [fact], vector[None])
-    return fact.id
-
-
-def _reinforce(store: facts.FactStore, known: MemoryRecord, again: MemoryRecord) -> None:
-    new = [entry_id for entry_id in again.journal_ids if entry_id not in known.journal_ids]
-    if new:
-        store.change(
-            known.id,
-            access_count=known.access_count + 1,
-            last_accessed=max(known.last_accessed, again.last_accessed),
-            importance=max(known.importance, again.importance),
-            memory_weight=max(known.memory_weight, again.memory_weight),
-            journal_ids=[*known.journal_ids, *new],
-        )
-
-
-def says_the_same(a: str, b: str) -> bool:
-    """Near in meaning is not the same where numbers, negations or names differ."""
-    return (
-        set(_NUMBER.findall(a)) == set(_NUMBER.findall(b))
-        and bool(_NEGATION.search(a.lower())) == bool(_NEGATION.search(b.lower()))
-        and set(_NAME.findall(a)) == set(_NAME.findall(b))
     )

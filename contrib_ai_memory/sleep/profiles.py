@@ -35,7 +35,7 @@ from ..store.profiles import (
 from ..text.clean import oneline
 from ..text.person import speaks_of_self
 from ..text.slots import stated
-from . import consolidation
+from . import consolidation, reconciling
 
 CURSOR = "observed"
 
@@ -302,7 +302,7 @@ def says_the_same(a: str, b: str) -> bool:
     >>> says_the_same("Prefers tea to coffee.", "Prefers coffee to tea.")
     False
     """
-    if not consolidation.says_the_same(a, b):
+    if not reconciling.says_the_same(a, b):
         return False
     return SequenceMatcher(None, _telling(a), _telling(b)).ratio() >= NEARLY_EQUAL
 

@@ -1,0 +1,154 @@
+"""A new fact beside what is known: the same again, a change, or news (worker thread).
+
+Compared are facts of one audience: what was whispered neither strengthens nor ends what was said
+aloud. The nearest by meaning are looked at, so that the twin is always among them; what they say is
+then compared by numbers, negations and names, which vectors hardly see.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from enum import Enum
+
+import numpy as np
+
+from .. import conf
+from ..llm.words import content_words
+from ..records import MemoryRecord
+from ..store import facts
+
+LOOKED_AT = 8
+SAME_MATTER = (
+    0.6  # share of the words, numbers left out, that two facts on one matter have in common
+)
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER_WORD = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
+    r"|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|hundred|thousand)\b"
+)
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|nobody|nothing|none|without|cannot|neither|nor)\b|n['’]t\b"
+)
+_NAME = re.compile(r"(?<!^)(?<![.!?\"“] )\b[A-Z]\w+")
+
+
+class Relation(Enum):
+    """What a new fact is to a known one."""
+
+    SAME = "same"
+    CHANGE = "change"
+    OTHER = "other"
+
+
+def reconcile(mind: str, fact: MemoryRecord, vector: np.ndarray) -> str:
+    """Store a fact, or join it to the one that it repeats, or let it end the one it contradicts.
+
+    What it ends is marked before it is written: killed in between and run again, it is written
+    then. Done again with the same evidence, nothing changes.
+
+    Returns:
+        The id of the fact that now holds the evidence.
+    """
+    store = facts.shared()
+    [own] = store.get([fact.id]) or [None]
+    if own and set(fact.journal_ids) <= set(own.journal_ids):
+        return own.id
+    near = [
+        hit
+        for hit in store.nearest(mind, vector, LOOKED_AT, record="fact")
+        if hit.memory.audience == fact.audience and not hit.memory.superseded_by
+    ]
+    for hit in near:
+        if relation(fact, hit.memory, hit.score) is Relation.SAME:
+            _reinforce(store, hit.memory, fact)
+            return hit.memory.id
+    for hit in near:
+        if relation(fact, hit.memory, hit.score) is Relation.CHANGE:
+            fact = _end_one(store, hit.memory, fact)
+    if own:  # it held once, was ended, and holds again
+        _revive(store, own, fact)
+    else:
+        store.add(mind, [fact], vector[None])
+    return fact.id
+
+
+def relation(new: MemoryRecord, known: MemoryRecord, cosine: float) -> Relation:
+    """What `new` is to `known`, of one audience."""
+    if new.about != known.about:
+        return Relation.OTHER  # what two people say is two claims
+    if cosine >= conf.DEDUP_COSINE and says_the_same(new.content, known.content):
+        return Relation.SAME
+    if cosine >= conf.CHANGE_COSINE and contradicts(new, known):
+        return Relation.CHANGE
+    return Relation.OTHER
+
+
+def says_the_same(a: str, b: str) -> bool:
+    """Near in meaning is not the same where numbers, negations or names differ."""
+    return numbers(a) == numbers(b) and negated(a) == negated(b) and names(a) == names(b)
+
+
+def contradicts(new: MemoryRecord, known: MemoryRecord) -> bool:
+    """Whether two facts on one matter cannot both hold: another number, or a negation.
+
+    Another name is no contradiction: who owns one dog may own two.
+    """
+    a, b = new.content, known.content
+    if names(a) != names(b):
+        return False
+    words = [content_words(_NUMBER_WORD.sub("", _NUMBER.sub("", text))) for text in (a, b)]
+    common = len(words[0] & words[1])
+    if common < 2 or common < SAME_MATTER * min(len(words[0]), len(words[1])):
+        return False
+    if negated(a) != negated(b):
+        return True
+    return bool(numbers(a)) and bool(numbers(b)) and numbers(a) != numbers(b)
+
+
+def numbers(text: str) -> set[str]:
+    """The numbers of a text, in figures or in words."""
+    lowered = text.lower()
+    return {*_NUMBER.findall(lowered), *_NUMBER_WORD.findall(lowered)}
+
+
+def negated(text: str) -> bool:
+    return bool(_NEGATION.search(text.lower()))
+
+
+def names(text: str) -> set[str]:
+    """Words with a capital that begin no sentence."""
+    return set(_NAME.findall(text))
+
+
+def _end_one(store: facts.FactStore, known: MemoryRecord, new: MemoryRecord) -> MemoryRecord:
+    """End the older of two that contradict each other. Gives `new` as it is to be stored."""
+    if new.valid_from >= known.valid_from:
+        store.change(known.id, invalid_at=new.valid_from, superseded_by=new.id)
+        return new
+    return replace(new, invalid_at=known.valid_from, superseded_by=known.id)
+
+
+def _reinforce(store: facts.FactStore, known: MemoryRecord, again: MemoryRecord) -> None:
+    new = [entry_id for entry_id in again.journal_ids if entry_id not in known.journal_ids]
+    if new:
+        store.change(
+            known.id,
+            access_count=known.access_count + 1,
+            last_accessed=max(known.last_accessed, again.last_accessed),
+            importance=max(known.importance, again.importance),
+            memory_weight=max(known.memory_weight, again.memory_weight),
+            journal_ids=[*known.journal_ids, *new],
+        )
+
+
+def _revive(store: facts.FactStore, own: MemoryRecord, again: MemoryRecord) -> None:
+    store.change(
+        own.id,
+        invalid_at=again.invalid_at,
+        superseded_by=again.superseded_by,
+        valid_from=again.valid_from,
+        last_accessed=max(own.last_accessed, again.last_accessed),
+        journal_ids=list(dict.fromkeys([*own.journal_ids, *again.journal_ids])),
+    )

@@ -1,0 +1,631 @@
+"""Entity profiles: what is seen of people, what it comes to, how the NPC stands with them."""
+
+import doctest
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.handler import forget_attributes
+from contrib_ai_memory.llm.drafts import AttributeDraft
+from contrib_ai_memory.records import Percept
+from contrib_ai_memory.sleep import consolidation
+from contrib_ai_memory.sleep import profiles as learning
+from contrib_ai_memory.store import profiles as stored
+from contrib_ai_memory.store.profiles import (
+    Noted,
+    Profile,
+    ProfileAttribute,
+    Profiles,
+    Relationship,
+    state_of,
+)
+
+quick = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def night(mara):
+    return offload.wait(mara.assistant.sleep_through())
+
+
+def run_pass(mara):
+    """The whole pass over all that the journal holds."""
+    mind = mara.memory
+    mind.journal.advance_cursor(consolidation.CURSOR, len(mind.journal))
+    while not offload.wait(learning.run_entity_consolidation_batch(mind)).done:
+        pass
+
+
+def profile_of(mara, someone):
+    return mara.memory.profiles.get(mara.get_memory_identity(someone))
+
+
+def on_disk(mara):
+    """Every profile as a server that starts anew would find it."""
+    fresh = Profiles(mara)
+    return {identity: fresh.get(identity) for identity in fresh.identities()}
+
+
+def texts(profile):
+    return [noted.text for noted in profile.observations]
+
+
+def hears(mara, who, text, kind="say", **more):
+    """Mara perceives one thing, said in private where it is whispered."""
+    identity = mara.get_memory_identity(who)
+    private = kind == "whisper"
+    return mara.memory.perceive(
+        Percept(
+            content=text,
+            kind=kind,
+            seen_as=who.key,
+            source=identity,
+            entities=(identity,),
+            witnesses=(identity,),
+            private=private,
+            **more,
+        )
+    )
+
+
+# --- the example of the source --------------------------------------------------------------------
+
+
+def test_three_observations_of_tea_become_a_preference_with_evidence(mara, alice, bram, settings):
+    settings.CONTRIB_AI_MEMORY |= {"MIN_OBSERVATIONS": 3}
+    alice.execute_cmd("say I prefer tea over coffee.")
+    alice.execute_cmd("pose orders tea at the tavern.")
+    alice.execute_cmd("pose refuses the coffee that Mara offers.")
+    report = night(mara)["run_entity_consolidation_batch"]
+    profile = profile_of(mara, alice)
+    [liking] = [known for known in profile.attributes if known.type == "preference"]
+    assert liking.value == "Alice prefers tea over coffee."
+    assert liking.evidence == (1, 2, 3)
+    assert liking.confidence > 0.5
+    assert not liking.private
+    assert profile.new == ()
+    assert profile.name == "Alice"
+    assert report["read"] >= 3
+    assert report["changed"] >= 1
+
+
+def test_fewer_observations_than_needed_wait(mara, alice, bram, settings):
+    settings.CONTRIB_AI_MEMORY |= {"MIN_OBSERVATIONS": 3}
+    alice.execute_cmd("say I prefer tea over coffee.")
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    night(mara)
+    assert profile_of(mara, alice).attributes == ()
+    assert len(profile_of(mara, alice).new) == 2
+    alice.execute_cmd("say My brother Tom has been missing since the flood.")
+    night(mara)
+    assert profile_of(mara, alice).new == ()
+    values = {known.value for known in profile_of(mara, alice).attributes}
+    assert "Alice keeps the ferry at Millbrook." in values
+
+
+def test_what_is_said_again_another_day_gains_evidence_and_is_surer(mara, alice, bram, settings):
+    settings.CONTRIB_AI_MEMORY |= {"MIN_OBSERVATIONS": 1}
+    alice.execute_cmd("say I prefer tea over coffee.")
+    night(mara)
+    [before] = profile_of(mara, alice).attributes
+    alice.execute_cmd("say I still prefer tea over coffee!")
+    night(mara)
+    [after] = profile_of(mara, alice).attributes
+    assert after.evidence == (1, 2)
+    assert after.confidence > before.confidence
+    assert after.updated > before.updated
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(learning).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("Alice prefers tea over coffee.", "Alice still prefers tea over coffee!", True),
+        ("Prefers tea, dislikes coffee.", "Prefers coffee, dislikes tea.", False),
+        ("Alice likes tea a lot.", "Alice does not like tea a lot.", False),
+        ("Alice has 2 brothers in Elmstead.", "Alice has 3 brothers in Elmstead.", False),
+        ("Alice keeps the ferry.", "Alice sells boats.", False),
+    ],
+)
+def test_attributes_are_joined_where_they_say_the_same_only(a, b, same):
+    assert learning.says_the_same(a, b) is same
+
+
+def test_what_a_provider_rests_on_nothing_that_it_was_shown_is_left_out(mara):
+    seen = (Noted("Alice keeps the ferry.", 1), Noted("Alice sings.", 2))
+    profile = Profile("#1@a", name="Alice", observations=seen)
+    drafts = [
+        AttributeDraft("occupation", "Keeps the ferry.", (1, 99), 0.8),
+        AttributeDraft("trait", "Is a spy.", (99,), 0.9),
+        AttributeDraft("omen", "Sings at night.", (2,), 7.0),
+    ]
+    known = learning._attributes(profile, seen, drafts)
+    assert [(one.type, one.evidence) for one in known] == [("occupation", (1,)), ("fact", (2,))]
+    assert known[1].confidence <= 1
+
+
+# --- what is observed, and of whom ----------------------------------------------------------------
+
+
+def test_the_npcs_own_words_make_no_observation(mara, alice, bram):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    mara.execute_cmd("say I was born in Elmstead. Alice is a fine ferrywoman.")
+    run_pass(mara)
+    assert texts(profile_of(mara, alice)) == ["Alice keeps the ferry at Millbrook."]
+    assert profile_of(mara, mara) is None
+
+
+def test_the_npc_has_no_profile_of_itself_even_where_it_is_named(mara, alice, bram):
+    me = mara.get_memory_identity(mara)
+    hears(mara, alice, "Mara is the best cook in Millbrook.", addressed=True)
+    entry = mara.memory.journal.get(1)
+    mara.memory.journal.update({1: {"entities": [*entry.entities, me]}})
+    run_pass(mara)
+    assert mara.memory.profiles.identities() == (mara.get_memory_identity(alice),)
+
+
+def test_a_question_makes_no_observation_and_counts_as_talk(mara, alice, bram):
+    alice.execute_cmd("say Mara, where is the old mayor of Millbrook?")
+    alice.execute_cmd("say Mara, tell me about the old ferry of Elmstead.")
+    run_pass(mara)
+    assert texts(profile_of(mara, alice)) == []
+    assert profile_of(mara, alice).relationship.interactions == 2
+
+
+def test_of_an_entry_that_tells_and_asks_only_what_it_tells_is_observed(mara, alice, bram):
+    alice.execute_cmd("say I keep the ferry at Millbrook. Do you know the old mayor?")
+    run_pass(mara)
+    assert texts(profile_of(mara, alice)) == ["Alice keeps the ferry at Millbrook."]
+
+
+def test_somebody_named_in_talk_is_observed_by_hearsay(mara, alice, bram):
+    bram.execute_cmd("say Good morning to you all.")
+    alice.execute_cmd("say The wolves are back. Bram lost two of his sheep.")
+    run_pass(mara)
+    assert texts(profile_of(mara, bram))[1:] == ['Alice says: "Bram lost two of his sheep."']
+    assert len(texts(profile_of(mara, alice))) == 2
+
+
+def test_somebody_who_is_only_talked_about_has_a_profile_too(mara, alice, bram):
+    identity = "#77@far"
+    mara.memory.people.meet(identity, "Cora", "2026-03-01T10:00:00+00:00", entity_type="npc")
+    alice.execute_cmd("say I sold my boat to Cora.")
+    run_pass(mara)
+    cora = mara.memory.profiles.get(identity)
+    assert (cora.name, cora.entity_type) == ("Cora", "npc")
+    assert texts(cora) == ["Alice sold their boat to Cora."]
+    assert cora.relationship == Relationship()
+
+
+def test_a_note_of_a_builder_is_an_observation_of_whom_it_names(mara, alice):
+    alice.execute_cmd("say Good day to you.")
+    offload.wait(mara.memory.add("Alice is wanted in Elmstead for smuggling."))
+    run_pass(mara)
+    profile = profile_of(mara, alice)
+    assert "Alice is wanted in Elmstead for smuggling." in texts(profile)
+    assert profile.relationship.interactions == 1
+
+
+def test_nothing_is_observed_before_it_is_consolidated(mara, alice):
+    hears(mara, alice, "I keep the ferry at Millbrook.")
+    assert offload.wait(learning.run_entity_consolidation_batch(mara.memory)).done
+    assert mara.memory.profiles.identities() == ()
+
+
+# --- privacy --------------------------------------------------------------------------------------
+
+
+def test_a_whispered_observation_and_what_is_drawn_from_it_stay_with_their_witness(
+    mara, alice, bram, settings
+):
+    settings.CONTRIB_AI_MEMORY |= {"MIN_OBSERVATIONS": 2}
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    alice.execute_cmd("whisper Mara = I hide a silver key under the third step in Elmstead.")
+    night(mara)
+    mind, profile = mara.memory, profile_of(mara, alice)
+    who = {each: mara.get_memory_identity(each) for each in (alice, bram)}
+    assert profile.new == ()
+    [secret] = [known for known in profile.attributes if "key" in known.value]
+    assert (secret.private, secret.witnesses) == (True, (who[alice],))
+    for listeners in ((who[bram],), (who[alice], who[bram]), ()):
+        told = mind.profiles.for_listeners(profile, listeners)
+        assert texts(told) == ["Alice keeps the ferry at Millbrook."]
+        assert not any("key" in known.value for known in told.attributes)
+    assert mind.profiles.for_listeners(profile, (who[alice],)) == profile
+    assert mind.profiles.for_listeners(profile, None) == profile
+
+
+def test_what_is_whispered_of_another_is_kept_from_that_other(mara, alice, bram):
+    bram.execute_cmd("say I keep sheep on the hill.")
+    alice.execute_cmd("whisper Mara = Bram steals silver from the chapel.")
+    run_pass(mara)
+    profile = profile_of(mara, bram)
+    assert len(profile.observations) == 2
+    told = mara.memory.profiles.for_listeners(profile, (mara.get_memory_identity(bram),))
+    assert texts(told) == ["Bram keeps sheep on the hill."]
+
+
+def test_one_question_to_a_provider_never_mixes_two_circles(
+    mara, alice, bram, settings, monkeypatch
+):
+    settings.CONTRIB_AI_MEMORY |= {"MIN_OBSERVATIONS": 4}
+    bram.execute_cmd("say I keep sheep on the hill.")
+    bram.execute_cmd("whisper Mara = I owe money to the miller.")
+    alice.execute_cmd("whisper Mara = Bram steals silver from the chapel.")
+    alice.execute_cmd("say Bram lost two of his sheep.")
+    asked = []
+    describe = type(learning.asking.OFFLINE).describe
+
+    def listening(self, name, observations):
+        asked.append((name, {stored.audience_of(noted) for noted in observations}))
+        return describe(self, name, observations)
+
+    monkeypatch.setattr(type(learning.asking.OFFLINE), "describe", listening)
+    run_pass(mara)
+    assert [name for name, _ in asked] == ["Bram"] * 3
+    assert all(len(circles) == 1 for _, circles in asked)
+    assert profile_of(mara, bram).new == ()
+
+
+def test_the_same_said_openly_and_in_private_stays_two_attributes(mara, alice, bram, settings):
+    settings.CONTRIB_AI_MEMORY |= {"MIN_OBSERVATIONS": 1}
+    alice.execute_cmd("whisper Mara = I prefer tea over coffee.")
+    alice.execute_cmd("say I prefer tea over coffee.")
+    night(mara)
+    open_one, private_one = sorted(
+        profile_of(mara, alice).attributes, key=lambda each: each.private
+    )
+    assert open_one.value == private_one.value
+    assert private_one.private and not open_one.private
+    assert private_one.evidence == (1,)
+    assert set(open_one.evidence).isdisjoint(private_one.evidence)
+
+
+# --- the relationship -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("favorability", "state"),
+    [
+        (0.0, "stranger"),
+        (0.2499, "stranger"),
+        (0.25, "acquaintance"),
+        (0.4999, "acquaintance"),
+        (0.5, "friend"),
+        (0.7499, "friend"),
+        (0.75, "close"),
+        (1.0, "close"),
+    ],
+)
+def test_states_by_favorability(favorability, state):
+    assert state_of(favorability) == state
+    assert Relationship(favorability).state == state
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "favorability", "interactions"),
+    [
+        ("say", "The ferry leaves at noon.", 0.11, 1),
+        ("whisper", "The silver key lies in the ferry.", 0.13, 1),
+        ("whisper", "Where is the silver key?", 0.11, 1),
+        ("give", "Alice gives Mara a rose.", 0.15, 0),
+        ("pose", "Alice sits by the fire.", 0.1, 0),
+        ("say", "Thank you, Mara, you are so kind.", 0.13, 1),
+        ("say", "You lying old hag, I hate you!", 0.06, 1),
+        ("say", "Bandits burned my farm, I hate them!", 0.11, 1),
+    ],
+)
+def test_each_step_of_favorability(mara, alice, kind, text, favorability, interactions):
+    entry = hears(mara, alice, text, kind)
+    run_pass(mara)
+    relationship = profile_of(mara, alice).relationship
+    assert relationship.favorability == pytest.approx(favorability)
+    assert relationship.interactions == interactions
+    assert relationship.last_seen == entry.timestamp
+
+
+def test_what_is_said_to_somebody_else_in_the_room_is_not_taken_for_the_npc(mara, alice, bram):
+    both = (mara.get_memory_identity(alice), mara.get_memory_identity(bram))
+    mara.memory.perceive(
+        Percept("You lying old dog, I hate you!", "say", "Alice", source=both[0], witnesses=both)
+    )
+    run_pass(mara)
+    assert profile_of(mara, alice).relationship.favorability == pytest.approx(0.11)
+
+
+@quick
+@given(st.lists(st.sampled_from(["say", "whisper", "give", "pose"]), max_size=60), st.booleans())
+def test_favorability_stays_within_its_bounds(kinds, cold):
+    from contrib_ai_memory.records import Entry
+
+    profile = Profile("#1@a")
+    for number, kind in enumerate(kinds, start=1):
+        entry = Entry(number, "2026-03-01T10:00:00+00:00", "x", kind, private=kind == "whisper")
+        profile = learning._having_met(profile, entry, -0.3 if cold else 0.3)
+        assert 0 <= profile.relationship.favorability <= 1
+
+
+@pytest.mark.parametrize(
+    ("favorability", "talks", "bonus"),
+    [(0.1, 0, 0), (0.1, 10, 1), (0.5, 0, 1), (0.8, 0, 2), (0.5, 50, 2), (0.3, 0, 0)],
+)
+def test_what_friends_say_weighs_more(mara, alice, favorability, talks, bonus):
+    mind, identity = mara.memory, mara.get_memory_identity(alice)
+    for _ in range(talks):
+        mind.people.meet(identity, "Alice", "2026-03-01T10:00:00+00:00", talk=True)
+    plain = hears(mara, alice, "The ferry leaves at noon.").importance
+    mind.profiles.put(Profile(identity, relationship=Relationship(favorability)))
+    expected = plain - mind.people.sender_bonus(identity) + bonus
+    assert hears(mara, alice, "The ferry leaves at noon.").importance == expected
+
+
+# --- run again, killed, reset ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def days(mara, alice, bram, settings):
+    """Talk enough for two batches of the journal and attributes of two people."""
+    settings.CONTRIB_AI_MEMORY |= {"MIN_OBSERVATIONS": 3}
+    bram.execute_cmd("say I keep sheep on the hill.")
+    for number in range(6):
+        alice.execute_cmd(f"say I sold {number + 2} boats to Bram. I prefer tea over coffee.")
+        alice.execute_cmd(f"whisper Mara = I hid {number + 2} keys in Elmstead.")
+        bram.execute_cmd(f"say Mara, you are kind. Alice owes me {number + 2} silver pieces.")
+    return mara
+
+
+def test_the_pass_run_twice_changes_nothing(days):
+    run_pass(days)
+    before = on_disk(days)
+    assert len(before) == 2
+    run_pass(days)
+    assert on_disk(days) == before
+    assert days.memory.journal.cursors[learning.CURSOR] == len(days.memory.journal)
+
+
+@pytest.mark.parametrize("back_to", [0, 1, 7, 16])
+def test_a_pass_that_lost_its_place_counts_nothing_twice(days, back_to):
+    run_pass(days)
+    before = on_disk(days)
+    days.memory.journal.set_cursor(learning.CURSOR, back_to)
+    days.memory.profiles = Profiles(days)
+    run_pass(days)
+    assert on_disk(days) == before
+
+
+class Killed(Exception):
+    """The server is gone."""
+
+
+@pytest.mark.parametrize("at", range(12))
+def test_killed_at_any_write_and_run_again_it_ends_in_the_same_state(days, monkeypatch, at):
+    """Killed after the `at`-th profile was written: the cursor is what it was before the step."""
+    written = []
+    put = Profiles.put
+
+    def dying(self, profile):
+        put(self, profile)
+        written.append(profile)
+        if len(written) == at + 1:
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Profiles, "put", dying)
+        try:
+            run_pass(days)
+        except Killed:
+            days.memory.profiles = Profiles(days)
+    run_pass(days)
+    interrupted = on_disk(days)
+    days.memory.profiles.clear()
+    days.memory.journal.set_cursor(learning.CURSOR, 0)
+    run_pass(days)
+    assert on_disk(days) == interrupted
+
+
+def test_what_is_erased_while_a_provider_thinks_does_not_come_back(days, monkeypatch):
+    describe = type(learning.asking.OFFLINE).describe
+    identity = days.get_memory_identity(days.search("Alice"))
+    mind, asked = days.memory, []
+
+    def erasing(self, name, observations):
+        asked.append(name)
+        if name == "Alice":
+            mind.profiles.forget(identity)
+            mind.journal.remove(range(1, len(mind.journal) + 1))
+        return describe(self, name, observations)
+
+    monkeypatch.setattr(type(learning.asking.OFFLINE), "describe", erasing)
+    run_pass(days)
+    assert "Alice" in asked
+    assert mind.profiles.get(identity) is None
+    assert identity not in on_disk(days)
+
+
+def test_an_entry_erased_while_a_provider_thinks_leaves_no_attribute(days, monkeypatch):
+    describe = type(learning.asking.OFFLINE).describe
+    gone = []
+
+    def erasing(self, name, observations):
+        drafts = describe(self, name, observations)
+        if name == "Alice" and not gone:
+            gone.append(drafts[0].evidence[0])
+            days.memory.journal.remove(gone)
+            offload.wait(days.memory.profiles.forget_entries(gone))
+        return drafts
+
+    monkeypatch.setattr(type(learning.asking.OFFLINE), "describe", erasing)
+    run_pass(days)
+    assert gone
+    for profile in on_disk(days).values():
+        assert not any(noted.journal_id in gone for noted in profile.observations)
+        assert all(set(gone).isdisjoint(known.evidence) for known in profile.attributes)
+
+
+def test_entries_that_are_forgotten_leave_no_observation_and_no_attribute(days):
+    run_pass(days)
+    gone = {e.id for e in days.memory.journal.read() if "boats" in e.content}
+    assert offload.wait(days.memory.profiles.forget_entries(gone)) > 0
+    for profile in on_disk(days).values():
+        assert not any(noted.journal_id in gone for noted in profile.observations)
+        assert all(gone.isdisjoint(known.evidence) for known in profile.attributes)
+        assert not any("boats" in text for text in texts(profile))
+
+
+# --- keeping --------------------------------------------------------------------------------------
+
+identities = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=300
+)
+words = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=40)
+circles = st.lists(st.sampled_from(["#1@a", "#2@b", "#3@c"]), max_size=3, unique=True).map(tuple)
+noted = st.builds(
+    Noted,
+    text=words,
+    journal_id=st.integers(1, 500),
+    timestamp=words,
+    private=st.booleans(),
+    witnesses=circles,
+    sentence=st.integers(0, 3),
+    consolidated=st.booleans(),
+)
+known = st.builds(
+    ProfileAttribute,
+    type=st.sampled_from(["fact", "preference"]),
+    value=words,
+    evidence=st.lists(st.integers(1, 500), max_size=4).map(tuple),
+    confidence=st.floats(0, 1),
+    updated=words,
+    private=st.booleans(),
+    witnesses=circles,
+)
+profiles = st.builds(
+    Profile,
+    entity_id=identities,
+    entity_type=st.sampled_from(["player", "npc", "object"]),
+    name=words,
+    observations=st.lists(noted, max_size=5).map(tuple),
+    attributes=st.lists(known, max_size=5).map(tuple),
+    relationship=st.builds(
+        Relationship,
+        favorability=st.floats(0, 1),
+        interactions=st.integers(0, 9),
+        last_seen=words,
+    ),
+    through=st.integers(0, 500),
+    settling=st.integers(0, 500),
+)
+
+
+@quick
+@given(st.lists(profiles, max_size=5))
+def test_every_profile_is_read_back_as_it_was_written(mara, made):
+    kept = mara.memory.profiles
+    kept.clear()
+    for profile in made:
+        kept.put(profile)
+    expected = {profile.entity_id: profile for profile in made}
+    assert on_disk(mara) == expected
+    assert set(kept.identities()) == set(expected)
+
+
+def test_identities_that_differ_in_capitals_alone_are_two(mara):
+    kept = mara.memory.profiles
+    for identity in ("log:Bram", "log:bram", "log:bram/x"):
+        kept.put(Profile(identity, name=identity))
+    assert {key: found.name for key, found in on_disk(mara).items()} == {
+        key: key for key in ("log:Bram", "log:bram", "log:bram/x")
+    }
+    assert kept.forget("log:Bram") is True
+    assert kept.forget("log:Bram") is False
+    assert set(on_disk(mara)) == {"log:bram", "log:bram/x"}
+
+
+@quick
+@given(st.lists(noted, max_size=12), st.lists(noted, max_size=12))
+def test_an_observation_added_again_changes_nothing(first, second):
+    once = Profile("#1@a").noting(first).noting(second)
+    assert once.noting(first).noting(second) == once
+    keys = [each.key for each in once.observations]
+    assert keys == sorted(set(keys))
+
+
+def many(count, consolidated=0):
+    return [Noted(f"Number {n}.", n, consolidated=n <= consolidated) for n in range(1, count + 1)]
+
+
+def test_observations_are_bounded_and_those_go_first_that_became_attributes():
+    profile = Profile("#1@a", observations=tuple(many(200, consolidated=5)))
+    more = profile.noting([Noted("New.", number) for number in range(1000, 1008)])
+    ids = [each.journal_id for each in more.observations]
+    assert len(ids) == stored.OBSERVATIONS_KEPT
+    assert ids[0] == 9  # five that had become attributes, then the three oldest
+    assert ids[-1] == 1007
+
+
+def test_after_consolidation_old_observations_are_pruned_and_attributes_bounded():
+    profile = Profile("#1@a", observations=tuple(many(120)))
+    attributes = [ProfileAttribute("fact", f"F{n}", (n,), n / 100) for n in range(80)]
+    done = profile.consolidated({each.key for each in profile.observations}, attributes, 120)
+    assert [each.journal_id for each in done.observations] == list(range(71, 121))
+    assert len(done.attributes) == stored.ATTRIBUTES_KEPT
+    assert done.attributes[0].value == "F30"
+
+
+def test_however_talkative_somebody_is_no_new_observation_is_lost(mara, alice, monkeypatch):
+    lost = []
+    bounded = stored._bounded
+
+    def watching(kept):
+        left = bounded(kept)
+        lost.extend(n for n in kept if n not in left and not n.consolidated)
+        return left
+
+    monkeypatch.setattr(stored, "_bounded", watching)
+    for number in range(60):
+        hears(mara, alice, " ".join(f"I have {number} boats in {n} ports." for n in range(20)))
+    run_pass(mara)
+    assert lost == []
+    profile = profile_of(mara, alice)
+    assert profile.relationship.interactions == 60
+    assert len(profile.observations) <= stored.OBSERVATIONS_KEPT
+    assert len(profile.attributes) <= stored.ATTRIBUTES_KEPT
+
+
+def test_a_long_sentence_is_cut(mara, alice):
+    hears(mara, alice, "I sail " + "on and on " * 300)
+    run_pass(mara)
+    [text] = texts(profile_of(mara, alice))
+    assert len(text) <= learning.TEXT_LENGTH
+    assert text.endswith("…")
+
+
+def test_few_profiles_are_held_in_memory(mara):
+    kept = mara.memory.profiles
+    for number in range(stored.PROFILES_IN_MEMORY + 20):
+        kept.put(Profile(f"#{number}@a", name=str(number)))
+    assert len(kept._read) == stored.PROFILES_IN_MEMORY
+    assert kept.get("#0@a").name == "0"
+    assert len(kept) == stored.PROFILES_IN_MEMORY + 20
+
+
+def test_a_copied_npc_knows_nobody(mara, alice):
+    hears(mara, alice, "I keep the ferry at Millbrook.")
+    run_pass(mara)
+    forget_attributes(mara)
+    assert on_disk(mara) == {}
+
+
+def test_a_profile_that_a_newer_version_wrote_is_read(mara):
+    plain = stored._to_plain(Profile("#1@a", observations=(Noted("Sings.", 3),)))
+    plain["observations"][0]["mood"] = plain["colour"] = "blue"
+    assert stored._from_plain(plain).observations == (Noted("Sings.", 3),)
+    assert plain["relationship"]["state"] == "stranger"
+    assert replace(stored._from_plain(plain), observations=()) == Profile("#1@a")
