@@ -112,11 +112,18 @@ class Ours:
         return recall.find(bringing.with_people(self.mind, asked))
 
     def cases(self) -> list[fitting.Case]:
-        """What this conversation teaches of the weights."""
+        """What this conversation teaches of the weights.
+
+        Lines alone: that a retelling of two lines counts for both would make it look better than
+        it is, where a place in the result is what is scarce.
+        """
+        from contrib_ai_memory.recall.rank import RETOLD
+
         cases = []
         for asked in self.conversation.questions:
             if asked.category != ADVERSARIAL:
-                ranked = self.found(asked.text).ranked
+                found = self.found(asked.text).ranked
+                ranked = [each for each in found if each.candidate.record not in RETOLD]
                 turns = [self.turns(each.candidate.journal_ids) for each in ranked]
                 evidence = [bool(some & asked.evidence) for some in turns]
                 clues = np.array([each.clues for each in ranked])
@@ -314,7 +321,7 @@ def _loco(report: Report, minds: list[Ours], budgets: Sequence[int]) -> Outcome:
     rows = []
     for held, mind in enumerate(progress(minds, "asking", "conversation")):
         others = [case for index, some in enumerate(cases) if index != held for case in some]
-        weights = fitting.fitted(others, Weights())
+        weights = replace(fitting.fitted(others, Weights()), retold=Weights().retold)
         rows.append(_weights_row(f"without {mind.conversation.name}", weights))
         outcome.ask(mind, budgets, weights=weights)
     everything = fitting.fitted([case for some in cases for case in some], Weights())

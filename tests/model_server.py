@@ -265,10 +265,10 @@ def _answer(request: Request, behaviour: Behaviour) -> str:
         return behaviour.structured(request)
     if behaviour.structured is not None:
         return behaviour.structured
-    return json.dumps(_WELL_FORMED[request.schema](request))
+    return json.dumps(WELL_FORMED[request.schema](request))
 
 
-_WELL_FORMED: dict[str, Callable[[Request], dict[str, Any]]] = {
+WELL_FORMED: dict[str, Callable[[Request], dict[str, Any]]] = {
     "ExperienceAnswer": lambda request: {
         "essence": "Somebody talked.",
         "dominant_emotions": ["interest", "trust", "serenity"],

@@ -1,6 +1,5 @@
 """Entity profiles: what is seen of people, what it comes to, how the NPC stands with them."""
 
-import doctest
 from dataclasses import replace
 
 import pytest
@@ -120,15 +119,12 @@ def test_what_is_said_again_another_day_gains_evidence_and_is_surer(mara, alice,
     assert after.updated > before.updated
 
 
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(learning).failed == 0
-
-
 @pytest.mark.parametrize(
     ("a", "b", "same"),
     [
         ("Alice prefers tea over coffee.", "Alice still prefers tea over coffee!", True),
         ("Prefers tea, dislikes coffee.", "Prefers coffee, dislikes tea.", False),
+        ("Prefers tea to coffee.", "Prefers coffee to tea.", False),
         ("Alice likes tea a lot.", "Alice does not like tea a lot.", False),
         ("Alice has 2 brothers in Elmstead.", "Alice has 3 brothers in Elmstead.", False),
         ("Alice keeps the ferry.", "Alice sells boats.", False),
@@ -146,7 +142,7 @@ def test_what_a_provider_rests_on_nothing_that_it_was_shown_is_left_out(mara):
         AttributeDraft("trait", "Is a spy.", (99,), 0.9),
         AttributeDraft("omen", "Sings at night.", (2,), 7.0),
     ]
-    known = learning._attributes(profile, seen, drafts)
+    known = learning.attributes_with(profile, seen, drafts, "llm")
     assert [(one.type, one.evidence) for one in known] == [("occupation", (1,)), ("fact", (2,))]
     assert known[1].confidence <= 1
 
@@ -329,6 +325,23 @@ def test_each_step_of_favorability(mara, alice, kind, text, favorability, intera
     assert relationship.favorability == pytest.approx(favorability)
     assert relationship.interactions == interactions
     assert relationship.last_seen == entry.timestamp
+
+
+@pytest.mark.parametrize(
+    ("labels", "step"),
+    [
+        (("joy", "trust", "boredom"), learning.KIND),
+        (("anticipation", "admiration", "ecstasy"), learning.KIND),
+        (("anger", "disgust", "fear"), learning.HARSH),
+        (("joy", "rage", "anger"), 0.0),
+        (("loathing", "joy", "trust"), 0.0),
+        (("joy", "fear", "grief"), 0.0),
+    ],
+)
+def test_feelings_move_favorability_where_two_of_three_agree_and_the_nearest_is_not_against(
+    labels, step
+):
+    assert learning.warmth_of(labels) == step
 
 
 def test_what_is_said_to_somebody_else_in_the_room_is_not_taken_for_the_npc(mara, alice, bram):

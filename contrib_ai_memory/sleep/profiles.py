@@ -9,8 +9,8 @@ the newest entry that it counts: a step that was killed is run again and counts 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -79,36 +79,59 @@ def _observe(mind: Any) -> Generator[Any, Any, PassReport]:
     if end <= start:
         return PassReport(done=True)
     batch = [entry for entry in mind.journal.read(start + 1, end) if entry.learnable]
-    warmth = yield _warmth(mind, batch)
+    turned = {entry.id for entry in batch if _is_turned_on(mind, entry)}
+    heard = yield offload.run(
+        offload.MEMORY, heard_in, batch, mind.name, turned, priority=offload.NIGHT
+    )
     changed = 0
     for identity, entries in _by_entity(batch).items():
         if not mind.owner.pk:
             return PassReport(done=True)  # deleted meanwhile
-        changed += _note(mind, identity, entries, warmth)
+        changed += _note(mind, identity, entries, heard)
         yield offload.breathe()
     mind.journal.advance_cursor(CURSOR, end)
     return PassReport(done=False, read=len(batch), changed=changed)
 
 
-@defer.inlineCallbacks
-def _warmth(mind: Any, batch: Sequence[Entry]) -> Generator[Any, Any, dict[int, float]]:
-    """How the words that people turn on the NPC move favorability: {entry id: step}."""
-    heard = [entry for entry in batch if _is_turned_on(mind, entry)]
-    felt = {entry.id: without_address(entry.content, mind.name) for entry in heard}
-    if not felt:
-        return {}
-    labels = yield offload.run(
-        offload.MEMORY, emotions.classify, list(felt.values()), priority=offload.NIGHT
-    )
-    return {entry_id: warmth_of(found) for entry_id, found in zip(felt, labels, strict=True)}
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What one entry tells, sentence by sentence, and by how much it moves favorability."""
+
+    sentences: tuple[tuple[str, Noted | None], ...]
+    warmth: float
+
+
+def heard_in(batch: Sequence[Entry], npc_name: str, turned: Collection[int]) -> dict[int, Heard]:
+    """What entries tell, and what those felt that are turned on the NPC (worker thread)."""
+    said = {entry.id: without_address(entry.content, npc_name) for entry in batch}
+    felt = [entry.id for entry in batch if entry.id in turned]
+    labels = emotions.classify([said[entry_id] for entry_id in felt])
+    warmth = {entry_id: warmth_of(found) for entry_id, found in zip(felt, labels, strict=True)}
+    return {
+        entry.id: Heard(_observed(entry, said[entry.id]), warmth.get(entry.id, 0.0))
+        for entry in batch
+    }
+
+
+def _observed(entry: Entry, said: str) -> tuple[tuple[str, Noted | None], ...]:
+    """Its sentences with an observation each; what asks or greets tells nothing and has none."""
+    found: list[tuple[str, Noted | None]] = []
+    for place, sentence in enumerate(sentences_of(said)[:SENTENCES_AN_ENTRY]):
+        tells = len(content_words(sentence)) >= 2 or speaks_of_self(sentence)
+        noted = Noted(
+            text=_short(reported(sentence, entry)),
+            journal_id=entry.id,
+            timestamp=entry.timestamp,
+            private=entry.private,
+            witnesses=tuple(sorted(entry.witnesses)) if entry.private else (),
+            sentence=place,
+        )
+        found.append((sentence, noted if tells and not asks(sentence) else None))
+    return tuple(found)
 
 
 def warmth_of(labels: Sequence[str]) -> float:
-    """The step of favorability for the three nearest emotions of a text, nearest first.
-
-    >>> warmth_of(("joy", "trust", "boredom")), warmth_of(("joy", "rage", "anger"))
-    (0.02, 0.0)
-    """
+    """The step of favorability for the three nearest emotions of a text, nearest first."""
     for family, opposite, step in ((WARM, COLD, KIND), (COLD, WARM, HARSH)):
         if sum(label in family for label in labels) >= AGREEING and labels[0] not in opposite:
             return step
@@ -116,8 +139,7 @@ def warmth_of(labels: Sequence[str]) -> float:
 
 
 def _is_turned_on(mind: Any, entry: Entry) -> bool:
-    """Whether talk is about the NPC, and not only told to it: to hate the wolves that took one's
-    sheep is not to hate the NPC that hears of it."""
+    """Whether talk is about the NPC: who hates wolves and tells it so does not hate the NPC."""
     if entry.kind not in TALK_KINDS or entry.origin != "perceived" or not entry.source_entity:
         return False
     if mind.owner.is_named(without_address(entry.content, mind.name)):
@@ -135,7 +157,7 @@ def _by_entity(batch: Iterable[Entry]) -> dict[str, list[Entry]]:
     return touched
 
 
-def _note(mind: Any, identity: str, entries: Iterable[Entry], warmth: dict[int, float]) -> bool:
+def _note(mind: Any, identity: str, entries: Iterable[Entry], heard: dict[int, Heard]) -> bool:
     """Add entries to one profile. Returns whether anything changed."""
     if identity == mind.owner.get_memory_identity(mind.owner):
         return False
@@ -145,10 +167,10 @@ def _note(mind: Any, identity: str, entries: Iterable[Entry], warmth: dict[int, 
     for entry in entries:
         if entry.id <= profile.through or mind.journal.get(entry.id) is None:
             continue  # counted already, or erased meanwhile
-        seen = observations_of(mind, identity, entry)
+        seen = _of(mind, identity, entry, heard[entry.id])
         met = identity == entry.source_entity and entry.origin == "perceived"
         if met:
-            profile = _having_met(profile, entry, warmth.get(entry.id, 0.0))
+            profile = _having_met(profile, entry, heard[entry.id].warmth)
         elif not seen or (known is None and person is None):
             continue
         profile = replace(profile.noting(seen), through=entry.id)
@@ -175,30 +197,13 @@ def _having_met(profile: Profile, entry: Entry, warmth: float) -> Profile:
     return replace(profile, relationship=now, name=profile.name or entry.seen_as)
 
 
-def observations_of(mind: Any, identity: str, entry: Entry) -> list[Noted]:
-    """What an entry tells of one entity, a sentence each: of its source all that it tells, of
-    others where they are named. Questions tell nothing, and neither do greetings."""
-    sentences = list(enumerate(sentences_of(without_address(entry.content, mind.name))))
+def _of(mind: Any, identity: str, entry: Entry, heard: Heard) -> list[Noted]:
+    """Of its source all that an entry tells; of others where they are named."""
+    sentences = heard.sentences
     if identity != entry.source_entity:
-        naming = [each for each in sentences if identity in mind.people.mentioned(each[1])]
+        naming = tuple(each for each in sentences if identity in mind.people.mentioned(each[0]))
         sentences = naming or sentences
-    told = [each for each in sentences if _tells(each[1])]
-    return [
-        Noted(
-            text=_short(reported(text, entry)),
-            journal_id=entry.id,
-            timestamp=entry.timestamp,
-            private=entry.private,
-            witnesses=tuple(sorted(entry.witnesses)) if entry.private else (),
-            sentence=place,
-        )
-        for place, text in told[:SENTENCES_AN_ENTRY]
-    ]
-
-
-def _tells(sentence: str) -> bool:
-    holds = len(content_words(sentence)) >= 2 or speaks_of_self(sentence)
-    return holds and not asks(sentence)
+    return [noted for _, noted in sentences if noted is not None]
 
 
 def _short(text: str) -> str:
@@ -234,30 +239,29 @@ def _consolidate(mind: Any, identity: str) -> Generator[Any, Any, PassReport]:
     provider, drafts = yield asking.ask(
         "describe", profile.name, group, priority=offload.NIGHT, npc=mind.id
     )
+    known = yield offload.run(
+        offload.MEMORY, attributes_with, profile, group, drafts, provider, priority=offload.NIGHT
+    )
     if not mind.owner.pk:
         return PassReport(done=True)  # deleted meanwhile
-    profile = mind.profiles.get(identity)
-    if profile is not None:  # else it was forgotten meanwhile
-        if provider == asking.OFFLINE.name:
-            drafts = borne_out(drafts, profile.name)
-        known = _attributes(profile, group, drafts)
-        mind.profiles.put(profile.consolidated({each.key for each in group}, known, settling))
-    return PassReport(done=False, read=len(group), changed=len(drafts))
+    if mind.profiles.get(identity) != profile:
+        return PassReport(done=False)  # some of it was erased meanwhile: what is left comes again
+    mind.profiles.put(profile.consolidated({each.key for each in group}, known, settling))
+    new = set(known).difference(profile.attributes)
+    return PassReport(done=False, read=len(group), changed=len(new))
 
 
-def _attributes(
-    profile: Profile, group: Sequence[Noted], drafts: Iterable[AttributeDraft]
+def attributes_with(
+    profile: Profile, group: Sequence[Noted], drafts: Iterable[AttributeDraft], provider: str
 ) -> list[ProfileAttribute]:
-    """The attributes of a profile with what was drawn from `group`, one audience's observations."""
-    still_there = {noted.key for noted in profile.observations}
-    when = {noted.journal_id: noted.timestamp for noted in group if noted.key in still_there}
-    erased = {noted.journal_id for noted in group} - set(when)
+    """The profile's attributes with those drawn from `group`, of one audience (worker thread)."""
+    when = {noted.journal_id: noted.timestamp for noted in group}
     known = list(profile.attributes)
-    for draft in drafts:
+    for draft in borne_out(drafts, profile.name) if provider == asking.OFFLINE.name else drafts:
         evidence = tuple(sorted({each for each in draft.evidence if each in when}))
         value = _short(draft.value)
-        if not evidence or not value or not erased.isdisjoint(draft.evidence):
-            continue  # it rests on nothing that was shown, or on what may be known no more
+        if not evidence or not value:
+            continue  # it rests on nothing that was shown
         new = ProfileAttribute(
             type=draft.type if draft.type in ATTRIBUTE_TYPES else "fact",
             value=value,
@@ -297,11 +301,7 @@ def _surer(a: float, b: float) -> float:
 
 
 def says_the_same(a: str, b: str) -> bool:
-    """Whether two attributes have nearly the same words, in nearly the same order.
-
-    >>> says_the_same("Prefers tea to coffee.", "Prefers coffee to tea.")
-    False
-    """
+    """Whether two attributes have nearly the same words, in nearly the same order."""
     if not reconciling.says_the_same(a, b):
         return False
     return SequenceMatcher(None, _telling(a), _telling(b)).ratio() >= NEARLY_EQUAL
@@ -314,11 +314,8 @@ def _telling(text: str) -> list[str]:
 
 
 def borne_out(drafts: Iterable[AttributeDraft], name: str) -> list[AttributeDraft]:
-    """Offline drafts on `name`, its preferences with the acts that bear them out as evidence.
-
-    The example of the source: that Alice prefers tea over coffee, orders tea and refuses coffee is
-    one preference with three pieces of evidence.
-    """
+    """Offline drafts on `name`: that Alice prefers tea over coffee, orders tea and refuses coffee
+    is one preference with three pieces of evidence, as in the source's example."""
     likings: dict[str, AttributeDraft] = {}
     rest, left = [], []
     for draft in drafts:

@@ -15,9 +15,10 @@ from .keys import Keys
 
 LINE, WINDOW, NEAR, WIDE = "", "window", "near", "wide"  # vectors; Mem0 knows the unnamed one
 
-# BM25 over counts that are weighted by distance: (weights, average length), fitted with the rest
+# BM25 over counts that are weighted by distance: (weights, average length, reach of its rarity),
+# fitted with the rest
 K1, B = 1.2, 0.75
-WORD_LANES = {NEAR: (keys.NEAR, 40.0), WIDE: (keys.WIDE, 220.0)}
+WORD_LANES = {NEAR: (keys.NEAR, 40.0, 5.0), WIDE: (keys.WIDE, 220.0, 10.0)}
 
 # b = 0: the value of a term tells how often it came, and the lengths are counted here
 _TOKENIZER = edge.Bm25(edge.Bm25Config(k=K1, b=0.0, avg_len=16.0, ascii_folding=True))
@@ -33,35 +34,30 @@ def _term_counts(words: str) -> tuple[tuple[int, int], ...]:
     )
 
 
-def _terms(query: str) -> edge.SparseVector | None:
-    terms = _TOKENIZER.embed_query(query)
-    return terms if terms.indices else None
+def terms_of(words: str) -> list[int]:
+    """The different terms of a text; none where all are stop words."""
+    return [term for term, _count in _term_counts(words)]
 
 
-def words_query(query: str, lane: str) -> edge.Query:
-    """BM25 in one lane; words that are all stop words match nothing."""
-    return edge.Query.Nearest(_TOKENIZER.embed_query(query), using=lane)
-
-
-def lane_queries(vector: np.ndarray, query: str) -> dict[str, edge.Query]:
-    """A question in every lane: {line, window, near, wide}; the last two where it has words."""
-    dense = vector.tolist()
-    queries = {"line": edge.Query.Nearest(dense), WINDOW: edge.Query.Nearest(dense, using=WINDOW)}
-    if terms := _terms(query):
-        queries |= {lane: edge.Query.Nearest(terms, using=lane) for lane in WORD_LANES}
-    return queries
+def words_query(rarity: Mapping[int, float], lane: str) -> edge.Query:
+    """BM25 in one lane: every term of the question by how rare it is."""
+    return edge.Query.Nearest(edge.SparseVector(list(rarity), list(rarity.values())), using=lane)
 
 
 def alone(vector: Sequence[float], payload: Mapping[str, Any]) -> Keys:
     """The keys of what Mem0 writes: a vector and a payload of its own."""
-    words = payload.get("text_lemmatized") or payload.get("data") or ""
-    return keys.alone(np.asarray(vector, dtype=np.float32), words)
+    return keys.alone(np.asarray(vector, dtype=np.float32), words_of(payload))
+
+
+def words_of(payload: Mapping[str, Any]) -> str:
+    """What a point is searched by, from Mem0's own payload fields."""
+    return payload.get("text_lemmatized") or payload.get("data") or ""
 
 
 def vectors_of(found_by: Keys) -> dict[str, Any]:
     """Every key by the name of its vector."""
     vectors: dict[str, Any] = {LINE: found_by.line.tolist(), WINDOW: found_by.window.tolist()}
-    for lane, (weights, average) in WORD_LANES.items():
+    for lane, (weights, average, _reach) in WORD_LANES.items():
         values = _bm25(found_by.around, weights, average)
         if values:
             vectors[lane] = edge.SparseVector(list(values), list(values.values()))

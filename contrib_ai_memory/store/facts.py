@@ -123,6 +123,8 @@ class FactStore:
         memories = self.list(mind, limit=None)
         for memory in memories:
             self._vectors.delete(memory.id)
+        if self.has_lanes:
+            self._vectors.forget_words(mind)
         self._forget_history([memory.id for memory in memories])
         return len(memories)
 
@@ -168,7 +170,8 @@ class FactStore:
         """The ids of the `limit` best of each search lane."""
         filters = self._filters(mind, where)
         if self.has_lanes:
-            return self._vectors.candidates(vector, query, limit, filters)
+            lanes = self._vectors.lanes(mind, vector, query)
+            return self._vectors.candidates(lanes, limit, filters)
         dense = self._vectors.search("", vector.tolist(), limit, filters)
         words = self._vectors.keyword_search(query, limit, filters) or []
         return {str(hit.id) for hit in [*dense, *words]}
@@ -181,7 +184,7 @@ class FactStore:
             return []
         if self.has_lanes:
             payloads = self._vectors.payloads(ids, WEIGHED)
-            lanes = self._vectors.lane_scores(vector, query, ids)
+            lanes = self._vectors.lane_scores(self._vectors.lanes(mind, vector, query), ids)
         else:
             payloads, lanes = self._weighed_by_hand(mind, vector, query, ids)
         scores = [lanes.get(name, {}) for name in LANES]

@@ -21,10 +21,11 @@ from pydantic import BaseModel, ConfigDict
 
 from . import edge_keys
 from .edge_filters import to_filter
-from .edge_keys import LINE, NEAR, WIDE, WINDOW, WORD_LANES, lane_queries, words_query
+from .edge_keys import LINE, NEAR, WIDE, WINDOW, WORD_LANES, words_query
 from .errors import StoreInUse, StoreMismatch
 from .keys import Keys
 from .payload import PointId
+from .vocabulary import Vocabulary
 
 PROVIDER = "qdrant_edge"
 INDEXED = (
@@ -71,6 +72,7 @@ class QdrantEdge(VectorStoreBase):
         self.collection_name = collection_name
         self.embedding_model_dims = embedding_model_dims
         self.path = Path(path) / collection_name
+        self._vocabulary = Vocabulary(Path(path))
         self._shard = self._open(lock_wait)
 
     # --- life of the collection -------------------------------------------------------------
@@ -95,9 +97,13 @@ class QdrantEdge(VectorStoreBase):
                     ) from None
                 time.sleep(0.1)
 
+    def forget_words(self, mind: str) -> None:
+        """Forget which words one mind uses how often."""
+        self._vocabulary.forget(mind)
+
     def _checked(self, shard: edge.EdgeShard) -> edge.EdgeShard:
         try:
-            shard.query(edge.QueryRequest(limit=1, query=words_query("word", WIDE)))
+            shard.query(edge.QueryRequest(limit=1, query=words_query({1: 1.0}, WIDE)))
         except Exception as error:
             shard.close()
             raise StoreMismatch(
@@ -110,7 +116,7 @@ class QdrantEdge(VectorStoreBase):
     def _create(self) -> edge.EdgeShard:
         self.path.mkdir(parents=True, exist_ok=True)
         dense = edge.EdgeVectorParams(size=self.embedding_model_dims, distance=edge.Distance.Cosine)
-        sparse = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
+        sparse = edge.EdgeSparseVectorParams()  # rarity is of a mind, and comes with the question
         shard = edge.EdgeShard.create(
             str(self.path),
             edge.EdgeConfig(
@@ -168,8 +174,15 @@ class QdrantEdge(VectorStoreBase):
             edge.Point(id=point_id, vector=edge_keys.vectors_of(key), payload=payload)
             for point_id, payload, key in zip(ids, payloads, found_by, strict=True)
         ]
-        if points:
-            self._shard.update(edge.UpdateOperation.upsert_points(points))
+        if not points:
+            return
+        self._shard.update(edge.UpdateOperation.upsert_points(points))
+        terms: dict[str, dict[str, list[int]]] = {}
+        for point_id, payload in zip(ids, payloads, strict=True):
+            words = edge_keys.terms_of(edge_keys.words_of(payload))
+            terms.setdefault(payload.get("agent_id", ""), {})[point_id] = words
+        for mind, of_mind in terms.items():
+            self._vocabulary.count(mind, of_mind)
 
     def rekey(self, found_by: Mapping[str, Keys]) -> None:
         """Change the keys of points that are there; what they say stays as it is."""
@@ -214,7 +227,9 @@ class QdrantEdge(VectorStoreBase):
 
     def keyword_search(self, query: str, top_k: int = 5, filters: dict | None = None) -> list[Hit]:
         """The `top_k` best by BM25 (a sum of term scores, no upper bound), best first."""
-        return self._query(words_query(query, NEAR), top_k, filters) if query.strip() else []
+        mind = str((filters or {}).get("agent_id", ""))
+        lanes = self._word_queries(mind, query)
+        return self._query(lanes[NEAR], top_k, filters) if lanes else []
 
     def _query(self, query: edge.Query, top_k: int, filters: dict | None) -> list[Hit]:
         request = edge.QueryRequest(
@@ -225,19 +240,34 @@ class QdrantEdge(VectorStoreBase):
             for hit in self._shard.query(request)
         ]
 
+    def _word_queries(self, mind: str, query: str) -> dict[str, edge.Query]:
+        terms = edge_keys.terms_of(query)
+        return {
+            lane: words_query(self._vocabulary.rarity(mind, terms, reach), lane)
+            for lane, (_weights, _average, reach) in WORD_LANES.items()
+            if terms
+        }
+
+    def lanes(self, mind: str, vector: np.ndarray, query: str) -> dict[str, edge.Query]:
+        """A question of one mind in every lane: line, window, and near and wide if it has words."""
+        dense = vector.tolist()
+        nearest = edge.Query.Nearest
+        both = {"line": nearest(dense), WINDOW: nearest(dense, using=WINDOW)}
+        return both | self._word_queries(mind, query)
+
     def candidates(
-        self, vector: np.ndarray, query: str, limit: int, filters: dict | None
+        self, lanes: Mapping[str, edge.Query], limit: int, filters: dict | None
     ) -> set[PointId]:
         """The ids of the `limit` best of each lane: up to four times as many points."""
         where = to_filter(filters)
         found: set[PointId] = set()
-        for lane in lane_queries(vector, query).values():
+        for lane in lanes.values():
             request = edge.QueryRequest(limit=limit, query=lane, filter=where)
             found.update([hit.id for hit in self._shard.query(request)])
         return found
 
     def lane_scores(
-        self, vector: np.ndarray, query: str, ids: Collection[PointId]
+        self, lanes: Mapping[str, edge.Query], ids: Collection[PointId]
     ) -> dict[str, dict[PointId, float]]:
         """What each lane says of these points: {lane: {id: cosine or BM25}}; no match is left out.
 
@@ -252,7 +282,7 @@ class QdrantEdge(VectorStoreBase):
                     edge.QueryRequest(limit=len(ids), query=lane, filter=only)
                 )
             }
-            for name, lane in lane_queries(vector, query).items()
+            for name, lane in lanes.items()
         }
 
     def payloads(

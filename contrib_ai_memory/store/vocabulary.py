@@ -1,0 +1,107 @@
+"""How rare a word is among the memories of one mind: BM25's other half (Robertson & Zaragoza 2009).
+
+Many minds share one store. Rarity counted over all of them would make the name of a friend a rare
+word, and the talk of one inn the measure of another. Words are kept as the numbers that the store
+knows them by. A memory counts once for ever, whoever forgets it. Worker threads only.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ..embedding import sqlite_file
+
+FILE = "vocabulary.sqlite3"
+
+_SCHEMA = """
+    CREATE TABLE IF NOT EXISTS terms (
+        mind TEXT NOT NULL,
+        term INTEGER NOT NULL,
+        memories INTEGER NOT NULL,
+        PRIMARY KEY (mind, term)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS counted (
+        mind TEXT NOT NULL,
+        memory TEXT NOT NULL,
+        PRIMARY KEY (mind, memory)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS sizes (
+        mind TEXT PRIMARY KEY,
+        memories INTEGER NOT NULL
+    ) WITHOUT ROWID;
+"""
+
+
+class Vocabulary:
+    """The words of every mind in one store.
+
+    Args:
+        folder: Where its file lies. Lost, it begins anew, and words are equally rare until then.
+    """
+
+    def __init__(self, folder: Path):
+        self._path = folder / FILE
+
+    def count(self, mind: str, terms_of: Mapping[str, Iterable[int]]) -> None:
+        """Take the words of memories in: {memory id: its different terms}."""
+
+        def add(db: sqlite3.Connection) -> None:
+            insert = "INSERT OR IGNORE INTO counted VALUES (?, ?)"
+            new = [each for each in terms_of if db.execute(insert, (mind, each)).rowcount]
+            if not new:
+                return
+            found = Counter(term for each in new for term in set(terms_of[each]))
+            db.executemany(
+                "INSERT INTO terms VALUES (?, ?, ?) "
+                "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories",
+                [(mind, term, count) for term, count in found.items()],
+            )
+            db.execute(
+                "INSERT INTO sizes VALUES (?, ?) "
+                "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories",
+                (mind, len(new)),
+            )
+
+        self._file().use(add, None)
+
+    def rarity(self, mind: str, terms: Iterable[int], reach: float) -> dict[int, float]:
+        """The inverse document frequency of each term.
+
+        Args:
+            reach: Memories that one key looks at. That many independent draws give the share of
+                keys that hold a term from the share of memories that do.
+        """
+        wanted = list(terms)
+
+        def look(db: sqlite3.Connection) -> tuple[int, dict[int, int]]:
+            size = db.execute("SELECT memories FROM sizes WHERE mind = ?", (mind,)).fetchone()
+            query = "SELECT memories FROM terms WHERE mind = ? AND term = ?"
+            rows = {term: db.execute(query, (mind, term)).fetchone() for term in wanted}
+            return (size[0] if size else 0), {t: row[0] for t, row in rows.items() if row}
+
+        size, found = self._file().use(look, (0, {}))
+        if not size:
+            return dict.fromkeys(wanted, 1.0)
+        rarity = {}
+        for term in wanted:
+            share = min(1.0, found.get(term, 0) / size)
+            holding = size * (1 - (1 - share) ** reach)
+            rarity[term] = math.log((size - holding + 0.5) / (holding + 0.5) + 1)
+        return rarity
+
+    def forget(self, mind: str) -> None:
+        """Erase what is kept of one mind."""
+
+        def erase(db: sqlite3.Connection) -> None:
+            for table in ("terms", "counted", "sizes"):
+                db.execute(f"DELETE FROM {table} WHERE mind = ?", (mind,))
+
+        self._file().use(erase, None)
+        self._file().forget_deleted()
+
+    def _file(self) -> sqlite_file.SqliteFile:
+        return sqlite_file.open_file(self._path, _SCHEMA)
