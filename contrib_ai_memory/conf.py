@@ -83,7 +83,7 @@ class LLMSettings(_Section):
     model: str = Field(min_length=1, description="its name on that server")
     api_key: str = Field("none", description="sent as bearer token")
     timeout: Seconds = Field(30, description="seconds for one answer, retries included")
-    max_tokens: int = Field(512, ge=16, le=100_000, description="of one answer")
+    max_tokens: int = Field(2048, ge=16, le=100_000, description="of one answer")
     temperature: float = Field(0.7, ge=0, le=2, description="of the sampling")
     max_concurrency: int = Field(4, ge=1, le=64, description="calls at the same time")
     retries: int = Field(2, ge=0, le=10, description="after a fault that may pass")

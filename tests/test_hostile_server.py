@@ -1,4 +1,4 @@
-"""A night with a model server that is slow, broken or lies: nothing is lost, nothing is invented."""
+"""A night with a model server that is slow, broken or lies: nothing is lost, nothing invented."""
 
 import json
 import logging
@@ -62,7 +62,7 @@ MALICE = {
     ),
     "a lone surrogate": (
         {"body": b'{"choices": [{"message": {"content": "\\ud800"}}]}'},
-        "no Chat Completions answer",
+        "empty answer",
     ),
     "wrong types": (
         {"structured": '{"facts": "many", "scores": {}, "essence": 3}'},

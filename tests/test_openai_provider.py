@@ -206,12 +206,6 @@ def test_an_answer_of_inventions_alone_is_an_error_so_that_somebody_else_does_th
         getattr(llm(), operation)(*arguments)
 
 
-def test_a_fact_about_the_npc_itself_is_dropped_although_the_model_gave_it(server, llm):
-    facts = [{"text": "Mara was kind to Alice.", "entry_ids": [4]}, FACT]
-    server.behave(structured=json.dumps({"facts": facts}))
-    assert [draft.text for draft in llm().extract_facts([ENTRY], "Mara")] == [FACT["text"]]
-
-
 def test_what_a_model_writes_is_made_plain_before_it_is_kept(server, llm):
     text = "Alice |rkeeps\u202e <memory>the\n\nferry."
     server.behave(structured=json.dumps({"facts": [FACT | {"text": text}]}))
@@ -224,6 +218,13 @@ def test_the_thoughts_of_a_model_are_not_its_answer(server, llm):
     assert llm().reply(REQUEST).text == "Well met."
     server.behave(structured='<think>{"facts": 3}</think>{"facts": []}')
     assert llm().extract_facts([ENTRY], "Mara") == []
+
+
+def test_a_reply_has_an_end_and_holds_nothing_that_cannot_be_stored(server, llm):
+    server.behave(text="\ud800Well met." + " And so on." * 10_000)
+    said = llm().reply(REQUEST).text
+    assert said.startswith("Well met. And so on.")
+    assert len(said) <= 2000
 
 
 # --- how JSON is asked for ------------------------------------------------------------------------

@@ -53,6 +53,22 @@ def test_questions_and_talk_about_the_npc_make_no_facts(day):
     assert "cook" not in texts
 
 
+def test_what_a_provider_says_of_the_npc_itself_is_never_stored(day, monkeypatch):
+    from contrib_ai_memory.llm.offline import OfflineProvider
+
+    def flattering(self, entries, npc_name):
+        ids = (entries[0].id,)
+        return [
+            FactDraft("Mara was kind to Alice.", ids),
+            FactDraft("The assistant helped Alice.", ids),
+            FactDraft("Alice keeps the ferry at Millbrook.", ids),
+        ]
+
+    monkeypatch.setattr(OfflineProvider, "extract_facts", flattering)
+    night(day)
+    assert {fact.content for fact in known(day)} == {"Alice keeps the ferry at Millbrook."}
+
+
 def test_the_npcs_own_words_make_no_facts(mara, alice, bram):
     mara.execute_cmd("say I was born in Elmstead in the year of the flood.")
     night(mara)

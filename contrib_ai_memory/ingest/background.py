@@ -54,7 +54,9 @@ def extract_experiences(
                 new_ids=frozenset(entry.id for entry in window.entries),
                 known_names=mind.people.names(),
             )
-            provider, draft = yield asking.ask("extract_experience", snippet, priority=priority)
+            provider, draft = yield asking.ask(
+                "extract_experience", snippet, priority=priority, npc=mind.id
+            )
             if not mind.owner.pk:
                 return done  # deleted meanwhile
             if draft is not None and draft.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:

@@ -50,6 +50,8 @@ class OfflineNight:
             lines: "Speaker: words", oldest first.
         """
         told = [sentence for line in lines for sentence in _told(line)]
+        if not told:  # nothing but questions and small talk
+            return max(lines, key=len, default="")
         if len(told) <= SUMMARY_SENTENCES:
             return " ".join(dict.fromkeys(told))
         vectors = embedder.shared().encode(told)

@@ -28,7 +28,6 @@ from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, Re
 from . import prompts, responses
 from .breaker import retry_after
 from .drafts import AttributeDraft, InsightDraft, Observation
-from .persona import about_itself
 from .prompts import Messages
 from .provider import ProviderError, Refused, Unreachable
 from .responses import Unfit, cited, founded
@@ -125,8 +124,6 @@ class OpenAIProvider:
             found = founded("facts", answer.facts, lambda fact: cited(fact.entry_ids, known))
             drafts = []
             for fact, evidence in found:
-                if about_itself(fact.text, npc_name):
-                    continue  # persona protection [A]
                 about = {known[entry_id].source_entity for entry_id in evidence}
                 drafts.append(
                     FactDraft(

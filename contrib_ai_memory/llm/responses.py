@@ -149,7 +149,9 @@ class Completion(BaseModel):
 
     @property
     def text(self) -> str:
-        return (self.choices[0].message.content or "") if self.choices else ""
+        """What the model says; halves of characters, which nothing can store, are left out."""
+        content = self.choices[0].message.content if self.choices else None
+        return (content or "").encode("utf-8", "ignore").decode()
 
     @property
     def cut_off(self) -> bool:

@@ -42,7 +42,7 @@ def answer(mind: Any, entry: Entry) -> Generator[Any, Any, tuple[str, tuple[Reca
         conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
         met_before=bool(known and known.interactions > 1),
     )
-    _provider, reply = yield asking.ask("reply", request, priority=offload.REPLY)
+    _provider, reply = yield asking.ask("reply", request, priority=offload.REPLY, npc=mind.id)
     told = [
         item for item in recalled.memories if reply.told is None or item.memory.id in reply.told
     ]

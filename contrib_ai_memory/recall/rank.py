@@ -48,7 +48,7 @@ class Weights:
     when: float = 0.21
     asking: float = -0.20
     length: float = 0.20
-    retold: float = -0.15
+    retold: float = -0.30
 
 
 CLUES = tuple(spec.name for spec in fields(Weights))

@@ -69,8 +69,8 @@ def compress_sessions(mind: Any) -> Generator[Any, Any, PassReport]:
     if not wanted:
         return PassReport(done=True, read=len(sessions))
     oldest = wanted[0]
-    lines = [f"{entry.seen_as}: {entry.content}" for entry in oldest.entries]
-    provider, summary = yield asking.ask("summarise", lines, priority=offload.NIGHT)
+    lines = [entry.told() for entry in oldest.entries]
+    provider, summary = yield asking.ask("summarise", lines, priority=offload.NIGHT, npc=mind.id)
     if not mind.owner.pk:
         return PassReport(done=True)
     yield offload.run(

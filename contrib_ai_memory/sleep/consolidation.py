@@ -15,6 +15,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..embedding import embedder
 from ..llm import asking
+from ..llm.persona import about_itself
 from ..records import Entry, FactDraft, MemoryRecord, PassReport, shared_privacy
 from ..store import facts
 from ..store.links import Link
@@ -42,12 +43,18 @@ def run_sleep_consolidation(mind: Any) -> Generator[Any, Any, PassReport]:
     changed = 0
     for entries in _by_audience(batch):
         provider, drafts = yield asking.ask(
-            "extract_facts", entries, mind.name, priority=offload.NIGHT
+            "extract_facts", entries, mind.name, priority=offload.NIGHT, npc=mind.id
         )
         if not mind.owner.pk:
             return PassReport(done=True)
         evidence = yield offload.run(
-            offload.MEMORY, store_facts, mind.id, drafts, entries, provider, priority=offload.NIGHT
+            offload.MEMORY,
+            store_facts,
+            mind.id,
+            [draft for draft in drafts if not about_itself(draft.text, mind.name)],
+            entries,
+            provider,
+            priority=offload.NIGHT,
         )
         if not mind.owner.pk:
             return PassReport(done=True)  # deleted meanwhile

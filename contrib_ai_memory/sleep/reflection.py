@@ -77,14 +77,14 @@ def _insights(
     ids = [entry_memory_id(mind.id, entry.id) for entry in weightiest]
     memories = yield offload.run(offload.MEMORY, facts.ask, "get", ids, priority=offload.NIGHT)
     _provider, questions = yield asking.ask(
-        "ask_oneself", memories, mind.name, priority=offload.NIGHT
+        "ask_oneself", memories, mind.name, priority=offload.NIGHT, npc=mind.id
     )
     insights: dict[str, tuple[str, InsightDraft]] = {}
     for question in questions:
         evidence = yield _evidence(mind, question)
         if evidence:
             provider, drafts = yield asking.ask(
-                "reflect", question, evidence, mind.name, priority=offload.NIGHT
+                "reflect", question, evidence, mind.name, priority=offload.NIGHT, npc=mind.id
             )
             for draft in drafts:
                 insights.setdefault(draft.text, (provider, _as_links(draft, evidence)))

@@ -25,7 +25,7 @@ def score_pending_entries(mind: Any) -> Generator[Any, Any, PassReport]:
     pending = [e for e in batch if e.learnable and e.scoring_method == "heuristic"]
     if pending:
         provider, scores = yield asking.ask(
-            "score_importance", pending, mind.goals, priority=offload.NIGHT
+            "score_importance", pending, mind.goals, priority=offload.NIGHT, npc=mind.id
         )
         method = "offline" if provider == asking.OFFLINE.name else "llm"
         scored = [

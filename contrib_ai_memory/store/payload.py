@@ -47,7 +47,7 @@ def to_payload(mind: str, memory: MemoryRecord) -> dict[str, Any]:
 
 def from_payload(memory_id: Any, payload: dict[str, Any]) -> MemoryRecord:
     renamed = {_BACK.get(name, name): value for name, value in payload.items()}
-    return MemoryRecord.from_dict(renamed | {"id": str(memory_id)})
+    return MemoryRecord.from_dict({"content": ""} | renamed | {"id": str(memory_id)})
 
 
 class Candidate(NamedTuple):
