@@ -58,8 +58,9 @@ def test_a_memory_comes_back_as_it_was_put(store):
 
 def weighed(store, query, mind=MIND, **where):
     vector = embedder.shared().encode([query])[0]
-    ids = store.candidates(mind, vector, query, 3, **where)
-    return {c.id: c for c in store.weighed(mind, vector, query, ids)}
+    search = store.search(mind, vector, query)
+    ids = store.candidates(search, 3, **where)
+    return {c.id: c for c in store.weighed(search, ids)}
 
 
 def test_it_is_found_by_meaning_and_by_words(store):
@@ -100,8 +101,9 @@ def test_what_recall_weighs_of_a_memory_is_what_it_holds(store):
 def test_a_memory_of_another_mind_is_never_weighed(store):
     ids = [memory_id_for(MIND, number) for number in range(3)]
     vector = embedder.shared().encode(["ferry"])[0]
-    assert store.weighed(str(uuid.uuid4()), vector, "ferry", ids) == []
-    assert len(store.weighed(MIND, vector, "ferry", [*ids, str(uuid.uuid4())])) == 3
+    assert store.weighed(store.search(str(uuid.uuid4()), vector, "ferry"), ids) == []
+    known = store.weighed(store.search(MIND, vector, "ferry"), [*ids, str(uuid.uuid4())])
+    assert len(known) == 3
 
 
 def test_another_mind_sees_nothing_of_it(store):

@@ -17,6 +17,7 @@ from ..text.clean import sanitise
 from . import recall as recalling
 from .recall import Question
 
+PREFERENCES_TOLD = 8
 LINKS_FOLLOWED = 20  # the strongest, over all that they start from
 
 
@@ -108,7 +109,15 @@ def with_people(mind: Any, question: Question) -> Question:
     who = tuple(identity for identity, _name in named)
     if not who and question.listeners and cues.speaks_of_self(question.query):
         who = question.listeners[:1]
-    return replace(question, named=named, who=who)
+    return replace(question, named=named, who=who, preferences=_preferences(mind, question))
+
+
+def _preferences(mind: Any, question: Question) -> tuple[str, ...]:
+    """What the one who asks prefers, newest first, as far as all who listen may hear it."""
+    if not question.listeners:
+        return ()
+    held = mind.preferences.of(question.listeners[0], question.listeners)
+    return tuple(each.memory_id for each in held[:PREFERENCES_TOLD] if each.memory_id)
 
 
 def _linked(mind: Any, starts: list[str]) -> list[str]:

@@ -7,11 +7,10 @@ and what they are linked with. Between the two the reactor thread looks up the l
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from ..conf import CANDIDATES_PER_RESULT, FORGOTTEN_BELOW
 from ..embedding import embedder, reranker
@@ -22,11 +21,10 @@ from ..store.payload import Candidate, PointId
 from . import budget, prompt, rank
 from .rank import Ranked
 
-LANE_DEPTH = 100  # the best of each lane that become candidates, at least
-PREFERENCES_LOOKED_AT = 8
+LANE_DEPTH = 50  # the best of each lane that become candidates, at least
 LINKED_FROM = 5  # the best so many bring in what they are linked with, one hop
 RERANKED = 4  # times top_k that a cross-encoder reads
-LOADED_AT_ONCE = 16
+LOADED_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +33,7 @@ class Question:
 
     Attributes:
         named: (identity, name as written) of those whom the question names.
+        preferences: Ids of what the one who asks prefers: it comes up whatever was asked [C §2.6].
         who: Identities whose own words are favoured: those named, or the one who asks.
         listeners: Identities of all who will hear; None looks from outside the game.
         profile: One of `rank.PROFILES`.
@@ -55,6 +54,7 @@ class Question:
     without_entries: frozenset[int] = frozenset()
     named: tuple[tuple[str, str], ...] = ()
     who: tuple[str, ...] = ()
+    preferences: tuple[str, ...] = ()
     profile: str = "relevance"
     reranker: str | None = None
     weights: rank.Weights | None = None
@@ -62,10 +62,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """A question with its vector, and what may be told of all that came up, best first."""
+    """A question as the store was asked it, and what may be told of all that came up."""
 
     question: Question
-    vector: np.ndarray
+    search: facts.Search
     ranked: list[Ranked]
 
     def best_links(self) -> list[str]:
@@ -87,18 +87,18 @@ def find(question: Question) -> Found:
     """Candidates by meaning and by words: what only its words betray must be able to enter."""
     store = facts.shared()
     words = searched(question)
-    vector = embedder.shared().encode([words])[0]
+    search = store.search(question.mind, embedder.shared().encode([words])[0], words)
     where = _where(question)
     depth = max(LANE_DEPTH, question.top_k * CANDIDATES_PER_RESULT)
-    ids = store.candidates(question.mind, vector, words, depth, **where)
-    ids |= _preferences(store, question, vector)
-    candidates = _tellable(store, question, vector, ids)
+    ids = store.candidates(search, depth, **where)
+    ids.update(map(uuid.UUID, question.preferences))
+    candidates = _tellable(store, question, search, ids)
     if question.listeners and len(candidates) < depth <= len(ids):
         # secrets of others may have crowded out the rest; asking the store costs three times more
         where["listener"] = question.listeners[0]
-        ids |= store.candidates(question.mind, vector, words, depth, **where)
-        candidates = _tellable(store, question, vector, ids)
-    return Found(question, vector, _ranked(question, candidates))
+        ids |= store.candidates(search, depth, **where)
+        candidates = _tellable(store, question, search, ids)
+    return Found(question, search, _ranked(question, candidates))
 
 
 def choose(found: Found, linked: Collection[str] = ()) -> RecallResult:
@@ -111,18 +111,13 @@ def choose(found: Found, linked: Collection[str] = ()) -> RecallResult:
     store = facts.shared()
     if more := set(linked) - {each.candidate.id for each in ranked}:
         candidates = [each.candidate for each in ranked]
-        candidates += _tellable(store, question, found.vector, more)
+        candidates += _tellable(store, question, found.search, more)
         ranked = _ranked(question, candidates)
     if question.reranker:
         ranked = _reread(store, question, ranked)
-    speaker = question.listeners[0] if question.listeners else None
-    preferences = [
-        each
-        for each in ranked
-        if each.candidate.memory_type == "procedural" and each.candidate.about == speaker
-    ]
+    preferences = [each for each in ranked if each.candidate.id in question.preferences]
     chosen = budget.fill(
-        _loaded(store, question, preferences[:PREFERENCES_LOOKED_AT] if speaker else []),
+        _loaded(store, question, preferences),
         _loaded(store, question, ranked),
         top_k=question.top_k,
         token_budget=question.token_budget,
@@ -176,19 +171,10 @@ def _where(question: Question) -> dict[str, Any]:
     return where
 
 
-def _preferences(store: facts.FactStore, question: Question, vector: np.ndarray) -> set[PointId]:
-    """What the one who asks prefers comes up whatever was asked [C §2.6]."""
-    if not question.listeners:
-        return set()
-    speaker = question.listeners[0]
-    about = {"memory_type": "procedural", "user_id": speaker}
-    return store.candidates(question.mind, vector, "", PREFERENCES_LOOKED_AT, **about)
-
-
 def _tellable(
-    store: facts.FactStore, question: Question, vector: np.ndarray, ids: Collection[PointId]
+    store: facts.FactStore, question: Question, search: facts.Search, ids: Collection[PointId]
 ) -> list[Candidate]:
-    candidates = store.weighed(question.mind, vector, searched(question), ids)
+    candidates = store.weighed(search, ids)
     return [candidate for candidate in candidates if may_be_told(candidate, question)]
 
 

@@ -37,9 +37,11 @@ def read_json(obj: Any, key: str, category: str = CATEGORY) -> Any:
     return json.loads(text) if text else None
 
 
-def read_all_json(obj: Any, category: str) -> list[Any]:
-    """Every JSON Attribute of a category, in one query."""
+def read_all_json(obj: Any, category: str, prefix: str = "") -> list[Any]:
+    """Every JSON Attribute of a category whose key begins with `prefix`, in one query."""
     rows = obj.db_attributes.filter(db_category=category).order_by("db_key")
+    if prefix:
+        rows = rows.filter(db_key__startswith=prefix.lower())
     return [json.loads(text) for text in rows.values_list("db_strvalue", flat=True) if text]
 
 

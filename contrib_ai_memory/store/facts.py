@@ -9,7 +9,7 @@ payload, so `Memory.search`, `get_all`, `history` and `delete` work on it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,16 @@ class Found:
 
     memory: MemoryRecord
     score: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """A question to the store: its vector, its words, and its form in every lane, made once."""
+
+    mind: str
+    vector: np.ndarray
+    query: str
+    lanes: Mapping[str, Any]
 
 
 class FactStore:
@@ -164,48 +174,51 @@ class FactStore:
         hits = self._vectors.search("", vector.tolist(), limit, self._filters(mind, dict(where)))
         return [Found(from_payload(hit.id, hit.payload), hit.score) for hit in hits]
 
-    def candidates(
-        self, mind: str, vector: np.ndarray, query: str, limit: int, **where: Any
-    ) -> set[PointId]:
+    def search(self, mind: str, vector: np.ndarray, query: str) -> Search:
+        """A question as the store is asked it, in every lane that it has."""
+        lanes = self._vectors.lanes(mind, vector, query) if self.has_lanes else {}
+        return Search(mind, vector, query, lanes)
+
+    def candidates(self, search: Search, limit: int, **where: Any) -> set[PointId]:
         """The ids of the `limit` best of each search lane."""
-        filters = self._filters(mind, where)
+        filters = self._filters(search.mind, where)
         if self.has_lanes:
-            lanes = self._vectors.lanes(mind, vector, query)
-            return self._vectors.candidates(lanes, limit, filters)
-        dense = self._vectors.search("", vector.tolist(), limit, filters)
-        words = self._vectors.keyword_search(query, limit, filters) or []
+            return self._vectors.candidates(search.lanes, limit, filters)
+        dense = self._vectors.search("", search.vector.tolist(), limit, filters)
+        words = self._vectors.keyword_search(search.query, limit, filters) or []
         return {str(hit.id) for hit in [*dense, *words]}
 
-    def weighed(
-        self, mind: str, vector: np.ndarray, query: str, ids: Collection[PointId]
-    ) -> list[Candidate]:
+    def weighed(self, search: Search, ids: Collection[PointId]) -> list[Candidate]:
         """Those of `ids` that this mind remembers, with what every lane says of them."""
         if not ids:
             return []
         if self.has_lanes:
             payloads = self._vectors.payloads(ids, WEIGHED)
-            lanes = self._vectors.lane_scores(self._vectors.lanes(mind, vector, query), ids)
+            lanes = self._vectors.lane_scores(search.lanes, ids)
         else:
-            payloads, lanes = self._weighed_by_hand(mind, vector, query, ids)
+            payloads, lanes = self._weighed_by_hand(search, ids)
         scores = [lanes.get(name, {}) for name in LANES]
         return [
             to_candidate(each, payload, [lane.get(each, 0.0) for lane in scores])
             for each, payload in payloads.items()
-            if payload["agent_id"] == mind
+            if payload["agent_id"] == search.mind
         ]
 
     def _weighed_by_hand(
-        self, mind: str, vector: np.ndarray, query: str, ids: Collection[str]
+        self, search: Search, ids: Collection[str]
     ) -> tuple[dict[str, dict], dict[str, dict[str, float]]]:
         """A store of somebody else: one vector, words if it has them, and none of the talk."""
-        memories = self.get(ids)
+        memories = self.get({str(each) for each in ids})
         line = {
             memory.id: float(cosine)
-            for memory, cosine in zip(memories, self.vectors_of(memories) @ vector, strict=True)
+            for memory, cosine in zip(
+                memories, self.vectors_of(memories) @ search.vector, strict=True
+            )
         }
-        hits = self._vectors.keyword_search(query, len(ids), self._filters(mind, {})) or []
+        filters = self._filters(search.mind, {})
+        hits = self._vectors.keyword_search(search.query, len(ids), filters) or []
         words = {str(hit.id): hit.score for hit in hits}
-        payloads = {memory.id: to_payload(mind, memory) for memory in memories}
+        payloads = {memory.id: to_payload(search.mind, memory) for memory in memories}
         return payloads, {"line": line, "window": line, "near": words, "wide": words}
 
     def vectors_of(self, memories: Sequence[MemoryRecord]) -> np.ndarray:

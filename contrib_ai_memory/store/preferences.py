@@ -166,9 +166,12 @@ class Preferences:
             identity: Whose.
             listeners: Who will hear of it; None looks from outside the game.
         """
+        prefix = f"{identity or NOBODY}/"[:KEY_LENGTH]
         found = [
             preference
-            for preference in self
+            for preference in map(
+                _from_plain, attributes.read_all_json(self._owner, CATEGORY, prefix)
+            )
             if preference.identity == identity and preference.visible_to(listeners)
         ]
         return sorted(found, key=lambda preference: (preference.since, preference.slot))[::-1]
