@@ -21,10 +21,13 @@ from twisted.python.failure import Failure
 from . import conf, offload
 from .embedding import embedder
 from .log import logger
+from .recall.talking import CannotDo
 from .records import Entry, now_iso
-from .sleeper import SCHEDULE, SleepsAtNight
+from .sleep.history import EMERGENCY, compact
+from .sleeper import SCHEDULE, NotNow, SleepsAtNight
 from .store import facts
 from .store.errors import StoreError
+from .store.history import exchange
 
 KEY = "ai_memory_assistant"
 REPLIES_WAITING = 5  # what is said beyond that while the NPC thinks is heard but not answered
@@ -172,9 +175,7 @@ class AssistantScript(SleepsAtNight, DefaultScript):
                 if wait > 0 and reactor.running:
                     yield task.deferLater(reactor, wait, lambda: None)
                 try:
-                    text, told = yield self.obj.memory.answer(entry)
-                    self.obj.speak(text, entry, speaker, told)
-                    self.obj.memory.note_accessed(entry, told)
+                    yield self._answer(entry, speaker)
                 except StoreError as problem:
                     logger().error("#%s cannot answer: %s", self.obj.id, problem)
                     continue
@@ -191,6 +192,20 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         finally:
             self.ndb.answering = False
 
+    @defer.inlineCallbacks
+    def _answer(self, entry: Entry, speaker: Any) -> Generator[Any, Any, None]:
+        mind = self.obj.memory
+        hands = Hands(self, entry, speaker)
+        answer = yield mind.answer(entry, hands)
+        own = self.obj.speak(answer.text, entry, speaker, answer.told) if answer.text else None
+        mind.history.add(exchange(entry, answer.rounds, own, hands.spoken))
+        mind.note_accessed(entry, answer.told)
+        if not self.ndb.compacting:  # nobody waits for it
+            self.ndb.compacting = True
+            compact(mind, EMERGENCY, offload.AWAKE).addErrback(
+                offload.log_failure, f"compacting what #{self.obj.id} said"
+            ).addCallback(lambda _: setattr(self.ndb, "compacting", False))
+
     def _note_exchange(self, identity: str | None) -> None:
         exchanges = self.ndb.exchanges or {}
         exchanges[identity] = self.obj.memory.clock()
@@ -205,6 +220,47 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         if now - (self.ndb.last_murmur or -60) >= 60:
             self.ndb.last_murmur = now
             speaker.msg(f"{self.obj.get_display_name(speaker)} is fast asleep.")
+
+
+class Hands:
+    """What an NPC does in the world while it thinks about an answer: `recall.talking.Hands`."""
+
+    def __init__(self, script: AssistantScript, entry: Entry, speaker: Any):
+        self._script = script
+        self._npc = script.obj
+        self._entry = entry
+        self._speaker = speaker
+        self.spoken: list[int] = []
+
+    def present(self, name: str) -> str | None:
+        seen = self._npc.seen_here(name)
+        if len(seen) > 1:
+            raise CannotDo(f"{len(seen)} people here are called {name}")
+        return self._npc.get_memory_identity(seen[0]) if seen else None
+
+    def say(self, text: str, *, private: bool) -> None:
+        self._utter(text, self._speaker, private, self._entry.session_id)
+
+    def whisper(self, name: str, text: str) -> None:
+        [listener] = self._npc.seen_here(name)
+        same = listener == self._speaker and self._entry.private
+        self._utter(text, listener, True, self._entry.session_id if same else None)
+
+    def emote(self, text: str) -> None:
+        done = self._npc.act_out(text, session_id=self._entry.session_id)
+        self.spoken.append(done.id)
+
+    def go_to_sleep(self) -> None:
+        try:
+            self._script.go_to_sleep()
+        except NotNow as problem:
+            raise CannotDo(str(problem)) from None
+
+    def _utter(self, text: str, listener: Any, private: bool, session_id: str | None) -> None:
+        own = self._npc.utter(text, listener, private=private, session_id=session_id)
+        if own is None:
+            raise CannotDo("whoever may hear it is not here")
+        self.spoken.append(own.id)
 
 
 _warming = False

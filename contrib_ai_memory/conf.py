@@ -124,6 +124,13 @@ class Settings(_Section):
         2000, ge=50, le=1_000_000, description="[C] token budget of one recall"
     )
 
+    CONTEXT_TOKENS: int = Field(
+        8000,
+        ge=1000,
+        le=10_000_000,
+        description="[A] the model's context window; the conversation history is kept within it",
+    )
+
     RECALL_PROFILE: Literal["relevance", "salience"] = Field(
         "relevance",
         description="what ranks: relevance alone [C], or with weight, recency and frequency [B]",

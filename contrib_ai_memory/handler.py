@@ -15,9 +15,11 @@ from . import conf, offload, records
 from .ingest import background, hearing, importance, index, pipeline
 from .log import logger
 from .recall import answering, bringing, mood
+from .recall.talking import Hands
 from .records import Entry, Message, Percept, Recalled
 from .store import facts
 from .store.conversations import Conversations
+from .store.history import History
 from .store.journal import Journal
 from .store.links import Links
 from .store.people import People
@@ -28,7 +30,6 @@ from .text.clean import sanitise
 INDEX_BATCH = 64
 INDEX_CURSOR = "indexed"
 CONSCIOUS_IMPORTANCE = 8
-NOBODY = "?"  # the identity of whoever has none: witness of nothing
 
 _OWN_ATTRIBUTES = ("memory_id", "journal", "working_memory", "entity_profiles", "memory_links")
 _OWN_CATEGORIES = ("ai_memory", "memory_links", "preferences", "entity_profiles")
@@ -44,7 +45,7 @@ class MemoryHandler:
     Attributes:
         id: The mind's own UUID, under which the store keeps it. A copied NPC gets a new one.
         clock: Gives the present as ISO 8601 UTC; a replay puts the log's time in its place.
-        journal, conversations, people, profiles, links, preferences: What lies in Attributes.
+        journal, conversations, people, profiles, links, preferences, history: In Attributes.
     """
 
     def __init__(self, owner: Any):
@@ -57,6 +58,7 @@ class MemoryHandler:
         self.links = Links(owner)
         self.preferences = Preferences(owner)
         self.profiles = Profiles(owner)
+        self.history = History(owner)
         self._flush_timer: Any = None
 
     @property
@@ -276,9 +278,9 @@ class MemoryHandler:
         """
         return bringing.recall_emotion(self, emotions, query, **options)
 
-    def answer(self, entry: Entry) -> defer.Deferred:
-        """What the NPC says to an entry spoken to it, and the memories it told, as a Deferred."""
-        return answering.answer(self, entry)
+    def answer(self, entry: Entry, hands: Hands | None = None) -> defer.Deferred:
+        """What the NPC says to an entry spoken to it, as a Deferred `Answer`."""
+        return answering.answer(self, entry, hands, keep=background.remember_or_reinforce)
 
     def note_accessed(self, entry: Entry, recalled: Sequence[Recalled]) -> None:
         """What reached a reply counts as accessed, once a conversation (DESIGN §5.6)."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Callable
 from typing import Any
 
 from evennia.utils import lazy_property
@@ -44,6 +45,7 @@ class MemoryMixin:
         get_memory_identity: How people are told apart.
         get_persona: Who the character is, for a language model's prompt.
         at_memory_reply: How a reply is spoken.
+        at_memory_emote: How it is shown that it does something.
     """
 
     _own_voice = False  # while its own reply goes out, which is journalled by hand
@@ -86,6 +88,15 @@ class MemoryMixin:
             self.at_say(text, msg_self=False, receivers=[speaker], whisper=True)
         else:
             self.at_say(text, msg_self=False)
+
+    def at_memory_emote(self, text: str) -> None:
+        """Show the room what it does: "pours a cup of tea". Escaped, as in `at_memory_reply`."""
+        if self.location:
+            self.location.msg_contents(
+                ("{who} {deed}", {"type": "pose"}),
+                from_obj=self,
+                mapping={"who": self, "deed": text},
+            )
 
     # --- Evennia's hooks ----------------------------------------------------------------------
 
@@ -262,32 +273,60 @@ class MemoryMixin:
 
     # --- speaking -----------------------------------------------------------------------------
 
-    def speak(self, text: str, entry: Entry, speaker: Any, told: tuple[Recalled, ...] = ()) -> None:
+    def speak(
+        self, text: str, entry: Entry, speaker: Any, told: tuple[Recalled, ...] = ()
+    ) -> Entry | None:
         """Answer `entry`: whispered where it was whispered, or where the answer holds a secret.
+
+        Returns:
+            The NPC's own words in the journal; None where whoever may hear them has left.
+        """
+        secret = entry.private or any(item.memory.private for item in told)
+        return self.utter(text, speaker, private=secret, session_id=entry.session_id)
+
+    def utter(
+        self, text: str, listener: Any, *, private: bool, session_id: str | None = None
+    ) -> Entry | None:
+        """Say something aloud, or whisper it to `listener`. Returns what `speak` returns.
 
         The words are journalled as the NPC's own: never learned, and as private as what they
         were drawn from.
         """
-        secret = entry.private or any(item.memory.private for item in told)
-        here = speaker is not None and speaker.location == self.location
-        if secret and not here:
-            return  # whoever may hear it has left
-        self._own_voice = True
-        try:
-            self.at_memory_reply(_harmless(text), speaker, private=secret)
-        finally:
-            self._own_voice = False
-        to = (self.get_memory_identity(speaker),) if here else ()
-        self._perceive(
+        here = listener is not None and listener.location == self.location
+        if private and not here:
+            return None
+        self._with_own_voice(self.at_memory_reply, _harmless(text), listener, private=private)
+        to = (self.get_memory_identity(listener),) if here else ()
+        return self._perceive(
             self,
             text,
-            "whisper" if secret else "say",
+            "whisper" if private else "say",
             self.key,
             origin="self",
-            private=secret,
-            witnesses=to if secret else self._witnesses(),
-            session_id=entry.session_id,
+            private=private,
+            witnesses=to if private else self._witnesses(),
+            session_id=session_id,
         )
+
+    def act_out(self, text: str, *, session_id: str | None = None) -> Entry:
+        """Do something that all who are here see; journalled as the NPC's own."""
+        deed = re.sub(rf"^{re.escape(self.key)}\s+", "", text, flags=re.IGNORECASE)
+        self._with_own_voice(self.at_memory_emote, _harmless(deed))
+        return self._perceive(
+            self, f"{self.key} {deed}", "pose", self.key, origin="self", session_id=session_id
+        )
+
+    def seen_here(self, name: str) -> list[Any]:
+        """The characters here that this NPC sees under a name."""
+        others = [obj for obj in self._characters_here() if obj is not self]
+        return [obj for obj in others if self._name_seen(obj).lower() == name.lower()]
+
+    def _with_own_voice(self, hook: Callable[..., None], *args: Any, **options: Any) -> None:
+        self._own_voice = True
+        try:
+            hook(*args, **options)
+        finally:
+            self._own_voice = False
 
 
 def _is_off(obj: Any) -> bool:

@@ -132,16 +132,18 @@ class SleepsAtNight:
         return not self.asleep
 
     def _wake_up(self, night: Night) -> None:
-        self.db.operating_mode = "awake"
-        self.db.sleep_phase = None
-        self.db.wake_requested = False
+        # the record first: killed before it is awake, it wakes once more and writes it again
         record = {
             "started": night.started,
             "ended": now_iso(),
             "whole": night.over,
             "passes": night.done,
         }
-        attributes.write(self, "night_records", [*self.night_records, record][-NIGHTS_KEPT:])
+        others = [each for each in self.night_records if each["started"] != night.started]
+        attributes.write(self, "night_records", [*others, record][-NIGHTS_KEPT:])
+        self.db.operating_mode = "awake"
+        self.db.sleep_phase = None
+        self.db.wake_requested = False
 
     # --- the night ----------------------------------------------------------------------------
 

@@ -84,8 +84,8 @@ class Trials:
             self._restore()
             killed = self._forked(killed_at, boundary)
             if not killed:
-                print(f"boundary {boundary}: the night ended before it")
-                different += 1
+                print(f"boundary {boundary}: this night had fewer")
+                continue
             self._forked(finished, self.out)
             got = json.loads(self.out.read_text())
             for what, value in wanted["state"].items():

@@ -44,8 +44,8 @@ class CmdMemory(MemoryCommand):
     are new and say something; begin a new line with ||/. Taught again, nothing is doubled.
 
     A search sees everything, secrets too: what each listener would get is decided when the NPC
-    answers. Each line of it shows the score's parts before their weights: similarity x 0.45,
-    weight x 0.25, recency x 0.20, frequency x 0.10, and 0.05 for a shared emotion.
+    answers. Under each memory stands what its score is made of: the similarity with its clues,
+    and weight, recency and frequency, which count where RECALL_PROFILE is "salience".
 
     A mood is what the newest 20 experiences felt like, the weighty and the fresh ones most.
     """

@@ -91,23 +91,38 @@ def ask(
     Returns (as a Deferred):
         The name of the provider that answered, and its answer.
     """
+    answered, answer = yield ask_model(operation, *args, priority=priority, npc=npc)
+    if answered:
+        return Model.name, answer
+    answer = yield ask_offline(operation, *args, priority=priority)
+    return OFFLINE.name, answer
+
+
+@defer.inlineCallbacks
+def ask_model(
+    operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
+) -> Generator[Any, Any, tuple[bool, Any]]:
+    """The same, of the model alone.
+
+    Returns (as a Deferred):
+        Whether it answered, and its answer. It does not where none is set, where it is left alone
+        for a while, and where its tokens are used up.
+    """
     chosen = model()
     ticket = health.admit() if chosen is not None and _affords(chosen, npc) else None
-    if chosen is not None and ticket is not None:
-        try:
-            answered, answer = yield _ask_model(chosen, ticket, operation, args, priority, npc)
-        finally:
-            health.over(ticket)
-        if answered:
-            return chosen.name, answer
-    answer = yield offload.run(
-        OFFLINE.lane,
-        getattr(OFFLINE, operation),
-        *args,
-        priority=priority,
-        timeout=OFFLINE.timeout,
-    )
-    return OFFLINE.name, answer
+    if chosen is None or ticket is None:
+        return False, None
+    try:
+        answer = yield _ask_model(chosen, ticket, operation, args, priority, npc)
+    finally:
+        health.over(ticket)
+    return answer
+
+
+def ask_offline(operation: str, *args: Any, priority: int = offload.AWAKE) -> defer.Deferred:
+    """The same, of the offline provider, as a Deferred answer."""
+    job = getattr(OFFLINE, operation)
+    return offload.run(OFFLINE.lane, job, *args, priority=priority, timeout=OFFLINE.timeout)
 
 
 @defer.inlineCallbacks

@@ -22,7 +22,6 @@ from tenacity import (
 )
 
 from .. import conf, offload
-from ..embedding import emotions
 from ..log import logger
 from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
 from . import prompts, responses
@@ -30,7 +29,8 @@ from .breaker import retry_after
 from .drafts import AttributeDraft, InsightDraft, Observation
 from .prompts import Messages
 from .provider import ProviderError, Refused, Unreachable
-from .responses import Unfit, cited, founded
+from .responses import Unfit
+from .tools import Tool, Turn, turn_in, without_tools
 from .usage import estimated
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -38,7 +38,6 @@ Result = TypeVar("Result")
 Counter = Callable[[str, int, int], None]  # purpose, tokens in, tokens out
 
 ANSWER_BYTES = 2_000_000  # of one HTTP answer: a long one is some 50 kB
-REPLY_LENGTH = 2000  # characters that an NPC says at once
 SHOWN_AGAIN = 4000  # characters of a bad answer that the model sees in order to mend it
 LEAST_SECONDS = 0.05
 
@@ -69,6 +68,7 @@ class OpenAIProvider:
         self._settings = settings
         self._count = count
         self._forms: dict[str, str] = {}  # response model → the form that the server takes for it
+        self._takes_tools: bool | None = None  # not known yet
         self._form = prompts.FORMS[0]  # where a response model begins that was not asked for yet
         self._here = threading.local()  # of the call that this thread makes
         self.timeout = settings.timeout
@@ -85,58 +85,39 @@ class OpenAIProvider:
     # --- the protocol -------------------------------------------------------------------------
 
     def reply(self, request: ReplyRequest) -> Reply:
-        text = self._complete("reply", prompts.reply(request), self._deadline())
-        text = responses.without_thinking(text).strip().strip('"“”').strip()
-        if not text:
-            raise ProviderError("the model answered nothing")
-        return Reply(text[:REPLY_LENGTH])
+        return Reply(self.converse(prompts.reply(request), ()).text)
+
+    def converse(self, messages: Messages, tools: Sequence[Tool]) -> Turn:
+        """What a speaking NPC says next, or the tools that it calls first: at least one of them
+        where no tool was called before. Each call in `messages` has its results behind it."""
+        answer = self._with_tools(messages, tools, self._deadline())
+        turn = turn_in(answer, tools=bool(tools))
+        if not turn.text and not turn.calls and messages[-1]["role"] != "tool":
+            raise ProviderError(f"{self._settings.base_url}: the model gave an empty answer")
+        return turn
 
     def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
-        def read(answer: responses.ExperienceAnswer) -> ExperienceDraft:
-            return ExperienceDraft(
-                essence=answer.essence,
-                memory_weight=answer.memory_weight,
-                the_lesson=answer.the_lesson,
-                dominant_emotions=emotions.validated(answer.dominant_emotions),
-            )
-
         return self._structured(
-            "extract_experience", prompts.experience(snippet), responses.ExperienceAnswer, read
+            "extract_experience",
+            prompts.experience(snippet),
+            responses.ExperienceAnswer,
+            responses.ExperienceAnswer.draft,
         )
 
     def score_importance(self, entries: Sequence[Entry], goals: str) -> list[int]:
-        def read(answer: responses.ScoresAnswer) -> list[int]:
-            given, wanted = len(answer.scores), len(entries)
-            if given != wanted:
-                raise Unfit(f"the model scored {given} entries where {wanted} were asked")
-            if not all(1 <= score <= 10 for score in answer.scores):
-                raise Unfit("the model gave an importance outside 1-10")
-            return answer.scores
-
         return self._structured(
-            "score_importance", prompts.scores(entries, goals), responses.ScoresAnswer, read
+            "score_importance",
+            prompts.scores(entries, goals),
+            responses.ScoresAnswer,
+            lambda answer: answer.of(len(entries)),
         )
 
     def extract_facts(self, entries: Sequence[Entry], npc_name: str) -> list[FactDraft]:
-        known = {entry.id: entry for entry in entries}
-
-        def read(answer: responses.FactsAnswer) -> list[FactDraft]:
-            found = founded("facts", answer.facts, lambda fact: cited(fact.entry_ids, known))
-            drafts = []
-            for fact, evidence in found:
-                about = {known[entry_id].source_entity for entry_id in evidence}
-                drafts.append(
-                    FactDraft(
-                        text=fact.text,
-                        journal_ids=evidence,
-                        about=about.pop() if len(about) == 1 else None,
-                        memory_type="procedural" if fact.preference else "semantic",
-                    )
-                )
-            return drafts
-
         return self._structured(
-            "extract_facts", prompts.facts(entries, npc_name), responses.FactsAnswer, read
+            "extract_facts",
+            prompts.facts(entries, npc_name),
+            responses.FactsAnswer,
+            lambda answer: answer.drafts(entries),
         )
 
     def summarise(self, lines: Sequence[str]) -> str:
@@ -149,16 +130,11 @@ class OpenAIProvider:
 
     def describe(self, name: str, observations: Sequence[Observation]) -> list[AttributeDraft]:
         known = {seen.journal_id for seen in observations}
-
-        def read(answer: responses.AttributesAnswer) -> list[AttributeDraft]:
-            found = founded("attributes", answer.attributes, lambda a: cited(a.evidence, known))
-            return [
-                AttributeDraft(one.type, one.value, evidence, one.confidence)
-                for one, evidence in found
-            ]
-
         return self._structured(
-            "describe", prompts.profile(name, observations), responses.AttributesAnswer, read
+            "describe",
+            prompts.profile(name, observations),
+            responses.AttributesAnswer,
+            lambda answer: answer.drafts(known),
         )
 
     def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
@@ -173,20 +149,36 @@ class OpenAIProvider:
         self, question: str, memories: Sequence[MemoryRecord], npc_name: str
     ) -> list[InsightDraft]:
         ids = {number: memory.id for number, memory in enumerate(memories, start=1)}
-
-        def read(answer: responses.InsightsAnswer) -> list[InsightDraft]:
-            found = founded("insights", answer.insights, lambda i: cited(i.because_of, ids))
-            return [
-                InsightDraft(one.insight, tuple(ids[number] for number in numbers))
-                for one, numbers in found
-            ]
-
         return self._structured(
             "reflect",
             prompts.insights(question, memories, npc_name),
             responses.InsightsAnswer,
-            read,
+            lambda answer: answer.drafts(ids),
         )
+
+    # --- tools --------------------------------------------------------------------------------
+
+    def _with_tools(
+        self, messages: Messages, tools: Sequence[Tool], deadline: float
+    ) -> responses.Completion:
+        """The answer of a server that may know nothing of tools; what it refuses is remembered."""
+        told = any(message["role"] == "tool" for message in messages)
+        if (tools or told) and self._takes_tools is not False:
+            options = {"tools": list(tools)} if tools else {}
+            try:
+                answer = self._answered("reply", messages, deadline, **options)
+            except Refused as refusal:
+                # tools that were taken before are not the reason: the request is
+                if refusal.status not in _FORM_REFUSED or (tools and self._takes_tools):
+                    raise
+            else:
+                self._takes_tools = bool(tools) or self._takes_tools
+                return answer
+        answer = self._answered("reply", without_tools(messages), deadline)
+        if tools and self._takes_tools is None:
+            self._takes_tools = False
+            logger().info("model server: takes no tools, is asked without them.")
+        return answer
 
     # --- an answer of a certain form ----------------------------------------------------------
 
@@ -245,6 +237,14 @@ class OpenAIProvider:
     def _complete(
         self, purpose: str, messages: Messages, deadline: float, **options: object
     ) -> str:
+        text = self._answered(purpose, messages, deadline, **options).text
+        if not text.strip():
+            raise ProviderError(f"{self._settings.base_url}: the model gave an empty answer")
+        return text
+
+    def _answered(
+        self, purpose: str, messages: Messages, deadline: float, **options: object
+    ) -> responses.Completion:
         settings = self._settings
         left = max(deadline - time.monotonic(), LEAST_SECONDS)
         attempts = Retrying(
@@ -264,7 +264,7 @@ class OpenAIProvider:
             if isinstance(error, self._status_error) and error.status_code in _OUR_FAULT:
                 raise Refused(problem, error.status_code) from None
             raise Unreachable(problem, self._wish(error)) from None
-        return self._text_of(purpose, body, messages, time.monotonic() - started)
+        return self._counted(purpose, body, messages, time.monotonic() - started)
 
     def _post(self, messages: Messages, deadline: float, options: dict[str, Any]) -> bytes:
         """One request; its answer is read by `_read`, on this thread."""
@@ -303,10 +303,12 @@ class OpenAIProvider:
         response.close()
         here.body = bytes(body)
 
-    def _text_of(self, purpose: str, body: bytes, messages: Messages, seconds: float) -> str:
-        """The text of an answer, after it was counted: what cannot be used costs as much."""
+    def _counted(
+        self, purpose: str, body: bytes, messages: Messages, seconds: float
+    ) -> responses.Completion:
+        """An answer, after it was counted: what cannot be used costs as much."""
         settings = self._settings
-        asked = estimated(sum(len(message["content"]) for message in messages))
+        asked = prompts.tokens(messages)
         tokens = (asked, min(estimated(len(body)), settings.max_tokens))
         try:
             if self._here.problem:
@@ -321,9 +323,7 @@ class OpenAIProvider:
             self._count(purpose, *tokens)
         if answer.cut_off:
             logger().info("%s: cut off at LLM.max_tokens, %d", purpose, settings.max_tokens)
-        if not answer.text.strip():
-            raise ProviderError(f"{settings.base_url}: the model gave an empty answer")
-        return answer.text
+        return answer
 
     def _pause(self, state: RetryCallState) -> float:
         """Seconds before the next attempt: what the server wishes, else a random, growing while."""

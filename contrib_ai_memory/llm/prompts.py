@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -11,6 +12,7 @@ from ..embedding.emotions import EMOTIONS
 from ..records import Entry, MemoryRecord, Message, ReplyRequest, Snippet
 from ..text.clean import neutralise
 from .drafts import ATTRIBUTE_TYPES, Observation
+from .usage import estimated
 
 REPLY = """\
 You are {name}, a character in a text game. {persona}
@@ -83,22 +85,46 @@ _FALLBACK_PERSONA = "You are friendly and know your place in the world."
 
 FORMS = ("json_schema", "json_object", "text")  # how JSON is asked for, the strictest first
 
-Messages = list[dict[str, str]]
+Messages = list[dict[str, Any]]  # of Chat Completions
 
 
 def reply(request: ReplyRequest) -> Messages:
-    """Chat Completions messages for an answer to the speaker."""
+    """Chat Completions messages for an answer to the speaker, after the conversation so far."""
+    return talk(request, [said(turn) for turn in request.conversation])
+
+
+def talk(request: ReplyRequest, past: Messages) -> Messages:
+    """The same, after the talk that `past` holds."""
     system = REPLY.format(
         name=request.npc_name,
         persona=request.persona or _FALLBACK_PERSONA,
         block=request.prompt_block or "<memory>\n</memory>",
     )
-    turns = [
-        {"role": turn.role, "content": turn.content if turn.role == "assistant" else _said(turn)}
-        for turn in request.conversation
-    ]
-    said = f"{neutralise(request.speaker)} says: {neutralise(request.utterance)}"
-    return [{"role": "system", "content": system}, *turns, {"role": "user", "content": said}]
+    now = {"role": "user", "content": told(request.speaker, request.utterance)}
+    return [{"role": "system", "content": system}, *past, now]
+
+
+def said(turn: Message) -> dict[str, Any]:
+    """One turn of a conversation as a message."""
+    own = turn.role == "assistant"
+    return {"role": turn.role, "content": turn.content if own else told(turn.name, turn.content)}
+
+
+def told(speaker: str, words: str) -> str:
+    """What somebody says, on one line that nobody can break out of."""
+    return f"{neutralise(speaker)} says: {neutralise(words)}"
+
+
+def tokens(messages: Iterable[Mapping[str, Any]]) -> int:
+    """What messages cost, by a cheap estimate: no tokeniser on the reactor thread."""
+    return estimated(sum(map(_length, messages)))
+
+
+def _length(message: Mapping[str, Any]) -> int:
+    calls = message.get("tool_calls") or ()
+    return len(message["content"] or "") + sum(
+        len(call["function"]["name"]) + len(call["function"]["arguments"]) for call in calls
+    )
 
 
 def experience(snippet: Snippet) -> Messages:
@@ -174,12 +200,10 @@ def encodable(messages: Messages) -> Messages:
     """Messages without the lone surrogates that no request can carry."""
     return [
         {**message, "content": message["content"].encode("utf-8", "replace").decode()}
+        if message["content"]
+        else message
         for message in messages
     ]
-
-
-def _said(turn: Message) -> str:
-    return f"{neutralise(turn.name)} says: {neutralise(turn.content)}"
 
 
 def _task(task: str, lines: Iterable[str]) -> Messages:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
+from ..embedding import emotions
 from ..log import logger
+from ..records import Entry, ExperienceDraft, FactDraft
 from ..text.clean import oneline, sanitise
-from .drafts import ATTRIBUTE_TYPES
+from .drafts import ATTRIBUTE_TYPES, AttributeDraft, InsightDraft
 from .provider import ProviderError
 
 FACTS = 100  # of one answer, as of every list whose length the question does not give
@@ -38,7 +40,9 @@ Ids = Annotated[list[int], Field(max_length=IDS)]
 Confidence = Annotated[float, BeforeValidator(_within_one), Field(ge=0, le=1)]
 
 
-class _Answer(BaseModel):
+class Plain(BaseModel):
+    """What a model wrote, as text that may be stored: no markup, nothing hidden in it."""
+
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
     @field_validator("*")
@@ -55,7 +59,7 @@ class _Answer(BaseModel):
         return plain
 
 
-class ExperienceAnswer(_Answer):
+class ExperienceAnswer(Plain):
     """The four dimensions of one experience [B]."""
 
     essence: str = Field(min_length=1, max_length=600)
@@ -63,14 +67,30 @@ class ExperienceAnswer(_Answer):
     memory_weight: float = Field(ge=0, le=1)
     the_lesson: str = Field(max_length=400)
 
+    def draft(self) -> ExperienceDraft:
+        return ExperienceDraft(
+            essence=self.essence,
+            memory_weight=self.memory_weight,
+            the_lesson=self.the_lesson,
+            dominant_emotions=emotions.validated(self.dominant_emotions),
+        )
 
-class ScoresAnswer(_Answer):
+
+class ScoresAnswer(Plain):
     """One importance for each entry, in order [A]."""
 
     scores: list[int] = Field(max_length=1000)
 
+    def of(self, wanted: int) -> list[int]:
+        """The scores, if there is one for each of so many entries."""
+        if len(self.scores) != wanted:
+            raise Unfit(f"the model scored {len(self.scores)} entries where {wanted} were asked")
+        if not all(1 <= score <= 10 for score in self.scores):
+            raise Unfit("the model gave an importance outside 1-10")
+        return self.scores
 
-class Fact(_Answer):
+
+class Fact(Plain):
     """One fact and the ids of the entries that it rests on."""
 
     text: str = Field(min_length=1, max_length=400)
@@ -78,19 +98,34 @@ class Fact(_Answer):
     preference: bool = False
 
 
-class FactsAnswer(_Answer):
+class FactsAnswer(Plain):
     """Facts, each with the entries that it rests on [A]."""
 
     facts: list[Fact] = Field(max_length=FACTS)
 
+    def drafts(self, entries: Sequence[Entry]) -> list[FactDraft]:
+        known = {entry.id: entry for entry in entries}
+        drafts = []
+        for fact, evidence in founded("facts", self.facts, lambda f: cited(f.entry_ids, known)):
+            about = {known[entry_id].source_entity for entry_id in evidence}
+            drafts.append(
+                FactDraft(
+                    text=fact.text,
+                    journal_ids=evidence,
+                    about=about.pop() if len(about) == 1 else None,
+                    memory_type="procedural" if fact.preference else "semantic",
+                )
+            )
+        return drafts
 
-class SummaryAnswer(_Answer):
+
+class SummaryAnswer(Plain):
     """Two or three sentences [C §3]."""
 
     summary: str = Field(min_length=1, max_length=1200)
 
 
-class Attribute(_Answer):
+class Attribute(Plain):
     """What somebody is like, and the observations that show it."""
 
     type: Literal[ATTRIBUTE_TYPES]
@@ -99,29 +134,42 @@ class Attribute(_Answer):
     confidence: Confidence = 0.5
 
 
-class AttributesAnswer(_Answer):
+class AttributesAnswer(Plain):
     """A profile's attributes (O-MEM)."""
 
     attributes: list[Attribute] = Field(max_length=FACTS)
 
+    def drafts(self, known: Container[int]) -> list[AttributeDraft]:
+        found = founded("attributes", self.attributes, lambda a: cited(a.evidence, known))
+        return [
+            AttributeDraft(one.type, one.value, evidence, one.confidence) for one, evidence in found
+        ]
 
-class QuestionsAnswer(_Answer):
+
+class QuestionsAnswer(Plain):
     """What the memories make one ask oneself."""
 
     questions: list[Line] = Field(min_length=1, max_length=20)
 
 
-class Insight(_Answer):
+class Insight(Plain):
     """One insight and the numbers of the memories that it cites."""
 
     insight: str = Field(min_length=1, max_length=600)
     because_of: Ids
 
 
-class InsightsAnswer(_Answer):
+class InsightsAnswer(Plain):
     """What a reflection came to."""
 
     insights: list[Insight] = Field(max_length=20)
+
+    def drafts(self, ids: Mapping[int, str]) -> list[InsightDraft]:
+        found = founded("insights", self.insights, lambda i: cited(i.because_of, ids))
+        return [
+            InsightDraft(one.insight, tuple(ids[number] for number in numbers))
+            for one, numbers in found
+        ]
 
 
 # --- the answer of the server around the model's --------------------------------------------------
@@ -129,6 +177,7 @@ class InsightsAnswer(_Answer):
 
 class _Message(BaseModel):
     content: str | None = None
+    tool_calls: Any = None
 
 
 class _Choice(BaseModel):
@@ -152,6 +201,12 @@ class Completion(BaseModel):
         """What the model says; halves of characters, which nothing can store, are left out."""
         content = self.choices[0].message.content if self.choices else None
         return (content or "").encode("utf-8", "ignore").decode()
+
+    @property
+    def tool_calls(self) -> list[Any]:
+        """The tools that the model calls, as they came."""
+        calls = self.choices[0].message.tool_calls if self.choices else None
+        return calls if isinstance(calls, list) else []
 
     @property
     def cut_off(self) -> bool:
@@ -182,7 +237,7 @@ def completion(body: bytes) -> Completion:
     except UnicodeDecodeError:
         raise ProviderError("the server's answer is not UTF-8") from None
     try:
-        return fitting(Completion, _parsed(text))
+        return fitting(Completion, parsed(text))
     except ValueError:
         raise ProviderError("the server's answer is not JSON") from None
     except Unfit as problem:
@@ -203,7 +258,7 @@ def understood(model: type[Model], text: str) -> Model:
     text = without_thinking(text)
     start, end = text.find("{"), text.rfind("}")
     try:
-        data = _parsed(text[start : end + 1])
+        data = parsed(text[start : end + 1])
     except ValueError:
         raise Unfit("the model's answer is not JSON") from None
     return fitting(model, data)
@@ -247,7 +302,12 @@ def founded(
     return kept
 
 
-def _parsed(text: str) -> object:
+def parsed(text: str) -> object:
+    """What JSON text holds.
+
+    Raises:
+        ValueError: It is none.
+    """
     try:
         return json.loads(text)
     except RecursionError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any
 
 from twisted.internet import defer
@@ -12,16 +13,36 @@ from ..llm import asking
 from ..log import logger
 from ..records import Entry, Recalled, RecallResult, ReplyRequest
 from .budget import BudgetExceeded
+from .talking import Hands, Keep, Talk
 
 NOBODY = "?"  # the identity of whoever has none: witness of nothing
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the NPC says to somebody.
+
+    Attributes:
+        text: Empty where its tools have said everything.
+        told: The memories it was drawn from: it is as private as they are.
+        rounds: The calls of tools and their results, as `store.history` keeps them.
+    """
+
+    text: str
+    told: tuple[Recalled, ...] = ()
+    rounds: tuple[dict[str, Any], ...] = ()
+
+
 @defer.inlineCallbacks
-def answer(mind: Any, entry: Entry) -> Generator[Any, Any, tuple[str, tuple[Recalled, ...]]]:
-    """What the NPC says to an entry that was spoken to it, and the memories it told.
+def answer(
+    mind: Any, entry: Entry, hands: Hands | None, keep: Keep
+) -> Generator[Any, Any, Answer]:
+    """What the NPC says to an entry that was spoken to it, as a Deferred `Answer`.
 
     Args:
         mind: The NPC's MemoryHandler.
+        hands: What its tools do in the world with; without them it only thinks.
+        keep: Stores an experience, or reinforces the one that is the same (worker thread).
     """
     listener = entry.source_entity or NOBODY
     recalled = yield _recalled(mind, entry, listener)
@@ -42,11 +63,13 @@ def answer(mind: Any, entry: Entry) -> Generator[Any, Any, tuple[str, tuple[Reca
         conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
         met_before=bool(known and known.interactions > 1),
     )
-    _provider, reply = yield asking.ask("reply", request, priority=offload.REPLY, npc=mind.id)
-    told = [
-        item for item in recalled.memories if reply.told is None or item.memory.id in reply.told
-    ]
-    return reply.text, tuple(told)
+    talk = Talk(mind, entry, listener, request, hands, keep)
+    text = yield talk.converse()
+    if text is not None:
+        return Answer(text, talk.told, tuple(talk.rounds))
+    reply = yield asking.ask_offline("reply", request, priority=offload.REPLY)
+    told = tuple(item for item in recalled.memories if item.memory.id in (reply.told or ()))
+    return Answer(reply.text, told, tuple(talk.rounds))
 
 
 @defer.inlineCallbacks

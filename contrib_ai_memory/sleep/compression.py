@@ -64,6 +64,7 @@ def compress_sessions(mind: Any) -> Generator[Any, Any, PassReport]:
         # all of them are named before the first is done: a night that is killed does no more
         last = pending[min(settings.COMPRESS_SESSIONS, len(pending)) - 1]
         mind.journal.advance_cursor(UNTIL_CURSOR, last.entries[0].id)
+        mind.journal.flush()
     until = mind.journal.cursors.get(UNTIL_CURSOR, 0)
     wanted = [session for session in pending if session.entries[0].id <= until]
     if not wanted:

@@ -16,7 +16,16 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..log import logger
 from ..records import PassReport
-from . import cleaning, compression, consolidation, linking, profiles, reflection, scoring
+from . import (
+    cleaning,
+    compression,
+    consolidation,
+    history,
+    linking,
+    profiles,
+    reflection,
+    scoring,
+)
 
 COMPACTING: conf.Phase = "compacting"
 DREAMING: conf.Phase = "dreaming"
@@ -45,7 +54,7 @@ PASSES = (
     Pass("compress_sessions", DREAMING, compression.compress_sessions),
     Pass("prune_low_importance_entries", DREAMING, cleaning.prune_low_importance_entries),
     Pass("clear_stale_conversations", DREAMING, cleaning.clear_stale_conversations),
-    Pass("compact_conversation_history", DREAMING),
+    Pass("compact_conversation_history", DREAMING, history.compact_conversation_history),
 )
 
 

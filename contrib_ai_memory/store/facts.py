@@ -96,16 +96,17 @@ class FactStore:
             self._vectors.rekey(found_by)
 
     def add(self, mind: str, memories: Sequence[MemoryRecord], vectors: np.ndarray) -> list[str]:
-        """Write those that are not there yet, with their birth in Mem0's history.
+        """Write those that are not there yet, with their birth in Mem0's history before them.
 
         Returns:
             The ids that were new.
         """
         known = {memory.id for memory in self.get([memory.id for memory in memories])}
         new = [index for index, memory in enumerate(memories) if memory.id not in known]
-        self.put(mind, [memories[index] for index in new], vectors[new])
         for memory in (memories[index] for index in new):
-            self._history(memory.id, None, memory.content, "ADD")
+            if not self._has_history(memory.id):  # killed before it was written, it has one
+                self._history(memory.id, None, memory.content, "ADD")
+        self.put(mind, [memories[index] for index in new], vectors[new])
         return [memories[index].id for index in new]
 
     def change(self, memory_id: str, **payload: Any) -> None:
@@ -146,6 +147,10 @@ class FactStore:
             connection.executemany(
                 "DELETE FROM history WHERE memory_id = ?", [(memory_id,) for memory_id in ids]
             )
+
+    def _has_history(self, memory_id: str) -> bool:
+        query = "SELECT 1 FROM history WHERE memory_id = ? LIMIT 1"
+        return self.mem0.db.connection.execute(query, (memory_id,)).fetchone() is not None
 
     def _history(self, memory_id: str, old: str | None, new: str | None, event: str) -> None:
         now = now_iso()

@@ -1,0 +1,165 @@
+"""A model server that knows one LoCoMo conversation and says what was recorded of it.
+
+OpenAI-compatible, on 127.0.0.1. It answers two questions of the night: facts, with the recorded
+observations whose evidence is among the entries that it is shown, and summaries, with the recorded
+summary of the session that the lines are of. Everything else it refuses, and the offline provider
+does it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from contrib_ai_memory.text.clean import oneline, sanitise
+
+HOST = "127.0.0.1"
+MODEL = "what-was-recorded"
+REFUSED = 413  # this request alone: with a 500 the server would be left alone for all others too
+FACT_LENGTH, SUMMARY_LENGTH = 400, 1200  # characters that an answer may have
+
+_SESSION = re.compile(r"session_(\d+)")
+_TURN = re.compile(r"D\d+:\d+")
+_SENTENCE_END = re.compile(r"[.!?](?= |$)")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What is known of one conversation.
+
+    Attributes:
+        turns: The words of a turn → the ids of those who say them.
+        observations: (text, ids of the turns that it rests on).
+        summaries: Session → its summary.
+        told: How often something was answered, by operation.
+    """
+
+    turns: dict[str, tuple[str, ...]]
+    observations: tuple[tuple[str, tuple[str, ...]], ...]
+    summaries: dict[str, str]
+    told: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, plain: dict[str, Any], turns: list[Any]) -> Recorded:
+        """From one conversation of a LoCoMo file, and its turns as they are replayed."""
+        said: dict[str, tuple[str, ...]] = {}
+        for turn in turns:
+            words = oneline(sanitise(turn.text))
+            said[words] = (*said.get(words, ()), turn.id)
+        observations = [
+            (oneline(text)[:FACT_LENGTH], tuple(_TURN.findall(str(evidence))))
+            for session in plain["observation"].values()
+            for of_speaker in session.values()
+            for text, evidence in of_speaker
+        ]
+        summaries = {
+            _SESSION.match(name)[0]: _bounded(oneline(text))
+            for name, text in plain["session_summary"].items()
+        }
+        return cls(said, tuple(observations), summaries)
+
+    def facts(self, lines: list[dict[str, Any]]) -> dict[str, Any]:
+        """The observations that rest on these entries, with the entries that bear them out."""
+        entry_of = {
+            turn: line["id"] for line in lines for turn in self.turns.get(oneline(line["text"]), ())
+        }
+        found = []
+        for text, evidence in self.observations:
+            ids = sorted({entry_of[turn] for turn in evidence if turn in entry_of})
+            if ids:
+                found.append({"text": text, "entry_ids": ids, "preference": False})
+        return {"facts": found}
+
+    def summary(self, lines: list[dict[str, Any]]) -> dict[str, Any] | None:
+        """The summary of the session that most of the lines are of."""
+        sessions: Counter[str] = Counter()
+        for line in lines:
+            _speaker, _colon, words = line["line"].partition(": ")
+            sessions.update({_session_of(turn) for turn in self.turns.get(oneline(words), ())})
+        for session, _count in sessions.most_common():
+            if session in self.summaries:
+                return {"summary": self.summaries[session]}
+        return None
+
+
+def _session_of(turn: str) -> str:
+    return "session_" + turn.removeprefix("D").split(":")[0]
+
+
+def _bounded(text: str) -> str:
+    """As many whole sentences as fit."""
+    if len(text) <= SUMMARY_LENGTH:
+        return text
+    ends = [found.end() for found in _SENTENCE_END.finditer(text[:SUMMARY_LENGTH])]
+    return text[: ends[-1] if ends else SUMMARY_LENGTH]
+
+
+class RecordedServer:
+    """The server in a thread of its own, while it is entered."""
+
+    def __init__(self, recorded: Recorded):
+        self.recorded = recorded
+        self._http = _Http((HOST, 0), _Handler)
+        self._http.recorded = recorded
+        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
+
+    def __enter__(self) -> RecordedServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self._http.server_address[1]}/v1"
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    recorded: Recorded
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Http
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = body.get("response_format", {}).get("json_schema", {}).get("name", "")
+        known: dict[str, Callable[[list[dict[str, Any]]], dict[str, Any] | None]] = {
+            "FactsAnswer": self.server.recorded.facts,
+            "SummaryAnswer": self.server.recorded.summary,
+        }
+        answer = None
+        if asked in known:
+            lines = [json.loads(line) for line in body["messages"][-1]["content"].splitlines()]
+            answer = known[asked](lines)
+        self.server.recorded.told[f"{asked}, {'answered' if answer else 'refused'}"] += 1
+        if answer is None:
+            self._send(REFUSED, {"error": {"message": "nothing of that kind was recorded"}})
+            return
+        message = {"role": "assistant", "content": json.dumps(answer, ensure_ascii=False)}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        self._send(
+            200,
+            {"id": "recorded", "object": "chat.completion", "model": MODEL, "choices": [choice]},
+        )
+
+    def _send(self, status: int, plain: dict[str, Any]) -> None:
+        payload = json.dumps(plain, ensure_ascii=False).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing to the terminal: `Recorded.told` counts."""

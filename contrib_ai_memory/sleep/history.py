@@ -1,0 +1,51 @@
+"""compact_conversation_history [A]: what was said long ago gives way to a few sentences.
+
+By the time of this pass all of it was journalled and the night has drawn its facts. Before each
+audience what falls out becomes one summary, made of the words that this audience heard. Everything
+is put in place with one write: killed before it, nothing happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..llm import asking
+from ..records import PassReport
+from ..store import history
+
+AT_NIGHT, EMERGENCY = 0.7, 0.8  # [A] share of the context window
+
+
+def compact_conversation_history(mind: Any) -> defer.Deferred:
+    """The night's pass: compact the history from 70 % of the context window on."""
+    return compact(mind, AT_NIGHT, offload.NIGHT)
+
+
+@defer.inlineCallbacks
+def compact(mind: Any, share: float, priority: int) -> Generator[Any, Any, PassReport]:
+    """Compact the conversation history if it takes that share of the context window.
+
+    Args:
+        mind: The NPC's MemoryHandler.
+        share: `AT_NIGHT` or `EMERGENCY`.
+    """
+    context = conf.get().CONTEXT_TOKENS
+    if mind.history.tokens < share * context:
+        return PassReport(done=True)
+    fallen = history.falling(mind.history.messages)
+    summaries = []
+    for audience, lines in history.lines_by_audience(fallen, mind.name).items():
+        text = lines[0]
+        if len(lines) > 1:
+            _provider, text = yield asking.ask("summarise", lines, priority=priority, npc=mind.id)
+        if not mind.owner.pk:
+            return PassReport(done=True)  # deleted meanwhile
+        summaries.append(history.summary_of(fallen, audience, text))
+    if not fallen:
+        return PassReport(done=True)
+    done = mind.history.replace(fallen, history.bounded(summaries, context))
+    return PassReport(done=done, read=len(fallen), changed=len(summaries) if done else 0)
