@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DATA ?= ../shared/data
+RATINGS := $(wildcard $(DATA)/poignancy.tsv)
 
 .PHONY: demo stop test lint format bench clean
 
@@ -24,9 +26,11 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# every one is run, whatever the one before it came to; those that read a file where it is there
 bench: $(READY)
-	$(BIN)/python -m benchmarks.journal
-	$(BIN)/python -m benchmarks.recall
+	@missed=; for each in journal recall $(RATINGS:%="importance %") emotions night; do \
+		$(BIN)/python -m benchmarks.$$each || missed="$$missed; $$each"; echo; \
+	done; test -z "$$missed" || { echo "Not held$$missed"; exit 1; }
 
 clean: stop
 	rm -rf .game $(VENV)

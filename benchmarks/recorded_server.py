@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from contrib_ai_memory.text.clean import oneline, sanitise
-
 HOST = "127.0.0.1"
 MODEL = "what-was-recorded"
 REFUSED = 413  # this request alone: with a 500 the server would be left alone for all others too
@@ -50,16 +48,16 @@ class Recorded:
         """From one conversation of a LoCoMo file, and its turns as they are replayed."""
         said: dict[str, tuple[str, ...]] = {}
         for turn in turns:
-            words = oneline(sanitise(turn.text))
+            words = _as_heard(turn.text)
             said[words] = (*said.get(words, ()), turn.id)
         observations = [
-            (oneline(text)[:FACT_LENGTH], tuple(_TURN.findall(str(evidence))))
+            (_oneline(text)[:FACT_LENGTH], tuple(_TURN.findall(str(evidence))))
             for session in plain["observation"].values()
             for of_speaker in session.values()
             for text, evidence in of_speaker
         ]
         summaries = {
-            _SESSION.match(name)[0]: _bounded(oneline(text))
+            _SESSION.match(name)[0]: _bounded(_oneline(text))
             for name, text in plain["session_summary"].items()
         }
         return cls(said, tuple(observations), summaries)
@@ -67,7 +65,9 @@ class Recorded:
     def facts(self, lines: list[dict[str, Any]]) -> dict[str, Any]:
         """The observations that rest on these entries, with the entries that bear them out."""
         entry_of = {
-            turn: line["id"] for line in lines for turn in self.turns.get(oneline(line["text"]), ())
+            turn: line["id"]
+            for line in lines
+            for turn in self.turns.get(_oneline(line["text"]), ())
         }
         found = []
         for text, evidence in self.observations:
@@ -81,11 +81,22 @@ class Recorded:
         sessions: Counter[str] = Counter()
         for line in lines:
             _speaker, _colon, words = line["line"].partition(": ")
-            sessions.update({_session_of(turn) for turn in self.turns.get(oneline(words), ())})
+            sessions.update({_session_of(turn) for turn in self.turns.get(_oneline(words), ())})
         for session, _count in sessions.most_common():
             if session in self.summaries:
                 return {"summary": self.summaries[session]}
         return None
+
+
+def _oneline(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _as_heard(text: str) -> str:
+    """As it comes back in a prompt; only to be had inside a game."""
+    from contrib_ai_memory.text.clean import sanitise
+
+    return _oneline(sanitise(text))
 
 
 def _session_of(turn: str) -> str:

@@ -178,28 +178,27 @@ class AssistantScript(SleepsAtNight, DefaultScript):
                     yield self._answer(entry, speaker)
                 except StoreError as problem:
                     logger().error("#%s cannot answer: %s", self.obj.id, problem)
-                    continue
                 except (offload.TimedOut, offload.Busy) as problem:
                     logger().warning(
                         "#%s did not answer entry %s: %s", self.obj.id, entry.id, problem
                     )
-                    continue
                 except Exception:  # noqa: BLE001  (those who wait behind it are answered)
                     offload.log_failure(Failure(), f"answering entry {entry.id} of #{self.obj.id}")
-                    continue
-                self.ndb.last_reply = time.monotonic()
-                self._note_exchange(entry.source_entity)
         finally:
             self.ndb.answering = False
 
     @defer.inlineCallbacks
     def _answer(self, entry: Entry, speaker: Any) -> Generator[Any, Any, None]:
-        mind = self.obj.memory
+        npc, mind = self.obj, self.obj.memory
         hands = Hands(self, entry, speaker)
         answer = yield mind.answer(entry, hands)
-        own = self.obj.speak(answer.text, entry, speaker, answer.told) if answer.text else None
+        if not npc.pk:
+            return  # deleted meanwhile
+        own = npc.speak(answer.text, entry, speaker, answer.told) if answer.text else None
         mind.history.add(exchange(entry, answer.rounds, own, hands.spoken))
         mind.note_accessed(entry, answer.told)
+        self.ndb.last_reply = time.monotonic()
+        self._note_exchange(entry.source_entity)
         if not self.ndb.compacting:  # nobody waits for it
             self.ndb.compacting = True
             compact(mind, EMERGENCY, offload.AWAKE).addErrback(

@@ -1,7 +1,5 @@
-"""MemoryHandler, `npc.memory`: the one door to everything an NPC remembers.
-
-Reactor thread only; what takes time goes to the worker threads and comes back as a Deferred.
-"""
+"""MemoryHandler, `npc.memory`: the one door to everything an NPC remembers. Reactor thread only;
+what takes time goes to the worker threads and comes back as a Deferred."""
 
 from __future__ import annotations
 

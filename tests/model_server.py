@@ -18,7 +18,7 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -26,6 +26,8 @@ from typing import Any
 
 HOST = "127.0.0.1"
 MODEL = "model-of-the-tests"
+
+Call = tuple[str, Any]
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,13 @@ class Request:
     body: dict[str, Any]
 
     @property
-    def messages(self) -> list[dict[str, str]]:
+    def messages(self) -> list[dict[str, Any]]:
         return self.body["messages"]
 
     @property
     def text(self) -> str:
         """Everything that the model would read."""
-        return "\n".join(message["content"] for message in self.messages)
+        return "\n".join(_words(message) for message in self.messages)
 
     @property
     def last(self) -> str:
@@ -57,8 +59,26 @@ class Request:
         return named or (told[1] if told else None)
 
     @property
+    def tools(self) -> list[str]:
+        """The names of the tools that may be called."""
+        return [tool["function"]["name"] for tool in self.body.get("tools", [])]
+
+    @property
+    def results(self) -> list[str]:
+        """What the calls since the last line of talk came to."""
+        results = []
+        for message in reversed(self.messages):
+            if message["role"] == "user":
+                break
+            if message["role"] == "tool":
+                results.insert(0, message["content"])
+        return results
+
+    @property
     def form(self) -> str:
-        """How JSON is asked for: json_schema, json_object, or text alone."""
+        """How JSON is asked for: json_schema, json_object, or text alone; tools are a form too."""
+        if self.tools:
+            return "tools"
         return self.body.get("response_format", {}).get("type", "text")
 
 
@@ -68,6 +88,8 @@ class Behaviour:
 
     Args:
         text: What it says in talk.
+        calls: The tools that it calls where it may: (name, arguments) each, the arguments as an
+            object or as text. They may be a function of the request.
         structured: What it says where JSON is asked for; None is a small answer that fits. May
             be a function of the request.
         delay: Seconds from the request to the answer.
@@ -84,6 +106,7 @@ class Behaviour:
     """
 
     text: str = "I am listening."
+    calls: Sequence[Call] | Callable[[Request], Sequence[Call]] = ()
     structured: str | Callable[[Request], str] | None = None
     delay: float = 0.0
     status: int = 200
@@ -220,7 +243,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif behaviour.body is not None:
             self._send(behaviour.status, behaviour.body, behaviour)
         else:
-            answer = _completion(_answer(request, behaviour), behaviour)
+            answer = _completion(_message(request, behaviour), behaviour)
             self._send(behaviour.status, json.dumps(answer).encode(), behaviour)
 
     def _send(self, status: int, payload: bytes, behaviour: Behaviour) -> None:
@@ -241,7 +264,12 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing to the terminal: the requests are kept."""
 
 
-def _completion(text: str, behaviour: Behaviour) -> dict[str, Any]:
+def _words(message: dict[str, Any]) -> str:
+    calls = [call["function"]["arguments"] for call in message.get("tool_calls") or ()]
+    return "\n".join([message["content"] or "", *calls])
+
+
+def _completion(message: dict[str, Any], behaviour: Behaviour) -> dict[str, Any]:
     return {
         "id": "chatcmpl-test",
         "object": "chat.completion",
@@ -250,12 +278,30 @@ def _completion(text: str, behaviour: Behaviour) -> dict[str, Any]:
         "choices": [
             {
                 "index": 0,
-                "message": {"role": "assistant", "content": text},
+                "message": message,
                 "finish_reason": behaviour.finish,
             }
         ],
         "usage": behaviour.usage,
     }
+
+
+def _message(request: Request, behaviour: Behaviour) -> dict[str, Any]:
+    calls = behaviour.calls(request) if callable(behaviour.calls) else behaviour.calls
+    if not calls or not request.tools:
+        return {"role": "assistant", "content": _answer(request, behaviour)}
+    made = [
+        {
+            "id": f"call{number}",
+            "type": "function",
+            "function": {
+                "name": name,
+                "arguments": given if isinstance(given, str) else json.dumps(given),
+            },
+        }
+        for number, (name, given) in enumerate(calls)
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": made}
 
 
 def _answer(request: Request, behaviour: Behaviour) -> str:

@@ -51,7 +51,7 @@ def test_an_added_memory_is_recalled_at_once_and_marked_as_conscious(day, builde
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("@memory", "Usage: @memory[/journal|/facts] <npc>, or @memory/search|/add|/teach"),
+        ("@memory", "Usage: @memory[/journal|/facts|/mood] <npc>, or @memory/search|/add|/teach"),
         ("@sleep", "Usage: @sleep[/now|/wake|/status|/log] <npc>"),
         ("@memory nobody", "There is no 'nobody' here"),
         ("@memory alice", "Alice has no memory. Its typeclass needs MemoryMixin"),

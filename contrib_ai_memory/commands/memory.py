@@ -52,10 +52,7 @@ class CmdMemory(MemoryCommand):
 
     key = "@memory"
     switch_options = ("journal", "facts", "mood", "search", "add", "teach")
-    usage = (
-        "@memory[/journal|/facts] <npc>, or @memory/search|/add|/teach <npc> = <text>, "
-        "or @memory/mood <npc>"
-    )
+    usage = "@memory[/journal|/facts|/mood] <npc>, or @memory/search|/add|/teach <npc> = <text>"
 
     def func(self) -> None:
         npc = self.find_npc(self.lhs)
@@ -146,6 +143,8 @@ def overview(npc: Any, counts: dict[str, int]) -> str:
             f"  experiences:  {counts['experience']}",
             f"  facts:        {counts['fact']}",
             f"  taught:       {counts['taught']}",
+            f"  insights:     {counts['insight']}",
+            f"  summaries:    {counts['summary']}",
             f"  links:        {mind.links.count}",
             f"  people met:   {len(mind.people)}",
             f"  heartbeat:    {script.ndb.last_beat or 'not since the server started'}",

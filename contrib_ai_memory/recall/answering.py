@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
-from ..llm import asking
+from .. import conf, offload
+from ..llm import asking, prompts, tools
+from ..llm.usage import estimated
 from ..log import logger
 from ..records import Entry, Recalled, RecallResult, ReplyRequest
+from ..store.history import bare
 from .budget import BudgetExceeded
-from .talking import Hands, Keep, Talk
+from .talking import RESULTS_SHARE, Confided, Hands, Keep, Past, Talk
 
 NOBODY = "?"  # the identity of whoever has none: witness of nothing
+ANSWER_SHARE = 1 / 8  # of the context window
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +38,7 @@ class Answer:
 
 
 @defer.inlineCallbacks
-def answer(
-    mind: Any, entry: Entry, hands: Hands | None, keep: Keep
-) -> Generator[Any, Any, Answer]:
+def answer(mind: Any, entry: Entry, hands: Hands | None, keep: Keep) -> Generator[Any, Any, Answer]:
     """What the NPC says to an entry that was spoken to it, as a Deferred `Answer`.
 
     Args:
@@ -63,13 +65,15 @@ def answer(
         conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
         met_before=bool(known and known.interactions > 1),
     )
-    talk = Talk(mind, entry, listener, request, hands, keep)
+    talk = Talk(mind, entry, listener, request, _past(mind, entry, listener, request), hands, keep)
     text = yield talk.converse()
     if text is not None:
         return Answer(text, talk.told, tuple(talk.rounds))
     reply = yield asking.ask_offline("reply", request, priority=offload.REPLY)
-    told = tuple(item for item in recalled.memories if item.memory.id in (reply.told or ()))
-    return Answer(reply.text, told, tuple(talk.rounds))
+    told = [
+        item for item in recalled.memories if reply.told is None or item.memory.id in reply.told
+    ]
+    return Answer(reply.text, tuple(told), tuple(talk.rounds))
 
 
 @defer.inlineCallbacks
@@ -80,3 +84,29 @@ def _recalled(mind: Any, entry: Entry, listener: str) -> Generator[Any, Any, Rec
         logger().warning("%s answers without its memory: %s", mind.owner.dbref, error)
         return RecallResult()
     return result
+
+
+def _past(mind: Any, entry: Entry, listener: str, request: ReplyRequest) -> Past:
+    """The history as far as the listener may hear it, with what was said beside it.
+
+    From the oldest on it is left out where the context window cannot hold it.
+    """
+    told = [
+        (message["entry"], bare(message), message)
+        for message in mind.history.heard_by(listener, private=entry.private)
+    ]
+    for turn in request.conversation:
+        if not mind.history.covers(turn.entry_id):
+            privacy = {"private": turn.private, "witnesses": turn.witnesses}
+            told.append((turn.entry_id, prompts.said(turn), privacy))
+    told.sort(key=lambda each: each[0])
+    room = conf.get().CONTEXT_TOKENS * (1 - ANSWER_SHARE - RESULTS_SHARE)
+    room -= estimated(len(json.dumps(tools.offered())))
+    room -= prompts.tokens(prompts.talk(request, []))
+    while told and prompts.tokens(message for _, message, _ in told) > room:
+        oldest = told[0][0]  # an exchange goes whole, and its calls with their results
+        told = [each for each in told if each[0] != oldest]
+    return Past(
+        [message for _, message, _ in told],
+        tuple(Confided(tuple(each["witnesses"])) for _, _, each in told if each["private"]),
+    )

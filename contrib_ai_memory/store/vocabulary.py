@@ -16,6 +16,7 @@ from pathlib import Path
 from ..embedding import sqlite_file
 
 FILE = "vocabulary.sqlite3"
+FEW = 200  # memories; fewer say little of how rare a word is, and are taken for so many
 
 _SCHEMA = """
     CREATE TABLE IF NOT EXISTS terms (
@@ -40,7 +41,7 @@ class Vocabulary:
     """The words of every mind in one store.
 
     Args:
-        folder: Where its file lies. Lost, it begins anew, and words are equally rare until then.
+        folder: Where its file lies. Lost, it begins anew, and every word is rare until then.
     """
 
     def __init__(self, folder: Path):
@@ -84,8 +85,7 @@ class Vocabulary:
             return (size[0] if size else 0), {t: row[0] for t, row in rows.items() if row}
 
         size, found = self._file().use(look, (0, {}))
-        if not size:
-            return dict.fromkeys(wanted, 1.0)
+        size = max(size, FEW)
         rarity = {}
         for term in wanted:
             share = min(1.0, found.get(term, 0) / size)
