@@ -1,0 +1,76 @@
+"""How rare a word is, is a matter of each mind alone."""
+
+import uuid
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.records import MemoryRecord
+from contrib_ai_memory.store import facts
+from contrib_ai_memory.store.payload import memory_id_for
+from contrib_ai_memory.store.vocabulary import FEW, Vocabulary
+
+MINE, THEIRS = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
+
+
+@pytest.fixture
+def words(tmp_path):
+    return Vocabulary(tmp_path)
+
+
+def test_a_word_that_many_memories_hold_is_less_rare(words):
+    words.count(MINE, {f"m{n}": [1, 2] if n % 10 == 0 else [1] for n in range(400)})
+    rarity = words.rarity(MINE, [1, 2, 3], reach=1.0)
+    assert rarity[1] < rarity[2] < rarity[3]
+    assert all(value > 0 for value in rarity.values())
+
+
+def test_a_memory_counts_once_however_often_it_is_written(words):
+    for _ in range(3):
+        words.count(MINE, {"m": [1]})
+    words.count(MINE, {f"other{n}": [2] for n in range(FEW)})
+    assert words.rarity(MINE, [1], 1.0)[1] == pytest.approx(5.0, abs=0.5)
+
+
+def test_another_mind_changes_nothing_and_can_be_forgotten(words):
+    words.count(MINE, {f"m{n}": [n % 7] for n in range(300)})
+    before = words.rarity(MINE, range(7), 5.0)
+    words.count(THEIRS, {f"t{n}": [3] for n in range(900)})
+    assert words.rarity(MINE, range(7), 5.0) == before
+    words.forget(THEIRS)
+    assert words.rarity(THEIRS, [3], 5.0) == words.rarity("nobody", [3], 5.0)
+    assert words.rarity(MINE, range(7), 5.0) == before
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    memories=st.lists(st.lists(st.integers(0, 9), max_size=5), max_size=30),
+    reach=st.floats(1, 20),
+)
+def test_a_rarity_is_never_negative_however_common_the_word(words, memories, reach):
+    mind = str(uuid.uuid4())
+    words.count(mind, {f"m{n}": terms for n, terms in enumerate(memories)})
+    assert all(value > 0 for value in words.rarity(mind, range(10), reach).values())
+
+
+def test_the_talk_of_another_npc_does_not_move_a_score(store_folder):
+    store = facts.shared()
+    vector = embedder.shared().encode(["ferry"])
+
+    def remember(mind, number, text):
+        made = MemoryRecord(memory_id_for(mind, number), text, "entry", key=f"Alice: {text}")
+        store.put(mind, [made], vector)
+
+    for number in range(5):
+        remember(MINE, number, f"The ferry leaves at {number}.")
+
+    def scores():
+        search = store.search(MINE, vector[0], "When does the ferry leave?")
+        return {c.id: c.lanes for c in store.weighed(search, store.candidates(search, 10))}
+
+    before = scores()
+    for number in range(30):
+        remember(THEIRS, number, f"Every ferry is late, ferry {number} too.")
+    assert scores() == before
