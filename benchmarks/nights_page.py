@@ -105,7 +105,8 @@ def conversation(report: Report, file: Path, name: str, room: Any) -> None:
     _tell(report, npc, [left(npc, 1, len(talk.turns))])
     report.note(
         f"{len(recorded.observations)} observations and {len(recorded.summaries)} summaries are "
-        f"recorded. The server was asked: {told(recorded.told)}."
+        f"recorded; the lines of {len(recorded.given)} observations were shown to the server. It "
+        f"was asked: {told(recorded.told)}."
     )
 
 

@@ -36,12 +36,14 @@ class Recorded:
         observations: (text, ids of the turns that it rests on).
         summaries: Session → its summary.
         told: How often something was answered, by operation.
+        given: The observations that were.
     """
 
     turns: dict[str, tuple[str, ...]]
     observations: tuple[tuple[str, tuple[str, ...]], ...]
     summaries: dict[str, str]
     told: Counter[str] = field(default_factory=Counter)
+    given: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, plain: dict[str, Any], turns: list[Any]) -> Recorded:
@@ -74,6 +76,7 @@ class Recorded:
             ids = sorted({entry_of[turn] for turn in evidence if turn in entry_of})
             if ids:
                 found.append({"text": text, "entry_ids": ids, "preference": False})
+                self.given.add(text)
         return {"facts": found}
 
     def summary(self, lines: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -136,6 +139,9 @@ class RecordedServer:
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
     recorded: Recorded
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """After a refusal the client hangs up: nothing to tell of."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -81,7 +81,7 @@ class MemoryMixin:
 
         Args:
             text: Escaped already. It reaches the room as a mapping value, never as a template.
-            speaker: The object that is answered, or None when it is gone.
+            speaker: The object that it is said to, or None when it is gone.
             private: Whether only `speaker` may hear it.
         """
         if private:

@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from model_server import ModelServer
 
+GEESE = "I have {} geese in the north field, and all of them cry at night when the fox comes."
 SECRET = "I hide a silver key under the third step."
 
 
@@ -223,7 +224,7 @@ def test_the_prompt_holds_no_more_of_it_than_the_context_window(server, llm, con
 
 def test_from_70_percent_on_the_night_compacts_it(context, mara, alice):
     kept = mara.memory.history
-    kept.add(message for n in range(40) for message in told(n, words=f"I have {n} geese here."))
+    kept.add(message for n in range(40) for message in told(n, words=GEESE.format(n)))
     context(int(kept.tokens / 0.69))
     assert offload.wait(compact_conversation_history(mara.memory)).changed == 0
     context(int(kept.tokens / 0.71))
@@ -234,6 +235,12 @@ def test_from_70_percent_on_the_night_compacts_it(context, mara, alice):
     assert rest == newest
     assert "geese" in summary["content"]
     assert offload.wait(compact_conversation_history(mara.memory)).changed == 0
+
+
+def test_a_window_without_an_end_does_not_make_a_history_without_an_end(context, mara):
+    context(1_000_000)
+    mara.memory.history.add(m for n in range(40) for m in told(n, words="geese " * 200))
+    assert offload.wait(compact_conversation_history(mara.memory)).changed == 1
 
 
 def test_a_night_compacts_it_after_its_facts_were_drawn(context, mara, alice):
@@ -248,7 +255,7 @@ def test_a_night_compacts_it_after_its_facts_were_drawn(context, mara, alice):
 
 def test_while_awake_it_is_compacted_at_80_percent(server, llm, context, mara, alice):
     kept = mara.memory.history
-    kept.add(message for n in range(40) for message in told(n, words=f"I have {n} geese here."))
+    kept.add(message for n in range(40) for message in told(n, words=GEESE.format(n)))
     server.behave(text="I see.", structured='{"summary": "They spoke of geese."}')
     context(int(kept.tokens / 0.75))
     alice.execute_cmd("say Good day.")

@@ -27,8 +27,8 @@ def server():
 
 @pytest.fixture
 def llm(settings, server, store_folder):
-    def use(model="m", **more):
-        given = {"base_url": server.url, "model": model, "timeout": 5, "retries": 0}
+    def use(model="m", timeout=5, **more):
+        given = {"base_url": server.url, "model": model, "timeout": timeout, "retries": 0}
         settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "LLM": given, **more}
         asking.health.reset()
 
@@ -188,6 +188,23 @@ def test_what_was_said_by_a_tool_is_not_said_again(calls, mara, alice, hears):
     assert everything(heard).count("Welcome!") == 1
 
 
+def test_one_who_only_nods_has_answered(server, llm, mara, alice, hears):
+    server.behave_once(calls=[("emote", {"text": "nods."})])
+    server.behave(text="")
+    heard = hears(alice)
+    alice.execute_cmd("say Good day.")
+    assert "Mara nods." in heard[-1]
+    assert asking.health.unusable == {}
+
+
+def test_one_who_only_thinks_has_not(server, llm, mara, alice, hears):
+    server.behave_once(calls=[("recall", {"query": "days"})])
+    server.behave(text="")
+    heard = hears(alice)
+    alice.execute_cmd("say Good day.")
+    assert "Well met, Alice." in heard[-1]
+
+
 # --- bounds ---------------------------------------------------------------------------------------
 
 
@@ -197,6 +214,26 @@ def test_after_five_rounds_it_is_asked_for_text_alone(server, llm, mara, alice, 
     alice.execute_cmd("say Good day.")
     assert [bool(request.tools) for request in server.requests] == [True] * 5 + [False]
     assert "Enough." in heard[-1]
+
+
+def test_a_talk_that_takes_long_is_brought_to_its_end(server, llm, mara, alice, hears):
+    llm(timeout=1)
+    server.behave(calls=[("recall", {"query": "sheep"})], text="Enough.", delay=0.6)
+    heard = hears(alice)
+    alice.execute_cmd("say Good day.")
+    assert [bool(request.tools) for request in server.requests] == [True, True, False]
+    assert "Enough." in heard[-1]
+
+
+def test_what_tools_bring_up_is_bounded(calls, llm, mara, alice):
+    llm(CONTEXT_TOKENS=1000)
+    for number in range(12):
+        alice.execute_cmd(f"say The sheep of farm {number} have {number} lambs and much wool.")
+    requests = calls([("recall", {"query": f"sheep of farm {n}"}) for n in range(8)])
+    alice.execute_cmd("say Good day.")
+    results = requests()[-1].results
+    assert results[0].startswith("<memory>")
+    assert results[-1] == "Not done: enough has come to mind for one answer: give it now"
 
 
 def test_no_more_than_eight_calls_of_a_round_are_done(calls, mara, alice, hears):

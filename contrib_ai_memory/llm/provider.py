@@ -36,7 +36,7 @@ class Refused(ProviderError):
 
 
 class Provider(Protocol):
-    """The protocol of a language provider."""
+    """The protocol of a language provider. `openai` has `converse` besides: talk with tools."""
 
     name: str
     lane: str  # offload.MEMORY or offload.MODEL

@@ -105,6 +105,7 @@ class Talk:
         self._whispered: list[Confided] = []  # by a tool of the present round
         self._said: list[str] = []
         self._acts = 0
+        self._acted = False
         self._brought_up = 0  # tokens of results
 
     @defer.inlineCallbacks
@@ -125,12 +126,12 @@ class Talk:
                 priority=offload.REPLY,
                 npc=self._mind.id,
             )
-            if not answered or not turn.calls:
+            if not answered or not turn.calls or not self._mind.owner.pk:
                 break
             done = yield self._round(turn)
             messages = [*messages, *map(bare, done)]
         text = turn.text if answered else ""
-        if not text and not self._said:
+        if not text and not self._said and not (answered and self._acted):
             return None
         return "" if text in self._said else text
 
@@ -177,6 +178,7 @@ class Talk:
                 raise CannotDo("you are no more")
             wish = tools.read(call)
             told = yield defer.maybeDeferred(_DOING[type(wish)], self, wish)
+            self._acted = self._acted or type(wish) in tools.ACTING
         except (tools.BadCall, CannotDo, emotions.UnknownEmotion) as problem:
             return f"Not done: {problem}"
         except (offload.Busy, offload.TimedOut):

@@ -33,7 +33,7 @@ def compact(mind: Any, share: float, priority: int) -> Generator[Any, Any, PassR
         mind: The NPC's MemoryHandler.
         share: `AT_NIGHT` or `EMERGENCY`.
     """
-    context = conf.get().CONTEXT_TOKENS
+    context = min(conf.get().CONTEXT_TOKENS, history.LARGEST)
     if mind.history.tokens < share * context:
         return PassReport(done=True)
     fallen = history.falling(mind.history.messages)

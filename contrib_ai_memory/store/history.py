@@ -18,6 +18,7 @@ from . import attributes
 
 ATTRIBUTE = "conversation_history"
 KEPT_WHOLE = 20  # [A] the newest messages, which no compaction touches
+LARGEST = 32_000  # tokens, however large the window: each exchange writes it whole, in some 10 ms
 SUMMARY_LENGTH = 1200  # characters
 SUMMARIES_SHARE = 0.25  # of the context window; beyond that the oldest are left to the facts
 
