@@ -102,7 +102,8 @@ class Ours:
         return [self.turns(item.memory.journal_ids) for item in best]
 
     def turns(self, journal_ids: Sequence[int]) -> Turns:
-        return frozenset(self._turn_of[each] for each in journal_ids)
+        """The turns behind journal entries; an insight of the night is an entry without one."""
+        return frozenset(self._turn_of[each] for each in journal_ids if each in self._turn_of)
 
     def found(self, question: str) -> Any:
         """The candidates of a question with their clues, as the real recall weighs them."""
