@@ -421,3 +421,10 @@ def test_every_part_of_a_score_lies_between_0_and_1(candidates, question, profil
         parts = ranked.parts(NOW)
         assert 0 <= parts.similarity <= 1
         assert all(0 <= value <= 1 for value in parts.clues)
+
+
+def test_a_denial_is_no_copy_of_what_it_denies():
+    claim = memory("I sold the grey mare to the miller last spring.")
+    denial = memory("I never sold the grey mare to the miller last spring.")
+    other = memory("I sold the grey mare to the miller last spring!")
+    assert [r.memory for r in fill([claim, denial, other])] == [claim, denial]

@@ -4,9 +4,10 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.records import FactDraft, PassReport
-from contrib_ai_memory.sleep import consolidation, cycle, reconciling
+from contrib_ai_memory.sleep import consolidation, cycle
 from contrib_ai_memory.sleep.cycle import COMPACTING, DREAMING, PASSES, Night
 from contrib_ai_memory.store import facts
+from contrib_ai_memory.text import sameness
 
 
 @pytest.fixture
@@ -152,7 +153,7 @@ def test_the_same_fact_told_again_gains_evidence_not_a_twin(mara, alice, bram):
     ],
 )
 def test_numbers_negations_and_names_keep_facts_apart(a, b, same):
-    assert reconciling.says_the_same(a, b) is same
+    assert sameness.says_the_same(a, b) is same
 
 
 def test_a_fact_from_several_entries_is_as_private_as_the_most_private(mara, day):

@@ -94,8 +94,8 @@ class OfflineNight:
         ]
         if named:
             of_them = [memory for memory in memories if memory.speaker == named[0]]
-            return _insight(f"{named[0]} often speaks of", of_them, speakers, npc_name)
-        return _insight("People here often speak of", memories, speakers, npc_name)
+            return _insight(f"{named[0]} often speaks of", of_them, speakers, npc_name, question)
+        return _insight("People here often speak of", memories, speakers, npc_name, question)
 
 
 def _told(line: str) -> list[str]:
@@ -128,10 +128,18 @@ def _kind(sentence: str, name: str) -> str | None:
 
 
 def _insight(
-    begin: str, memories: Sequence[MemoryRecord], speakers: set[str], npc_name: str
+    begin: str,
+    memories: Sequence[MemoryRecord],
+    speakers: set[str],
+    npc_name: str,
+    question: str,
 ) -> list[InsightDraft]:
     names = {stem(word.lower()) for who in (*speakers, npc_name) for word in who.split()}
-    holds = {memory.id: content_words(memory.content) - names for memory in memories}
+    passed = names | content_words(question)  # what was asked with is found everywhere
+    holds = {
+        memory.id: {word for word in content_words(memory.content) - passed if len(word) > 3}
+        for memory in memories
+    }
     often = Counter(word for words in holds.values() for word in words)
     themes = [word for word, count in often.items() if count >= RECURS]
     themes.sort(key=lambda word: (-often[word], word))

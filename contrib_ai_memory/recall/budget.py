@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from ..records import MemoryRecord, Recalled, ScoreParts
+from ..text.sameness import says_the_same
 from . import prompt
 
 PROCEDURAL_SHARE = 0.25  # preferences get at most this much of the budget, outside top_k
@@ -108,4 +109,6 @@ def _copies(
         return True
     if len(memory.journal_ids) == 1 and memory.journal_ids == other.journal_ids:
         return True
+    if not says_the_same(memory.content, other.content):
+        return False  # a denial shares nearly all words with what it denies
     return len(words & others) >= SAME_WORDS * max(len(words | others), 1)

@@ -30,7 +30,7 @@ BLEND_RELEVANCE, BLEND_IMPORTANCE = 0.8, 0.2  # [C §2.5] where the cross-encode
 # a best score below this is no full match: one common word, or a faint likeness, is not a hit
 LANE_FLOORS = np.array([0.3, 0.3, 4.0, 4.0])  # in the order of `LANES`
 
-RETOLD = ("experience", "fact")  # drawn from entries, which tell it in somebody's own words
+RETOLD = ("experience", "fact", "summary", "insight")  # drawn from what others said
 
 PROFILES = ("relevance", "salience")
 

@@ -24,7 +24,7 @@ from . import consolidation
 LINKS_CURSOR = "links_checked"  # the next bucket
 PRUNED_CURSOR = "pruned"
 
-BUCKETS_A_STEP = 16
+BUCKETS_A_STEP = 128
 ENTRIES_A_STEP = 128
 KEPT_TAGS = frozenset({"conscious", "pinned"})
 

@@ -32,10 +32,11 @@ from ..store.profiles import (
     Relationship,
     audience_of,
 )
+from ..text import sameness
 from ..text.clean import oneline
 from ..text.person import speaks_of_self
 from ..text.slots import stated
-from . import consolidation, reconciling
+from . import consolidation
 
 CURSOR = "observed"
 
@@ -302,7 +303,7 @@ def _surer(a: float, b: float) -> float:
 
 def says_the_same(a: str, b: str) -> bool:
     """Whether two attributes have nearly the same words, in nearly the same order."""
-    if not reconciling.says_the_same(a, b):
+    if not sameness.says_the_same(a, b):
         return False
     return SequenceMatcher(None, _telling(a), _telling(b)).ratio() >= NEARLY_EQUAL
 

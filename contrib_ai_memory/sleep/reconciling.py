@@ -7,7 +7,6 @@ then compared by numbers, negations and names, which vectors hardly see.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from enum import Enum
 
@@ -17,21 +16,12 @@ from .. import conf
 from ..llm.words import content_words
 from ..records import MemoryRecord
 from ..store import facts
+from ..text.sameness import names, negated, numbers, says_the_same, without_numbers
 
 LOOKED_AT = 8
 SAME_MATTER = (
     0.6  # share of the words, numbers left out, that two facts on one matter have in common
 )
-
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NUMBER_WORD = re.compile(
-    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
-    r"|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|hundred|thousand)\b"
-)
-_NEGATION = re.compile(
-    r"\b(?:not|no|never|nobody|nothing|none|without|cannot|neither|nor)\b|n['’]t\b"
-)
-_NAME = re.compile(r"(?<!^)(?<![.!?\"“] )\b[A-Z]\w+")
 
 
 class Relation(Enum):
@@ -85,41 +75,21 @@ def relation(new: MemoryRecord, known: MemoryRecord, cosine: float) -> Relation:
     return Relation.OTHER
 
 
-def says_the_same(a: str, b: str) -> bool:
-    """Near in meaning is not the same where numbers, negations or names differ."""
-    return numbers(a) == numbers(b) and negated(a) == negated(b) and names(a) == names(b)
-
-
 def contradicts(new: MemoryRecord, known: MemoryRecord) -> bool:
     """Whether two facts on one matter cannot both hold: another number, or a negation.
 
     Another name is no contradiction: who owns one dog may own two.
     """
-    a, b = new.content, known.content
+    a, b = (memory.quote or memory.content for memory in (new, known))
     if names(a) != names(b):
         return False
-    words = [content_words(_NUMBER_WORD.sub("", _NUMBER.sub("", text))) for text in (a, b)]
+    words = [content_words(without_numbers(text)) for text in (a, b)]
     common = len(words[0] & words[1])
-    if common < 2 or common < SAME_MATTER * min(len(words[0]), len(words[1])):
+    if common < 2 or common < SAME_MATTER * max(map(len, words)):
         return False
     if negated(a) != negated(b):
         return True
     return bool(numbers(a)) and bool(numbers(b)) and numbers(a) != numbers(b)
-
-
-def numbers(text: str) -> set[str]:
-    """The numbers of a text, in figures or in words."""
-    lowered = text.lower()
-    return {*_NUMBER.findall(lowered), *_NUMBER_WORD.findall(lowered)}
-
-
-def negated(text: str) -> bool:
-    return bool(_NEGATION.search(text.lower()))
-
-
-def names(text: str) -> set[str]:
-    """Words with a capital that begin no sentence."""
-    return set(_NAME.findall(text))
 
 
 def _end_one(store: facts.FactStore, known: MemoryRecord, new: MemoryRecord) -> MemoryRecord:

@@ -29,6 +29,7 @@ READ_AT_ONCE = 64
 LOOKED_AT = 40  # the weightiest entries that the questions are drawn from
 EVIDENCE = 10  # [A] pieces for each question
 EVIDENCE_TOKENS = 4000
+KNOWN = 200  # earlier insights that are not written again
 WELL_FOUNDED = 5  # citations that make an insight worth 9 rather than 8 [A]
 
 
@@ -79,6 +80,10 @@ def _insights(
     _provider, questions = yield asking.ask(
         "ask_oneself", memories, mind.name, priority=offload.NIGHT, npc=mind.id
     )
+    said = yield offload.run(
+        offload.MEMORY, facts.ask, "newest", mind.id, INSIGHT, KNOWN, priority=offload.NIGHT
+    )
+    known = {memory.content for memory in said}
     insights: dict[str, tuple[str, InsightDraft]] = {}
     for question in questions:
         evidence = yield _evidence(mind, question)
@@ -87,6 +92,8 @@ def _insights(
                 "reflect", question, evidence, mind.name, priority=offload.NIGHT, npc=mind.id
             )
             for draft in drafts:
+                if draft.text in known:
+                    continue
                 insights.setdefault(draft.text, (provider, _as_links(draft, evidence)))
     return list(insights.values())
 

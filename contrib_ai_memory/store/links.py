@@ -21,7 +21,7 @@ from .payload import Candidate, entry_memory_id
 
 ATTRIBUTE = "memory_links"
 CATEGORY = "memory_links"
-BUCKETS = 256
+BUCKETS = 2048  # so many that one stays small: a write reads and writes it whole
 LINKS_AT_ONCE = 4  # each touches two buckets, and each bucket is a row
 
 
@@ -117,7 +117,9 @@ class Links:
 
     def ids_in(self, buckets: Iterable[int]) -> list[str]:
         """Everything that has links, a few of the `BUCKETS` at a time."""
-        return [linked for number in buckets for linked in self._bucket(number)]
+        keys = [f"links_{number}" for number in buckets]
+        found = attributes.read_some_json(self._owner, keys, CATEGORY)
+        return [linked for bucket in found for linked in bucket]
 
     def clear(self) -> None:
         self._owner.attributes.clear(category=CATEGORY)

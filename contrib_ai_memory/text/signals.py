@@ -34,7 +34,10 @@ _NUMBERS = frozenset(
 _PREFERENCE = re.compile(
     r"\bI(?: \w+ly| always| never| just| do not| don['’]t| no longer){0,2} (?:prefer|love|adore|"
     r"enjoy|like|hate|loathe|dislike|despise|(?:cannot|can['’]t) (?:stand|bear))\b"
-    r"|\bI (?:always|never)\b|\bmy favou?rite\b|\bI(?:['’]d| would) rather\b",
+    # "I never sold it" tells what was done, not what is done always
+    r"|\bI (?:always|never)\b(?! \w+ed\b)(?! (?:was|had|did|said|told|saw|went|took|gave|came|met|"
+    r"knew|heard|made|thought|sold|bought|lost|found|left|kept|paid|got|been)\b)"
+    r"|\bmy favou?rite\b|\bI(?:['’]d| would) rather\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
