@@ -222,3 +222,14 @@ def test_a_conversation_that_goes_on_is_left_alone(mara, hear):
         talk_of(hear, session)
     night(mara)
     assert stored(mara, "summary") == []
+
+
+def test_a_line_that_names_somebody_or_counts_something_is_not_forgotten_by_rules_alone(
+    later, hear
+):
+    hear("2026-03-01T19:00", "Alice", "So Tom it was.")
+    hear("2026-03-01T19:01", "Alice", "Hm, hm.")
+    later.memory.journal.update({1: {"importance": 1}, 2: {"importance": 1}})
+    night(later)
+    later.memory.journal.update({1: {"importance": 1}})
+    assert contents(later) == ["So Tom it was."]

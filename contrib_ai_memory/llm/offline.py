@@ -184,9 +184,10 @@ def _importance(entry: Entry, wanted: set[str]) -> int:
     score += 2 * bool(wanted & content_words(entry.content))
     score += bool(_OF_ONESELF.search(entry.content))
     score += entry.private - 2 * entry.is_question
-    if len(content_words(entry.content)) < 2:
-        score -= 2
-    return max(1, min(10, round(score)))
+    says_nothing = len(content_words(entry.content)) < 2
+    score -= 2 * says_nothing
+    # at 1 it would never be recalled again [C §2.4], and rules are no good judges of that
+    return max(1 if says_nothing else 2, min(10, round(score)))
 
 
 def _weight(sentence: str, entry: Entry, known_names: tuple[str, ...]) -> float:

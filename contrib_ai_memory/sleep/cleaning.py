@@ -19,6 +19,7 @@ from ..records import Entry, PassReport
 from ..store import facts
 from ..store.links import BUCKETS, linked_memory_id
 from ..store.payload import entry_memory_id
+from ..text.signals import salience
 from . import consolidation
 
 LINKS_CURSOR = "links_checked"  # the next bucket
@@ -26,6 +27,7 @@ PRUNED_CURSOR = "pruned"
 
 BUCKETS_A_STEP = 128
 ENTRIES_A_STEP = 128
+TELLS_SOMETHING = 0.2  # salience of a name or a number
 KEPT_TAGS = frozenset({"conscious", "pinned"})
 
 
@@ -95,7 +97,7 @@ def _forgettable(entry: Entry, importance: int) -> bool:
 
 
 def forget_entries(mind: str, entries: list[Entry]) -> list[int]:
-    """Take entries out of the store, all but stated preferences (worker thread).
+    """Take entries out of the store that nobody will miss (worker thread).
 
     Returns:
         The journal ids of those that may go from the journal too.
@@ -105,11 +107,20 @@ def forget_entries(mind: str, entries: list[Entry]) -> list[int]:
     gone = []
     for entry in entries:
         memory = known.get(entry_memory_id(mind, entry.id))
-        if memory is None or memory.memory_type != "procedural" or memory.superseded_by:
+        preferred = memory and memory.memory_type == "procedural" and not memory.superseded_by
+        if not preferred and not _may_be_asked_for(entry):
             gone.append(entry)
     store.delete_points([entry_memory_id(mind, entry.id) for entry in gone])
     embedder.shared().forget([entry.content for entry in gone])
     return [entry.id for entry in gone]
+
+
+def _may_be_asked_for(entry: Entry) -> bool:
+    """Whether it names somebody or tells a number, and only rules found it unimportant.
+
+    Forgetting those too cost two points of recall (`python -m benchmarks.locomo FILE --night`).
+    """
+    return entry.scoring_method != "llm" and salience(entry.content) >= TELLS_SOMETHING
 
 
 @defer.inlineCallbacks
