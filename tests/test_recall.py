@@ -428,3 +428,19 @@ def test_a_denial_is_no_copy_of_what_it_denies():
     denial = memory("I never sold the grey mare to the miller last spring.")
     other = memory("I sold the grey mare to the miller last spring!")
     assert [r.memory for r in fill([claim, denial, other])] == [claim, denial]
+
+
+def test_what_was_asked_before_takes_no_place_from_what_answers_it(mara, alice, bram):
+    alice.execute_cmd("say I drink nothing but cider.")
+    for asked in (
+        "What does Alice drink?",
+        "Does Alice drink anything?",
+        "Mara, what drink does Alice like?",
+        "Do you know what Alice would drink?",
+        "Tell me what Alice drinks.",
+    ):
+        bram.execute_cmd(f"say {asked}")
+    found = texts(recalled(mara, "What does Alice drink?", by=bram, top_k=3))
+    assert found == ["I drink nothing but cider."]
+    asked = texts(recalled(mara, "What did Bram ask about Alice?", by=bram, top_k=5))
+    assert "What does Alice drink?" in asked

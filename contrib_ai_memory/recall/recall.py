@@ -18,6 +18,7 @@ from ..records import RecallResult, may_hear
 from ..store import facts
 from ..store.links import link_id
 from ..store.payload import Candidate, PointId
+from ..text import cues
 from . import budget, prompt, rank
 from .rank import Ranked
 
@@ -154,11 +155,20 @@ def may_be_told(memory: Candidate, question: Question) -> bool:
         return False
     if memory.expires_at and memory.expires_at <= question.now:
         return False
+    if question.listeners is not None and _asks_only(memory, question):
+        return False
     if question.only_emotions and not set(question.emotions) & set(memory.dominant_emotions):
         return False
     if question.memory_types and memory.memory_type not in question.memory_types:
         return False
     return not (memory.journal_ids and set(memory.journal_ids) <= question.without_entries)
+
+
+def _asks_only(memory: Candidate, question: Question) -> bool:
+    """Whether it is nothing but a question. Players ask the same again and again: what they asked
+    before would take the places of what answers it."""
+    only = memory.question and memory.asking in (0.0, 1.0)
+    return only and not cues.asks_of_asking(question.query)
 
 
 def _where(question: Question) -> dict[str, Any]:

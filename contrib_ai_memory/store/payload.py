@@ -76,6 +76,7 @@ class Candidate(NamedTuple):
     superseded_by: str | None = None
     expires_at: str | None = None
     compressed: bool = False
+    question: bool = False
     asking: float = 0.0
     length: float = 0.0
     tells_time: bool = False

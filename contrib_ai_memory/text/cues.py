@@ -19,6 +19,10 @@ _TIME = re.compile(
     r"|(?:in|of|on) may|(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
+_OF_ASKING = re.compile(
+    r"\b(?:ask(?:s|ed|ing)?|questions?|inquir\w+|wonder\w*|wants? to know|wanted to know)\b",
+    re.IGNORECASE,
+)
 _WHEN = re.compile(
     r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|week|month|year|season|time)\b",
     re.IGNORECASE,
@@ -42,6 +46,11 @@ def asking(text: str) -> float:
 def length(text: str) -> float:
     """How much a text holds, 0-1: the logarithm of its words, 1 at forty."""
     return min(1.0, math.log1p(len(text.split())) / math.log1p(LONG_WORDS))
+
+
+def asks_of_asking(question: str) -> bool:
+    """Whether it is about what somebody asked: "what did Bram want to know?"."""
+    return bool(_OF_ASKING.search(question))
 
 
 def tells_time(text: str) -> bool:
