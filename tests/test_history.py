@@ -164,6 +164,7 @@ def test_what_was_whispered_is_given_only_where_its_witness_whispers_again(
 ):
     server.behave(text="Under the third step, then.")
     alice.execute_cmd(f"whisper Mara = {SECRET}")
+    server.behave(text="None that I know of.")
 
     def given(someone, line):
         someone.execute_cmd(line)
