@@ -444,3 +444,12 @@ def test_what_was_asked_before_takes_no_place_from_what_answers_it(mara, alice, 
     assert found == ["I drink nothing but cider."]
     asked = texts(recalled(mara, "What did Bram ask about Alice?", by=bram, top_k=5))
     assert "What does Alice drink?" in asked
+
+
+def test_a_question_asked_a_hundred_times_does_not_crowd_out_its_answer(mara, alice, bram):
+    alice.execute_cmd("say Cider.")
+    for number in range(100):
+        bram.execute_cmd(f"say What does Alice drink, {number}?")
+    while not offload.wait(mara.memory.index_pending()):
+        pass
+    assert texts(recalled(mara, "What does Alice drink?", by=bram)) == ["Cider."]

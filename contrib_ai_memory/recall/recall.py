@@ -95,8 +95,11 @@ def find(question: Question) -> Found:
     ids.update(map(uuid.UUID, question.preferences))
     candidates = _tellable(store, question, search, ids)
     if question.listeners and len(candidates) < depth <= len(ids):
-        # secrets of others may have crowded out the rest; asking the store costs three times more
+        # secrets of others, or what was asked before, may have crowded out the rest; asking the
+        # store for neither costs three times more
         where["listener"] = question.listeners[0]
+        if not cues.asks_of_asking(question.query):
+            where["tells"] = "something"
         ids |= store.candidates(search, depth, **where)
         candidates = _tellable(store, question, search, ids)
     return Found(question, search, _ranked(question, candidates))
@@ -167,8 +170,7 @@ def may_be_told(memory: Candidate, question: Question) -> bool:
 def _asks_only(memory: Candidate, question: Question) -> bool:
     """Whether it is nothing but a question. Players ask the same again and again: what they asked
     before would take the places of what answers it."""
-    only = memory.question and memory.asking in (0.0, 1.0)
-    return only and not cues.asks_of_asking(question.query)
+    return memory.tells == "nothing" and not cues.asks_of_asking(question.query)
 
 
 def _where(question: Question) -> dict[str, Any]:

@@ -39,7 +39,8 @@ def to_payload(mind: str, memory: MemoryRecord) -> dict[str, Any]:
         "updated_at": now_iso(),
         "audience": list(memory.witnesses) if memory.private else [ANYONE],
         "private": memory.private,
-        "asking": round(cues.asking(memory.content), 3),
+        "asking": (asking := round(cues.asking(memory.content), 3)),
+        "tells": "nothing" if memory.question and asking in (0.0, 1.0) else "something",
         "length": round(cues.length(memory.content), 3),
         "tells_time": cues.tells_time(memory.content),
     }
@@ -76,7 +77,7 @@ class Candidate(NamedTuple):
     superseded_by: str | None = None
     expires_at: str | None = None
     compressed: bool = False
-    question: bool = False
+    tells: str = "something"
     asking: float = 0.0
     length: float = 0.0
     tells_time: bool = False

@@ -36,6 +36,7 @@ INDEXED = (
     "memory_type",
     "audience",
     "dominant_emotions",
+    "tells",
 )
 PAGE = 1000  # points read in one scroll
 
