@@ -118,7 +118,7 @@ class Ours:
         Lines alone: that a retelling of two lines counts for both would make it look better than
         it is, where a place in the result is what is scarce.
         """
-        from contrib_ai_memory.recall.rank import RETOLD
+        from contrib_ai_memory.store.payload import RETOLD
 
         cases = []
         for asked in self.conversation.questions:

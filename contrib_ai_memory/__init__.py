@@ -1,8 +1,9 @@
 """A lasting memory for any character in an Evennia game.
 
 MemoryMixin gives a Character typeclass its memory, AssistantScript is its heartbeat,
-MemoryHandler is `npc.memory`, AIMemoryCmdSet holds @memory and @sleep. They are imported when
-they are first asked for, since Evennia's typeclasses need a configured Django.
+MemoryHandler is `npc.memory`, AIMemoryCmdSet holds @memory and @sleep, MemoryLLMNPC stands in for
+the LLMNPC of Evennia's contribs. They are imported when they are first asked for, since Evennia's
+typeclasses need a configured Django.
 """
 
 from importlib import import_module
@@ -12,8 +13,9 @@ _PUBLIC = {
     "AssistantScript": "assistant",
     "MemoryHandler": "handler",
     "AIMemoryCmdSet": "commands",
+    "MemoryLLMNPC": "llmnpc",
 }
-__all__ = ["AIMemoryCmdSet", "AssistantScript", "MemoryHandler", "MemoryMixin"]
+__all__ = ["AIMemoryCmdSet", "AssistantScript", "MemoryHandler", "MemoryLLMNPC", "MemoryMixin"]
 
 
 def __getattr__(name: str):

@@ -1,4 +1,4 @@
-"""The Django app: checks the settings when a game starts."""
+"""The Django app: what is done once when a game starts, the check of the settings first of all."""
 
 import sys
 
@@ -19,7 +19,9 @@ class AIMemoryConfig(AppConfig):
         a page of guesses about the settings file, and then exits with status 0.
         """
         from . import conf
+        from .store import game_database
 
+        game_database.overwrite_what_is_deleted()
         try:
             conf.get()
         except ImproperlyConfigured as problem:

@@ -7,6 +7,7 @@ here. All of it runs on the reactor thread; the work itself is handed to `offloa
 from __future__ import annotations
 
 import gc
+import math
 import random
 import time
 from collections import deque
@@ -24,8 +25,8 @@ from .log import logger
 from .recall.talking import CannotDo
 from .records import Entry, now_iso
 from .sleep.history import EMERGENCY, compact
-from .sleeper import SCHEDULE, NotNow, SleepsAtNight
-from .store import facts
+from .sleeper import SCHEDULE, NotNow, SleepsAtNight, SwitchedOff
+from .store import facts, pairing, switches
 from .store.errors import StoreError
 from .store.history import exchange
 
@@ -113,7 +114,7 @@ class AssistantScript(SleepsAtNight, DefaultScript):
 
         Skipped while the last one is still busy, unless that is past its deadline.
         """
-        if not conf.get().ENABLED or self.obj is None:
+        if not conf.get().ENABLED or self.obj is None or switches.paused(self.obj):
             return defer.succeed(None)
         busy_since = self.ndb.busy_since
         if busy_since is not None:
@@ -143,10 +144,39 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         self.ndb.last_beat = now_iso()
         self.sleep_on_schedule()
 
+    # --- holding still ------------------------------------------------------------------------
+
+    @defer.inlineCallbacks
+    def hold_still(self) -> Generator[Any, Any, None]:
+        """Wait until nothing works on the memory, and let nothing begin until `let_go`.
+
+        What is said meanwhile is heard and kept, and answered afterwards.
+        """
+        from twisted.internet import reactor
+
+        until = time.monotonic() + conf.get().TICK_DEADLINE
+        while self.ndb.busy_since is not None or self.ndb.answering:
+            if not reactor.running or time.monotonic() >= until:
+                break  # nothing goes on behind anybody's back, or it was given up
+            yield task.deferLater(reactor, PAUSE, lambda: None)
+        self.ndb.busy_since = math.inf
+        self.ndb.answering = True
+
+    def let_go(self) -> None:
+        """Let the heartbeat and the answers go on after `hold_still`."""
+        self.ndb.busy_since = None
+        self.ndb.answering = bool(self.waiting_for_answers)
+        if self.ndb.answering:
+            self._answer_all().addErrback(offload.log_failure, f"an answer of #{self.obj.id}")
+
     # --- answering ----------------------------------------------------------------------------
 
     def wants_reply(self, entry: Entry, speaker: Any) -> None:
-        """Answer `entry` as soon as the answers before it are out."""
+        """Answer `entry`, once, as soon as the answers before it are out."""
+        asked = (entry.id, entry.timestamp)
+        if asked in (self.ndb.asked or ()):
+            return
+        self.ndb.asked = [*(self.ndb.asked or ()), asked][-REPLIES_WAITING:]
         if self.asleep:
             self._murmur(speaker)
             return
@@ -199,11 +229,20 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         mind.note_accessed(entry, answer.told)
         self.ndb.last_reply = time.monotonic()
         self._note_exchange(entry.source_entity)
+        if hands.tired:
+            self._nod_off(entry)
         if not self.ndb.compacting:  # nobody waits for it
             self.ndb.compacting = True
             compact(mind, EMERGENCY, offload.AWAKE).addErrback(
                 offload.log_failure, f"compacting what #{self.obj.id} said"
             ).addCallback(lambda _: setattr(self.ndb, "compacting", False))
+
+    def _nod_off(self, entry: Entry) -> None:
+        """Fall asleep as was said, now that it is said, unless somebody else has come meanwhile."""
+        try:
+            self.go_to_sleep(entry.source_entity)
+        except (NotNow, SwitchedOff) as problem:
+            logger().info("#%s stays awake: %s", self.obj.id, problem)
 
     def _note_exchange(self, identity: str | None) -> None:
         exchanges = self.ndb.exchanges or {}
@@ -228,8 +267,9 @@ class Hands:
         self._script = script
         self._npc = script.obj
         self._entry = entry
-        self._speaker = speaker
+        self.speaker = speaker
         self.spoken: list[int] = []
+        self.tired = False
 
     def present(self, name: str) -> str | None:
         seen = self._npc.seen_here(name)
@@ -238,11 +278,11 @@ class Hands:
         return self._npc.get_memory_identity(seen[0]) if seen else None
 
     def say(self, text: str, *, private: bool) -> None:
-        self._utter(text, self._speaker, private, self._entry.session_id)
+        self._utter(text, self.speaker, private, self._entry.session_id)
 
     def whisper(self, name: str, text: str) -> None:
         [listener] = self._npc.seen_here(name)
-        same = listener == self._speaker and self._entry.private
+        same = listener == self.speaker and self._entry.private
         self._utter(text, listener, True, self._entry.session_id if same else None)
 
     def emote(self, text: str) -> None:
@@ -251,9 +291,10 @@ class Hands:
 
     def go_to_sleep(self) -> None:
         try:
-            self._script.go_to_sleep()
-        except NotNow as problem:
+            self._script.refuse_rude_sleep(self._entry.source_entity)
+        except (NotNow, SwitchedOff) as problem:
             raise CannotDo(str(problem)) from None
+        self.tired = True  # it says so first
 
     def _utter(self, text: str, listener: Any, private: bool, session_id: str | None) -> None:
         own = self._npc.utter(text, listener, private=private, session_id=session_id)
@@ -272,13 +313,22 @@ def _warm_up() -> None:
         return
     _warming = True
     job = offload.run(offload.MEMORY, _open_all, priority=offload.NIGHT, timeout=300)
+    job.addCallback(_report_strange)
     job.addErrback(_report_unusable)
 
 
-def _open_all() -> None:
+def _open_all() -> str:
     embedder.shared()
     facts.shared()
+    if conf.get().LLM is not None:
+        import openai.resources.chat  # noqa: F401 - takes 0.4 s: not amid the first answer
     gc.freeze()  # a full collection would look at every object of the model: 0.2 s, on any thread
+    return pairing.id_of_store()
+
+
+def _report_strange(store_id: str) -> None:
+    if problem := pairing.settle(store_id):
+        logger().error("%s", problem)
 
 
 def _report_unusable(reason: Any) -> None:

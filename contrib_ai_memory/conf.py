@@ -158,6 +158,10 @@ class Settings(_Section):
     COMPRESS_SESSIONS: int = Field(
         5, ge=1, le=1000, description="[C] summarised when there are more"
     )
+    PLAYER_ERASURE: Literal["ask", "self", "off"] = Field(
+        "ask",
+        description="what `forgetme` does for players: a request to staff, the erasure, nothing",
+    )
     REFLECT_AT: int = Field(150, ge=1, le=100_000, description="[A] importance that has added up")
     LINK_BATCH: int = Field(32, ge=1, le=500, description="entries linked in one step")
 
@@ -232,4 +236,3 @@ def directory() -> Path:
 
 
 Phase = Literal["compacting", "dreaming"]
-Mode = Literal["awake", "sleep"]

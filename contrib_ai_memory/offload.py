@@ -129,6 +129,7 @@ def _deliver(done: defer.Deferred, result: Any) -> None:
 
 
 _lanes: dict[str, Lane] = {}
+_stopping = threading.Event()
 
 
 def run(
@@ -166,8 +167,14 @@ def settle() -> None:
     hangs, the new server of a reload meets it, and the game stays down. Jobs of embedding and store
     take milliseconds. Calls to language models are not waited for.
     """
+    _stopping.set()
     if MEMORY in _lanes:
         _lanes[MEMORY].settle(SETTLE_SECONDS)
+
+
+def stopping() -> bool:
+    """Whether the server is about to stop: what still waits for the reactor thread gives up."""
+    return _stopping.is_set()
 
 
 def _threads_of(lane: str) -> int:

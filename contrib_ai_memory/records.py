@@ -11,12 +11,10 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-PRIVATE_KINDS = frozenset({"whisper"})
 TALK_KINDS = frozenset({"say", "whisper"})
-_REQUEST = re.compile(
-    r"(?:^|[,.!?;:]\s*)(?:please\s+)?(?:tell|remind|show)\s+(?:me|us)\b", re.IGNORECASE
-)
+_REQUEST = re.compile(r"(?:^|[,.!?;:]\s*)(?:please\s+)?(?:tell|remind|show)\s+(?:me|us)\b", re.I)
 INSIGHT = "insight"  # an entry that a reflection wrote
+PINNED, LOCKED = "pinned", "locked"  # tags: never cleaned away; and never changed by a night
 LEARNED_KINDS = frozenset({"say", "whisper", "pose", "give", "note"})
 
 
@@ -260,7 +258,10 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class RecallResult:
-    """What `recall` returns [C §2.7]. `budget_used` is the share of the token budget, 0-1."""
+    """What `recall` returns [C §2.7]: tokens of the memories' words, and their share of the budget.
+
+    The prompt block has some fifteen tokens more for each memory, its tag, date and speaker.
+    """
 
     memories: tuple[Recalled, ...] = ()
     total_tokens: int = 0

@@ -19,6 +19,8 @@ from . import conf, offload
 from .assistant import AssistantScript
 from .handler import MemoryHandler, forget_attributes, forget_mind
 from .records import Entry, Percept, Recalled, seconds_between
+from .store import switches
+from .store.people import kind_of
 from .text.clean import oneline, sanitise, undress
 
 OFF_TAG = "memory_off"  # on an NPC, a room or a player: nothing is perceived there, or of them
@@ -189,7 +191,7 @@ class MemoryMixin:
 
     def _attends(self, other: Any) -> bool:
         """The off switches: the game's, this NPC's, its room's, the other's own."""
-        if not conf.get().ENABLED:
+        if not conf.get().ENABLED or switches.paused(self):
             return False
         room = self.location
         return not any(obj is not None and _is_off(obj) for obj in (self, room, other))
@@ -245,7 +247,7 @@ class MemoryMixin:
         if witnesses is None:
             witnesses = (self.get_memory_identity(source),) if private else self._witnesses()
         identity = self.get_memory_identity(source)
-        return self.memory.perceive(
+        entry = self.memory.perceive(
             Percept(
                 content=content,
                 kind=kind,
@@ -259,6 +261,8 @@ class MemoryMixin:
                 **more,
             )
         )
+        self.memory.people.is_a(identity, kind_of(source))
+        return entry
 
     def _witnesses(self) -> tuple[str, ...]:
         here = [obj for obj in self._characters_here() if obj is not self]

@@ -13,9 +13,9 @@ from twisted.internet import defer, task
 
 from . import conf
 from .log import logger
-from .records import now_iso
+from .records import now_iso, seconds_between
 from .sleep.cycle import Night, run_sleep_tick
-from .store import attributes
+from .store import attributes, switches
 
 PAUSE = 0.02  # seconds that the game has to itself between the ticks of a night at once
 NIGHTS_KEPT = 30
@@ -68,31 +68,52 @@ class SleepsAtNight:
         """Go to sleep; the night advances with the heartbeat.
 
         Raises:
-            SwitchedOff: The contrib is switched off.
+            SwitchedOff: The contrib is switched off, or the NPC is paused.
         """
-        if not conf.get().ENABLED:
-            raise SwitchedOff("CONTRIB_AI_MEMORY['ENABLED'] is off: no NPC sleeps or learns.")
+        self._refuse_switched_off()
         if not self.asleep:
             self.db.operating_mode = "sleep"
             self.db.wake_requested = False
             self.ndb.last_sleep_tick = None
             self._put_night(Night(started=now_iso()))
 
-    def go_to_sleep(self) -> None:
+    def _refuse_switched_off(self) -> None:
+        if not conf.get().ENABLED:
+            raise SwitchedOff("CONTRIB_AI_MEMORY['ENABLED'] is off: no NPC sleeps or learns.")
+        if paused := switches.paused(self.obj):
+            whose, key = ("All NPCs are", "all") if paused == "all" else ("It is", self.obj.key)
+            raise SwitchedOff(f"{whose} paused: none sleeps or learns. @memory/resume {key}")
+
+    def go_to_sleep(self, asked_by: str | None = None) -> None:
         """Go to sleep of its own will, as the tool of the same name does [A].
+
+        Args:
+            asked_by: Identity of whoever wants it to sleep: their own talk does not keep it awake.
 
         Raises:
             NotNow: It is asleep already, somebody is talking with it, or waits for an answer.
             SwitchedOff: The contrib is switched off.
         """
-        mind = self.obj.memory
+        self.refuse_rude_sleep(asked_by)
+        self.fall_asleep()
+
+    def refuse_rude_sleep(self, asked_by: str | None = None) -> None:
+        """Raise what `go_to_sleep` raises, and do nothing else."""
+        self._refuse_switched_off()
         if self.asleep:
             raise NotNow(f"{self.obj.key} is asleep already.")
         if self.waiting_for_answers:
             raise NotNow(f"{self.obj.key} still has somebody to answer.")
-        if mind.conversations.busy(mind.clock(), conf.get().EXCHANGE_SECONDS):
+        if self._in_conversation(asked_by):
             raise NotNow(f"{self.obj.key} is in the middle of a conversation.")
-        self.fall_asleep()
+
+    def _in_conversation(self, asked_by: str | None) -> bool:
+        """Whether it talks with somebody else; asked by nobody, whether anybody talks at all."""
+        now, within = self.obj.memory.clock(), conf.get().EXCHANGE_SECONDS
+        if asked_by is None:
+            return self.obj.memory.conversations.busy(now, within)
+        others = {who: last for who, last in (self.ndb.exchanges or {}).items() if who != asked_by}
+        return any(seconds_between(last, now) <= within for last in others.values())
 
     def sleep_on_schedule(self) -> None:
         """Fall asleep where the schedule says so, once for each time that its hours begin."""
@@ -165,6 +186,7 @@ class SleepsAtNight:
         told = None
         try:
             while self.asleep and self.obj is not None:
+                self._refuse_switched_off()
                 self.ndb.last_sleep_tick = None
                 if (name := self.night.pass_name) != told:
                     progress(name)

@@ -200,7 +200,7 @@ class Boundaries:
         self._deadly = deadly
         for owner, names in (
             (attributes, ("write", "write_json", "remove_json")),
-            (QdrantEdge, ("write", "update", "rekey", "delete", "delete_where")),
+            (QdrantEdge, ("write", "update", "rekey", "delete")),
             (facts.FactStore, ("_history", "_forget_history")),
             (SqliteFile, ("use",)),
             (AttributeHandler, ("add", "remove")),

@@ -224,12 +224,19 @@ def test_a_conversation_that_goes_on_is_left_alone(mara, hear):
     assert stored(mara, "summary") == []
 
 
-def test_a_line_that_names_somebody_or_counts_something_is_not_forgotten_by_rules_alone(
-    later, hear
-):
+def test_a_line_that_tells_anything_is_not_forgotten_by_rules_alone(later, hear):
     hear("2026-03-01T19:00", "Alice", "So Tom it was.")
     hear("2026-03-01T19:01", "Alice", "Hm, hm.")
-    later.memory.journal.update({1: {"importance": 1}, 2: {"importance": 1}})
+    hear("2026-03-01T19:02", "Alice", "Yeah, me too! Pottery is so soothing.")
+    hear("2026-03-01T19:03", "Alice", "That would be really great, yeah.")
+    mara = later.memory
+    mara.journal.update({number: {"importance": 1} for number in range(1, 5)})
     night(later)
-    later.memory.journal.update({1: {"importance": 1}})
-    assert contents(later) == ["So Tom it was."]
+    assert contents(later) == ["So Tom it was.", "Yeah, me too! Pottery is so soothing."]
+
+
+def test_what_a_model_found_unimportant_is_forgotten_whatever_it_names(later, hear):
+    hear("2026-03-01T19:00", "Alice", "So Tom it was, and pottery is soothing.")
+    later.memory.journal.update({1: {"importance": 2, "scoring_method": "llm"}})
+    night(later)
+    assert contents(later) == []

@@ -5,10 +5,11 @@ import doctest
 import pytest
 
 from contrib_ai_memory.embedding import emotions
-from contrib_ai_memory.llm import offline
+from contrib_ai_memory.llm import offline, telling, themes, traits
+from contrib_ai_memory.llm.drafts import Observation
 from contrib_ai_memory.llm.offline import OfflineProvider
 from contrib_ai_memory.records import Entry, MemoryRecord, Recalled, ReplyRequest, ScoreParts
-from contrib_ai_memory.text import person
+from contrib_ai_memory.text import person, sameness, verbs
 
 PARTS = ScoreParts(0.5, 0.5)
 
@@ -27,6 +28,19 @@ PARTS = ScoreParts(0.5, 0.5)
         ("I can swim.", "Alice can swim."),
         ("My brother hates me.", "Alice's brother hates them."),
         ("I’ll go.", "Alice will go."),
+        ("I used to sing.", "Alice used to sing."),
+        ("I need a new oar.", "Alice needs a new oar."),
+        ("I bet on the grey mare.", "Alice bets on the grey mare."),
+        ("I retook the tower.", "Alice retook the tower."),
+        ("I overheard the reeve.", "Alice overheard the reeve."),
+        ("I'd been ill for a week.", "Alice had been ill for a week."),
+        ("I'd like a new oar.", "Alice would like a new oar."),
+        ("I bake bread and sell it in Elmstead.", "Alice bakes bread and sells it in Elmstead."),
+        ("I want to bake bread and sell it.", "Alice wants to bake bread and sell it."),
+        ("I baked bread and sold it.", "Alice baked bread and sold it."),
+        ("I was there when we sank our boat.", "Alice was there when they sank their boat."),
+        ("My brother and I built the ferry.", "Alice and their brother built the ferry."),
+        ("Last week I sold two oxen.", "Last week Alice sold two oxen."),
     ],
 )
 def test_first_person_becomes_third(said, told):
@@ -46,7 +60,7 @@ def test_first_person_is_given_back_as_second(said, told):
 
 
 def test_the_examples_in_the_docstrings_run():
-    for module in (person, offline):
+    for module in (person, offline, telling, traits, sameness, verbs):
         assert doctest.testmod(module).failed == 0
 
 
@@ -105,17 +119,57 @@ def test_a_statement_is_acknowledged_and_always_in_the_same_way():
     assert "know nothing" not in ask("Wolves came.")
 
 
+CLEFT = 'Alice says: "It was Pike the cleric who healed Grog."'
+
+
 @pytest.mark.parametrize(
     ("text", "facts"),
     [
         ("I keep the ferry at Millbrook.", ["Alice keeps the ferry at Millbrook."]),
         ("The bridge at Elmstead is broken.", ['Alice says: "The bridge at Elmstead is broken."']),
         ("Mara, wolves took two of my sheep.", ['Alice says: "Wolves took two of my sheep."']),
+        (
+            "Oh, well, but the bridge at Elmstead fell.",
+            ['Alice says: "The bridge at Elmstead fell."'],
+        ),
+        (
+            "They say the reeve killed the abbot.",
+            ['Alice says: "They say the reeve killed the abbot."'],
+        ),
+        ("It was Pike the cleric who healed Grog.", [CLEFT]),
+        (
+            "Last week I sold 12 oxen for 340 crowns.",
+            ["Last week Alice sold 12 oxen for 340 crowns."],
+        ),
+        ("I think the mayor is a thief.", ["Alice thinks the mayor is a thief."]),
+        (
+            "Goblins fear the fire of the dwarves.",
+            ['Alice says: "Goblins fear the fire of the dwarves."'],
+        ),
+        ("My mother is ill. (sighs)", ["Alice's mother is ill."]),
+        ("I will bring 12 candles by Thursday!", ["Alice will bring 12 candles by Thursday!"]),
+        ('"The river is my home," I say.', ["Alice says: \"'The river is my home,' I say.\""]),
         ("Hello there! Where is the mayor of Elmstead?", []),
         ("You are the best cook in Millbrook, Mara.", []),
         ("Yes. No. Maybe so.", []),
         ("Mara, tell me about Alice's silver key.", []),
         ("Please remind us where the old mill of Elmstead stood.", []),
+        ("She still lives in the tower of Elmstead.", []),
+        ("It's more of an oval in the middle.", []),
+        ("That was hundreds and hundreds of feet up.", []),
+        ("On the battlefield, he'll support his allies.", []),
+        ("Let's go with the storage room of the inn.", []),
+        ("Listen for the laughter of the drunken people.", []),
+        ("Look at this homemade coconut ice cream!", []),
+        ("Don't forget the silver key of the mill.", []),
+        ("Sleight of hand check for everyone.", []),
+        ("27 points of damage to the naga.", []),
+        ("I can't wait to see the harvest fair!", []),
+        ("I totally agree, that is a fine plan.", []),
+        ("I'm so glad that the storm is over.", []),
+        ("Yeah, seeing their faces was awesome!", []),
+        ("I'm so proud of you and your sheep.", []),
+        ("Thanks so much for the lovely evening!", []),
     ],
 )
 def test_facts_are_claims_and_never_about_the_npc(text, facts):
@@ -150,3 +204,105 @@ def test_labels_of_a_model_are_checked():
     assert emotions.validated(["joy", "happiness", "trust"]) == ()
     assert emotions.validated("joy") == ()
     assert len(emotions.EMOTIONS) == 24
+
+
+def test_what_is_said_to_somebody_is_quoted_and_marks_do_not_pile_up():
+    entry = Entry(1, "2026-01-01T00:00:00+00:00", "x", "say", seen_as="Alice")
+    assert offline.reported("I owe you a boat", entry) == 'Alice says: "I owe you a boat."'
+    said = offline.reported('The sign says "Mind the step."', entry)
+    assert said == "Alice says: \"The sign says 'Mind the step.'\""
+    assert '.".' not in offline.reported('Bram shouted: "Wolves."', entry)
+
+
+def test_what_is_thought_of_somebody_not_named_is_no_fact_and_what_is_heard_of_a_place_is():
+    provider = OfflineProvider()
+    entry = Entry(1, "2026-01-01T00:00:00+00:00", "", "say", seen_as="Alice")
+
+    def facts(text):
+        told = Entry.from_dict(entry.to_dict() | {"content": text})
+        return [draft.text for draft in provider.extract_facts([told], "Mara")]
+
+    assert facts("I think he is a thief and a liar.") == []
+    assert facts("I heard that the tower of Elmstead fell.") == [
+        "Alice heard that the tower of Elmstead fell."
+    ]
+
+
+# --- themes and insights --------------------------------------------------------------------------
+
+
+def said(who, text, number):
+    return MemoryRecord(str(number), text, "entry", speaker=who, journal_ids=(number,))
+
+
+TALK = [
+    ("Alice", "Yeah, the ferry was late again, really."),
+    ("Alice", "The ferry needs a new oar before winter."),
+    ("Alice", "Thanks, Bram! My brother Tom built the ferry before the flood."),
+    ("Alice", "Tom is creative, and the flood was tough for Tom, Bram."),
+    ("Bram", "I sold a sheep to pay for the ferry."),
+    ("Bram", "Yeah, okay, Alice, that is awesome, thanks!"),
+]
+
+
+def insights(question):
+    memories = [said(who, text, number) for number, (who, text) in enumerate(TALK, start=1)]
+    return OfflineProvider().reflect(question, memories, "Mara")
+
+
+def test_an_insight_is_a_sentence_with_telling_words_a_quotation_and_its_evidence(store_folder):
+    [insight] = insights("What have I learned about Alice?")
+    assert insight.text.startswith("Alice often speaks of the ferry, ")
+    assert insight.text.endswith(', as in "The ferry needs a new oar before winter."')
+    assert set(insight.evidence) == {"1", "2", "3", "4"}
+    for word in ("yeah", "Bram", "creative", "tough", "thanks", "really"):
+        assert word not in insight.text.split(", as in ")[0]
+
+
+def test_a_theme_of_several_names_all_who_speak_of_it_and_one_of_nobody_else_is_none(store_folder):
+    [insight] = insights("What is said of the ferry?")
+    assert insight.text.startswith("Alice and Bram both speak of the ferry, as in ")
+    assert insight.evidence == ("1", "2", "3", "5")
+    assert insights("What is said of the flood?") == []
+    assert insights("What have I learned about Bram?") == []
+
+
+def test_it_asks_itself_of_those_who_speak_most_and_of_what_is_spoken_of_most(store_folder):
+    memories = [said(who, text, number) for number, (who, text) in enumerate(TALK, start=1)]
+    assert OfflineProvider().ask_oneself(memories, "Mara") == [
+        "What have I learned about Alice?",
+        "What have I learned about Bram?",
+        "What is said of the ferry?",
+    ]
+
+
+def test_an_entry_and_its_fact_are_one_mention(store_folder):
+    entry = said("Alice", "The ferry needs a new oar.", 1)
+    fact = MemoryRecord("f", entry.content, "fact", speaker="Alice", journal_ids=(1,))
+    assert (
+        OfflineProvider().reflect("What have I learned about Alice?", [entry, fact], "Mara") == []
+    )
+
+
+def test_two_words_that_are_always_together_are_one_theme():
+    texts = [
+        "The pottery class is in May.",
+        "I pay for my pottery class.",
+        "A pottery class at last!",
+    ]
+    assert themes.themes_of(texts)[0].said == "pottery class"
+
+
+def test_what_is_said_of_somebody_once_and_passes_is_no_attribute():
+    seen = [
+        Observation("Alice keeps the ferry at Millbrook.", 1),
+        Observation("Alice is going to the market.", 2),
+        Observation('Alice says: "The bridge fell."', 3),
+        Observation("Alice keeps the ferry at Millbrook.", 4),
+    ]
+    [kept] = OfflineProvider().describe("Alice", seen)
+    assert (kept.type, kept.value, kept.evidence) == (
+        "occupation",
+        "Alice keeps the ferry at Millbrook.",
+        (1, 4),
+    )

@@ -1,15 +1,19 @@
 """A new fact beside what is known: the same again, a change, or news."""
 
+import contextlib
+import doctest
 import itertools
 
 import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
-from contrib_ai_memory.records import MemoryRecord
+from contrib_ai_memory.records import MemoryRecord, Percept
+from contrib_ai_memory.sleep import contradicting
+from contrib_ai_memory.sleep.contradicting import contradicts
 from contrib_ai_memory.sleep.reconciling import Relation, reconcile, relation
 from contrib_ai_memory.store import facts
-from contrib_ai_memory.store.payload import memory_id_for
+from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
 MIND = "5f1f3c1e-8a0b-4c57-9d0e-6a1c2b3d4e5f"
 _entries = itertools.count(1)
@@ -136,3 +140,162 @@ def test_a_changed_claim_changes_what_a_night_of_talk_leaves(mara, alice):
         "Alice has seven sheep in the north field.": True,
         "Alice has nine sheep in the north field.": False,
     }
+
+
+# --- what contradicts, and what only looks like it ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("new", "known"),
+    [
+        ("I did not steal the chalice.", "I stole the chalice from the abbey."),
+        ("My brother Tom isn't a thief.", "My brother Tom is a thief."),
+        ("The mayor is not dead.", "The mayor is dead."),
+        ("I don't keep the ferry at Millbrook any more.", "I keep the ferry at Millbrook."),
+        ("I paid three crowns for the silver locket.", "I paid 9 crowns for the silver locket."),
+        ("The toll is 1,200 crowns.", "The toll is 900 crowns."),
+        ('Sam says: "The bridge is not safe."', 'Sam says: "The bridge is safe."'),
+    ],
+)
+def test_a_denial_and_another_number_contradict(new, known):
+    assert contradicts(new, known)
+
+
+@pytest.mark.parametrize(
+    ("new", "known"),
+    [
+        ("The toll is 9 crowns.", "The toll is nine crowns."),
+        ("The toll is 1,200 crowns.", "The toll is 1200 crowns."),
+        ("I sold five boats to Bram.", "I sold two boats to Bram."),  # on another day
+        ("12 points of damage to the naga.", "14 points of lightning damage."),
+        ("I did not visit the mill yesterday.", "I visited the mill today."),
+        ("I will not sell the grey mare.", "I sold the grey mare."),
+        ("I was not a spy of the king.", "I am a spy of the king."),
+        ("If I do not pay the toll, they sink the ferry.", "I pay the toll for the ferry."),
+        ("I don't like the inn at Elmstead.", "I live at the inn at Elmstead."),
+        ("Wolves did not kill my sheep in Elmstead.", "Wolves killed my sheep."),
+        ("I don't keep the ferry at Millbrook.", "My brother keeps the ferry at Millbrook."),
+        (
+            "My uncle did not sell the mare of the miller.",
+            "I sold the mare of my uncle to a miller.",
+        ),
+        ("The bridge is not safe at night.", "The bridge at the mill is safe."),
+        ("I can't wait for the harvest fair.", "I wait for the harvest fair."),
+        ('Sam says: "Let\'s not do that then."', 'Sam says: "Let\'s go down there."'),
+    ],
+)
+def test_what_may_both_be_true_does_not_contradict(new, known):
+    assert not contradicts(new, known) and not contradicts(known, new)
+
+
+def test_the_examples_of_contradictions_run():
+    assert doctest.testmod(contradicting).failed == 0
+
+
+# --- the lines behind it --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hear(mara):
+    """hear(day, text): Alice says it aloud on that day, and a night follows."""
+
+    def perceive(day, text, **more):
+        entry = mara.memory.perceive(
+            Percept(
+                **{
+                    "content": text,
+                    "kind": "say",
+                    "seen_as": "Alice",
+                    "source": "#Alice",
+                    "witnesses": ("#Alice", "#Bram"),
+                    "location": "#1",
+                    "timestamp": f"2026-03-{day:02d}T19:00:00+00:00",
+                }
+                | more
+            )
+        )
+        mara.memory.clock = lambda: f"2026-03-{day:02d}T23:00:00+00:00"
+        offload.wait(mara.assistant.sleep_through())
+        return entry
+
+    return perceive
+
+
+def line_of(mara, entry):
+    [memory] = facts.shared().get([entry_memory_id(mara.memory.id, entry.id)])
+    return memory
+
+
+def drawn(mara, entry):
+    found = facts.shared().list(mara.memory.id, limit=None)
+    return [m for m in found if m.record != "entry" and m.journal_ids == (entry.id,)]
+
+
+def told(mara, question):
+    found = offload.wait(mara.memory.recall(question, speaker="#Bram", top_k=20))
+    return [item.memory.content for item in found.memories]
+
+
+def test_the_line_of_an_ended_fact_and_what_was_drawn_from_it_come_to_mind_no_longer(mara, hear):
+    lie = hear(1, "Mara, I sold the grey mare of my uncle to the miller.")
+    assert {m.record for m in drawn(mara, lie)} == {"fact", "experience"}
+    truth = hear(4, "I did not sell the grey mare of my uncle to the miller.")
+    line = line_of(mara, lie)
+    assert line.invalid_at == truth.timestamp
+    [fact] = [m for m in drawn(mara, truth) if m.record == "fact"]
+    assert {m.superseded_by for m in [line, *drawn(mara, lie)]} == {fact.id}
+    assert mara.memory.journal.get(lie.id).content == lie.content
+    heard = told(mara, "Did Alice sell the grey mare to the miller?")
+    assert heard and not any("I sold" in text or "Alice sold" in text for text in heard)
+
+
+def test_a_line_that_tells_something_besides_stays(mara, hear):
+    lie = hear(1, "I sold the grey mare to the miller. My brother Tom drowned in the flood.")
+    hear(4, "I did not sell the grey mare to the miller.")
+    assert not line_of(mara, lie).superseded_by
+    ended = {m.content for m in drawn(mara, lie) if m.superseded_by and m.record == "fact"}
+    assert ended == {"Alice sold the grey mare to the miller."}
+    assert "Alice's brother Tom drowned in the flood." in {
+        m.content for m in drawn(mara, lie) if not m.superseded_by
+    }
+
+
+def test_what_is_pinned_is_not_retired(mara, hear):
+    pinned = hear(1, "I sold the grey mare to the miller.", tags=("pinned",))
+    hear(4, "I did not sell the grey mare to the miller.")
+    assert not line_of(mara, pinned).superseded_by
+
+
+def test_what_is_only_like_it_is_left_alone(mara, hear):
+    others = [
+        hear(1, "I sold the brown mare to the smith."),
+        hear(2, "My uncle sold the grey mare of the miller."),
+        hear(3, "I sold two boats to Bram."),
+    ]
+    hear(5, "I did not sell the grey mare of my uncle to the miller.")
+    hear(6, "I sold five boats to Bram.")
+    assert not any(line_of(mara, entry).superseded_by for entry in others)
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_killed_while_it_retires_the_next_night_finishes(mara, hear, monkeypatch, at):
+    lie = hear(1, "I sold the grey mare of my uncle to the miller.")
+    change, changed = facts.FactStore.change, []
+
+    def dying(self, memory_id, **payload):
+        change(self, memory_id, **payload)
+        if "superseded_by" in payload:
+            changed.append(memory_id)
+            if len(changed) == at + 1:
+                raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed:
+        killed.setattr(facts.FactStore, "change", dying)
+        with contextlib.suppress(KeyboardInterrupt):
+            hear(4, "I did not sell the grey mare of my uncle to the miller.")
+    mara.memory.journal.set_cursor("consolidated", 1)
+    mara.memory.journal.update({2: {"consolidated": False}})
+    offload.wait(mara.assistant.sleep_through())
+    assert len({m.superseded_by for m in [line_of(mara, lie), *drawn(mara, lie)]}) == 1
+    assert line_of(mara, lie).superseded_by
+    assert len(changed) == min(at + 1, 3)  # an experience, the line, the fact

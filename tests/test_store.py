@@ -118,6 +118,7 @@ def test_a_listener_is_given_only_what_is_public_or_their_own(store):
     store.put(MIND, [secret], embedder.shared().encode([secret.key]))
     assert secret.content in nearest(store, "ferry gold", listener="#1@a")
     assert secret.content not in nearest(store, "ferry gold", listener="#2@b")
+    assert secret.id in weighed(store, "gold", listener="#1@a")
     assert secret.id not in weighed(store, "gold", listener="#2@b")
 
 

@@ -144,18 +144,29 @@ def test_a_note_about_a_stranger_is_not_taken(calls, mara, alice):
     assert requests()[-1].results == ["Not done: you know nobody of the name Zed"]
 
 
-def test_it_does_not_fall_asleep_in_a_conversation_and_is_told_why(calls, mara, alice):
+def test_it_does_not_fall_asleep_in_talk_with_another_and_is_told_why(calls, mara, alice, bram):
+    bram.execute_cmd("say Mara, wolves took two of my sheep.")
     requests = calls(("go_to_sleep", {}))
-    alice.execute_cmd("say Go to bed.")
+    alice.execute_cmd("say Mara, go to bed.")
     assert "in the middle of a conversation" in requests()[-1].results[0]
     assert not mara.assistant.asleep
 
 
-def test_it_falls_asleep_when_nobody_needs_it(calls, llm, mara, alice):
-    llm(EXCHANGE_SECONDS=0.000001)
+def test_it_says_good_night_and_falls_asleep_when_the_one_it_talks_with_says_so(
+    calls, mara, alice, hears, monkeypatch
+):
+    alice.execute_cmd("say Mara, the ferry is late.")
     requests = calls(("go_to_sleep", {}), text="Good night.")
-    alice.execute_cmd("say Go to bed.")
+    heard = hears(alice)
+    asleep_when_spoken = []
+    speak = mara.speak
+    monkeypatch.setattr(
+        mara, "speak", lambda *a: asleep_when_spoken.append(mara.assistant.asleep) or speak(*a)
+    )
+    alice.execute_cmd("say Mara, go to bed.")
     assert requests()[-1].results == ["You are falling asleep."]
+    assert any("Good night." in line for line in heard)
+    assert asleep_when_spoken == [False]
     assert mara.assistant.asleep
 
 

@@ -2,6 +2,7 @@
 
 import uuid
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ def words(tmp_path):
 
 def test_a_word_that_many_memories_hold_is_less_rare(words):
     words.count(MINE, {f"m{n}": [1, 2] if n % 10 == 0 else [1] for n in range(400)})
-    rarity = words.rarity(MINE, [1, 2, 3], reach=1.0)
+    [rarity] = words.rarity(MINE, [1, 2, 3], [1.0])
     assert rarity[1] < rarity[2] < rarity[3]
     assert all(value > 0 for value in rarity.values())
 
@@ -31,17 +32,17 @@ def test_a_memory_counts_once_however_often_it_is_written(words):
     for _ in range(3):
         words.count(MINE, {"m": [1]})
     words.count(MINE, {f"other{n}": [2] for n in range(FEW)})
-    assert words.rarity(MINE, [1], 1.0)[1] == pytest.approx(5.0, abs=0.5)
+    assert words.rarity(MINE, [1], [1.0])[0][1] == pytest.approx(5.0, abs=0.5)
 
 
 def test_another_mind_changes_nothing_and_can_be_forgotten(words):
     words.count(MINE, {f"m{n}": [n % 7] for n in range(300)})
-    before = words.rarity(MINE, range(7), 5.0)
+    before = words.rarity(MINE, range(7), [5.0])
     words.count(THEIRS, {f"t{n}": [3] for n in range(900)})
-    assert words.rarity(MINE, range(7), 5.0) == before
+    assert words.rarity(MINE, range(7), [5.0]) == before
     words.forget(THEIRS)
-    assert words.rarity(THEIRS, [3], 5.0) == words.rarity("nobody", [3], 5.0)
-    assert words.rarity(MINE, range(7), 5.0) == before
+    assert words.rarity(THEIRS, [3], [5.0]) == words.rarity("nobody", [3], [5.0])
+    assert words.rarity(MINE, range(7), [5.0]) == before
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -52,7 +53,7 @@ def test_another_mind_changes_nothing_and_can_be_forgotten(words):
 def test_a_rarity_is_never_negative_however_common_the_word(words, memories, reach):
     mind = str(uuid.uuid4())
     words.count(mind, {f"m{n}": terms for n, terms in enumerate(memories)})
-    assert all(value > 0 for value in words.rarity(mind, range(10), reach).values())
+    assert all(value > 0 for value in words.rarity(mind, range(10), [reach])[0].values())
 
 
 def test_the_talk_of_another_npc_does_not_move_a_score(store_folder):
@@ -74,3 +75,24 @@ def test_the_talk_of_another_npc_does_not_move_a_score(store_folder):
     for number in range(30):
         remember(THEIRS, number, f"Every ferry is late, ferry {number} too.")
     assert scores() == before
+
+
+def test_what_the_night_retells_does_not_move_the_scores_of_what_was_said(store_folder):
+    store = facts.shared()
+    vector = embedder.shared().encode(["ferry"])
+    line = MemoryRecord(
+        memory_id_for(MINE, 0), "The ferry leaks.", "entry", key="A: The ferry leaks."
+    )
+    store.put(MINE, [line], vector)
+
+    def scored():
+        search = store.search(MINE, vector[0], "Does the ferry leak?")
+        return {c.id: c.lanes for c in store.weighed(search, [line.id])}[line.id]
+
+    before = scored()
+    retold = [
+        MemoryRecord(memory_id_for(MINE, n), f"The ferry leaks, {n}.", "fact")
+        for n in range(1, 400)
+    ]
+    store.put(MINE, retold, np.repeat(vector, len(retold), axis=0))
+    assert scored() == before

@@ -190,7 +190,6 @@ def test_of_two_facts_the_one_that_holds_comes_to_mind(week):
             assert then in told and first not in told
 
 
-@pytest.mark.xfail(strict=True, reason="a fact that ends leaves the line that it came from")
 def test_the_line_of_a_lie_does_not_come_to_mind_either(week):
     told = brought_to_mind(week, "Did Bram sell the grey mare to the miller?", "#Cerys")
     assert "I sold the grey mare of my uncle to the miller." not in told
@@ -302,7 +301,6 @@ def test_profiles_count_what_each_said_and_nobody_fell_from_favour(week):
         assert standing.favorability > 0.1
 
 
-@pytest.mark.xfail(strict=True, reason="attributes of a profile are not ended by a contradiction")
 def test_a_profile_does_not_hold_what_was_taken_back(week):
     values = {known.value for known in profile(week, "Cerys").attributes}
     assert "Cerys's father Owen keeps the lighthouse at Ravenscar." not in values

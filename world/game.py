@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-OVERLAY = ("typeclasses", "commands", "world")
+OVERLAY = ("typeclasses", "commands", "world", "web")
 SUPERUSER = "keeper"
 PORT_STEP = 10  # the next block of ports where the usual are taken
 BLOCKS = 200

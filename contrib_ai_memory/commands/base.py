@@ -1,4 +1,4 @@
-"""What the builders' commands share: finding the NPC, waiting for a Deferred, printing safely."""
+"""What the builders' commands share: finding the NPC, permission, waiting, asking, printing."""
 
 from __future__ import annotations
 
@@ -6,40 +6,68 @@ from collections.abc import Callable
 from typing import Any
 
 from evennia.commands.default.muxcommand import MuxCommand
+from evennia.utils.evmenu import get_input
 from evennia.utils.evmore import EvMore
 from twisted.internet import defer
 from twisted.python import failure
 
 from .. import offload
+from ..embedding.emotions import UnknownEmotion
 from ..embedding.model import ModelError
 from ..handler import NothingToRemember
 from ..recall.budget import BudgetExceeded
 from ..senses import MemoryMixin
 from ..sleeper import SwitchedOff
 from ..store.errors import StoreError
+from ..tending import archive, erasing, ids, mending, permission, previewing, requests, undo
+from .showing import safe, sentence
 
 EXPECTED = (
     StoreError,
     ModelError,
+    UnknownEmotion,
     NothingToRemember,
     SwitchedOff,
     BudgetExceeded,
     offload.TimedOut,
     offload.Busy,
+    ids.UnknownMemory,
+    ids.Ambiguous,
+    ids.UnknownPerson,
+    mending.CannotEdit,
+    previewing.NothingSaid,
+    undo.NothingToUndo,
+    requests.TooMany,
+    requests.UnknownRequest,
+    erasing.CannotErase,
+    archive.BadArchive,
+    OSError,
 )
+
+_REFUSED = {
+    "look": "look into",
+    "edit": "change",
+    "erase": "erase from",
+}
 
 
 class MemoryCommand(MuxCommand):
-    """A builder's command on an NPC that has a memory."""
+    """A command on an NPC that has a memory."""
 
     locks = "cmd:perm(Builder)"
     help_category = "AI memory"
     usage = ""
 
-    def find_npc(self, name: str) -> Any | None:
-        """The NPC called `name`, here or by #dbref or name anywhere; else a sentence was said."""
+    # --- whom and whether ---------------------------------------------------------------------
+
+    def find_npc(self, name: str, deed: permission.Deed = "look") -> Any | None:
+        """The NPC called `name`, here or by #dbref or name anywhere; else a sentence was said.
+
+        Args:
+            deed: What the caller is about to do to its memory.
+        """
         if not name:
-            self.caller.msg(f"Usage: {safe(self.usage)}")
+            self.tell(f"Usage: {safe(self.usage)}")
             return None
         found = self.caller.search(name, quiet=True) or self.caller.search(
             name, global_search=True, quiet=True
@@ -48,21 +76,38 @@ class MemoryCommand(MuxCommand):
         minds = [obj for obj in found if isinstance(obj, MemoryMixin)]
         if len(minds) > 1:
             which = ", ".join(f"{safe(npc.key)} ({npc.dbref})" for npc in minds)
-            self.caller.msg(f"'{safe(name)}' is more than one: {which}. Give the #dbref.")
+            self.tell(f"'{safe(name)}' is more than one: {which}. Give the #dbref.")
             return None
         npc = (minds or found or [None])[0]
         if not npc:
-            self.caller.msg(
-                f"There is no '{safe(name)}' here, and no object of that name or #dbref."
+            self.tell(
+                f"There is no '{safe(name)}' here, and no object of that name or #dbref. "
+                "@memory alone lists all NPCs that have a memory."
             )
             return None
         if not isinstance(npc, MemoryMixin):
-            self.caller.msg(
+            self.tell(
                 f"{safe(npc.key)} has no memory. Its typeclass needs MemoryMixin: see the README, "
                 "or give it a typeclass that has one with @typeclass."
             )
             return None
-        return npc
+        return npc if self.may(npc, deed) else None
+
+    def may(self, npc: Any | None, deed: permission.Deed) -> bool:
+        """Whether the caller may do that; if not, a sentence was said."""
+        if permission.may(self.caller, npc, deed):
+            return True
+        if not permission.may(self.caller, None, deed):
+            need = "Admin" if deed == "erase" else "Builder"
+            self.tell(f"Only those with the permission {need} may {_REFUSED[deed]} a memory.")
+        else:
+            self.tell(
+                f"The lock memory_{deed} of {safe(npc.key)} does not let you {_REFUSED[deed]} its "
+                f"memory. Who controls it can change that: @lock {safe(npc.key)}"
+            )
+        return False
+
+    # --- waiting and asking -------------------------------------------------------------------
 
     def when(self, result: defer.Deferred, show: Callable[[Any], None]) -> None:
         """Call `show` with what comes of a Deferred; what went wrong is told in a sentence."""
@@ -71,10 +116,27 @@ class MemoryCommand(MuxCommand):
 
     def _explain(self, reason: failure.Failure) -> None:
         if reason.check(*EXPECTED):
-            self.caller.msg(f"|r{safe(reason.getErrorMessage())}|n")
+            self.tell(f"|r{safe(reason.getErrorMessage())}|n")
             return
-        self.caller.msg("|rThat went wrong; server/logs/ai_memory.log says how.|n")
+        self.tell("|rThat went wrong; server/logs/ai_memory.log says how.|n")
         offload.log_failure(reason, self.key)
+
+    def ask(self, question: str, yes: Callable[[], None], no: str = "Nothing was done.") -> None:
+        """Ask a question, and call `yes` where the answer is yes."""
+
+        def answered(caller: Any, _prompt: str, answer: str) -> None:
+            if answer.strip().lower() in ("y", "yes"):
+                yes()
+            else:
+                caller.msg(sentence(no))
+
+        get_input(self.caller, sentence(f"{question} |wyes|n or |wno|n?"), answered)
+
+    # --- printing -----------------------------------------------------------------------------
+
+    def tell(self, text: str) -> None:
+        """Say a sentence or two."""
+        self.caller.msg(sentence(text))
 
     def page(self, text: str) -> None:
         """Show text a screen at a time; at once to a caller that nobody is connected to."""
@@ -82,8 +144,3 @@ class MemoryCommand(MuxCommand):
             self.caller.msg(text)
             return
         EvMore(self.caller, text, always_page=False, exit_on_lastpage=True)
-
-
-def safe(text: Any) -> str:
-    """Stored text for a builder's screen: its markup shown, not carried out."""
-    return str(text).replace("|", "||")

@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .. import conf
+from twisted.internet import defer
+
 from ..assistant import AssistantScript
 from ..sleep.cycle import PASSES
-from .base import MemoryCommand, safe
+from .base import MemoryCommand
+from .showing import safe
 
 _PASS_TEXTS = {
     "score_pending_entries": "entries weighed",
@@ -31,12 +33,12 @@ class CmdSleep(MemoryCommand):
     send an NPC to sleep
 
     Usage:
-      @sleep <npc>           - it falls asleep, and works through its day bit by bit
-      @sleep/now <npc>       - a whole night at once; it wakes when it is done
-      @sleep/wake <npc>      - wake it; while it is compacting it wakes when that is done
-      @sleep/status <npc>    - awake or asleep, how far the night is, and when the next is
-      @sleep/log <npc>       - what its last nights did
-      @sleep/schedule <npc> = <hour> <hours> [game] - sleep every day at that hour, for so long
+      @sleep <npc>                        - it works through its day bit by bit
+      @sleep/now <npc>                    - a whole night at once, then it wakes
+      @sleep/wake <npc>                   - wake it, as soon as that is safe
+      @sleep/status <npc>                 - how far the night is; when the next is
+      @sleep/log <npc>                    - what its last nights did
+      @sleep/schedule <npc> = <hour> <hours> [game]  - every day, for so long
       @sleep/schedule <npc> = off
 
     Examples:
@@ -44,12 +46,16 @@ class CmdSleep(MemoryCommand):
       @sleep/schedule mara = 2 4
       @sleep/schedule mara = 22 8 game
 
-    Asleep, an NPC hears but does not answer. First it is |wcompacting|n (the journal is weighed
-    and becomes facts), then |wdreaming|n (memories are linked, people described, old talk
-    summarised, and what nobody will miss is forgotten). Whatever a night has not done when it
-    ends waits for the next. Hours are those of the server, or of the game's own clock.
+    Asleep, an NPC hears but does not answer. First it is |wcompacting|n: the
+    journal is weighed and becomes facts; a wake waits until that is done. Then
+    it is |wdreaming|n: memories are linked, people described, old talk summarised,
+    and what nobody will miss is forgotten. Whatever a night has not done when
+    it ends waits for the next. Hours are those of the server, or of the game's
+    own clock.
 
-    If your game has a sleep command of its own, use @npcsleep.
+    If your game has a sleep command of its own, |wsleep|n is the game's, and this
+    answers to |w@sleep|n and |w@npcsleep|n. What a night must leave alone is pinned
+    or locked with |w@memory/pin|n and |w@memory/lock|n.
     """
 
     key = "@sleep"
@@ -58,35 +64,37 @@ class CmdSleep(MemoryCommand):
     usage = "@sleep[/now|/wake|/status|/log] <npc>, or @sleep/schedule <npc> = <hour> <hours> | off"
 
     def func(self) -> None:
-        npc = self.find_npc(self.lhs)
+        action = self.switches[0] if self.switches else "sleep"
+        npc = self.find_npc(self.lhs, "look" if action in ("status", "log") else "edit")
         if npc is None:
             return
         script = AssistantScript.of(npc)
-        action = self.switches[0] if self.switches else "sleep"
         getattr(self, f"do_{action}")(npc, script)
 
     def do_sleep(self, npc: Any, script: AssistantScript) -> None:
         if script.asleep:
-            self.caller.msg(f"{npc.key} is asleep already ({script.db.sleep_phase}).")
-        elif not conf.get().ENABLED:
-            self.caller.msg("CONTRIB_AI_MEMORY['ENABLED'] is off: no NPC sleeps or learns.")
+            self.caller.msg(f"{safe(npc.key)} is asleep already ({script.db.sleep_phase}).")
         else:
-            script.fall_asleep()
-            self.caller.msg(f"{npc.key} falls asleep. @sleep/wake {npc.key} wakes it.")
+            self.when(
+                defer.maybeDeferred(script.fall_asleep),
+                lambda _: self.caller.msg(
+                    f"{safe(npc.key)} falls asleep. @sleep/wake {safe(npc.key)} wakes it."
+                ),
+            )
 
     def do_now(self, npc: Any, script: AssistantScript) -> None:
-        self.caller.msg(f"{npc.key} falls asleep ...")
+        self.caller.msg(f"{safe(npc.key)} falls asleep ...")
         told = self._progress(npc)
         self.when(script.sleep_through(told), lambda passes: self._rested(npc, passes))
 
     def do_wake(self, npc: Any, script: AssistantScript) -> None:
         if not script.asleep:
-            self.caller.msg(f"{npc.key} is awake.")
+            self.caller.msg(f"{safe(npc.key)} is awake.")
         elif script.wake():
-            self.caller.msg(f"{npc.key} wakes up.")
+            self.caller.msg(f"{safe(npc.key)} wakes up.")
         else:
             self.caller.msg(
-                f"{npc.key} is {script.db.sleep_phase} and will wake as soon as that is safe."
+                f"{safe(npc.key)} is {script.db.sleep_phase} and will wake as soon as that is safe."
             )
 
     def do_status(self, npc: Any, script: AssistantScript) -> None:
@@ -94,20 +102,21 @@ class CmdSleep(MemoryCommand):
             night = script.night
             wake = "; it will wake as soon as that is safe" if script.db.wake_requested else ""
             self.caller.msg(
-                f"{npc.key} is asleep ({night.phase}): pass {night.position + 1} of {len(PASSES)}, "
+                f"{safe(npc.key)} is asleep ({night.phase}): "
+                f"pass {night.position + 1} of {len(PASSES)}, "
                 f"{night.pass_name}{wake}."
             )
         else:
-            self.caller.msg(f"{npc.key} is awake. {self._last(script)}")
+            self.caller.msg(f"{safe(npc.key)} is awake. {self._last(script)}")
         self.caller.msg(self._when(script))
 
     def do_log(self, npc: Any, script: AssistantScript) -> None:
         records = script.night_records[-NIGHTS_SHOWN:]
         if not records:
-            self.caller.msg(f"{npc.key} has not slept yet: @sleep/now {npc.key}")
+            self.caller.msg(f"{safe(npc.key)} has not slept yet: @sleep/now {safe(npc.key)}")
             return
         lines = [line for record in records for line in night_lines(record)]
-        self.page("\n".join([f"|wNights of {npc.key}|n, newest last", *lines]))
+        self.page("\n".join([f"|wNights of {safe(npc.key)}|n, newest last", *lines]))
 
     def do_schedule(self, npc: Any, script: AssistantScript) -> None:
         if not self.rhs:
@@ -115,13 +124,13 @@ class CmdSleep(MemoryCommand):
             return
         if self.rhs.lower() in ("off", "none"):
             script.set_schedule(enabled=False)
-            self.caller.msg(f"{npc.key} sleeps only when it is told to.")
+            self.caller.msg(f"{safe(npc.key)} sleeps only when it is told to.")
             return
         found = _SCHEDULE.fullmatch(self.rhs)
         if not found or int(found[1]) > 23 or not 1 <= int(found[2]) <= 24:
             self.caller.msg(
                 "Say the hour (0-23) and for how many hours (1-24): "
-                f"@sleep/schedule {npc.key} = 2 4"
+                f"@sleep/schedule {safe(npc.key)} = 2 4"
             )
             return
         clock = (found[3] or "server").lower()
@@ -137,7 +146,7 @@ class CmdSleep(MemoryCommand):
 
     def _progress(self, npc: Any) -> Callable[[str], None]:
         """Tells each pass of a night as it begins."""
-        return lambda name: self.caller.msg(f"|x  {npc.key}: {name} ...|n")
+        return lambda name: self.caller.msg(f"|x  {safe(npc.key)}: {name} ...|n")
 
     def _rested(self, npc: Any, passes: dict[str, dict[str, Any]]) -> None:
         did = [
@@ -146,8 +155,10 @@ class CmdSleep(MemoryCommand):
             if name in passes and (name in _ALWAYS_TOLD or passes[name]["changed"])
         ]
         broke = [name for name, told in passes.items() if told["errors"]]
-        trouble = f" Broke off: {', '.join(broke)}; see @sleep/log {npc.key}." if broke else ""
-        self.caller.msg(f"{npc.key} wakes up rested: {', '.join(did)}.{trouble}")
+        trouble = (
+            f" Broke off: {', '.join(broke)}; see @sleep/log {safe(npc.key)}." if broke else ""
+        )
+        self.caller.msg(f"{safe(npc.key)} wakes up rested: {', '.join(did)}.{trouble}")
 
     def _last(self, script: AssistantScript) -> str:
         records = script.night_records

@@ -67,13 +67,16 @@ class DiskCache:
 
     def forget(self, keys: Iterable[bytes]) -> int:
         """Erase `keys`, of every model. Returns how many rows went."""
-        doomed = [(key,) for key in keys]
-        gone = self._file.use(
-            lambda connection: (
-                connection.executemany("DELETE FROM vectors WHERE hash = ?", doomed).rowcount
-            ),
-            0,
-        )
+        doomed = list(keys)
+
+        def erase(connection: sqlite3.Connection) -> int:
+            # by model: hashes alone have no index, and each would look through the whole table
+            models = connection.execute("SELECT DISTINCT model FROM vectors").fetchall()
+            pairs = [(model, key) for (model,) in models for key in doomed]
+            statement = "DELETE FROM vectors WHERE model = ? AND hash = ?"
+            return connection.executemany(statement, pairs).rowcount
+
+        gone = self._file.use(erase, 0)
         self._file.forget_deleted()
         return max(gone, 0)
 

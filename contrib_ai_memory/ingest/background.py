@@ -17,6 +17,7 @@ from .. import conf, offload
 from ..embedding import embedder, emotions
 from ..llm import asking
 from ..records import (
+    LOCKED,
     Entry,
     ExperienceDraft,
     MemoryRecord,
@@ -167,7 +168,7 @@ def remember_or_reinforce(mind: str, experience: MemoryRecord) -> str:
             break
         if known.audience != experience.audience:
             continue
-        if not set(experience.journal_ids) <= set(known.journal_ids):
+        if LOCKED not in known.tags and not set(experience.journal_ids) <= set(known.journal_ids):
             store.change(
                 known.id,
                 access_count=known.access_count + 1,

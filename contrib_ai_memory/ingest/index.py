@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -53,6 +53,23 @@ def index_entries(mind: str, entries: Sequence[Entry], before: Sequence[Entry] =
         said = [place for place, memory in enumerate(memories) if memory.about == person]
         novelty.count(mind, person, [memories[place].id for place in said], vectors[said])
     return len(memories)
+
+
+def rekey_entries(mind: str, around: Sequence[Entry], wanted: Collection[int]) -> None:
+    """Make anew what entries in the store are found by: around them, lines came or went.
+
+    Args:
+        around: These entries and `REACH` before and after them.
+        wanted: The ids of those that get new keys.
+    """
+    found_by = keys_of(around, wanted)
+    facts.shared().rekey({entry_memory_id(mind, number): key for number, key in found_by.items()})
+
+
+def keys_of(around: Sequence[Entry], wanted: Collection[int]) -> dict[int, Keys]:
+    """What entries are found by, from them and from what lies around them."""
+    found = _keys_of([entry for entry in around if entry.recallable], [])
+    return {number: keys for number, keys in found.items() if number in wanted}
 
 
 def reweigh(mind: str, entries: Sequence[Entry]) -> None:

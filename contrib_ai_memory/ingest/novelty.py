@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import conf
 from ..embedding import embedder, sqlite_file
+from ..store import facts
 
 FILE = "novelty.sqlite3"
 
@@ -112,6 +113,54 @@ def forget(mind: str, person: str | None = None) -> None:
 
     _file().use(erase, None)
     _file().forget_deleted()
+
+
+def rows(mind: str) -> list[tuple[str, str, int, bytes, list[str]]]:
+    """All that is kept of a mind: person, model, count, sum and ids of what is in it."""
+
+    def look(db: sqlite3.Connection) -> list[tuple[str, str, int, bytes, list[str]]]:
+        query = "SELECT memory FROM counted WHERE mind = ? AND person = ? AND model = ? ORDER BY 1"
+        return [
+            (person, model, count, total, [row[0] for row in db.execute(query, key)])
+            for person, model, count, total in db.execute(
+                "SELECT person, model, count, total FROM centroids WHERE mind = ? ORDER BY 1, 2",
+                (mind,),
+            ).fetchall()
+            for key in [(mind, person, model)]
+        ]
+
+    return _file().use(look, [])
+
+
+def put_back(mind: str, row: tuple[str, str, int, bytes, list[str]]) -> None:
+    """Write what `rows` gave."""
+    person, model, number, total, memories = row
+
+    def write(db: sqlite3.Connection) -> None:
+        key = (mind, person, model)
+        values = (*key, number, total)
+        db.execute("INSERT OR REPLACE INTO centroids VALUES (?, ?, ?, ?, ?)", values)
+        db.executemany(
+            "INSERT OR IGNORE INTO counted VALUES (?, ?, ?, ?)", [(*key, m) for m in memories]
+        )
+
+    _file().use(write, None)
+
+
+def carry_over(mind: str) -> None:
+    """After a change of the embedding model: the same memories, with vectors of this one."""
+    words, store = embedder.shared(), facts.shared()
+    others = [row for row in rows(mind) if row[1] != words.name]
+    for person, _model, _count, _total, ids in others:
+        if memories := store.get(ids):
+            count(mind, person, [each.id for each in memories], store.vectors_of(memories))
+
+    def erase(db: sqlite3.Connection) -> None:
+        for table in ("centroids", "counted"):
+            db.execute(f"DELETE FROM {table} WHERE mind = ? AND model != ?", (mind, words.name))
+
+    if others:
+        _file().use(erase, None)
 
 
 def _row(db: sqlite3.Connection, mind: str, person: str, model: str) -> Centroid | None:

@@ -29,6 +29,7 @@ from ..text import person
 from ..text.clean import oneline
 from ..text.signals import RARE_TERMS, has_rare_terms, salience, states_preference
 from .offline_night import OfflineNight
+from .telling import claim, of_oneself, stands_alone
 from .words import WORD, content_words, lowered, sentences_of
 
 ANSWERS_FROM = 0.33  # cosine of question and memory, names left out, that makes it an answer
@@ -48,6 +49,7 @@ _GREETS = re.compile(
 _LEAVES = re.compile(r"\b(?:good ?bye|farewell|good night|see you)\b", re.IGNORECASE)
 _THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
+_END = re.compile(r"[.!?…][\"”'’)\]]*$")
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
@@ -128,16 +130,16 @@ class OfflineProvider(OfflineNight):
     def extract_facts(self, entries: Sequence[Entry], npc_name: str) -> list[FactDraft]:
         return [
             FactDraft(
-                text=reported(sentence, entry),
+                text=reported(said, entry),
                 journal_ids=(entry.id,),
                 about=entry.source_entity,
-                memory_type=("procedural" if states_preference(sentence) else "semantic"),
-                quote=sentence if entry.kind in TALK_KINDS else "",
+                memory_type=("procedural" if states_preference(said) else "semantic"),
+                quote=said if entry.kind in TALK_KINDS else "",
             )
             for entry in entries
             if entry.learnable
-            for sentence in sentences_of(without_address(entry.content, npc_name))
-            if _is_fact(sentence, npc_name)
+            for said in map(claim, sentences_of(without_address(entry.content, npc_name)))
+            if stands_alone(said) and not _names(said, npc_name)
         ]
 
 
@@ -159,22 +161,22 @@ def without_address(text: str, name: str) -> str:
 
 
 def reported(sentence: str, entry: Entry) -> str:
-    """A sentence as a claim of whoever said it: in the third person, or quoted."""
-    sentence = sentence if sentence[-1:] in ".!?…" else sentence + "."
+    """A sentence as a claim of whoever said it: in the third person, or quoted.
+
+    Who speaks to somebody is quoted: "I am proud of you" is not told in the third person.
+    """
+    sentence = _ended(sentence)
     if entry.kind not in TALK_KINDS or not entry.seen_as:
         return sentence
-    if person.speaks_of_self(sentence):
+    if of_oneself(sentence) and not _TO_THE_NPC.search(sentence):
         return person.third_person(sentence, entry.seen_as)
-    return f'{entry.seen_as} says: "{sentence}"'
+    within = sentence.replace('"', "'").replace("“", "'").replace("”", "'")
+    return f'{entry.seen_as} says: "{within}"'
 
 
-def _is_fact(sentence: str, npc_name: str) -> bool:
-    """Not a question, not small talk, not about the NPC itself (persona protection [A])."""
-    if asks(sentence) or _GREETS.search(sentence):
-        return False
-    if _TO_THE_NPC.search(sentence) or re.search(rf"\b{re.escape(npc_name)}\b", sentence):
-        return False
-    return len(content_words(sentence)) >= 2 and len(WORD.findall(sentence)) >= 4
+def _names(sentence: str, npc_name: str) -> bool:
+    """Nothing about the NPC itself becomes a fact (persona protection [A])."""
+    return bool(re.search(rf"\b{re.escape(npc_name)}\b", sentence))
 
 
 def _importance(entry: Entry, wanted: set[str]) -> int:
@@ -243,7 +245,7 @@ def _tell(memory: MemoryRecord, request: ReplyRequest) -> str:
 
 
 def _ended(text: str) -> str:
-    return text if text[-1:] in ".!?…\"”'" else text + "."
+    return text if _END.search(text) else text + "."
 
 
 def _relevance(request: ReplyRequest, told: list[MemoryRecord]) -> list[float]:

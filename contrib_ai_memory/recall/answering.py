@@ -46,6 +46,23 @@ def answer(mind: Any, entry: Entry, hands: Hands | None, keep: Keep) -> Generato
         hands: What its tools do in the world with; without them it only thinks.
         keep: Stores an experience, or reinforces the one that is the same (worker thread).
     """
+    talk, request = yield prepared(mind, entry, hands, keep)
+    text = yield talk.converse()
+    if text is not None:
+        return Answer(text, talk.told, tuple(talk.rounds))
+    reply = yield asking.ask_offline("reply", request, priority=offload.REPLY)
+    told = [item for item in request.recalled if reply.told is None or item.memory.id in reply.told]
+    return Answer(reply.text, tuple(told), tuple(talk.rounds))
+
+
+@defer.inlineCallbacks
+def prepared(
+    mind: Any, entry: Entry, hands: Hands | None, keep: Keep
+) -> Generator[Any, Any, tuple[Talk, ReplyRequest]]:
+    """An answer before it is asked for: the talk with the model, and what is known for it.
+
+    The arguments are those of `answer`. Nothing is sent, said or kept.
+    """
     listener = entry.source_entity or NOBODY
     recalled = yield _recalled(mind, entry, listener)
     conversation = mind.conversations.get(entry.session_id)
@@ -65,15 +82,8 @@ def answer(mind: Any, entry: Entry, hands: Hands | None, keep: Keep) -> Generato
         conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
         met_before=bool(known and known.interactions > 1),
     )
-    talk = Talk(mind, entry, listener, request, _past(mind, entry, listener, request), hands, keep)
-    text = yield talk.converse()
-    if text is not None:
-        return Answer(text, talk.told, tuple(talk.rounds))
-    reply = yield asking.ask_offline("reply", request, priority=offload.REPLY)
-    told = [
-        item for item in recalled.memories if reply.told is None or item.memory.id in reply.told
-    ]
-    return Answer(reply.text, tuple(told), tuple(talk.rounds))
+    past = _past(mind, entry, listener, request)
+    return Talk(mind, entry, listener, request, past, hands, keep), request
 
 
 @defer.inlineCallbacks

@@ -1,20 +1,23 @@
-"""The token budget [C §2.6]: preferences first within their share, then the best that fit."""
+"""The token budget [C §2.6]: preferences first within their share, then the best that fit.
+
+What is counted is the content of a memory, as the source has it. Its tag, its date and its speaker
+in the prompt block are some fifteen tokens more for each memory (docs/adr/013).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from ..records import MemoryRecord, Recalled, ScoreParts
 from ..text.sameness import says_the_same
-from . import prompt
 
 PROCEDURAL_SHARE = 0.25  # preferences get at most this much of the budget, outside top_k
 SAME_WORDS = 0.8  # two memories that share this much of their words are copies
 
 _WORDS = re.compile(r"\w+")
 
-Scored = tuple[MemoryRecord, ScoreParts]
+Scored = tuple[MemoryRecord, ScoreParts, int]  # with the tokens of its content
 
 
 class BudgetExceeded(ValueError):
@@ -40,7 +43,6 @@ def fill(
     *,
     top_k: int,
     token_budget: int,
-    count_tokens: Callable[[str], int],
     give_way: bool = True,
 ) -> list[Recalled]:
     """Choose what fits, skipping what does not, and near-copies of what is in.
@@ -54,14 +56,14 @@ def fill(
     Raises:
         BudgetExceeded: There are memories, and not even the smallest fits.
     """
-    filling = _Filling(count_tokens, give_way)
-    for memory, parts in preferences:
-        filling.take(memory, parts, within=int(PROCEDURAL_SHARE * token_budget))
+    filling = _Filling(give_way)
+    for scored in preferences:
+        filling.take(*scored, within=int(PROCEDURAL_SHARE * token_budget))
     bound = top_k + len(filling.chosen)
-    for memory, parts in memories:
+    for scored in memories:
         if len(filling.chosen) >= bound:
             break
-        filling.take(memory, parts, within=token_budget)
+        filling.take(*scored, within=token_budget)
     if filling.smallest_refused and not filling.chosen:
         raise BudgetExceeded(filling.smallest_refused, token_budget)
     return filling.chosen
@@ -70,15 +72,14 @@ def fill(
 class _Filling:
     """What is chosen so far, and what it costs."""
 
-    def __init__(self, count_tokens: Callable[[str], int], give_way: bool):
+    def __init__(self, give_way: bool):
         self._give_way = give_way
         self.chosen: list[Recalled] = []
         self.smallest_refused = 0
-        self._count = count_tokens
         self._spent = 0
         self._words: list[frozenset[str]] = []
 
-    def take(self, memory: MemoryRecord, parts: ScoreParts, within: int) -> None:
+    def take(self, memory: MemoryRecord, parts: ScoreParts, tokens: int, within: int) -> None:
         words = frozenset(_WORDS.findall(memory.content.lower()))
         if any(
             _copies(memory, words, other.memory, theirs)
@@ -86,7 +87,6 @@ class _Filling:
             for other, theirs in zip(self.chosen, self._words, strict=True)
         ):
             return
-        tokens = self._count(prompt.line(memory))
         if self._spent + tokens > within:
             self.smallest_refused = min(self.smallest_refused or tokens, tokens)
             return
@@ -109,6 +109,7 @@ def _copies(
         return True
     if len(memory.journal_ids) == 1 and memory.journal_ids == other.journal_ids:
         return True
-    if not says_the_same(memory.content, other.content):
-        return False  # a denial shares nearly all words with what it denies
-    return len(words & others) >= SAME_WORDS * max(len(words | others), 1)
+    if len(words & others) < SAME_WORDS * max(len(words | others), 1):
+        return False
+    # a denial shares nearly all words with what it denies
+    return says_the_same(memory.content, other.content)

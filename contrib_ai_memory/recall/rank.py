@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..records import ScoreParts, seconds_between
-from ..store.payload import Candidate
+from ..store.payload import RETOLD, Candidate
 from ..text.cues import asks_when
 from ..text.dates import NamedDate, named_in
 
@@ -29,8 +29,6 @@ BLEND_RELEVANCE, BLEND_IMPORTANCE = 0.8, 0.2  # [C §2.5] where the cross-encode
 
 # a best score below this is no full match: one common word, or a faint likeness, is not a hit
 LANE_FLOORS = np.array([0.3, 0.3, 4.0, 4.0])  # in the order of `LANES`
-
-RETOLD = ("experience", "fact", "summary", "insight")  # drawn from what others said
 
 PROFILES = ("relevance", "salience")
 
@@ -48,7 +46,7 @@ class Weights:
     when: float = 0.21
     asking: float = -0.20
     length: float = 0.20
-    retold: float = -0.30
+    retold: float = -0.45
 
 
 CLUES = tuple(spec.name for spec in fields(Weights))

@@ -22,10 +22,9 @@ from ..text import cues
 from . import budget, prompt, rank
 from .rank import Ranked
 
-LANE_DEPTH = 50  # the best of each lane that become candidates, at least
+LANE_DEPTH = 30  # the best of each lane that become candidates, at least
 LINKED_FROM = 5  # the best so many bring in what they are linked with, one hop
 RERANKED = 4  # times top_k that a cross-encoder reads
-LOADED_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +111,18 @@ def choose(found: Found, linked: Collection[str] = ()) -> RecallResult:
         linked: Ids of memories that may not have come up themselves.
     """
     question, ranked = found.question, found.ranked
-    store = facts.shared()
     if more := set(linked) - {each.candidate.id for each in ranked}:
         candidates = [each.candidate for each in ranked]
-        candidates += _tellable(store, question, found.search, more)
+        candidates += _tellable(facts.shared(), question, found.search, more)
         ranked = _ranked(question, candidates)
     if question.reranker:
-        ranked = _reread(store, question, ranked)
+        ranked = _reread(question, ranked)
     preferences = [each for each in ranked if each.candidate.id in question.preferences]
     chosen = budget.fill(
-        _loaded(store, question, preferences),
-        _loaded(store, question, ranked),
+        _loaded(question, preferences),
+        _loaded(question, ranked),
         top_k=question.top_k,
         token_budget=question.token_budget,
-        count_tokens=embedder.shared().count_tokens,
         give_way=not question.include_compressed,
     )
     tokens = sum(recalled.tokens for recalled in chosen)
@@ -201,19 +198,17 @@ def _ranked(question: Question, candidates: Sequence[Candidate]) -> list[Ranked]
     )
 
 
-def _reread(store: facts.FactStore, question: Question, ranked: list[Ranked]) -> list[Ranked]:
+def _reread(question: Question, ranked: list[Ranked]) -> list[Ranked]:
     """The best of them read by a cross-encoder, the rest behind them."""
     first, rest = ranked[: question.top_k * RERANKED], ranked[question.top_k * RERANKED :]
-    texts = [prompt.spoken(memory) for memory in store.get([e.candidate.id for e in first])]
+    texts = [prompt.spoken(each.candidate.whole()) for each in first]
     verdicts = reranker.scores(question.reranker, question.query, texts)
     return rank.reranked(first, verdicts) + rest
 
 
-def _loaded(
-    store: facts.FactStore, question: Question, ranked: list[Ranked]
-) -> Iterator[budget.Scored]:
-    """The memories whole, a few at a time: most are never looked at."""
-    for first in range(0, len(ranked), LOADED_AT_ONCE):
-        some = {each.candidate.id: each for each in ranked[first : first + LOADED_AT_ONCE]}
-        for memory in store.get(some):
-            yield memory, some[memory.id].parts(question.now, question.emotions)
+def _loaded(question: Question, ranked: list[Ranked]) -> Iterator[budget.Scored]:
+    """The memories whole, one after the other: most are never looked at."""
+    for each in ranked:
+        memory = each.candidate.whole()
+        tokens = each.candidate.tokens or embedder.shared().count_tokens(memory.content)
+        yield memory, each.parts(question.now, question.emotions), tokens

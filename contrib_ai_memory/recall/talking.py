@@ -81,6 +81,7 @@ class Talk:
     Attributes:
         told: The memories that the model was shown.
         rounds: Calls and results, each with who may hear of them again.
+        opening: The messages that the model is sent first.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Talk:
     ):
         self.told: tuple[Recalled, ...] = request.recalled
         self.rounds: list[dict[str, Any]] = []
+        self.opening = prompts.talk(request, past.messages)
         self._mind = mind
         self._entry = entry
         self._listener = listener
@@ -114,7 +116,7 @@ class Talk:
         llm = conf.get().LLM
         if llm is None:
             return None
-        messages = prompts.talk(self._request, self._past.messages)
+        messages = self.opening
         offered = tools.offered(tools.REMEMBERING + (tools.ACTING if self._hands else ()))
         began = time.monotonic()
         for number in range(ROUNDS + 1):

@@ -15,11 +15,11 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder
-from ..records import Entry, PassReport
+from ..records import PINNED, Entry, PassReport
 from ..store import facts
 from ..store.links import BUCKETS, linked_memory_id
 from ..store.payload import entry_memory_id
-from ..text.signals import salience
+from ..text.signals import salience, telling_words
 from . import consolidation
 
 LINKS_CURSOR = "links_checked"  # the next bucket
@@ -28,7 +28,8 @@ PRUNED_CURSOR = "pruned"
 BUCKETS_A_STEP = 128
 ENTRIES_A_STEP = 128
 TELLS_SOMETHING = 0.2  # salience of a name or a number
-KEPT_TAGS = frozenset({"conscious", "pinned"})
+TELLING_WORDS = 2
+KEPT_TAGS = frozenset({"conscious", PINNED})
 
 
 @defer.inlineCallbacks
@@ -116,11 +117,15 @@ def forget_entries(mind: str, entries: list[Entry]) -> list[int]:
 
 
 def _may_be_asked_for(entry: Entry) -> bool:
-    """Whether it names somebody or tells a number, and only rules found it unimportant.
+    """Whether no model weighed it, and it names somebody, counts or holds two telling words.
 
-    Forgetting those too cost two points of recall (`python -m benchmarks.locomo FILE --night`).
+    Rules alone do not know what nobody will miss: without this a night cost two points of recall
+    (docs/adr/014).
     """
-    return entry.scoring_method != "llm" and salience(entry.content) >= TELLS_SOMETHING
+    if entry.scoring_method == "llm":
+        return False
+    tells = salience(entry.content) >= TELLS_SOMETHING
+    return tells or telling_words(entry.content) >= TELLING_WORDS
 
 
 @defer.inlineCallbacks

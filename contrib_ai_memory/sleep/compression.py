@@ -17,7 +17,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..embedding import embedder
 from ..llm import asking
-from ..records import Entry, MemoryRecord, PassReport, seconds_between, shared_privacy
+from ..records import PINNED, Entry, MemoryRecord, PassReport, seconds_between, shared_privacy
 from ..store import facts
 from ..store.payload import entry_memory_id, memory_id_for
 from . import consolidation
@@ -46,18 +46,9 @@ class Session:
 def compress_sessions(mind: Any) -> Generator[Any, Any, PassReport]:
     """Summarise the oldest conversations where there are too many; one step does one of them."""
     settings = conf.get()
-    sessions = yield _sessions(mind)
-    existing = yield offload.run(
-        offload.MEMORY,
-        existing_of,
-        [session.summary_id(mind.id) for session in sessions],
-        priority=offload.NIGHT,
-    )
-    if not mind.owner.pk:
-        return PassReport(done=True)  # deleted meanwhile
-    pending = [s for s in sessions if s.summary_id(mind.id) not in existing]
-    if not pending:
-        return PassReport(done=True, read=len(sessions))
+    pending = yield _pending(mind)
+    if not pending or not mind.owner.pk:
+        return PassReport(done=True)
     mind.journal.advance_cursor(CURSOR, pending[0].entries[0].id - 1)
     under_way = pending[0].entries[0].id <= mind.journal.cursors.get(UNTIL_CURSOR, 0)
     if len(pending) > settings.COMPRESS_ABOVE and not under_way:
@@ -65,11 +56,9 @@ def compress_sessions(mind: Any) -> Generator[Any, Any, PassReport]:
         last = pending[min(settings.COMPRESS_SESSIONS, len(pending)) - 1]
         mind.journal.advance_cursor(UNTIL_CURSOR, last.entries[0].id)
         mind.journal.flush()
-    until = mind.journal.cursors.get(UNTIL_CURSOR, 0)
-    wanted = [session for session in pending if session.entries[0].id <= until]
-    if not wanted:
-        return PassReport(done=True, read=len(sessions))
-    oldest = wanted[0]
+    oldest = pending[0]
+    if oldest.entries[0].id > mind.journal.cursors.get(UNTIL_CURSOR, 0):
+        return PassReport(done=True, read=len(pending))
     lines = [entry.told() for entry in oldest.entries]
     provider, summary = yield asking.ask("summarise", lines, priority=offload.NIGHT, npc=mind.id)
     if not mind.owner.pk:
@@ -81,23 +70,44 @@ def compress_sessions(mind: Any) -> Generator[Any, Any, PassReport]:
 
 
 @defer.inlineCallbacks
-def _sessions(mind: Any) -> Generator[Any, Any, list[Session]]:
-    """The conversations after the cursor that are over and consolidated, oldest first."""
+def _pending(mind: Any) -> Generator[Any, Any, list[Session]]:
+    """The oldest conversations after the cursor that are over, consolidated and not summarised.
+
+    As many as decide whether there are too many, and no more is read of the journal than that.
+    """
     start = mind.journal.cursors.get(CURSOR, 0)
     settled = mind.journal.cursors.get(consolidation.CURSOR, 0)
     end = min(settled, start + READ_AT_MOST)
+    enough = wanted = conf.get().COMPRESS_ABOVE + 1
     talks: dict[tuple, list[Entry]] = {}
     for first in range(start + 1, end + 1, READ_AT_ONCE):
-        for entry in mind.journal.read(first, min(first + READ_AT_ONCE - 1, end)):
+        last = min(first + READ_AT_ONCE - 1, end)
+        when = ""
+        for entry in mind.journal.read(first, last):
+            when = entry.timestamp
             if entry.learnable and entry.session_id:
                 talks.setdefault(entry.circle, []).append(entry)
         yield offload.breathe()
+        when = mind.clock() if last == end else when
+        over = _over(talks, when) if when else []
+        if len(over) < enough and last < end:
+            continue
+        ids = [session.summary_id(mind.id) for session in over]
+        existing = yield offload.run(offload.MEMORY, existing_of, ids, priority=offload.NIGHT)
+        pending = [each for each in over if each.summary_id(mind.id) not in existing]
+        if len(pending) >= wanted or last == end:
+            return pending
+        enough = len(over) + wanted - len(pending)
+    return []
+
+
+def _over(talks: dict[tuple, list[Entry]], when: str) -> list[Session]:
+    """Those of these conversations that nothing was added to for an hour before `when`."""
     stale = conf.get().STALE_CONVERSATION
-    now = mind.clock()
     return [
         Session(session_id, tuple(entries[:LINES_SUMMARISED]))
         for (session_id, _audience), entries in talks.items()
-        if seconds_between(entries[-1].timestamp, now) > stale
+        if seconds_between(entries[-1].timestamp, when) > stale
     ]
 
 
@@ -114,7 +124,7 @@ def store_summary(mind: str, session: Session, summary: str, provider: str) -> N
     store = facts.shared()
     originals = store.get([entry_memory_id(mind, entry.id) for entry in session.entries])
     for memory in originals:
-        if memory.memory_type == "episodic" and not memory.compressed:
+        if memory.memory_type == "episodic" and not memory.compressed and PINNED not in memory.tags:
             store.change(memory.id, compressed=True)
     private, witnesses = shared_privacy(session.entries)
     first, last = session.entries[0], session.entries[-1]

@@ -21,7 +21,8 @@ from ..store import facts
 from ..store.links import Link
 from ..store.payload import entry_memory_id, memory_id_for
 from . import scoring
-from .reconciling import reconcile
+from .reconciling import ended_by, reconcile
+from .retiring import Ended, end_attributes
 
 CURSOR = "consolidated"
 
@@ -47,7 +48,7 @@ def run_sleep_consolidation(mind: Any) -> Generator[Any, Any, PassReport]:
         )
         if not mind.owner.pk:
             return PassReport(done=True)
-        evidence = yield offload.run(
+        evidence, ended = yield offload.run(
             offload.MEMORY,
             store_facts,
             mind.id,
@@ -58,6 +59,7 @@ def run_sleep_consolidation(mind: Any) -> Generator[Any, Any, PassReport]:
         )
         if not mind.owner.pk:
             return PassReport(done=True)  # deleted meanwhile
+        end_attributes(mind, ended)
         now = mind.clock()
         yield mind.links.add_gently(
             Link(str(entry_id), fact_id, 1.0, "evidence", now) for fact_id, entry_id in evidence
@@ -77,21 +79,23 @@ def _by_audience(entries: Iterable[Entry]) -> list[list[Entry]]:
 
 def store_facts(
     mind: str, drafts: list[FactDraft], entries: list[Entry], provider: str
-) -> list[tuple[str, int]]:
+) -> tuple[list[tuple[str, int]], list[Ended]]:
     """Write facts, each reconciled with what is known (worker thread).
 
     Returns:
-        Pairs of fact id and the id of a journal entry that is its evidence.
+        Pairs of fact id and the id of a journal entry that is its evidence, and what was ended.
     """
     known = {entry.id: entry for entry in entries}
     drafts = [draft for draft in drafts if not _is_past(mind, draft)]
     vectors = embedder.shared().encode([draft.text for draft in drafts], keep=True)
-    evidence = []
+    evidence: list[tuple[str, int]] = []
+    ended: list[Ended] = []
     for draft, vector in zip(drafts, vectors, strict=True):
         fact = _fact(mind, draft, [known[entry_id] for entry_id in draft.journal_ids], provider)
         fact_id = reconcile(mind, fact, vector)
+        ended += ended_by(mind, fact, vector)
         evidence += [(fact_id, entry_id) for entry_id in draft.journal_ids]
-    return evidence
+    return evidence, ended
 
 
 def _is_past(mind: str, draft: FactDraft) -> bool:

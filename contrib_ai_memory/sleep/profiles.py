@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from typing import Any
 
 from twisted.internet import defer
@@ -19,43 +18,18 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..embedding import emotions
 from ..llm import asking
-from ..llm.drafts import ATTRIBUTE_TYPES, AttributeDraft
 from ..llm.offline import reported, without_address
-from ..llm.words import content_words, lowered, sentences_of, stem
-from ..records import TALK_KINDS, Entry, PassReport, asks
-from ..store.profiles import (
-    EVIDENCE_KEPT,
-    OBSERVATIONS_KEPT,
-    Noted,
-    Profile,
-    ProfileAttribute,
-    Relationship,
-    audience_of,
-)
-from ..text import sameness
-from ..text.clean import oneline
-from ..text.person import speaks_of_self
-from ..text.slots import stated
-from . import consolidation
+from ..llm.telling import claim, tells
+from ..llm.words import sentences_of
+from ..records import TALK_KINDS, Entry, PassReport
+from ..store.profiles import OBSERVATIONS_KEPT, Noted, Profile, audience_of
+from . import consolidation, describing, favor
+from .describing import short
 
 CURSOR = "observed"
 
 SENTENCES_AN_ENTRY = 12
 DESCRIBED_AT_ONCE = 40  # observations in one question to the provider
-TEXT_LENGTH = 500  # characters of an observation or an attribute
-
-# what moves favorability: trust grows slowly, and is lost faster
-TALK, CONFIDENCE, GIFT = 0.01, 0.03, 0.05
-KIND, HARSH = 0.02, -0.05
-
-WARM = frozenset(emotions.FAMILIES[0] + emotions.FAMILIES[1])  # joy, trust
-COLD = frozenset(emotions.FAMILIES[5] + emotions.FAMILIES[6])  # disgust, anger
-AGREEING = 2  # of the three nearest emotions, with the nearest of all not against them
-
-NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
-SUREST = 0.95
-AN_ACT = 6  # words at most of a sentence that bears out a preference, offline
-
 _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
@@ -107,7 +81,9 @@ def heard_in(batch: Sequence[Entry], npc_name: str, turned: Collection[int]) -> 
     said = {entry.id: without_address(entry.content, npc_name) for entry in batch}
     felt = [entry.id for entry in batch if entry.id in turned]
     labels = emotions.classify([said[entry_id] for entry_id in felt])
-    warmth = {entry_id: warmth_of(found) for entry_id, found in zip(felt, labels, strict=True)}
+    warmth = {
+        entry_id: favor.warmth_of(found) for entry_id, found in zip(felt, labels, strict=True)
+    }
     return {
         entry.id: Heard(_observed(entry, said[entry.id]), warmth.get(entry.id, 0.0))
         for entry in batch
@@ -118,25 +94,16 @@ def _observed(entry: Entry, said: str) -> tuple[tuple[str, Noted | None], ...]:
     """Its sentences with an observation each; what asks or greets tells nothing and has none."""
     found: list[tuple[str, Noted | None]] = []
     for place, sentence in enumerate(sentences_of(said)[:SENTENCES_AN_ENTRY]):
-        tells = len(content_words(sentence)) >= 2 or speaks_of_self(sentence)
         noted = Noted(
-            text=_short(reported(sentence, entry)),
+            text=short(reported(claim(sentence), entry)),
             journal_id=entry.id,
             timestamp=entry.timestamp,
             private=entry.private,
             witnesses=tuple(sorted(entry.witnesses)) if entry.private else (),
             sentence=place,
         )
-        found.append((sentence, noted if tells and not asks(sentence) else None))
+        found.append((sentence, noted if tells(sentence) else None))
     return tuple(found)
-
-
-def warmth_of(labels: Sequence[str]) -> float:
-    """The step of favorability for the three nearest emotions of a text, nearest first."""
-    for family, opposite, step in ((WARM, COLD, KIND), (COLD, WARM, HARSH)):
-        if sum(label in family for label in labels) >= AGREEING and labels[0] not in opposite:
-            return step
-    return 0.0
 
 
 def _is_turned_on(mind: Any, entry: Entry) -> bool:
@@ -171,7 +138,9 @@ def _note(mind: Any, identity: str, entries: Iterable[Entry], heard: dict[int, H
         seen = _of(mind, identity, entry, heard[entry.id])
         met = identity == entry.source_entity and entry.origin == "perceived"
         if met:
-            profile = _having_met(profile, entry, heard[entry.id].warmth)
+            standing = favor.moved(profile.relationship, entry, heard[entry.id].warmth)
+            name = profile.name or entry.seen_as
+            profile = replace(profile, relationship=standing, name=name)
         elif not seen or (known is None and person is None):
             continue
         profile = replace(profile.noting(seen), through=entry.id)
@@ -183,21 +152,6 @@ def _note(mind: Any, identity: str, entries: Iterable[Entry], heard: dict[int, H
     return True
 
 
-def _having_met(profile: Profile, entry: Entry, warmth: float) -> Profile:
-    before = profile.relationship
-    step = warmth
-    if entry.kind == "give":
-        step += GIFT
-    elif entry.kind in TALK_KINDS:
-        step += CONFIDENCE if entry.private and not entry.is_question else TALK
-    now = Relationship(
-        favorability=round(min(1.0, max(0.0, before.favorability + step)), 4),
-        interactions=before.interactions + (entry.kind in TALK_KINDS),
-        last_seen=max(before.last_seen, entry.timestamp),
-    )
-    return replace(profile, relationship=now, name=profile.name or entry.seen_as)
-
-
 def _of(mind: Any, identity: str, entry: Entry, heard: Heard) -> list[Noted]:
     """Of its source all that an entry tells; of others where they are named."""
     sentences = heard.sentences
@@ -205,11 +159,6 @@ def _of(mind: Any, identity: str, entry: Entry, heard: Heard) -> list[Noted]:
         naming = tuple(each for each in sentences if identity in mind.people.mentioned(each[0]))
         sentences = naming or sentences
     return [noted for _, noted in sentences if noted is not None]
-
-
-def _short(text: str) -> str:
-    text = oneline(text)
-    return text if len(text) <= TEXT_LENGTH else text[: TEXT_LENGTH - 1].rstrip() + "…"
 
 
 # --- consolidate ----------------------------------------------------------------------------------
@@ -241,7 +190,14 @@ def _consolidate(mind: Any, identity: str) -> Generator[Any, Any, PassReport]:
         "describe", profile.name, group, priority=offload.NIGHT, npc=mind.id
     )
     known = yield offload.run(
-        offload.MEMORY, attributes_with, profile, group, drafts, provider, priority=offload.NIGHT
+        offload.MEMORY,
+        describing.attributes_with,
+        mind.id,
+        profile,
+        group,
+        drafts,
+        provider,
+        priority=offload.NIGHT,
     )
     if not mind.owner.pk:
         return PassReport(done=True)  # deleted meanwhile
@@ -250,99 +206,3 @@ def _consolidate(mind: Any, identity: str) -> Generator[Any, Any, PassReport]:
     mind.profiles.put(profile.consolidated({each.key for each in group}, known, settling))
     new = set(known).difference(profile.attributes)
     return PassReport(done=False, read=len(group), changed=len(new))
-
-
-def attributes_with(
-    profile: Profile, group: Sequence[Noted], drafts: Iterable[AttributeDraft], provider: str
-) -> list[ProfileAttribute]:
-    """The profile's attributes with those drawn from `group`, of one audience (worker thread)."""
-    when = {noted.journal_id: noted.timestamp for noted in group}
-    known = list(profile.attributes)
-    for draft in borne_out(drafts, profile.name) if provider == asking.OFFLINE.name else drafts:
-        evidence = tuple(sorted({each for each in draft.evidence if each in when}))
-        value = _short(draft.value)
-        if not evidence or not value:
-            continue  # it rests on nothing that was shown
-        new = ProfileAttribute(
-            type=draft.type if draft.type in ATTRIBUTE_TYPES else "fact",
-            value=value,
-            evidence=evidence,
-            confidence=round(min(SUREST, max(0.0, draft.confidence)), 4),
-            updated=max(when[each] for each in evidence),
-            private=group[0].private,
-            witnesses=group[0].witnesses,
-        )
-        _join(known, new)
-    return known
-
-
-def _join(known: list[ProfileAttribute], new: ProfileAttribute) -> None:
-    """Add an attribute, or lend its evidence to the one that says the same to the same people."""
-    for place, old in enumerate(known):
-        same = old.type == new.type and audience_of(old) == audience_of(new)
-        if same and says_the_same(old.value, new.value):
-            known[place] = _reinforced(old, new)
-            return
-    known.append(new)
-
-
-def _reinforced(old: ProfileAttribute, new: ProfileAttribute) -> ProfileAttribute:
-    if set(new.evidence) <= set(old.evidence):
-        return old
-    return replace(
-        old,
-        evidence=tuple(sorted({*old.evidence, *new.evidence}))[-EVIDENCE_KEPT:],
-        confidence=_surer(old.confidence, new.confidence),
-        updated=max(old.updated, new.updated),
-    )
-
-
-def _surer(a: float, b: float) -> float:
-    return round(max(a, b, min(SUREST, 1 - (1 - a) * (1 - b))), 4)
-
-
-def says_the_same(a: str, b: str) -> bool:
-    """Whether two attributes have nearly the same words, in nearly the same order."""
-    if not sameness.says_the_same(a, b):
-        return False
-    return SequenceMatcher(None, _telling(a), _telling(b)).ratio() >= NEARLY_EQUAL
-
-
-def _telling(text: str) -> list[str]:
-    """The stems of the words that say something, in their order."""
-    telling = content_words(text)
-    return [root for root in map(stem, lowered(text)) if root in telling]
-
-
-def borne_out(drafts: Iterable[AttributeDraft], name: str) -> list[AttributeDraft]:
-    """Offline drafts on `name`: that Alice prefers tea over coffee, orders tea and refuses coffee
-    is one preference with three pieces of evidence, as in the source's example."""
-    likings: dict[str, AttributeDraft] = {}
-    rest, left = [], []
-    for draft in drafts:
-        said = stated(draft.value)
-        told = draft.type == "fact" and said is not None and said.subject == name.lower()
-        if told or draft.type == "preference":
-            likings[draft.value] = replace(draft, type="preference")
-        else:
-            rest.append(draft)
-    for draft in rest:
-        liking = next((each for each in likings.values() if _bears_out(draft, each)), None)
-        if liking is None:
-            left.append(draft)
-            continue
-        likings[liking.value] = replace(
-            liking,
-            evidence=tuple(dict.fromkeys((*liking.evidence, *draft.evidence))),
-            confidence=_surer(liking.confidence, draft.confidence),
-        )
-    return [*likings.values(), *left]
-
-
-def _bears_out(draft: AttributeDraft, liking: AttributeDraft) -> bool:
-    """Whether a short fact, an act as a rule, has to do with what a preference is about."""
-    said = stated(liking.value)
-    words = content_words(draft.value)
-    if draft.type != "fact" or said is None or len(words) > AN_ACT:
-        return False
-    return bool(words & content_words(" ".join((said.slot, *said.mentions))))

@@ -13,15 +13,13 @@ from enum import Enum
 import numpy as np
 
 from .. import conf
-from ..llm.words import content_words
-from ..records import MemoryRecord
+from ..records import LOCKED, MemoryRecord
 from ..store import facts
-from ..text.sameness import names, negated, numbers, says_the_same, without_numbers
+from ..text.sameness import says_the_same
+from .contradicting import contradicts
+from .retiring import Ended, retire_sources
 
 LOOKED_AT = 8
-SAME_MATTER = (
-    0.6  # share of the words, numbers left out, that two facts on one matter have in common
-)
 
 
 class Relation(Enum):
@@ -35,8 +33,8 @@ class Relation(Enum):
 def reconcile(mind: str, fact: MemoryRecord, vector: np.ndarray) -> str:
     """Store a fact, or join it to the one that it repeats, or let it end the one it contradicts.
 
-    What it ends is marked before it is written: killed in between and run again, it is written
-    then. Done again with the same evidence, nothing changes.
+    What it ends is marked before it is written, and what told that before it: killed in between
+    and run again, it is written then. Done again with the same evidence, nothing changes.
 
     Returns:
         The id of the fact that now holds the evidence.
@@ -56,12 +54,18 @@ def reconcile(mind: str, fact: MemoryRecord, vector: np.ndarray) -> str:
             return hit.memory.id
     for hit in near:
         if relation(fact, hit.memory, hit.score) is Relation.CHANGE:
-            fact = _end_one(store, hit.memory, fact)
+            fact = _end_one(store, mind, hit.memory, fact)
     if own:  # it held once, was ended, and holds again
         _revive(store, own, fact)
     else:
         store.add(mind, [fact], vector[None])
     return fact.id
+
+
+def ended_by(mind: str, fact: MemoryRecord, vector: np.ndarray) -> list[Ended]:
+    """What a fact has ended: looked up, so that a step that is run again finds it too."""
+    near = facts.shared().nearest(mind, vector, LOOKED_AT + 1, record="fact")
+    return [Ended.of(hit.memory, fact) for hit in near if hit.memory.superseded_by == fact.id]
 
 
 def relation(new: MemoryRecord, known: MemoryRecord, cosine: float) -> Relation:
@@ -70,39 +74,33 @@ def relation(new: MemoryRecord, known: MemoryRecord, cosine: float) -> Relation:
         return Relation.OTHER  # what two people say is two claims
     if cosine >= conf.DEDUP_COSINE and says_the_same(new.content, known.content):
         return Relation.SAME
-    if cosine >= conf.CHANGE_COSINE and contradicts(new, known):
+    if cosine >= conf.CHANGE_COSINE and contradicts(*_as_said(new, known)):
         return Relation.CHANGE
     return Relation.OTHER
 
 
-def contradicts(new: MemoryRecord, known: MemoryRecord) -> bool:
-    """Whether two facts on one matter cannot both hold: another number, or a negation.
-
-    Another name is no contradiction: who owns one dog may own two.
-    """
-    a, b = (memory.quote or memory.content for memory in (new, known))
-    if names(a) != names(b):
-        return False
-    words = [content_words(without_numbers(text)) for text in (a, b)]
-    common = len(words[0] & words[1])
-    if common < 2 or common < SAME_MATTER * max(map(len, words)):
-        return False
-    if negated(a) != negated(b):
-        return True
-    return bool(numbers(a)) and bool(numbers(b)) and numbers(a) != numbers(b)
+def _as_said(new: MemoryRecord, known: MemoryRecord) -> tuple[str, str]:
+    if new.quote and known.quote:
+        return new.quote, known.quote
+    return new.content, known.content
 
 
-def _end_one(store: facts.FactStore, known: MemoryRecord, new: MemoryRecord) -> MemoryRecord:
-    """End the older of two that contradict each other. Gives `new` as it is to be stored."""
-    if new.valid_from >= known.valid_from:
+def _end_one(
+    store: facts.FactStore, mind: str, known: MemoryRecord, new: MemoryRecord
+) -> MemoryRecord:
+    """End the older of two that contradict each other, and what told it. Gives `new` as it is to
+    be stored."""
+    if new.valid_from >= known.valid_from and LOCKED not in known.tags:
+        retire_sources(store, mind, known, new.id, new.valid_from)
         store.change(known.id, invalid_at=new.valid_from, superseded_by=new.id)
         return new
+    retire_sources(store, mind, new, known.id, known.valid_from)
     return replace(new, invalid_at=known.valid_from, superseded_by=known.id)
 
 
 def _reinforce(store: facts.FactStore, known: MemoryRecord, again: MemoryRecord) -> None:
     new = [entry_id for entry_id in again.journal_ids if entry_id not in known.journal_ids]
-    if new:
+    if new and LOCKED not in known.tags:
         store.change(
             known.id,
             access_count=known.access_count + 1,

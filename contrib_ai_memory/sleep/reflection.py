@@ -6,6 +6,7 @@ on what may be told to anybody: an insight is public, and a secret never gets in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from typing import Any
 
@@ -14,6 +15,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..llm import asking
 from ..llm.drafts import InsightDraft
+from ..llm.words import content_words
 from ..recall import bringing
 from ..recall.budget import BudgetExceeded
 from ..records import INSIGHT, Entry, MemoryRecord, PassReport, Percept
@@ -30,6 +32,7 @@ LOOKED_AT = 40  # the weightiest entries that the questions are drawn from
 EVIDENCE = 10  # [A] pieces for each question
 EVIDENCE_TOKENS = 4000
 KNOWN = 200  # earlier insights that are not written again
+_QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
 WELL_FOUNDED = 5  # citations that make an insight worth 9 rather than 8 [A]
 
 
@@ -83,8 +86,8 @@ def _insights(
     said = yield offload.run(
         offload.MEMORY, facts.ask, "newest", mind.id, INSIGHT, KNOWN, priority=offload.NIGHT
     )
-    known = {memory.content for memory in said}
-    insights: dict[str, tuple[str, InsightDraft]] = {}
+    known = {_gist(memory.content) for memory in said}
+    insights: dict[frozenset[str], tuple[str, InsightDraft]] = {}
     for question in questions:
         evidence = yield _evidence(mind, question)
         if evidence:
@@ -92,10 +95,14 @@ def _insights(
                 "reflect", question, evidence, mind.name, priority=offload.NIGHT, npc=mind.id
             )
             for draft in drafts:
-                if draft.text in known:
-                    continue
-                insights.setdefault(draft.text, (provider, _as_links(draft, evidence)))
+                if (gist := _gist(draft.text)) not in known:
+                    insights.setdefault(gist, (provider, _as_links(draft, evidence)))
     return list(insights.values())
+
+
+def _gist(text: str) -> frozenset[str]:
+    """What an insight says, whatever the order and the sentence that it quotes."""
+    return frozenset(content_words(_QUOTATION.sub("", text))) or frozenset({text})
 
 
 @defer.inlineCallbacks

@@ -11,7 +11,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..ingest.index import reweigh
 from ..llm import asking
-from ..records import PassReport
+from ..records import LOCKED, PassReport
 
 CURSOR = "scored"
 
@@ -22,7 +22,9 @@ def score_pending_entries(mind: Any) -> Generator[Any, Any, PassReport]:
     start = mind.journal.cursors.get(CURSOR, 0)
     end = min(start + conf.get().NIGHT_BATCH, len(mind.journal))
     batch = list(mind.journal.read(start + 1, end))
-    pending = [e for e in batch if e.learnable and e.scoring_method == "heuristic"]
+    pending = [
+        e for e in batch if e.learnable and e.scoring_method == "heuristic" and LOCKED not in e.tags
+    ]
     if pending:
         provider, scores = yield asking.ask(
             "score_importance", pending, mind.goals, priority=offload.NIGHT, npc=mind.id

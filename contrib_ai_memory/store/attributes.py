@@ -53,12 +53,26 @@ def read_some_json(obj: Any, keys: list[str], category: str) -> list[Any]:
 
 def write_json(obj: Any, key: str, value: Any, category: str = CATEGORY) -> None:
     """Write a JSON Attribute; Django admin's object page leaves these alone."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = as_json(value)
     attribute = obj.attributes.get(key, category=category, return_obj=True)
     if attribute is None:
         obj.attributes.add(key, text, category=category, strattr=True)
     else:
         attribute.strvalue = text
+
+
+def as_json(value: Any) -> str:
+    """The text of a JSON Attribute."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def remove_some(obj: Any, category: str, limit: int, prefix: str = "") -> int:
+    """Remove up to `limit` Attributes of a category whose key begins so. Returns how many."""
+    rows = obj.db_attributes.filter(db_category=category, db_key__startswith=prefix.lower())
+    keys = list(rows.values_list("db_key", flat=True)[:limit])
+    for key in keys:
+        obj.attributes.remove(key, category=category)
+    return len(keys)
 
 
 def remove_json(obj: Any, key: str, category: str = CATEGORY) -> None:

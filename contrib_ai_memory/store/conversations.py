@@ -7,7 +7,8 @@ bounded; it is kept as objects and written with the journal.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from ..records import Message, seconds_between
@@ -74,18 +75,22 @@ class Conversations:
         """
         self._dirty = True
         if session_id is None:
-            for conversation in reversed(self._open.values()):
-                if conversation.session_id.startswith(f"{place}@") and self._fresh(
-                    conversation, when
-                ):
-                    return conversation
-            session_id = f"{place}@{when}"
+            going_on = self.going_on(place, when)
+            session_id = going_on.session_id if going_on else f"{place}@{when}"
         if session_id not in self._open:
             self._open[session_id] = Conversation(session_id, when, when)
             while len(self._open) > CONVERSATIONS_KEPT:
                 others = [key for key in self._open if key != session_id]
                 del self._open[min(others, key=lambda k: self._open[k].last_activity)]
         return self._open[session_id]
+
+    def going_on(self, place: str, when: str) -> Conversation | None:
+        """The conversation at `place` that is not over by then."""
+        for conversation in reversed(self._open.values()):
+            at_place = conversation.session_id.startswith(f"{place}@")
+            if at_place and self._fresh(conversation, when):
+                return conversation
+        return None
 
     def get(self, session_id: str | None) -> Conversation | None:
         return self._open.get(session_id or "")
@@ -97,6 +102,46 @@ class Conversations:
             del self._open[key]
             self._dirty = True
         return len(stale)
+
+    def forget(
+        self, identity: str, is_theirs: Callable[[Message], bool] = lambda message: False
+    ) -> int:
+        """Take somebody out of every conversation. Returns how many messages went.
+
+        Args:
+            is_theirs: Which messages go with them.
+        """
+        gone = 0
+        for key, talk in list(self._open.items()):
+            kept = [message for message in talk.messages if not is_theirs(message)]
+            gone += len(talk.messages) - len(kept)
+            if key.startswith(f"ear:{identity}@") or (talk.participants == [identity] and not kept):
+                del self._open[key]
+                continue
+            talk.messages = [
+                replace(message, witnesses=tuple(w for w in message.witnesses if w != identity))
+                for message in kept
+            ]
+            talk.participants = [each for each in talk.participants if each != identity]
+        self._dirty = True
+        self.flush()
+        return gone
+
+    def clear(self) -> None:
+        """Forget every conversation."""
+        self._open.clear()
+        self._dirty = True
+        self.flush()
+
+    def forget_entries(self, journal_ids: Iterable[int]) -> int:
+        """Forget what was said in these entries. Returns how many messages that were."""
+        gone, count = frozenset(journal_ids), 0
+        for talk in self._open.values():
+            kept = [message for message in talk.messages if message.entry_id not in gone]
+            count += len(talk.messages) - len(kept)
+            talk.messages = kept
+        self._dirty = self._dirty or count > 0
+        return count
 
     def busy(self, now: str, within: float) -> bool:
         """Whether anybody spoke within the last `within` seconds."""

@@ -22,16 +22,15 @@ from .errors import StoreClosed
 from .opening import open_mem0
 from .payload import (
     ANYONE,
-    LANES,
-    WEIGHED,
+    RETOLD,
     Candidate,
     PointId,
+    Weighed,
     from_payload,
     to_candidate,
     to_payload,
 )
 
-SECRETS_PASSED_OVER = 8  # fetched beyond what is asked, before the store is asked to filter
 RECORDS = ("entry", "experience", "fact", "taught", "summary", "insight")
 _LISTS_IN_FILTERS = ("qdrant_edge", "qdrant")  # stores that match a value inside a list
 
@@ -61,7 +60,7 @@ class FactStore:
         self.mem0 = mem0
         self.provider = provider
         self._vectors = mem0.vector_store
-        self.has_lanes = hasattr(self._vectors, "lane_scores")
+        self.has_lanes = hasattr(self._vectors, "weighed")
 
     # --- writing ----------------------------------------------------------------------------
 
@@ -80,13 +79,17 @@ class FactStore:
         if not memories:
             return
         ids = [memory.id for memory in memories]
-        payloads = [to_payload(mind, memory) for memory in memories]
+        tokens = embedder.shared().count_tokens
+        payloads = [
+            to_payload(mind, memory) | {"tokens": tokens(memory.content)} for memory in memories
+        ]
         if self.has_lanes:
             found_by = found_by or [
                 keys.alone(vector, memory.words)
                 for memory, vector in zip(memories, vectors, strict=True)
             ]
             self._vectors.write(ids, payloads, found_by)
+            self.count_words(mind, memories)
         else:
             self._vectors.insert(vectors=vectors.tolist(), payloads=payloads, ids=ids)
 
@@ -129,13 +132,38 @@ class FactStore:
             self._vectors.delete(memory_id)
         self._forget_history(list(ids))
 
+    def begin_rewriting(self, remake: Any = None) -> bool:
+        """Begin to write the files anew without what was deleted. False: not this store's files.
+
+        Args:
+            remake: Makes what memories are found by from their ids and payloads.
+        """
+        if can := hasattr(self._vectors, "begin_rewriting"):
+            self._vectors.begin_rewriting(remake)
+        return can
+
+    def rewrite_some(self) -> bool:
+        """A small part of that. Returns whether it is over."""
+        return self._vectors.rewrite_some()
+
+    def forget_words(self, mind: str) -> None:
+        """Forget which words one NPC's memories have, before they are counted anew."""
+        if self.has_lanes:
+            self._vectors.forget_words(mind)
+
+    def count_words(self, mind: str, memories: Sequence[MemoryRecord]) -> None:
+        """Count how many memories have each word. Retellings do not count: they would make common
+        what is told of most, and move the scores of the lines that they were drawn from."""
+        if self.has_lanes:
+            told = {each.id: each.words for each in memories if each.record not in RETOLD}
+            self._vectors.count_words(mind, told)
+
     def delete_mind(self, mind: str) -> int:
         """Forget all that one NPC remembers. Returns how many memories that were."""
         memories = self.list(mind, limit=None)
         for memory in memories:
             self._vectors.delete(memory.id)
-        if self.has_lanes:
-            self._vectors.forget_words(mind)
+        self.forget_words(mind)
         self._forget_history([memory.id for memory in memories])
         return len(memories)
 
@@ -159,24 +187,8 @@ class FactStore:
     # --- reading ----------------------------------------------------------------------------
 
     def nearest(self, mind: str, vector: np.ndarray, limit: int, **where: Any) -> list[Found]:
-        """The `limit` nearest by cosine, best first. `where`: payload fields, or `listener`.
-
-        A listener is asked for only where secrets of others crowd out the rest: that filter costs
-        the store three times the search (`python -m benchmarks.recall`).
-        """
-        listener = where.pop("listener", None)
-        if listener:
-            hits = self._nearest(mind, vector, limit + SECRETS_PASSED_OVER, where)
-            heard = [found for found in hits if found.memory.visible_to((listener,))]
-            if len(heard) >= limit or len(hits) < limit + SECRETS_PASSED_OVER:
-                return heard[:limit]
-            where["listener"] = listener
-        return self._nearest(mind, vector, limit, where)
-
-    def _nearest(
-        self, mind: str, vector: np.ndarray, limit: int, where: dict[str, Any]
-    ) -> list[Found]:
-        hits = self._vectors.search("", vector.tolist(), limit, self._filters(mind, dict(where)))
+        """The `limit` nearest by cosine, best first. `where`: payload fields, or `listener`."""
+        hits = self._vectors.search("", vector.tolist(), limit, self._filters(mind, where))
         return [Found(from_payload(hit.id, hit.payload), hit.score) for hit in hits]
 
     def search(self, mind: str, vector: np.ndarray, query: str) -> Search:
@@ -198,33 +210,27 @@ class FactStore:
         if not ids:
             return []
         if self.has_lanes:
-            payloads = self._vectors.payloads(ids, WEIGHED)
-            lanes = self._vectors.lane_scores(search.lanes, ids)
+            weighed = self._vectors.weighed(search.lanes, ids)
         else:
-            payloads, lanes = self._weighed_by_hand(search, ids)
-        scores = [lanes.get(name, {}) for name in LANES]
+            weighed = self._weighed_by_hand(search, ids)
         return [
-            to_candidate(each, payload, [lane.get(each, 0.0) for lane in scores])
-            for each, payload in payloads.items()
+            to_candidate(each, payload, scores)
+            for each, payload, scores in weighed
             if payload["agent_id"] == search.mind
         ]
 
-    def _weighed_by_hand(
-        self, search: Search, ids: Collection[str]
-    ) -> tuple[dict[str, dict], dict[str, dict[str, float]]]:
+    def _weighed_by_hand(self, search: Search, ids: Collection[str]) -> list[Weighed]:
         """A store of somebody else: one vector, words if it has them, and none of the talk."""
         memories = self.get({str(each) for each in ids})
-        line = {
-            memory.id: float(cosine)
-            for memory, cosine in zip(
-                memories, self.vectors_of(memories) @ search.vector, strict=True
-            )
-        }
+        cosines = self.vectors_of(memories) @ search.vector
         filters = self._filters(search.mind, {})
         hits = self._vectors.keyword_search(search.query, len(ids), filters) or []
         words = {str(hit.id): hit.score for hit in hits}
-        payloads = {memory.id: to_payload(search.mind, memory) for memory in memories}
-        return payloads, {"line": line, "window": line, "near": words, "wide": words}
+        return [
+            (memory.id, to_payload(search.mind, memory), [cosine, cosine, word, word])
+            for memory, cosine in zip(memories, cosines.tolist(), strict=True)
+            for word in [words.get(memory.id, 0.0)]
+        ]
 
     def vectors_of(self, memories: Sequence[MemoryRecord]) -> np.ndarray:
         """The unit vectors of these memories, shape (len(memories), dimensions)."""
@@ -248,6 +254,18 @@ class FactStore:
         rows = self._vectors.list(self._filters(mind, where), limit if limit else 1_000_000)
         hits = rows[0] if rows and isinstance(rows[0], list) else rows
         return [from_payload(hit.id, hit.payload) for hit in hits]
+
+    def page(
+        self, mind: str, offset: Any = None, limit: int = 256
+    ) -> tuple[list[MemoryRecord], Any]:
+        """Some memories of one NPC, and the offset of the next page, None behind the last.
+
+        A store that gives no pages gives all at once.
+        """
+        if hasattr(self._vectors, "page"):
+            hits, offset = self._vectors.page(self._filters(mind, {}), offset, limit)
+            return [from_payload(hit.id, hit.payload) for hit in hits], offset
+        return self.list(mind, limit=None), None
 
     def newest(self, mind: str, record: str, limit: int) -> list[MemoryRecord]:
         """The newest `limit` memories of one kind, newest first."""
@@ -297,6 +315,15 @@ def shared() -> FactStore:
             raise StoreClosed("The server is stopping; the memory store is closed.")
         if _store is None:
             _store = FactStore(*open_mem0())
+        return _store
+
+
+def open_of_any_model() -> FactStore:
+    """Open the store though another embedding model wrote it, to make its vectors anew."""
+    global _store
+    with _lock:
+        if _store is None:
+            _store = FactStore(*open_mem0(any_model=True))
         return _store
 
 

@@ -8,7 +8,7 @@ private, given together or not at all. Reactor thread only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..llm import prompts
@@ -192,8 +192,13 @@ class History:
         self._write([*summaries, *self.messages[len(fallen) :]])
         return True
 
-    def forget(self, identity: str) -> int:
+    def forget(
+        self, identity: str, is_theirs: Callable[[Stored], bool] = lambda message: False
+    ) -> int:
         """Erase every exchange with one entity, and what it heard in confidence.
+
+        Args:
+            is_theirs: Which exchanges go besides, told by any message of theirs.
 
         Returns:
             How many messages that were.
@@ -203,12 +208,37 @@ class History:
             for message in self.messages
             if identity in message["people"]
             or (message["private"] and identity in message["witnesses"])
+            or is_theirs(message)
         }
         kept = [message for message in self.messages if message["entry"] not in touched]
         gone = len(self.messages) - len(kept)
-        if gone:
-            self._write(kept)
+        if gone or any(identity in message["witnesses"] for message in kept):
+            self._write([_without(message, identity) for message in kept])
         return gone
+
+    def forget_entries(self, journal_ids: Iterable[int], *, summaries: bool = False) -> int:
+        """Erase the exchanges that these entries belong to. Returns how many messages that were.
+
+        Args:
+            summaries: Those too that stand for talk in which the entries may have been.
+        """
+        gone = frozenset(journal_ids)
+        touched = {
+            message["entry"]
+            for message in self.messages
+            if not message["summary"] and (message["entry"] in gone or gone & set(message["own"]))
+        }
+        first = min(gone, default=0) if summaries else None
+        kept = [
+            message
+            for message in self.messages
+            if not (message["entry"] in touched and not message["summary"])
+            and not (message["summary"] and first is not None and message["entry"] >= first)
+        ]
+        count = len(self.messages) - len(kept)
+        if count:
+            self._write(kept)
+        return count
 
     def clear(self) -> None:
         self._write([])
@@ -234,6 +264,10 @@ def _is_message(stored: Any) -> bool:
     return isinstance(calls, list) and all(
         isinstance(call, dict) and {"id", "type", "function"} <= set(call) for call in calls
     )
+
+
+def _without(message: Stored, identity: str) -> Stored:
+    return message | {"witnesses": [each for each in message["witnesses"] if each != identity]}
 
 
 def _whole(stored: Stored) -> Stored:

@@ -82,6 +82,22 @@ class Journal:
                 self._mark(number)
         return removed
 
+    def begin_again(self, last_id: int, last_reflection: str | None, cursors: Plain) -> None:
+        """Be empty, with so many entries behind it: `put_back` puts them into their places."""
+        self.clear()
+        self.last_id, self.last_reflection = last_id, last_reflection
+        self.cursors = dict(cursors)
+        self._changed()
+
+    def put_back(self, entries: Iterable[Entry]) -> None:
+        """Put entries into the places of their ids, whether they were taken out or changed."""
+        for entry in entries:
+            number, page = self._locate(entry.id)
+            if number >= 0:
+                others = [plain for plain in page if plain["id"] != entry.id]
+                page[:] = sorted([*others, entry.to_dict()], key=lambda plain: plain["id"])
+                self._mark(number)
+
     def set_cursor(self, name: str, value: Any) -> None:
         """Note how far a pass has come; on disk together with the entries."""
         if self.cursors.get(name) != value:
@@ -105,8 +121,8 @@ class Journal:
 
     def clear(self) -> None:
         """Forget every entry and start again at id 1."""
-        for number in range(self._sealed_pages):
-            attributes.remove_json(self._owner, _page_key(number))
+        while attributes.remove_some(self._owner, attributes.CATEGORY, 64, _page_key("")):
+            pass
         self.last_id, self.last_reflection = 0, None
         self.cursors, self._open = {}, []
         self._pages.clear()
@@ -185,5 +201,5 @@ class Journal:
         return self._pages[number]
 
 
-def _page_key(number: int) -> str:
+def _page_key(number: int | str) -> str:
     return f"journal_page_{number}"

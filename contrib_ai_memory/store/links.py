@@ -93,6 +93,12 @@ class Links:
             self._write(buckets, -gone)
         return gone
 
+    def drop_end(self, memory_id: str, other: str) -> None:
+        """Take one direction of a link out: the other direction is not there."""
+        buckets: dict[int, dict[str, Any]] = {}
+        self._open(buckets, memory_id).get(memory_id, {}).get("linked_to", {}).pop(other, None)
+        self._write(buckets, 0)
+
     def _put(self, buckets: dict, source: str, target: str, note: dict[str, Any]) -> bool:
         linked = self._open(buckets, source).setdefault(source, {"linked_to": {}})["linked_to"]
         is_new = target not in linked
@@ -120,6 +126,12 @@ class Links:
         keys = [f"links_{number}" for number in buckets]
         found = attributes.read_some_json(self._owner, keys, CATEGORY)
         return [linked for bucket in found for linked in bucket]
+
+    def in_buckets(self, buckets: Iterable[int]) -> list[tuple[str, dict[str, dict[str, Any]]]]:
+        """The same with what each is linked to, as `of` gives it."""
+        keys = [f"links_{number}" for number in buckets]
+        found = attributes.read_some_json(self._owner, keys, CATEGORY)
+        return [(linked, each["linked_to"]) for bucket in found for linked, each in bucket.items()]
 
     def clear(self) -> None:
         self._owner.attributes.clear(category=CATEGORY)

@@ -12,9 +12,14 @@ from .. import conf
 from ..embedding import embedder
 from .errors import StoreError, StoreMismatch, StoreUnusable
 
+META = "store.json"
 
-def open_mem0() -> tuple[Any, str]:
+
+def open_mem0(*, any_model: bool = False) -> tuple[Any, str]:
     """Mem0 over the store of the settings, and the name of its provider.
+
+    Args:
+        any_model: Also where another embedding model wrote it: to make its vectors anew.
 
     Raises:
         StoreInUse, StoreMismatch, StoreUnusable: Each says what to do.
@@ -22,7 +27,8 @@ def open_mem0() -> tuple[Any, str]:
     folder = conf.directory()
     folder.mkdir(parents=True, exist_ok=True)
     words = embedder.shared()
-    _check_model(folder / "store.json", words.name, words.dimensions)
+    if not any_model:
+        _check_model(folder / META, words.name, words.dimensions)
     prepare_environment(folder)
     settings = conf.get().VECTOR_STORE
     try:
@@ -44,6 +50,22 @@ def prepare_environment(folder: Path) -> None:
     (folder / "mem0").mkdir(exist_ok=True)
 
 
+def written_by(folder: Path) -> dict[str, Any]:
+    """What wrote the store in a folder: embedding_model, dimensions, store_id. Empty: none did."""
+    meta = folder / META
+    return json.loads(meta.read_text()) if meta.exists() else {}
+
+
+def note_model(folder: Path, name: str, dimensions: int) -> None:
+    """Note that all vectors are of this model now."""
+    known = written_by(folder) or {"store_id": str(uuid.uuid4())}
+    beside = folder / (META + ".new")
+    beside.write_text(
+        json.dumps(known | {"embedding_model": name, "dimensions": dimensions}, indent=1)
+    )
+    beside.replace(folder / META)
+
+
 def _check_model(meta: Path, name: str, dimensions: int) -> None:
     mine = {"embedding_model": name, "dimensions": dimensions}
     if not meta.exists():
@@ -54,9 +76,9 @@ def _check_model(meta: Path, name: str, dimensions: int) -> None:
         raise StoreMismatch(
             f"The memory store in {meta.parent} was written with the embedding model "
             f"{theirs['embedding_model']!r} ({theirs['dimensions']} dimensions); the settings name "
-            f"{name!r} ({dimensions}). Vectors of two models cannot be compared. Put the old model "
-            f'back into CONTRIB_AI_MEMORY["EMBEDDING"], or give the new one a folder of its own '
-            'with CONTRIB_AI_MEMORY["DIR"].'
+            f"{name!r} ({dimensions}). Vectors of two models cannot be compared. Make them anew "
+            "with the server down (evennia ai_memory reindex), or put the old model back into "
+            'CONTRIB_AI_MEMORY["EMBEDDING"].'
         )
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ..records import MemoryRecord, now_iso
 from ..text import cues
 
 ANYONE = "*"
+RETOLD = ("experience", "fact", "summary", "insight")  # drawn from what others said
 PointId = uuid.UUID | str  # Edge gives the one and takes both; to make text of it takes its time
 LANES = ("line", "window", "near", "wide")
+Weighed = tuple[PointId, dict[str, Any], Sequence[float]]  # a point, its payload, its score in each
 
 
 def memory_id_for(mind: str, *parts: object) -> str:
@@ -46,7 +49,7 @@ def to_payload(mind: str, memory: MemoryRecord) -> dict[str, Any]:
     }
 
 
-def from_payload(memory_id: Any, payload: dict[str, Any]) -> MemoryRecord:
+def from_payload(memory_id: Any, payload: Mapping[str, Any]) -> MemoryRecord:
     renamed = {_BACK.get(name, name): value for name, value in payload.items()}
     return MemoryRecord.from_dict({"content": ""} | renamed | {"id": str(memory_id)})
 
@@ -56,7 +59,7 @@ class Candidate(NamedTuple):
 
     Some hundreds are made for each question, so that it is a tuple. `lanes` are the scores in
     `LANES`: two cosines and two BM25 scores (0: no word in common); `asking`, `length` and
-    `tells_time` are `text.cues` of its content.
+    `tells_time` are `text.cues` of its content, `tokens` how many it takes (0: not counted yet).
     """
 
     id: str
@@ -81,17 +84,20 @@ class Candidate(NamedTuple):
     asking: float = 0.0
     length: float = 0.0
     tells_time: bool = False
+    tokens: int = 0
+    payload: Mapping[str, Any] = {}
+
+    def whole(self) -> MemoryRecord:
+        """The memory with all that is kept of it."""
+        return from_payload(self.id, self.payload)
 
 
-_READ = [
-    (_RENAMED.get(name, name), Candidate._field_defaults[name]) for name in Candidate._fields[2:]
-]
-WEIGHED = ("agent_id", *(name for name, _default in _READ))
+_DEFAULTS = {
+    _RENAMED.get(name, name): Candidate._field_defaults[name] for name in Candidate._fields[2:-1]
+}
+_read = itemgetter(*_DEFAULTS)
 
 
 def to_candidate(memory_id: Any, payload: dict[str, Any], scores: Sequence[float]) -> Candidate:
-    """A candidate from the fields `WEIGHED` of its payload and its scores in `LANES`."""
-    get = payload.get
-    return Candidate(
-        str(memory_id), tuple(scores), *[get(name, default) for name, default in _READ]
-    )
+    """A candidate from its payload and its scores in `LANES`."""
+    return Candidate(str(memory_id), tuple(scores), *_read(_DEFAULTS | payload), payload)

@@ -9,6 +9,8 @@ import re
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from evennia.utils.utils import inherits_from
+
 from . import attributes
 
 ATTRIBUTE = "entity_profiles"
@@ -27,6 +29,20 @@ class Acquaintance:
     entity_type: str = "player"
     interactions: int = 0
     last_seen: str = ""
+
+
+def kind_of(obj: Any) -> str:
+    """What an object of the game is to an NPC: player, npc or object.
+
+    A player is a character that somebody plays or has played; one with a memory of its own is an
+    NPC, even while a builder speaks through it.
+    """
+    if hasattr(type(obj), "get_memory_identity"):
+        return "npc"
+    if obj.has_account or obj.attributes.has("prelogout_location"):
+        return "player"
+    character = inherits_from(obj, "evennia.objects.objects.DefaultCharacter")
+    return "npc" if character else "object"
 
 
 class People:
@@ -81,6 +97,22 @@ class People:
             self._forget(longest_ago.identity)
         return known
 
+    def is_a(self, identity: str, entity_type: str) -> None:
+        """Note what somebody known is: player, npc or object (`kind_of`)."""
+        known = self.get(identity)
+        if known and known.entity_type != entity_type:
+            self._known[identity] = replace(known, entity_type=entity_type)
+            self._dirty = True
+
+    def forget(self, identity: str) -> bool:
+        """Make somebody a stranger again. Returns whether they were known."""
+        known = identity in self._known
+        if known:
+            self._forget(identity)
+            self._dirty = True
+            self.flush()
+        return known
+
     def _forget(self, identity: str) -> None:
         del self._known[identity]
         for identities in self._by_name.values():
@@ -122,6 +154,7 @@ class People:
 
     def clear(self) -> None:
         self._known.clear()
+        self._by_name.clear()
         self._dirty = True
         self.flush()
 

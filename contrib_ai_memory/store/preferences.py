@@ -135,7 +135,7 @@ class Preferences:
                 history=history,
             )
         if now != known:
-            self._write(now)
+            self.put(now)
         return now
 
     def slot_for(
@@ -157,7 +157,7 @@ class Preferences:
     ) -> Preference | None:
         """What `identity` prefers in `slot`; `audience` is None for what anyone may know."""
         plain = attributes.read_json(self._owner, _key(identity, slot, audience), CATEGORY)
-        return _from_plain(plain) if plain else None
+        return from_plain(plain) if plain else None
 
     def of(self, identity: str, listeners: Sequence[str] | None = None) -> list[Preference]:
         """All that is known of one person's preferences, newest first.
@@ -170,7 +170,7 @@ class Preferences:
         found = [
             preference
             for preference in map(
-                _from_plain, attributes.read_all_json(self._owner, CATEGORY, prefix)
+                from_plain, attributes.read_all_json(self._owner, CATEGORY, prefix)
             )
             if preference.identity == identity and preference.visible_to(listeners)
         ]
@@ -185,20 +185,25 @@ class Preferences:
 
     def __iter__(self) -> Iterator[Preference]:
         for plain in attributes.read_all_json(self._owner, CATEGORY):
-            yield _from_plain(plain)
+            yield from_plain(plain)
 
     def forget(self, identity: str) -> int:
         """Forget all preferences of one person. Returns how many that were."""
         doomed = self.of(identity)
         for preference in doomed:
-            key = _key(identity, preference.slot, preference.audience)
-            attributes.remove_json(self._owner, key, CATEGORY)
+            self.remove(preference)
         return len(doomed)
+
+    def remove(self, preference: Preference) -> None:
+        """Forget one preference, with all that was preferred before."""
+        key = _key(preference.identity, preference.slot, preference.audience)
+        attributes.remove_json(self._owner, key, CATEGORY)
 
     def clear(self) -> None:
         self._owner.attributes.clear(category=CATEGORY)
 
-    def _write(self, preference: Preference) -> None:
+    def put(self, preference: Preference) -> None:
+        """Write a preference as it is."""
         plain = {
             name: value
             for name, value in asdict(preference).items()
@@ -208,7 +213,8 @@ class Preferences:
         attributes.write_json(self._owner, key, plain, CATEGORY)
 
 
-def _from_plain(plain: dict[str, Any]) -> Preference:
+def from_plain(plain: dict[str, Any]) -> Preference:
+    """A preference from what is stored of it."""
     return Preference(
         **{
             **plain,

@@ -19,6 +19,7 @@ from .. import offload
 from ..llm.drafts import Observation
 from ..records import may_hear
 from . import attributes
+from .relationships import AT_FIRST, Relationship
 
 CATEGORY = "entity_profiles"
 
@@ -29,14 +30,7 @@ EVIDENCE_KEPT = 50  # journal ids of one attribute, the newest
 PROFILES_IN_MEMORY = 64
 KEY_LENGTH = 180  # of the readable part; an Attribute's key holds 255
 
-FIRST_FAVORABILITY = 0.1
-STATES = ((0.25, "stranger"), (0.5, "acquaintance"), (0.75, "friend"))  # below; then "close"
 SENDER_BONUS = {"friend": 1, "close": 2}  # [A] 0-2
-
-
-def state_of(favorability: float) -> str:
-    """How the NPC stands with somebody: stranger, acquaintance, friend or close."""
-    return next((state for below, state in STATES if favorability < below), "close")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +68,6 @@ class ProfileAttribute:
 
 
 @dataclass(frozen=True, slots=True)
-class Relationship:
-    """How it stands with somebody: `favorability` 0-1, `interactions` counts what they said."""
-
-    favorability: float = FIRST_FAVORABILITY
-    interactions: int = 0
-    last_seen: str = ""
-
-    @property
-    def state(self) -> str:
-        return state_of(self.favorability)
-
-
-@dataclass(frozen=True, slots=True)
 class Profile:
     """All that one NPC knows of somebody.
 
@@ -103,7 +84,7 @@ class Profile:
     name: str = ""
     observations: tuple[Noted, ...] = ()
     attributes: tuple[ProfileAttribute, ...] = ()
-    relationship: Relationship = Relationship()
+    relationship: Relationship = AT_FIRST
     through: int = 0
     settling: int = 0
 
@@ -325,9 +306,14 @@ def _from_plain(plain: dict[str, Any]) -> Profile:
     made = {
         "observations": tuple(_made(Noted, each) for each in plain.get("observations", ())),
         "attributes": tuple(_made(ProfileAttribute, each) for each in plain.get("attributes", ())),
-        "relationship": _made(Relationship, plain.get("relationship", {})),
+        "relationship": _relationship(plain.get("relationship", {})),
     }
     return _made(Profile, plain | made)
+
+
+def _relationship(plain: dict[str, Any]) -> Relationship:
+    pairs = {name: tuple(map(tuple, plain.get(name, ()))) for name in ("course", "gained")}
+    return _made(Relationship, plain | pairs)
 
 
 def _bare(record: Any) -> dict[str, Any]:

@@ -69,29 +69,29 @@ class Vocabulary:
 
         self._file().use(add, None)
 
-    def rarity(self, mind: str, terms: Iterable[int], reach: float) -> dict[int, float]:
-        """The inverse document frequency of each term.
+    def rarity(
+        self, mind: str, terms: Iterable[int], reaches: Iterable[float]
+    ) -> list[dict[int, float]]:
+        """The inverse document frequency of each term, once for each reach.
 
         Args:
-            reach: Memories that one key looks at. That many independent draws give the share of
+            reaches: Memories that one key looks at. That many independent draws give the share of
                 keys that hold a term from the share of memories that do.
         """
         wanted = list(terms)
+        holes = ", ".join("?" * len(wanted))
+        query = f"SELECT term, memories FROM terms WHERE mind = ? AND term IN ({holes})"
 
         def look(db: sqlite3.Connection) -> tuple[int, dict[int, int]]:
             size = db.execute("SELECT memories FROM sizes WHERE mind = ?", (mind,)).fetchone()
-            query = "SELECT memories FROM terms WHERE mind = ? AND term = ?"
-            rows = {term: db.execute(query, (mind, term)).fetchone() for term in wanted}
-            return (size[0] if size else 0), {t: row[0] for t, row in rows.items() if row}
+            return (size[0] if size else 0), dict(db.execute(query, (mind, *wanted)).fetchall())
 
         size, found = self._file().use(look, (0, {}))
         size = max(size, FEW)
-        rarity = {}
-        for term in wanted:
-            share = min(1.0, found.get(term, 0) / size)
-            holding = size * (1 - (1 - share) ** reach)
-            rarity[term] = math.log((size - holding + 0.5) / (holding + 0.5) + 1)
-        return rarity
+        return [
+            {term: _idf(found.get(term, 0) / size, size, reach) for term in wanted}
+            for reach in reaches
+        ]
 
     def forget(self, mind: str) -> None:
         """Erase what is kept of one mind."""
@@ -105,3 +105,8 @@ class Vocabulary:
 
     def _file(self) -> sqlite_file.SqliteFile:
         return sqlite_file.open_file(self._path, _SCHEMA)
+
+
+def _idf(share: float, size: int, reach: float) -> float:
+    holding = size * (1 - (1 - min(1.0, share)) ** reach)
+    return math.log((size - holding + 0.5) / (holding + 0.5) + 1)

@@ -28,7 +28,7 @@ def sanitise(text: str, limit: int = 4000) -> str:
     """
     text = text[: limit * 4].replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
     # what hides between the parts of a colour code makes one when it goes: look until none is left
-    while (plain := _visible(strip_ansi(text))) != text:
+    while (plain := visible(strip_ansi(text))) != text:
         text = plain
     text = without_injected(text)
     text = _AROUND_BREAKS.sub("\n", text)
@@ -51,7 +51,8 @@ def without_injected(text: str) -> str:
     return text.replace("<", "‹")  # somebody plays with tags within tags: no tag at all, then
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
+    """A text without what is not to be seen in it, as sanitised; markup and line breaks stay."""
     return unicodedata.normalize(
         "NFC",
         "".join(c for c in text if c == "\n" or unicodedata.category(c) not in _INVISIBLE),

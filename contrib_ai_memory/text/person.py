@@ -7,31 +7,21 @@ from __future__ import annotations
 
 import re
 
+from . import verbs
+
 _TOKEN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*|[^A-Za-z]+")
 
 # verb forms that stay as they are after a name: modals and irregular pasts
-_SAME = frozenset(
-    "can cannot can't could couldn't will would won't wouldn't shall should shouldn't may "
-    "might must mustn't had hadn't did didn't was wasn't ought need became began bent bet bit "
-    "bled blew bought bound bred broke brought built burnt came caught chose clung cost crept "
-    "cut dealt drank dreamt drew drove dug ate fed fell felt fled flew forbade forgave forgot "
-    "fought found froze gave got grew heard held hid hit hurt kept knelt knew laid lay learnt "
-    "led left lent let lit lost made meant met paid put quit ran rang read rode rose said sang "
-    "sank sat saw sent set shone shook shot shut slept slid slung sold sought spat spent spilt "
-    "spoke sprang stole stood struck stuck stung swam swept swore swung taught thought threw "
-    "told took tore trod understood went wept woke won wore wound wove wrote".split()
+_SAME = (
+    verbs.IRREGULAR.keys()
+    | verbs.SAME_IN_THE_PAST
+    | frozenset(
+        "can cannot can't could couldn't will would won't wouldn't shall should shouldn't may "
+        "might must mustn't had hadn't did didn't was wasn't ought used".split()
+    )
 )
-_IRREGULAR = {
-    "am": "is",
-    "are": "is",
-    "have": "has",
-    "haven't": "hasn't",
-    "do": "does",
-    "don't": "doesn't",
-    "go": "goes",
-}
+_IRREGULAR = {"am": "is", "are": "is", "haven't": "hasn't", "don't": "doesn't", "wanna": "wants to"}
 _CONTRACTED = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
-_BASE_IN_ED = frozenset("need feed seed heed speed bleed breed weed succeed proceed exceed".split())
 _ADVERBS = frozenset(
     "always never often also still just really usually only sometimes rarely seldom even once "
     "already almost then now".split()
@@ -44,11 +34,14 @@ def third_person(text: str, name: str) -> str:
     >>> third_person("I keep the ferry, and my brother helps me.", "Alice")
     'Alice keeps the ferry, and their brother helps them.'
     """
+    text = _AND_I.sub(r"I and \g<mine>", text.replace("’", "'"))
+    tokens = _TOKEN.findall(text)
     out: list[str] = []
     named = False
     verb_of_name = False
+    present = False  # the name does something now: "and say" is another thing that it does
     plural = False
-    for token in _TOKEN.findall(text.replace("’", "'")):
+    for place, token in enumerate(tokens):
         word, _, clitic = token.partition("'")
         lower = token.lower()
         if word == "I" and (not clitic or clitic.lower() in _CONTRACTED):
@@ -57,6 +50,8 @@ def third_person(text: str, name: str) -> str:
                 plural = not clitic
             else:
                 contracted = _CONTRACTED.get(clitic.lower(), "")
+                if contracted == "would" and _is_participle(tokens[place + 2 :]):
+                    contracted = "had"
                 out.append(f"{name} {contracted}".rstrip())
                 verb_of_name = not clitic
                 named = True
@@ -64,17 +59,44 @@ def third_person(text: str, name: str) -> str:
             first, later = _FORMS[lower]
             out.append(later if named else first.format(name=name))
             named = True
+        elif word.lower() in _OF_US and (not clitic or word.lower() == "we"):
+            out.append(_OF_US[word.lower()] + (f"'{clitic}" if clitic else ""))
         elif verb_of_name and token[0].isalpha():
-            if lower not in _ADVERBS and not lower.endswith("ly"):
-                token = _third(token)
-                verb_of_name = False
+            if lower in ("and", "or"):
+                verb_of_name = False  # "Alice and their brother sing"
+            elif lower not in _ADVERBS and not lower.endswith("ly"):
+                told = _third(token)
+                present = told != token
+                token, verb_of_name = told, False
             out.append(token)
         elif plural and token[0].isalpha():
             out.append({"am": "are", "was": "were"}.get(lower, token))
             plural = False
         else:
-            out.append(token)
+            if lower in ("who", "that") or (lower == "to" and _is_verb(tokens[place + 2 :][:1])):
+                present = False
+            out.append(verbs.third(token) if present and _goes_on(tokens, place) else token)
     return capital("".join(out))
+
+
+def _is_participle(rest: list[str]) -> bool:
+    """Whether "I'd" is "I had": "I'd been", "I'd always wanted"; and not "I'd like"."""
+    words = [
+        token.lower() for token in rest if token[0].isalpha() and token.lower() not in _ADVERBS
+    ]
+    return bool(words) and (verbs.is_participle(words[0]) or words[0] == "better")
+
+
+def _is_verb(tokens: list[str]) -> bool:
+    return bool(tokens) and tokens[0].lower() in verbs.BASES
+
+
+def _goes_on(tokens: list[str], place: int) -> bool:
+    """Whether a word is one more verb of the same subject: "keep sheep and sell the wool"."""
+    before = [token.lower() for token in tokens[:place] if token[0].isalpha()][-1:]
+    after = tokens[place + 1 : place + 3]
+    beside = not after or not after[0].isspace() or after[-1].lower() in _AFTER_A_VERB
+    return tokens[place].lower() in verbs.BASES and before in (["and"], ["or"]) and beside
 
 
 def second_person(text: str) -> str:
@@ -116,6 +138,18 @@ _FORMS = {
     "me": ("{name}", "them"),
     "myself": ("{name}", "themselves"),
 }
+_OF_US = {
+    "we": "they",
+    "us": "them",
+    "our": "their",
+    "ours": "theirs",
+    "ourselves": "themselves",
+}
+_AND_I = re.compile(r"^(?P<mine>[Mm]y [\w-]+(?: [\w-]+)?) and I\b")
+_AFTER_A_VERB = frozenset(
+    "a an the my your his her its our their this that these those it him them me us in on at to "
+    "for from with up out off over about away down back all some".split()
+)
 _SECOND = {"my": "your", "mine": "yours", "me": "you", "myself": "yourself"}
 
 
@@ -127,11 +161,4 @@ def _third(verb: str) -> str:
     lower = verb.lower()
     if lower in _IRREGULAR:
         return _IRREGULAR[lower]
-    past = lower.endswith("ed") and len(lower) > 4 and lower not in _BASE_IN_ED
-    if lower in _SAME or past:
-        return verb
-    if re.search(r"(?:s|x|z|ch|sh|o)$", lower):
-        return verb + "es"
-    if re.search(r"[^aeiou]y$", lower):
-        return verb[:-1] + "ies"
-    return verb + "s"
+    return verb if lower in _SAME or verbs.is_past(verb) else verbs.third(verb)

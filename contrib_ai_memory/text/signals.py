@@ -18,6 +18,7 @@ NAMED_ENTITY, NUMBER_OR_DATE, PREFERENCE, RARE_TERMS = 0.3, 0.2, 0.4, 0.1  # [C 
 
 RARE_BELOW = 4.4  # mean Zipf frequency of its longer words; an evening of role-play: 5.3, 5 % below
 RARE_FROM = 3  # longer words; of fewer there is no average
+COMMON_FROM = 5.4  # Zipf frequency of words that anybody says of anything: going, great, thing
 UNLISTED = 2.0  # Zipf frequency of a word that the short list leaves out (it ends at 3)
 
 # The first letter comes before what must stand before it: so the search skips from one to the next
@@ -94,6 +95,15 @@ def has_rare_terms(text: str) -> bool:
     if len(terms) < RARE_FROM:
         return False
     return sum(map(_zipf, terms)) / len(terms) < RARE_BELOW
+
+
+def telling_words(text: str) -> int:
+    """How many different words of a text are not the small change of talk.
+
+    For worker threads, as `has_rare_terms` is.
+    """
+    longer = {word for word in _words(text) if len(word) > 3} - _FILLERS
+    return sum(_zipf(word) < COMMON_FROM for word in longer)
 
 
 @lru_cache(maxsize=10_000)

@@ -1,0 +1,206 @@
+"""What @memory changes: add, teach, edit, forget, pin and lock, undo, pause."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from twisted.internet import defer
+
+from ..ingest import pipeline
+from ..records import MemoryRecord
+from ..tending import audit, erasing, forgetting, ids, mending, undo
+from .showing import hanging, safe, shortened
+
+_ALL = re.compile(r"(\S+)\s+(?:and\s+)?all(?:\s+from\s+it)?", re.IGNORECASE)
+_ABOUT = re.compile(r"about\s+(.+)", re.IGNORECASE)
+_IMPORTANCE = re.compile(r"importance\s+(-?\d{1,4})", re.IGNORECASE)
+_EMOTIONS = re.compile(r"emotions?\s+([\w\s,]+)", re.IGNORECASE)
+_LESSON = re.compile(r"lesson\s+(.+)", re.IGNORECASE | re.DOTALL)
+_QUOTED = 60  # characters of a memory within a sentence
+
+
+class Mending:
+    """The switches that change something; mixed into `CmdMemory`."""
+
+    # --- adding and changing ------------------------------------------------------------------
+
+    def do_add(self, npc: Any) -> None:
+        added = mending.add(npc, self.caller, self.rhs)
+        self.when(
+            added,
+            lambda entry: self.tell(f"{safe(npc.key)} will remember that (entry {entry.id})."),
+        )
+
+    def do_teach(self, npc: Any) -> None:
+        learned = mending.teach(npc, self.caller, self.rhs.replace("|/", "\n"))
+        self.when(learned, lambda learned: self.tell(learned_line(npc, learned)))
+
+    def do_edit(self, npc: Any) -> None:
+        memory_id, _, change = self.rhs.partition(" ")
+        if not change.strip():
+            self.tell(
+                f"Say what it is to say: @memory/edit {safe(npc.key)} = {safe(memory_id)} <new "
+                "text>, or importance <1-10>, emotions <labels>, lesson <text>."
+            )
+            return
+        edited = mending.edit(npc, self.caller, memory_id, **asked_to_edit(change.strip()))
+        self.when(edited, lambda memory: self._changed(npc, memory, "now says"))
+
+    def _changed(self, npc: Any, memory: MemoryRecord, now: str) -> None:
+        self.caller.msg(
+            hanging(f"|y{ids.short(memory)}|n of {safe(npc.key)} {now}: ", memory.content)
+            + f"\n|x@memory/undo {safe(npc.key)} takes it back.|n"
+        )
+
+    # --- forgetting ---------------------------------------------------------------------------
+
+    def do_forget(self, npc: Any) -> None:
+        if about := _ABOUT.fullmatch(self.rhs):
+            if self.may(npc, "erase"):
+                who = defer.maybeDeferred(ids.person, npc, about[1])
+                self.when(who, lambda identity: self._ask_about(npc, identity))
+            return
+        cascade = _ALL.fullmatch(self.rhs)
+        memory_id = cascade[1] if cascade else self.rhs
+        going = forgetting.doomed(npc, memory_id, cascade=bool(cascade))
+        self.when(going, lambda going: self._ask_forget(npc, memory_id, going, bool(cascade)))
+
+    def _ask_forget(
+        self, npc: Any, memory_id: str, going: forgetting.Doomed, cascade: bool
+    ) -> None:
+        root = going.memories[0]
+        said = safe(shortened(root.content, _QUOTED))
+
+        def yes() -> None:
+            gone = mending.forget(npc, self.caller, memory_id, cascade)
+            self.when(gone, lambda gone: self._forgotten(npc, gone))
+
+        self.ask(f'Let {safe(npc.key)} forget {going.told()}: {ids.short(root)}, "{said}"?', yes)
+
+    def _forgotten(self, npc: Any, gone: mending.Forgotten) -> None:
+        name = safe(npc.key)
+        back = (
+            f"@memory/undo {name} brings it back." if gone.undoable else "It was too much to undo."
+        )
+        self.tell(f"{name} has forgotten {gone.told}. |x{back}|n")
+
+    def _ask_about(self, npc: Any, identity: str) -> None:
+        name = npc.memory.people.name_of(identity) or identity
+
+        def yes() -> None:
+            audit.record(self.caller, "erase a person", npc, identity)
+            self.tell(f"{safe(npc.key)} forgets {safe(name)} ...")
+            gone = erasing.erase_person(npc, identity)
+            self.when(gone, lambda gone: self._erased(npc, name, gone))
+
+        self.ask(
+            f"Erase {safe(name)} ({safe(identity)}) from the memory of {safe(npc.key)}: all they "
+            "said, all that was drawn from it, their profile? This cannot be undone.",
+            yes,
+        )
+
+    def _erased(self, npc: Any, name: str, gone: erasing.Erased) -> None:
+        self.caller.msg(hanging(f"{safe(npc.key)} knows {safe(name)} no more: ", gone.told()))
+
+    # --- pinning ------------------------------------------------------------------------------
+
+    def do_pin(self, npc: Any) -> None:
+        pinned = mending.pin(npc, self.caller, self.rhs)
+        self.when(pinned, lambda memory: self._changed(npc, memory, "is never cleaned away"))
+
+    def do_unpin(self, npc: Any) -> None:
+        pinned = mending.unpin(npc, self.caller, self.rhs)
+        self.when(pinned, lambda memory: self._changed(npc, memory, "may be cleaned away"))
+
+    def do_lock(self, npc: Any) -> None:
+        locked = mending.lock(npc, self.caller, self.rhs)
+        self.when(locked, lambda memory: self._changed(npc, memory, "stays as it is"))
+
+    def do_unlock(self, npc: Any) -> None:
+        locked = mending.unlock(npc, self.caller, self.rhs)
+        self.when(
+            locked, lambda memory: self._changed(npc, memory, "may change again (still pinned)")
+        )
+
+    # --- undo and pause -----------------------------------------------------------------------
+
+    def do_undo(self, npc: Any) -> None:
+        name = safe(npc.key)
+        if (self.rhs or "").lower() == "clear":
+            count = undo.forget(npc)
+            audit.record(self.caller, "clear what could be undone", npc)
+            self.tell(f"Dropped: {count} changes of {name} can no longer be taken back.")
+            return
+        if self.rhs:
+            self.tell(
+                f"@memory/undo {name} takes the last change back; @memory/undo {name} = clear "
+                "drops all that could be taken back."
+            )
+            return
+        taken = mending.undo(npc, self.caller)
+        self.when(
+            taken, lambda act: self.caller.msg(hanging(f"Taken back at {name}: ", act.told()))
+        )
+
+    def do_pause(self, npc: Any) -> None:
+        name = safe(npc.key)
+        if mending.pause(npc, self.caller):
+            self.tell(
+                f"{name} is paused: it neither hears nor learns nor sleeps. @memory/resume {name}"
+            )
+        else:
+            self.tell(f"{name} is paused already. @memory/resume {name} lets it go on.")
+
+    def do_resume(self, npc: Any) -> None:
+        name = safe(npc.key)
+        went_on = mending.pause(npc, self.caller, on=False)
+        if mending.paused(npc):
+            self.tell(f"{name} stays paused with all NPCs: @memory/resume all")
+        elif went_on:
+            self.tell(f"{name} hears and learns again.")
+        else:
+            self.tell(f"{name} was not paused.")
+
+    def do_all(self, on: bool) -> None:
+        """Pause all NPCs, or let them go on."""
+        if not self.may(None, "edit"):
+            return
+        changed = mending.pause(None, self.caller, on=on)
+        if on:
+            already = "" if changed else " already"
+            self.tell(
+                f"All NPCs are paused{already}: none hears, learns or sleeps. @memory/resume all"
+            )
+        else:
+            self.tell(
+                "All NPCs hear and learn again, but for those that are paused by themselves."
+                if changed
+                else "They were not paused."
+            )
+
+
+# --- what is asked, what is told ------------------------------------------------------------------
+
+
+def asked_to_edit(change: str) -> dict[str, Any]:
+    """What behind an id is to change: importance, emotions, a lesson, or the text.
+
+    >>> asked_to_edit("emotions joy, fear")
+    {'emotions': ('joy', 'fear')}
+    """
+    if found := _IMPORTANCE.fullmatch(change):
+        return {"importance": int(found[1])}
+    if found := _EMOTIONS.fullmatch(change):
+        labels = (each.strip().lower() for each in re.split(r"[,\s]+", found[1]))
+        return {"emotions": tuple(filter(None, labels))}
+    if found := _LESSON.fullmatch(change):
+        return {"lesson": found[1]}
+    return {"content": change}
+
+
+def learned_line(npc: Any, learned: pipeline.Learned) -> str:
+    """What became of a text that an NPC was taught."""
+    if learned == pipeline.Learned():
+        return "There is nothing to learn: the text is empty."
+    return f"{safe(npc.key)} was taught {learned.told()}."

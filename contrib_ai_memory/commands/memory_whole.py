@@ -1,0 +1,148 @@
+"""A whole memory in @memory: out to a file, in from one, emptied; and who asks to be forgotten."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from twisted.internet import defer
+from twisted.python.failure import Failure
+
+from .. import conf
+from ..tending import audit, erasing, importing, moving, permission, requests
+from .showing import hanging, plural, safe, table, when
+
+_FILE = re.compile(r"\w[\w. -]{0,80}")
+_DROP = re.compile(r"drop\s+(\d{1,4})", re.IGNORECASE)
+
+
+class WholeMemory:
+    """The switches on a whole memory; mixed into `CmdMemory`."""
+
+    def do_export(self, npc: Any) -> None:
+        path = self._path(self.rhs) if self.rhs else None
+        if self.rhs and path is None:
+            return
+        audit.record(self.caller, "export", npc, self.rhs or "")
+        self.tell(f"The memory of {safe(npc.key)} is written to a file ...")
+        self.when(moving.export(npc, path), lambda done: self._exported(npc, done))
+
+    def _exported(self, npc: Any, done: moving.Exported) -> None:
+        entries = plural(done.entries, "journal entry", "journal entries")
+        memories = plural(done.memories, "memory", "memories")
+        text = f"{entries}, {memories}. It holds secrets, readable: {done.path}"
+        self.caller.msg(hanging(f"Exported {safe(npc.key)}: ", text, limit=1000))
+
+    def do_import(self, npc: Any) -> None:
+        path = self._path(self.rhs)
+        if path is not None:
+            self._import(npc, path, replace=False)
+
+    def _import(self, npc: Any, path: Path, *, replace: bool) -> None:
+        audit.record(self.caller, "import", npc, path.name)
+        self.tell(f"{safe(path.name)} becomes the memory of {safe(npc.key)} ...")
+        made = moving.import_(npc, path, replace=replace)
+        made.addCallbacks(
+            lambda done: self._imported(npc, done), self._refused, (), {}, (npc, path)
+        )
+        self.when(made, lambda _done: None)
+
+    def _imported(self, npc: Any, done: importing.Imported) -> None:
+        entries = plural(done.entries, "journal entry", "journal entries")
+        memories = plural(done.memories, "memory", "memories")
+        copied = (
+            " It is a mind of its own: another NPC here has the one that was exported."
+            if done.copied
+            else ""
+        )
+        self.tell(f"{safe(npc.key)} remembers {entries}, {memories}.{copied}")
+
+    def _refused(self, reason: Failure, npc: Any, path: Path) -> Any:
+        """Why nothing was imported; where that is a memory in the way, it may be replaced."""
+        if not reason.check(moving.NotEmpty):
+            return reason
+        if not permission.may(self.caller, npc, "erase"):
+            self.tell(
+                f"{safe(npc.key)} remembers something already. Somebody with the permission Admin "
+                "can replace that, or give it to an NPC that remembers nothing."
+            )
+            return None
+        self.ask(
+            f"{safe(npc.key)} remembers something already, which would be lost. Replace it by "
+            f"{safe(path.name)}?",
+            lambda: self._import(npc, path, replace=True),
+        )
+        return None
+
+    def _path(self, name: str) -> Path | None:
+        """A file in the folder of exports, and nowhere else."""
+        if not _FILE.fullmatch(name):
+            self.tell(
+                "A file name has letters, digits, blanks, and . _ - in it, and no folder: it lies "
+                f"in {safe(conf.directory() / moving.FOLDER)}."
+            )
+            return None
+        file = name if name.endswith(".jsonl") else f"{name}.jsonl"
+        return conf.directory() / moving.FOLDER / file
+
+    def do_wipe(self, npc: Any) -> None:
+        count = len(npc.memory.journal)
+
+        def yes() -> None:
+            audit.record(self.caller, "wipe", npc)
+            self.tell(f"{safe(npc.key)} forgets everything ...")
+            self.when(erasing.wipe(npc), lambda gone: self._wiped(npc, gone))
+
+        entries = plural(count, "journal entry", "journal entries")
+        self.ask(
+            f"Empty the whole memory of {safe(npc.key)} ({entries}, and all that came of them)? "
+            f"This cannot be undone; @memory/export {safe(npc.key)} keeps a copy.",
+            yes,
+        )
+
+    def _wiped(self, npc: Any, gone: erasing.Erased) -> None:
+        self.caller.msg(hanging(f"{safe(npc.key)} remembers nothing now. Gone: ", gone.told()))
+
+    # --- requests -----------------------------------------------------------------------------
+
+    def do_requests(self) -> None:
+        """Who asks to be forgotten; or one of these is dropped."""
+        if not self.may(None, "look"):
+            return
+        if self.rhs:
+            self._drop(self.rhs)
+            return
+        waiting = requests.waiting()
+        if not waiting:
+            self.tell("Nobody asks to be forgotten.")
+            return
+        rows = [
+            (number, each.name, f"{each.npc} (#{each.npc_id})", when(each.when))
+            for number, each in enumerate(waiting, start=1)
+        ]
+        first = waiting[0]
+        self.page(
+            "\n".join(
+                [
+                    "|wWho asks to be forgotten, and by whom|n",
+                    table(("no.", "who", "by", "since"), rows, right=(0,)),
+                    f"To grant one: @memory/forget #{first.npc_id} = about {safe(first.identity)}",
+                    "To drop one: @memory/requests = drop <number>",
+                ]
+            )
+        )
+
+    def _drop(self, text: str) -> None:
+        found = _DROP.fullmatch(text)
+        if not found:
+            self.tell("Usage: @memory/requests, or @memory/requests = drop <number>")
+            return
+        if not self.may(None, "erase"):
+            return
+        dropped = defer.maybeDeferred(requests.drop, int(found[1]))
+        self.when(dropped, self._dropped)
+
+    def _dropped(self, request: requests.Request) -> None:
+        audit.record(self.caller, "drop a request of", None, request.identity, f"#{request.npc_id}")
+        self.tell(f"Dropped: {safe(request.name)} stays known to {safe(request.npc)}.")

@@ -1,0 +1,62 @@
+"""What the operators' command needs first: the NPC that is meant, and nobody else at work."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from ..store import facts
+
+
+def open_store(command: BaseCommand) -> None:
+    """Open the store before a progress bar begins: the embedding model takes its seconds."""
+    command.stdout.write("Loading the embedding model and opening the store ...")
+    facts.shared()
+
+
+def find_npc(name: str) -> Any:
+    """The NPC with that key or #dbref.
+
+    Raises:
+        CommandError: There is none, several, or it has no memory.
+    """
+    from evennia.utils.search import search_object
+
+    from contrib_ai_memory import MemoryMixin
+
+    found = search_object(name)
+    minds = [obj for obj in found if isinstance(obj, MemoryMixin)]
+    if not found:
+        raise CommandError(f"No object is called {name!r}.")
+    if not minds:
+        raise CommandError(f"{name!r} has no memory: its typeclass needs MemoryMixin.")
+    if len(minds) > 1:
+        which = ", ".join(f"{obj.key} ({obj.dbref})" for obj in minds)
+        raise CommandError(f"{name!r} is more than one: {which}. Give the #dbref.")
+    return minds[0]
+
+
+def server_runs() -> bool:
+    """Whether the game's server process is alive."""
+    pid_file = Path(settings.GAME_DIR) / "server" / "server.pid"
+    try:
+        os.kill(int(pid_file.read_text()), 0)
+    except (FileNotFoundError, ValueError, ProcessLookupError):
+        return False
+    return True
+
+
+def refuse_while_server_runs() -> None:
+    """The server keeps open pages in memory: two writers would lose entries.
+
+    Raises:
+        CommandError: The game's server process is alive.
+    """
+    if server_runs():
+        raise CommandError(
+            "The game server is running and holds the memories. Stop it first: evennia stop"
+        )

@@ -1,0 +1,112 @@
+"""`erase`: a person out of the memories of NPCs, and out of the files they lie in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from evennia.utils.search import search_object
+from tqdm import tqdm
+
+from .. import conf, offload
+from ..store import game_database
+from ..tending import audit, erasing, looking, moving, taking_out
+from .finding import find_npc, open_store
+
+
+def erase(command: BaseCommand, options: dict[str, Any]) -> None:
+    """Erase a person, everywhere or from one NPC."""
+    npcs = [find_npc(options["npc"])] if options["npc"] else looking.minds()
+    person = options["person"]
+    found = people_called(person, npcs)
+    if not found:
+        raise CommandError(
+            f"Nobody is called {person!r}, and no NPC knows anybody of that name. Somebody who was "
+            "deleted is erased by the identity that an export shows, such as #12@68f0c1a2."
+        )
+    if len(found) > 1:
+        which = "\n".join(f"  {identity}  ({name})" for identity, name in sorted(found.items()))
+        raise CommandError(f"{person!r} is more than one. Give the identity:\n{which}")
+    [(identity, name)] = found.items()
+    whose = f"of {npcs[0].key}" if options["npc"] else f"of all {len(npcs)} NPCs"
+    ask(options, f"Erase {name} ({identity}) from the memory {whose}? This cannot be undone.")
+    command.stdout.write(f"{name} is {identity}.")
+    open_store(command)
+    for npc in npcs:
+        audit.record(None, "erase a person", npc, identity)
+    try:
+        done = _erase(npcs, identity, name, everywhere=not options["npc"])
+    except erasing.CannotErase as problem:
+        raise CommandError(str(problem)) from None
+    command.stdout.write("Writing the game's database anew ...")
+    vacuumed = game_database.vacuum()
+    keys = {npc.dbref: npc.key for npc in npcs}
+    for dbref, erased in done.items():
+        command.stdout.write(f"{keys[dbref]} ({dbref}): {erased.told()}")
+    if not done:
+        command.stdout.write(f"No NPC remembered anything of {name}.")
+    for line in what_stays(vacuumed):
+        command.stdout.write(line)
+
+
+def _erase(
+    npcs: list[Any], identity: str, name: str, *, everywhere: bool
+) -> dict[str, erasing.Erased]:
+    names = () if name == identity else (name,)
+    if not everywhere:
+        erased = offload.wait(erasing.erase_person(npcs[0], identity, names))
+        return {npcs[0].dbref: erased} if erased.anything else {}
+    with tqdm(total=len(npcs), unit=" NPCs", desc="erasing") as bar:
+        return offload.wait(erasing.erase_everywhere(identity, names, lambda npc: bar.update()))
+
+
+def what_stays(vacuumed: bool) -> Iterable[str]:
+    """What an erasure cannot reach, to be told."""
+    exports = sorted((conf.directory() / moving.FOLDER).glob("*.jsonl"))
+    if exports:
+        files = ", ".join(path.name for path in exports)
+        yield f"Exports hold what they held: {exports[0].parent}: {files}"
+    if not vacuumed:
+        yield "The game's database is not SQLite: its own vacuum frees what was deleted in it."
+    provider = conf.get().VECTOR_STORE.provider
+    if provider != "qdrant_edge":
+        yield f"The store is {provider}: it frees what was deleted in its own time."
+    yield "Backups hold what they held."
+
+
+def people_called(person: str, npcs: Iterable[Any]) -> dict[str, str]:
+    """Memory identity → name of everybody who is meant: by dbref, key, identity or known name."""
+    objects = [obj for obj in search_object(person, exact=True) if hasattr(obj, "locks")]
+    found: dict[str, str] = {}
+    for npc in npcs:
+        found |= {npc.get_memory_identity(obj): obj.key for obj in objects if obj != npc}
+        for known in npc.memory.people:
+            if person == known.identity or (
+                not person.startswith("#") and known.name.lower() == person.lower()
+            ):
+                found.setdefault(known.identity, known.name or known.identity)
+        for identity in npc.memory.profiles.identities():
+            if identity == person:
+                found.setdefault(identity, npc.memory.profiles.get(identity).name or identity)
+        for plan in taking_out.unfinished(npc):
+            if person in (plan["identity"], *plan["names"]):
+                found.setdefault(plan["identity"], person)
+    if not found and ("@" in person or person.startswith("log:")):
+        return {person: person}  # somebody who is no more
+    return found
+
+
+def ask(options: dict[str, Any], question: str) -> None:
+    """Go on only after a yes, typed or given with --yes.
+
+    Raises:
+        CommandError: It was no yes, or there is nobody to type one.
+    """
+    if options["yes"]:
+        return
+    if not sys.stdin.isatty():
+        raise CommandError(f"{question} Nobody is here to say so: add --yes.")
+    if input(f"{question} Type yes to go on: ").strip().lower() != "yes":
+        raise CommandError("Nothing was changed.")

@@ -1,0 +1,108 @@
+"""`status`: every NPC that has a memory, and the store, on one screen.
+
+Reads the game database as it is, so that it may be asked while the server runs: then without what
+only the store knows, since the server holds that.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from .. import conf
+from ..assistant import KEY
+from ..llm import asking
+from ..store import attributes, bulk, facts, opening, pairing
+from ..store.errors import StoreError
+from ..tending import looking, taking_out
+from ..tending.importing import MARK
+from .finding import server_runs
+
+HEAD = ("NPC", "dbref", "state", "entries", "memories", "links", "people", "last night")
+
+
+def status(command: BaseCommand, _options: dict[str, Any]) -> None:
+    """One line for each NPC, and some on the store."""
+    edge = conf.get().VECTOR_STORE.provider == "qdrant_edge"
+    counts, problem = (None, "") if edge and server_runs() else _counts()
+    rows = [_row(npc, counts) for npc in looking.minds()]
+    if rows:
+        command.stdout.write("\n".join(_table([HEAD, *rows])))
+    else:
+        command.stdout.write("No object of this game has a memory: see the README, Installation.")
+    command.stdout.write("")
+    for name, value in _about_store(counts, problem):
+        command.stdout.write(f"{name + ':':<10}{value}")
+
+
+def _counts() -> tuple[dict[str, int] | None, str]:
+    if not opening.written_by(conf.directory()):
+        return {}, ""
+    try:
+        return bulk.minds(facts.shared()), ""
+    except StoreError as error:
+        return None, str(error)
+
+
+def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
+    mind = str(npc.attributes.get("memory_id") or "")
+    [script] = npc.scripts.get(KEY)[:1] or [None]
+    nights = (attributes.read(script, "night_records") or []) if script else []
+    journal = attributes.read(npc, "journal") or {}
+    links = attributes.read(npc, "memory_links") or {}
+    return (
+        npc.key,
+        npc.dbref,
+        _state(npc, script),
+        str(journal.get("entry_count", 0)),
+        "?" if counts is None else str(counts.get(mind, 0)),
+        str(links.get("links", 0)),
+        str(len(attributes.read(npc, "entity_profiles") or {})),
+        nights[-1]["ended"][:16].replace("T", " ") if nights else "none yet",
+    )
+
+
+def _state(npc: Any, script: Any) -> str:
+    if attributes.read_json(npc, MARK):
+        return "half imported"
+    if taking_out.unfinished(npc):
+        return "half erased"
+    if script is None:
+        return "new"
+    return looking.state_of(npc)
+
+
+def _about_store(counts: dict[str, int] | None, problem: str) -> list[tuple[str, str]]:
+    folder, settings = conf.directory(), conf.get()
+    written = opening.written_by(folder)
+    told = [
+        ("store", f"{settings.VECTOR_STORE.provider}, {folder}, {_megabytes(folder)}"),
+        ("language", asking.status()),
+    ]
+    if written:
+        model = f"{written['embedding_model']}, {written['dimensions']} dimensions"
+        told.insert(1, ("vectors", model))
+        told.insert(2, ("store id", written["store_id"]))
+    if not settings.ENABLED:
+        told.append(("switch", 'CONTRIB_AI_MEMORY["ENABLED"] is off: no NPC learns'))
+    if counts is None and not problem:
+        problem = "the server is running and holds the store; @memory tells the rest in the game"
+    if strange := (pairing.settle(written["store_id"]) if written else ""):
+        problem = strange
+    return [*told, ("problem", problem)] if problem else told
+
+
+def _megabytes(folder: Path) -> str:
+    """What the folder takes of the disk; files with holes take less than their length."""
+    sizes = (each.stat().st_blocks * 512 for each in folder.rglob("*") if each.is_file())
+    return f"{sum(sizes) / 1e6:.1f} MB on disk"
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,167 @@
+/* Draws the link graph. Stored text goes into the page as text alone: never as HTML. */
+(function () {
+  "use strict";
+
+  const box = document.getElementById("graph");
+  const data = JSON.parse(document.getElementById("graph-data").textContent);
+  const chosen = document.getElementById("graph-chosen");
+  const COLOURS = {
+    entry: "#4a86c5", experience: "#c98a1b", fact: "#2f9e6b",
+    taught: "#8d6bc9", summary: "#7d8894", insight: "#c94f6d",
+  };
+  const MANY = 600; // beyond it, the small things are left out so that it stays quick
+
+  if (typeof ForceGraph !== "function") {
+    box.querySelector(".waiting").textContent =
+      "The drawing could not be loaded. The table below has the same links.";
+    return;
+  }
+
+  function colourOf(name) {
+    return getComputedStyle(box).getPropertyValue(name).trim();
+  }
+  let ink = colourOf("--ink"), line = colourOf("--soft"), accent = colourOf("--focus");
+  const many = data.nodes.length > MANY;
+  const neighbours = new Map(data.nodes.map((node) => [node.id, new Set()]));
+  for (const link of data.links) {
+    neighbours.get(link.source).add(link.target);
+    neighbours.get(link.target).add(link.source);
+  }
+  let pick = null;
+
+  function near(node) {
+    return !pick || node === pick || neighbours.get(pick.id).has(node.id);
+  }
+
+  function element(tag, text, name) {
+    const made = document.createElement(tag);
+    made.textContent = text;
+    if (name) made.className = name;
+    return made;
+  }
+
+  function tell(node) {
+    pick = node;
+    const text = element("p", node.text, "text");
+    text.dir = "auto";
+    const more = element("p", "");
+    const link = element("a", "Open " + node.name);
+    link.href = node.url;
+    const count = neighbours.get(node.id).size;
+    more.append(
+      element("span", node.record, "badge"), " ",
+      ...(node.secret ? [element("span", "secret", "badge secret"), " "] : []),
+      element("span", "importance " + node.importance + ", " + count + (count === 1 ? " link  " : " links  "), "hint"),
+      link
+    );
+    chosen.replaceChildren(text, more);
+    redraw();
+  }
+
+  function redraw() {
+    graph.linkColor(graph.linkColor()); // at rest it draws only when something was set
+  }
+
+  function radius(node, scale) {
+    return (3 + 5 * node.importance) / Math.min(1, scale); // from afar it does not shrink
+  }
+
+  box.replaceChildren();
+  const graph = new ForceGraph(box)
+    .backgroundColor("rgba(0,0,0,0)")
+    .width(box.clientWidth)
+    .height(box.clientHeight)
+    .nodeLabel(null) // its own label would take text for HTML
+    .linkLabel(null)
+    .nodeCanvasObject(function (node, context, scale) {
+      context.globalAlpha = near(node) ? 1 : 0.2;
+      context.beginPath();
+      context.arc(node.x, node.y, radius(node, scale), 0, 2 * Math.PI);
+      context.fillStyle = COLOURS[node.record] || COLOURS.summary;
+      context.fill();
+      if (node.secret || node === pick) {
+        context.lineWidth = (node === pick ? 3 : 1.5) / scale;
+        context.strokeStyle = node === pick ? accent : ink;
+        context.stroke();
+      }
+      if (node === pick || (scale > 2.5 && near(node))) {
+        context.font = 11 / scale + "px sans-serif";
+        context.fillStyle = ink;
+        context.fillText(node.text.slice(0, 40), node.x + radius(node, scale) + 3 / scale, node.y + 4 / scale);
+      }
+      context.globalAlpha = 1;
+    })
+    .nodePointerAreaPaint(function (node, colour, context, scale) {
+      context.fillStyle = colour;
+      context.beginPath();
+      context.arc(node.x, node.y, radius(node, scale) + 3 / scale, 0, 2 * Math.PI);
+      context.fill();
+    })
+    .linkColor(function (link) {
+      return pick && (link.source === pick || link.target === pick) ? accent : line;
+    })
+    .linkWidth(function (link) {
+      return pick && (link.source === pick || link.target === pick) ? 2 : many ? 0.3 : 0.4 + link.score;
+    })
+    .cooldownTime(many ? 8000 : 5000)
+    .warmupTicks(many ? 20 : 60)
+    .onNodeClick(tell)
+    .onNodeDragEnd(function (node) {
+      node.fx = node.x; // where it was put, it stays
+      node.fy = node.y;
+    })
+    .onBackgroundClick(function () {
+      pick = null;
+      redraw();
+    })
+    .graphData({
+      nodes: data.nodes.map((node) => ({ ...node })),
+      links: data.links.map((link) => ({ ...link })),
+    });
+  graph.d3Force("charge").strength(many ? -25 : -60).distanceMax(400);
+
+  graph.d3Force("home", function (alpha) {
+    for (const node of graph.graphData().nodes) { // what hangs on nothing stays in sight
+      node.vx -= node.x * 0.06 * alpha;
+      node.vy -= node.y * 0.06 * alpha;
+    }
+  });
+
+  let fitted = false;
+  function fit() {
+    graph.zoomToFit(300, 20);
+  }
+  graph.onEngineStop(function () {
+    if (!fitted) fit();
+    fitted = true;
+    box.dataset.state = "still";
+  });
+  setTimeout(function () {
+    if (!fitted) fit();
+  }, 1200);
+
+  const button = document.getElementById("graph-fit");
+  button.hidden = false;
+  button.addEventListener("click", fit);
+
+  const key = document.getElementById("graph-key");
+  for (const record of new Set(data.nodes.map((node) => node.record))) {
+    const dot = element("span", "", "dot");
+    dot.style.background = COLOURS[record] || COLOURS.summary;
+    const label = element("span", "", "key");
+    label.append(dot, record);
+    key.append(label);
+  }
+  key.append(element("span", "an outline is a secret; the larger, the more important", "key"));
+
+  addEventListener("resize", function () {
+    graph.width(box.clientWidth).height(box.clientHeight);
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", function () {
+    ink = colourOf("--ink");
+    line = colourOf("--soft");
+    accent = colourOf("--focus");
+  });
+  box.dataset.state = "drawn";
+  box.graph = graph; // for the page's own tests
+})();

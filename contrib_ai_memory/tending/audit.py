@@ -1,0 +1,36 @@
+"""The audit line: who looked into or changed whose memory. Names and ids, never what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.utils import logger
+
+from ..text.clean import oneline, sanitise
+
+IDS_TOLD = 20
+
+
+def record(who: Any, deed: str, npc: Any, *ids: Any) -> None:
+    """Write one line to the server's security log.
+
+    Args:
+        who: An Account, a Character, or None for the server itself.
+        deed: A word for what was done: "edit", "forget".
+        npc: Whose memory; None is all of them.
+        ids: Short ids or memory identities that it was done to.
+    """
+    told = ", ".join(map(_one_word, ids[:IDS_TOLD]))
+    more = f" and {len(ids) - IDS_TOLD} more" if len(ids) > IDS_TOLD else ""
+    what = f": {told}{more}" if told else ""
+    logger.log_sec(f"AI memory: {_named(who)}: {deed} {_named(npc, 'all NPCs')}{what}")
+
+
+def _named(obj: Any, nobody: str = "the server") -> str:
+    if obj is None:
+        return nobody
+    return f"{oneline(sanitise(str(obj.key), 80))} (#{obj.id})"
+
+
+def _one_word(text: Any) -> str:
+    return oneline(sanitise(str(text), 80))

@@ -1,0 +1,291 @@
+"""Looks for what does not fit together in the memories of a game, and mends it.
+
+Nothing here should ever be found: it is what a restored backup, a full disk, an edit by hand or an
+NPC that was deleted behind Evennia's back leave. What is found is told; it is changed only where
+that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from evennia.objects.models import ObjectDB
+from twisted.internet import defer
+
+from .. import offload
+from ..ingest import index, novelty
+from ..records import INSIGHT, Entry
+from ..store import attributes, bulk, facts, links, pairing
+from ..store.errors import StoreError
+from ..store.payload import entry_memory_id
+from . import erasing, importing, looking, taking_out
+from .taking_out import ENTRIES_AT_ONCE, ask
+
+NO_JOURNAL_ID = ("links_checked",)  # cursors that count something else than entries
+IDS_AT_ONCE = 64
+BUCKETS_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that does not fit.
+
+    Attributes:
+        where: The NPC's name and dbref, or "the store".
+        what: One sentence, with what to do where it cannot be mended.
+        count: Of how many things.
+        mended: Whether it fits now.
+    """
+
+    where: str
+    what: str
+    count: int = 1
+    mended: bool = False
+
+
+@dataclass
+class _Stored:
+    """What the store has of one mind: every id, and the entries by their journal id."""
+
+    ids: set[str] = field(default_factory=set)
+    entries: dict[int, str] = field(default_factory=dict)
+
+
+@defer.inlineCallbacks
+def doctor(
+    npcs: Iterable[Any] | None = None,
+    *,
+    mend: bool = False,
+    progress: Callable[[str], None] = lambda doing: None,
+) -> Generator[Any, Any, list[Finding]]:
+    """Check the store and the NPCs, as a Deferred list of what was found.
+
+    Args:
+        npcs: Only these, and not what belongs to none; None is all.
+        mend: Change what can be mended.
+        progress: Told what is looked at.
+    """
+    progress("the store")
+    try:
+        found = yield _check_store(mend, npcs is None)
+    except StoreError as problem:
+        return [Finding("the store", str(problem))]
+    for npc in looking.minds() if npcs is None else npcs:
+        progress(npc.key)
+        found += yield check(npc, mend=mend)
+    return found
+
+
+@defer.inlineCallbacks
+def check(npc: Any, *, mend: bool = False) -> Generator[Any, Any, list[Finding]]:
+    """Check one NPC, as a Deferred list of what was found."""
+    script = npc.assistant
+    if attributes.read_json(npc, importing.MARK):
+        what = "An import broke off half way. Import the file again, or empty the memory."
+        return [_finding(npc, what, 1, False)]
+    found = yield _unfinished(npc, mend)
+    yield script.hold_still()
+    try:
+        found += _cursors(npc, mend)
+        stored = yield _stored(npc.memory.id)
+        found += yield _entries(npc, stored, mend)
+        found += yield _links(npc, stored, mend)
+        npc.memory.flush()
+    finally:
+        script.let_go()
+    return found
+
+
+def _finding(npc: Any, what: str, count: int, mended: bool) -> Finding:
+    return Finding(f"{npc.key} ({npc.dbref})", what, count, mended)
+
+
+# --- what belongs to no NPC -----------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
+    counts = yield ask(_minds)
+    store_id = yield ask(pairing.id_of_store)
+    if problem := pairing.settle(store_id):
+        if mend:
+            pairing.adopt(store_id)
+        # whose memories these are cannot be known now: none of them is taken for a leaving
+        return [Finding("the store", problem, 1, mend)]
+    found = []
+    for mind, count in sorted(counts.items()) if whole else ():
+        if mind not in known_minds():
+            if mend:
+                yield ask(_forget_mind, mind)
+            what = f"memories of mind {mind[:8]}, which no NPC has: it was deleted"
+            found.append(Finding("the store", what, count, mend))
+    if found and mend and (yield ask(facts.ask, "begin_rewriting")):
+        while not (yield ask(facts.ask, "rewrite_some")):
+            pass
+    return found
+
+
+def known_minds() -> set[str]:
+    """The minds that objects of this game have, whatever their typeclass is now."""
+    having = ObjectDB.objects.filter(db_attributes__db_key="memory_id").distinct()
+    return {str(obj.attributes.get("memory_id")) for obj in having}
+
+
+def _minds() -> dict[str, int]:
+    return bulk.minds(facts.shared())
+
+
+def _forget_mind(mind: str) -> None:
+    novelty.forget(mind)
+    facts.shared().delete_mind(mind)
+
+
+# --- one NPC --------------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def _unfinished(npc: Any, mend: bool) -> Generator[Any, Any, list[Finding]]:
+    found = []
+    for plan in taking_out.unfinished(npc):
+        if mend:
+            yield erasing.erase_person(npc, plan["identity"], plan["names"])
+        found.append(_finding(npc, "The erasure of a person broke off half way.", 1, mend))
+    return found
+
+
+def _cursors(npc: Any, mend: bool) -> list[Finding]:
+    journal = npc.memory.journal
+    beyond = {
+        name: value
+        for name, value in journal.cursors.items()
+        if name not in NO_JOURNAL_ID and isinstance(value, int) and value > len(journal)
+    }
+    if mend:
+        for name in beyond:
+            journal.set_cursor(name, len(journal))
+    what = f"cursors lie behind the journal's end: {', '.join(sorted(beyond))}"
+    return [_finding(npc, what, len(beyond), mend)] if beyond else []
+
+
+@defer.inlineCallbacks
+def _stored(mind: str) -> Generator[Any, Any, _Stored]:
+    stored, offset = _Stored(), None
+    while True:
+        page, offset = yield ask(_stored_page, mind, offset)
+        for memory_id, entry_id in page:
+            stored.ids.add(memory_id)
+            if entry_id:
+                stored.entries[entry_id] = memory_id
+        if offset is None:
+            return stored
+
+
+def _stored_page(mind: str, offset: Any) -> tuple[list[tuple[str, int]], Any]:
+    memories, offset = facts.shared().page(mind, offset)
+    return [
+        (m.id, m.journal_ids[0] if m.record in ("entry", INSIGHT) and m.journal_ids else 0)
+        for m in memories
+    ], offset
+
+
+@defer.inlineCallbacks
+def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
+    """Entries and the store: each of the one has its other."""
+    mind, journal = npc.memory, npc.memory.journal
+    indexed = journal.cursors.get("indexed", 0)
+    missing = waiting = 0
+    there: set[int] = set()
+    for first in range(1, len(journal) + 1, ENTRIES_AT_ONCE):
+        page = list(journal.read(first, first + ENTRIES_AT_ONCE - 1))
+        there.update(entry.id for entry in page)
+        lost = [e for e in page if e.recallable and e.id <= indexed and e.id not in stored.entries]
+        missing += len(lost)
+        if lost and mend:
+            yield _index(mind, lost)
+            stored.ids.update(entry_memory_id(mind.id, entry.id) for entry in lost)
+        yield offload.breathe()
+        waiting += sum(1 for entry in page if entry.recallable and entry.id > indexed)
+    if mend:
+        while not (yield mind.index_pending()):
+            pass
+    gone = [memory_id for number, memory_id in stored.entries.items() if number not in there]
+    for first in range(0, len(gone) if mend else 0, IDS_AT_ONCE):
+        some = gone[first : first + IDS_AT_ONCE]
+        yield ask(facts.ask, "delete_points", some)
+        stored.ids.difference_update(some)
+    told = (
+        (missing, "journal entries that were indexed are not in the store"),
+        (waiting, "journal entries wait to be indexed"),
+        (len(gone), "memories of journal entries that are no more"),
+    )
+    return [_finding(npc, what, count, mend) for count, what in told if count]
+
+
+def _index(mind: Any, entries: list[Entry]) -> defer.Deferred:
+    first = entries[0].id
+    before = list(mind.journal.read(first - index.LOOK_BACK, first - 1))
+    return ask(index.index_entries, mind.id, entries, before)
+
+
+@defer.inlineCallbacks
+def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
+    """Links have two ends, each of them a memory, and know each other."""
+    mind = npc.memory
+    ends = 0
+    dangling: set[str] = set()
+    single: list[links.Link] = []
+    for first in range(0, links.BUCKETS, BUCKETS_AT_ONCE):
+        found = mind.links.in_buckets(range(first, first + BUCKETS_AT_ONCE))
+        for linked, others in found:
+            ends += len(others)
+            for other, note in others.items():
+                if linked not in mind.links.of(other):
+                    single.append(
+                        links.Link(linked, other, note["score"], note["kind"], note["created"])
+                    )
+            dangling |= {each for each in (linked, *others) if not _exists(mind, each, stored)}
+            yield offload.breathe()
+    lame = [each for each in single if each.a not in dangling and each.b not in dangling]
+    if mend:
+        for each in sorted(dangling):
+            mind.links.remove([each])
+            yield offload.breathe()
+        yield mind.links.add_gently(lame)
+        yield _drop_ends(mind, dangling)
+    wrong = mind.links.count * 2 != ends
+    if mend and (wrong or dangling or lame):
+        yield _recount(npc)
+    told = (
+        (len(dangling), "linked memories are no more"),
+        (len(lame), "links are known at one end alone"),
+        (int(wrong and not dangling and not lame), "the number of links is not what it is said"),
+    )
+    return [_finding(npc, what, count, mend) for count, what in told if count]
+
+
+def _exists(mind: Any, linked: str, stored: _Stored) -> bool:
+    if linked.isdecimal():
+        return mind.journal.get(int(linked)) is not None
+    return linked in stored.ids
+
+
+@defer.inlineCallbacks
+def _drop_ends(mind: Any, dangling: set[str]) -> Generator[Any, Any, None]:
+    """What is known at one end alone, and leads to nothing."""
+    for first in range(0, links.BUCKETS, BUCKETS_AT_ONCE):
+        for linked, others in mind.links.in_buckets(range(first, first + BUCKETS_AT_ONCE)):
+            for other in dangling & set(others):
+                mind.links.drop_end(linked, other)
+                yield offload.breathe()
+
+
+@defer.inlineCallbacks
+def _recount(npc: Any) -> Generator[Any, Any, None]:
+    ends = 0
+    for first in range(0, links.BUCKETS, BUCKETS_AT_ONCE):
+        found = npc.memory.links.in_buckets(range(first, first + BUCKETS_AT_ONCE))
+        ends += sum(len(others) for _linked, others in found)
+        yield offload.breathe()
+    attributes.write(npc, links.ATTRIBUTE, {"links": ends // 2})

@@ -1,0 +1,236 @@
+"""Erasing a person from a memory, or a memory whole: wherever it lies, on the disk as well.
+
+What goes is decided first (`belonging`) and noted at the NPC; what is noted is then taken out, the
+store first, the journal last. Broken off anywhere and called again, it ends in the same state.
+While it runs the NPC hears and keeps what is said, and neither thinks nor answers: what it hears
+then is new talk and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import offload
+from ..ingest import novelty
+from ..store import attributes, facts, game_database, links, preferences, profiles
+from . import emptying, looking, requests, taking_out, undo
+from .belonging import Somebody
+from .taking_out import ask
+
+COUNTED = {
+    "entries": "journal entries",
+    "memories": "memories",
+    "links": "links",
+    "people": "people",
+    "observations": "observations",
+    "preferences": "preferences",
+    "messages": "messages",
+    "vectors": "cached vectors",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What was taken out, by place.
+
+    Attributes:
+        entries: Of the journal.
+        memories: Of the store, journal entries among them.
+        kinds: How many of each record.
+        links: Between memories.
+        people: Whom the NPC knew, in its register or with a profile.
+        observations: In profiles, noted and drawn.
+        messages: Of conversations and of the conversation history.
+        vectors: Of the embedding cache.
+        changed: Entries of others, who said them with the person there.
+        from_disk: Whether the store's files were written anew, so that no deleted byte is left in
+            them. A store that is a server sees to that itself.
+    """
+
+    entries: int = 0
+    memories: int = 0
+    kinds: dict[str, int] = field(default_factory=dict)
+    links: int = 0
+    people: int = 0
+    observations: int = 0
+    preferences: int = 0
+    messages: int = 0
+    vectors: int = 0
+    changed: int = 0
+    from_disk: bool = False
+
+    @property
+    def anything(self) -> bool:
+        return any(getattr(self, name) for name in (*COUNTED, "changed"))
+
+    def plus(self, other: Erased) -> Erased:
+        """Both together; `from_disk` where it is true of both."""
+        kinds = {
+            kind: self.kinds.get(kind, 0) + other.kinds.get(kind, 0)
+            for kind in (*self.kinds, *other.kinds)
+        }
+        numbers = [spec.name for spec in fields(self) if spec.name not in ("kinds", "from_disk")]
+        return Erased(
+            **{name: getattr(self, name) + getattr(other, name) for name in numbers},
+            kinds=kinds,
+            from_disk=self.from_disk and other.from_disk,
+        )
+
+    def told(self) -> str:
+        """The counts in words; what is none is left out."""
+        counts = [(getattr(self, name), what) for name, what in COUNTED.items()]
+        return ", ".join(f"{count} {what}" for count, what in counts if count) or "nothing"
+
+
+class CannotErase(ValueError):
+    """The person is the NPC itself."""
+
+
+def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.Deferred:
+    """Take everything of a person out of one NPC's memory, as a Deferred `Erased`.
+
+    Which entries and memories are theirs, the first lines of `belonging` say. With them go their
+    links, what profiles rest on them, the person's own profile, preferences and place in the
+    register of people, their part in conversations and in the conversation history, Mem0's history
+    of each memory, cached vectors, the words that the store counted, and error texts of nights.
+    What others said stays; that the person was there is taken out of it.
+
+    Args:
+        npc: Whose memory.
+        identity: The person's memory identity (`MemoryMixin.get_memory_identity`).
+        names: Names of theirs, besides those that the NPC knows.
+
+    Raises (in the Deferred):
+        CannotErase: The person is the NPC itself: that is `wipe`.
+        StoreError: The store cannot be used. Called again, it goes on.
+    """
+    erased = _in_peace(npc, _erase_person, identity, tuple(names))
+    return erased.addCallback(_from_disk)
+
+
+@defer.inlineCallbacks
+def erase_everywhere(
+    identity: str,
+    names: Sequence[str] = (),
+    progress: Callable[[Any], None] = lambda npc: None,
+) -> Generator[Any, Any, dict[str, Erased]]:
+    """The same in every NPC, as a Deferred {dbref: `Erased`}, of those that knew anything.
+
+    Args:
+        progress: Told each NPC when its turn is over.
+    """
+    found: dict[str, Erased] = {}
+    for npc in looking.minds():
+        if npc.pk and npc.get_memory_identity(npc) != identity:
+            erased = yield _in_peace(npc, _erase_person, identity, tuple(names))
+            if erased.anything:
+                found[npc.dbref] = erased
+        progress(npc)
+        yield offload.breathe()
+    whole = yield _from_disk(Erased())
+    return {dbref: replace(each, from_disk=whole.from_disk) for dbref, each in found.items()}
+
+
+def wipe(npc: Any) -> defer.Deferred:
+    """Empty an NPC's memory, as a Deferred `Erased`. The mind and its schedule stay."""
+    return _in_peace(npc, empty).addCallback(_from_disk)
+
+
+# --- the order of things --------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[Any, Any, Erased]:
+    if identity == npc.get_memory_identity(npc):
+        raise CannotErase(f"{identity} is {npc.key} itself. To empty its memory, wipe it.")
+    mind = npc.memory
+    mind.flush()
+    profile = mind.profiles.get(identity)
+    known = {*names, mind.people.name_of(identity), profile.name if profile else ""}
+    plan = yield taking_out.planned(mind, Somebody(identity, tuple(filter(None, known))))
+    who, entries = plan.who, plan.entries
+    kinds, vectors = yield taking_out.from_store(mind.id, plan.memories)
+    yield taking_out.settle_store(mind.id, plan)
+    gone_links = yield taking_out.from_links(mind, {*map(str, entries), *plan.memories})
+    observations = yield taking_out.from_profiles(mind, plan)
+    preferred = yield taking_out.from_preferences(mind, plan)
+    messages = mind.history.forget(identity, lambda said: who.has_exchange(said, entries))
+    messages += mind.conversations.forget(identity, lambda said: who.has_message(said, entries))
+    taking_out.from_nights(npc, who)
+    removed, changed = yield taking_out.from_journal(mind, plan)
+    yield taking_out.rekey_around(mind, entries)
+    yield ask(novelty.forget, mind.id, identity)
+    met = mind.people.forget(identity)
+    had_profile = mind.profiles.forget(identity)
+    undo.forget(npc)
+    requests.settle()
+    attributes.remove_json(npc, taking_out.plan_key(identity))
+    game_database.forget_deleted()
+    return Erased(
+        entries=removed,
+        memories=sum(kinds.values()),
+        kinds=kinds,
+        links=gone_links,
+        people=int(met or had_profile),
+        observations=observations,
+        preferences=preferred,
+        messages=messages,
+        vectors=vectors,
+        changed=changed,
+    )
+
+
+@defer.inlineCallbacks
+def empty(npc: Any) -> Generator[Any, Any, Erased]:
+    """Take everything out of a memory, for who holds the NPC still already. Not from the disk."""
+    mind = npc.memory
+    mind.flush()
+    people = len({*mind.profiles.identities(), *(each.identity for each in mind.people)})
+    counted = {
+        "links": mind.links.count,
+        "people": people,
+        "preferences": sum(1 for _each in mind.preferences),
+        "messages": len(mind.history.messages),
+    }
+    kinds, vectors = yield emptying.all_from_store(mind)
+    yield ask(novelty.forget, mind.id)
+    entries = yield emptying.texts_of_journal(mind)
+    for category in (links.CATEGORY, preferences.CATEGORY, profiles.CATEGORY):
+        yield emptying.rows(npc, category)
+    for clear in (mind.links, mind.preferences, mind.profiles, mind.history, mind.conversations):
+        clear.clear()
+    yield emptying.rows(npc, attributes.CATEGORY)
+    mind.people.clear()
+    mind.journal.clear()
+    emptying.all_nights(npc)
+    game_database.forget_deleted()
+    return Erased(
+        **counted, entries=entries, memories=sum(kinds.values()), kinds=kinds, vectors=vectors
+    )
+
+
+@defer.inlineCallbacks
+def _in_peace(
+    npc: Any, work: Callable[..., defer.Deferred], *args: Any
+) -> Generator[Any, Any, Any]:
+    """Work on a memory while nothing else does."""
+    script = npc.assistant
+    yield script.hold_still()
+    try:
+        done = yield work(npc, *args)
+    finally:
+        script.let_go()
+    return done
+
+
+@defer.inlineCallbacks
+def _from_disk(erased: Erased) -> Generator[Any, Any, Erased]:
+    """Write the store's files anew: what is deleted in them is on the disk still."""
+    own = yield ask(facts.ask, "begin_rewriting")
+    while own and not (yield ask(facts.ask, "rewrite_some")):
+        pass
+    return replace(erased, from_disk=own)

@@ -1,0 +1,220 @@
+"""Forgetting single memories: what goes with one, and taking it out of everywhere it left a trace.
+
+A memory may go alone, or with all that was drawn from it (a cascade): facts, summaries and insights
+that rest on it in any part. What it had ended holds again. People are forgotten in `erasing`.
+Reactor thread; the store's part is done on the worker thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import offload
+from ..embedding import embedder
+from ..ingest import rewriting
+from ..records import INSIGHT, Entry, MemoryRecord
+from ..store import facts, versions
+from ..store.links import link_id
+from ..store.preferences import Preference
+from ..store.profiles import Profile
+from . import ids, tracing
+from .undo import Before, preference_as_plain
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """What is to be forgotten: the one that was named first, then what goes with it."""
+
+    memories: tuple[MemoryRecord, ...]
+    profiles: tuple[tracing.Drawn, ...] = ()
+
+    def told(self) -> str:
+        """How many of what, in words."""
+        counts: dict[str, int] = {}
+        for memory in self.memories:
+            name = _names(memory)
+            counts[name] = counts.get(name, 0) + 1
+        for each in self.profiles:
+            name = each.kind if each.kind in ("observation", "preference") else "profile attribute"
+            counts[name] = counts.get(name, 0) + 1
+        return ", ".join(_plural(number, name) for name, number in counts.items())
+
+
+def _names(memory: MemoryRecord) -> str:
+    named = {"entry": "journal entry", "taught": "taught memory"}
+    return named.get(memory.record, memory.record)
+
+
+def _plural(number: int, name: str) -> str:
+    if number == 1:
+        return f"1 {name}"
+    plural = {"journal entry": "journal entries", "summary": "summaries"}
+    plural |= {"taught memory": "taught memories"}
+    return f"{number} {plural.get(name, name + 's')}"
+
+
+@defer.inlineCallbacks
+def doomed(npc: Any, memory_id: str, *, cascade: bool = False) -> Generator[Any, Any, Doomed]:
+    """What forgetting a memory would take, as a Deferred `Doomed`. Nothing is changed.
+
+    Raises (in the Deferred):
+        ids.UnknownMemory, ids.Ambiguous
+    """
+    root = yield ids.find(npc, memory_id)
+    if not cascade:
+        touched = {int(link_id(root))} if link_id(root).isdecimal() else set()
+        profiles = yield tracing.profiled(npc.memory, touched)
+        return Doomed((root,), tuple(each for each in profiles if each.kind == "preference"))
+    traced = yield tracing.trace(
+        npc, root.id if root.record not in ("entry", INSIGHT) else link_id(root)
+    )
+    return Doomed((root, *(step.memory for step in traced.results)), traced.profiles)
+
+
+@defer.inlineCallbacks
+def before_of(npc: Any, going: Doomed, *, cascade: bool) -> Generator[Any, Any, Before]:
+    """Everything about these memories as it is now, for `undo`, as a Deferred `Before`."""
+    mind = npc.memory
+    memories = list(going.memories)
+    entries = _entries_of(mind, memories)
+    known, history, ended = yield offload.run(
+        offload.MEMORY, stored_state, mind.id, memories, priority=offload.REPLY
+    )
+    links = []
+    for memory in memories:
+        linked = link_id(memory)
+        links += [
+            [linked, other, note["score"], note["kind"], note["created"]]
+            for other, note in mind.links.of(linked).items()
+        ]
+        yield offload.breathe()
+    numbers = {entry.id for entry in entries}
+    return Before(
+        entries=[entry.to_dict() for entry in entries],
+        memories=[memory.to_dict() for memory in known],
+        history=history,
+        links=links,
+        payload=[
+            [each.id, {"superseded_by": each.superseded_by, "invalid_at": each.invalid_at}]
+            for each in ended
+        ],
+        profiles=_profiles_before(mind, numbers) if cascade else [],
+        preferences=[preference_as_plain(each) for each in _preferences_of(mind, memories)],
+    )
+
+
+def stored_state(
+    mind: str, memories: Sequence[MemoryRecord]
+) -> tuple[list[MemoryRecord], dict[str, list[list[str]]], list[MemoryRecord]]:
+    """Those that the store holds, their history, and what they have ended (worker thread)."""
+    store = facts.shared()
+    known = store.get([memory.id for memory in memories])
+    history = {m.id: [list(row) for row in versions.history_of(m.id)] for m in known}
+    ended = [each for m in known for each in store.list(mind, limit=None, superseded_by=m.id)]
+    return known, {key: rows for key, rows in history.items() if rows}, ended
+
+
+@defer.inlineCallbacks
+def take_out(npc: Any, going: Doomed, *, cascade: bool) -> Generator[Any, Any, None]:
+    """Take memories out of the store, the links, the profiles, the talk, and the journal last.
+
+    Killed in between and done again, it ends in the same.
+    """
+    mind = npc.memory
+    memories = list(going.memories)
+    entries = _entries_of(mind, memories)
+    numbers = {entry.id for entry in entries}
+    around = {
+        entry.id: list(mind.journal.read(entry.id - rewriting.AROUND, entry.id + rewriting.AROUND))
+        for entry in entries
+        if entry.recallable and entry.session_id
+    }
+    yield offload.run(
+        offload.MEMORY, delete, mind.id, memories, entries, around, priority=offload.REPLY
+    )
+    if not npc.pk:
+        return  # deleted meanwhile
+    mind.links.remove(map(link_id, memories))
+    for preference in _preferences_of(mind, memories):
+        _without(mind, preference, memories)
+    if numbers:
+        if cascade:
+            yield mind.profiles.forget_entries(numbers)
+        mind.conversations.forget_entries(numbers)
+        mind.history.forget_entries(numbers, summaries=cascade)
+    mind.journal.remove(numbers)
+    mind.flush()
+
+
+def delete(
+    mind: str,
+    memories: Sequence[MemoryRecord],
+    entries: Sequence[Entry],
+    around: dict[int, list[Entry]],
+) -> None:
+    """The store's part of it (worker thread)."""
+    store = facts.shared()
+    for memory in memories:
+        for ended in store.list(mind, limit=None, superseded_by=memory.id):
+            store.change(ended.id, superseded_by=None, invalid_at=None)
+    store.delete_points([memory.id for memory in memories])
+    for entry in entries:
+        rewriting.rekey_around(mind, entry, around.get(entry.id, ()))
+    words = {text for memory in memories for text in (memory.content, memory.key) if text}
+    embedder.shared().forget(words | {entry.told() for entry in entries})
+
+
+def _entries_of(mind: Any, memories: Sequence[MemoryRecord]) -> list[Entry]:
+    numbers = [int(link_id(memory)) for memory in memories if link_id(memory).isdecimal()]
+    return [entry for entry in map(mind.journal.get, numbers) if entry]
+
+
+def _profiles_before(mind: Any, numbers: set[int]) -> list[list[Any]]:
+    """What `Profiles.forget_entries` will take out of each profile."""
+    found = []
+    for identity in mind.profiles.identities():
+        profile: Profile | None = mind.profiles.get(identity)
+        if profile is None:
+            continue
+        noted = [asdict(n) for n in profile.observations if n.journal_id in numbers]
+        known = [asdict(a) for a in profile.attributes if not numbers.isdisjoint(a.evidence)]
+        if noted or known:
+            found.append([identity, profile.name, noted, known])
+    return found
+
+
+def _preferences_of(mind: Any, memories: Sequence[MemoryRecord]) -> list[Preference]:
+    """The preferences that these memories say, now or before."""
+    gone = {memory.id for memory in memories}
+    return [
+        preference
+        for preference in mind.preferences
+        if gone & {preference.memory_id, *(held.memory_id for held in preference.history)}
+    ]
+
+
+def _without(mind: Any, preference: Preference, memories: Sequence[MemoryRecord]) -> None:
+    """A preference without what these memories say: what was before holds again."""
+    gone = {memory.id for memory in memories}
+    history = tuple(held for held in preference.history if held.memory_id not in gone)
+    if preference.memory_id not in gone:
+        mind.preferences.put(replace(preference, history=history))
+    elif history:
+        last = history[-1]
+        mind.preferences.put(
+            replace(
+                preference,
+                text=last.text,
+                memory_id=last.memory_id,
+                since=last.since,
+                seen=last.until,
+                journal_id=last.journal_id,
+                history=history[:-1],
+            )
+        )
+    else:
+        mind.preferences.remove(preference)

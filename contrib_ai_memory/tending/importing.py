@@ -1,0 +1,203 @@
+"""A file as a memory: `moving.import_`.
+
+The file is read to its end before anything is changed. While it is imported the NPC is paused, and
+marked as half imported: broken off, it stays so, and the next import of it begins anew.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..ingest import novelty
+from ..records import Entry
+from ..store import attributes, bulk, facts, switches
+from ..store.conversations import ATTRIBUTE as CONVERSATIONS
+from ..store.conversations import Conversations
+from ..store.history import History
+from ..store.links import Link
+from ..store.people import ATTRIBUTE as PEOPLE
+from ..store.people import People
+from ..store.profiles import Profiles
+from . import erasing, looking, reindexing
+from .archive import BadArchive, Line, Reader
+from .reindexing import Progress, silent
+from .renaming import Renaming
+from .taking_out import ask
+
+MARK = "importing"  # the Attribute of an NPC that is half imported
+CHECKED_AT_ONCE = 256
+LINES_AT_ONCE = 64
+
+
+class NotEmpty(ValueError):
+    """The NPC remembers something, which would be lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came out of a file. `copied`: into a new mind, since the old one has a body here."""
+
+    entries: int
+    memories: int
+    lines: int
+    copied: bool
+
+
+@defer.inlineCallbacks
+def import_(
+    npc: Any, path: Path, *, replace: bool = False, progress: Progress = silent
+) -> Generator[Any, Any, Imported]:
+    """Make the memory of a file that of an NPC, as a Deferred `Imported`.
+
+    Args:
+        npc: Whose memory it becomes. It takes the mind's id from the file, unless another NPC of
+            this game has that mind: then it becomes a mind of its own.
+        path: What `export` wrote.
+        replace: Although it remembers something, which is then forgotten.
+        progress: Told of lines, and of the journal.
+
+    Raises (in the Deferred):
+        BadArchive: Of a file that is none, not whole, or of another version. Nothing was changed.
+        NotEmpty: Nothing was changed.
+        StoreError: The store cannot be used.
+    """
+    total = yield _checked(path, progress)
+    half = bool(attributes.read_json(npc, MARK))
+    if not replace and not half and (yield _remembers(npc)):
+        raise NotEmpty(
+            f"{npc.key} remembers something already, which an import would put an end to. Export "
+            "that first if it is wanted, then import with --replace."
+        )
+    script, was_paused = npc.assistant, switches.paused(npc) == "npc"
+    yield script.hold_still()
+    try:
+        switches.pause(npc, True)
+        yield erasing.empty(npc)
+        attributes.write_json(npc, MARK, {"paused": was_paused and not half})
+        imported = yield _import(npc, path, total, progress)
+        attributes.remove_json(npc, MARK)
+        switches.pause(npc, was_paused and not half)
+    finally:
+        script.let_go()
+    return imported
+
+
+@defer.inlineCallbacks
+def _checked(path: Path, progress: Progress) -> Generator[Any, Any, int]:
+    """Read a file to its end. Gives how many lines it has."""
+    reader = yield ask(Reader, path)
+    while (yield ask(reader.some, CHECKED_AT_ONCE)):
+        progress("checking", reader.lines, 0)
+    return reader.lines
+
+
+@defer.inlineCallbacks
+def _remembers(npc: Any) -> Generator[Any, Any, bool]:
+    mind = npc.memory
+    stored = yield ask(facts.ask, "count", mind.id)
+    return bool(stored or len(mind.journal) or len(mind.people) or len(mind.profiles))
+
+
+@defer.inlineCallbacks
+def _import(npc: Any, path: Path, total: int, progress: Progress) -> Generator[Any, Any, Imported]:
+    mind = npc.memory
+    reader = yield ask(Reader, path)
+    old = reader.header
+    taken = {each.memory.id for each in looking.minds() if each != npc}
+    copied = old.mind in taken
+    if copied and mind.id == old.mind:
+        _become(npc, str(uuid.uuid4()))
+    elif not copied and mind.id != old.mind:
+        _become(npc, old.mind)
+        yield ask(facts.ask, "delete_mind", mind.id)  # of an NPC that is no more
+    rename = None
+    counts = {"entry": 0, "memory": 0}
+    while lines := (yield ask(reader.some, LINES_AT_ONCE)):
+        if not npc.pk:
+            raise BadArchive("The NPC was deleted while its memory was imported.")
+        if rename is None:
+            bodies = old.identity, npc.get_memory_identity(npc)
+            rename = Renaming((old.mind, mind.id), bodies, _last_id(path, lines))
+        lines = rename(lines)
+        yield _take(npc, lines)
+        for line in lines:
+            if line["kind"] in counts:
+                counts[line["kind"]] += 1
+        progress("lines", reader.lines, total)
+    mind.people, mind.history = People(npc), History(npc)
+    mind.profiles = Profiles(npc)
+    mind.conversations = Conversations(npc, conf.get().STALE_CONVERSATION)
+    mind.journal.flush()
+    yield ask(novelty.carry_over, mind.id)
+    yield reindexing.rekey(npc, progress)
+    return Imported(counts["entry"], counts["memory"], reader.lines, copied)
+
+
+def _become(npc: Any, mind_id: str) -> None:
+    attributes.write(npc, "memory_id", mind_id)
+    npc.memory.id = mind_id
+
+
+def _last_id(path: Path, lines: list[Line]) -> int:
+    first = lines[0]
+    if first["kind"] != "journal":
+        raise BadArchive(f"{path}: its second line should tell of the journal.")
+    return first["last_id"]
+
+
+@defer.inlineCallbacks
+def _take(npc: Any, lines: list[Line]) -> Generator[Any, Any, None]:
+    """Some lines into the memory, those of one kind together."""
+    mind = npc.memory
+    entries, links, memories = [], [], []
+    for line in lines:
+        kind, value = line["kind"], line.get("value")
+        if kind == "entry":
+            entries.append(Entry.from_dict(value))
+        elif kind == "link":
+            links.append(Link(line["a"], line["b"], line["score"], line["linked"], line["created"]))
+        elif kind in ("memory", "centroid"):
+            memories.append(line)
+        elif kind == "journal":
+            again = line["last_id"], line["last_reflection"], line["cursors"]
+            mind.journal.begin_again(*again)
+        elif kind == "people":
+            attributes.write(npc, PEOPLE, value)
+        elif kind == "conversations":
+            attributes.write(npc, CONVERSATIONS, dict(value))
+        elif kind == "row":
+            attributes.write_json(npc, line["key"], value, line["category"])
+            yield offload.breathe()
+        elif kind == "script" and value is not None:
+            attributes.write(npc.assistant, line["key"], value)
+    if entries:
+        mind.journal.put_back(entries)
+        mind.journal.flush()
+        yield offload.breathe()
+    yield mind.links.add_gently(links)
+    if memories:
+        yield ask(_store, mind.id, memories)
+
+
+def _store(mind: str, lines: list[Line]) -> None:
+    """Memories and centroids (worker thread)."""
+    store = facts.shared()
+    rows = [(each["id"], each["payload"]) for each in lines if each["kind"] == "memory"]
+    if rows:
+        bulk.write(store, rows, reindexing.vectors_of(rows))
+        bulk.put_history(
+            store, {each["id"]: each["history"] for each in lines if each["kind"] == "memory"}
+        )
+    for each in lines:
+        if each["kind"] == "centroid":
+            total = base64.b64decode(each["total"])
+            row = each["person"], each["model"], each["count"], total, each["memories"]
+            novelty.put_back(mind, row)

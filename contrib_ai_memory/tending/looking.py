@@ -1,0 +1,328 @@
+"""What an NPC remembers, as lists: its overview, its journal, its facts, its people.
+
+Nothing is changed here. One memory with all around it (`show`, `trace`) is in `tracing`, the link
+`graph` in `graphing`, `nights`, `cost` and `stats` in `counting`, the prompt of an answer
+(`preview`) in `previewing`. Reactor thread; what asks the store gives a Deferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evennia.objects.models import ObjectDB
+from evennia.utils.utils import class_from_module
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..assistant import AssistantScript
+from ..llm import asking
+from ..records import Entry, MemoryRecord
+from ..senses import CATEGORY, OFF_TAG, MemoryMixin
+from ..store import facts, switches
+from ..store.preferences import Preference
+from ..store.profiles import Noted, Profile, ProfileAttribute, Relationship
+
+PAGE = 50
+READ_AT_ONCE = 64  # entries looked at between two turns of the reactor
+READ_AT_MOST = 4096  # entries looked at in one search of the journal
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """One NPC's memory on one line.
+
+    Attributes:
+        id: The mind's UUID.
+        location: Name of the room; "" where it is nowhere.
+        state: awake, compacting, dreaming, paused or off.
+        entries: In the journal, the forgotten ones included.
+        pending: Entries that are not indexed yet.
+        counts: How many memories of each record.
+        last_night: When the last one ended, ISO 8601 UTC; "" where there was none.
+        tokens: Of the language model, today (UTC).
+        last_beat: Of its heartbeat; "" where the server has not seen one yet.
+        language: Who answers for it.
+    """
+
+    id: str
+    key: str
+    dbref: str
+    location: str
+    state: str
+    entries: int
+    pending: int
+    counts: dict[str, int]
+    links: int
+    people: int
+    last_night: str
+    tokens: int
+    last_beat: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class JournalPage:
+    """Entries, newest first.
+
+    Attributes:
+        older: `before` of the next page; None where there is nothing older.
+        searched_to: The oldest entry that was looked at.
+    """
+
+    entries: tuple[Entry, ...]
+    older: int | None
+    searched_to: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """Memories of one record, newest first; `total` of those that were asked for."""
+
+    memories: tuple[MemoryRecord, ...]
+    total: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody whom the NPC knows. `observed` and `known` count what it noted and what it drew."""
+
+    identity: str
+    name: str
+    entity_type: str
+    interactions: int
+    last_seen: str
+    state: str
+    favorability: float
+    observed: int
+    known: int
+
+
+@dataclass(frozen=True, slots=True)
+class PersonPage:
+    """All that the NPC knows of somebody, secrets too.
+
+    `course` is how the relationship came to where it is: (day, favorability), the newest last.
+    """
+
+    person: Person
+    attributes: tuple[ProfileAttribute, ...]
+    observations: tuple[Noted, ...]
+    preferences: tuple[Preference, ...]
+    course: tuple[tuple[str, float], ...] = ()
+
+
+# --- NPCs -----------------------------------------------------------------------------------------
+
+
+def minds() -> list[Any]:
+    """All NPCs that have a memory, by name."""
+    paths = ObjectDB.objects.values_list("db_typeclass_path", flat=True).distinct()
+    remembering = [path for path in paths if _remembers(path)]
+    found = ObjectDB.objects.filter(db_typeclass_path__in=remembering)
+    return sorted(found, key=lambda npc: (npc.key.lower(), npc.id))
+
+
+def _remembers(path: str) -> bool:
+    try:
+        return issubclass(class_from_module(path), MemoryMixin)
+    except ImportError:  # of a typeclass that is no more; Evennia tells of it itself
+        return False
+
+
+def state_of(npc: Any) -> str:
+    """What it is doing: awake, compacting, dreaming; or paused, or off."""
+    if not conf.get().ENABLED or OFF_TAG in npc.tags.get(category=CATEGORY, return_list=True):
+        return "off"
+    if switches.paused(npc):
+        return "paused"
+    script = AssistantScript.of(npc)
+    return (script.db.sleep_phase or "compacting") if script.asleep else "awake"
+
+
+def overview(npc: Any) -> defer.Deferred:
+    """The memory of one NPC in numbers, as a Deferred `Overview`."""
+    return overviews([npc]).addCallback(lambda found: found[0])
+
+
+@defer.inlineCallbacks
+def overviews(npcs: Sequence[Any]) -> Generator[Any, Any, list[Overview]]:
+    """The same of several, with one question to the store, as a Deferred list."""
+    ids = []
+    for npc in npcs:
+        ids.append(npc.memory.id)
+        yield offload.breathe()
+    counted = yield offload.run(offload.MEMORY, counts_of, ids, priority=offload.REPLY)
+    found = []
+    for npc in npcs:
+        if npc.pk:
+            found.append(_overview(npc, counted[npc.memory.id]))
+        yield offload.breathe()
+    return found
+
+
+def counts_of(minds_: Iterable[str]) -> dict[str, dict[str, int]]:
+    """How many memories of each record each mind has (worker thread)."""
+    store = facts.shared()
+    return {mind: store.counts(mind) for mind in minds_}
+
+
+def _overview(npc: Any, counts: dict[str, int]) -> Overview:
+    mind, script = npc.memory, AssistantScript.of(npc)
+    nights = script.night_records
+    spent = asking.usage()["by_npc"].get(mind.id, {})
+    return Overview(
+        id=mind.id,
+        key=npc.key,
+        dbref=npc.dbref,
+        location=npc.location.key if npc.location else "",
+        state=state_of(npc),
+        entries=len(mind.journal),
+        pending=len(mind.journal) - mind.journal.cursors.get("indexed", 0),
+        counts=counts,
+        links=mind.links.count,
+        people=len(mind.people),
+        last_night=nights[-1]["ended"] if nights else "",
+        tokens=spent.get("tokens_in", 0) + spent.get("tokens_out", 0),
+        last_beat=script.ndb.last_beat or "",
+        language=asking.status(),
+    )
+
+
+# --- journal and store ----------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def journal(
+    npc: Any,
+    *,
+    before: int | None = None,
+    limit: int = PAGE,
+    text: str = "",
+    entity: str = "",
+    day: str = "",
+    kind: str = "",
+) -> Generator[Any, Any, JournalPage]:
+    """A page of the journal, read backwards, as a Deferred `JournalPage`.
+
+    Args:
+        before: Only entries with smaller ids; None begins with the newest.
+        limit: Entries on the page.
+        text: Only entries with these words in them, in any case.
+        entity: Only entries of or about this memory identity.
+        day: Only of this day (UTC), 2026-11-20 or the beginning of one, 2026-11.
+        kind: Only of this kind: say, whisper, note …
+    """
+    entries = npc.memory.journal
+    last = len(entries) if before is None else min(before - 1, len(entries))
+    first = max(1, last - READ_AT_MOST + 1)
+    wanted = text.lower().strip()
+    found: list[Entry] = []
+    looked_to = last + 1
+    while looked_to > first and len(found) < limit:
+        start = max(first, looked_to - READ_AT_ONCE)
+        for entry in reversed(list(entries.read(start, looked_to - 1))):
+            if len(found) == limit:
+                break
+            looked_to = entry.id
+            if _fits(entry, wanted, entity, day, kind):
+                found.append(entry)
+        else:
+            looked_to = start
+        if day and looked_to > 1 and _is_past(entries.get(looked_to), day):
+            break
+        yield offload.breathe()
+    over = looked_to <= 1 or bool(day and _is_past(entries.get(looked_to), day))
+    return JournalPage(tuple(found), None if over else looked_to, looked_to)
+
+
+def _fits(entry: Entry, text: str, entity: str, day: str, kind: str) -> bool:
+    if kind and entry.kind != kind:
+        return False
+    if day and not entry.timestamp.startswith(day):
+        return False
+    if entity and entity != entry.source_entity and entity not in entry.entities:
+        return False
+    return not text or text in entry.told().lower()
+
+
+def _is_past(entry: Entry | None, day: str) -> bool:
+    """Whether the journal, read backwards, has come to before that day."""
+    return entry is not None and entry.timestamp[: len(day)] < day
+
+
+def memories(
+    npc: Any,
+    record: str = "fact",
+    *,
+    offset: int = 0,
+    limit: int = PAGE,
+    text: str = "",
+    ended: bool = False,
+) -> defer.Deferred:
+    """Memories of one record, newest first, as a Deferred `MemoryPage`.
+
+    Args:
+        record: entry, experience, fact, taught, summary or insight.
+        text: Only those with these words in them, in any case.
+        ended: Those that hold no longer, instead of those that hold.
+    """
+    job = memories_of, npc.memory.id, record, offset, limit, text.lower().strip(), ended
+    return offload.run(offload.MEMORY, *job, priority=offload.REPLY)
+
+
+def memories_of(
+    mind: str, record: str, offset: int, limit: int, text: str, ended: bool
+) -> MemoryPage:
+    """`memories` on the worker thread."""
+    found = [
+        memory
+        for memory in facts.shared().list(mind, limit=None, record=record)
+        if bool(memory.superseded_by or memory.invalid_at) is ended
+        and (not text or text in memory.content.lower())
+    ]
+    found.sort(key=lambda memory: (memory.created_at, memory.id), reverse=True)
+    return MemoryPage(tuple(found[offset : offset + limit]), len(found), offset)
+
+
+# --- people ---------------------------------------------------------------------------------------
+
+
+def people(npc: Any, *, offset: int = 0, limit: int = PAGE, text: str = "") -> list[Person]:
+    """Whom the NPC knows, the last seen first; `text` is in their name."""
+    mind = npc.memory
+    wanted = text.lower().strip()
+    known = [each for each in mind.people if wanted in each.name.lower()]
+    known.sort(key=lambda each: (each.last_seen, each.identity), reverse=True)
+    return [_person(mind, each.identity) for each in known[offset : offset + limit]]
+
+
+def person(npc: Any, identity: str) -> PersonPage:
+    """All that the NPC knows of somebody. `ids.person` gives an identity for a name."""
+    mind = npc.memory
+    profile = mind.profiles.get(identity) or Profile(identity)
+    return PersonPage(
+        person=_person(mind, identity),
+        attributes=profile.attributes,
+        observations=profile.observations,
+        preferences=tuple(mind.preferences.of(identity)),
+        course=profile.relationship.course,
+    )
+
+
+def _person(mind: Any, identity: str) -> Person:
+    met, profile = mind.people.get(identity), mind.profiles.get(identity)
+    standing = profile.relationship if profile else Relationship()
+    return Person(
+        identity=identity,
+        name=(met.name if met else "") or (profile.name if profile else ""),
+        entity_type=profile.entity_type if profile else (met.entity_type if met else "player"),
+        interactions=met.interactions if met else standing.interactions,
+        last_seen=met.last_seen if met else standing.last_seen,
+        state=standing.state,
+        favorability=standing.favorability,
+        observed=len(profile.observations) if profile else 0,
+        known=len(profile.attributes) if profile else 0,
+    )

@@ -1,0 +1,137 @@
+"""Erasures that players have asked for: kept for staff until they are granted or dropped.
+
+One ServerConfig entry holds them. What an NPC no longer knows of is waited for no longer, however
+it came to be forgotten. Reactor thread.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evennia.objects.models import ObjectDB
+from evennia.server.models import ServerConfig
+from twisted.internet import defer
+
+from .. import offload
+from ..records import now_iso
+from ..store.attributes import as_json
+from . import looking
+
+KEY = "ai_memory_erasure_requests"
+KEPT = 500
+READ_AT_ONCE = 4  # NPCs between two turns of the reactor
+
+
+class UnknownRequest(ValueError):
+    """There is no request of that number."""
+
+
+class TooMany(ValueError):
+    """So many requests wait that no more are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One person, to be erased from the memory of one NPC. `name` is the character's own."""
+
+    npc_id: int
+    npc: str
+    identity: str
+    name: str
+    when: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """An NPC that knows somebody, how well, and under which identity."""
+
+    npc: Any
+    identity: str
+    state: str
+
+
+@defer.inlineCallbacks
+def who_remembers(character: Any) -> Generator[Any, Any, list[Remembered]]:
+    """The NPCs that know a character, as a Deferred list by the NPCs' names."""
+    found = []
+    for number, npc in enumerate(looking.minds()):
+        if npc == character or not npc.pk:
+            continue
+        identity = npc.get_memory_identity(character)
+        if knows(npc, identity):
+            person = looking.person(npc, identity).person
+            found.append(Remembered(npc, identity, person.state))
+        if number % READ_AT_ONCE == 0:
+            yield offload.breathe()
+    return found
+
+
+def knows(npc: Any, identity: str) -> bool:
+    """Whether an NPC has met somebody or has a profile of them."""
+    mind = npc.memory
+    return mind.people.get(identity) is not None or mind.profiles.get(identity) is not None
+
+
+def ask(character: Any, remembered: list[Remembered]) -> int:
+    """Ask staff to erase a character from these memories. Returns how many requests are new.
+
+    Raises:
+        TooMany
+    """
+    known = waiting()
+    there = {(request.npc_id, request.identity) for request in known}
+    new = [
+        Request(each.npc.id, each.npc.key, each.identity, character.key, now_iso())
+        for each in remembered
+        if (each.npc.id, each.identity) not in there
+    ]
+    if len(known) + len(new) > KEPT:
+        raise TooMany("So many requests wait already that no more are taken. Please ask staff.")
+    _write([*known, *new])
+    return len(new)
+
+
+def waiting() -> list[Request]:
+    """The requests that are still to be granted, oldest first."""
+    return [request for request in _read() if _holds(request)]
+
+
+def drop(number: int) -> Request:
+    """Drop the request of that place in `waiting`, from 1, without erasing anything.
+
+    Raises:
+        UnknownRequest
+    """
+    known = waiting()
+    if not 1 <= number <= len(known):
+        raise UnknownRequest(f"There is no request {number}; {len(known)} waiting.")
+    dropped = known.pop(number - 1)
+    _write(known)
+    return dropped
+
+
+def settle() -> None:
+    """Keep no request, and no name in one, that nobody has to wait for any more."""
+    if len(known := waiting()) < len(_read()):
+        _write(known)
+
+
+def _holds(request: Request) -> bool:
+    npc = ObjectDB.objects.filter(id=request.npc_id).first()
+    return npc is not None and hasattr(npc, "memory") and knows(npc, request.identity)
+
+
+def _read() -> list[Request]:
+    text = ServerConfig.objects.conf(KEY, default="")
+    return [Request(**plain) for plain in json.loads(text)] if text else []
+
+
+def _write(requests: list[Request]) -> None:
+    if requests:
+        text = as_json([asdict(request) for request in requests])
+        ServerConfig.objects.conf(KEY, value=text)
+    else:
+        ServerConfig.objects.conf(KEY, delete=True)

@@ -1,0 +1,300 @@
+"""Taking out of one memory what a person left in it, a place at a time (`erasing` says in which
+order). Each step is bounded, lets the game go on, and changes nothing when it is done again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Generator, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import offload
+from ..embedding import embedder
+from ..ingest import index
+from ..records import INSIGHT
+from ..store import attributes, facts, versions
+from ..store.keys import REACH
+from ..store.links import BUCKETS
+from ..store.payload import entry_memory_id
+from .belonging import Answers, Somebody
+
+PLAN = "erasing_"  # + digest: the Attribute that holds what of somebody is to go, until it is gone
+ENTRIES_AT_ONCE = 32  # a page
+MEMORIES_AT_ONCE = 64
+BUCKETS_AT_ONCE = 128
+LINKED_AT_ONCE = 4  # what is taken out of its links in one go: each touches several rows
+TIMEOUT = 300.0  # seconds, for one small job behind others
+
+
+@dataclass
+class Plan:
+    """What of somebody is to go: journal ids, and ids of memories."""
+
+    who: Somebody
+    entries: set[int] = field(default_factory=set)
+    memories: set[str] = field(default_factory=set)
+
+
+def ask(job: Any, *args: Any) -> defer.Deferred:
+    """A job of the worker, with the patience of one who is busy behind the scenes."""
+    return offload.run(offload.MEMORY, job, *args, timeout=TIMEOUT)
+
+
+# --- what is to go --------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def planned(mind: Any, who: Somebody) -> Generator[Any, Any, Plan]:
+    """Find what is to go, and note it at the NPC: what is found is not found again half way."""
+    known = attributes.read_json(mind.owner, plan_key(who.identity)) or {}
+    who = Somebody(who.identity, tuple(sorted({*who.names, *known.get("names", ())})))
+    plan = Plan(who, set(known.get("entries", ())), set(known.get("memories", ())))
+    insights = yield _find_entries(mind, plan)
+    offset = None
+    while True:
+        found, offset = yield ask(_find_memories, mind.id, who, frozenset(plan.entries), offset)
+        plan.memories.update(found)
+        if offset is None:
+            break
+    for number, evidence in insights:
+        if any(cited in plan.memories or _number(cited) in plan.entries for cited in evidence):
+            plan.entries.add(number)
+    plan.memories.update(entry_memory_id(mind.id, number) for number in plan.entries)
+    if mind.owner.pk and (plan.entries or plan.memories):
+        plain = {
+            "identity": who.identity,
+            "names": who.names,
+            "entries": sorted(plan.entries),
+            "memories": sorted(plan.memories),
+        }
+        attributes.write_json(mind.owner, plan_key(who.identity), plain)
+    return plan
+
+
+def plan_key(identity: str) -> str:
+    """The Attribute's key."""
+    return PLAN + hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
+
+
+def unfinished(npc: Any) -> list[dict[str, Any]]:
+    """The plans of erasures that broke off."""
+    return attributes.read_all_json(npc, attributes.CATEGORY, PLAN)
+
+
+@defer.inlineCallbacks
+def _find_entries(mind: Any, plan: Plan) -> Generator[Any, Any, list[tuple[int, tuple[str, ...]]]]:
+    """Entries into the plan. Gives the insights of the others, with what they cite."""
+    answers, insights = Answers(), []
+    for first in range(1, len(mind.journal) + 1, ENTRIES_AT_ONCE):
+        for entry in mind.journal.read(first, first + ENTRIES_AT_ONCE - 1):
+            theirs = entry.id in plan.entries or plan.who.has_entry(entry)
+            if answers.take(entry, theirs) or theirs:
+                plan.entries.add(entry.id)
+            elif entry.kind == INSIGHT:
+                insights.append((entry.id, entry.evidence))
+        yield offload.breathe()
+    return insights
+
+
+def _find_memories(
+    mind: str, who: Somebody, entries: Collection[int], offset: Any
+) -> tuple[list[str], Any]:
+    memories, offset = facts.shared().page(mind, offset)
+    return [memory.id for memory in memories if who.has_memory(memory, entries)], offset
+
+
+def _number(linked: str) -> int | None:
+    return int(linked) if linked.isdecimal() else None
+
+
+# --- the store ------------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def from_store(mind: str, ids: Iterable[str]) -> Generator[Any, Any, tuple[dict[str, int], int]]:
+    """Memories out of the store. Gives how many of each record went, and how many vectors."""
+    ids = sorted(ids)
+    kinds: dict[str, int] = {}
+    vectors = 0
+    for first in range(0, len(ids), MEMORIES_AT_ONCE):
+        gone, forgotten = yield ask(_forget, ids[first : first + MEMORIES_AT_ONCE])
+        vectors += forgotten
+        for record in gone:
+            kinds[record] = kinds.get(record, 0) + 1
+    return kinds, vectors
+
+
+def _forget(ids: list[str]) -> tuple[list[str], int]:
+    store = facts.shared()
+    memories = store.get(ids)
+    texts = {text for m in memories for text in (m.content, m.key, m.embedded, m.quote) if text}
+    vectors = embedder.shared().forget(texts) if texts else 0
+    store.delete_points(ids)
+    return [memory.record for memory in memories], vectors
+
+
+@defer.inlineCallbacks
+def settle_store(mind: str, plan: Plan) -> Generator[Any, Any, None]:
+    """What stays in the store says no more that they were there, and ends by nothing of theirs;
+    its words are counted anew."""
+    yield ask(facts.ask, "forget_words", mind)
+    offset = None
+    while True:
+        offset = yield ask(_settle_page, mind, plan.who, frozenset(plan.memories), offset)
+        if offset is None:
+            return
+
+
+def _settle_page(mind: str, who: Somebody, gone: Collection[str], offset: Any) -> Any:
+    store = facts.shared()
+    memories, offset = store.page(mind, offset)
+    for memory in memories:
+        if who.identity in memory.witnesses:
+            store.change(memory.id, witnesses=[w for w in memory.witnesses if w != who.identity])
+        if memory.superseded_by in gone:
+            store.change(memory.id, superseded_by=None, invalid_at=None)
+        said = versions.history_of(memory.id)
+        kept = [row for row in said if not who.named_in(*row[:2])]
+        if len(kept) < len(said):
+            versions.replace(memory.id, kept)
+    store.count_words(mind, memories)
+    return offset
+
+
+# --- the game database ----------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def from_links(mind: Any, linked: Collection[str]) -> Generator[Any, Any, int]:
+    """Everything that is linked under these ids out of its links. Gives how many links went."""
+    count = 0
+    for first in range(0, BUCKETS, BUCKETS_AT_ONCE):
+        found = mind.links.ids_in(range(first, first + BUCKETS_AT_ONCE))
+        gone = [each for each in found if each in linked]
+        for some in range(0, len(gone), LINKED_AT_ONCE):
+            count += mind.links.remove(gone[some : some + LINKED_AT_ONCE])
+            yield offload.breathe()
+        yield offload.breathe()
+    return count
+
+
+@defer.inlineCallbacks
+def from_preferences(mind: Any, plan: Plan) -> Generator[Any, Any, int]:
+    """Their preferences, and those of others that rest on what goes or name them."""
+    count = mind.preferences.forget(plan.who.identity)
+    for preference in list(mind.preferences):
+        told = (preference, *preference.history)
+        if any(
+            each.memory_id in plan.memories
+            or each.journal_id in plan.entries
+            or plan.who.named_in(each.text)
+            for each in told
+        ):
+            mind.preferences.remove(preference)
+            count += 1
+        elif plan.who.identity in preference.witnesses:
+            others = [each for each in preference.witnesses if each != plan.who.identity]
+            mind.preferences.put(replace(preference, witnesses=tuple(others)))
+        yield offload.breathe()
+    return count
+
+
+@defer.inlineCallbacks
+def from_profiles(mind: Any, plan: Plan) -> Generator[Any, Any, int]:
+    """Their profile, and what rests on what goes in those of others. Gives how much that was."""
+    identity = plan.who.identity
+    count = yield mind.profiles.forget_entries(plan.entries)
+    for other in mind.profiles.identities():
+        profile = mind.profiles.get(other)
+        if profile is not None and other != identity and mind.owner.pk:
+            kept = replace(
+                profile,
+                observations=_without(profile.observations, plan.who),
+                attributes=_without(profile.attributes, plan.who),
+            )
+            if kept != profile:
+                mind.profiles.put(kept)
+        yield offload.breathe()
+    return count
+
+
+def _without(kept: Iterable[Any], who: Somebody) -> tuple[Any, ...]:
+    """Observations or attributes without those that name them, and without them as witnesses."""
+    return tuple(
+        replace(each, witnesses=tuple(w for w in each.witnesses if w != who.identity))
+        if who.identity in each.witnesses
+        else each
+        for each in kept
+        if not who.named_in(getattr(each, "text", None), getattr(each, "value", None))
+    )
+
+
+def from_nights(npc: Any, who: Somebody) -> None:
+    """Error texts of the nights, which may quote anything; what kind they were stays."""
+    script = npc.assistant
+    for key, nights in (("night_records", script.night_records), ("night", None)):
+        records = nights if nights is not None else [attributes.read(script, key) or {}]
+        for record in records:
+            for done in record.get("passes", record.get("done", {})).values():
+                done["errors"] = [each.split(":")[0] for each in done.get("errors", ())]
+        attributes.write(script, key, records if nights is not None else records[0])
+    waiting = script.waiting_for_answers
+    kept = [each for each in waiting if each[0].source_entity != who.identity]
+    waiting.clear()
+    waiting.extend(kept)
+    (script.ndb.exchanges or {}).pop(who.identity, None)
+
+
+@defer.inlineCallbacks
+def from_journal(mind: Any, plan: Plan) -> Generator[Any, Any, tuple[int, int]]:
+    """Entries out of the journal, and who they are out of those of others, a page at a time.
+
+    Gives how many went, and how many of others were changed.
+    """
+    removed = changed = 0
+    identity = plan.who.identity
+    for first in range(1, len(mind.journal) + 1, ENTRIES_AT_ONCE):
+        page = list(mind.journal.read(first, first + ENTRIES_AT_ONCE - 1))
+        gone = [entry for entry in page if entry.id in plan.entries]
+        beside = {
+            entry.id: {"witnesses": [each for each in entry.witnesses if each != identity]}
+            for entry in page
+            if identity in entry.witnesses and entry.id not in plan.entries
+        }
+        if gone:
+            yield ask(forget_texts, [entry.content for entry in gone if entry.recallable])
+        if not mind.owner.pk:
+            return removed, changed  # deleted meanwhile
+        if gone or beside:
+            removed += mind.journal.remove(entry.id for entry in gone)
+            mind.journal.update(beside)
+            changed += len(beside)
+            mind.journal.flush()
+        yield offload.breathe()
+    return removed, changed
+
+
+def forget_texts(texts: list[str]) -> int:
+    """What is kept of their vectors (worker thread). Gives how many went."""
+    return embedder.shared().forget(texts) if texts else 0
+
+
+@defer.inlineCallbacks
+def rekey_around(mind: Any, gone: Collection[int]) -> Generator[Any, Any, None]:
+    """What stays is found no more by lines around it that are gone."""
+    pages = {
+        (near - 1) // ENTRIES_AT_ONCE
+        for each in gone
+        for near in (max(1, each - REACH), each, each + REACH)
+    }
+    indexed = mind.journal.cursors.get("indexed", 0)
+    for page in sorted(pages):
+        first = page * ENTRIES_AT_ONCE + 1
+        last = min(first + ENTRIES_AT_ONCE - 1, indexed)
+        around = list(mind.journal.read(first - REACH, min(last + REACH, indexed)))
+        wanted = {entry.id for entry in around if first <= entry.id <= last}
+        if wanted:
+            yield ask(index.rekey_entries, mind.id, around, wanted)
+        yield offload.breathe()

@@ -1,0 +1,1 @@
+"""Staff pages and the REST API, in the game's own website."""

@@ -1,0 +1,91 @@
+"""What visitors type into the pages: filters, and the fields of a memory that may be changed."""
+
+from __future__ import annotations
+
+from django import forms
+
+from ..conf import EMOTIONS_PER_EXPERIENCE
+from ..embedding.emotions import LABELS
+from ..records import MemoryRecord
+
+KINDS = ("say", "whisper", "pose", "arrive", "leave", "give", "note", "insight")
+RECORDS = (
+    ("fact", "Facts"),
+    ("experience", "Experiences"),
+    ("taught", "Taught"),
+    ("insight", "Insights"),
+    ("summary", "Summaries"),
+)
+LONGEST_QUERY = 400
+LONGEST_TEXT = 20_000
+
+
+class JournalFilter(forms.Form):
+    """Which entries of the journal."""
+
+    text = forms.CharField(required=False, max_length=200, label="Words")
+    who = forms.CharField(required=False, max_length=255, label="Of or about")
+    day = forms.DateField(required=False, label="Day (UTC)")
+    kind = forms.ChoiceField(
+        required=False, label="Kind", choices=[("", "any"), *((each, each) for each in KINDS)]
+    )
+
+
+class MemoryFilter(forms.Form):
+    """Which memories of the store."""
+
+    text = forms.CharField(required=False, max_length=200, label="Words")
+    ended = forms.BooleanField(required=False, label="Those that hold no longer")
+
+
+class Question(forms.Form):
+    """A question to a memory."""
+
+    q = forms.CharField(required=False, max_length=LONGEST_QUERY, label="Question")
+
+
+class Line(forms.Form):
+    """A line of talk, for the preview of a prompt."""
+
+    who = forms.CharField(required=False, max_length=255, label="Spoken by")
+    text = forms.CharField(required=False, max_length=LONGEST_QUERY, label="What is said")
+    whispered = forms.BooleanField(required=False, label="Whispered")
+
+
+class EditForm(forms.Form):
+    """What of a memory a builder may change."""
+
+    content = forms.CharField(
+        label="What is remembered",
+        max_length=LONGEST_TEXT,
+        strip=True,
+        widget=forms.Textarea(attrs={"rows": 5, "dir": "auto"}),
+    )
+    importance = forms.IntegerField(
+        label="Importance (1-10)", min_value=1, max_value=10, required=False
+    )
+    emotions = forms.MultipleChoiceField(
+        label=f"Emotions, {EMOTIONS_PER_EXPERIENCE} at most",
+        required=False,
+        choices=[(each, each) for each in LABELS],
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def clean_emotions(self) -> list[str]:
+        felt = self.cleaned_data["emotions"]
+        if len(felt) > EMOTIONS_PER_EXPERIENCE:
+            raise forms.ValidationError(
+                f"A memory has {EMOTIONS_PER_EXPERIENCE} emotions at most; {len(felt)} are chosen."
+            )
+        return felt
+
+    @classmethod
+    def of(cls, memory: MemoryRecord, importance: int) -> EditForm:
+        """The form as it is first seen."""
+        return cls(
+            initial={
+                "content": memory.content,
+                "importance": importance,
+                "emotions": list(memory.dominant_emotions),
+            }
+        )

@@ -1,0 +1,298 @@
+"""What does not fit together is found, and mended where that is asked for; reindexing."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.ingest import novelty
+from contrib_ai_memory.records import Percept
+from contrib_ai_memory.store import attributes, facts, opening, pairing
+from contrib_ai_memory.store.errors import StoreMismatch
+from contrib_ai_memory.store.links import Link
+from contrib_ai_memory.store.payload import entry_memory_id
+from contrib_ai_memory.tending import checking, erasing, importing, moving, reindexing, taking_out
+
+
+@pytest.fixture
+def talked(mara, alice, bram):
+    for who, line in (
+        (alice, "say I keep the ferry at Millbrook."),
+        (bram, "say Wolves took two of my sheep near Harrow Hill."),
+        (alice, "whisper Mara = I hide a silver key in Elmstead."),
+        (bram, "say My sheep graze in the north field."),
+    ):
+        who.execute_cmd(line)
+    offload.wait(mara.assistant.sleep_through())
+    mara.memory.flush()
+    return mara
+
+
+def doctor(*npcs, mend=False):
+    return offload.wait(checking.doctor(npcs or None, mend=mend))
+
+
+def found(*npcs, mend=False):
+    return [(each.count, each.what, each.mended) for each in doctor(*npcs, mend=mend)]
+
+
+def mended(npc, count, part):
+    """The finding is there, is mended, and is there no more."""
+    [(n, what, done)] = found(npc)
+    assert (n, done) == (count, False)
+    assert part in what
+    [(n, what, done)] = found(npc, mend=True)
+    assert (n, done) == (count, True)
+    assert found(npc) == []
+
+
+def told(npc, query, **options):
+    result = offload.wait(npc.memory.recall(query, **options))
+    return [item.memory.content for item in result.memories]
+
+
+def test_a_sound_memory_has_no_findings(talked):
+    assert doctor() == []
+
+
+def test_an_entry_that_the_store_lost_is_indexed_again(talked):
+    facts.shared().delete_points([entry_memory_id(talked.memory.id, 1)])
+    offload.wait(_drop_links(talked, "1"))
+    mended(talked, 1, "indexed are not in the store")
+    assert any("ferry" in text for text in told(talked, "ferry"))
+    assert facts.shared().get([entry_memory_id(talked.memory.id, 1)])
+
+
+def _drop_links(npc, linked):
+    npc.memory.links.remove([linked])
+    return offload.breathe()
+
+
+def test_entries_that_wait_to_be_indexed_are(mara, alice):
+    hers = mara.get_memory_identity(alice)
+    line = "I keep the ferry at Millbrook."
+    mara.memory.perceive(Percept(content=line, kind="say", seen_as="Alice", source=hers))
+    mended(mara, 1, "wait to be indexed")
+    assert told(mara, "ferry") == [line]
+
+
+def test_a_memory_of_an_entry_that_is_no_more_goes(mara, alice):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    offload.wait(mara.memory.index_pending())
+    mara.memory.journal.remove([1])
+    mended(mara, 1, "entries that are no more")
+    assert facts.shared().count(mara.memory.id) == 0
+
+
+def test_links_to_what_is_no_more_go(talked):
+    links = talked.memory.links
+    before = links.count
+    gone = "6a1f5c3e-0000-4000-8000-000000000000"
+    links.add([Link("1", gone, 0.5, "similar", "")])
+    mended(talked, 1, "linked memories are no more")
+    assert links.count == before
+    assert gone not in links.of("1")
+
+
+def test_a_link_that_one_end_alone_knows_is_whole_again(talked):
+    links = talked.memory.links
+    a = next(each for each in links.ids_in(range(2048)) if links.of(each))
+    b = next(iter(links.of(a)))
+    links.drop_end(b, a)
+    mended(talked, 1, "known at one end alone")
+    assert a in links.of(b)
+
+
+def test_the_number_of_links_is_counted_anew(talked):
+    before = talked.memory.links.count
+    attributes.write(talked, "memory_links", {"links": 999})
+    mended(talked, 1, "the number of links")
+    assert talked.memory.links.count == before
+
+
+def test_cursors_behind_the_end_are_put_back(talked):
+    talked.memory.journal.set_cursor("scored", 5000)
+    mended(talked, 1, "scored")
+    assert talked.memory.journal.cursors["scored"] == len(talked.memory.journal)
+
+
+def test_memories_of_a_deleted_npc_go_from_the_disk_too(talked, store_folder, tavern):
+    from evennia.objects.models import ObjectDB
+    from evennia.utils.create import create_object
+
+    gustav = create_object("typeclasses.npcs.AssistantNPC", key="Gustav", location=tavern)
+    offload.wait(gustav.memory.add("The zeppelin is in the barn."))
+    mind = gustav.memory.id
+    ObjectDB.objects.filter(id=gustav.id).delete()  # as the admin's bulk deletion does
+    [(count, what, done)] = found()
+    assert (count, done) == (1, False)
+    assert mind[:8] in what
+    assert found(mend=True)[0][2]
+    assert found() == []
+    assert facts.shared().count(mind) == 0
+    assert told(talked, "ferry")
+    facts.close_shared(for_good=False)
+    held = [p for p in store_folder.rglob("*") if p.is_file() and b"zeppelin" in p.read_bytes()]
+    assert held == []
+
+
+def test_an_npc_with_another_typeclass_keeps_its_memories(talked):
+    from evennia.objects.models import ObjectDB
+
+    path = "typeclasses.characters.Character"
+    ObjectDB.objects.filter(id=talked.id).update(db_typeclass_path=path)
+    assert found(mend=True) == []
+    assert facts.shared().count(talked.memory.id) > 0
+
+
+def test_half_an_import_is_told_of(talked):
+    attributes.write_json(talked, importing.MARK, {"paused": False})
+    [(_count, what, done)] = found(talked, mend=True)
+    assert "Import the file again" in what
+    assert not done
+
+
+def test_half_an_erasure_is_finished(talked, alice, monkeypatch):
+    identity = talked.get_memory_identity(alice)
+    with monkeypatch.context() as broken:
+        broken.setattr(taking_out, "from_journal", killed)
+        with pytest.raises(KeyboardInterrupt):
+            offload.wait(erasing.erase_person(talked, identity))
+    assert any("broke off" in what for _count, what, _done in found(talked))
+    assert any(done for _count, _what, done in found(talked, mend=True))
+    assert found(talked) == []
+    assert not any("ferry" in entry.content for entry in talked.memory.journal.read())
+
+
+def killed(*_args):
+    raise KeyboardInterrupt
+
+
+def test_a_store_of_another_time_is_told_of_and_nothing_is_thrown_away(talked, store_folder):
+    doctor()  # the pair is noted
+    facts.close_shared(for_good=False)
+    meta = store_folder / "store.json"
+    plain = json.loads(meta.read_text())
+    meta.write_text(json.dumps(plain | {"store_id": "another"}))
+    pairing.adopt(plain["store_id"])
+    talked.attributes.add("memory_id", "11111111-2222-4333-8444-555555555555")
+    [(_count, what, done)] = found()[:1]
+    assert "put back without" in what
+    assert not done
+    before = facts.shared().mem0.vector_store.count()
+    found(mend=True)
+    assert facts.shared().mem0.vector_store.count() >= before, "whose they are was not known"
+    assert not any("put back without" in what for _count, what, _done in found())
+
+
+# --- reindexing -----------------------------------------------------------------------------------
+
+
+def spoil(npc):
+    """Vectors and words that have nothing to do with what the memories say."""
+    from contrib_ai_memory.store import keys
+
+    store = facts.shared()
+    wrong = keys.alone(np.eye(1, 384, dtype=np.float32)[0], "nonsense")
+    store.rekey({memory.id: wrong for memory in store.list(npc.memory.id, limit=None)})
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_reindexed_it_is_found_again_as_before(talked, alice, everything):
+    queries = ("Where is the ferry?", "wolves", "silver key")
+    hers = talked.get_memory_identity(alice)
+    before = [told(talked, query, speaker=hers) for query in queries]
+    spoil(talked)
+    assert [told(talked, query, speaker=hers) for query in queries] != before
+    work = reindexing.reindex_all() if everything else reindexing.reindex(talked)
+    count = offload.wait(work)
+    assert count == facts.shared().count(talked.memory.id)
+    assert [told(talked, query, speaker=hers) for query in queries] == before
+
+
+@pytest.fixture
+def other_model(monkeypatch):
+    """Another embedding model, of other dimensions: a real one's vectors, cut off."""
+
+    class Shorter:
+        name = "shorter"
+        dimensions = 128
+
+        def __init__(self):
+            self._model = embedder.shared().model
+
+        def encode(self, texts):
+            vectors = self._model.encode(texts)[:, :128]
+            return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+        def count_tokens(self, text):
+            return self._model.count_tokens(text)
+
+    def take():
+        facts.close_shared(for_good=False)
+        monkeypatch.setattr(embedder, "_shared", embedder.Embedder(Shorter()))
+
+    return take
+
+
+def test_a_store_of_another_model_is_told_of_and_reindexed(talked, alice, other_model):
+    hers = talked.get_memory_identity(alice)
+    known = {row[0]: row[2] for row in novelty.rows(talked.memory.id)}
+    payloads = {m.id: m for m in facts.shared().list(talked.memory.id, limit=None)}
+    other_model()
+    [(_count, what, _done)] = found()
+    assert "evennia ai_memory reindex" in what
+    with pytest.raises(StoreMismatch):
+        told(talked, "ferry")
+    offload.wait(reindexing.reindex_all())
+    assert any("ferry" in text for text in told(talked, "Where is the ferry?"))
+    assert any("silver key" in text for text in told(talked, "key", speaker=hers))
+    assert {m.id: m for m in facts.shared().list(talked.memory.id, limit=None)} == payloads
+    [vector] = facts.shared().vectors_of(list(payloads.values())[:1])
+    assert len(vector) == 128
+    rows = novelty.rows(talked.memory.id)
+    assert {row[1] for row in rows} == {"shorter"}
+    assert {row[0]: row[2] for row in rows} == known
+    facts.close_shared(for_good=False)
+    facts.shared()
+
+
+def test_a_reindex_that_was_killed_leaves_the_store_as_it_was(talked, other_model, monkeypatch):
+    before = facts.shared().count(talked.memory.id)
+    own = embedder.shared()
+    other_model()
+    with monkeypatch.context() as broken:
+        broken.setattr(facts.FactStore, "rewrite_some", killed)
+        with pytest.raises(KeyboardInterrupt):
+            offload.wait(reindexing.reindex_all())
+    facts.close_shared(for_good=False)
+    with monkeypatch.context() as as_it_was:
+        as_it_was.setattr(embedder, "_shared", own)
+        assert facts.shared().count(talked.memory.id) == before
+        assert told(talked, "ferry")
+        facts.close_shared(for_good=False)
+    offload.wait(reindexing.reindex_all())
+    assert facts.shared().count(talked.memory.id) == before
+
+
+def test_an_export_comes_to_another_model(talked, other_model, tmp_path, store_folder):
+    offload.wait(moving.export(talked, tmp_path / "a.jsonl"))
+    offload.wait(erasing.wipe(talked))
+    other_model()
+    (store_folder / "store.json").unlink()
+    import shutil
+
+    shutil.rmtree(store_folder / "qdrant_edge")
+    offload.wait(moving.import_(talked, tmp_path / "a.jsonl"))
+    assert any("ferry" in text for text in told(talked, "Where is the ferry?"))
+    assert opening.written_by(store_folder)["dimensions"] == 128
+    offload.wait(moving.export(talked, tmp_path / "b.jsonl"))
+    kept = [
+        [line for line in path.read_text().splitlines() if '"kind":"centroid"' not in line]
+        for path in (tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    ]
+    assert kept[0] == kept[1], "more than the sums of vectors changed"

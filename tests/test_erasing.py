@@ -1,0 +1,276 @@
+"""Erasing a person, and a mind whole: what goes, what stays, and what is left on the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.records import Percept
+from contrib_ai_memory.store import attributes, facts
+from contrib_ai_memory.tending import erasing, taking_out
+from contrib_ai_memory.tending.belonging import Somebody
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def talked(mara, alice, bram):
+    """Mara has talked with Alice and Bram, aloud and in confidence, and slept on it."""
+    says = [
+        (alice, "say I keep the ferry at Millbrook."),
+        (alice, "say I love tea with honey."),
+        (bram, "say Wolves took two of my sheep near Harrow Hill."),
+        (alice, "whisper Mara = I hide a silver key in Elmstead."),
+        (bram, "whisper Mara = I owe the miller nine crowns."),
+        (bram, "say I hate porridge."),
+        (bram, "say Mara, where does Alice keep her boat?"),
+        (alice, "say My brother Tomas lives in Harrowgate."),
+        (bram, "say My sheep graze in the north field."),
+    ]
+    for who, line in says:
+        who.execute_cmd(line)
+    offload.wait(mara.assistant.sleep_through())
+    mara.memory.flush()
+    return mara
+
+
+def identity_of(npc, who):
+    return npc.get_memory_identity(who)
+
+
+def erase(npc, who):
+    return offload.wait(erasing.erase_person(npc, identity_of(npc, who)))
+
+
+def everything(npc) -> str:
+    """All that is kept of a mind, as one text."""
+    rows = npc.db_attributes.values_list("db_key", "db_value", "db_strvalue")
+    script = npc.assistant.db_attributes.values_list("db_key", "db_value", "db_strvalue")
+    memories = [memory.to_dict() for memory in facts.shared().list(npc.memory.id, limit=None)]
+    history = facts.shared().mem0.db.connection.execute("SELECT * FROM history").fetchall()
+    return "\n".join(map(str, [*rows, *script, *memories, *history]))
+
+
+def told(npc, query, **options):
+    result = offload.wait(npc.memory.recall(query, **options))
+    return [item.memory.content for item in result.memories]
+
+
+def test_nothing_of_the_person_is_left_and_the_counts_tell_of_it(talked, alice):
+    before = everything(talked)
+    assert "ferry at Millbrook" in before
+    erased = erase(talked, alice)
+    after = everything(talked)
+    for word in ("Alice", "ferry", "honey", "silver key", "Tomas", identity_of(talked, alice)):
+        assert word in before, word
+        assert word not in after, word
+    assert erased.entries >= 5
+    assert erased.kinds["entry"] >= 4
+    assert erased.kinds["fact"] >= 2
+    assert erased.people == 1
+    assert erased.preferences == 1
+    assert erased.links > 0
+    assert erased.messages > 0
+    assert erased.observations > 0
+    assert erased.vectors > 0
+    assert erased.from_disk
+
+
+def test_what_the_other_said_is_recalled_as_before(talked, alice, bram):
+    erase(talked, alice)
+    assert any("sheep" in text for text in told(talked, "Where are the sheep?"))
+    his = identity_of(talked, bram)
+    assert any("nine crowns" in text for text in told(talked, "Whom do you owe?", speaker=his))
+    assert talked.memory.people.name_of(his) == "Bram"
+    assert talked.memory.profiles.get(his) is not None
+    assert [each.text for each in talked.memory.preferences.of(his)] == ["I hate porridge."]
+
+
+def test_what_was_drawn_from_both_goes_too(talked, alice, bram):
+    mind = talked.memory
+    [hers] = [e for e in mind.journal.read() if e.content == "I keep the ferry at Millbrook."]
+    [his] = [e for e in mind.journal.read() if e.content == "I hate porridge."]
+    from contrib_ai_memory.embedding import embedder
+    from contrib_ai_memory.records import MemoryRecord
+    from contrib_ai_memory.store.payload import memory_id_for
+
+    both = MemoryRecord(
+        id=memory_id_for(mind.id, "summary", "both"),
+        content="They spoke of boats and of breakfast.",
+        record="summary",
+        journal_ids=(hers.id, his.id),
+    )
+    facts.shared().add(mind.id, [both], embedder.shared().encode([both.content]))
+    insight = mind.perceive(
+        Percept(content="Breakfast matters.", kind="insight", origin="sleep", evidence=(both.id,))
+    )
+    mind.flush()
+    erase(talked, alice)
+    assert facts.shared().get([both.id]) == []
+    assert mind.journal.get(insight.id) is None
+    assert mind.journal.get(his.id) is not None
+
+
+def test_an_answer_to_the_person_goes_and_one_to_another_stays(mara, alice, bram):
+    mind = mara.memory
+    hers, his = identity_of(mara, alice), identity_of(mara, bram)
+
+    def hear(text, source, session, origin="perceived"):
+        return mind.perceive(
+            Percept(
+                content=text,
+                kind="say",
+                seen_as="Mara" if origin == "self" else "someone",
+                source=source,
+                session_id=session,
+                origin=origin,
+            )
+        )
+
+    own = mara.get_memory_identity(mara)
+    hear("Where is the boat?", hers, "a")
+    to_her = hear("Down by the willow.", own, "a", "self")
+    hear("Where is the mill?", his, "b")
+    to_him = hear("Up on the hill.", own, "b", "self")
+    erase(mara, alice)
+    assert mind.journal.get(to_her.id) is None
+    assert mind.journal.get(to_him.id).content == "Up on the hill."
+
+
+def test_lines_of_others_are_found_no_more_by_the_words_around_them(mara, alice, bram):
+    bram.execute_cmd("say Good evening to you.")
+    alice.execute_cmd("say The zeppelin lands at the lighthouse.")
+    bram.execute_cmd("say How splendid that is.")
+    offload.wait(mara.memory.index_pending())
+    assert lanes_of(mara, "zeppelin lighthouse")["Good evening to you."] > 0
+    erase(mara, alice)
+    assert set(lanes_of(mara, "zeppelin lighthouse").values()) == {0.0}
+
+
+def lanes_of(npc, query):
+    """By content: what the words of the lines around a memory say of a query."""
+    from contrib_ai_memory.embedding import embedder
+
+    store = facts.shared()
+    search = store.search(npc.memory.id, embedder.shared().encode([query])[0], query)
+    found = store.weighed(search, {m.id for m in store.list(npc.memory.id, limit=None)})
+    names = {memory.id: memory.content for memory in store.get([each.id for each in found])}
+    return {names[each.id]: each.lanes[3] for each in found}
+
+
+def test_an_erasure_that_was_killed_ends_the_same_when_it_is_run_again(talked, alice, monkeypatch):
+    """At each step in turn: what was not reached is done by the next one, nothing is forgotten."""
+    steps = ("settle_store", "from_links", "from_profiles", "from_journal", "rekey_around")
+    for step in steps:
+        with monkeypatch.context() as broken:
+            broken.setattr(taking_out, step, killed)
+            with pytest.raises(KeyboardInterrupt):
+                erase(talked, alice)
+        assert taking_out.unfinished(talked)
+    erase(talked, alice)
+    assert taking_out.unfinished(talked) == []
+    after = everything(talked)
+    for word in ("Alice", "ferry", "honey", "silver key", "Tomas", identity_of(talked, alice)):
+        assert word not in after, word
+    assert not erase(talked, alice).anything
+
+
+def killed(*_args):
+    raise KeyboardInterrupt
+
+
+def test_everywhere_is_every_npc(talked, alice, tavern):
+    from evennia.utils.create import create_object
+
+    gustav = create_object("typeclasses.npcs.AssistantNPC", key="Gustav", location=tavern)
+    quiet = create_object("typeclasses.npcs.AssistantNPC", key="Quiet")
+    gustav.memory  # noqa: B018
+    alice.execute_cmd("say I dug a well at Thornby.")
+    gustav.memory.flush()
+    found = offload.wait(erasing.erase_everywhere(identity_of(talked, alice)))
+    assert set(found) == {talked.dbref, gustav.dbref}
+    assert quiet.dbref not in found
+    assert "Thornby" not in everything(gustav) + everything(talked)
+
+
+def test_an_npc_cannot_be_erased_from_itself(talked):
+    with pytest.raises(erasing.CannotErase, match="wipe it"):
+        erase(talked, talked)
+
+
+def test_a_wiped_mind_is_empty_and_learns_anew(talked, bram):
+    mind_id = talked.memory.id
+    erased = offload.wait(erasing.wipe(talked))
+    assert erased.entries >= 9
+    assert erased.kinds["entry"] >= 7
+    after = everything(talked)
+    for word in ("Alice", "Bram", "ferry", "crowns", "sheep", "porridge"):
+        assert word not in after, word
+    assert talked.memory.id == mind_id
+    assert len(talked.memory.journal) == 0
+    assert talked.memory.links.count == 0
+    assert talked.assistant.night_records == []
+    bram.execute_cmd("say I planted barley today.")
+    offload.wait(talked.memory.index_pending())
+    assert told(talked, "barley") == ["I planted barley today."]
+
+
+def test_other_npcs_keep_their_memory_when_one_is_wiped(talked, tavern, bram):
+    from evennia.utils.create import create_object
+
+    gustav = create_object("typeclasses.npcs.AssistantNPC", key="Gustav", location=tavern)
+    gustav.memory  # noqa: B018
+    bram.execute_cmd("say I planted barley today.")
+    offload.wait(gustav.memory.index_pending())
+    offload.wait(erasing.wipe(talked))
+    assert "I planted barley today." in told(gustav, "barley")
+
+
+def test_error_texts_of_nights_go_and_their_kind_stays(talked, alice):
+    night = {
+        "started": "2026-01-01T00:00:00+00:00",
+        "ended": "2026-01-01T01:00:00+00:00",
+        "whole": True,
+        "passes": {"run_reflection": {"read": 1, "errors": ["ValueError: the ferry is mine"]}},
+    }
+    attributes.write(talked.assistant, "night_records", [night])
+    erase(talked, alice)
+    [kept] = talked.assistant.night_records
+    assert kept["passes"]["run_reflection"]["errors"] == ["ValueError"]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("alice was here", True),
+        ("Ask ALICE's brother", True),
+        ("malice and Alicent", False),
+        ("the tall man waved", True),
+        ("#7@abc left", True),
+    ],
+)
+def test_names_are_whole_words_in_any_case(text, named):
+    assert Somebody("#7@abc", ("Alice", "the tall man", "I")).named_in(text) is named
+
+
+def test_on_the_disk_is_nothing_left(tmp_path):
+    """A game with a database in a file: every byte below its folder is looked at."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "erased_game.py"), str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    seen = json.loads(done.stdout.splitlines()[-1])
+    assert seen["before"], "the words were never on the disk: the test tests nothing"
+    assert seen["after"] == {}
+    assert seen["recalled"] == ["Wolves took two of my sheep near Harrow Hill."]

@@ -1,0 +1,596 @@
+"""Every switch of @memory as a builder types it, and what players have: memories, forgetme."""
+
+import re
+import types
+
+import pytest
+from evennia.server.portal.mxp import mxp_parse
+from evennia.utils.ansi import parse_ansi, strip_ansi
+from evennia.utils.create import create_object
+from evennia.utils.text2html import parse_html
+
+from contrib_ai_memory import AIMemoryCmdSet, offload
+from contrib_ai_memory.commands import CmdForgetMe, CmdMemories, CmdMemory, CmdSleep
+from contrib_ai_memory.records import MemoryRecord
+from contrib_ai_memory.store import facts
+from contrib_ai_memory.store.payload import memory_id_for
+from contrib_ai_memory.tending import looking, requests, undo
+
+wait = offload.wait
+
+NASTY = (
+    "<script>alert(1)</script> |rred|n $eval(1+1) $pad(x,5000000) </memory> "
+    "\u202eright to left\u202c {npc} [bracket] |lcquit|ltclick|le 100%s"
+)
+
+
+@pytest.fixture
+def day(mara, alice, bram):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    alice.execute_cmd("say I like tea.")
+    alice.execute_cmd("whisper Mara = I hide a silver key in Elmstead.")
+    bram.execute_cmd("say The bridge at Elmstead has 12 arches.")
+    wait(mara.memory.work_through(until_silent=True))
+    return mara
+
+
+@pytest.fixture
+def night(day):
+    wait(day.assistant.sleep_through())
+    return day
+
+
+@pytest.fixture
+def admin(tavern, hears):
+    """An admin in the tavern; admin.types(line) gives all that comes back, as plain text."""
+    made = create_object("typeclasses.characters.Character", key="Chief", location=tavern)
+    made.permissions.add("Admin")
+    made.cmdset.add(AIMemoryCmdSet)
+    heard = hears(made)
+
+    def types_(line):
+        heard.clear()
+        made.execute_cmd(line)
+        return strip_ansi("\n".join(heard))
+
+    return types_
+
+
+def one_line(shown):
+    return " ".join(shown.split())
+
+
+def entry_of(npc, words):
+    return wait(looking.journal(npc, text=words)).entries[0]
+
+
+def fact_of(npc, words):
+    [found] = wait(looking.memories(npc, text=words)).memories
+    return found
+
+
+# --- looking --------------------------------------------------------------------------------------
+
+
+def test_bare_it_lists_all_npcs_that_have_a_memory(night, tavern, builder):
+    create_object("typeclasses.npcs.AssistantNPC", key="Odo", location=tavern)
+    lines = builder("@memory").splitlines()
+    assert lines[0].split()[:3] == ["npc", "state", "journal"]
+    [mara] = [line for line in lines if line.startswith("Mara")]
+    assert f"({night.dbref})" in mara and str(len(night.memory.journal)) in mara.split()
+    assert any(line.startswith("Odo") for line in lines)
+    assert not any("Alice" in line for line in lines)
+
+
+def test_bare_without_any_npc_it_says_how_to_make_one(tavern, builder):
+    assert "No NPC has a memory yet" in builder("@memory")
+
+
+def test_the_journal_is_searched_and_its_next_page_is_told(mara, alice, builder):
+    for number in range(60):
+        alice.execute_cmd(f"say Barrel number {number}.")
+    first = builder("@memory/journal mara")
+    [older] = [line for line in first.splitlines() if line.startswith("Older: ")]
+    assert "Barrel number 0." not in first
+    assert "Barrel number 0." in builder(older.removeprefix("Older: "))
+    found = builder("@memory/journal mara = number 7, before 50")
+    assert "Barrel number 7." in found and "Barrel number 8." not in found
+
+
+def test_the_journal_is_searched_by_person_day_and_kind(day, builder):
+    assert "bridge" not in builder("@memory/journal mara = about Alice, say")
+    assert "ferry" in builder("@memory/journal mara = about alice")
+    today = day.memory.clock()[:10]
+    assert "ferry" in builder(f"@memory/journal mara = {today}")
+    assert "nothing of that" in builder("@memory/journal mara = 2001-01-01")
+    assert "silver key" in builder("@memory/journal mara = whisper")
+    assert "knows nobody of the name 'Cleo'" in builder("@memory/journal mara = about Cleo")
+
+
+def test_facts_are_searched_and_ended_ones_shown_apart(night, builder):
+    fact = fact_of(night, "ferry")
+    assert fact.id[:8] in builder("@memory/facts mara = ferry")
+    assert "nothing of that kind" in builder("@memory/facts mara = zebra")
+    facts.shared().change(fact.id, superseded_by="0" * 36, invalid_at="2026-01-01T00:00:00+00:00")
+    assert "nothing of that kind" in builder("@memory/facts mara = ferry")
+    assert "ended by 00000000" in builder("@memory/facts mara = ended")
+
+
+def test_other_kinds_of_memories_are_listed_and_searched_too(night, builder):
+    assert "ferry" in builder("@memory/facts mara = experiences ferry")
+    assert "nothing of that kind" in builder("@memory/facts mara = insights")
+    builder("@memory/teach mara = The ferry at Millbrook has a red flag and 4 oars.")
+    assert "(1 lesson, the newest first)" in builder("@memory/facts mara = lessons")
+
+
+def test_show_tells_everything_of_one_memory(night, builder):
+    fact, entry = fact_of(night, "ferry"), entry_of(night, "ferry")
+    shown = builder(f"@memory/show mara = {fact.id[:6]}")
+    for part in ("It rests on", "I keep the ferry at Millbrook.", "importance:", "Linked with"):
+        assert part in shown
+    assert "ADD" in shown and fact.id in shown
+    shown = builder(f"@memory/show mara = {entry.id}")
+    assert "Alice" in shown and "(say)" in shown
+    secret = builder(f"@memory/show mara = {entry_of(night, 'silver key in').id}")
+    assert "private" in secret and "heard by:" in secret
+
+
+def test_links_and_traces_lead_from_one_id_to_the_next(night, builder):
+    fact, entry = fact_of(night, "ferry"), entry_of(night, "ferry")
+    assert re.search(rf"1.00 evidence\s+{fact.id[:8]}", builder(f"@memory/links mara = {entry.id}"))
+    shown = builder(f"@memory/trace mara = {entry.id}")
+    assert f"{fact.id[:8]} fact" in shown
+    assert f"= {entry.id} all" in shown
+    assert re.search(rf"{entry.id}\s+entry", builder(f"@memory/trace mara = {fact.id[:8]}"))
+
+
+def test_profiles_list_people_and_tell_of_one(night, builder):
+    shown = builder("@memory/profile mara")
+    assert "Alice" in shown and "Bram" in shown and "stranger" in shown
+    shown = builder("@memory/profile mara = alice")
+    assert "Alice keeps the ferry at Millbrook." in shown
+    assert "I like tea." in shown
+    assert "It knows Alice, Bram" in builder("@memory/profile mara = Cleo")
+
+
+def test_the_preview_is_the_prompt_and_keeps_secrets(day, builder):
+    shown = builder("@memory/preview mara = Alice: Where did I hide my silver key?")
+    assert "You are Mara, a character in a text game." in one_line(shown)
+    assert "I hide a silver key in Elmstead." in shown
+    assert "Alice says: Where did I hide my silver key?" in shown
+    assert "No language model is set" in shown
+    bram = builder("@memory/preview mara = Bram: Where did Alice hide her silver key?")
+    assert "I hide a silver key" not in bram
+    assert len(day.memory.journal) == day.memory.journal.last_id
+    assert "Say who would say what" in builder("@memory/preview mara = Alice")
+    assert "There is nothing to answer" in builder("@memory/preview mara = Alice: ")
+    assert "knows nobody of the name" in builder("@memory/preview mara = Cleo: Good day")
+
+
+def test_a_previewed_whisper_brings_what_only_those_two_know(day, builder):
+    alice = "Alice{}: Where did I hide my silver key?"
+    said, whispered = (
+        builder(f"@memory/preview mara = {alice.format(how)}") for how in ("", " whispers")
+    )
+    assert "[assistant]\nI will remember that, Alice." in whispered
+    assert "[assistant]\nI will remember that, Alice." not in said
+
+
+def test_history_tells_what_was_said_and_what_builders_did(day, builder):
+    builder("@memory/add mara = The cellar floods in spring.")
+    shown = builder("@memory/history mara")
+    assert "Alice says: I hide a silver key in Elmstead." in one_line(shown)
+    assert re.search(r"add \d+ by Builder", shown)
+
+
+def test_numbers_tell_growth_importance_and_cost(night, builder):
+    shown = builder("@memory/stats mara")
+    assert night.memory.clock()[:10] in shown and "In the store:" in shown
+    assert "offline provider" in builder("@memory/cost mara")
+
+
+# --- mending --------------------------------------------------------------------------------------
+
+
+def test_an_edit_changes_words_importance_emotions_and_lesson_and_is_undone(night, builder):
+    fact = fact_of(night, "ferry")
+    short = fact.id[:8]
+    assert "now says: Alice keeps the mill." in builder(
+        f"@memory/edit mara = {short} Alice keeps the mill."
+    )
+    builder(f"@memory/edit mara = {short} importance 9")
+    builder(f"@memory/edit mara = {short} emotions joy, trust")
+    builder(f"@memory/edit mara = {short} lesson Ask her for flour.")
+    [now] = facts.shared().get([fact.id])
+    assert (now.content, now.importance) == ("Alice keeps the mill.", 0.9)
+    assert now.dominant_emotions == ("joy", "trust") and now.the_lesson == "Ask her for flour."
+    for _ in range(4):
+        assert "Taken back" in builder("@memory/undo mara")
+    assert facts.shared().get([fact.id]) == [fact]
+    assert "Nothing was done" in builder("@memory/undo mara")
+
+
+def test_forgetting_asks_first_and_can_be_taken_back(night, builder):
+    entry = entry_of(night, "ferry")
+    asked = builder(f"@memory/forget mara = {entry.id}")
+    assert "yes or no?" in one_line(asked) and "1 journal entry" in asked and "ferry" in asked
+    assert "Nothing was done" in builder("no")
+    assert night.memory.journal.get(entry.id)
+    builder(f"@memory/forget mara = {entry.id}")
+    assert "has forgotten 1 journal entry" in one_line(builder("yes"))
+    assert night.memory.journal.get(entry.id) is None
+    assert "has forgotten entry" in builder(f"@memory/show mara = {entry.id}")
+    builder("@memory/undo mara")
+    assert night.memory.journal.get(entry.id) == entry
+
+
+def test_a_cascade_names_what_goes_with_it_and_takes_it(night, builder):
+    fact, entry = fact_of(night, "ferry"), entry_of(night, "ferry")
+    assert "1 fact" in builder(f"@memory/forget mara = {entry.id} and all from it")
+    builder("y")
+    assert facts.shared().get([fact.id]) == []
+    builder("@memory/undo mara")
+    assert facts.shared().get([fact.id]) == [fact]
+
+
+def test_pins_and_locks_are_shown_and_told(night, builder):
+    entry = entry_of(night, "ferry")
+    assert "never cleaned away" in builder(f"@memory/pin mara = {entry.id}")
+    assert "already pinned" in builder(f"@memory/pin mara = {entry.id}")
+    assert "stays as it is" in builder(f"@memory/lock mara = {entry.id}")
+    assert "pinned, locked" in builder(f"@memory/show mara = {entry.id}")
+    [line] = [x for x in builder("@memory/journal mara").splitlines() if "I keep the ferry" in x]
+    assert "!" in line
+    builder(f"@memory/unlock mara = {entry.id}")
+    builder(f"@memory/unpin mara = {entry.id}")
+    assert "pinned" not in builder(f"@memory/show mara = {entry.id}")
+
+
+def test_what_could_be_undone_can_be_dropped(night, builder):
+    builder("@memory/add mara = The cellar floods in spring.")
+    assert "1 changes" in builder("@memory/undo mara = clear")
+    assert undo.acts(night) == []
+
+
+def test_pause_and_resume_one_and_all(day, alice, builder):
+    assert "neither hears nor learns" in one_line(builder("@memory/pause mara"))
+    assert "paused" in builder("@memory mara") and "@memory/resume Mara" in builder("@memory mara")
+    assert "It is paused" in builder("@sleep mara")
+    assert "paused already" in builder("@memory/pause mara")
+    assert "hears and learns again" in builder("@memory/resume mara")
+    assert "was not paused" in builder("@memory/resume mara")
+    assert "All NPCs are paused" in builder("@memory/pause all")
+    try:
+        assert "stays paused with all NPCs" in builder("@memory/resume mara")
+        assert "@memory/resume all" in builder("@memory mara")
+        assert "All NPCs are paused" in builder("@sleep mara")
+    finally:
+        assert "hear and learn again" in builder("@memory/resume all")
+
+
+# --- the whole ------------------------------------------------------------------------------------
+
+
+def test_only_admins_erase_a_person_and_are_asked_first(night, alice, builder, admin):
+    assert "permission Admin" in builder("@memory/forget mara = about Alice")
+    identity = night.get_memory_identity(alice)
+    assert "cannot be undone" in admin("@memory/forget mara = about alice")
+    admin("no")
+    assert night.memory.people.get(identity)
+    admin("@memory/forget mara = about alice")
+    assert "knows Alice no more" in one_line(admin("yes"))
+    assert night.memory.people.get(identity) is None
+    assert wait(looking.journal(night, text="silver key in")).entries == ()
+    assert undo.acts(night) == []
+
+
+def test_only_admins_wipe_and_are_asked_first(night, builder, admin):
+    assert "permission Admin" in builder("@memory/wipe mara")
+    assert "Empty the whole memory of Mara" in admin("@memory/wipe mara")
+    assert "remembers nothing now" in one_line(admin("yes"))
+    assert "perceived nothing yet" in admin("@memory/journal mara")
+
+
+def test_a_memory_goes_out_to_a_file_and_into_another_npc(night, tavern, builder, admin):
+    create_object("typeclasses.npcs.AssistantNPC", key="Odo", location=tavern)
+    shown = builder("@memory/export mara = before the feast")
+    assert "Exported Mara" in shown
+    for wrong in ("../secret", "/etc/passwd", ".hidden", "a/b", "x" * 200):
+        assert "no folder" in one_line(builder(f"@memory/export mara = {wrong}"))
+    assert "cannot be read" in one_line(builder("@memory/import odo = nothing there"))
+    assert "remembers" in one_line(builder("@memory/import odo = before the feast"))
+    assert "ferry" in builder("@memory/journal odo")
+    assert "permission Admin" in one_line(builder("@memory/import odo = before the feast"))
+    assert "would be lost" in one_line(admin("@memory/import odo = before the feast.jsonl"))
+    assert "remembers" in one_line(admin("yes"))
+
+
+# --- who may --------------------------------------------------------------------------------------
+
+
+def test_an_npcs_own_lock_is_told(day, builder):
+    day.locks.add("memory_look:perm(Admin)")
+    assert "The lock memory_look of Mara" in builder("@memory mara")
+    assert "The lock memory_look of Mara" in builder("@sleep/log mara")
+    day.locks.add("memory_edit:false()")
+    day.locks.remove("memory_look")
+    assert "The lock memory_edit of Mara" in builder("@memory/add mara = x")
+    assert "The lock memory_edit of Mara" in builder("@sleep/now mara")
+    assert "The memory of Mara" in builder("@memory mara")
+
+
+ALL = [f"@memory/{switch} mara = 1" for switch in CmdMemory.switch_options]
+
+
+@pytest.mark.parametrize("typed", ["@memory", "@memory mara", *ALL, "@memory/pause all"])
+def test_players_reach_no_switch(day, alice, hears, typed):
+    alice.cmdset.add(AIMemoryCmdSet)
+    heard = hears(alice)
+    alice.execute_cmd(typed)
+    assert "not available" in " ".join(heard)
+
+
+@pytest.mark.parametrize("switch", CmdMemory.switch_options)
+def test_every_switch_answers_wrong_input_with_a_sentence(day, builder, switch, monkeypatch):
+    went_wrong = []
+    monkeypatch.setattr(offload, "log_failure", lambda reason, doing: went_wrong.append(reason))
+    for typed in ("", " mara", " mara = ", " mara = zebra!", " nobody = 1", " alice = 1"):
+        shown = builder(f"@memory/{switch}{typed}")
+        assert shown and "Traceback" not in shown, typed
+        builder("no")  # to whatever was asked
+    assert went_wrong == []
+    mending_all = switch in ("pause", "resume")
+    if switch != "requests":
+        assert "There is no 'nobody'" in builder(f"@memory/{switch} nobody = a b: c")
+        assert "Alice has no memory" in builder(f"@memory/{switch} alice = a b: c")
+        assert "Usage: @memory/" in builder(f"@memory/{switch}") or mending_all
+
+
+def test_an_unknown_switch_does_nothing(day, builder):
+    shown = builder("@memory/forgte mara = 1")
+    assert "forgte" in shown and "help @memory" in shown and "The memory of Mara" not in shown
+
+
+# --- stored text ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nasty(mara, alice, builder):
+    """Hostile text wherever memory keeps any, past every filter on its way in."""
+    from contrib_ai_memory.store.profiles import Noted, Profile, ProfileAttribute
+
+    mind = mara.memory
+    huge = NASTY + "y" * 65_536
+    alice.key = alice.db.real_key = "Al|rice $pad(x,9)"
+    alice.execute_cmd("say Hello.")
+    for _ in range(2):
+        mind.journal.append(
+            lambda entry_id: _entry(entry_id, huge, mara.get_memory_identity(alice))
+        )
+    store = facts.shared()
+    wait(mind.index_pending())
+    for record in ("fact", "experience", "summary", "taught"):
+        memory = MemoryRecord(
+            id=memory_id_for(mind.id, record),
+            content=huge,
+            key=huge,
+            record=record,
+            speaker=NASTY,
+            quote=NASTY,
+            the_lesson=NASTY,
+            dominant_emotions=(NASTY, "joy"),
+            journal_ids=(2, 3),
+            created_at=mind.clock(),
+            provider=NASTY,
+            tags=(NASTY,),
+        )
+        store.add(mind.id, [memory], store.vectors_of(store.list(mind.id, limit=1)))
+    identity = mara.get_memory_identity(alice)
+    mind.profiles.put(
+        Profile(
+            identity,
+            name=NASTY,
+            observations=(Noted(huge, 2, mind.clock()),),
+            attributes=(ProfileAttribute(NASTY, huge, (2,)),),
+        )
+    )
+    mind.preferences.set(identity, "tea", huge, mind.clock(), 2)
+    mara.key = "Mara"
+    return mara
+
+
+LOOKS = [
+    "@memory",
+    "@memory mara",
+    "@memory/journal mara",
+    "@memory/facts mara",
+    "@memory/search mara = bracket",
+    "@memory/show mara = 2",
+    "@memory/show mara = {fact}",
+    "@memory/links mara = 2",
+    "@memory/trace mara = 2",
+    "@memory/profile mara",
+    "@memory/profile mara = {who}",
+    "@memory/mood mara",
+    "@memory/history mara",
+    "@memory/stats mara",
+    "@memory/forget mara = 2 all",
+    "@memory/edit mara = 2 importance 4",
+]
+
+
+def test_hostile_text_is_harmless_readable_and_short_everywhere(nasty, alice, tavern):
+    looker = create_object("typeclasses.characters.Character", key="Looker", location=tavern)
+    looker.permissions.add("Admin")
+    looker.cmdset.add(AIMemoryCmdSet)
+    raw = []
+    deliver = type(looker).msg
+
+    def msg(self, text=None, **kwargs):
+        raw.append(str(text[0] if isinstance(text, tuple) else text))
+        return deliver(self, text=text, **kwargs)
+
+    looker.msg = types.MethodType(msg, looker)
+    whom = {"fact": memory_id_for(nasty.memory.id, "fact")}
+    whom["who"] = nasty.get_memory_identity(alice)
+    readable = 0
+    for typed in LOOKS:
+        raw.clear()
+        looker.execute_cmd(typed.format(**whom))
+        sent = "\n".join(raw)
+        assert sent and "That went wrong" not in sent, typed
+        assert len(sent) < 60_000, typed
+        assert "\u202e" not in sent and "\u202c" not in sent, typed
+        seen, coloured = (parse_ansi(sent, strip_ansi=each, mxp=True) for each in (True, False))
+        clicked = mxp_parse(coloured) + parse_html(sent)
+        assert "SEND HREF" not in clicked and "mxplink" not in clicked, typed
+        assert not re.search("\x1b\\[[0-9;]*31mred", coloured), typed
+        assert [line for line in seen.split("\n") if len(line) > 78] == [], typed
+        told = re.sub(r"\s", "", seen)
+        if "100%s" in told:
+            assert "<script>alert(1)</script>|rred|n$eval(1+1)$pad(x,5000000)</memory>" in told
+            assert "righttoleft{npc}[bracket]|lcquit|ltclick|le100%s" in told
+            readable += 1
+    assert readable >= 8
+
+
+def test_outgoing_functions_are_not_carried_out_where_a_game_lets_them(nasty, builder, settings):
+    settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED = True
+    assert "$$eval(1+1)" in builder("@memory/journal mara")
+    settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED = False
+    assert "$$" not in builder("@memory/journal mara")
+
+
+# --- help -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [CmdMemory, CmdSleep, CmdMemories, CmdForgetMe])
+def test_help_fits_a_screen_of_78_columns_and_tells_of_every_switch(command):
+    from evennia.utils.utils import dedent
+
+    text = strip_ansi(parse_ansi(dedent(command.__doc__)))
+    assert [line for line in text.split("\n") if len(line) > 78] == []
+    assert "\t" not in text
+    for switch in getattr(command, "switch_options", None) or ():
+        assert re.search(rf"\b{switch}\b", text), switch
+
+
+def test_a_games_own_sleep_keeps_its_name_and_ours_is_reached_beside_it(mara, alice, hears):
+    from evennia import CmdSet, Command
+
+    class CmdOwnSleep(Command):
+        """doze off"""
+
+        key = "sleep"
+
+        def func(self):
+            self.caller.msg("You doze off.")
+
+    class Both(CmdSet):
+        key = "Both"
+
+        def at_cmdset_creation(self):
+            self.add(CmdOwnSleep())
+            self.add(AIMemoryCmdSet)
+
+    alice.permissions.add("Builder")
+    alice.cmdset.add(Both)
+    heard = hears(alice)
+    for typed, said in (
+        ("sleep", "You doze off."),
+        ("@sleep/status mara", "Mara is awake"),
+        ("@npcsleep/status mara", "Mara is awake"),
+    ):
+        heard.clear()
+        alice.execute_cmd(typed)
+        assert said in " ".join(heard)
+
+
+# --- players --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def player(night, alice, hears):
+    """Alice types; all that comes back, as plain text."""
+    alice.cmdset.add(AIMemoryCmdSet)
+    heard = hears(alice)
+
+    def types_(line):
+        heard.clear()
+        alice.execute_cmd(line)
+        return strip_ansi("\n".join(heard))
+
+    return types_
+
+
+def test_players_see_who_remembers_them_and_nothing_of_what(player, night, tavern):
+    create_object("typeclasses.npcs.AssistantNPC", key="Odo", location=tavern)
+    shown = player("memories")
+    assert "Mara" in shown and "a stranger" in shown
+    assert "Odo" not in shown and "Bram" not in shown
+    assert "ferry" not in shown and "key" not in shown.replace("key", "", 0)
+    assert "asks the staff" in shown
+
+
+def test_a_player_whom_nobody_knows_is_told_so(mara, tavern, hears):
+    cleo = create_object("typeclasses.characters.Character", key="Cleo", location=tavern)
+    cleo.cmdset.add(AIMemoryCmdSet)
+    heard = hears(cleo)
+    for typed in ("memories", "forgetme"):
+        cleo.execute_cmd(typed)
+    assert heard[-2:] == ["Nobody here remembers you."] * 2
+
+
+def test_forgetme_asks_staff_who_see_the_request_and_grant_it(player, night, alice, builder, admin):
+    assert "staff is asked" in one_line(player("forgetme"))
+    assert "staff will see your request" in one_line(player("yes"))
+    player("forgetme mara")
+    assert "asked for that already" in one_line(player("yes"))
+    shown = builder("@memory/requests")
+    assert "Alice" in shown and f"Mara ({night.dbref})" in shown
+    [grant] = [line for line in shown.splitlines() if line.startswith("To grant one: ")]
+    assert night.memory.people.get(night.get_memory_identity(alice))
+    admin(grant.removeprefix("To grant one: "))
+    admin("yes")
+    assert "Nobody asks to be forgotten" in builder("@memory/requests")
+    assert player("memories") == "Nobody here remembers you."
+
+
+def test_a_request_is_dropped_by_an_admin(player, night, builder, admin):
+    player("forgetme")
+    player("yes")
+    assert "permission Admin" in builder("@memory/requests = drop 1")
+    assert "There is no request 2" in admin("@memory/requests = drop 2")
+    assert "Usage: @memory/requests" in admin("@memory/requests = zebra")
+    assert "stays known to Mara" in admin("@memory/requests = drop 1")
+    assert requests.waiting() == []
+
+
+def test_forgetme_does_nothing_without_a_yes_or_for_a_stranger(player):
+    player("forgetme")
+    assert "You stay as you are" in player("no")
+    assert "Nobody called 'zebra'" in player("forgetme zebra")
+    assert requests.waiting() == []
+
+
+def test_forgetme_erases_at_once_where_the_game_lets_it(player, night, alice, settings):
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"PLAYER_ERASURE": "self"}
+    assert "lets them forget you" in player("memories")
+    assert "erased, for ever" in one_line(player("forgetme mara"))
+    assert "remember nothing of you now" in one_line(player("yes"))
+    assert night.memory.people.get(night.get_memory_identity(alice)) is None
+    assert wait(looking.journal(night, text="silver key in")).entries == ()
+
+
+def test_forgetme_sends_to_the_staff_where_the_game_has_it_off(player, settings):
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"PLAYER_ERASURE": "off"}
+    assert "only the staff" in one_line(player("forgetme"))
+    assert requests.waiting() == []
+
+
+def _entry(entry_id, content, identity):
+    from contrib_ai_memory.records import Entry, now_iso
+
+    return Entry(
+        entry_id, now_iso(), content, "say", NASTY, source_entity=identity, entities=(identity,)
+    )

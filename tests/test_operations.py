@@ -1,0 +1,217 @@
+"""`evennia ai_memory`, as an operator types it; every example of the operators' guide is run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.management import finding, people, uninstalling
+from contrib_ai_memory.management.commands import ai_memory
+from contrib_ai_memory.store import attributes, facts, switches
+from contrib_ai_memory.tending import erasing, moving
+
+ROOT = Path(__file__).resolve().parent.parent
+GUIDE = ROOT / "docs" / "guides" / "operators.md"
+
+
+@pytest.fixture
+def talked(mara, alice, bram):
+    for who, line in (
+        (alice, "say I keep the ferry at Millbrook."),
+        (bram, "say Wolves took two of my sheep near Harrow Hill."),
+        (alice, "whisper Mara = I hide a silver key in Elmstead."),
+    ):
+        who.execute_cmd(line)
+    offload.wait(mara.assistant.sleep_through())
+    mara.memory.flush()
+    return mara
+
+
+@pytest.fixture
+def run(capsys):
+    """run("status") gives what the command prints, bars left out."""
+
+    def run(*words: object) -> str:
+        call_command("ai_memory", *map(str, words))
+        return capsys.readouterr().out
+
+    return run
+
+
+def examples() -> list[str]:
+    """Every command line of the guide's console blocks."""
+    blocks = re.findall(r"```console\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+
+
+def test_every_command_of_the_guide_runs(talked, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ours = [line for line in examples() if line.startswith("evennia ai_memory ")]
+    assert {line.split()[2] for line in ours} == set(ai_memory.ACTIONS) - {"replay", "teach"}
+    for line in ours:
+        words = shlex.split(line.removeprefix("evennia ai_memory "))
+        assert run(*words).strip(), line
+    others = {line.split()[0] for line in examples()} - {"evennia"}
+    assert others == {"tar"}
+
+
+def test_every_action_is_in_the_commands_own_help():
+    for name in ai_memory.ACTIONS:
+        assert f"evennia ai_memory {name}" in ai_memory.__doc__
+
+
+def test_status_tells_of_every_npc_and_makes_nothing(talked, run, tavern):
+    from evennia.utils.create import create_object
+
+    create_object("typeclasses.npcs.AssistantNPC", key="Gustav", location=tavern)
+    told = run("status")
+    [line] = [line for line in told.splitlines() if line.startswith("Mara")]
+    entries = len(talked.memory.journal)
+    stored = facts.shared().count(talked.memory.id)
+    links = talked.memory.links.count
+    assert re.search(rf"{talked.dbref} +awake +{entries} +{stored} +{links} +2 ", line)
+    [line] = [line for line in told.splitlines() if line.startswith("Gustav")]
+    assert re.search(r" new +0 +0 +0 +0 +none yet", line)
+    assert "all-MiniLM-L6-v2, 384 dimensions" in told
+    assert "offline provider" in told
+
+
+def test_status_without_an_npc_says_what_is_missing(db, store_folder, run):
+    assert "No object of this game has a memory" in run("status")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("export", "Nobody", "x.jsonl"), "No object is called 'Nobody'"),
+        (("export", "Bram", "x.jsonl"), "'Bram' has no memory"),
+        (("export", "Mara", "/"), "is a folder"),
+        (("export", "Mara", "no/such/folder/x.jsonl"), "There is no folder"),
+        (("import", "none.jsonl", "--npc", "Mara"), "No such file"),
+        (("erase", "Zorro", "--yes"), "Nobody is called 'Zorro'"),
+        (("erase", "Alice"), "add --yes"),
+        (("erase", "Alice", "--npc", "Nobody", "--yes"), "No object is called 'Nobody'"),
+        (("doctor", "Bram"), "'Bram' has no memory"),
+        (("reindex", "Bram"), "'Bram' has no memory"),
+        (("uninstall",), "add --yes"),
+    ],
+)
+def test_a_mistake_is_told_in_a_sentence(mara, alice, bram, run, words, problem):
+    with pytest.raises(CommandError, match=re.escape(problem)):
+        run(*words)
+
+
+@pytest.mark.parametrize("action", set(ai_memory.ACTIONS) - {"status"})
+def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
+    monkeypatch.setattr(finding, "server_runs", lambda: True)
+    words = {
+        "replay": ("x", "--npc", "Mara"),
+        "teach": ("Mara", "x"),
+        "export": ("Mara", "x"),
+        "import": ("x", "--npc", "Mara"),
+        "erase": ("Alice",),
+    }
+    with pytest.raises(CommandError, match="evennia stop"):
+        run(action, *words.get(action, ()))
+
+
+@pytest.mark.parametrize(
+    ("words", "broken", "advice"),
+    [
+        (("export", "Mara", "x.jsonl"), (moving, "_write"), "No file was written"),
+        (("erase", "Alice", "--yes"), (erasing, "_from_disk"), "takes out the rest"),
+        (("uninstall", "--yes"), (uninstalling, "forget_attributes"), "for the rest"),
+    ],
+)
+def test_interrupted_it_says_what_to_do_next(
+    talked, run, words, broken, advice, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(*broken, interrupted)
+    with pytest.raises(CommandError, match=advice) as told:
+        run(*words)
+    assert told.value.returncode == 130
+    assert list(tmp_path.glob("x.jsonl*")) == []
+
+
+def interrupted(*_args):
+    raise KeyboardInterrupt
+
+
+# --- erasing --------------------------------------------------------------------------------------
+
+
+def test_a_person_is_erased_by_name_from_every_npc(talked, run, alice):
+    told = run("erase", "alice", "--yes")
+    assert re.search(r"Mara \(#\d+\): \d+ journal entries, \d+ memories", told)
+    assert not any("ferry" in entry.content for entry in talked.memory.journal.read())
+    assert "No NPC remembered anything of" in run("erase", "Alice", "--yes")
+
+
+def test_somebody_who_was_deleted_is_erased_by_name_or_identity(talked, run, alice, bram):
+    his = talked.get_memory_identity(bram)
+    alice.delete()
+    bram.delete()
+    assert "Mara" in run("erase", "Alice", "--yes")
+    assert "Mara" in run("erase", his, "--yes")
+    assert len(talked.memory.people) == 0
+
+
+def test_two_of_one_name_are_told_apart(talked, run, alice, tavern):
+    from evennia.utils.create import create_object
+
+    other = create_object("typeclasses.characters.Character", key="Alice", location=tavern)
+    with pytest.raises(CommandError, match="more than one") as told:
+        run("erase", "Alice", "--yes")
+    assert talked.get_memory_identity(other) in str(told.value)
+    run("erase", talked.get_memory_identity(alice), "--yes")
+    assert not any("ferry" in entry.content for entry in talked.memory.journal.read())
+
+
+def test_without_a_yes_nothing_is_erased(talked, run, monkeypatch):
+    monkeypatch.setattr(people.sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda question: "no")
+    with pytest.raises(CommandError, match="Nothing was changed"):
+        run("erase", "Alice")
+    assert any("ferry" in entry.content for entry in talked.memory.journal.read())
+
+
+def test_exports_that_still_hold_the_words_are_told_of(talked, run):
+    offload.wait(moving.export(talked))
+    assert f"Mara-{talked.memory.id[:8]}.jsonl" in run("erase", "Alice", "--yes")
+
+
+# --- uninstalling ---------------------------------------------------------------------------------
+
+
+def test_uninstalled_nothing_is_left_behind(talked, alice, run, store_folder):
+    from django.db import connection
+
+    switches.pause(None, True)
+    switches.pause(talked, True)
+    alice.tags.add("memory_off", category="ai_memory")
+    talked.locks.add("memory_look:perm(Admin);memory_talk:all()")
+    attributes.write(talked, "memory_keywords", ["crown"])
+    before = talked.locks.get()
+    assert "memory_look" in before
+    run("uninstall", "--yes")
+    assert not store_folder.exists()
+    switches.pause(None, False)
+    left = []
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names():
+            for row in cursor.execute(f"SELECT * FROM {table}"):
+                text = " ".join(map(str, row))
+                ours = re.search(r"ai_memory|memory_|journal|ferry|entity_profiles", text)
+                if ours and table != "django_migrations":
+                    left.append((table, text[:200]))
+    assert left == []
+    assert "get" in before  # Evennia's own locks stay
+    assert "get" in talked.locks.get()
