@@ -48,13 +48,24 @@ def game(settings: dict[str, Any] | None = None) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="ai-memory-bench-"))
     made = Game(folder / "game", f"CONTRIB_AI_MEMORY = {settings or {}!r}")
     try:
-        for step in progress([made.build, made.migrate, made.enter], "making a game", "step"):
+        for step in progress([made.build, made.migrate], "making a game", "step"):
             step()
+        with enter(made):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def enter(made: Game) -> Iterator[None]:
+    """Be inside a game that is made, with its database as a server has it; its store is closed
+    in the end, so that a server can be started there."""
+    try:
+        made.enter()
         _as_the_server_has_it()
-        yield folder
+        yield
     finally:
         _leave()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _as_the_server_has_it() -> None:

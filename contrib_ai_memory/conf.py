@@ -131,9 +131,11 @@ class Settings(_Section):
         description="[A] the model's context window; the conversation history is kept within it",
     )
 
-    RECALL_PROFILE: Literal["relevance", "salience"] = Field(
+    RECALL_PROFILE: str = Field(
         "relevance",
-        description="what ranks: relevance alone [C], or with weight, recency and frequency [B]",
+        pattern=r"^(?:relevance|salience|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)$",
+        description="what ranks: relevance alone [C]; salience: with weight, recency and "
+        "frequency [B]; or the path of a function of your own",
     )
     RERANKER: str | None = Field(
         None, min_length=1, description="[C] directory or name of a cross-encoder; None: none"

@@ -53,6 +53,12 @@ class SleepsAtNight:
         return attributes.read(self, "night_records") or []
 
     @property
+    def last_night(self) -> str:
+        """When the last one ended, ISO 8601 UTC; "" where there was none."""
+        record = attributes.last_of(self, "night_records")
+        return record["ended"] if record else ""
+
+    @property
     def schedule(self) -> dict[str, Any]:
         """When it sleeps by itself [A]: what is set, and the defaults for the rest."""
         return SCHEDULE | (attributes.read(self, "sleep_schedule") or {})

@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 from django.test import Client
-from django.urls import NoReverseMatch, get_resolver, reverse
+from django.urls import NoReverseMatch, reverse
 from evennia.utils.create import create_account
 
 from contrib_ai_memory import offload
@@ -166,7 +166,7 @@ def test_every_address_is_in_the_table_of_permissions():
     told = {f"/{address}" for address in _addresses()}
     tested = {line.split("?")[0] for line in READS} | {line for _, line, _ in (*WRITES, PREVIEW)}
     tested = {each.replace("/1/", "/{id}/").replace("Alice", "{id}") for each in tested}
-    assert told - tested == {"/npcs/", "/openapi.json"}
+    assert told - tested == {"/npcs/", "/openapi.json", "/"}
 
 
 def _addresses():
@@ -523,6 +523,9 @@ def test_a_paused_npc_does_not_sleep_until_it_goes_on(builder_api, mara):
     ("method", "address", "body", "expected", "words"),
     [
         ("GET", "/npcs/99999/", None, 404, "no NPC of that number"),
+        ("GET", "/npcs/Mara/", None, 404, "no such address"),
+        ("POST", "/nowhere/at/all", {}, 404, "no such address"),
+        ("POST", "/npcs/", {}, 405, "not allowed"),
         ("GET", "/npcs/{npc}/memories/ffffffff/", None, 404, "has no memory 'ffffffff'"),
         ("GET", "/npcs/{npc}/memories/9999/", None, 404, "has no memory"),
         ("GET", "/npcs/{npc}/people/Nobody/", None, 404, "knows nobody of the name 'Nobody'"),
@@ -538,7 +541,7 @@ def test_a_paused_npc_does_not_sleep_until_it_goes_on(builder_api, mara):
         ("POST", "/npcs/{npc}/memories/", {"text": "x", "importance": 11}, 400, "importance:"),
         ("POST", "/npcs/{npc}/memories/", [1], 400, "Invalid data"),
         ("PATCH", "/npcs/{npc}/memories/1/", {}, 400, "Say what to change"),
-        ("PATCH", "/npcs/{npc}/memories/1/", {"emotions": ["hunger"]}, 400, "emotions:"),
+        ("PATCH", "/npcs/{npc}/memories/1/", {"emotions": ["hunger"]}, 400, "emotions.0:"),
         ("POST", "/npcs/{npc}/undo/", {}, 409, "undo"),
         ("POST", "/npcs/{npc}/preview/", {"player": "Nobody", "text": "x"}, 404, "Nobody"),
         ("DELETE", "/npcs/{npc}/people/Mara/", None, 404, "knows nobody"),
@@ -610,12 +613,12 @@ def test_a_fault_of_ours_is_told_without_its_insides(admin_api, mara, monkeypatc
 
 def test_hostile_text_comes_out_as_the_text_that_was_kept(admin_api, mara, alice):
     says(mara, alice, HOSTILE)
-    status, entry = admin_api("POST", f"/npcs/{mara.id}/memories/", {"text": HOSTILE * 200})
+    status, entry = admin_api("POST", f"/npcs/{mara.id}/memories/", {"text": HOSTILE * 100})
     assert status == 201
     assert "\u202e" not in entry["content"] and "</memory>" not in entry["content"]
     made = admin_api.client.get(f"/api/memory/npcs/{mara.id}/journal/", **admin_api.headers)
     assert made["Content-Type"] == "application/json"
-    assert made["X-Content-Type-Options"] == "nosniff" or b"<html" not in made.content
+    assert made["X-Content-Type-Options"] == "nosniff"
     assert HOSTILE in [each["content"] for each in made.json()["entries"]]
     for address in READS:
         assert admin_api("GET", address.format(npc=mara.id))[0] == 200, address
@@ -664,15 +667,14 @@ def test_passwords_cannot_be_guessed_for_ever_and_nobody_else_suffers(asked, bro
 # --- the schema -----------------------------------------------------------------------------------
 
 
-def test_without_the_urls_there_is_no_api(settings):
-    settings.ROOT_URLCONF = "web.urls"
+def test_without_the_urls_there_is_no_api(settings, mara):
+    settings.ROOT_URLCONF = "evennia.web.urls"
     with pytest.raises(NoReverseMatch):
         reverse("ai_memory_api:npcs")
-    assert get_resolver().url_patterns
 
 
 @pytest.fixture
-def schema(admin_api):
+def schema(admin_api, mara):
     status, found = admin_api("GET", "/openapi.json")
     assert status == 200
     return found
@@ -681,7 +683,7 @@ def schema(admin_api):
 def test_the_schema_tells_every_address(schema):
     told = {each.replace("{npc_id}", "{npc}") for each in schema["paths"]}
     told = {each.replace("{memory_id}", "{id}").replace("{person}", "{id}") for each in told}
-    assert told == {f"/{each}" for each in _addresses()} - {"/openapi.json"}
+    assert told == {f"/{each}" for each in _addresses()} - {"/openapi.json", "/"}
     assert schema["servers"] == [{"url": "/api/memory"}]
 
 

@@ -210,3 +210,19 @@ def test_a_deleted_npc_leaves_nothing_in_mem0s_history_either(mara, alice, store
     assert b"xylophone" in history.read_bytes()
     mara.delete()
     assert b"xylophone" not in history.read_bytes()
+
+
+def test_what_talks_to_a_model_is_loaded_at_start_and_only_where_there_is_one(
+    settings, store_folder, db, monkeypatch
+):
+    import sys
+
+    from contrib_ai_memory import assistant
+
+    name = "openai.resources.chat"
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    assistant._open_all()
+    assert name not in sys.modules
+    settings.CONTRIB_AI_MEMORY |= {"LLM": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}}
+    assistant._open_all()
+    assert name in sys.modules

@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.records import Percept
-from contrib_ai_memory.store import attributes, facts
+from contrib_ai_memory.store import attributes, facts, opening
 from contrib_ai_memory.tending import erasing, taking_out
 from contrib_ai_memory.tending.belonging import Somebody
 
@@ -257,6 +258,120 @@ def test_error_texts_of_nights_go_and_their_kind_stays(talked, alice):
 )
 def test_names_are_whole_words_in_any_case(text, named):
     assert Somebody("#7@abc", ("Alice", "the tall man", "I")).named_in(text) is named
+
+
+# --- on the disk ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shard(store_folder):
+    """A store of the engine alone, and a look for a word in its files."""
+    opening.prepare_environment(_made(store_folder))
+    from contrib_ai_memory.store.qdrant_edge import QdrantEdge
+
+    return QdrantEdge(path=str(store_folder), embedding_model_dims=4), store_folder
+
+
+def _made(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def written(store, *texts):
+    ids = [str(uuid.uuid5(uuid.NAMESPACE_OID, text)) for text in texts]
+    payloads = [{"data": text, "agent_id": "a", "user_id": f"by {text}"} for text in texts]
+    store.insert([[1.0, 0.0, 0.0, float(n)] for n in range(len(texts))], payloads, ids)
+    return ids
+
+
+def holding(folder, word):
+    return [p.name for p in folder.rglob("*") if p.is_file() and word.encode() in p.read_bytes()]
+
+
+def rewritten(store, points=64):
+    store.begin_rewriting()
+    while not store.rewrite_some(points):
+        pass
+
+
+def test_what_is_deleted_stays_on_the_disk_until_the_shard_is_written_anew(shard):
+    store, folder = shard
+    hers, _his = written(store, "zanzibar", "porridge")
+    store.delete(hers)
+    assert holding(folder, "zanzibar"), "deleting is enough by now: rewriting can go"
+    rewritten(store)
+    assert holding(folder, "zanzibar") == []
+    assert holding(folder, "porridge")
+    assert [hit.payload["data"] for [hit] in store.list()] == ["porridge"]
+    store.close()
+
+
+def test_what_changes_while_it_is_written_anew_is_not_lost(shard):
+    store, _folder = shard
+    first, second, third = written(store, "one", "two", "three")
+    store.begin_rewriting()
+    assert not store.rewrite_some(2)
+    store.update(first, None, {"data": "changed"})
+    store.delete(second)
+    [fourth] = written(store, "four")
+    while not store.rewrite_some(1):
+        pass
+    kept = {hit.id: hit.payload["data"] for [*hits] in store.list() for hit in hits}
+    assert kept == {first: "changed", third: "three", fourth: "four"}
+    store.close()
+
+
+def test_a_rewriting_that_broke_off_is_done_at_the_next_opening(shard):
+    store, folder = shard
+    hers, *_others = written(store, "zanzibar", *map(str, range(20)))
+    store.delete(hers)
+    store.begin_rewriting()
+    store.rewrite_some(3)
+    store.close()
+    assert holding(folder, "zanzibar")
+    again = type(store)(path=str(folder), embedding_model_dims=4)
+    assert holding(folder, "zanzibar") == []
+    assert again.count() == 20
+    again.close()
+
+
+KILLED = """
+import os, signal, sys
+from contrib_ai_memory.store.qdrant_edge import QdrantEdge
+store = QdrantEdge(path=sys.argv[1], embedding_model_dims=4)
+texts = [{"data": str(n), "agent_id": "a"} for n in range(50)]
+store.insert([[1, 0, 0, n] for n in range(50)], texts)
+store.begin_rewriting()
+while not store.rewrite_some(10):
+    pass
+store.insert([[1, 0, 0, 1]], [{"data": "after", "agent_id": "a"}])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_was_written_anew_survives_a_kill(shard):
+    store, folder = shard
+    store.close()
+    subprocess.run(
+        [sys.executable, "-c", KILLED, str(folder / "other")],
+        env=os.environ | {"MEM0_DIR": str(folder / "mem0"), "MEM0_TELEMETRY": "False"},
+        check=False,
+        cwd=ROOT,
+    )
+    again = type(store)(path=str(folder / "other"), embedding_model_dims=4)
+    assert again.path.name == "memories.1"
+    assert again.count() == 51
+    again.close()
+
+
+def test_every_connection_to_the_game_database_overwrites_what_it_frees(db):
+    from django.db import connection
+    from django.db.backends.signals import connection_created
+
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA secure_delete = OFF")
+        connection_created.send(type(connection), connection=connection)
+        assert cursor.execute("PRAGMA secure_delete").fetchone() == (1,)
 
 
 def test_on_the_disk_is_nothing_left(tmp_path):

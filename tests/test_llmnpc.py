@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import threading
+import sys
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 from evennia import CmdSet
@@ -17,6 +16,10 @@ from evennia.utils.create import create_object
 
 from contrib_ai_memory import MemoryLLMNPC, MemoryMixin, offload
 
+sys.path.append(str(Path(__file__).parent))
+
+from llm_server import LLMServer  # noqa: E402
+
 
 class Barkeep(MemoryLLMNPC, ClothedCharacter, ContribRPCharacter):
     """All that a game may put together."""
@@ -27,50 +30,17 @@ class TalkCmdSet(CmdSet):
         self.add(CmdLLMTalk)
 
 
-class LLMServer:
-    """text-generation-webui, as far as LLMNPC knows it: {"prompt"} in, {"results"} out."""
-
-    def __init__(self):
-        self.prompts: list[str] = []
-        self.text, self.status, self.delay = "I am listening.", 200, 0.0
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                server.prompts.append(json.loads(body)["prompt"])
-                time.sleep(server.delay)
-                answer = json.dumps({"results": [{"text": server.text}]}).encode()
-                self.send_response(server.status)
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *args):
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self.url = "http://127.0.0.1:%d" % self._http.server_address[1]
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-
-    def close(self):
-        self._http.shutdown()
-        self._http.server_close()
-
-
 @pytest.fixture
 def server(settings):
     """The LLM server, and the reactor's threads that look host names up."""
     from twisted.internet import reactor
 
-    made = LLMServer()
-    settings.LLM_HOST = made.url
     pool = reactor.getThreadPool()
     if not pool.started:
         pool.start()
-    yield made
-    made.close()
+    with LLMServer() as made:
+        settings.LLM_HOST = made.url
+        yield made
     for call in reactor.getDelayedCalls():
         call.cancel()  # heartbeats of NPCs that are no more
 

@@ -119,6 +119,7 @@ def test_a_statement_is_acknowledged_and_always_in_the_same_way():
     assert "know nothing" not in ask("Wolves came.")
 
 
+BURNED = 'Alice says: "One night the tower of Elmstead burned."'
 CLEFT = 'Alice says: "It was Pike the cleric who healed Grog."'
 
 
@@ -141,6 +142,7 @@ CLEFT = 'Alice says: "It was Pike the cleric who healed Grog."'
             "Last week I sold 12 oxen for 340 crowns.",
             ["Last week Alice sold 12 oxen for 340 crowns."],
         ),
+        ("One night the tower of Elmstead burned.", [BURNED]),
         ("I think the mayor is a thief.", ["Alice thinks the mayor is a thief."]),
         (
             "Goblins fear the fire of the dwarves.",
@@ -162,6 +164,9 @@ CLEFT = 'Alice says: "It was Pike the cleric who healed Grog."'
         ("Listen for the laughter of the drunken people.", []),
         ("Look at this homemade coconut ice cream!", []),
         ("Don't forget the silver key of the mill.", []),
+        ("I made it to relax in the evenings.", []),
+        ("Something exciting happened to my friends.", []),
+        ("Really can't beat what the dwarves do.", []),
         ("Sleight of hand check for everyone.", []),
         ("27 points of damage to the naga.", []),
         ("I can't wait to see the harvest fair!", []),
@@ -253,7 +258,7 @@ def insights(question):
 def test_an_insight_is_a_sentence_with_telling_words_a_quotation_and_its_evidence(store_folder):
     [insight] = insights("What have I learned about Alice?")
     assert insight.text.startswith("Alice often speaks of the ferry, ")
-    assert insight.text.endswith(', as in "The ferry needs a new oar before winter."')
+    assert insight.text.endswith(', as in "The ferry was late again, really."')
     assert set(insight.evidence) == {"1", "2", "3", "4"}
     for word in ("yeah", "Bram", "creative", "tough", "thanks", "really"):
         assert word not in insight.text.split(", as in ")[0]

@@ -675,3 +675,50 @@ def test_the_pages_take_nothing_from_another_server():
         assert not re.search(
             r"(?:src|href)=[\"']?(?:https?:)?//|@import|url\(", path.read_text()
         ), path
+
+
+# --- the guide ------------------------------------------------------------------------------------
+
+
+def test_the_lines_of_the_guide_are_those_of_the_example_game():
+    guide = (ROOT / "docs" / "guides" / "admins.md").read_text()
+    menu = (ROOT / "web" / "templates" / "website" / "_menu.html").read_text()
+    shown = re.search(r"```html\n(.*?)```", guide, re.S)[1]
+    assert [line for line in shown.splitlines() if line not in menu.splitlines()] == []
+    python = re.search(r"```python\n(.*?)```", guide, re.S)[1]
+    made: dict = {}
+    exec(python, made)
+    include = [each for each in made["urlpatterns"] if "contrib_ai_memory" in str(each)]
+    assert len(include) == 1
+    assert 'include("contrib_ai_memory.web.urls")' in (ROOT / "web" / "urls.py").read_text()
+
+
+def test_the_locks_of_the_guide_do_what_it_says(mara, alice, client):
+    guide = (ROOT / "docs" / "guides" / "admins.md").read_text()
+    look, edit = re.findall(r"^    @lock Mara = (.*)$", guide, re.M)
+    alice.permissions.add("Admin")
+    logged_in(client, "Somebody", builder=True)
+    alice.execute_cmd(f"@lock Mara = {edit}")
+    assert client.get(url("journal", mara)).status_code == 200
+    assert client.post(url("do", mara, "pause")).status_code == 403
+    alice.execute_cmd(f"@lock Mara = {look}")
+    assert client.get(url("journal", mara)).status_code == 404
+
+
+def test_the_guide_names_every_tab_of_the_pages(keeper, mara):
+    guide = (ROOT / "docs" / "guides" / "admins.md").read_text()
+    tabs = re.search(
+        r'<ul class="tabs">(.*?)</ul>', main_of(keeper.get(url("overview", mara))), re.S
+    )
+    for name in re.findall(r">(\w+)</a>", tabs[1]):
+        assert f"**{name}**" in guide, name
+
+
+def test_the_style_sheet_hides_nothing_of_bootstraps_own(keeper, mara):
+    """On a phone the menu opens by a button that Bootstrap shows without saying so."""
+    sheet = (ROOT / "contrib_ai_memory" / "static" / "ai_memory" / "memory.css").read_text()
+    hidden = re.findall(r"([^{}]*)\{[^{}]*display: none[^{}]*\}", sheet)
+    assert hidden and not any("navbar-toggler" in selector for selector in hidden)
+    outside = re.findall(r"^([^\s@/}][^{]*)\{", re.sub(r"/\*.*?\*/", "", sheet, flags=re.S), re.M)
+    loud = [each for each in outside if not each.startswith((":where", ".aim", ".alert"))]
+    assert loud == [], "outside of .aim every rule yields to the game's own look"

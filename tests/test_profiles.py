@@ -496,6 +496,7 @@ def test_what_lasts_is_an_attribute(sentence, kind):
         "Alice has no idea what to do.",
         "Alice had a blast at the fair last month.",
         "Alice totally agrees.",
+        "Alice won't give up on the mill.",
         'Alice says: "Bram lost two of his sheep."',
         "Bram keeps sheep on the hill.",
     ],

@@ -130,7 +130,7 @@ class MemoryCommand(MuxCommand):
             else:
                 caller.msg(sentence(no))
 
-        get_input(self.caller, sentence(f"{question} |wyes|n or |wno|n?"), answered)
+        get_input(self.caller, sentence(f"{question} |wyes/no|n?"), answered)
 
     # --- printing -----------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from twisted.internet import defer
 
 from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Recalled, RecallResult
-from ..tending import ids, looking, mending
+from ..tending import ids, looking, mending, permission
 from .showing import (
     dim,
     entry_line,
@@ -44,13 +44,19 @@ class Lists:
     # --- all of them, and one -----------------------------------------------------------------
 
     def do_roster(self) -> None:
-        found = looking.minds()
-        if not found:
+        every = looking.minds()
+        found = [npc for npc in every if permission.may(self.caller, npc, "look")]
+        if every and not found:
+            self.tell("The locks memory_look of all NPCs keep you out of their memories.")
+        elif not found:
             self.tell(
                 "No NPC has a memory yet. The README says how to give one to a typeclass; then: "
                 "@create/drop Mara:typeclasses.npcs.AssistantNPC"
             )
-            return
+        else:
+            self._show_roster(found)
+
+    def _show_roster(self, found: list[Any]) -> None:
         self.when(looking.overviews(found), lambda seen: self.page(roster(seen)))
 
     def do_overview(self, npc: Any) -> None:
@@ -206,7 +212,7 @@ def overview(npc: Any, seen: looking.Overview) -> str:
         state = f"asleep ({state})"
     lines = [
         heading(f"The memory of {seen.key}", f"{seen.dbref}, {state}{where}"),
-        f"  journal:      {plural(seen.entries, 'entry', 'entries')}, "
+        f"  journal:      {plural(seen.entries, 'entry', 'entries')} so far, "
         f"{seen.pending} not indexed yet",
         f"  experiences:  {seen.counts['experience']}",
         f"  facts:        {seen.counts['fact']}",

@@ -87,17 +87,14 @@ class WholeMemory:
         return conf.directory() / moving.FOLDER / file
 
     def do_wipe(self, npc: Any) -> None:
-        count = len(npc.memory.journal)
-
         def yes() -> None:
             audit.record(self.caller, "wipe", npc)
             self.tell(f"{safe(npc.key)} forgets everything ...")
             self.when(erasing.wipe(npc), lambda gone: self._wiped(npc, gone))
 
-        entries = plural(count, "journal entry", "journal entries")
         self.ask(
-            f"Empty the whole memory of {safe(npc.key)} ({entries}, and all that came of them)? "
-            f"This cannot be undone; @memory/export {safe(npc.key)} keeps a copy.",
+            f"Empty the whole memory of {safe(npc.key)}: its journal, all that came of it, all whom it "
+            f"knows? This cannot be undone; @memory/export {safe(npc.key)} keeps a copy.",
             yes,
         )
 

@@ -70,9 +70,9 @@ class CmdForgetMe(MemoryCommand):
     of you. You are asked first. It cannot be undone, and they will meet you
     as a stranger. What others said about you stays theirs.
 
-    How the staff has set the game, this is done at once, or it is put before
-    them and they do it, or they do it only when you ask them yourself; the
-    command tells you which.
+    As the staff has set the game, this is done at once, or your wish is put
+    before them and they do it, or they do it only when you ask them yourself:
+    the command tells you which.
 
     See |whelp memories|n for who remembers you.
     """

@@ -12,6 +12,7 @@ import re
 from ..records import asks
 from ..text import verbs
 from ..text.clean import oneline
+from ..text.cues import tells_time
 from ..text.signals import names_someone
 
 LEAST_WORDS = 4
@@ -31,6 +32,10 @@ _FILLERS = frozenset(
 # --- what is taken off ------------------------------------------------------------------------
 
 _STAGE = r"\((?:[a-z' -]{2,40})\)|\[[^\]]{0,300}\]"  # (laughs), [shows a picture]
+_ACTED = re.compile(
+    r"\s*\([^()]{0,24}\b(?:voice|laugh\w*|sigh\w*|cheer\w*|gasp\w*|groan\w*|growl\w*|chuckl\w*|"
+    r"cough\w*|sings|singing|counting|whisper\w*|hiss\w*|applause)\b[^()]{0,24}\)\.?\s*"
+)
 _LEADING = re.compile(rf"^(?:{_STAGE}|\*[^*]{{1,40}}\*|[-–—…*.\s]+)+")
 _TRAILING = re.compile(rf"(?:\s*(?:{_STAGE}))+(?P<end>[.!…]*)$")
 _OPENERS = re.compile(
@@ -70,7 +75,8 @@ _YOU = re.compile(
     r"\b(?:you|your|yours|yourself|yourselves|y['’]?all|ya|thou|thy)\b", re.IGNORECASE
 )
 _POINTS = (
-    r"(?:he|she|it|they|that|this|those|these|him|her|his|their|its|them|both|same|such|one|which)"
+    r"(?:he|she|it|they|that|this|those|these|him|her|his|their|its|them|both|same|such|which"
+    r"|one(?! (?:of|night|day|evening|morning|year|summer|winter)\b))"
 )
 _POINTING = re.compile(rf"^{_POINTS}\b", re.IGNORECASE)
 _RUMOUR = re.compile(r"^(?:they|people|some|folk) (?:say|tell|claim|whisper)\b", re.IGNORECASE)
@@ -118,8 +124,16 @@ _VERDICT = re.compile(
     r"(?:amazing|awesome|great|good|nice|cool|fun|incredible|inspiring|important|special|tough|hard|"
     r"beautiful|fancy|lovely|crazy|wonderful|fantastic|epic|exciting|cute|impressive|rewarding|bad|"
     r"frustrating|taxing|terrible|calming|electric|powerful|perfect|interesting|weird|insane|"
-    r"intense|contagious|priceless|worth it|huge|big deal|the best|blast|treat)\b"
+    r"intense|contagious|priceless|worth it|huge|big deal|the best|blast|treat|much fun|"
+    r"source of)\b"
     r"(?!\s+(?:[a-z]+(?:er|or|ist|man|woman|cook|friend|smith))\b)",
+    re.IGNORECASE,
+)
+# "I made it to relax", "We love them", "Something happened": what, is not in the sentence
+_VAGUE = re.compile(
+    r"^(?:I|we)(?:['’]\w+)? (?:(?!and\b|but\b|so\b)[\w'’]+ ){1,3}"
+    r"(?:it|this|that|them|these|those)\b"
+    r"|^(?:some|any|every|no)(?:thing|one|body)\b",
     re.IGNORECASE,
 )
 _ATTITUDE = re.compile(
@@ -169,6 +183,7 @@ _BEFORE_A_NOUN = _FUNCTION - {"who", "that", "which", "it", "he", "she"} | froze
     "two three four five six seven eight nine ten twelve dozen some any no all more many "
     "few".split()
 )
+_BEFORE_A_VERB = frozenset("really just still also always never maybe definitely even".split())
 _NOUNS_TOO = frozenset("might must will can".split()) | frozenset(
     "plants works tests turns plays loads waves guards guides farms ships fights "
     "shares trades roles records reports signs points rings rides stops tracks tears leaves".split()
@@ -184,6 +199,7 @@ def claim(sentence: str) -> str:
     text = oneline(sentence)
     if text.count('"') % 2 or (text[:1] == '"' and text.rstrip(".!?…")[-1:] == '"'):
         text = text.strip('"').strip()
+    text = _ACTED.sub(" ", text).strip()
     before = None
     while text != before:
         before = text
@@ -227,8 +243,10 @@ def stands_alone(text: str) -> bool:
     thought = _ATTITUDE.match(text)
     if thought and _has_verb(_words(thought["rest"])) and _points_outside(thought["rest"]):
         return False
-    particular = names_someone(text) or re.search(r"\d", text) or of_oneself(text)
-    if _VERDICT.search(text) and not particular:
+    particular = names_someone(text) or re.search(r"\d", text)
+    if _VERDICT.search(text) and not (particular or of_oneself(text)):
+        return False
+    if _VAGUE.match(text) and not (particular or tells_time(text)):
         return False
     own = {word.lower() for word in words} - _SMALL
     vague = len(_POINTS_SOMEWHERE.findall(text))
@@ -253,7 +271,7 @@ def _points_outside(text: str) -> bool:
         return False
     if _CLEFT.match(text) or _THIS_THING.match(text):
         return not names_someone(text)
-    return not re.match(r"(?:one|both) of (?:the|my|our|his|her|their)\b", text, re.IGNORECASE)
+    return not re.match(r"both of (?:the|my|our|his|her|their)\b", text, re.IGNORECASE)
 
 
 def _is_order(text: str) -> bool:
@@ -262,7 +280,7 @@ def _is_order(text: str) -> bool:
     if of_oneself(text):
         return False
     first, *rest = _words(text.lower()) or [""]
-    if _without_subject(first):
+    if _without_subject([first, *rest]):
         return True  # "looks like rain", "been a while"
     if first not in verbs.BASES or not rest:
         return False
@@ -272,7 +290,8 @@ def _is_order(text: str) -> bool:
     return not (then in verbs.THIRD or verbs.is_past(then))
 
 
-def _without_subject(first: str) -> bool:
+def _without_subject(words: list[str]) -> bool:
+    first = next((word for word in words if word not in _BEFORE_A_VERB), "")
     begins = first in verbs.AUXILIARIES or first.endswith("n't") or first in verbs.THIRD
     return begins and first not in _NOUNS_TOO
 

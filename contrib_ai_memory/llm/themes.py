@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ..text import verbs
 from ..text.signals import UNLISTED
@@ -26,22 +27,24 @@ NOUN = 0.5  # share of a word's mentions in which it ends a phrase, as nouns do
 BESIDE = 0.6  # share of a theme's mentions that have the same word beside them
 
 _TALK = frozenset(
-    "yeah yes okay sure thanks thank please hello sorry awesome amazing great cool nice wonderful "
-    "lovely fantastic incredible inspiring inspired exciting excited glad happy proud wow haha "
-    "gonna wanna gotta kinda sorta stuff thing things people person someone everyone anyone guys "
-    "guy folks really actually maybe probably definitely absolutely totally exactly certainly "
-    "basically literally honestly pretty super lots much many others another other else both each "
-    "every today yesterday tomorrow tonight week weekend month year morning evening night time "
-    "times moment day days hour minute minutes first last next second once twice little big good "
-    "better best bad worse right left wrong same different keep keeps help helps helping helped "
-    "support share shares sharing shared photo picture pictures image looks looking feeling "
-    "feelings felt journey chance point part side back down away around here there together "
-    "forward always never ever still even also just only quite enough already soon later again "
-    "done gone damage roll rolls rolled turn hit plus action bonus dice fuck fucking shit damn "
-    "hell god jesus dude man bro hey kind sort bit lot way ways reason idea ideas life world work "
-    "works true real whole own sense care mind fact myself yourself himself herself itself "
-    "ourselves themselves difference impact huge tough must might could would should going doing "
-    "being having getting making taking coming using goes".split()
+    "safe positive negative creative special important easy strong open close free full ready "
+    "possible similar various personal social mental physical passionate yeah yes okay sure "
+    "thanks thank please hello sorry awesome amazing great cool nice wonderful lovely fantastic "
+    "incredible inspiring inspired exciting excited glad happy proud wow haha gonna wanna gotta "
+    "kinda sorta stuff thing things people person someone everyone anyone guys guy folks really "
+    "actually maybe probably definitely absolutely totally exactly certainly basically literally "
+    "honestly pretty super lots much many others another other else both each every today "
+    "yesterday tomorrow tonight week weekend month year morning evening night time times moment "
+    "day days hour minute minutes first last next second once twice little big good better best "
+    "bad worse right left wrong same different keep keeps help helps helping helped support share "
+    "shares sharing shared photo picture pictures image looks looking feeling feelings felt "
+    "journey chance point part side back down away around here there together forward always "
+    "never ever still even also just only quite enough already soon later again done gone damage "
+    "roll rolls rolled turn hit plus action bonus dice fuck fucking shit damn hell god jesus dude "
+    "man bro hey kind sort bit lot way ways reason idea ideas life world work works true real "
+    "whole own sense care mind fact myself yourself himself herself itself ourselves themselves "
+    "difference impact huge tough must might could would should going doing being having getting "
+    "making taking coming using goes".split()
 )
 _BEFORE_A_QUALITY = frozenset(
     "is are was were be been being so very really too more most less feel feels felt it's that's "
@@ -81,7 +84,12 @@ def themes_of(texts: Sequence[str], passed: Collection[str] = ()) -> list[Theme]
     For worker threads: the first call loads a word list.
     """
     words = [_TOKEN.findall(_CALLED.sub(" ", text.replace("’", "'"))) for text in texts]
-    inside = Counter(word for each in words for word in each[1:] if _may_name(word))
+    inside = Counter(
+        word
+        for each in words
+        for before, word in pairwise(each)
+        if before[-1].isalpha() and _may_name(word)
+    )
     small = {word for each in words for word in each if word.islower()}
     places: dict[str, list[int]] = {}
     forms: dict[str, Counter[str]] = {}

@@ -1,7 +1,7 @@
 """`status`: every NPC that has a memory, and the store, on one screen.
 
-Reads the game database as it is, so that it may be asked while the server runs: then without what
-only the store knows, since the server holds that.
+Reads the game database as it is, and starts no NPC's heartbeat, so that it may be asked while the
+server runs: then without what only the store knows, since the server holds that.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from django.core.management.base import BaseCommand
 from .. import conf
 from ..assistant import KEY
 from ..llm import asking
-from ..store import attributes, bulk, facts, opening, pairing
+from ..senses import CATEGORY, OFF_TAG
+from ..store import attributes, bulk, facts, opening, pairing, switches
 from ..store.errors import StoreError
 from ..tending import looking, taking_out
 from ..tending.importing import MARK
@@ -69,9 +70,14 @@ def _state(npc: Any, script: Any) -> str:
         return "half imported"
     if taking_out.unfinished(npc):
         return "half erased"
+    if not conf.get().ENABLED or OFF_TAG in npc.tags.get(category=CATEGORY, return_list=True):
+        return "off"
+    if switches.paused(npc):
+        return "paused"
     if script is None:
         return "new"
-    return looking.state_of(npc)
+    asleep = script.db.operating_mode == "sleep"
+    return (script.db.sleep_phase or "compacting") if asleep else "awake"
 
 
 def _about_store(counts: dict[str, int] | None, problem: str) -> list[tuple[str, str]]:

@@ -2,18 +2,21 @@
 
 Relevance is a weighted sum of clues: four search lanes (`store.keys`), whose words they were, the
 date that is asked for, whether a time is asked and told, whether the line asks or tells, how much
-it holds, and whether it is a retelling. The weights were fitted by leave-one-conversation-out on
-LoCoMo; docs/measured.md has what each gives, docs/how_a_score_came_about.md an example.
+it holds, and whether it only retells, as the offline provider does. The weights were fitted by
+leave-one-conversation-out on LoCoMo; docs/measured.md has what each gives,
+docs/how_a_score_came_about.md an example.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import date, datetime
 from functools import lru_cache
 
 import numpy as np
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
 
 from ..records import ScoreParts, seconds_between
 from ..store.payload import RETOLD, Candidate
@@ -29,6 +32,8 @@ BLEND_RELEVANCE, BLEND_IMPORTANCE = 0.8, 0.2  # [C §2.5] where the cross-encode
 
 # a best score below this is no full match: one common word, or a faint likeness, is not a hit
 LANE_FLOORS = np.array([0.3, 0.3, 4.0, 4.0])  # in the order of `LANES`
+
+QUOTING = ("", "offline")  # providers whose retellings say no more than the lines that they quote
 
 PROFILES = ("relevance", "salience")
 
@@ -99,10 +104,16 @@ class Ranked:
 
 
 def clues(candidates: Sequence[Candidate], asked: Asked) -> np.ndarray:
-    """Every clue of every candidate, 0-1, shape (len(candidates), len(CLUES))."""
+    """Every clue of every candidate, 0-1, shape (len(candidates), len(CLUES)).
+
+    A lane's best is 1: the best line, so that what the night retells does not move the scores of
+    what it was drawn from.
+    """
     lanes = np.array([c.lanes for c in candidates], dtype=float).reshape(len(candidates), -1)
     lanes = lanes.clip(min=0)
-    lanes /= np.maximum(lanes.max(axis=0), LANE_FLOORS)
+    lines = np.array([c.record not in RETOLD for c in candidates])
+    best = lanes[lines if lines.any() else ~lines].max(axis=0)
+    lanes = (lanes / np.maximum(best, LANE_FLOORS)).clip(max=1)
     looks = [
         (
             c.about in asked.who,
@@ -110,7 +121,7 @@ def clues(candidates: Sequence[Candidate], asked: Asked) -> np.ndarray:
             asked.when and c.tells_time,
             c.asking,
             c.length,
-            c.record in RETOLD,
+            c.record in RETOLD and c.provider in QUOTING,
         )
         for c in candidates
     ]
@@ -141,7 +152,7 @@ def score(
     Args:
         now: ISO timestamp.
         profile: "relevance" [C §2.5] is the similarity as it is; "salience" [B §3] weighs it with
-            weight, recency, frequency and emotions.
+            weight, recency, frequency and emotions; or the path of another function.
         emotions: Labels of the present mood; [B] favours memories that share one.
     """
     if not candidates:
@@ -152,10 +163,31 @@ def score(
         Ranked(candidate, total, min(1.0, max(0.0, total)), tuple(row))
         for candidate, total, row in zip(candidates, similar.tolist(), table.tolist(), strict=True)
     ]
-    if profile == "salience":
+    weighed = profile_of(profile)
+    if weighed:
         for each in ranked:
-            each.total = salience(each.parts(now, emotions))
+            each.total = weighed(each.parts(now, emotions))
     return ordered(ranked)
+
+
+def profile_of(name: str) -> Callable[[ScoreParts], float] | None:
+    """The function of a score profile: one of ours, or by its path one of the game's own.
+
+    Returns:
+        What makes the total of a score's parts; None where the relevance is the total.
+
+    Raises:
+        ImproperlyConfigured: There is no such function.
+    """
+    if name in PROFILES:
+        return salience if name == "salience" else None
+    try:
+        return import_string(name)
+    except ImportError as problem:
+        raise ImproperlyConfigured(
+            f"settings.CONTRIB_AI_MEMORY['RECALL_PROFILE'] = {name!r}: {problem}. It must be "
+            "relevance, salience, or the path of a function of records.ScoreParts."
+        ) from None
 
 
 def ordered(ranked: Sequence[Ranked]) -> list[Ranked]:

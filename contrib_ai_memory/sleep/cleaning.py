@@ -28,7 +28,6 @@ PRUNED_CURSOR = "pruned"
 BUCKETS_A_STEP = 128
 ENTRIES_A_STEP = 128
 TELLS_SOMETHING = 0.2  # salience of a name or a number
-TELLING_WORDS = 2
 KEPT_TAGS = frozenset({"conscious", PINNED})
 
 
@@ -117,7 +116,7 @@ def forget_entries(mind: str, entries: list[Entry]) -> list[int]:
 
 
 def _may_be_asked_for(entry: Entry) -> bool:
-    """Whether no model weighed it, and it names somebody, counts or holds two telling words.
+    """Whether no model weighed it, and it names somebody, counts or has any telling word.
 
     Rules alone do not know what nobody will miss: without this a night cost two points of recall
     (docs/adr/014).
@@ -125,7 +124,7 @@ def _may_be_asked_for(entry: Entry) -> bool:
     if entry.scoring_method == "llm":
         return False
     tells = salience(entry.content) >= TELLS_SOMETHING
-    return tells or telling_words(entry.content) >= TELLING_WORDS
+    return tells or telling_words(entry.content) > 0
 
 
 @defer.inlineCallbacks

@@ -21,6 +21,13 @@ def read(obj: Any, key: str, default: Any = None) -> Any:
     return default if value is None else deserialize(value)
 
 
+def last_of(obj: Any, key: str) -> Any:
+    """The last item of a list Attribute as plain data; the rest of it is not rebuilt."""
+    attribute = obj.attributes.get(key, return_obj=True)
+    stored = attribute.db_value if attribute else None
+    return deserialize(stored[-1]) if stored else None
+
+
 def write(obj: Any, key: str, value: Any) -> None:
     """Set `obj.db.<key>` with one UPDATE (`attributes.add` on an existing key makes two)."""
     attribute = obj.attributes.get(key, return_obj=True)

@@ -140,10 +140,12 @@ class Rewriting:
             ids = list(self._touched)
             self._new.update(edge.UpdateOperation.delete_points(ids))
             self._write(self._old.retrieve(ids, True, True))
-        # not its own flush, in which nothing else of the process runs
-        for file in self._path.rglob("*"):
-            if file.is_file():
-                _to_disk(file)
+        # not by its own flush, in which nothing else of the process runs; and the old one's has
+        # nothing left to do then
+        for folder in (self._path, self._old_path):
+            for file in folder.rglob("*"):
+                if file.is_file():
+                    _to_disk(file)
         (self._path / WHOLE).touch()
         _to_disk(self._path)
         return self._new, self._path

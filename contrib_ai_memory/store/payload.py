@@ -85,6 +85,7 @@ class Candidate(NamedTuple):
     length: float = 0.0
     tells_time: bool = False
     tokens: int = 0
+    provider: str = ""
     payload: Mapping[str, Any] = {}
 
     def whole(self) -> MemoryRecord:

@@ -83,7 +83,7 @@ def check(npc: Any, *, mend: bool = False) -> Generator[Any, Any, list[Finding]]
     """Check one NPC, as a Deferred list of what was found."""
     script = npc.assistant
     if attributes.read_json(npc, importing.MARK):
-        what = "An import broke off half way. Import the file again, or empty the memory."
+        what = "An import broke off half way. Import the file again, or @memory/wipe it."
         return [_finding(npc, what, 1, False)]
     found = yield _unfinished(npc, mend)
     yield script.hold_still()

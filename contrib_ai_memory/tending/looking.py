@@ -171,7 +171,6 @@ def counts_of(minds_: Iterable[str]) -> dict[str, dict[str, int]]:
 
 def _overview(npc: Any, counts: dict[str, int]) -> Overview:
     mind, script = npc.memory, AssistantScript.of(npc)
-    nights = script.night_records
     spent = asking.usage()["by_npc"].get(mind.id, {})
     return Overview(
         id=mind.id,
@@ -184,7 +183,7 @@ def _overview(npc: Any, counts: dict[str, int]) -> Overview:
         counts=counts,
         links=mind.links.count,
         people=len(mind.people),
-        last_night=nights[-1]["ended"] if nights else "",
+        last_night=script.last_night,
         tokens=spent.get("tokens_in", 0) + spent.get("tokens_out", 0),
         last_beat=script.ndb.last_beat or "",
         language=asking.status(),

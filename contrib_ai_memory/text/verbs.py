@@ -50,7 +50,7 @@ BASES = (
         "fix focus follow forge gather get give go grab greet grieve guard guess guide handle "
         "hang happen harvest hate haul have head heal help hike hire hope host hunt imagine "
         "inspire intend invent invite join joke jump keep kick kill kiss knit knock lack land "
-        "last laugh lead learn leave lie like listen live load loathe look love make manage mark "
+        "laugh lead learn leave lie like listen live load loathe look love make manage mark "
         "marry mend mention mine miss mourn move need notice observe offer open order organize "
         "own owe pack paint pass pay perform pick plan plant play plot point pour practice "
         "practise praise pray prefer prepare preserve promise protect prove pull push put rage "

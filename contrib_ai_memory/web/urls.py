@@ -36,9 +36,5 @@ _pages = [
 
 urlpatterns = [
     path("memory/", include((_pages, "ai_memory"))),
+    path("api/memory/", include("contrib_ai_memory.web.api.urls")),
 ]
-
-try:  # until the API is in the tree
-    urlpatterns.append(path("api/memory/", include("contrib_ai_memory.web.api.urls")))
-except ModuleNotFoundError:
-    pass

@@ -11,8 +11,6 @@ from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.utils.cache import add_never_cache_headers
-from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import APIException, ValidationError
@@ -31,7 +29,7 @@ from ...tending.undo import NothingToUndo
 from .. import bridge, gate
 from ..views import BROKEN, LATER
 from .permissions import MayTend
-from .serializers import Trouble
+from .telling import ToldSchema
 from .throttling import ByDeed, WrongPasswords
 
 RETRY_AFTER = 5  # seconds, told with 503
@@ -39,8 +37,6 @@ RETRY_AFTER = 5  # seconds, told with 503
 REFUSED = (gate.Stranger, gate.MayNot)
 NOT_THERE = (gate.NoSuchMind, ids.UnknownMemory, ids.UnknownPerson, Http404)
 NOT_NOW = (NotNow, SwitchedOff, NothingToUndo)
-
-TROUBLES = (400, 401, 403, 404, 409, 415, 429, 503)
 
 _WENT_WRONG = "That went wrong, by a fault of ours. server/logs/ai_memory.log says how it came."
 
@@ -62,7 +58,7 @@ class Tending(APIView):
     parser_classes = (JSONParser,)
     filter_backends = ()
     pagination_class = None
-    schema = AutoSchema()
+    schema = ToldSchema()
     deeds: dict[str, permission.Deed] = {}
 
     def get_authenticators(self) -> list[Any]:
@@ -106,6 +102,7 @@ class Tending(APIView):
     def finalize_response(self, request: HttpRequest, response: Any, *args: Any, **kw: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kw)
         add_never_cache_headers(response)  # what people whispered stays out of every cache
+        response["X-Content-Type-Options"] = "nosniff"  # what players typed is data, never a page
         return response
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -178,44 +175,3 @@ def page(request: Request, results: list[Any], total: int, asked: dict[str, Any]
             "results": results,
         }
     )
-
-
-# --- the schema -----------------------------------------------------------------------------------
-
-
-def does(
-    name: str,
-    answer: Any,
-    *,
-    asked: type[Serializer] | None = None,
-    body: type[Serializer] | None = None,
-    code: int = 200,
-) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
-    """Tells the schema what a method takes and gives; its docstring tells the rest.
-
-    Args:
-        name: Of the operation.
-        answer: The serializer (class) of what it gives.
-        asked: Of the query.
-        body: Of the body.
-    """
-    return extend_schema(
-        operation_id=name,
-        parameters=[asked] if asked else [],
-        request=body,
-        responses={code: answer} | {each: Trouble for each in TROUBLES if each != code},
-    )
-
-
-def many(item: type[Serializer]) -> type[Serializer]:
-    """The serializer of `page`, for the schema."""
-    from rest_framework import serializers
-
-    name = f"{item.__name__}List"
-    told = {
-        "count": serializers.IntegerField(),
-        "next": serializers.CharField(allow_null=True),
-        "previous": serializers.CharField(allow_null=True),
-        "results": item(many=True),
-    }
-    return type(name, (Serializer,), {**told, "__module__": __name__, "__doc__": ""})

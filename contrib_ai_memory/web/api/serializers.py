@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import types
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from rest_framework import serializers
@@ -16,7 +15,7 @@ from rest_framework import serializers
 from ...conf import EMOTIONS_PER_EXPERIENCE
 from ...embedding.emotions import LABELS
 from ...recall.rank import CLUES
-from ...records import Recalled
+from ...records import Recalled, ScoreParts
 from ...tending import (
     counting,
     erasing,
@@ -40,6 +39,9 @@ _PLAIN = {
 }
 
 
+_told: dict[type, type] = {}  # the serializer of each record: one component of the schema each
+
+
 # --- what goes out --------------------------------------------------------------------------------
 
 
@@ -53,13 +55,9 @@ def told_of(record: type, name: str = "", **more: serializers.Field) -> type:
     hints = get_type_hints(record)
     told = {spec.name: _field(hints[spec.name]) for spec in fields(record)} | more
     name = name or record.__name__
-    doc = (record.__doc__ or "").split("\n")[0]
-    return type(name, (serializers.Serializer,), {**told, "__doc__": doc, "__module__": __name__})
-
-
-@lru_cache
-def _known(record: type) -> type:
-    return told_of(record)
+    told |= {"__doc__": (record.__doc__ or "").split("\n")[0], "__module__": __name__}
+    _told[record] = type(name, (serializers.Serializer,), told)
+    return _told[record]
 
 
 def _field(hint: Any, **options: Any) -> serializers.Field:
@@ -75,7 +73,7 @@ def _field(hint: Any, **options: Any) -> serializers.Field:
     if get_origin(hint) is dict:
         return serializers.DictField(child=_field(get_args(hint)[1]), **options)
     if is_dataclass(hint):
-        return _known(hint)(**options)
+        return (_told.get(hint) or told_of(hint))(**options)
     return _PLAIN[hint](**options)
 
 
@@ -90,8 +88,8 @@ class ClueField(serializers.DictField):
 
 Memory = told_of(looking.MemoryRecord, "Memory")
 Entry = told_of(looking.Entry)
-Score = told_of(get_type_hints(Recalled)["score"], "Score", clues=ClueField())
-Found = told_of(Recalled, "Found", memory=Memory(), score=Score())
+Score = told_of(ScoreParts, "Score", clues=ClueField())
+Found = told_of(Recalled, "Found")
 Shown = told_of(tracing.Shown)
 Trace = told_of(tracing.Trace)
 Graph = told_of(graphing.Graph)
@@ -100,7 +98,7 @@ PersonPage = told_of(looking.PersonPage)
 Night = told_of(counting.NightDone, "Night")
 Cost = told_of(counting.Cost)
 Stats = told_of(counting.Stats)
-Preview = told_of(previewing.Preview, recalled=Found(many=True))
+Preview = told_of(previewing.Preview)
 Erased = told_of(erasing.Erased)
 
 

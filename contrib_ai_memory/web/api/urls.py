@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.urls import include, path
+from django.urls import include, path, re_path
 
 from . import schema, views, views_mending
 
@@ -24,7 +24,7 @@ _npc = [
     path("memories/<slug:memory_id>/", include(_memory)),
     path("search/", views.Search.as_view(), name="search"),
     path("people/", views.People.as_view(), name="people"),
-    path("people/<str:person>/", views_mending.Person.as_view(), name="person"),
+    path("people/<path:person>/", views_mending.Person.as_view(), name="person"),
     path("links/", views.Graph.as_view(), name="links"),
     path("status/", views.Status.as_view(), name="status"),
     path("nights/", views_mending.Nights.as_view(), name="nights"),
@@ -42,4 +42,5 @@ urlpatterns = [
     path("npcs/", views.Npcs.as_view(), name="npcs"),
     path("npcs/<int:npc_id>/", include(_npc)),
     path("openapi.json", schema.Schema.as_view(), name="openapi"),
+    re_path(r"", views.Nowhere.as_view()),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.http import Http404, HttpRequest
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
@@ -14,7 +15,8 @@ from ...tending import counting, graphing, ids, looking, permission, previewing,
 from .. import bridge, gate
 from ..views_looking import night_now
 from . import serializers as told
-from .answering import Tending, does, many, page
+from .answering import Tending, page
+from .telling import does, many
 
 
 class Npcs(Tending):
@@ -190,3 +192,14 @@ class Acts(Tending):
         """What was changed by hand and can be undone, newest first."""
         found = self.ask(npc_id, lambda npc, who: list(reversed(undo.acts(npc))))
         return Response(told.Act(found, many=True).data)
+
+
+class Nowhere(Tending):
+    """What is no address of the API: said in JSON, as everything here is."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        self.http_method_names = ()  # whatever the method is
+        return super().dispatch(request, *args, **kwargs)
+
+    def http_method_not_allowed(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        raise Http404("There is no such address here. openapi.json tells which there are.")

@@ -13,7 +13,8 @@ from ... import offload
 from ...assistant import AssistantScript
 from ...tending import audit, counting, erasing, ids, looking, mending, tracing
 from . import serializers as told
-from .answering import Busy, Tending, does, many, page
+from .answering import Busy, Tending, page
+from .telling import does, many
 from .views import status
 
 ERASING_SECONDS = 60.0
@@ -132,7 +133,6 @@ class Person(Tending):
     """Somebody whom the NPC knows, by identity or name."""
 
     deeds = {"DELETE": "erase"}
-    throttle_scope = "ai_memory_work"
 
     @does("show_person", told.PersonPage)
     def get(self, request: Request, npc_id: int, person: str) -> Response:
