@@ -1,6 +1,6 @@
 """A night that is killed at every write in turn, over a real game database and a real store.
 
-    python tests/killed_night.py FOLDER [--every N]
+    python tests/killed_night.py FOLDER [--every N] [--first K]
 
 Each trial begins from the same copy of a game. A forked process runs the night and is killed, with
 SIGKILL, before or after its n-th write; another one goes on where it was. What there is in the end
@@ -51,6 +51,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--every", type=int, default=1, help="kill at every N-th boundary only")
+    parser.add_argument("--first", type=int, default=1, help="and begin with the K-th")
     options = parser.parse_args()
     game = Game(options.folder / "game", f"CONTRIB_AI_MEMORY = {SETTINGS!r}")
     game.build()
@@ -61,7 +62,7 @@ def main() -> int:
 
     conf.directory().mkdir(parents=True, exist_ok=True)
     opening.prepare_environment(conf.directory())  # before anything here imports Mem0
-    return Trials(options.folder).run(options.every)
+    return Trials(options.folder).run(options.first, options.every)
 
 
 class Trials:
@@ -72,7 +73,7 @@ class Trials:
         self.copy = folder / "copy"
         self.out = folder / "out.json"
 
-    def run(self, every: int) -> int:
+    def run(self, first: int, every: int) -> int:
         self._forked(prepare)
         shutil.copytree(self.server, self.copy)
         self._forked(undisturbed, self.out)
@@ -80,7 +81,7 @@ class Trials:
         _warm_up(wanted["embedded"])
         total = wanted["boundaries"]
         different = 0
-        for boundary in range(1, total + 1, every):
+        for boundary in range(first, total + 1, every):
             self._restore()
             killed = self._forked(killed_at, boundary)
             if not killed:
@@ -92,7 +93,8 @@ class Trials:
                 if got["state"][what] != value:
                     different += 1
                     print(f"boundary {boundary}: {what} differ: {_difference(value, got, what)}")
-        print(f"{total} boundaries, {len(range(1, total + 1, every))} tried, {different} differ")
+        tried = len(range(first, total + 1, every))
+        print(f"{total} boundaries, {tried} tried, {different} differ")
         return int(different > 0)
 
     def _restore(self) -> None:

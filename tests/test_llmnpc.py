@@ -14,11 +14,11 @@ from evennia.contrib.rpg.rpsystem.rpsystem import ContribRPCharacter
 from evennia.utils.ansi import strip_ansi
 from evennia.utils.create import create_object
 
-from contrib_ai_memory import MemoryLLMNPC, MemoryMixin, offload
+from contrib_ai_memory import AssistantScript, MemoryLLMNPC, MemoryMixin, offload
 
 sys.path.append(str(Path(__file__).parent))
 
-from llm_server import LLMServer  # noqa: E402
+from llm_server import LLMServer
 
 
 class Barkeep(MemoryLLMNPC, ClothedCharacter, ContribRPCharacter):
@@ -31,7 +31,7 @@ class TalkCmdSet(CmdSet):
 
 
 @pytest.fixture
-def server(settings):
+def server(settings, tavern):
     """The LLM server, and the reactor's threads that look host names up."""
     from twisted.internet import reactor
 
@@ -41,8 +41,8 @@ def server(settings):
     with LLMServer() as made:
         settings.LLM_HOST = made.url
         yield made
-    for call in reactor.getDelayedCalls():
-        call.cancel()  # heartbeats of NPCs that are no more
+    for heartbeat in AssistantScript.objects.all():
+        heartbeat.stop()  # else it beats on in the next test, for an NPC that is no more
 
 
 @pytest.fixture

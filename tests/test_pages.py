@@ -401,6 +401,18 @@ def test_what_cannot_be_edited_is_said_beside_the_form(keeper, mara, alice):
     assert mara.memory.journal.get(entry.id) == entry
 
 
+def test_a_text_that_would_be_cut_off_is_refused_and_one_of_old_may_stay(keeper, mara, alice):
+    [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
+    page = url("edit", mara, entry.id)
+    refused = keeper.post(page, {"content": "word " * 2000})
+    assert refused.status_code == 400 and "4000 characters at most" in words(refused)
+    long = raw_entry(mara, "one\ntwo " + "c" * 60_000)
+    page = url("edit", mara, long.id)
+    keeper.post(page, {"content": long.content.replace("\n", "\r\n"), "importance": "7"})
+    kept = mara.memory.journal.get(long.id)
+    assert (kept.content, kept.importance) == (long.content, 7)
+
+
 def test_forgetting_asks_first_tells_what_goes_and_does_it_by_post_alone(keeper, mara, alice, log):
     [entry] = told(mara, alice, "Mara, I keep the ferry at Millbrook.")
     offload.wait(mara.assistant.sleep_through())

@@ -109,11 +109,13 @@ def themes_of(texts: Sequence[str], passed: Collection[str] = ()) -> list[Theme]
     often.sort(key=lambda root: (-len(places[root]) * _rarity(root), root))
     found: list[Theme] = []
     for root in often:
+        if len(found) == THEMES:
+            break
         said = _as_said(forms[root], words, passed)
         within = {part.lower() for each in found for part in each.said.split()}
         if said and not within & {part.lower() for part in said.split() if part != "the"}:
             found.append(Theme(said, tuple(places[root])))
-    return found[:THEMES]
+    return found
 
 
 def _may_name(word: str) -> bool:

@@ -70,9 +70,9 @@ _NOT_LASTING = re.compile(
 _LASTS = re.compile(
     r"^(?:has|owns|owes|belongs|used to|grew|learned|learnt|joined|married|lost|won(?!['’])|bought|"
     r"sold|inherited|founded|built|adopted|graduated|passed|became|retired|survived|killed|"
-    r"signed up|is (?:\w+ )?(?:from|called|named|known|allergic|able|afraid of|drawn|good at|bad at|famous|"
-    r"wanted|lucky to have|married|engaged)|usually|often|never|always|doesn['’]t|isn['’]t|"
-    r"is no)\b",
+    r"signed up|is (?:\w+ )?(?:from|called|named|known|allergic|able|afraid of|drawn|good at|"
+    r"bad at|famous|wanted|lucky to have|married|engaged)|usually|often|never|always|"
+    r"doesn['’]t|isn['’]t|is no)\b",
     re.IGNORECASE,
 )
 _PASSES = re.compile(

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
-
 from ..text.clean import oneline
 
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’]?\s+(?=[\"'“‘A-Z0-9])")
@@ -45,12 +42,3 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word.removesuffix(ending)
     return word
-
-
-def surface_words(texts: Iterable[str]) -> dict[str, str]:
-    """For each stem the word as it is written most often."""
-    seen: dict[str, Counter[str]] = {}
-    for text in texts:
-        for word in lowered(text):
-            seen.setdefault(stem(word), Counter())[word] += 1
-    return {root: min(words, key=lambda word: (-words[word], word)) for root, words in seen.items()}

@@ -42,15 +42,15 @@ PROFILES = ("relevance", "salience")
 class Weights:
     """What each clue counts. The lanes add up to about 1."""
 
-    line: float = 0.17
+    line: float = 0.16
     window: float = 0.28
     near: float = 0.36
     wide: float = 0.16
     speaker: float = 0.26
-    date: float = 0.58
-    when: float = 0.21
+    date: float = 0.52
+    when: float = 0.20
     asking: float = -0.20
-    length: float = 0.20
+    length: float = 0.19
     retold: float = -0.45
 
 

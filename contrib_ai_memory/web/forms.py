@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from django import forms
+from django.http import QueryDict
 
+from .. import conf
 from ..conf import EMOTIONS_PER_EXPERIENCE
 from ..embedding.emotions import LABELS
 from ..records import MemoryRecord
@@ -17,7 +19,7 @@ RECORDS = (
     ("summary", "Summaries"),
 )
 LONGEST_QUERY = 400
-LONGEST_TEXT = 20_000
+LONGEST_TEXT = 20_000  # taken in by the API; how much of it is kept, MAX_LINE says
 
 
 class JournalFilter(forms.Form):
@@ -57,8 +59,7 @@ class EditForm(forms.Form):
 
     content = forms.CharField(
         label="What is remembered",
-        max_length=LONGEST_TEXT,
-        strip=True,
+        strip=False,
         widget=forms.Textarea(attrs={"rows": 5, "dir": "auto"}),
     )
     importance = forms.IntegerField(
@@ -71,6 +72,17 @@ class EditForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
     )
 
+    def clean_content(self) -> str:
+        """As long as a line may be: more would be cut off. What was longer before may stay."""
+        text = self.cleaned_data["content"].replace("\r\n", "\n")
+        longest = conf.get().MAX_LINE
+        if len(text) > longest and text != self.initial.get("content"):
+            raise forms.ValidationError(
+                f"A memory has {longest} characters at most; these are {len(text)}. "
+                "A longer text can be taught: @memory/teach."
+            )
+        return text
+
     def clean_emotions(self) -> list[str]:
         felt = self.cleaned_data["emotions"]
         if len(felt) > EMOTIONS_PER_EXPERIENCE:
@@ -80,12 +92,13 @@ class EditForm(forms.Form):
         return felt
 
     @classmethod
-    def of(cls, memory: MemoryRecord, importance: int) -> EditForm:
-        """The form as it is first seen."""
+    def of(cls, memory: MemoryRecord, importance: int, data: QueryDict | None = None) -> EditForm:
+        """The form for a memory, as it is first seen or as it was sent."""
         return cls(
+            data,
             initial={
                 "content": memory.content,
                 "importance": importance,
                 "emotions": list(memory.dominant_emotions),
-            }
+            },
         )

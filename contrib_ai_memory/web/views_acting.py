@@ -260,10 +260,10 @@ class Edit(MindPage):
         return self.show(npc=npc, shown=shown, form=form)
 
     def post(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        form = EditForm(request.POST)
         npc, shown = self.ask_mind(npc_id, tracing.show, memory_id)
+        form = EditForm.of(shown.memory, importance_of(shown), request.POST)
         if form.is_valid():
-            changes = changed(form, shown)
+            changes = changed(form)
             try:
                 if changes:
                     self.on_mind(npc_id, _edit, memory_id, changes)
@@ -288,16 +288,10 @@ def importance_of(shown: tracing.Shown) -> int:
     return shown.entry.importance if shown.entry else max(1, round(shown.memory.importance * 10))
 
 
-def changed(form: EditForm, shown: tracing.Shown) -> dict[str, Any]:
+def changed(form: EditForm) -> dict[str, Any]:
     """The fields that are not as they were."""
-    asked = form.cleaned_data
-    before = {
-        "content": shown.memory.content,
-        "importance": importance_of(shown),
-        "emotions": list(shown.memory.dominant_emotions),
-    }
     return {
         name: value
-        for name, value in asked.items()
-        if value not in (None, "") and value != before[name]
+        for name, value in form.cleaned_data.items()
+        if value not in (None, "") and value != form.initial[name]
     }
