@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DATA ?= ../shared/data
 RATINGS := $(wildcard $(DATA)/poignancy.tsv)
+TALKS := $(wildcard $(DATA)/locomo_dev5.json)
 
 .PHONY: demo stop test lint format bench clean
 
@@ -16,6 +17,7 @@ stop: $(READY)
 	$(BIN)/python -m world.demo stop
 
 test: $(READY)
+	@.ci/chromium
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: $(READY)
@@ -28,7 +30,8 @@ format: $(READY)
 
 # every one is run, whatever the one before it came to; those that read a file where it is there
 bench: $(READY)
-	@missed=; for each in journal recall $(RATINGS:%="importance %") emotions night; do \
+	@missed=; for each in journal recall $(RATINGS:%="importance %") emotions \
+			$(TALKS:%="locomo % --loco") night web; do \
 		$(BIN)/python -m benchmarks.$$each || missed="$$missed; $$each"; echo; \
 	done; test -z "$$missed" || { echo "Not held$$missed"; exit 1; }
 

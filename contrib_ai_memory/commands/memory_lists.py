@@ -50,8 +50,8 @@ class Lists:
             self.tell("The locks memory_look of all NPCs keep you out of their memories.")
         elif not found:
             self.tell(
-                "No NPC has a memory yet. The README says how a typeclass is given one; then make an "
-                "NPC of it with @create/drop, or turn one that is there into it with @typeclass."
+                "No NPC has a memory yet. The README says how a typeclass is given one; then make "
+                "an NPC of it with @create/drop, or turn one that is there into it with @typeclass."
             )
         else:
             self._show_roster(found)

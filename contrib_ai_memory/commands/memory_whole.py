@@ -93,8 +93,8 @@ class WholeMemory:
             self.when(erasing.wipe(npc), lambda gone: self._wiped(npc, gone))
 
         self.ask(
-            f"Empty the whole memory of {safe(npc.key)}: its journal, all that came of it, all whom "
-            f"it knows? This cannot be undone; @memory/export {safe(npc.key)} keeps a copy.",
+            f"Empty the whole memory of {safe(npc.key)}: its journal, all that came of it, all "
+            f"whom it knows? This cannot be undone; @memory/export {safe(npc.key)} keeps a copy.",
             yes,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+
 from ..text.clean import oneline
 
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’]?\s+(?=[\"'“‘A-Z0-9])")
