@@ -29,10 +29,10 @@ def test_every_file_that_the_readme_names_is_there():
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_the_installation_is_a_settings_block_a_mixin_and_a_cmdset_line():
+def test_the_installation_is_a_settings_block_a_mixin_a_cmdset_line_and_the_pages():
     readme = (ROOT / "README.md").read_text()
     installation = readme.split("## Installation")[1].split("## Usage")[0]
-    assert len(re.findall(r"```python", installation)) == 3
+    assert len(re.findall(r"```python", installation)) == 4
 
 
 def blocks(page: str) -> list[str]:
