@@ -16,7 +16,8 @@ GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guides"
 GOES_ON = "…"  # the rest of what is printed is left out
 # what differs between two evenings; an id stands for the same memory all through the page
 CHANGING = re.compile(
-    r"(?P<id>\b[0-9a-f]{8}\b)|\d{4}-\d\d-\d\d( \d\d:\d\d)?|#\d+(@[0-9a-f]+)?|\d\.\d{3}|\d+ tokens|\d+%"
+    r"(?P<id>\b[0-9a-f]{8}\b)|\d{4}-\d\d-\d\d( \d\d:\d\d)?|#\d+(@[0-9a-f]+)?"
+    r"|\d\.\d{3}|\d+ tokens|\d+%"
 )
 
 

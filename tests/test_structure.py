@@ -60,7 +60,17 @@ def imported_by(name: str, path: Path) -> set[str]:
 def test_every_module_imports_only_from_below_or_from_its_own_room():
     wrong = []
     for name, path in modules().items():
-        if name in ("__init__", "ingest", "store", "recall", "sleep", "llm", "embedding", "tending", "web"):
+        if name in (
+            "__init__",
+            "ingest",
+            "store",
+            "recall",
+            "sleep",
+            "llm",
+            "embedding",
+            "tending",
+            "web",
+        ):
             continue
         for target in imported_by(name, path):
             if "." not in target and modules()[target].name == "__init__.py":
