@@ -694,7 +694,9 @@ def test_the_pages_take_nothing_from_another_server():
 
 def test_the_lines_of_the_guide_are_those_of_the_example_game():
     guide = (ROOT / "docs" / "guides" / "admins.md").read_text()
-    menu = (ROOT / "web" / "templates" / "website" / "_menu.html").read_text()
+    menu = (
+        ROOT / "server_conf_example" / "web" / "templates" / "website" / "_menu.html"
+    ).read_text()
     shown = re.search(r"```html\n(.*?)```", guide, re.S)[1]
     assert [line for line in shown.splitlines() if line not in menu.splitlines()] == []
     python = re.search(r"```python\n(.*?)```", guide, re.S)[1]
@@ -702,7 +704,10 @@ def test_the_lines_of_the_guide_are_those_of_the_example_game():
     exec(python, made)
     include = [each for each in made["urlpatterns"] if "contrib_ai_memory" in str(each)]
     assert len(include) == 1
-    assert 'include("contrib_ai_memory.web.urls")' in (ROOT / "web" / "urls.py").read_text()
+    assert (
+        'include("contrib_ai_memory.web.urls")'
+        in (ROOT / "server_conf_example" / "web" / "urls.py").read_text()
+    )
 
 
 def test_the_locks_of_the_guide_do_what_it_says(mara, alice, client):

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-OVERLAY = ("typeclasses", "commands", "world", "web")
+OVERLAY = ("typeclasses", "commands", "world")
+CONF = "server_conf_example"
 SUPERUSER = "keeper"
 PORT_STEP = 10  # the next block of ports where the usual are taken
 BLOCKS = 200
@@ -99,17 +100,9 @@ class Game:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
             self._run("--init", self.folder.name, cwd=self.folder.parent)
         for name in OVERLAY:
-            shutil.copytree(
-                self.repository / name,
-                self.folder / name,
-                dirs_exist_ok=True,
-                ignore=shutil.ignore_patterns("__pycache__"),
-            )
-        shutil.copytree(
-            self.repository / "server_conf_example",
-            self.folder / "server" / "conf",
-            dirs_exist_ok=True,
-        )
+            self._renew(name, name)
+        self._renew(f"{CONF}/web", "web")
+        self._renew(CONF, "server/conf", "web")
         self.ports = Ports.free(first_block)
         self._keep_password()
         text = SECRET_SETTINGS.format(
@@ -125,6 +118,14 @@ class Game:
             kept.write_text(self.password + "\n")
             kept.chmod(0o600)
 
+    def _renew(self, source: str, target: str, *left_out: str) -> None:
+        shutil.copytree(
+            self.repository / source,
+            self.folder / target,
+            dirs_exist_ok=True,
+            ignore=shutil.ignore_patterns("__pycache__", *left_out),
+        )
+
     def migrate(self) -> None:
         self._run("migrate")
 
@@ -135,7 +136,7 @@ class Game:
         """
         start = Path.cwd()
         sys.path.insert(0, str(self.folder))
-        for name in [name for name in sys.modules if name.split(".")[0] in OVERLAY]:
+        for name in [name for name in sys.modules if name.split(".")[0] in (*OVERLAY, "web")]:
             del sys.modules[name]
         os.environ["DJANGO_SETTINGS_MODULE"] = "server.conf.settings"
         os.chdir(self.folder)  # Evennia looks for its game folder here, once
