@@ -14,7 +14,7 @@ import pytest
 from pytest_django.plugin import blocking_manager_key
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from world.game import Game  # noqa: E402
 
@@ -79,6 +79,29 @@ def _someone(typeclass, key, room):
 
 
 @pytest.fixture
+def server():
+    """A model server of the test's own, over real HTTP."""
+    from model_server import ModelServer
+
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+def speaks_through(settings, server, store_folder):
+    """Puts that server into the settings; speaks_through(timeout=1) changes more of them."""
+    from contrib_ai_memory.llm import asking
+
+    def use(**more):
+        chosen = {"base_url": server.url, "model": "m", "timeout": 5, "retries": 0} | more
+        settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "LLM": chosen}
+        asking.health.reset()
+
+    yield use
+    asking.health.reset()
+
+
+@pytest.fixture
 def hears():
     """Makes a list of all that an object is sent from now on, as plain text."""
 
@@ -98,22 +121,31 @@ def hears():
 
 
 @pytest.fixture
-def builder(tavern, hears):
-    """A builder in the tavern; builder.types(line) gives all that comes back, as plain text."""
+def types_as(tavern, hears):
+    """Makes somebody with a permission; types(line) gives all that comes back, as plain text."""
     from evennia.utils.ansi import strip_ansi
     from evennia.utils.create import create_object
 
-    made = create_object("typeclasses.characters.Character", key="Builder", location=tavern)
-    made.permissions.add("Builder")
     from contrib_ai_memory import AIMemoryCmdSet
 
-    made.cmdset.add(AIMemoryCmdSet)
-    heard = hears(made)
+    def make(key, permission):
+        made = create_object("typeclasses.characters.Character", key=key, location=tavern)
+        made.permissions.add(permission)
+        made.cmdset.add(AIMemoryCmdSet)
+        heard = hears(made)
 
-    def types(line: str) -> str:
-        heard.clear()
-        made.execute_cmd(line)
-        return strip_ansi("\n".join(heard))
+        def types(line: str) -> str:
+            heard.clear()
+            made.execute_cmd(line)
+            return strip_ansi("\n".join(heard))
 
-    made.ndb.types = types
-    return types
+        made.ndb.types = types
+        return types
+
+    return make
+
+
+@pytest.fixture
+def builder(types_as):
+    """A builder in the tavern; builder(line) gives all that comes back, as plain text."""
+    return types_as("Builder", "Builder")

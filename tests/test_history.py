@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrib_ai_memory import conf, offload
-from contrib_ai_memory.llm import asking, prompts, tools
+from contrib_ai_memory.llm import prompts, tools
 from contrib_ai_memory.records import Entry
 from contrib_ai_memory.sleep.history import compact_conversation_history
 from contrib_ai_memory.store import attributes, history
@@ -18,25 +18,14 @@ from contrib_ai_memory.store.history import History
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from model_server import ModelServer
 
 GEESE = "I have {} geese in the north field, and all of them cry at night when the fox comes."
 SECRET = "I hide a silver key under the third step."
 
 
 @pytest.fixture
-def server():
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def llm(settings, server, store_folder):
-    given = {"base_url": server.url, "model": "m", "timeout": 5, "retries": 0}
-    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "LLM": given}
-    asking.health.reset()
-    yield
-    asking.health.reset()
+def llm(speaks_through):
+    speaks_through()
 
 
 @pytest.fixture

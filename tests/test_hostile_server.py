@@ -14,7 +14,7 @@ from contrib_ai_memory.store import facts
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from model_server import WELL_FORMED, ModelServer, Request
+from model_server import WELL_FORMED, Request
 
 INVENTED = "Alice murdered the king."
 SAID = "I keep the ferry at Millbrook."
@@ -132,18 +132,8 @@ MALICE = {
 
 
 @pytest.fixture
-def server():
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def llm(settings, server, store_folder):
-    chosen = {"base_url": server.url, "model": "m", "timeout": 1, "retries": 1}
-    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "LLM": chosen}
-    asking.health.reset()
-    yield
-    asking.health.reset()
+def llm(speaks_through):
+    speaks_through(timeout=1, retries=1)
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import conf, offload
-from contrib_ai_memory.commands import AIMemoryCmdSet
 from contrib_ai_memory.embedding import cache, embedder
 from contrib_ai_memory.ingest import novelty, pipeline
 from contrib_ai_memory.ingest.chunk import chunks_of
@@ -600,24 +599,6 @@ def test_a_size_of_nothing_switches_the_cache_off(mara, settings, store_folder):
 
 
 # --- builders and operators -----------------------------------------------------------------------
-
-
-@pytest.fixture
-def builder(tavern, hears):
-    from evennia.utils.ansi import strip_ansi
-    from evennia.utils.create import create_object
-
-    made = create_object("typeclasses.characters.Character", key="Builder", location=tavern)
-    made.permissions.add("Builder")
-    made.cmdset.add(AIMemoryCmdSet)
-    heard = hears(made)
-
-    def types(line):
-        heard.clear()
-        made.execute_cmd(line)
-        return strip_ansi("\n".join(heard))
-
-    return types
 
 
 def test_a_builder_teaches_and_is_told_what_was_kept(mara, builder):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from contrib_ai_memory import offload
+from contrib_ai_memory import conf, offload
 from contrib_ai_memory.llm import asking, breaker, openai_compatible, prompts
 from contrib_ai_memory.llm.drafts import AttributeDraft, InsightDraft, Observation
 from contrib_ai_memory.llm.provider import ProviderError, Unreachable
@@ -22,7 +22,6 @@ from contrib_ai_memory.records import Entry, MemoryRecord, ReplyRequest, Snippet
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from model_server import ModelServer
 
 WHEN = "2026-01-01T00:00:00+00:00"
 ENTRY = Entry(4, WHEN, "I keep the ferry.", "say", seen_as="Alice", source_entity="#1")
@@ -37,26 +36,15 @@ FACT = {"text": "Alice keeps the ferry.", "entry_ids": [4]}
 
 
 @pytest.fixture
-def server():
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def llm(settings, server, store_folder):
+def llm(speaks_through):
     """Puts the model server into the settings; llm(timeout=…) changes more of them."""
 
     def use(**more):
-        given = {"base_url": server.url, "model": "m", "timeout": 5, "retries": 0} | more
-        settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "LLM": given}
-        from contrib_ai_memory import conf
-
-        asking.health.reset()
+        speaks_through(**more)
         return openai_compatible.OpenAIProvider(conf.get().LLM)
 
     use()
-    yield use
-    asking.health.reset()
+    return use
 
 
 @pytest.fixture

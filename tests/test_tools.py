@@ -12,7 +12,6 @@ from contrib_ai_memory.store import facts
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from model_server import ModelServer
 
 ALL = {kind.tool for kind in (*tools.REMEMBERING, *tools.ACTING)}
 SECRET = "I hide a silver key under the third step."
@@ -20,21 +19,9 @@ KEY = ("recall", {"query": "Where is the silver key of Alice?"})
 
 
 @pytest.fixture
-def server():
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def llm(settings, server, store_folder):
-    def use(model="m", timeout=5, **more):
-        given = {"base_url": server.url, "model": model, "timeout": timeout, "retries": 0}
-        settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "LLM": given, **more}
-        asking.health.reset()
-
-    use()
-    yield use
-    asking.health.reset()
+def llm(speaks_through):
+    speaks_through()
+    return speaks_through
 
 
 @pytest.fixture
@@ -236,8 +223,8 @@ def test_a_talk_that_takes_long_is_brought_to_its_end(server, llm, mara, alice, 
     assert "Enough." in heard[-1]
 
 
-def test_what_tools_bring_up_is_bounded(calls, llm, mara, alice):
-    llm(CONTEXT_TOKENS=1000)
+def test_what_tools_bring_up_is_bounded(settings, calls, mara, alice):
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "CONTEXT_TOKENS": 1000}
     for number in range(12):
         alice.execute_cmd(f"say The sheep of farm {number} have {number} lambs and much wool.")
     requests = calls([("recall", {"query": f"sheep of farm {n}"}) for n in range(8)])
