@@ -761,6 +761,7 @@ def test_a_new_day_begins_at_nothing(tmp_path):
     later = Usage(tmp_path / "usage.json", date=lambda: day[0])
     later.load()
     assert later.plain()["by_npc"] == {}
+    assert later.by_day("mara-id") == [("2026-01-01", 40), ("2026-01-02", 0)]
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"day": 3}', b"\xff", b"[" * 100_000])

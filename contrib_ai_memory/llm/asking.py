@@ -184,6 +184,13 @@ def usage() -> dict[str, Any]:
     return counts.plain()
 
 
+def tokens_by_day(mind: str) -> list[tuple[str, int]]:
+    """(day, tokens) of one mind on the last days, oldest first, today last."""
+    counts = _counts()
+    counts.load()
+    return counts.by_day(mind)
+
+
 def status() -> str:
     """One sentence for builders: who answers, and what is wrong if something is."""
     chosen = model()

@@ -1,4 +1,4 @@
-"""What language costs: the calls and tokens of a day (UTC), by purpose and by NPC, and its budgets.
+"""What language costs: the calls and tokens of each day (UTC), by purpose and by NPC, and budgets.
 
 The counts lie in `llm_usage.json` beside the store, so that a reload does not begin the day anew.
 Counting and writing are done on the worker thread that made the call; the reactor thread only looks
@@ -22,6 +22,7 @@ from .provider import ProviderError
 
 FILE = "llm_usage.json"
 CHARACTERS_PER_TOKEN = 4  # where a server does not tell
+DAYS_KEPT = 30
 
 
 class BudgetUsedUp(ProviderError):
@@ -57,6 +58,12 @@ class Day(BaseModel):
         return sum(spent.tokens for spent in self.purposes.values())
 
 
+class Days(BaseModel):
+    """The last days, oldest first, as they lie in the file."""
+
+    days: list[Day] = Field(min_length=1)
+
+
 def today() -> str:
     """The date in UTC, ISO 8601."""
     return datetime.now(UTC).date().isoformat()
@@ -78,7 +85,7 @@ class Usage:
     def __init__(self, path: Path, date: Callable[[], str] = today):
         self.path = path
         self._date = date
-        self._day = Day(day=date())
+        self._days = [Day(day=date())]
         self._told: set[str] = set()
         self._loaded = False
         self._unwritable = False
@@ -94,8 +101,7 @@ class Usage:
                 return
             known = self._read()
             with self._lock:
-                if known.day == self._date():
-                    self._day = known
+                self._days = known or self._days
                 self._loaded = True
 
     def count(self, purpose: str, npc: str | None, tokens_in: int, tokens_out: int) -> None:
@@ -152,26 +158,33 @@ class Usage:
                 "by_npc": shown["npcs"],
             }
 
-    def _present(self) -> Day:
-        if self._day.day != self._date():
-            self._day = Day(day=self._date())
-            self._told.clear()
-        return self._day
+    def by_day(self, npc: str) -> list[tuple[str, int]]:
+        """(day, tokens) of one mind, on the last thirty days that had any calls, oldest first."""
+        with self._lock:
+            self._present()
+            return [(day.day, day.npcs.get(npc, Spent()).tokens) for day in self._days]
 
-    def _read(self) -> Day:
+    def _present(self) -> Day:
+        if self._days[-1].day != self._date():
+            spent = [day for day in self._days if day.purposes]
+            self._days = [*spent, Day(day=self._date())][-DAYS_KEPT:]
+            self._told.clear()
+        return self._days[-1]
+
+    def _read(self) -> list[Day]:
         try:
-            return Day.model_validate_json(self.path.read_bytes())
+            return Days.model_validate_json(self.path.read_bytes()).days
         except FileNotFoundError:
-            return Day()
+            return []
         except (ValidationError, OSError) as error:
             kind = type(error).__name__
             logger().warning("%s cannot be read (%s): the count begins anew.", self.path, kind)
-            return Day()
+            return []
 
     def _write(self) -> None:
         with self._file:
             with self._lock:
-                text = self._day.model_dump_json()
+                text = Days(days=self._days).model_dump_json()
             beside = self.path.with_name(self.path.name + ".new")
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -88,7 +88,7 @@ class Stats:
         growth: (day, entries) of each day (UTC) on which there were any, oldest first.
         kinds: How many entries of each kind.
         memories: How many of each record the store holds.
-        cost: (day, tokens) of this NPC, as far as nights and days are counted.
+        cost: (day, tokens) of this NPC on the last thirty days that had any calls.
     """
 
     entries: int
@@ -154,7 +154,6 @@ def stats(npc: Any) -> Generator[Any, Any, Stats]:
             days[entry.timestamp[:10]] += 1
         yield offload.breathe()
     counts, felt = yield offload.run(offload.MEMORY, counted, mind.id, priority=offload.REPLY)
-    spent = cost(npc)
     return Stats(
         entries=kinds.total(),
         importance={each: importance[each] for each in range(1, 11)},
@@ -162,7 +161,7 @@ def stats(npc: Any) -> Generator[Any, Any, Stats]:
         growth=tuple(sorted(days.items())[-DAYS_SHOWN:]),
         kinds=dict(kinds.most_common()),
         memories=counts,
-        cost=((spent.day, spent.npc.tokens),),
+        cost=tuple(asking.tokens_by_day(mind.id)),
     )
 
 
