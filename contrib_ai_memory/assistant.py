@@ -25,14 +25,13 @@ from .log import logger
 from .recall.talking import CannotDo
 from .records import Entry, now_iso
 from .sleep.history import EMERGENCY, compact
-from .sleeper import SCHEDULE, NotNow, SleepsAtNight, SwitchedOff
+from .sleeper import PAUSE, SCHEDULE, NotNow, SleepsAtNight, SwitchedOff
 from .store import facts, pairing, switches
 from .store.errors import StoreError
 from .store.history import exchange
 
 KEY = "ai_memory_assistant"
 REPLIES_WAITING = 5  # what is said beyond that while the NPC thinks is heard but not answered
-PAUSE = 0.02  # seconds that the game has to itself between the ticks of a night at once
 PEOPLE_SECONDS = 60.0  # how often the index of people is written
 JITTER = 0.1  # share of the tick by which NPCs drift apart
 
@@ -150,24 +149,36 @@ class AssistantScript(SleepsAtNight, DefaultScript):
     def hold_still(self) -> Generator[Any, Any, None]:
         """Wait until nothing works on the memory, and let nothing begin until `let_go`.
 
-        What is said meanwhile is heard and kept, and answered afterwards.
+        One at a time: whoever comes second waits for the `let_go` of the first. What is said
+        meanwhile is heard and kept, and answered afterwards.
         """
         from twisted.internet import reactor
 
-        until = time.monotonic() + conf.get().TICK_DEADLINE
-        while self.ndb.busy_since is not None or self.ndb.answering:
-            if not reactor.running or time.monotonic() >= until:
-                break  # nothing goes on behind anybody's back, or it was given up
-            yield task.deferLater(reactor, PAUSE, lambda: None)
+        yield self.tending.acquire()
+        try:
+            until = time.monotonic() + conf.get().TICK_DEADLINE
+            while self.ndb.busy_since is not None or self.ndb.answering:
+                if not reactor.running or time.monotonic() >= until:
+                    break  # nothing goes on behind anybody's back, or it was given up
+                yield task.deferLater(reactor, PAUSE, lambda: None)
+        except BaseException:
+            self.tending.release()
+            raise
         self.ndb.busy_since = math.inf
         self.ndb.answering = True
 
     def let_go(self) -> None:
-        """Let the heartbeat and the answers go on after `hold_still`."""
-        self.ndb.busy_since = None
-        self.ndb.answering = bool(self.waiting_for_answers)
-        if self.ndb.answering:
-            self._answer_all().addErrback(offload.log_failure, f"an answer of #{self.obj.id}")
+        """Let the heartbeat and the answers go on, for who has held it still."""
+        self.ndb.busy_since, self.ndb.answering = None, False
+        if self.waiting_for_answers:
+            self._begin_answering()
+        self.tending.release()
+
+    @property
+    def tending(self) -> defer.DeferredLock:
+        """Held by whoever looks after the memory: one at a time."""
+        self.ndb.tending = self.ndb.tending or defer.DeferredLock()
+        return self.ndb.tending
 
     # --- answering ----------------------------------------------------------------------------
 
@@ -185,8 +196,11 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         else:
             logger().info("#%s: entry %s is not answered, too many wait.", self.obj.id, entry.id)
         if not self.ndb.answering:
-            self.ndb.answering = True
-            self._answer_all().addErrback(offload.log_failure, f"an answer of #{self.obj.id}")
+            self._begin_answering()
+
+    def _begin_answering(self) -> None:
+        self.ndb.answering = True
+        self._answer_all().addErrback(offload.log_failure, f"an answer of #{self.db_obj_id}")
 
     @property
     def waiting_for_answers(self) -> deque:
@@ -215,7 +229,8 @@ class AssistantScript(SleepsAtNight, DefaultScript):
                 except Exception:  # noqa: BLE001  (those who wait behind it are answered)
                     offload.log_failure(Failure(), f"answering entry {entry.id} of #{self.obj.id}")
         finally:
-            self.ndb.answering = False
+            if self.ndb.busy_since != math.inf:  # else it is held still, and was given up
+                self.ndb.answering = False
 
     @defer.inlineCallbacks
     def _answer(self, entry: Entry, speaker: Any) -> Generator[Any, Any, None]:

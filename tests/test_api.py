@@ -262,6 +262,24 @@ def test_what_is_changed_stands_in_the_security_log(builder_api, lived, monkeypa
     assert "moon" not in deeds
 
 
+def test_what_is_looked_at_stands_in_the_security_log_once(builder_api, lived, monkeypatch):
+    from evennia.utils import logger
+
+    from contrib_ai_memory.tending import audit
+
+    lines = []
+    monkeypatch.setattr(logger, "log_sec", lines.append)
+    audit._looks.clear()
+    for _ in range(3):
+        assert builder_api("GET", f"/npcs/{lived.id}/journal/", text="ferry")[0] == 200
+    body = {"player": "Alice", "text": "What of the ferry?"}
+    assert builder_api("POST", f"/npcs/{lived.id}/preview/", body)[0] == 200
+    [journal, preview] = lines
+    assert "the API's journal" in journal and lived.dbref in journal
+    assert "the API's preview" in preview
+    assert "ferry" not in " ".join(lines)
+
+
 # --- logged in by the website ---------------------------------------------------------------------
 
 

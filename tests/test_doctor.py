@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 
 import numpy as np
 import pytest
@@ -10,12 +11,20 @@ import pytest
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.ingest import novelty
-from contrib_ai_memory.records import Percept
+from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.store import attributes, facts, opening, pairing
 from contrib_ai_memory.store.errors import StoreMismatch
 from contrib_ai_memory.store.links import Link
 from contrib_ai_memory.store.payload import entry_memory_id
-from contrib_ai_memory.tending import checking, erasing, importing, moving, reindexing, taking_out
+from contrib_ai_memory.tending import (
+    checking,
+    erasing,
+    importing,
+    moving,
+    ownership,
+    reindexing,
+    taking_out,
+)
 
 
 @pytest.fixture
@@ -147,6 +156,60 @@ def test_an_npc_with_another_typeclass_keeps_its_memories(talked):
     ObjectDB.objects.filter(id=talked.id).update(db_typeclass_path=path)
     assert found(mend=True) == []
     assert facts.shared().count(talked.memory.id) > 0
+
+
+@pytest.fixture
+def shared_server(settings, tmp_path, store_folder):
+    """A store that this game shares with another one, and a memory of that other game in it."""
+    folder = tmp_path / "shared"
+    config = {"path": str(folder), "collection_name": "m", "embedding_model_dims": 384}
+    settings.CONTRIB_AI_MEMORY = {
+        **settings.CONTRIB_AI_MEMORY,
+        "VECTOR_STORE": {"provider": "qdrant", "config": {**config, "on_disk": True}},
+    }
+    foreign = MemoryRecord(id=str(uuid.uuid4()), content="Orrin guards the gate.", record="fact")
+    mind = str(uuid.uuid4())
+    facts.shared().put(mind, [foreign], np.eye(1, 384, dtype=np.float32))
+    return mind, foreign.id
+
+
+def _vector_of(memory_id):
+    client = facts.shared().mem0.vector_store.client
+    [point] = client.retrieve("m", [memory_id], with_vectors=True)
+    return point.vector if isinstance(point.vector, list) else point.vector[""]
+
+
+def test_on_a_server_the_memories_of_other_games_are_left_alone(shared_server, mara):
+    mind, _memory_id = shared_server
+    offload.wait(mara.memory.add("The cellar floods in spring."))
+    offload.wait(mara.memory.index_pending())
+    assert found(mend=True) == []
+    assert facts.shared().count(mind) == 1
+
+
+def test_on_a_server_only_the_minds_of_this_game_are_embedded_anew(shared_server, mara):
+    _mind, memory_id = shared_server
+    offload.wait(mara.memory.add("The cellar floods in spring."))
+    [own] = facts.shared().list(mara.memory.id)
+    facts.shared().mem0.vector_store.update(own.id, vector=[1.0] + [0.0] * 383)
+    assert offload.wait(reindexing.reindex_all()) == 1
+    assert _vector_of(memory_id)[0] == 1.0, "the vector of another game was made anew"
+    assert _vector_of(own.id)[0] != 1.0
+
+
+def test_on_a_server_an_import_leaves_the_mind_to_the_game_that_has_it(
+    shared_server, mara, tmp_path
+):
+    mind, _memory_id = shared_server
+    offload.wait(mara.memory.add("The cellar floods in spring."))
+    path = tmp_path / "a.jsonl"
+    offload.wait(moving.export(mara, path))
+    path.write_text(path.read_text().replace(mara.memory.id, mind))
+    offload.wait(moving.import_(mara, path, replace=True))
+    assert mara.memory.id != mind
+    assert facts.shared().count(mind) == 1, "the mind of another game was deleted"
+    assert told(mara, "cellar") == ["The cellar floods in spring."]
+    assert len(ownership.known_minds()) == 1
 
 
 def test_half_an_import_is_told_of(talked):

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.records import Percept
-from contrib_ai_memory.store import attributes, facts, opening
-from contrib_ai_memory.tending import erasing, taking_out
+from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.records import MemoryRecord, Percept
+from contrib_ai_memory.store import attributes, facts, opening, versions
+from contrib_ai_memory.store.preferences import Preference
+from contrib_ai_memory.tending import erasing, ids, mending, taking_out, undo
 from contrib_ai_memory.tending.belonging import Somebody
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -163,6 +167,101 @@ def lanes_of(npc, query):
     found = store.weighed(search, {m.id for m in store.list(npc.memory.id, limit=None)})
     names = {memory.id: memory.content for memory in store.get([each.id for each in found])}
     return {names[each.id]: each.lanes[3] for each in found}
+
+
+def test_what_is_edited_or_taken_back_meanwhile_waits_and_brings_nothing_back(
+    talked, alice, bram, monkeypatch
+):
+    ferry, key = (
+        str(next(e.id for e in talked.memory.journal.read() if words in e.content))
+        for words in ("ferry", "silver key")
+    )
+    offload.wait(mending.forget(talked, bram, ferry))
+    begun = []
+    step = taking_out.settle_store
+
+    def meanwhile(*args):
+        begun.append(mending.undo(talked, bram))
+        begun.append(mending.edit(talked, bram, key, content="I hide a silver key in the mill."))
+        assert not any(each.called for each in begun)
+        return step(*args)
+
+    monkeypatch.setattr(taking_out, "settle_store", meanwhile)
+    erase(talked, alice)
+    for each, problem in zip(begun, (undo.NothingToUndo, ids.UnknownMemory), strict=True):
+        with pytest.raises(problem):
+            offload.wait(each)
+    after = everything(talked)
+    for word in ("Alice", "ferry", "silver key"):
+        assert word not in after, word
+
+
+def test_what_can_be_undone_goes_before_all_else(talked, alice, bram, monkeypatch):
+    ferry = next(e.id for e in talked.memory.journal.read() if "ferry" in e.content)
+    for begin in (lambda: erase(talked, alice), lambda: offload.wait(erasing.wipe(talked))):
+        offload.wait(mending.pin(talked, bram, str(ferry)))
+        with monkeypatch.context() as broken:
+            broken.setattr(taking_out, "planned", killed)
+            broken.setattr(erasing.emptying, "all_from_store", killed)
+            with pytest.raises(KeyboardInterrupt):
+                begin()
+        assert undo.acts(talked) == []
+        offload.wait(mending.unpin(talked, bram, str(ferry)))
+        undo.forget(talked)
+
+
+def test_the_memory_has_one_holder_at_a_time(talked):
+    script = talked.assistant
+    first, second = script.hold_still(), script.hold_still()
+    assert first.called and not second.called
+    script.let_go()
+    assert second.called
+    assert script.ndb.busy_since == math.inf, "it is held still by the second"
+    script.let_go()
+    assert script.ndb.busy_since is None and not script.ndb.answering
+
+
+def test_a_secret_preference_is_kept_once_for_those_who_heard_it(talked, alice, bram):
+    hers, his = (identity_of(talked, who) for who in (alice, bram))
+    kept = Preference(his, "like:rain", "I like rain.", "2026-01-01", "2026-01-01", private=True)
+    talked.memory.preferences.put(replace(kept, witnesses=(hers, his)))
+    erase(talked, alice)
+    assert [p for p in talked.memory.preferences if p.slot == "like:rain"] == [
+        replace(kept, witnesses=(his,))
+    ]
+    assert hers not in everything(talked)
+
+
+def test_names_go_out_of_the_whole_history_of_a_memory(talked, alice):
+    own = MemoryRecord(id=str(uuid.uuid4()), content="The mill grinds rye.", record="fact")
+    facts.shared().put(talked.memory.id, [own], embedder.shared().encode([own.content]))
+    versions.put_back(own.id, [("Alice grinds rye.", "It grinds rye.", "UPDATE", "2020-01-01")])
+    rows = [
+        ("old", f"new {number}", "UPDATE", f"2021-01-01T00:00:{number}") for number in range(60)
+    ]
+    versions.put_back(own.id, rows)
+    erase(talked, alice)
+    assert facts.shared().get([own.id])
+    said = versions.history_of(own.id, newest=None)
+    assert len(said) == 60 and "Alice" not in str(said)
+
+
+def test_a_history_is_replaced_whole_or_not_at_all(talked):
+    memory = facts.shared().list(talked.memory.id, record="fact")[0]
+    before = versions.history_of(memory.id)
+    with pytest.raises(KeyboardInterrupt):
+        versions.replace(memory.id, map(killed, before))
+    assert before and versions.history_of(memory.id) == before
+
+
+def test_a_deletion_that_was_killed_leaves_no_history_behind(talked, monkeypatch):
+    store, mind = facts.shared(), talked.memory.id
+    ids_ = [memory.id for memory in store.list(mind, limit=None)]
+    monkeypatch.setattr(store.mem0.vector_store, "delete", killed)
+    for delete in (lambda: store.delete_points(ids_[:1]), lambda: store.delete_mind(mind)):
+        with pytest.raises(KeyboardInterrupt):
+            delete()
+    assert not any(map(versions.history_of, ids_))
 
 
 def test_an_erasure_that_was_killed_ends_the_same_when_it_is_run_again(talked, alice, monkeypatch):

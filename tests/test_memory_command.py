@@ -1,6 +1,8 @@
 """Every switch of @memory as a builder types it, and what players have: memories, forgetme."""
 
 import re
+import stat
+import time
 import types
 
 import pytest
@@ -14,7 +16,7 @@ from contrib_ai_memory.commands import CmdForgetMe, CmdMemories, CmdMemory, CmdS
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import facts
 from contrib_ai_memory.store.payload import memory_id_for
-from contrib_ai_memory.tending import looking, requests, undo
+from contrib_ai_memory.tending import audit, ids, looking, requests, tracing, undo
 
 wait = offload.wait
 
@@ -300,6 +302,54 @@ def test_a_memory_goes_out_to_a_file_and_into_another_npc(night, tavern, builder
     assert "remembers" in one_line(admin("yes"))
 
 
+def test_an_export_is_imported_only_by_who_may_look_into_whose_it_is(night, tavern, builder, admin):
+    night.locks.add("memory_look:perm(Admin)")
+    create_object("typeclasses.npcs.AssistantNPC", key="Odo", location=tavern)
+    assert "Exported Mara" in admin("@memory/export mara = the vault")
+    said = one_line(builder("@memory/import odo = the vault"))
+    assert f"the memory of Mara ({night.dbref})" in said and "keeps you out" in said
+    assert "perceived nothing yet" in builder("@memory/journal odo")
+    decoy = create_object("typeclasses.objects.Object", key="Decoy", location=tavern)
+    decoy.db.memory_id = night.memory.id
+    assert "keeps you out" in one_line(builder("@memory/import odo = the vault"))
+    night.swap_typeclass("typeclasses.characters.Character", run_start_hooks=None)
+    assert "keeps you out" in one_line(builder("@memory/import odo = the vault"))
+    assert "remembers" in one_line(admin("@memory/import odo = the vault"))
+
+
+def test_an_export_of_an_npc_that_is_no_more_takes_an_admin(night, tavern, builder, admin):
+    builder("@memory/export mara = the vault")
+    night.delete()
+    create_object("typeclasses.npcs.AssistantNPC", key="Odo", location=tavern)
+    assert "no NPC of this game has now" in one_line(builder("@memory/import odo = the vault"))
+    assert "remembers" in one_line(admin("@memory/import odo = the vault"))
+
+
+def test_a_builder_overwrites_no_export_and_an_admin_may(
+    night, tavern, builder, admin, store_folder
+):
+    create_object("typeclasses.npcs.AssistantNPC", key="Odo", location=tavern)
+    assert "Exported Mara" in builder("@memory/export mara = the vault")
+    file = store_folder / "exports" / "the vault.jsonl"
+    kept = file.read_bytes()
+    assert "which would be lost" in one_line(builder("@memory/export odo = the vault"))
+    assert file.read_bytes() == kept
+    assert "Exported Mara" in builder("@memory/export mara")
+    assert "which would be lost" in one_line(builder("@memory/export mara"))
+    assert "Exported Odo" in admin("@memory/export odo = the vault")
+    assert file.read_bytes() != kept
+
+
+def test_an_export_is_readable_for_the_games_own_account_alone(night, builder, store_folder):
+    beside = store_folder / "exports" / "the vault.jsonl.part"
+    beside.parent.mkdir(parents=True)
+    beside.write_text("left behind, readable")
+    beside.chmod(0o644)
+    builder("@memory/export mara = the vault")
+    [made] = beside.parent.iterdir()
+    assert (made.name, stat.S_IMODE(made.stat().st_mode)) == ("the vault.jsonl", 0o600)
+
+
 # --- who may --------------------------------------------------------------------------------------
 
 
@@ -456,6 +506,74 @@ def test_outgoing_functions_are_not_carried_out_where_a_game_lets_them(nasty, bu
     assert "$$" not in builder("@memory/journal mara")
 
 
+# --- in nobody's way ------------------------------------------------------------------------------
+
+
+def test_a_full_id_is_looked_up_and_belongs_to_one_mind_alone(night, tavern, monkeypatch):
+    odo = create_object("typeclasses.npcs.AssistantNPC", key="Odo", location=tavern)
+    fact = fact_of(night, "ferry")
+
+    def never(*args, **kwargs):
+        raise AssertionError("a listing of the whole mind")
+
+    monkeypatch.setattr(facts.FactStore, "list", never)
+    assert wait(ids.find(night, fact.id)).id == fact.id
+    with pytest.raises(ids.UnknownMemory):
+        wait(ids.find(odo, fact.id))
+
+
+def test_what_builders_look_at_waits_behind_answers_to_players(night, builder, monkeypatch):
+    short = fact_of(night, "ferry").id[:8]
+    run, priorities = offload.run, []
+
+    def noted(*args, priority=offload.AWAKE, **kwargs):
+        priorities.append(priority)
+        return run(*args, priority=priority, **kwargs)
+
+    monkeypatch.setattr(offload, "run", noted)
+    for typed in (
+        *("@memory mara", f"@memory/show mara = {short}", f"@memory/trace mara = {short}"),
+        *("@memory/facts mara", "@memory/stats mara"),
+    ):
+        assert "wrong" not in builder(typed)
+    assert priorities and offload.REPLY not in priorities
+
+
+def test_long_lists_let_others_have_their_turn(night, monkeypatch):
+    mind = night.memory
+    for number in range(40):
+        mind.people.meet(f"#{number}@x", f"Guest {number}", "2026-01-01")
+        mind.preferences.set(f"#{number}@x", "tea", "I like tea.", mind.clock(), 2)
+    breathe, breaths = offload.breathe, []
+
+    def breathing():
+        breaths.append(1)
+        return breathe()
+
+    monkeypatch.setattr(offload, "breathe", breathing)
+    assert len(wait(looking.people(night, limit=200))) == 42
+    assert len(breaths) >= 42 // looking.PROFILES_AT_ONCE
+    identities = len(mind.profiles.identities())
+    breaths.clear()
+    assert len(wait(tracing.profiled(mind, {2}))) >= 40
+    assert len(breaths) >= identities + 40 // tracing.READ_AT_ONCE
+
+
+def test_the_insights_of_a_trace_are_read_a_few_at_a_time(night, monkeypatch):
+    mind = night.memory
+    breathe, breaths = offload.breathe, []
+
+    def breathing():
+        breaths.append(1)
+        return breathe()
+
+    memory = fact_of(night, "ferry")
+    monkeypatch.setattr(facts.FactStore, "newest", lambda *args: [memory] * 100)
+    monkeypatch.setattr(offload, "breathe", breathing)
+    assert len(wait(tracing._insights(mind))) == 100
+    assert len(breaths) == 100 // tracing.READ_AT_ONCE
+
+
 # --- help -----------------------------------------------------------------------------------------
 
 
@@ -515,6 +633,7 @@ def player(night, alice, hears):
         alice.execute_cmd(line)
         return strip_ansi("\n".join(heard))
 
+    types_.who = alice
     return types_
 
 
@@ -558,14 +677,14 @@ def test_a_request_is_dropped_by_an_admin(player, night, builder, admin):
     assert "There is no request 2" in admin("@memory/requests = drop 2")
     assert "Usage: @memory/requests" in admin("@memory/requests = zebra")
     assert "stays known to Mara" in admin("@memory/requests = drop 1")
-    assert requests.waiting() == []
+    assert wait(requests.waiting()) == []
 
 
 def test_forgetme_does_nothing_without_a_yes_or_for_a_stranger(player):
     player("forgetme")
     assert "You stay as you are" in player("no")
     assert "Nobody called 'zebra'" in player("forgetme zebra")
-    assert requests.waiting() == []
+    assert wait(requests.waiting()) == []
 
 
 def test_forgetme_erases_at_once_where_the_game_lets_it(player, night, alice, settings):
@@ -577,10 +696,172 @@ def test_forgetme_erases_at_once_where_the_game_lets_it(player, night, alice, se
     assert wait(looking.journal(night, text="silver key in")).entries == ()
 
 
+@pytest.fixture
+def listener(tavern, alice):
+    """An NPC that nobody sees, and that has met Alice."""
+    odo = create_object("typeclasses.npcs.AssistantNPC", key="Odo", location=tavern)
+    odo.memory.people.meet(odo.get_memory_identity(alice), "Alice", "2026-01-01", talk=True)
+    odo.locks.add("view:perm(Builder)")
+    return odo
+
+
+def test_a_player_is_told_of_no_npc_that_they_cannot_see(player, night, listener, settings):
+    assert "Mara" in player("memories") and "Odo" not in player("memories")
+    assert "Nobody called 'odo'" in player("forgetme odo")
+    assert "Odo" not in player("forgetme")
+    player("no")
+    listener.locks.add("view:all()")
+    assert "Odo" in player("memories")
+    listener.get_display_name = lambda looker=None, **kwargs: "|ra cloaked man|n"
+    shown = player("memories")
+    assert "a cloaked man" in shown and "Odo" not in shown
+    assert "let a cloaked man forget" in one_line(player("forgetme cloaked"))
+    player("no")
+
+
+def test_who_is_only_known_to_the_unseen_is_known_to_nobody(alice, listener, hears):
+    alice.cmdset.add(AIMemoryCmdSet)
+    heard = hears(alice)
+    for typed in ("memories", "forgetme"):
+        alice.execute_cmd(typed)
+    assert heard[-2:] == ["Nobody here remembers you."] * 2
+
+
+def test_without_a_name_those_unseen_forget_a_player_too(player, alice, night, listener, settings):
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"PLAYER_ERASURE": "self"}
+    player("forgetme")
+    said = one_line(player("yes"))
+    assert "Mara remember nothing of you now" in said and "Odo" not in said
+    assert listener.memory.people.get(listener.get_memory_identity(alice)) is None
+    assert night.memory.people.get(night.get_memory_identity(alice)) is None
+
+
+def test_all_forget_a_player_with_one_rewriting_of_the_store_and_not_again_at_once(
+    player, night, listener, settings, monkeypatch
+):
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"PLAYER_ERASURE": "self"}
+    listener.locks.add("view:all()")
+    begun = []
+    begin = facts.FactStore.begin_rewriting
+
+    def counted(store, *args):
+        begun.append(store)
+        return begin(store, *args)
+
+    monkeypatch.setattr(facts.FactStore, "begin_rewriting", counted)
+    player("forgetme")
+    player("yes")
+    assert len(begun) == 1
+    listener.memory.people.meet(
+        listener.get_memory_identity(player.who), "Alice", "2026-01-01", talk=True
+    )
+    player("forgetme")
+    assert "Ask again in 5 minutes" in one_line(player("yes"))
+    assert len(begun) == 1
+
+
+def test_a_name_that_means_many_is_no_way_to_rewrite_the_store_many_times(
+    player, night, alice, tavern, settings
+):
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"PLAYER_ERASURE": "self"}
+    for number in range(4):
+        guard = create_object("typeclasses.npcs.AssistantNPC", key=f"Guard {number}")
+        guard.memory.people.meet(guard.get_memory_identity(alice), "Alice", "2026-01-01")
+    said = one_line(player("forgetme guard"))
+    assert "'guard' are 4" in said and "Give more of the name" in said
+    assert "Guard 2 remember of you is erased" in one_line(player("forgetme guard 2"))
+    player("no")
+
+
+def test_a_list_of_requests_leaves_out_npcs_that_the_builder_may_not_look_into(
+    player, night, listener, builder, admin
+):
+    listener.locks.add("view:all()")
+    player("forgetme")
+    player("yes")
+    assert "Odo" in builder("@memory/requests") and "Mara" in builder("@memory/requests")
+    night.locks.add("memory_look:perm(Admin)")
+    shown = builder("@memory/requests")
+    assert "Odo" in shown and "Mara" not in shown and night.dbref not in shown
+    numbers = {
+        name: line.split()[0]
+        for line in admin("@memory/requests").splitlines()
+        for name in ("Mara", "Odo")
+        if name in line and line.split()[0].isdecimal()
+    }
+    [row] = [line for line in shown.splitlines() if "Odo" in line]
+    assert row.split()[0] == numbers["Odo"], "the number under which it is dropped"
+
+
+def test_what_one_npc_forgot_loads_no_other_that_is_asked_to_forget(player, night, alice, listener):
+    player("forgetme")
+    player("yes")
+    assert len(wait(requests.waiting())) == 2
+    listener.memory.flush()
+    del vars(listener)["memory"]
+    night.memory.people.forget(night.get_memory_identity(alice))
+    night.memory.profiles.forget(night.get_memory_identity(alice))
+    requests.settle()
+    assert "memory" not in vars(listener), "it was not asked"
+    [left] = wait(requests.waiting())
+    assert left.npc == "Odo"
+
+
+# --- the log of who looked ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def log(monkeypatch):
+    """All that goes to the game's security log; nobody has looked at anything yet."""
+    from evennia.utils import logger
+
+    lines = []
+    monkeypatch.setattr(logger, "log_sec", lines.append)
+    audit._looks.clear()
+    yield lines
+    audit._looks.clear()
+
+
+def test_a_look_into_a_memory_is_one_line_in_the_log_and_again_after_ten_minutes(
+    day, builder, log, monkeypatch
+):
+    for _ in range(3):
+        builder("@memory/journal mara = silver key")
+    builder("@memory/search mara = silver key")
+    [journal, search] = log
+    assert "Builder" in journal and "@memory/journal" in journal and day.dbref in journal
+    assert "@memory/search" in search
+    assert "silver" not in "".join(log)
+    later = time.monotonic() + audit.AGAIN_AFTER + 1
+    monkeypatch.setattr(audit.time, "monotonic", lambda: later)
+    builder("@memory/journal mara")
+    assert len(log) == 3
+
+
+def test_so_many_looks_are_kept_in_mind_and_no_more(day, log, monkeypatch):
+    monkeypatch.setattr(audit, "LOOKS_KEPT", 5)
+    for number in range(20):
+        audit.looked(day, f"page {number}", day)
+    assert (len(audit._looks), len(log)) == (5, 20)
+
+
+def test_what_is_done_with_sleep_stands_in_the_log(day, builder, log):
+    for typed, deed in (
+        ("@sleep mara", "sleep Mara"),
+        ("@sleep/wake mara", "wake Mara"),
+        ("@sleep/schedule mara = 22 8 game", "schedule the sleep of Mara"),
+        ("@sleep/schedule mara = off", "schedule the sleep of Mara"),
+        ("@sleep/now mara", "sleep now Mara"),
+    ):
+        before = len(log)
+        builder(typed)
+        assert [deed in line and "Builder" in line for line in log[before:]] == [True], typed
+
+
 def test_forgetme_sends_to_the_staff_where_the_game_has_it_off(player, settings):
     settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"PLAYER_ERASURE": "off"}
     assert "only the staff" in one_line(player("forgetme"))
-    assert requests.waiting() == []
+    assert wait(requests.waiting()) == []
 
 
 def _entry(entry_id, content, identity):

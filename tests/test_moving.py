@@ -153,6 +153,49 @@ def test_an_import_that_was_killed_is_done_again_whole(talked, tmp_path, monkeyp
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
 
 
+def test_who_was_paused_is_paused_after_an_import_that_was_begun_twice(
+    talked, tmp_path, monkeypatch
+):
+    export(talked, tmp_path / "a.jsonl")
+    switches.pause(talked, True)
+    for broken_off in ("_import", "_store"):
+        with monkeypatch.context() as broken:
+            broken.setattr(importing, broken_off, killed)
+            with pytest.raises(KeyboardInterrupt):
+                import_(talked, tmp_path / "a.jsonl", replace=True)
+    import_(talked, tmp_path / "a.jsonl")
+    assert switches.paused(talked) == "npc"
+
+
+def test_an_import_that_was_killed_while_it_emptied_is_known_as_half_done(
+    talked, tmp_path, monkeypatch
+):
+    export(talked, tmp_path / "a.jsonl")
+    monkeypatch.setattr(erasing.emptying, "all_nights", killed)  # the last of it
+    with pytest.raises(KeyboardInterrupt):
+        import_(talked, tmp_path / "a.jsonl", replace=True)
+    assert attributes.read_json(talked, importing.MARK) == {"paused": False}
+    monkeypatch.undo()
+    offload.wait(erasing.wipe(talked))
+    assert attributes.read_json(talked, importing.MARK) is None
+    assert not switches.paused(talked)
+
+
+def test_an_npc_of_another_typeclass_is_not_lost_to_an_import(talked, tavern, tmp_path):
+    from evennia.objects.models import ObjectDB
+    from evennia.utils.create import create_object
+
+    mind = talked.memory.id
+    twin = create_object("typeclasses.npcs.AssistantNPC", key="Twin", location=tavern)
+    export(talked, tmp_path / "a.jsonl")
+    held = facts.shared().count(mind)
+    path = "typeclasses.characters.Character"
+    ObjectDB.objects.filter(id=talked.id).update(db_typeclass_path=path)
+    talked.flush_from_cache(force=True)
+    assert import_(twin, tmp_path / "a.jsonl").copied
+    assert twin.memory.id != mind and facts.shared().count(mind) == held
+
+
 def killed(*_args):
     raise KeyboardInterrupt
 

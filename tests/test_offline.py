@@ -311,3 +311,11 @@ def test_what_is_said_of_somebody_once_and_passes_is_no_attribute():
         "Alice keeps the ferry at Millbrook.",
         (1, 4),
     )
+
+
+def test_a_pose_is_told_as_what_was_done_and_not_as_words(mara, bram, hears):
+    bram.execute_cmd("pose hands Mara a loaf of bread.")
+    heard = hears(bram)
+    bram.execute_cmd("say Mara, what did I hand you?")
+    assert "Bram hands Mara a loaf of bread." in heard[-1]
+    assert "told me" not in heard[-1]

@@ -29,7 +29,7 @@ from contrib_ai_memory.store import facts
 from contrib_ai_memory.store.errors import StoreInUse
 from contrib_ai_memory.store.links import Link
 from contrib_ai_memory.store.relationships import COURSE_KEPT, Relationship
-from contrib_ai_memory.tending import looking
+from contrib_ai_memory.tending import audit, looking
 from contrib_ai_memory.web import bridge, charts, views
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -180,6 +180,32 @@ def test_who_may_look_only_sees_no_buttons_and_can_change_nothing(client, mara, 
     assert mara.memory.journal.get(entry.id) == entry
 
 
+def test_a_look_at_an_npc_is_one_line_in_the_log_and_not_of_what_it_remembers(
+    keeper, mara, alice, log
+):
+    audit._looks.clear()
+    told(mara, alice, "I keep the ferry at Millbrook.")
+    for page in (*PAGES, "journal"):
+        keeper.get(url(page, mara), {"q": "ferry", "text": "ferry"})
+    keeper.get(url("memory", mara, 1))
+    keeper.get(url("edit", mara, 1))
+    looks = [line for line in log if "look" in line]
+    assert [f"the page {page} " in line for page, line in zip(PAGES, looks, strict=False)] == (
+        [True] * len(PAGES)
+    )
+    assert len(looks) == len(PAGES) + 1, "the journal was looked at twice, one memory twice"
+    assert all("Keeper" in line and mara.dbref in line for line in looks)
+    assert "ferry" not in " ".join(log).lower()
+
+
+def test_who_is_kept_out_leaves_no_line_of_a_look(client, mara, log):
+    audit._looks.clear()
+    mara.locks.add("memory_look:false()")
+    logged_in(client, "Builder", builder=True)
+    client.get(url("journal", mara))
+    assert [line for line in log if "look" in line] == []
+
+
 def test_pages_are_kept_in_no_cache(keeper, mara):
     assert "no-store" in keeper.get(url("journal", mara))["Cache-Control"]
 
@@ -298,6 +324,21 @@ def test_what_is_not_there_is_said_in_a_sentence(keeper, mara):
         assert missing.status_code == 404
         assert "Nothing is here" in words(missing)
     assert keeper.get(url("person", mara, "#77@5f")).status_code == 404
+
+
+def test_a_person_is_found_by_the_beginning_of_a_name_as_well(keeper, mara, alice):
+    told(mara, alice, "Mara, I keep the ferry at Millbrook.")
+    offload.wait(mara.assistant.sleep_through())
+    who = mara.get_memory_identity(alice)
+    by_name, by_identity = (keeper.get(url("person", mara, each)) for each in ("ali", who))
+    assert "Millbrook" in words(by_name)
+    assert words(by_name) == words(by_identity)
+
+
+@pytest.mark.parametrize("page", ["people", "graph", "facts"])
+@pytest.mark.parametrize("start", ["9" * 5000, "²", "٣", "-1", "x", ""])
+def test_a_list_that_is_asked_to_begin_nowhere_begins_at_its_beginning(page, start, keeper, mara):
+    assert keeper.get(url(page, mara), {"from": start}).status_code == 200
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -662,6 +703,16 @@ def test_charts_of_nothing_and_of_much_stay_in_their_frame():
 def test_what_may_be_a_password_is_masked_however_deep_it_lies():
     masked = views._masked("config", {"a": [{"api_key": "x1"}], "b": "redis://:x2@h/0?x=x3"})
     assert not re.search(r"x[123]", masked)
+    deep = {
+        "headers": {"X-Tenant": "x1", "many": [{"a": ("x2", b"x3")}]},
+        "password": 1234,
+        "pin": {"secret": 5678.5},
+        "tokens": {9012},
+        "port": 6333,
+    }
+    masked = views._masked("config", deep)
+    assert not re.search(r"x[123]|X-Tenant|1234|5678|9012", masked)
+    assert "port: 6333" in masked
     assert views._masked("max_tokens", 2048) == "2048"
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
-from contrib_ai_memory.records import MemoryRecord
+from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.sleep import cleaning, reconciling
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import facts, versions
 from contrib_ai_memory.store.links import Link
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 from contrib_ai_memory.tending import (
@@ -20,6 +20,7 @@ from contrib_ai_memory.tending import (
     mending,
     permission,
     previewing,
+    restoring,
     tracing,
     undo,
 )
@@ -190,7 +191,7 @@ def test_facts_are_listed_newest_first_by_text_and_by_whether_they_hold(night):
 
 
 def test_people_and_what_is_known_of_one(night, alice):
-    names = {each.name for each in looking.people(night)}
+    names = {each.name for each in wait(looking.people(night))}
     assert names == {"Alice", "Bram"}
     page = looking.person(night, night.get_memory_identity(alice))
     assert page.person.name == "Alice" and page.person.interactions == 2
@@ -504,6 +505,104 @@ def test_acts_are_undone_last_first(day, alice):
     assert "pinned" in day.memory.journal.get(entry.id).tags
     assert wait(mending.undo(day, alice)).deed == "pin"
     assert day.memory.journal.get(entry.id) == entry
+
+
+def test_only_the_act_that_was_taken_back_is_kept_no_longer(day, alice, monkeypatch):
+    entry = entry_of(day, "ferry")
+    wait(mending.edit(day, alice, str(entry.id), importance=9))
+    step = restoring.put_back
+
+    def meanwhile(*args):
+        undo.keep(day, alice, "another", [], undo.Before())
+        return step(*args)
+
+    monkeypatch.setattr(restoring, "put_back", meanwhile)
+    assert wait(mending.undo(day, alice)).deed == "edit"
+    assert [act.deed for act in undo.acts(day)] == ["another"]
+
+
+def test_what_a_night_ended_stays_ended_when_an_edit_is_undone(night, alice):
+    fact = fact_of(night, "ferry")
+    wait(mending.edit(night, alice, fact.id, content="Alice owns the mill."))
+    since = {"superseded_by": "later", "invalid_at": "2026-01-01T00:00:00+00:00"}
+    facts.shared().change(fact.id, **since, access_count=7, compressed=True)
+    versions.note(fact.id, "a night", "noted this")
+    wait(mending.undo(night, alice))
+    [now] = facts.shared().get([fact.id])
+    assert now == replace(fact, **since, access_count=7, compressed=True)
+    said = [row[1] for row in versions.history_of(fact.id)]
+    assert "noted this" in said and "Alice owns the mill." not in said
+
+
+def test_what_a_night_did_to_an_entry_stays_when_its_pin_is_undone(day, alice):
+    entry = entry_of(day, "ferry")
+    wait(mending.pin(day, alice, str(entry.id)))
+    since = {"consolidated": True, "importance": 8, "scoring_method": "model"}
+    day.memory.journal.update({entry.id: since})
+    wait(mending.undo(day, alice))
+    assert day.memory.journal.get(entry.id) == replace(entry, **since)
+
+
+def test_an_edit_writes_over_nothing_that_came_meanwhile(night, alice, monkeypatch):
+    fact = fact_of(night, "ferry")
+    since = {"superseded_by": "later", "invalid_at": "2026-01-01T00:00:00+00:00"}
+    step = undo.keep
+
+    def meanwhile(*args):
+        facts.shared().change(fact.id, **since, access_count=7)
+        return step(*args)
+
+    monkeypatch.setattr(undo, "keep", meanwhile)
+    wait(mending.edit(night, alice, fact.id, content="Alice owns the mill.", importance=9))
+    [now] = facts.shared().get([fact.id])
+    assert (now.content, now.importance) == ("Alice owns the mill.", 0.9)
+    assert (now.superseded_by, now.access_count) == ("later", 7)
+
+
+def test_what_was_deleted_since_is_not_made_again_by_an_undone_edit(night, alice):
+    fact, entry = fact_of(night, "ferry"), entry_of(night, "arches")
+    wait(mending.edit(night, alice, fact.id, content="Alice owns the mill."))
+    wait(mending.edit(night, alice, str(entry.id), content="The bridge has fallen."))
+    own = entry_memory_id(night.memory.id, entry.id)
+    facts.shared().delete_points([fact.id, own])  # as a night prunes
+    night.memory.journal.remove([entry.id])
+    before = everything(night)
+    for _ in range(2):
+        wait(mending.undo(night, alice))
+    assert everything(night) == before
+
+
+def test_an_entry_that_is_not_indexed_yet_is_edited_and_undone(mara, alice):
+    line = "I keep the ferry at Millbrook."
+    hers = mara.get_memory_identity(alice)
+    mara.memory.perceive(Percept(content=line, kind="say", seen_as="Alice", source=hers))
+    wait(mending.edit(mara, alice, "1", content="I keep the windmill."))
+    wait(mara.memory.index_pending())
+    [stored] = facts.shared().list(mara.memory.id)
+    assert stored.content == "I keep the windmill."
+    wait(mending.undo(mara, alice))
+    [stored] = facts.shared().list(mara.memory.id)
+    assert (stored.content, mara.memory.journal.get(1).content) == (line, line)
+
+
+def test_a_preference_keeps_what_came_since_when_its_edit_is_undone(mara, alice):
+    alice.execute_cmd("say I like tea.")
+    wait(mara.memory.work_through(until_silent=True))
+    wait(mending.edit(mara, alice, str(entry_of(mara, "tea").id), content="I like green tea."))
+    assert [each.text for each in mara.memory.preferences] == ["I like green tea."]
+    [now] = mara.memory.preferences
+    mara.memory.preferences.put(replace(now, seen="2027-01-01"))
+    wait(mending.undo(mara, alice))
+    assert list(mara.memory.preferences) == [replace(now, text="I like tea.", seen="2027-01-01")]
+
+
+def test_the_emotions_of_an_entry_can_be_taken_away(day, alice):
+    entry = entry_of(day, "ferry")
+    day.memory.journal.update({entry.id: {"emotions": ("joy",)}})
+    wait(mending.edit(day, alice, str(entry.id), emotions=[]))
+    assert day.memory.journal.get(entry.id).emotions == ()
+    wait(mending.undo(day, alice))
+    assert day.memory.journal.get(entry.id).emotions == ("joy",)
 
 
 # --- pin, lock, pause -----------------------------------------------------------------------------

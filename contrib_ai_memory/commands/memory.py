@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..tending import audit
 from .base import MemoryCommand, safe
 from .memory_life import Living
 from .memory_lists import Lists
@@ -133,4 +134,6 @@ class CmdMemory(Lists, Living, OneMemory, Mending, WholeMemory, MemoryCommand):
         deed = next((name for name, actions in _DEEDS.items() if action in actions), "look")
         npc = self.find_npc(self.lhs, deed)
         if npc is not None:
+            if deed == "look" and action != "export":  # that has a line of its own
+                audit.looked(self.caller, f"@memory/{action}", npc)
             getattr(self, f"do_{action}")(npc)

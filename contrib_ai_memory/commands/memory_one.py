@@ -50,7 +50,7 @@ class OneMemory:
 
     def do_profile(self, npc: Any) -> None:
         if not self.rhs:
-            self.page(people(npc))
+            self.when(looking.people(npc), lambda known: self.page(people(npc, known)))
             return
         who = defer.maybeDeferred(ids.person, npc, self.rhs)
         self.when(who, lambda identity: self.page(profile(npc, looking.person(npc, identity))))
@@ -195,9 +195,8 @@ def traced(npc: Any, found: tracing.Trace) -> str:
     return "\n".join(lines)
 
 
-def people(npc: Any) -> str:
+def people(npc: Any, known: list[looking.Person]) -> str:
     """Whom an NPC knows."""
-    known = looking.people(npc)
     if not known:
         return f"{safe(npc.key)} has met nobody yet."
     rows = [

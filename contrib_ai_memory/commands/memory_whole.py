@@ -6,11 +6,19 @@ import re
 from pathlib import Path
 from typing import Any
 
-from twisted.internet import defer
 from twisted.python.failure import Failure
 
-from .. import conf
-from ..tending import audit, erasing, importing, moving, permission, requests
+from .. import conf, offload
+from ..tending import (
+    archive,
+    audit,
+    erasing,
+    importing,
+    looking,
+    moving,
+    permission,
+    requests,
+)
 from .showing import hanging, plural, safe, table, when
 
 _FILE = re.compile(r"\w[\w. -]{0,80}")
@@ -21,10 +29,21 @@ class WholeMemory:
     """The switches on a whole memory; mixed into `CmdMemory`."""
 
     def do_export(self, npc: Any) -> None:
-        path = self._path(self.rhs) if self.rhs else None
-        if self.rhs and path is None:
+        path = self._path(self.rhs or moving.file_name(npc))
+        if path is None:
             return
-        audit.record(self.caller, "export", npc, self.rhs or "")
+        there = offload.run(offload.MEMORY, path.exists)
+        self.when(there, lambda is_there: self._export(npc, path, is_there))
+
+    def _export(self, npc: Any, path: Path, is_there: bool) -> None:
+        if is_there and not permission.may(self.caller, None, "erase"):
+            self.tell(
+                f"There is a file {safe(path.name)} already, which would be lost. Give another "
+                f"name: @memory/export {safe(npc.key)} = <file name>. Somebody with the permission "
+                "Admin can replace it."
+            )
+            return
+        audit.record(self.caller, "export", npc, path.name)
         self.tell(f"The memory of {safe(npc.key)} is written to a file ...")
         self.when(moving.export(npc, path), lambda done: self._exported(npc, done))
 
@@ -37,6 +56,24 @@ class WholeMemory:
     def do_import(self, npc: Any) -> None:
         path = self._path(self.rhs)
         if path is not None:
+            whose = offload.run(offload.MEMORY, archive.header_of, path)
+            self.when(whose, lambda header: self._import_of(npc, path, header))
+
+    def _import_of(self, npc: Any, path: Path, header: archive.Header) -> None:
+        """Whispers are in a file: who may not look into the NPC that it is of gets none of it."""
+        owners = looking.bodies_of(header.mind)
+        closed = [each for each in owners if not permission.may(self.caller, each, "look")]
+        if closed:
+            self.tell(
+                f"{safe(path.name)} holds the memory of {safe(closed[0].key)} "
+                f"({closed[0].dbref}), whose lock memory_look keeps you out."
+            )
+        elif not owners and not permission.may(self.caller, None, "erase"):
+            self.tell(
+                f"{safe(path.name)} holds the memory of {safe(header.key)}, which no NPC of this "
+                "game has now. Somebody with the permission Admin can import it."
+            )
+        else:
             self._import(npc, path, replace=False)
 
     def _import(self, npc: Any, path: Path, *, replace: bool) -> None:
@@ -110,15 +147,22 @@ class WholeMemory:
         if self.rhs:
             self._drop(self.rhs)
             return
-        waiting = requests.waiting()
-        if not waiting:
+        self.when(requests.waiting(), self._show_requests)
+
+    def _show_requests(self, waiting: list[requests.Request]) -> None:
+        shown = [
+            (number, each)
+            for number, each in enumerate(waiting, start=1)  # `drop` counts those hidden as well
+            if permission.may(self.caller, requests.npc_of(each), "look")
+        ]
+        if not shown:
             self.tell("Nobody asks to be forgotten.")
             return
         rows = [
             (number, each.name, f"{each.npc} (#{each.npc_id})", when(each.when))
-            for number, each in enumerate(waiting, start=1)
+            for number, each in shown
         ]
-        first = waiting[0]
+        _number, first = shown[0]
         self.page(
             "\n".join(
                 [
@@ -137,8 +181,13 @@ class WholeMemory:
             return
         if not self.may(None, "erase"):
             return
-        dropped = defer.maybeDeferred(requests.drop, int(found[1]))
-        self.when(dropped, self._dropped)
+        number = int(found[1])
+        self.when(requests.waiting(), lambda waiting: self._drop_of(waiting, number))
+
+    def _drop_of(self, waiting: list[requests.Request], number: int) -> None:
+        npc = requests.npc_of(waiting[number - 1]) if 1 <= number <= len(waiting) else None
+        if npc is None or self.may(npc, "erase"):
+            self.when(requests.drop(number), self._dropped)
 
     def _dropped(self, request: requests.Request) -> None:
         audit.record(self.caller, "drop a request of", None, request.identity, f"#{request.npc_id}")

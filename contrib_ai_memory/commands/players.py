@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Generator
+from typing import Any
+
+from evennia.utils.ansi import strip_ansi
+from twisted.internet import defer
+
 from .. import conf
 from ..tending import audit, erasing, requests
 from .base import MemoryCommand
-from .showing import safe, table
+from .showing import plural, safe, table
+
+COOLDOWN = 300.0  # seconds between two erasures that a player asks for: each rewrites the store
+BY_NAME = 3  # NPCs that one name may mean there
 
 _AS = {
     "stranger": "a stranger",
@@ -42,10 +53,11 @@ class CmdMemories(MemoryCommand):
         self.when(requests.who_remembers(self.caller), self._show)
 
     def _show(self, found: list[requests.Remembered]) -> None:
+        found = [each for each in found if _seen(self.caller, each)]
         if not found:
             self.tell("Nobody here remembers you.")
             return
-        rows = [(each.npc.key, _AS.get(each.state, each.state)) for each in found]
+        rows = [(_name(self.caller, each), _AS.get(each.state, each.state)) for each in found]
         self.page(
             "\n".join(
                 [
@@ -92,21 +104,36 @@ class CmdForgetMe(MemoryCommand):
         self.when(requests.who_remembers(self.caller), self._ask)
 
     def _ask(self, found: list[requests.Remembered]) -> None:
+        """Ask first. Nobody is named whom the player does not see; without a name these forget
+        them with the others."""
         name = self.args.strip().lower()
-        if not found:
+        shown = {
+            each.npc.id: _name(self.caller, each) for each in found if _seen(self.caller, each)
+        }
+        if not shown:
             self.tell("Nobody here remembers you.")
             return
-        chosen = [each for each in found if not name or each.npc.key.lower() == name]
-        chosen = chosen or [each for each in found if name in each.npc.key.lower()]
+        seen = [each for each in found if each.npc.id in shown]
+        chosen = seen if name else found
+        if name:
+            chosen = [each for each in seen if shown[each.npc.id].lower() == name]
+            chosen = chosen or [each for each in seen if name in shown[each.npc.id].lower()]
         if not chosen:
             self.tell(f"Nobody called '{safe(self.args.strip())}' remembers you: see memories.")
             return
-        names = ", ".join(dict.fromkeys(safe(each.npc.key) for each in chosen[:10]))
-        more = f" and {len(chosen) - 10} more" if len(chosen) > 10 else ""
+        told = [safe(shown[each.npc.id]) for each in chosen if each.npc.id in shown]
+        names = ", ".join(dict.fromkeys(told[:10]))
+        more = f" and {len(told) - 10} more" if len(told) > 10 else ""
         if conf.get().PLAYER_ERASURE == "self":
+            if name and len(chosen) > BY_NAME:  # each by name is a rewriting of the store
+                self.tell(
+                    f"'{safe(self.args.strip())}' are {len(chosen)}: {names}{more}. Give more of "
+                    "the name; forgetme alone is for all of them."
+                )
+                return
             self.ask(
                 f"All that {names}{more} remember of you is erased, for ever. Do you want that:",
-                lambda: self._erase(chosen, []),
+                lambda: self._erase(chosen, f"{names}{more}", everywhere=not name),
                 "You stay as you are in their memory.",
             )
         else:
@@ -129,12 +156,40 @@ class CmdForgetMe(MemoryCommand):
             else "You have asked for that already; the staff will see to it."
         )
 
-    def _erase(self, left: list[requests.Remembered], done: list[str]) -> None:
-        """Erase from one memory after the other."""
-        if not left:
-            self.tell(f"{', '.join(done)} remember nothing of you now.")
+    def _erase(self, chosen: list[requests.Remembered], names: str, *, everywhere: bool) -> None:
+        """Erase at once: the store's files are written anew once, however many NPCs forget."""
+        player, now = self.caller.account or self.caller, time.monotonic()
+        left = COOLDOWN - (now - (player.ndb.ai_memory_forgotten or -COOLDOWN))
+        if left > 0:
+            minutes = math.ceil(left / 60)
+            self.tell(
+                "You were forgotten a short while ago. Ask again in "
+                f"{plural(minutes, 'minute', 'minutes')}."
+            )
             return
-        first, rest = left[0], left[1:]
-        audit.record(self.caller, "erase themselves", first.npc, first.identity)
-        gone = erasing.erase_person(first.npc, first.identity)
-        self.when(gone, lambda _gone: self._erase(rest, [*done, safe(first.npc.key)]))
+        player.ndb.ai_memory_forgotten = now
+        self.tell("That takes a while ...")
+        gone = self._erase_everywhere(chosen) if everywhere else self._erase_from(chosen)
+        self.when(gone, lambda _gone: self.tell(f"{names} remember nothing of you now."))
+
+    @defer.inlineCallbacks
+    def _erase_everywhere(self, chosen: list[requests.Remembered]) -> Generator[Any, Any, None]:
+        for identity in dict.fromkeys(each.identity for each in chosen):  # a game may have several
+            audit.record(self.caller, "erase themselves from", None, identity)
+            yield erasing.erase_everywhere(identity)
+
+    @defer.inlineCallbacks
+    def _erase_from(self, chosen: list[requests.Remembered]) -> Generator[Any, Any, None]:
+        for each in chosen:  # one, mostly: those of a name
+            audit.record(self.caller, "erase themselves", each.npc, each.identity)
+            yield erasing.erase_person(each.npc, each.identity)
+
+
+def _seen(caller: Any, remembered: requests.Remembered) -> bool:
+    """Whether a player may know of that NPC at all: not of one who listens unseen."""
+    return remembered.npc.access(caller, "view")
+
+
+def _name(caller: Any, remembered: requests.Remembered) -> str:
+    """What the player knows that NPC as: one in disguise stays in it."""
+    return strip_ansi(remembered.npc.get_display_name(caller))

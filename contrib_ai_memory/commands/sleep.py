@@ -10,6 +10,7 @@ from twisted.internet import defer
 
 from ..assistant import AssistantScript
 from ..sleep.cycle import PASSES
+from ..tending import audit
 from .base import MemoryCommand
 from .showing import safe
 
@@ -75,14 +76,14 @@ class CmdSleep(MemoryCommand):
         if script.asleep:
             self.caller.msg(f"{safe(npc.key)} is asleep already ({script.db.sleep_phase}).")
         else:
-            self.when(
-                defer.maybeDeferred(script.fall_asleep),
-                lambda _: self.caller.msg(
-                    f"{safe(npc.key)} falls asleep. @sleep/wake {safe(npc.key)} wakes it."
-                ),
-            )
+            self.when(defer.maybeDeferred(script.fall_asleep), lambda _: self._asleep(npc))
+
+    def _asleep(self, npc: Any) -> None:
+        audit.record(self.caller, "sleep", npc)
+        self.caller.msg(f"{safe(npc.key)} falls asleep. @sleep/wake {safe(npc.key)} wakes it.")
 
     def do_now(self, npc: Any, script: AssistantScript) -> None:
+        audit.record(self.caller, "sleep now", npc)
         self.caller.msg(f"{safe(npc.key)} falls asleep ...")
         told = self._progress(npc)
         self.when(script.sleep_through(told), lambda passes: self._rested(npc, passes))
@@ -90,7 +91,9 @@ class CmdSleep(MemoryCommand):
     def do_wake(self, npc: Any, script: AssistantScript) -> None:
         if not script.asleep:
             self.caller.msg(f"{safe(npc.key)} is awake.")
-        elif script.wake():
+            return
+        audit.record(self.caller, "wake", npc)
+        if script.wake():
             self.caller.msg(f"{safe(npc.key)} wakes up.")
         else:
             self.caller.msg(
@@ -124,6 +127,7 @@ class CmdSleep(MemoryCommand):
             return
         if self.rhs.lower() in ("off", "none"):
             script.set_schedule(enabled=False)
+            audit.record(self.caller, "schedule the sleep of", npc, "off")
             self.caller.msg(f"{safe(npc.key)} sleeps only when it is told to.")
             return
         found = _SCHEDULE.fullmatch(self.rhs)
@@ -140,6 +144,7 @@ class CmdSleep(MemoryCommand):
             sleep_duration_hours=int(found[2]),
             clock=clock,
         )
+        audit.record(self.caller, "schedule the sleep of", npc, found[1], found[2], clock)
         self.caller.msg(self._when(script))
 
     # --- telling ------------------------------------------------------------------------------

@@ -233,13 +233,14 @@ def _told_once(memories: list[MemoryRecord]) -> list[MemoryRecord]:
 
 
 def _tell(memory: MemoryRecord, request: ReplyRequest) -> str:
-    words = memory.quote or (memory.content if memory.record == "entry" else "")
+    said = memory.record == "entry" and memory.key != memory.content  # a pose is nobody's words
+    words = memory.quote or (memory.content if said else "")
     words = _ended(oneline(words)) if words else ""
     if words and memory.about and memory.about == request.speaker_id:
         if person.speaks_of_self(words) and len(sentences_of(words)) == 1:
             return f"You told me that {person.second_person(words)}"
         return f'You told me: "{words}"'
-    if memory.record == "entry" and memory.speaker and memory.key != memory.content:
+    if said and memory.speaker:
         return f'{memory.speaker} said: "{words}"'
     return _ended(oneline(memory.content))
 

@@ -32,8 +32,8 @@ def uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
     count = objects_with_memory().count()
     ask(
         options,
-        f"Take the memories of {count} objects, the store in {conf.directory()} and everything "
-        "else of the AI memory out of this game? This cannot be undone.",
+        f"Take the memories of {count} objects, the store and the exports in {conf.directory()} "
+        "and everything else of the AI memory out of this game? This cannot be undone.",
     )
     _from_server_store()
     for obj in tqdm(list(objects_with_memory()), unit=" objects", desc="memories"):
@@ -54,9 +54,11 @@ def uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
     command.stdout.write("Writing the game's database anew ...")
     game_database.vacuum()
     command.stdout.write(
-        'Nothing of it is left. Now take "contrib_ai_memory" out of INSTALLED_APPS, MemoryMixin '
-        "out of your typeclasses and AIMemoryCmdSet out of your cmdsets, then: pip uninstall "
-        "contrib_ai_memory. What you set on NPCs yourself (goals, persona) stays."
+        'Nothing of it is left. Now take "contrib_ai_memory" out of INSTALLED_APPS and '
+        "CONTRIB_AI_MEMORY out of the settings, MemoryMixin out of your typeclasses, "
+        "AIMemoryCmdSet out of your cmdsets, contrib_ai_memory.web.urls out of web/urls.py and "
+        "the link out of the website's menu; then: pip uninstall contrib_ai_memory. What you set "
+        "on NPCs yourself (goals, persona) stays."
     )
 
 

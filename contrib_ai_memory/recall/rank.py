@@ -19,7 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from ..records import ScoreParts, seconds_between
-from ..store.payload import RETOLD, Candidate
+from ..store.payload import OF_NIGHTS, RETOLD, Candidate
 from ..text.cues import asks_when
 from ..text.dates import NamedDate, named_in
 
@@ -51,7 +51,7 @@ class Weights:
     when: float = 0.20
     asking: float = -0.20
     length: float = 0.19
-    retold: float = -0.45
+    retold: float = -0.60
 
 
 CLUES = tuple(spec.name for spec in fields(Weights))
@@ -106,13 +106,13 @@ class Ranked:
 def clues(candidates: Sequence[Candidate], asked: Asked) -> np.ndarray:
     """Every clue of every candidate, 0-1, shape (len(candidates), len(CLUES)).
 
-    A lane's best is 1: the best line, so that what the night retells does not move the scores of
-    what it was drawn from.
+    A lane's best is 1: of what was lived through awake, so that what a night retells does not move
+    the scores of what it was drawn from.
     """
     lanes = np.array([c.lanes for c in candidates], dtype=float).reshape(len(candidates), -1)
     lanes = lanes.clip(min=0)
-    lines = np.array([c.record not in RETOLD for c in candidates])
-    best = lanes[lines if lines.any() else ~lines].max(axis=0)
+    awake = np.array([c.record not in OF_NIGHTS for c in candidates])
+    best = lanes[awake if awake.any() else ~awake].max(axis=0)
     lanes = (lanes / np.maximum(best, LANE_FLOORS)).clip(max=1)
     looks = [
         (

@@ -22,7 +22,7 @@ from .errors import StoreClosed
 from .opening import open_mem0
 from .payload import (
     ANYONE,
-    RETOLD,
+    OF_NIGHTS,
     Candidate,
     PointId,
     Weighed,
@@ -128,9 +128,9 @@ class FactStore:
 
     def delete_points(self, ids: Sequence[str]) -> None:
         """Forget memories that Mem0's own verbs never saw; unknown ids are no error."""
+        self._forget_history(list(ids))
         for memory_id in ids:
             self._vectors.delete(memory_id)
-        self._forget_history(list(ids))
 
     def begin_rewriting(self, remake: Any = None) -> bool:
         """Begin to write the files anew without what was deleted. False: not this store's files.
@@ -152,19 +152,19 @@ class FactStore:
             self._vectors.forget_words(mind)
 
     def count_words(self, mind: str, memories: Sequence[MemoryRecord]) -> None:
-        """Count how many memories have each word. Retellings do not count: they would make common
-        what is told of most, and move the scores of the lines that they were drawn from."""
+        """Count how many memories have each word. What nights retell does not count: it would make
+        common what is told of most, and move the scores of the lines that it was drawn from."""
         if self.has_lanes:
-            told = {each.id: each.words for each in memories if each.record not in RETOLD}
+            told = {each.id: each.words for each in memories if each.record not in OF_NIGHTS}
             self._vectors.count_words(mind, told)
 
     def delete_mind(self, mind: str) -> int:
         """Forget all that one NPC remembers. Returns how many memories that were."""
         memories = self.list(mind, limit=None)
+        self._forget_history([memory.id for memory in memories])  # first: found by these ids alone
         for memory in memories:
             self._vectors.delete(memory.id)
         self.forget_words(mind)
-        self._forget_history([memory.id for memory in memories])
         return len(memories)
 
     def _forget_history(self, ids: list[str]) -> None:

@@ -12,7 +12,8 @@ from ..records import MemoryRecord, now_iso
 from ..text import cues
 
 ANYONE = "*"
-RETOLD = ("experience", "fact", "summary", "insight")  # drawn from what others said
+OF_NIGHTS = ("fact", "summary", "insight")
+RETOLD = ("experience", *OF_NIGHTS)  # drawn from what others said
 PointId = uuid.UUID | str  # Edge gives the one and takes both; to make text of it takes its time
 LANES = ("line", "window", "near", "wide")
 Weighed = tuple[PointId, dict[str, Any], Sequence[float]]  # a point, its payload, its score in each

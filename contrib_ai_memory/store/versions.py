@@ -6,6 +6,7 @@ Whoever deletes a memory deletes its history (`facts.delete_points`). Worker thr
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable
 
 from ..records import now_iso
@@ -16,10 +17,10 @@ Row = tuple[str, str, str, str]  # old, new, event, when
 KEPT = 50  # newest rows that are shown of one memory
 
 
-def history_of(memory_id: str) -> list[Row]:
-    """The rows of one memory, oldest first."""
+def history_of(memory_id: str, newest: int | None = KEPT) -> list[Row]:
+    """The newest rows of one memory (None: all), oldest first."""
     rows = facts.shared().mem0.db.get_history(memory_id)
-    return [
+    told = [
         (
             row["old_memory"] or "",
             row["new_memory"] or "",
@@ -27,7 +28,8 @@ def history_of(memory_id: str) -> list[Row]:
             row["updated_at"] or row["created_at"] or "",
         )
         for row in rows
-    ][-KEPT:]
+    ]
+    return told if newest is None else told[-newest:]
 
 
 def note(memory_id: str, old: str, new: str) -> None:
@@ -45,9 +47,16 @@ def put_back(memory_id: str, rows: Iterable[Row]) -> None:
 
 
 def replace(memory_id: str, rows: Iterable[Row]) -> None:
-    """Make these the only rows of a memory."""
+    """Make these the only rows of a memory: all of that, or nothing."""
     connection = facts.shared().mem0.db.connection
     connection.execute("PRAGMA secure_delete = ON")
     with connection:
         connection.execute("DELETE FROM history WHERE memory_id = ?", (memory_id,))
-    put_back(memory_id, rows)
+        connection.executemany(
+            "INSERT INTO history (id, memory_id, old_memory, new_memory, event, created_at, "
+            "updated_at, is_deleted) VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+            [
+                (str(uuid.uuid4()), memory_id, old or None, new or None, event, when, when)
+                for old, new, event, when in rows
+            ],
+        )

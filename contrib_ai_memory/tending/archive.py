@@ -52,7 +52,7 @@ class Writer:
         self.lines = 0
         self._beside = path.with_name(path.name + ".part")
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._beside.open("w", encoding="utf-8", newline="\n")
+        self._file = os.fdopen(_for_us_alone(self._beside), "w", encoding="utf-8", newline="\n")
         self._put({"format": FORMAT, "version": VERSION} | _plain(header))
 
     def add(self, lines: Iterable[Line]) -> int:
@@ -78,6 +78,15 @@ class Writer:
     def _put(self, line: Line) -> None:
         text = json.dumps(line, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         self._file.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+
+
+def header_of(path: Path) -> Header:
+    """Whose memory a file holds.
+
+    Raises:
+        BadArchive
+    """
+    return Reader(path).header
 
 
 class Reader:
@@ -167,6 +176,13 @@ class Reader:
         if not isinstance(line, dict):
             raise BadArchive(f"{self.path}, line {number} is no JSON object.")
         return line
+
+
+def _for_us_alone(path: Path) -> int:
+    """A new file, open. Whispers will be in it: no other account of the machine reads it."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.fchmod(descriptor, 0o600)  # of one that was left behind
+    return descriptor
 
 
 def _plain(header: Header) -> Line:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from evennia.objects.models import ObjectDB
 from twisted.internet import defer
 
 from .. import offload
@@ -20,7 +19,7 @@ from ..records import INSIGHT, Entry
 from ..store import attributes, bulk, facts, links, pairing
 from ..store.errors import StoreError
 from ..store.payload import entry_memory_id
-from . import erasing, importing, looking, taking_out
+from . import erasing, importing, looking, ownership, taking_out
 from .taking_out import ENTRIES_AT_ONCE, ask
 
 NO_JOURNAL_ID = ("links_checked",)  # cursors that count something else than entries
@@ -115,8 +114,9 @@ def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
         # whose memories these are cannot be known now: none of them is taken for a leaving
         return [Finding("the store", problem, 1, mend)]
     found = []
+    known = ownership.known_minds()
     for mind, count in sorted(counts.items()) if whole else ():
-        if mind not in known_minds():
+        if mind not in known:
             if mend:
                 yield ask(_forget_mind, mind)
             what = f"memories of mind {mind[:8]}, which no NPC has: it was deleted"
@@ -127,14 +127,10 @@ def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
     return found
 
 
-def known_minds() -> set[str]:
-    """The minds that objects of this game have, whatever their typeclass is now."""
-    having = ObjectDB.objects.filter(db_attributes__db_key="memory_id").distinct()
-    return {str(obj.attributes.get("memory_id")) for obj in having}
-
-
 def _minds() -> dict[str, int]:
-    return bulk.minds(facts.shared())
+    """Whose memories there are, as far as they are this game's to judge."""
+    store = facts.shared()
+    return bulk.minds(store) if store.provider == ownership.OWN else {}
 
 
 def _forget_mind(mind: str) -> None:

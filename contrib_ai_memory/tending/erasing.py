@@ -16,7 +16,7 @@ from twisted.internet import defer
 
 from .. import offload
 from ..ingest import novelty
-from ..store import attributes, facts, game_database, links, preferences, profiles
+from ..store import attributes, facts, game_database, links, preferences, profiles, switches
 from . import emptying, looking, requests, taking_out, undo
 from .belonging import Somebody
 from .taking_out import ask
@@ -137,7 +137,7 @@ def erase_everywhere(
 
 def wipe(npc: Any) -> defer.Deferred:
     """Empty an NPC's memory, as a Deferred `Erased`. The mind and its schedule stay."""
-    return _in_peace(npc, empty).addCallback(_from_disk)
+    return _in_peace(npc, _wipe).addCallback(_from_disk)
 
 
 # --- the order of things --------------------------------------------------------------------------
@@ -147,6 +147,7 @@ def wipe(npc: Any) -> defer.Deferred:
 def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[Any, Any, Erased]:
     if identity == npc.get_memory_identity(npc):
         raise CannotErase(f"{identity} is {npc.key} itself. To empty its memory, wipe it.")
+    undo.forget(npc)  # first: it holds text, and what is taken back later would be there again
     mind = npc.memory
     mind.flush()
     profile = mind.profiles.get(identity)
@@ -166,7 +167,6 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
     yield ask(novelty.forget, mind.id, identity)
     met = mind.people.forget(identity)
     had_profile = mind.profiles.forget(identity)
-    undo.forget(npc)
     requests.settle()
     attributes.remove_json(npc, taking_out.plan_key(identity))
     game_database.forget_deleted()
@@ -185,8 +185,19 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
 
 
 @defer.inlineCallbacks
+def _wipe(npc: Any) -> Generator[Any, Any, Erased]:
+    """Everything out, with what is left of an import that broke off."""
+    erased = yield empty(npc)
+    if half := attributes.read_json(npc, emptying.MARK):
+        attributes.remove_json(npc, emptying.MARK)
+        switches.pause(npc, half["paused"])
+    return erased
+
+
+@defer.inlineCallbacks
 def empty(npc: Any) -> Generator[Any, Any, Erased]:
     """Take everything out of a memory, for who holds the NPC still already. Not from the disk."""
+    undo.forget(npc)
     mind = npc.memory
     mind.flush()
     people = len({*mind.profiles.identities(), *(each.identity for each in mind.people)})

@@ -65,7 +65,7 @@ def find(npc: Any, text: str) -> Generator[Any, Any, MemoryRecord]:
         return memory
     if not _PREFIX.fullmatch(wanted):
         raise UnknownMemory(_no_such(npc, text))
-    found = yield offload.run(offload.MEMORY, of_prefix, mind.id, wanted, priority=offload.REPLY)
+    found = yield offload.run(offload.MEMORY, of_prefix, mind.id, wanted, priority=offload.AWAKE)
     if not found:
         raise UnknownMemory(_no_such(npc, text))
     if len(found) > 1:
@@ -91,7 +91,7 @@ def _no_such(npc: Any, text: str) -> str:
 @defer.inlineCallbacks
 def _entry_memory(mind: Any, entry: Entry) -> Generator[Any, Any, MemoryRecord]:
     ids = [entry_memory_id(mind.id, entry.id)]
-    stored = yield offload.run(offload.MEMORY, facts.ask, "get", ids, priority=offload.REPLY)
+    stored = yield offload.run(offload.MEMORY, facts.ask, "get", ids, priority=offload.AWAKE)
     return stored[0] if stored else to_memory(mind.id, entry)
 
 
@@ -118,8 +118,8 @@ def is_of(mind: str, memory: MemoryRecord) -> bool:
     linked = link_id(memory)
     if linked.isdecimal():
         return entry_memory_id(mind, int(linked)) == memory.id
-    own = facts.shared().list(mind, limit=None, record=memory.record)
-    return any(each.id == memory.id for each in own)
+    stored = facts.shared().mem0.vector_store.get(memory.id)
+    return stored is not None and stored.payload.get("agent_id") == mind
 
 
 def person(npc: Any, text: str) -> str:

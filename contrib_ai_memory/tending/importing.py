@@ -1,7 +1,8 @@
 """A file as a memory: `moving.import_`.
 
 The file is read to its end before anything is changed. While it is imported the NPC is paused, and
-marked as half imported: broken off, it stays so, and the next import of it begins anew.
+marked as half imported: broken off, it stays so, and the next import of it begins anew. The mark
+says whether it was paused before, and is to be paused again afterwards.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from ..store.links import Link
 from ..store.people import ATTRIBUTE as PEOPLE
 from ..store.people import People
 from ..store.profiles import Profiles
-from . import erasing, looking, reindexing
+from . import erasing, ownership, reindexing
 from .archive import BadArchive, Line, Reader
+from .emptying import MARK
 from .reindexing import Progress, silent
 from .renaming import Renaming
 from .taking_out import ask
 
-MARK = "importing"  # the Attribute of an NPC that is half imported
 CHECKED_AT_ONCE = 256
 LINES_AT_ONCE = 64
 
@@ -59,7 +60,8 @@ def import_(
 
     Args:
         npc: Whose memory it becomes. It takes the mind's id from the file, unless another NPC of
-            this game has that mind: then it becomes a mind of its own.
+            this game has that mind, or may have it in another game that keeps its memories in the
+            same store: then it becomes a mind of its own.
         path: What `export` wrote.
         replace: Although it remembers something, which is then forgotten.
         progress: Told of lines, and of the journal.
@@ -70,21 +72,22 @@ def import_(
         StoreError: The store cannot be used.
     """
     total = yield _checked(path, progress)
-    half = bool(attributes.read_json(npc, MARK))
-    if not replace and not half and (yield _remembers(npc)):
-        raise NotEmpty(
-            f"{npc.key} remembers something already, which an import would put an end to. Export "
-            "that first if it is wanted, then import with --replace."
-        )
-    script, was_paused = npc.assistant, switches.paused(npc) == "npc"
+    script = npc.assistant
     yield script.hold_still()
     try:
+        half = attributes.read_json(npc, MARK)
+        if not replace and not half and (yield _remembers(npc)):
+            raise NotEmpty(
+                f"{npc.key} remembers something already, which an import would put an end to. "
+                "Export that first if it is wanted, then import with --replace."
+            )
+        was_paused = half["paused"] if half else switches.paused(npc) == "npc"
+        attributes.write_json(npc, MARK, {"paused": was_paused})
         switches.pause(npc, True)
         yield erasing.empty(npc)
-        attributes.write_json(npc, MARK, {"paused": was_paused and not half})
         imported = yield _import(npc, path, total, progress)
         attributes.remove_json(npc, MARK)
-        switches.pause(npc, was_paused and not half)
+        switches.pause(npc, was_paused)
     finally:
         script.let_go()
     return imported
@@ -111,11 +114,11 @@ def _import(npc: Any, path: Path, total: int, progress: Progress) -> Generator[A
     mind = npc.memory
     reader = yield ask(Reader, path)
     old = reader.header
-    taken = {each.memory.id for each in looking.minds() if each != npc}
-    copied = old.mind in taken
+    copied = old.mind in ownership.known_minds(but=npc)
     if copied and mind.id == old.mind:
         _become(npc, str(uuid.uuid4()))
-    elif not copied and mind.id != old.mind:
+    elif not copied and mind.id != old.mind and ownership.store_is_own():
+        # on a server it may live on in another game: there the NPC keeps an id of its own
         _become(npc, old.mind)
         yield ask(facts.ask, "delete_mind", mind.id)  # of an NPC that is no more
     rename = None

@@ -26,6 +26,7 @@ from ..store.profiles import Noted, Profile, ProfileAttribute, Relationship
 
 PAGE = 50
 READ_AT_ONCE = 64  # entries looked at between two turns of the reactor
+PROFILES_AT_ONCE = 8  # each may be a row of the database
 READ_AT_MOST = 4096  # entries looked at in one search of the journal
 
 
@@ -125,6 +126,12 @@ def minds() -> list[Any]:
     return sorted(found, key=lambda npc: (npc.key.lower(), npc.id))
 
 
+def bodies_of(mind: str) -> list[Any]:
+    """The objects of this game that have this mind, whatever their typeclass is now."""
+    having = ObjectDB.objects.filter(db_attributes__db_key="memory_id").distinct()
+    return [obj for obj in having if str(obj.attributes.get("memory_id")) == mind]
+
+
 def _remembers(path: str) -> bool:
     try:
         return issubclass(class_from_module(path), MemoryMixin)
@@ -154,7 +161,7 @@ def overviews(npcs: Sequence[Any]) -> Generator[Any, Any, list[Overview]]:
     for npc in npcs:
         ids.append(npc.memory.id)
         yield offload.breathe()
-    counted = yield offload.run(offload.MEMORY, counts_of, ids, priority=offload.REPLY)
+    counted = yield offload.run(offload.MEMORY, counts_of, ids, priority=offload.AWAKE)
     found = []
     for npc in npcs:
         if npc.pk:
@@ -269,7 +276,7 @@ def memories(
         ended: Those that hold no longer, instead of those that hold.
     """
     job = memories_of, npc.memory.id, record, offset, limit, text.lower().strip(), ended
-    return offload.run(offload.MEMORY, *job, priority=offload.REPLY)
+    return offload.run(offload.MEMORY, *job, priority=offload.AWAKE)
 
 
 def memories_of(
@@ -289,13 +296,21 @@ def memories_of(
 # --- people ---------------------------------------------------------------------------------------
 
 
-def people(npc: Any, *, offset: int = 0, limit: int = PAGE, text: str = "") -> list[Person]:
-    """Whom the NPC knows, the last seen first; `text` is in their name."""
+@defer.inlineCallbacks
+def people(
+    npc: Any, *, offset: int = 0, limit: int = PAGE, text: str = ""
+) -> Generator[Any, Any, list[Person]]:
+    """Whom the NPC knows, the last seen first, as a Deferred list; `text` is in their name."""
     mind = npc.memory
     wanted = text.lower().strip()
     known = [each for each in mind.people if wanted in each.name.lower()]
     known.sort(key=lambda each: (each.last_seen, each.identity), reverse=True)
-    return [_person(mind, each.identity) for each in known[offset : offset + limit]]
+    found = []
+    for number, each in enumerate(known[offset : offset + limit], start=1):
+        found.append(_person(mind, each.identity))
+        if number % PROFILES_AT_ONCE == 0:
+            yield offload.breathe()
+    return found
 
 
 def person(npc: Any, identity: str) -> PersonPage:

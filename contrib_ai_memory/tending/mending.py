@@ -1,15 +1,16 @@
 """What builders change in a memory: add, edit, forget, pin, lock, pause, and undo of all that.
 
-Each act is in the audit log by ids, and can be undone (`undo` keeps them, `restoring` takes them
-back, `forgetting` says what goes with what, `rewording` writes what was edited). Erasing a person
-or a whole mind is in `erasing`. Reactor thread; each act gives a Deferred. What cannot be done
-fails with a ValueError that says what to do.
+Each act has the memory to itself, is in the audit log by ids, and can be undone (`undo` keeps
+them, `restoring` takes them back, `forgetting` says what goes with what, `rewording` writes what
+was edited). Erasing a person or a whole mind is in `erasing`. Reactor thread; each act gives a
+Deferred. What cannot be done fails with a ValueError that says what to do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any
 
 from twisted.internet import defer
@@ -41,9 +42,25 @@ class Forgotten:
     undoable: bool
 
 
+def _alone(act: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:
+    """Nobody else tends the memory while it is changed: what is being erased does not come back."""
+
+    def begin(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
+        if not npc.pk:
+            raise CannotEdit("The NPC was deleted meanwhile.")
+        return act(npc, *args, **options)
+
+    @wraps(act)
+    def tended(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
+        return npc.assistant.tending.run(begin, npc, *args, **options)
+
+    return tended
+
+
 # --- adding and changing --------------------------------------------------------------------------
 
 
+@_alone
 @defer.inlineCallbacks
 def add(
     npc: Any, who: Any, text: str, importance: int = CONSCIOUS_IMPORTANCE
@@ -64,6 +81,7 @@ def add(
     return entry
 
 
+@_alone
 @defer.inlineCallbacks
 def teach(npc: Any, who: Any, text: str) -> Generator[Any, Any, pipeline.Learned]:
     """Let an NPC learn a longer text, a piece at a time, as a Deferred `ingest.pipeline.Learned`.
@@ -98,6 +116,7 @@ def _now_in(mind: Any, preference: Preference) -> set[str]:
     return {now.memory_id} if now else set()
 
 
+@_alone
 @defer.inlineCallbacks
 def edit(
     npc: Any,
@@ -122,10 +141,11 @@ def edit(
         CannotEdit: There is nothing to change, or the text is empty.
     """
     old = yield ids.find(npc, memory_id)
+    old = rewording.as_felt(npc, old)
     new = replace(old, **_changes(old, content, importance, emotions, lesson))
     if new == old:
         raise CannotEdit(f"Nothing to change: {ids.short(old)} says just that already.")
-    before = yield rewording.state_of(npc, old)
+    before = yield rewording.state_of(npc, old, rewording.changed_fields(old, new))
     short = ids.short(old)
     if not undoing.keep(npc, who, "edit", [short], before):
         raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
@@ -169,6 +189,7 @@ def _weighed(importance: int) -> int:
 # --- forgetting -----------------------------------------------------------------------------------
 
 
+@_alone
 @defer.inlineCallbacks
 def forget(
     npc: Any, who: Any, memory_id: str, cascade: bool = False
@@ -213,6 +234,7 @@ def unlock(npc: Any, who: Any, memory_id: str) -> defer.Deferred:
     return _tag(npc, who, memory_id, "unlock", drop=(LOCKED,))
 
 
+@_alone
 @defer.inlineCallbacks
 def _tag(
     npc: Any,
@@ -234,9 +256,11 @@ def _tag(
     if tags == old:
         state = "is not" if drop else "is already"
         raise CannotEdit(f"{short} {state} {(drop or add)[-1]}.")
+    expiry = {"expires_at": memory.expires_at} if add and memory.expires_at else {}
     before = Before(
         entries=[entry.to_dict()] if entry else [],
-        payload=[[memory.id, {"tags": list(memory.tags), "expires_at": memory.expires_at}]],
+        payload=[[memory.id, {"tags": list(memory.tags)} | expiry]],
+        fields=["tags"],
     )
     undoing.keep(npc, who, deed, [short], before)
     audit.record(who, deed, npc, short)
@@ -259,6 +283,7 @@ def write_tags(memory: MemoryRecord, tags: tuple[str, ...], lasting: bool) -> No
 # --- undo and pause -------------------------------------------------------------------------------
 
 
+@_alone
 @defer.inlineCallbacks
 def undo(npc: Any, who: Any) -> Generator[Any, Any, undoing.Act]:
     """Take back the last act that changed this memory, as a Deferred `undo.Act`.

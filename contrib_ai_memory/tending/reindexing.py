@@ -21,7 +21,7 @@ from ..store.bulk import Row
 from ..store.errors import StoreMismatch
 from ..store.keys import REACH, Keys
 from ..store.payload import from_payload
-from . import looking
+from . import looking, ownership
 from .taking_out import ENTRIES_AT_ONCE, ask
 
 Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
@@ -37,13 +37,7 @@ def reindex(npc: Any, progress: Progress = silent) -> Generator[Any, Any, int]:
     mind = npc.memory
     total = yield ask(facts.ask, "count", mind.id)
     yield ask(facts.ask, "forget_words", mind.id)
-    done, offset = 0, None
-    while True:
-        written, offset = yield ask(_embed_page, mind.id, offset)
-        done += written
-        progress("vectors", done, total)
-        if offset is None:
-            break
+    done = yield _embed(mind.id, 0, total, progress)
     yield rekey(npc, progress)
     return done
 
@@ -53,13 +47,15 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
     """Make every vector and key of the store anew, as a Deferred count of memories.
 
     Blocks for seconds at a time: for when the server is down. Broken off, the store is as it was
-    before; begun again, what was embedded already comes from the embedding cache.
+    before; begun again, what was embedded already comes from the embedding cache. In a store that
+    is a server, only the minds that this game knows are made anew.
 
     Raises (in the Deferred):
         StoreMismatch: The store is no file of ours, and its vectors have another length.
     """
     store = yield ask(facts.open_of_any_model)
-    total = yield ask(_count_all)
+    minds = None if ownership.store_is_own() else sorted(ownership.known_minds())
+    total = yield ask(_count, minds)
     if (yield ask(facts.ask, "begin_rewriting", _remade)):
         done = 0
         while not (yield ask(facts.ask, "rewrite_some")):
@@ -67,13 +63,9 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
             progress("vectors", done, total)
     else:
         _same_length(store)
-        done, offset = 0, None
-        while True:
-            written, offset = yield ask(_embed_page, None, offset)
-            done += written
-            progress("vectors", done, total)
-            if offset is None:
-                break
+        done = 0
+        for mind in minds or ():
+            done = yield _embed(mind, done, total, progress)
     progress("vectors", total, total)
     words = embedder.shared()
     opening.note_model(conf.directory(), words.name, words.dimensions)
@@ -83,6 +75,18 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
         yield rekey(npc, progress)
     yield ask(_optimize)
     return total
+
+
+@defer.inlineCallbacks
+def _embed(mind: str, done: int, total: int, progress: Progress) -> Generator[Any, Any, int]:
+    """Make every vector of a mind anew, in place. Gives how many are done by then."""
+    offset = None
+    while True:
+        written, offset = yield ask(_embed_page, mind, offset)
+        done += written
+        progress("vectors", done, total)
+        if offset is None:
+            return done
 
 
 @defer.inlineCallbacks
@@ -115,7 +119,7 @@ def rekey(npc: Any, progress: Progress = silent) -> Generator[Any, Any, None]:
 # --- on the worker thread -------------------------------------------------------------------------
 
 
-def _embed_page(mind: str | None, offset: Any) -> tuple[int, Any]:
+def _embed_page(mind: str, offset: Any) -> tuple[int, Any]:
     store = facts.shared()
     rows, offset = bulk.page(store, mind, offset)
     bulk.write(store, rows, vectors_of(rows))
@@ -131,8 +135,12 @@ def _remade(rows: list[Row]) -> list[Keys]:
     return [bulk.alone(row, vector) for row, vector in zip(rows, vectors_of(rows), strict=True)]
 
 
-def _count_all() -> int:
-    return sum(bulk.minds(facts.shared()).values())
+def _count(minds: Sequence[str] | None) -> int:
+    """How many memories these minds have; None: all in the store."""
+    store = facts.shared()
+    if minds is None:
+        return sum(bulk.minds(store).values())
+    return sum(map(store.count, minds))
 
 
 def _optimize() -> None:

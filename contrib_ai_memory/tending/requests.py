@@ -17,6 +17,7 @@ from twisted.internet import defer
 
 from .. import offload
 from ..records import now_iso
+from ..senses import MemoryMixin
 from ..store.attributes import as_json
 from . import looking
 
@@ -81,47 +82,76 @@ def ask(character: Any, remembered: list[Remembered]) -> int:
     Raises:
         TooMany
     """
-    known = waiting()
+    known = _read()
     there = {(request.npc_id, request.identity) for request in known}
     new = [
         Request(each.npc.id, each.npc.key, each.identity, character.key, now_iso())
         for each in remembered
         if (each.npc.id, each.identity) not in there
     ]
-    if len(known) + len(new) > KEPT:
+    if len(known) + len(new) > KEPT:  # `waiting` drops what is over, and staff what they wish
         raise TooMany("So many requests wait already that no more are taken. Please ask staff.")
     _write([*known, *new])
     return len(new)
 
 
-def waiting() -> list[Request]:
-    """The requests that are still to be granted, oldest first."""
-    return [request for request in _read() if _holds(request)]
+@defer.inlineCallbacks
+def waiting() -> Generator[Any, Any, list[Request]]:
+    """The requests that are still to be granted, oldest first, as a Deferred list.
+
+    What is granted already, or asked of an NPC that is no more, is kept no longer.
+    """
+    known, over = [], set()
+    for number, request in enumerate(_read(), start=1):
+        npc = npc_of(request)
+        if npc is not None and knows(npc, request.identity):
+            known.append(request)
+        else:
+            over.add(request)
+        if number % READ_AT_ONCE == 0:
+            yield offload.breathe()
+    if over:
+        _write([request for request in _read() if request not in over])
+    return known
 
 
-def drop(number: int) -> Request:
+@defer.inlineCallbacks
+def drop(number: int) -> Generator[Any, Any, Request]:
     """Drop the request of that place in `waiting`, from 1, without erasing anything.
 
-    Raises:
+    Raises (in the Deferred):
         UnknownRequest
     """
-    known = waiting()
+    known = yield waiting()
     if not 1 <= number <= len(known):
         raise UnknownRequest(f"There is no request {number}; {len(known)} waiting.")
-    dropped = known.pop(number - 1)
-    _write(known)
+    dropped = known[number - 1]
+    _write([request for request in _read() if request != dropped])
     return dropped
 
 
 def settle() -> None:
-    """Keep no request, and no name in one, that nobody has to wait for any more."""
-    if len(known := waiting()) < len(_read()):
-        _write(known)
+    """Keep no request, and no name in one, that was granted just now.
+
+    Whoever has forgotten somebody has its memory open: no other NPC is loaded. What else nobody
+    waits for, `waiting` finds.
+    """
+    known = _read()
+    left = [request for request in known if not _is_granted(request)]
+    if len(left) < len(known):
+        _write(left)
 
 
-def _holds(request: Request) -> bool:
+def npc_of(request: Request) -> Any | None:
+    """The NPC that is to forget; None where it is no more, or has no memory any more."""
     npc = ObjectDB.objects.filter(id=request.npc_id).first()
-    return npc is not None and hasattr(npc, "memory") and knows(npc, request.identity)
+    return npc if isinstance(npc, MemoryMixin) else None
+
+
+def _is_granted(request: Request) -> bool:
+    npc = ObjectDB.get_cached_instance(request.npc_id)
+    remembering = npc is not None and "memory" in vars(npc)
+    return remembering and not knows(npc, request.identity)
 
 
 def _read() -> list[Request]:

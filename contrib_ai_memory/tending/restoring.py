@@ -1,12 +1,13 @@
 """Taking back the newest of the acts that `undo` keeps: everything it changed, as it was.
 
-Done again after a crash, it ends in the same. Reactor thread; the store's part is done on the
-worker thread.
+What it only changed gets back those fields: what nights made of the rest since then stays, and what
+is no more since then stays away. Done again after a crash, it ends in the same. Reactor thread;
+the store's part is done on the worker thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,9 +18,9 @@ from ..ingest import rewriting
 from ..records import Entry, MemoryRecord
 from ..store import facts, versions
 from ..store.links import Link
-from ..store.preferences import from_plain
+from ..store.preferences import Preference, from_plain
 from ..store.profiles import Noted, Profile, ProfileAttribute
-from . import forgetting, tracing, undo
+from . import forgetting, rewording, tracing, undo
 from .undo import Act, Before
 
 
@@ -36,21 +37,22 @@ def take_back(npc: Any) -> Generator[Any, Any, Act]:
             f"Nothing was done to the memory of {npc.key} that can be undone: the last "
             f"{undo.ACTS_KEPT} acts are kept, as far as {undo.LARGEST // 1000} kB hold them."
         )
-    mind, before = npc.memory, kept[-1].before
+    act = kept[-1]
+    mind, before = npc.memory, act.before
     if before.made:
         made = yield tracing.of_links(mind, before.made)
         yield forgetting.take_out(npc, forgetting.Doomed(tuple(made.values())), cascade=False)
-    mind.journal.put_back(map(Entry.from_dict, before.entries))
+    mind.journal.put_back(_entries_as_before(mind, before))
     around = {plain["id"]: _around(mind, plain["id"]) for plain in before.entries}
     yield offload.run(offload.MEMORY, put_back, mind.id, before, around, priority=offload.REPLY)
     yield mind.links.add_gently(Link(*each) for each in before.links)
     for identity, name, noted, known in before.profiles:
         _restore_profile(mind, identity, name, noted, known)
     for plain in before.preferences:
-        mind.preferences.put(from_plain(plain))
+        _restore_preference(mind, from_plain(plain), before.fields)
     mind.flush()
-    undo.drop_newest(npc)
-    return kept[-1]
+    undo.drop(npc, act)
+    return act
 
 
 def put_back(mind: str, before: Before, around: dict[int, list[Entry]]) -> None:
@@ -59,11 +61,46 @@ def put_back(mind: str, before: Before, around: dict[int, list[Entry]]) -> None:
     for plain in before.memories:
         memory = MemoryRecord.from_dict(plain)
         own = memory.journal_ids[0] if memory.record == "entry" else 0
+        if before.fields:
+            _change_back(mind, memory, around.get(own, []), before.fields)
+            continue
         rewriting.rewrite(mind, memory, around.get(own, ()))
         versions.replace(memory.id, before.history.get(memory.id, []))
     for memory_id, payload in before.payload:
         if store.get([memory_id]):
             store.change(memory_id, **payload)
+
+
+def _change_back(
+    mind: str, memory: MemoryRecord, around: list[Entry], changed: Sequence[str]
+) -> None:
+    rewording.write(mind, memory, changed, around, note=False)
+    said = versions.history_of(memory.id, newest=None)
+    edits = [place for place, row in enumerate(said) if row[::2] == (memory.content, "UPDATE")]
+    if "content" in changed and edits:
+        versions.replace(memory.id, [*said[: edits[-1]], *said[edits[-1] + 1 :]])
+
+
+def _entries_as_before(mind: Any, before: Before) -> list[Entry]:
+    entries = [Entry.from_dict(plain) for plain in before.entries]
+    if not before.fields:
+        return entries
+    there = [(mind.journal.get(entry.id), entry) for entry in entries]
+    return [rewording.merged(now, entry, before.fields) for now, entry in there if now]
+
+
+def _restore_preference(mind: Any, preference: Preference, changed: Sequence[str]) -> None:
+    """A preference as it was; of an edit, only its words, wherever they stand by now."""
+    if not changed:
+        mind.preferences.put(preference)
+    elif now := mind.preferences.get(preference.identity, preference.slot, preference.audience):
+        same = now.memory_id == preference.memory_id
+        held = tuple(
+            replace(each, text=preference.text) if each.memory_id == preference.memory_id else each
+            for each in now.history
+        )
+        text = preference.text if same else now.text
+        mind.preferences.put(replace(now, text=text, history=held))
 
 
 def _around(mind: Any, entry_id: int) -> list[Entry]:

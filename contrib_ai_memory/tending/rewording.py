@@ -1,14 +1,15 @@
 """Writing an edited memory wherever it lies: the store, the journal, the preference that it states.
 
-What was said before goes into its history, and out of the running talk. Reactor thread; the store's
+What was said before goes into its history, and out of the running talk. Only what was changed is
+written: nights go on meanwhile, and what is no more is not made again. Reactor thread; the store's
 part is done on the worker thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 from twisted.internet import defer
 
@@ -19,15 +20,22 @@ from ..records import Entry, MemoryRecord
 from ..store import facts
 from ..store.links import link_id
 from ..store.payload import entry_memory_id
+from ..store.preferences import Preference
 from . import forgetting
 from .undo import Before, preference_as_plain
+
+Kept = TypeVar("Kept", Entry, MemoryRecord)
+OF_ENTRIES = {  # what of an entry changes with which field of its memory
+    "content": ("content", "line"),
+    "importance": ("importance", "scoring_method"),
+    "dominant_emotions": ("emotions",),
+}
 
 
 @defer.inlineCallbacks
 def written(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any, MemoryRecord]:
     """Write a changed memory where it lies: the store, and the journal if it is an entry."""
-    mind, linked = npc.memory, link_id(old)
-    entry = mind.journal.get(int(linked)) if linked.isdecimal() else None
+    mind, entry = npc.memory, _entry_of(npc.memory, old)
     around: list[Entry] = []
     if entry:
         entry = _changed_entry(entry, old, new)
@@ -41,10 +49,34 @@ def written(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, An
             _reword_preferences(mind, entry)
         mind.flush()
     if entry is None or entry.recallable:
+        changed = changed_fields(old, new)
         yield offload.run(
-            offload.MEMORY, write, mind.id, new, around, old.content, priority=offload.REPLY
+            offload.MEMORY, write, mind.id, new, changed, around, priority=offload.REPLY
         )
     return new
+
+
+def changed_fields(old: MemoryRecord, new: MemoryRecord) -> list[str]:
+    """The names of the fields in which two versions of a memory differ."""
+    names = [spec.name for spec in fields(MemoryRecord)]
+    return [name for name in names if getattr(old, name) != getattr(new, name)]
+
+
+def merged(now: Kept, then: Kept, changed: Iterable[str]) -> Kept:
+    """A record as it is now, but for the changed fields, which are taken from another version."""
+    own = {spec.name for spec in fields(now)}
+    return replace(now, **{name: getattr(then, name) for name in changed if name in own})
+
+
+def as_felt(npc: Any, memory: MemoryRecord) -> MemoryRecord:
+    """A memory with the emotions of its journal entry, which the store may not have."""
+    entry = _entry_of(npc.memory, memory)
+    return replace(memory, dominant_emotions=entry.emotions) if entry else memory
+
+
+def _entry_of(mind: Any, memory: MemoryRecord) -> Entry | None:
+    linked = link_id(memory)
+    return mind.journal.get(int(linked)) if linked.isdecimal() else None
 
 
 def _changed_entry(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> Entry:
@@ -53,48 +85,69 @@ def _changed_entry(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> Entry:
     if new.importance != old.importance:
         weight = round(new.importance * 10)
         entry = replace(entry, importance=weight, scoring_method="manual")
-    return replace(entry, emotions=new.dominant_emotions or entry.emotions)
+    if new.dominant_emotions != old.dominant_emotions:
+        entry = replace(entry, emotions=new.dominant_emotions)
+    return entry
 
 
 def _reword_preferences(mind: Any, entry: Entry) -> None:
     """A preference says what its entry says."""
+    for preference in _stated_by(mind, entry):
+        mind.preferences.put(replace(preference, text=entry.content))
+
+
+def _stated_by(mind: Any, entry: Entry) -> list[Preference]:
     own = entry_memory_id(mind.id, entry.id)
-    for preference in list(mind.preferences):
-        if preference.memory_id == own or preference.journal_id == entry.id:
-            mind.preferences.put(replace(preference, text=entry.content))
+    return [
+        each for each in mind.preferences if each.memory_id == own or each.journal_id == entry.id
+    ]
 
 
-def write(mind: str, memory: MemoryRecord, around: list[Entry], before: str) -> None:
-    """The store's part of an edit (worker thread)."""
-    known = facts.shared().get([memory.id])
-    if known and known[0].embedded == memory.embedded and known[0].key == memory.key:
-        facts.shared().change(
-            memory.id,
-            importance=memory.importance,
-            dominant_emotions=list(memory.dominant_emotions),
-            the_lesson=memory.the_lesson,
-            tags=list(memory.tags),
-        )
-    else:
-        rewriting.rewrite(mind, memory, around, before=before)
+def write(
+    mind: str,
+    memory: MemoryRecord,
+    changed: Sequence[str],
+    around: list[Entry],
+    note: bool = True,
+) -> None:
+    """The store's part of an edit (worker thread); what is no more, or not yet, is passed over.
+
+    Args:
+        changed: The fields that are taken from `memory`; the others stay as they are stored.
+        around: As for `rewriting.rewrite`.
+        note: Whether the memory's history tells of it.
+    """
+    store = facts.shared()
+    for known in store.get([memory.id]):
+        new = merged(known, memory, changed)
+        if (new.content, new.embedded, new.words) == (known.content, known.embedded, known.words):
+            store.change(memory.id, **_payload_of(new, changed_fields(known, new)))
+        else:
+            rewriting.rewrite(mind, new, around, before=known.content if note else None)
+
+
+def _payload_of(memory: MemoryRecord, changed: Sequence[str]) -> dict[str, Any]:
+    values = {name: getattr(memory, name) for name in changed if name != "key"}
+    return {name: list(each) if isinstance(each, tuple) else each for name, each in values.items()}
 
 
 @defer.inlineCallbacks
-def state_of(npc: Any, memory: MemoryRecord) -> Generator[Any, Any, Before]:
-    """One memory as it is now, for `undo`."""
-    mind, linked = npc.memory, link_id(memory)
-    entry = mind.journal.get(int(linked)) if linked.isdecimal() else None
+def state_of(npc: Any, memory: MemoryRecord, changed: Sequence[str]) -> Generator[Any, Any, Before]:
+    """One memory as it is now, for `undo` of a change of these fields."""
+    mind, entry = npc.memory, _entry_of(npc.memory, memory)
     known, history, _ended = yield offload.run(
         offload.MEMORY, forgetting.stored_state, mind.id, [memory], priority=offload.REPLY
     )
-    own = entry_memory_id(mind.id, entry.id) if entry else ""
+    more = [name for each in changed for name in OF_ENTRIES.get(each, ())] if entry else []
+    if entry and "content" in changed:
+        more.append("question")
     return Before(
         entries=[entry.to_dict()] if entry else [],
-        memories=[each.to_dict() for each in known],
+        memories=[each.to_dict() for each in known or [memory]],
         history=history,
         preferences=[
             preference_as_plain(each)
-            for each in (mind.preferences if entry else ())
-            if each.memory_id == own
+            for each in (_stated_by(mind, entry) if entry and "content" in changed else ())
         ],
+        fields=list(dict.fromkeys((*changed, *more))),
     )

@@ -18,6 +18,7 @@ from ..store import attributes, facts, versions
 from ..store.keys import REACH
 from ..store.links import BUCKETS
 from ..store.payload import entry_memory_id
+from ..store.preferences import Preference
 from .belonging import Answers, Somebody
 
 PLAN = "erasing_"  # + digest: the Attribute that holds what of somebody is to go, until it is gone
@@ -155,7 +156,7 @@ def _settle_page(mind: str, who: Somebody, gone: Collection[str], offset: Any) -
             store.change(memory.id, witnesses=[w for w in memory.witnesses if w != who.identity])
         if memory.superseded_by in gone:
             store.change(memory.id, superseded_by=None, invalid_at=None)
-        said = versions.history_of(memory.id)
+        said = versions.history_of(memory.id, newest=None)
         kept = [row for row in said if not who.named_in(*row[:2])]
         if len(kept) < len(said):
             versions.replace(memory.id, kept)
@@ -196,9 +197,20 @@ def from_preferences(mind: Any, plan: Plan) -> Generator[Any, Any, int]:
             count += 1
         elif plan.who.identity in preference.witnesses:
             others = [each for each in preference.witnesses if each != plan.who.identity]
-            mind.preferences.put(replace(preference, witnesses=tuple(others)))
+            _heard_by(mind, preference, tuple(others))
         yield offload.breathe()
     return count
+
+
+def _heard_by(mind: Any, preference: Preference, witnesses: tuple[str, ...]) -> None:
+    """A preference that only these have heard: in private, that is another place to keep it."""
+    kept = replace(preference, witnesses=witnesses)
+    there = mind.preferences.get(kept.identity, kept.slot, kept.audience)
+    moves = kept.audience != preference.audience
+    if not moves or there is None or there.since <= kept.since:
+        mind.preferences.put(kept)
+    if moves:
+        mind.preferences.remove(preference)
 
 
 @defer.inlineCallbacks

@@ -22,6 +22,7 @@ from . import ids
 EVIDENCE_SHOWN = 50
 LINKS_SHOWN = 100
 TRACED = 200  # memories of one trace
+READ_AT_ONCE = 16  # rows of the database between two turns of the reactor
 INSIGHTS_READ = 4096  # newest entries among which insights are looked for
 
 
@@ -133,7 +134,7 @@ def show(npc: Any, memory_id: str) -> Generator[Any, Any, Shown]:
     evidence = [] if entry and entry.kind != INSIGHT else list(memory.journal_ids)
     found = [mind.journal.get(each) for each in evidence[:EVIDENCE_SHOWN]]
     around, history, by, over = yield offload.run(
-        offload.MEMORY, about, mind.id, memory, priority=offload.REPLY
+        offload.MEMORY, about, mind.id, memory, priority=offload.AWAKE
     )
     links = yield links_of(npc, memory)
     return Shown(
@@ -188,10 +189,12 @@ def of_links(mind: Any, linked: Iterable[str]) -> Generator[Any, Any, dict[str, 
     """The memories behind link ids, as a Deferred dict; an entry that waits for its index too."""
     wanted = {linked_memory_id(mind.id, each): each for each in linked}
     stored = yield offload.run(
-        offload.MEMORY, facts.ask, "get", list(wanted), priority=offload.REPLY
+        offload.MEMORY, facts.ask, "get", list(wanted), priority=offload.AWAKE
     )
     found = {wanted[memory.id]: memory for memory in stored}
-    for each in set(wanted.values()) - set(found):
+    for number, each in enumerate(sorted(set(wanted.values()) - set(found)), start=1):
+        if number % READ_AT_ONCE == 0:
+            yield offload.breathe()
         entry = mind.journal.get(int(each)) if each.isdecimal() else None
         if entry:
             found[each] = ids.to_memory(mind.id, entry)
@@ -210,7 +213,7 @@ def trace(npc: Any, memory_id: str) -> Generator[Any, Any, Trace]:
     """
     root = yield ids.find(npc, memory_id)
     sources = yield _followed(npc, root, _sources_of)
-    drawn = yield offload.run(offload.MEMORY, drawn_of, npc.memory.id, priority=offload.REPLY)
+    drawn = yield offload.run(offload.MEMORY, drawn_of, npc.memory.id, priority=offload.AWAKE)
     insights = yield _insights(npc.memory)
     results = yield _followed(npc, root, lambda mind, each: _results(mind, each, drawn, insights))
     touched = {
@@ -284,9 +287,13 @@ def drawn_of(mind: str) -> list[MemoryRecord]:
 def _insights(mind: Any) -> Generator[Any, Any, list[Entry]]:
     """The insights of the journal: what they cite stands there alone."""
     found = yield offload.run(
-        offload.MEMORY, facts.ask, "newest", mind.id, INSIGHT, INSIGHTS_READ, priority=offload.REPLY
+        offload.MEMORY, facts.ask, "newest", mind.id, INSIGHT, INSIGHTS_READ, priority=offload.AWAKE
     )
-    entries = [mind.journal.get(memory.journal_ids[0]) for memory in found]
+    entries = []
+    for number, memory in enumerate(found, start=1):
+        entries.append(mind.journal.get(memory.journal_ids[0]))
+        if number % READ_AT_ONCE == 0:
+            yield offload.breathe()
     return [entry for entry in entries if entry]
 
 
@@ -311,7 +318,9 @@ def profiled(mind: Any, entries: set[int]) -> Generator[Any, Any, tuple[Drawn, .
             for noted in profile.observations
             if noted.journal_id in entries
         ]
-    for held in mind.preferences:
+    for number, held in enumerate(mind.preferences, start=1):
+        if number % READ_AT_ONCE == 0:
+            yield offload.breathe()
         if held.journal_id in entries or held.memory_id in own:
             name = mind.people.name_of(held.identity)
             found.append(Drawn(held.identity, name, "preference", held.text, held.private))

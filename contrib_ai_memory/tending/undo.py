@@ -35,6 +35,8 @@ class Before:
         made: Ids of memories that the act made, as `store.links` knows them.
         profiles: [identity, name, observations, attributes] that it took out.
         preferences: As they were.
+        fields: What of the entries, memories and preferences the act changed; none is all of them,
+            as of what it took away.
     """
 
     entries: list[dict[str, Any]] = field(default_factory=list)
@@ -45,6 +47,7 @@ class Before:
     made: list[str] = field(default_factory=list)
     profiles: list[list[Any]] = field(default_factory=list)
     preferences: list[dict[str, Any]] = field(default_factory=list)
+    fields: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +102,13 @@ def forget(npc: Any) -> int:
     return count
 
 
-def drop_newest(npc: Any) -> None:
-    """The newest act is taken back."""
-    _write(npc, acts(npc)[:-1])
+def drop(npc: Any, act: Act) -> None:
+    """This act is taken back; others stay, also those that came after it."""
+    kept = acts(npc)
+    for place in range(len(kept) - 1, -1, -1):
+        if kept[place] == act:
+            _write(npc, [*kept[:place], *kept[place + 1 :]])
+            return
 
 
 def _write(npc: Any, kept: list[Act]) -> None:

@@ -22,7 +22,7 @@ from .. import conf, offload
 from ..embedding.model import ModelError
 from ..log import logger
 from ..store.errors import StoreError
-from ..tending import ids, looking, permission
+from ..tending import audit, ids, looking, permission
 from . import bridge, gate
 
 LATER = (bridge.TooSlow, offload.Busy, offload.TimedOut)
@@ -93,15 +93,20 @@ class Page(View):
 
 
 class MindPage(Page):
-    """A page about one NPC. `tab` is its place in the row of tabs."""
+    """A page about one NPC. `tab` is its place in the row of tabs, and its name in the log."""
 
     tab = ""
     deed: permission.Deed = "look"
 
     def ask_mind(self, npc_id: int, function: Callable[..., Any], *args: Any, **kw: Any) -> Any:
-        """(`Header`, `function(npc, *args)`), after the visitor was let through."""
+        """(`Header`, `function(npc, *args)`), after the visitor was let through.
+
+        That they looked stands in the log.
+        """
+        page = self.tab or type(self).__name__.lower()
 
         def asked(npc: Any, who: Any) -> defer.Deferred:
+            audit.looked(who, f"the page {page}", npc)
             result = defer.maybeDeferred(function, npc, *args, **kw)
             return result.addCallback(lambda found: (_header(npc, who), found))
 
@@ -126,6 +131,17 @@ def _header(npc: Any, who: Any) -> Header:
         may_edit=permission.may(who, npc, "edit"),
         may_erase=permission.may(who, npc, "erase"),
     )
+
+
+def start_of(request: HttpRequest) -> int:
+    """Where in a list a page begins: `from` in its address; 0 where that is no number."""
+    asked = request.GET.get("from", "")
+    return int(asked) if is_cursor(asked) else 0
+
+
+def is_cursor(text: str) -> bool:
+    """Whether this is a place in a list, and not so many digits that Python reads it no more."""
+    return text.isascii() and text.isdigit() and len(text) < 12
 
 
 def query_with(request: HttpRequest, **changes: Any) -> str:
@@ -220,6 +236,7 @@ _SECRET = (
     "conn",
 )
 MASK = "••••••••"
+_NUMBER = (int, float)
 
 
 class Settings(Page):
@@ -274,18 +291,22 @@ def _section_rows(section: str, values: Any, default: Any) -> list[SettingRow]:
     ]
 
 
-def _masked(name: str, value: Any) -> str:
-    """A value to be read; what opens something is never shown, however deep it lies."""
-    if isinstance(value, dict):
-        inner = ", ".join(f"{key}: {_masked(str(key), each)}" for key, each in value.items())
-        return inner or "—"
-    if value in (None, "", "none", ()):
+def _masked(name: str, value: Any, *, ours: bool = True) -> str:
+    """A value to be read; what opens something is never shown, however deep it lies.
+
+    Args:
+        ours: The name is one that `conf` gives: a number there is none that opens anything.
+    """
+    if value in (None, "", "none", (), [], {}):
         return "—"
-    lowered = name.lower()
-    if any(part in lowered for part in _SECRET) and isinstance(value, str):
+    if any(part in name.lower() for part in _SECRET) and not (ours and isinstance(value, _NUMBER)):
         return MASK
+    if isinstance(value, dict):
+        return ", ".join(
+            f"{key}: {_masked(str(key), each, ours=False)}" for key, each in value.items()
+        )
     if isinstance(value, (tuple, list)):
-        return ", ".join(_masked(name, each) for each in value)
+        return ", ".join(_masked(name, each, ours=ours) for each in value)
     return _without_login(str(value))
 
 

@@ -11,7 +11,7 @@ from twisted.internet import defer
 from ..tending import counting, graphing, ids, looking, tracing
 from . import charts
 from .forms import MemoryFilter
-from .views import Header, MindPage, query_with
+from .views import Header, MindPage, query_with, start_of
 from .views_looking import PAGE
 
 GRAPH_SIZES = (100, 300, 1000, 2000)
@@ -33,7 +33,7 @@ class People(MindPage):
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
         form = MemoryFilter(request.GET)
         wanted = form.cleaned_data["text"] if form.is_valid() else ""
-        offset = int(o) if (o := request.GET.get("from", "0")).isdecimal() else 0
+        offset = start_of(request)
         npc, (people, total) = self.ask_mind(npc_id, _people, offset, wanted)
         more = len(people) > PAGE
         return self.show(
@@ -46,8 +46,9 @@ class People(MindPage):
         )
 
 
+@defer.inlineCallbacks
 def _people(npc: Any, offset: int, wanted: str) -> Any:
-    people = looking.people(npc, offset=offset, limit=PAGE + 1, text=wanted)
+    people = yield looking.people(npc, offset=offset, limit=PAGE + 1, text=wanted)
     return people, len(npc.memory.people)
 
 
@@ -67,7 +68,7 @@ class Person(MindPage):
 
 
 def _person(npc: Any, identity: str) -> Any:
-    ids.person(npc, identity)  # else a page of nobody is found at every address
+    identity = ids.person(npc, identity)  # a name as well; else every address has a page of nobody
     profile = npc.memory.profiles.get(identity)
     course = profile.relationship.course if profile else ()
     return looking.person(npc, identity), course
@@ -106,7 +107,7 @@ class Graph(MindPage):
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
         asked = request.GET.get("size", "")
         size = int(asked) if asked in map(str, GRAPH_SIZES) else FIRST_SIZE
-        first = int(o) if (o := request.GET.get("from", "0")).isdecimal() else 0
+        first = start_of(request)
         npc, graph = self.ask_mind(npc_id, graphing.graph, limit=size)
         by_linked = {node.linked: node for node in graph.nodes}
         strongest = sorted(graph.edges, key=lambda edge: (-edge.score, edge.a, edge.b))

@@ -15,7 +15,7 @@ from ..records import Entry, Recalled, RecallResult
 from ..sleep.cycle import PASSES
 from ..tending import counting, ids, looking, previewing, undo
 from .forms import RECORDS, JournalFilter, Line, MemoryFilter, Question
-from .views import MindPage, query_with
+from .views import MindPage, is_cursor, query_with, start_of
 
 PAGE = 50
 PAGES_BACK = 40  # cursors that "newer" can walk back
@@ -69,7 +69,7 @@ class Journal(MindPage):
         form = JournalFilter(request.GET)
         asked = form.cleaned_data if form.is_valid() else {}
         day = asked.get("day")
-        cursors = [int(each) for each in request.GET.getlist("b") if _is_cursor(each)][-PAGES_BACK:]
+        cursors = [int(each) for each in request.GET.getlist("b") if is_cursor(each)][-PAGES_BACK:]
         npc, (page, people) = self.ask_mind(
             npc_id,
             _journal,
@@ -91,10 +91,6 @@ class Journal(MindPage):
             older=query_with(request, b=older) if page.older else "",
             newer=query_with(request, b=cursors[:-1]) if cursors else "",
         )
-
-
-def _is_cursor(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 12
 
 
 @defer.inlineCallbacks
@@ -126,7 +122,7 @@ class Memories(MindPage):
     def get(self, request: HttpRequest, npc_id: int, record: str = "fact") -> HttpResponse:
         form = MemoryFilter(request.GET)
         asked = form.cleaned_data if form.is_valid() else {}
-        offset = int(o) if _is_cursor(o := request.GET.get("from", "0")) else 0
+        offset = start_of(request)
         npc, (page, counts) = self.ask_mind(
             npc_id,
             _memories,

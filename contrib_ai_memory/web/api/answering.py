@@ -24,7 +24,7 @@ from rest_framework.views import APIView, set_rollback
 
 from ...log import logger
 from ...sleeper import NotNow, SwitchedOff
-from ...tending import ids, permission
+from ...tending import audit, ids, permission
 from ...tending.undo import NothingToUndo
 from .. import bridge, gate
 from ..views import BROKEN, LATER
@@ -84,11 +84,21 @@ class Tending(APIView):
         *args: Any,
         timeout: float = bridge.TIMEOUT,
     ) -> Any:
-        """`function(npc, who, *args)` on the reactor thread, after the visitor was let through."""
+        """`function(npc, who, *args)` on the reactor thread, after the visitor was let through.
+
+        That they looked stands in the log; what they do there, `tending` tells.
+        """
         usual = "look" if self.request.method in ("GET", "HEAD", "OPTIONS") else "edit"
         deed = self.deeds.get(self.request.method, usual)
-        job = gate.with_mind, self.request.user.pk, npc_id, deed, function, *args
+        job = gate.with_mind, self.request.user.pk, npc_id, deed, self._noted, deed, function, *args
         return bridge.on_reactor(*job, timeout=timeout)
+
+    def _noted(
+        self, npc: Any, who: Any, deed: permission.Deed, function: Callable[..., Any], *args: Any
+    ) -> Any:
+        if deed == "look":
+            audit.looked(who, f"the API's {type(self).__name__.lower()}", npc)
+        return function(npc, who, *args)
 
     def asked(self, serializer: type[Serializer]) -> dict[str, Any]:
         """The query, or the body where the method has one, as the serializer has it."""

@@ -116,10 +116,12 @@ class People(Tending):
         return page(request, told.Person(found, many=True).data, total, asked)
 
 
+@defer.inlineCallbacks
 def _people(npc: Any, who: Any, asked: dict[str, Any]) -> Any:
     wanted = asked["text"].lower().strip()
     total = sum(wanted in each.name.lower() for each in npc.memory.people)
-    return total, looking.people(npc, **asked)
+    people = yield looking.people(npc, **asked)
+    return total, people
 
 
 class Graph(Tending):
