@@ -175,3 +175,16 @@ def test_the_state_and_the_schedule_of_sleep_can_be_seen_and_set(day, builder):
     assert "asleep (compacting): pass 1 of 10, score_pending_entries" in builder(
         "@sleep/status mara"
     )
+
+
+def test_a_slip_of_the_finger_in_a_switch_does_nothing(mara, builder):
+    assert "Nothing was done" in builder("@sleep/stauts mara")
+    assert not mara.assistant.asleep
+    assert "One switch at a time" in builder("@sleep/now/wake mara")
+    assert "Nothing was done" in builder("@memory/fatcs mara")
+
+
+def test_a_text_too_long_for_one_memory_is_refused_and_not_cut(mara, builder):
+    shown = " ".join(builder(f"@memory/add mara = {'The old well is deep. ' * 200}").split())
+    assert "one memory holds 4,000" in shown and "@memory/teach" in shown
+    assert len(mara.memory.journal) == 0

@@ -20,7 +20,7 @@ from ..senses import MemoryMixin
 from ..sleeper import SwitchedOff
 from ..store.errors import StoreError
 from ..tending import archive, erasing, ids, mending, permission, previewing, requests, undo
-from .showing import safe, sentence
+from .showing import safe, sentence, shortened
 
 EXPECTED = (
     StoreError,
@@ -60,6 +60,18 @@ class MemoryCommand(MuxCommand):
 
     # --- whom and whether ---------------------------------------------------------------------
 
+    def misspelt(self) -> bool:
+        """Whether the switch is none of this command's, or there are several; then it was said.
+
+        Without this a slip of the finger would do what the command does without a switch.
+        """
+        typed = self.raw_string.split()[0].count("/") if self.raw_string.split() else 0
+        if typed > 1:
+            self.tell(f"One switch at a time: help {self.key} tells what each does.")
+        elif typed and not self.switches:
+            self.tell(f"Nothing was done. help {self.key} tells of its switches.")
+        return typed > 1 or (typed > 0 and not self.switches)
+
     def find_npc(self, name: str, deed: permission.Deed = "look") -> Any | None:
         """The NPC called `name`, here or by #dbref or name anywhere; else a sentence was said.
 
@@ -81,8 +93,8 @@ class MemoryCommand(MuxCommand):
         npc = (minds or found or [None])[0]
         if not npc:
             self.tell(
-                f"There is no '{safe(name)}' here, and no object of that name or #dbref. "
-                "@memory alone lists all NPCs that have a memory."
+                f"There is no '{safe(shortened(name, 60))}' here, and no object of that name or "
+                "#dbref. @memory alone lists all NPCs that have a memory."
             )
             return None
         if not isinstance(npc, MemoryMixin):

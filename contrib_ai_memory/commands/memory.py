@@ -57,7 +57,7 @@ class CmdMemory(Lists, Living, OneMemory, Mending, WholeMemory, MemoryCommand):
       edit <npc> = <id> importance 8      - also emotions joy, fear; lesson ...
       forget <npc> = <id>                 - one memory
       forget <npc> = <id> all             - and all that was drawn from it
-      forget <npc> = about <player>       - a person, from everywhere (Admin)
+      forget <npc> = about <player>       - a person, whole (Admin)
       pin, unpin <npc> = <id>             - never cleaned away
       lock, unlock <npc> = <id>           - nor changed by the night
       undo <npc>                          - take the last change back
@@ -109,12 +109,9 @@ class CmdMemory(Lists, Living, OneMemory, Mending, WholeMemory, MemoryCommand):
 
     def func(self) -> None:
         action = self.switches[0] if self.switches else "overview"
-        if not self.switches and "/" in self.raw_string.split()[0]:
-            self.tell("help @memory tells of its switches.")
+        if self.misspelt():
             return
-        if len(self.switches) > 1:
-            self.tell("One switch at a time: help @memory tells what each does.")
-        elif action == "overview" and not self.args.strip():
+        if action == "overview" and not self.args.strip():
             self.do_roster()
         elif action == "requests":
             self.do_requests()

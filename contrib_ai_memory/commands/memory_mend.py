@@ -17,6 +17,12 @@ _ABOUT = re.compile(r"about\s+(.+)", re.IGNORECASE)
 _IMPORTANCE = re.compile(r"importance\s+(-?\d{1,4})", re.IGNORECASE)
 _EMOTIONS = re.compile(r"emotions?\s+([\w\s,]+)", re.IGNORECASE)
 _LESSON = re.compile(r"lesson\s+(.+)", re.IGNORECASE | re.DOTALL)
+_EDITED = {
+    "content": "now says",
+    "importance": "has its new importance",
+    "emotions": "has its new emotions",
+    "lesson": "has its new lesson",
+}
 _QUOTED = 60  # characters of a memory within a sentence
 
 
@@ -44,8 +50,9 @@ class Mending:
                 "text>, or importance <1-10>, emotions <labels>, lesson <text>."
             )
             return
-        edited = mending.edit(npc, self.caller, memory_id, **asked_to_edit(change.strip()))
-        self.when(edited, lambda memory: self._changed(npc, memory, "now says"))
+        wanted = asked_to_edit(change.strip())
+        edited = mending.edit(npc, self.caller, memory_id, **wanted)
+        self.when(edited, lambda memory: self._changed(npc, memory, _EDITED[next(iter(wanted))]))
 
     def _changed(self, npc: Any, memory: MemoryRecord, now: str) -> None:
         self.caller.msg(
@@ -102,6 +109,9 @@ class Mending:
 
     def _erased(self, npc: Any, name: str, gone: erasing.Erased) -> None:
         self.caller.msg(hanging(f"{safe(npc.key)} knows {safe(name)} no more: ", gone.told()))
+        self.tell(
+            "|xOther NPCs may remember them still; exports and backups made before hold them.|n"
+        )
 
     # --- pinning ------------------------------------------------------------------------------
 

@@ -79,8 +79,8 @@ class CmdForgetMe(MemoryCommand):
 
     Lets the characters of this game that remember forget you: what you said
     to them and near them, what they concluded from it, and what they think
-    of you. You are asked first. It cannot be undone, and they will meet you
-    as a stranger. What others said about you stays theirs.
+    of you, and what others said that names you. You are asked first. It
+    cannot be undone, and they will meet you as a stranger.
 
     As the staff has set the game, this is done at once, or your wish is put
     before them and they do it, or they do it only when you ask them yourself:

@@ -65,6 +65,8 @@ class CmdSleep(MemoryCommand):
     usage = "@sleep[/now|/wake|/status|/log] <npc>, or @sleep/schedule <npc> = <hour> <hours> | off"
 
     def func(self) -> None:
+        if self.misspelt():
+            return
         action = self.switches[0] if self.switches else "sleep"
         npc = self.find_npc(self.lhs, "look" if action in ("status", "log") else "edit")
         if npc is None:
@@ -74,29 +76,29 @@ class CmdSleep(MemoryCommand):
 
     def do_sleep(self, npc: Any, script: AssistantScript) -> None:
         if script.asleep:
-            self.caller.msg(f"{safe(npc.key)} is asleep already ({script.db.sleep_phase}).")
+            self.tell(f"{safe(npc.key)} is asleep already ({script.db.sleep_phase}).")
         else:
             self.when(defer.maybeDeferred(script.fall_asleep), lambda _: self._asleep(npc))
 
     def _asleep(self, npc: Any) -> None:
         audit.record(self.caller, "sleep", npc)
-        self.caller.msg(f"{safe(npc.key)} falls asleep. @sleep/wake {safe(npc.key)} wakes it.")
+        self.tell(f"{safe(npc.key)} falls asleep. @sleep/wake {safe(npc.key)} wakes it.")
 
     def do_now(self, npc: Any, script: AssistantScript) -> None:
         audit.record(self.caller, "sleep now", npc)
-        self.caller.msg(f"{safe(npc.key)} falls asleep ...")
+        self.tell(f"{safe(npc.key)} falls asleep ...")
         told = self._progress(npc)
         self.when(script.sleep_through(told), lambda passes: self._rested(npc, passes))
 
     def do_wake(self, npc: Any, script: AssistantScript) -> None:
         if not script.asleep:
-            self.caller.msg(f"{safe(npc.key)} is awake.")
+            self.tell(f"{safe(npc.key)} is awake.")
             return
         audit.record(self.caller, "wake", npc)
         if script.wake():
-            self.caller.msg(f"{safe(npc.key)} wakes up.")
+            self.tell(f"{safe(npc.key)} wakes up.")
         else:
-            self.caller.msg(
+            self.tell(
                 f"{safe(npc.key)} is {script.db.sleep_phase} and will wake as soon as that is safe."
             )
 
@@ -104,35 +106,35 @@ class CmdSleep(MemoryCommand):
         if script.asleep:
             night = script.night
             wake = "; it will wake as soon as that is safe" if script.db.wake_requested else ""
-            self.caller.msg(
+            self.tell(
                 f"{safe(npc.key)} is asleep ({night.phase}): "
                 f"pass {night.position + 1} of {len(PASSES)}, "
                 f"{night.pass_name}{wake}."
             )
         else:
-            self.caller.msg(f"{safe(npc.key)} is awake. {self._last(script)}")
-        self.caller.msg(self._when(script))
+            self.tell(f"{safe(npc.key)} is awake. {self._last(script)}")
+        self.tell(self._when(script))
 
     def do_log(self, npc: Any, script: AssistantScript) -> None:
         records = script.night_records[-NIGHTS_SHOWN:]
         if not records:
-            self.caller.msg(f"{safe(npc.key)} has not slept yet: @sleep/now {safe(npc.key)}")
+            self.tell(f"{safe(npc.key)} has not slept yet: @sleep/now {safe(npc.key)}")
             return
         lines = [line for record in records for line in night_lines(record)]
         self.page("\n".join([f"|wNights of {safe(npc.key)}|n, newest last", *lines]))
 
     def do_schedule(self, npc: Any, script: AssistantScript) -> None:
         if not self.rhs:
-            self.caller.msg(self._when(script))
+            self.tell(self._when(script))
             return
         if self.rhs.lower() in ("off", "none"):
             script.set_schedule(enabled=False)
             audit.record(self.caller, "schedule the sleep of", npc, "off")
-            self.caller.msg(f"{safe(npc.key)} sleeps only when it is told to.")
+            self.tell(f"{safe(npc.key)} sleeps only when it is told to.")
             return
         found = _SCHEDULE.fullmatch(self.rhs)
         if not found or int(found[1]) > 23 or not 1 <= int(found[2]) <= 24:
-            self.caller.msg(
+            self.tell(
                 "Say the hour (0-23) and for how many hours (1-24): "
                 f"@sleep/schedule {safe(npc.key)} = 2 4"
             )
@@ -145,13 +147,13 @@ class CmdSleep(MemoryCommand):
             clock=clock,
         )
         audit.record(self.caller, "schedule the sleep of", npc, found[1], found[2], clock)
-        self.caller.msg(self._when(script))
+        self.tell(self._when(script))
 
     # --- telling ------------------------------------------------------------------------------
 
     def _progress(self, npc: Any) -> Callable[[str], None]:
         """Tells each pass of a night as it begins."""
-        return lambda name: self.caller.msg(f"|x  {safe(npc.key)}: {name} ...|n")
+        return lambda name: self.tell(f"|x  {safe(npc.key)}: {name} ...|n")
 
     def _rested(self, npc: Any, passes: dict[str, dict[str, Any]]) -> None:
         did = [
@@ -163,7 +165,7 @@ class CmdSleep(MemoryCommand):
         trouble = (
             f" Broke off: {', '.join(broke)}; see @sleep/log {safe(npc.key)}." if broke else ""
         )
-        self.caller.msg(f"{safe(npc.key)} wakes up rested: {', '.join(did)}.{trouble}")
+        self.tell(f"{safe(npc.key)} wakes up rested: {', '.join(did)}.{trouble}")
 
     def _last(self, script: AssistantScript) -> str:
         records = script.night_records

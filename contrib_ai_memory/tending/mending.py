@@ -73,9 +73,9 @@ def add(
 
     Raises (in the Deferred):
         NothingToRemember: There is no text in it.
-        CannotEdit: The importance is none.
+        CannotEdit: The text is too long, or the importance is none.
     """
-    entry = yield npc.memory.add(text, importance=_weighed(importance))
+    entry = yield npc.memory.add(_fitting(text), importance=_weighed(importance))
     audit.record(who, "add", npc, entry.id)
     undoing.keep(npc, who, "add", [str(entry.id)], Before(made=[str(entry.id)]))
     return entry
@@ -163,7 +163,7 @@ def _changes(
 ) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if content is not None:
-        text = sanitise(content, conf.get().MAX_LINE)
+        text = sanitise(_fitting(content), conf.get().MAX_LINE)
         if not text:
             raise CannotEdit("The new text is empty. To take a memory away, forget it.")
         if text != old.content:
@@ -178,6 +178,16 @@ def _changes(
     if all(each is None for each in (content, importance, emotions, lesson)):
         raise CannotEdit("Say what to change: the text, the importance, the emotions, the lesson.")
     return changes
+
+
+def _fitting(text: str) -> str:
+    longest = conf.get().MAX_LINE
+    if len(text) > longest:
+        raise CannotEdit(
+            f"The text has {len(text):,} characters; one memory holds {longest:,} (MAX_LINE). "
+            "Shorten it, or let it be learned in pieces: @memory/teach"
+        )
+    return text
 
 
 def _weighed(importance: int) -> int:
