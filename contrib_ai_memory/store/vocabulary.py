@@ -80,14 +80,12 @@ class Vocabulary:
         """
         wanted = list(terms)
         holes = ", ".join("?" * len(wanted))
-        query = f"SELECT term, memories FROM terms WHERE mind = ? AND term IN ({holes})"
-
-        def look(db: sqlite3.Connection) -> tuple[int, dict[int, int]]:
-            size = db.execute("SELECT memories FROM sizes WHERE mind = ?", (mind,)).fetchone()
-            return (size[0] if size else 0), dict(db.execute(query, (mind, *wanted)).fetchall())
-
-        size, found = self._file().use(look, (0, {}))
-        size = max(size, FEW)
+        query = (  # no term is NULL: that row is the number of memories
+            "SELECT NULL, memories FROM sizes WHERE mind = ? UNION ALL "
+            f"SELECT term, memories FROM terms WHERE mind = ? AND term IN ({holes})"
+        )
+        found = self._file().use(lambda db: dict(db.execute(query, (mind, mind, *wanted))), {})
+        size = max(found.get(None, 0), FEW)
         return [
             {term: _idf(found.get(term, 0) / size, size, reach) for term in wanted}
             for reach in reaches
