@@ -277,3 +277,17 @@ def test_mem0_is_never_asked_to_infer(store):
 def test_a_boolean_filter_is_refused_because_it_would_match_nothing(store):
     with pytest.raises(ValueError, match="no booleans"):
         store.mem0.vector_store.list({"private": True})
+
+
+def test_what_was_looked_at_and_then_changed_or_deleted_is_seen_so_at_once(store):
+    def seen():
+        return {c.id: c.importance for c in weighed(store, "ferry").values()}
+
+    first = memory_id_for(MIND, 0)
+    assert first in seen()
+    store.change(first, importance=0.9)
+    assert seen()[first] == 0.9
+    store.put(MIND, [memory(0, LINES[0], importance=0.2)], embedder.shared().encode(LINES[:1]))
+    assert seen()[first] == 0.2
+    store.delete_points([first])
+    assert first not in seen()

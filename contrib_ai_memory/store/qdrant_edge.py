@@ -25,6 +25,7 @@ from .edge_keys import LINE, NEAR, WIDE, WINDOW, WORD_LANES, words_query
 from .errors import StoreInUse, StoreMismatch
 from .keys import Keys
 from .payload import LANES, PointId, Weighed
+from .recent import RecentPayloads, number_of
 from .vocabulary import Vocabulary
 
 PROVIDER = "qdrant_edge"
@@ -74,6 +75,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
         self.embedding_model_dims = embedding_model_dims
         self.path = edge_rewriting.current(Path(path), collection_name)
         self._vocabulary = Vocabulary(Path(path))
+        self._recent = RecentPayloads(self._payloads)
         self._shard = self._open(lock_wait)
         self.finish_rewriting()
 
@@ -157,6 +159,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
 
     def reset(self) -> None:
         self.delete_col()
+        self._recent.clear()
         self._shard = self._create(self.path)
 
     # --- writing ----------------------------------------------------------------------------
@@ -193,6 +196,10 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
         """Count the words of one mind's memories, each memory once."""
         terms = {point_id: edge_keys.terms_of(words) for point_id, words in words_of.items()}
         self._vocabulary.count(mind, terms)
+
+    def _note(self, ids: Sequence[str]) -> None:
+        self._recent.forget(ids)
+        super()._note(ids)
 
     def rekey(self, found_by: Mapping[str, Keys]) -> None:
         """Change the keys of points that are there; what they say stays as it is."""
@@ -289,19 +296,20 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
             edge.QueryRequest(limit=len(ids), query=lane, filter=only) for lane in lanes.values()
         ]
         hits = self._shard.query_batch(edge.QueryBatchRequest(requests))
-        # by number: to compare Edge's ids themselves takes longer than to search
         scores = {
-            name: {hit.id.int: hit.score for hit in of_lane}
+            name: {number_of(hit.id): hit.score for hit in of_lane}
             for name, of_lane in zip(lanes, hits, strict=True)
         }
         rows = [scores.get(name, {}) for name in LANES]
-        # apart, because a query is slow to bring payloads
-        records = self._shard.retrieve(list(ids), with_payload=True, with_vector=False)
         return [
-            (record.id, record.payload or {}, [row.get(number, 0.0) for row in rows])
-            for record in records
-            for number in [record.id.int]
+            (point_id, payload, [row.get(number, 0.0) for row in rows])
+            for number, (point_id, payload) in self._recent.of(ids).items()
         ]
+
+    def _payloads(self, ids: list[PointId]) -> list[tuple[PointId, dict[str, Any]]]:
+        # apart from the query, because a query is slow to bring payloads
+        records = self._shard.retrieve(ids, with_payload=True, with_vector=False)
+        return [(record.id, record.payload or {}) for record in records]
 
     def get(self, vector_id: str) -> Hit | None:
         found = self.get_many([vector_id])

@@ -141,9 +141,11 @@ def state_of(npc: Any, memory: MemoryRecord, changed: Sequence[str]) -> Generato
     more = [name for each in changed for name in OF_ENTRIES.get(each, ())] if entry else []
     if entry and "content" in changed:
         more.append("question")
+    # words that stay are not kept: they may be long, and an undo would not put them back
+    wordless = {} if "content" in changed else {"content": "", "key": "", "line": ""}
     return Before(
-        entries=[entry.to_dict()] if entry else [],
-        memories=[each.to_dict() for each in known or [memory]],
+        entries=[entry.to_dict() | wordless] if entry else [],
+        memories=[each.to_dict() | wordless for each in known or [memory]],
         history=history,
         preferences=[
             preference_as_plain(each)
