@@ -113,7 +113,7 @@ class AssistantScript(SleepsAtNight, DefaultScript):
 
         Skipped while the last one is still busy, unless that is past its deadline.
         """
-        if not conf.get().ENABLED or self.obj is None or switches.paused(self.obj):
+        if not (conf.get().ENABLED and self.obj and self.obj.pk) or switches.paused(self.obj):
             return defer.succeed(None)
         busy_since = self.ndb.busy_since
         if busy_since is not None:

@@ -35,6 +35,8 @@ def server(settings, tavern):
     """The LLM server, and the reactor's threads that look host names up."""
     from twisted.internet import reactor
 
+    for left in reactor.getDelayedCalls():
+        left.cancel()  # heartbeats of earlier tests, whose NPCs are no more
     pool = reactor.getThreadPool()
     if not pool.started:
         pool.start()

@@ -91,7 +91,7 @@ def test_what_is_said_where_memory_is_switched_off_is_neither_journalled_nor_ans
         assert story.talk("Alice", alice, f"say {heard}"), "she should hear again by now"
 
         builder.drain()
-        builder.send(f"@memory/journal {INNKEEPER}")
+        builder.send(f"@memory/journal {INNKEEPER} = is for {switched_off}")
         journal = builder.expect(heard)
         assert unheard not in journal
         builder.send("out")
