@@ -788,3 +788,23 @@ def _insight(npc, *cited):
     mind.links.add([Link(str(entry.id), each, 1.0, "evidence", entry.timestamp) for each in cited])
     wait(mind.index_pending())
     return entry
+
+
+def test_the_weight_of_a_line_follows_its_importance_there_and_back(day, alice):
+    def weight():
+        return facts.shared().get([entry_memory_id(day.memory.id, 1)])[0].memory_weight
+
+    before = weight()
+    wait(mending.edit(day, alice, "1", importance=10))
+    assert weight() > before
+    wait(mending.undo(day, alice))
+    assert weight() == before
+
+
+def test_undone_an_added_memory_is_not_known_by_what_was_drawn_from_it_either(day, alice):
+    wait(mending.add(day, alice, "Alice owns nine boats at Harrow."))
+    wait(day.assistant.sleep_through())
+    assert wait(looking.memories(day, text="nine boats")).total
+    wait(mending.undo(day, alice))
+    assert wait(looking.memories(day, text="nine boats")).total == 0
+    assert wait(looking.memories(day, text="keeps the ferry")).total

@@ -41,7 +41,9 @@ def take_back(npc: Any) -> Generator[Any, Any, Act]:
     mind, before = npc.memory, act.before
     if before.made:
         made = yield tracing.of_links(mind, before.made)
-        yield forgetting.take_out(npc, forgetting.Doomed(tuple(made.values())), cascade=False)
+        for linked in made:  # and what nights drew from it: else it would be known all the same
+            going = yield forgetting.doomed(npc, linked, cascade=True)
+            yield forgetting.take_out(npc, going, cascade=True)
     mind.journal.put_back(_entries_as_before(mind, before))
     around = {plain["id"]: _around(mind, plain["id"]) for plain in before.entries}
     yield offload.run(offload.MEMORY, put_back, mind.id, before, around, priority=offload.REPLY)

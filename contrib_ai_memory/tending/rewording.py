@@ -42,6 +42,8 @@ def written(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, An
         mind.journal.put_back([entry])
         again = to_memory(mind.id, entry)
         new = replace(new, key=again.key, question=again.question, tags=entry.tags)
+        if new.importance != old.importance:
+            new = replace(new, memory_weight=again.memory_weight)
         around = list(mind.journal.read(entry.id - rewriting.AROUND, entry.id + rewriting.AROUND))
         if new.content != old.content:
             mind.conversations.forget_entries([entry.id])
@@ -141,6 +143,8 @@ def state_of(npc: Any, memory: MemoryRecord, changed: Sequence[str]) -> Generato
     more = [name for each in changed for name in OF_ENTRIES.get(each, ())] if entry else []
     if entry and "content" in changed:
         more.append("question")
+    if entry and "importance" in changed:
+        more.append("memory_weight")  # of an entry it follows from the importance
     # words that stay are not kept: they may be long, and an undo would not put them back
     wordless = {} if "content" in changed else {"content": "", "key": "", "line": ""}
     return Before(
