@@ -5,9 +5,11 @@ The folder is made by the same code that makes the demo's; nothing of it is left
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure() -> None:
     shutil.rmtree(_workdir, ignore_errors=True)
+    left = [each for each in threading.enumerate() if not each.daemon]
+    left.remove(threading.main_thread())
+    if left:  # Python would wait for them for ever
+        sys.stderr.write(f"Threads that no test ended: {', '.join(each.name for each in left)}")
+        os._exit(1)
 
 
 @pytest.fixture

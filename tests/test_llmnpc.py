@@ -30,16 +30,24 @@ class TalkCmdSet(CmdSet):
         self.add(CmdLLMTalk)
 
 
+@pytest.fixture(scope="session")
+def threads():
+    """The reactor's threads, that look host names up: Python waits for them before it ends."""
+    from twisted.internet import reactor
+
+    pool = reactor.getThreadPool()
+    pool.start()
+    yield
+    pool.stop()
+
+
 @pytest.fixture
-def server(settings, tavern):
-    """The LLM server, and the reactor's threads that look host names up."""
+def server(settings, tavern, threads):
+    """The LLM server."""
     from twisted.internet import reactor
 
     for left in reactor.getDelayedCalls():
         left.cancel()  # heartbeats of earlier tests, whose NPCs are no more
-    pool = reactor.getThreadPool()
-    if not pool.started:
-        pool.start()
     with LLMServer() as made:
         settings.LLM_HOST = made.url
         yield made
