@@ -9,9 +9,10 @@ import pytest
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord, Percept
-from contrib_ai_memory.sleep import contradicting
+from contrib_ai_memory.sleep import contradicting, replacing
 from contrib_ai_memory.sleep.contradicting import contradicts
 from contrib_ai_memory.sleep.reconciling import Relation, reconcile, relation
+from contrib_ai_memory.sleep.replacing import replaces
 from contrib_ai_memory.store import facts
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
@@ -53,6 +54,8 @@ def known():
         ("Alice keeps the ferry.", "Alice never keeps the ferry.", Relation.CHANGE),
         ("Alice keeps the ferry!", "Alice keeps the ferry.", Relation.SAME),
         ("Alice has a dog called Rex.", "Alice has a dog called Max.", Relation.OTHER),
+        ("Alice lives in Harbourtown now.", "Alice lives in Wick.", Relation.CHANGE),
+        ("Alice lives in Harbourtown.", "Alice lives in Wick now.", Relation.OTHER),
         ("Alice sold 3 oxen.", "Alice bought 5 sheep.", Relation.OTHER),
         ("Alice keeps the ferry.", "Alice keeps bees.", Relation.OTHER),
     ],
@@ -188,8 +191,46 @@ def test_what_may_both_be_true_does_not_contradict(new, known):
     assert not contradicts(new, known) and not contradicts(known, new)
 
 
-def test_the_examples_of_contradictions_run():
-    assert doctest.testmod(contradicting).failed == 0
+@pytest.mark.parametrize(
+    ("new", "known"),
+    [
+        ("I live in Harbourtown now.", "I live in Wick."),
+        ("Now I live with my aunt in Elmstead.", "I live in Wick with Tom."),
+        ("I'm living in Wick these days!", "I live in Elmstead."),
+        ("I have moved to Harbourtown.", "I live in Wick."),
+        ("I work at the mill now.", "I work at the smithy."),
+        ("The reeve is Bram now.", "The reeve is old Hob."),
+        ("My sister now lives in Elmstead.", "My sister lives in Wick."),
+    ],
+)
+def test_what_is_one_thing_at_a_time_is_what_it_is_now(new, known):
+    assert contradicts(new, known) and not contradicts(known, new)
+
+
+@pytest.mark.parametrize(
+    ("new", "known"),
+    [
+        ("I live in Harbourtown.", "I live in Wick."),  # a house in each
+        ("I also live in Harbourtown now.", "I live in Wick."),
+        ("I don't live in Harbourtown now.", "I live in Wick."),
+        ("I live in a cottage now.", "I live in Wick."),
+        ("I live in Wick now, by the mill.", "I live in Wick."),
+        ("I live in Upper Wick now.", "I live in a valley, in Upper Wick."),
+        ("I live in Harbourtown now.", "I work in Wick."),
+        ("I live in Harbourtown now.", "My brother lives in Wick."),
+        ("I live in Harbourtown now.", "I lived in Wick last year."),
+        ("My brother is in Wick now.", "My brother is Tom."),
+        ("I have a dog called Rex now.", "I have a dog called Max."),
+        ("I am tired now.", "I am Tom."),
+    ],
+)
+def test_what_may_be_twice_is_not_replaced(new, known):
+    assert not replaces(new, known) and not replaces(known, new)
+
+
+@pytest.mark.parametrize("module", [contradicting, replacing])
+def test_the_examples_of_contradictions_run(module):
+    assert doctest.testmod(module).failed == 0
 
 
 # --- the lines behind it --------------------------------------------------------------------------
@@ -247,6 +288,19 @@ def test_the_line_of_an_ended_fact_and_what_was_drawn_from_it_come_to_mind_no_lo
     assert mara.memory.journal.get(lie.id).content == lie.content
     heard = told(mara, "Did Alice sell the grey mare to the miller?")
     assert heard and not any("I sold" in text or "Alice sold" in text for text in heard)
+
+
+def test_who_has_moved_lives_where_she_lives_now(mara, hear):
+    hear(1, "I live in Wick, in the house of my mother.")
+    moved = hear(4, "I live in Harbourtown now, above the sail loft.")
+    heard = told(mara, "Where does Alice live?")
+    assert any("Harbourtown" in text for text in heard)
+    assert not any("Wick" in text for text in heard)
+    profile = mara.memory.profiles.get("#Alice")
+    assert not any("Wick" in known.value for known in profile.attributes)
+    [fact] = [m for m in drawn(mara, moved) if m.record == "fact"]
+    every = facts.shared().list(mara.memory.id, limit=None)
+    assert {m.superseded_by for m in every if "Wick" in m.content} == {fact.id}
 
 
 def test_a_line_that_tells_something_besides_stays(mara, hear):

@@ -11,6 +11,7 @@ import re
 from ..llm.words import WORD, content_words, lowered, stem
 from ..text import verbs
 from ..text.sameness import names, negated, numbers, times, without_numbers
+from .replacing import replaces
 
 SAME_MATTER = 0.6  # share of the words that two statements on one matter have in common
 OF_ITS_OWN = 1  # words that one of two counts may have and the other not
@@ -29,9 +30,10 @@ _ONE_THING = re.compile(r"\b(?:for|of|from) (?:the|my|this|that|their|his|her|ou
 
 
 def contradicts(new: str, known: str) -> bool:
-    """Whether two statements on one matter cannot both hold: a denial, or another number.
+    """Whether two statements on one matter cannot both hold: a denial, another number, or, of what
+    is one thing at a time, what it is now.
 
-    Another name is no contradiction: who owns one dog may own two.
+    Another name alone is no contradiction: who owns one dog may own two.
 
     >>> contradicts("The toll is nine crowns.", "The toll is 7 crowns.")
     True
@@ -39,6 +41,8 @@ def contradicts(new: str, known: str) -> bool:
     False
     """
     new, known = _said(new), _said(known)
+    if replaces(new, known):
+        return True
     if times(new) != times(known) or verbs.mood_of(new) != verbs.mood_of(known):
         return False
     if negated(new) != negated(known):

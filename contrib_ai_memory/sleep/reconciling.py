@@ -17,6 +17,7 @@ from ..records import LOCKED, MemoryRecord
 from ..store import facts
 from ..text.sameness import says_the_same
 from .contradicting import contradicts
+from .replacing import replaces
 from .retiring import Ended, retire_sources
 
 LOOKED_AT = 8
@@ -74,8 +75,9 @@ def relation(new: MemoryRecord, known: MemoryRecord, cosine: float) -> Relation:
         return Relation.OTHER  # what two people say is two claims
     if cosine >= conf.DEDUP_COSINE and says_the_same(new.content, known.content):
         return Relation.SAME
-    if cosine >= conf.CHANGE_COSINE and contradicts(*_as_said(new, known)):
-        return Relation.CHANGE
+    said = _as_said(new, known)
+    if replaces(*said) or (cosine >= conf.CHANGE_COSINE and contradicts(*said)):
+        return Relation.CHANGE  # two places are far apart, and still one takes the other's place
     return Relation.OTHER
 
 
