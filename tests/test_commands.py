@@ -153,12 +153,12 @@ def test_the_log_of_nights_tells_what_each_pass_did(day, builder):
     builder("@sleep/now mara")
     shown = builder("@sleep/log mara")
     assert "Nights of Mara" in shown
-    assert "run_sleep_consolidation" in shown and "changed" in shown
+    assert "drawing facts" in shown and "changed" in shown
 
 
 def test_a_night_at_once_tells_its_passes_as_they_begin(day, builder):
     shown = builder("@sleep/now mara")
-    assert shown.index("score_pending_entries ...") < shown.index("wakes up rested")
+    assert shown.index("weighing the day ...") < shown.index("wakes up rested")
 
 
 def test_the_state_and_the_schedule_of_sleep_can_be_seen_and_set(day, builder):
@@ -172,9 +172,7 @@ def test_the_state_and_the_schedule_of_sleep_can_be_seen_and_set(day, builder):
         assert "Say the hour (0-23)" in builder(f"@sleep/schedule mara = {wrong}")
     assert "only when it is told" in builder("@sleep/schedule mara = off")
     builder("@sleep mara")
-    assert "asleep (compacting): pass 1 of 10, score_pending_entries" in builder(
-        "@sleep/status mara"
-    )
+    assert "asleep (compacting): pass 1 of 10, weighing the day" in builder("@sleep/status mara")
 
 
 def test_a_slip_of_the_finger_in_a_switch_does_nothing(mara, builder):

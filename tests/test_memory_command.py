@@ -253,6 +253,10 @@ def test_pause_and_resume_one_and_all(day, alice, builder):
     assert "neither hears nor learns" in one_line(builder("@memory/pause mara"))
     assert "paused" in builder("@memory mara") and "@memory/resume Mara" in builder("@memory mara")
     assert "It is paused" in builder("@sleep mara")
+    assert "It is paused" in builder("@sleep/now mara")
+    assert "falls asleep" not in builder("@sleep/now mara")
+    assert "@memory/resume Mara" in one_line(builder("@sleep/status mara"))
+    assert "nothing after it" in builder("@memory/resume mara = now")
     assert "paused already" in builder("@memory/pause mara")
     assert "hears and learns again" in builder("@memory/resume mara")
     assert "was not paused" in builder("@memory/resume mara")
@@ -658,6 +662,7 @@ def test_a_player_whom_nobody_knows_is_told_so(mara, tavern, hears):
 def test_forgetme_asks_staff_who_see_the_request_and_grant_it(player, night, alice, builder, admin):
     assert "staff is asked" in one_line(player("forgetme"))
     assert "staff will see your request" in one_line(player("yes"))
+    assert "the staff has your request" in one_line(player("memories"))
     player("forgetme mara")
     assert "asked for that already" in one_line(player("yes"))
     shown = builder("@memory/requests")

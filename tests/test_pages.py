@@ -289,7 +289,7 @@ def test_after_a_night_facts_people_graph_nights_and_charts_show_what_it_made(ke
     person = words(keeper.get(url("person", mara, mara.get_memory_identity(alice))))
     assert "What is known" in person and "Millbrook" in person
     nights = words(keeper.get(url("nights", mara)))
-    assert "run_sleep_consolidation" in nights
+    assert "drawing facts" in nights
     shown = main_of(keeper.get(url("charts", mara)))
     assert shown.count("<svg") >= 4 and "<table>" in shown
     graph = keeper.get(url("graph", mara))

@@ -239,7 +239,7 @@ def test_one_tick_does_a_bounded_number_of_steps(mara, monkeypatch):
         steps.append(1)
         return defer.succeed(PassReport(done=False, read=1))
 
-    monkeypatch.setattr(cycle, "PASSES", (cycle.Pass("endless", COMPACTING, endless),))
+    monkeypatch.setattr(cycle, "PASSES", (cycle.Pass("endless", "endless", COMPACTING, endless),))
     result = offload.wait(cycle.run_sleep_tick(mara.memory, Night()))
     assert len(steps) == cycle.STEPS_A_TICK
     told = result.done["endless"]
@@ -259,7 +259,10 @@ def test_a_pass_that_breaks_off_is_tried_again_then_left_out_and_told_of(mara, m
         rest.append(1)
         return defer.succeed(PassReport(done=True, read=1))
 
-    passes = (cycle.Pass("broken", COMPACTING, broken), cycle.Pass("fine", DREAMING, fine))
+    passes = (
+        cycle.Pass("broken", "broken", COMPACTING, broken),
+        cycle.Pass("fine", "fine", DREAMING, fine),
+    )
     monkeypatch.setattr(cycle, "PASSES", passes)
     done = night(mara)
     assert len(tried) == cycle.ATTEMPTS

@@ -20,6 +20,7 @@ _NEEDS = {
     "preview": "<player>: <what they would say>",
     "import": "<file name>",
 } | dict.fromkeys(_OF_ONE, "<id>")
+_ALONE = "overview mood history stats cost pause resume wipe".split()  # a name, and no more
 _DEEDS = {
     "edit": "edit add teach forget pin unpin lock unlock undo pause resume import".split(),
     "erase": ["wipe"],
@@ -130,7 +131,12 @@ class CmdMemory(Lists, Living, OneMemory, Mending, WholeMemory, MemoryCommand):
             return
         deed = next((name for name, actions in _DEEDS.items() if action in actions), "look")
         npc = self.find_npc(self.lhs, deed)
-        if npc is not None:
+        if npc is None:
+            return
+        if action in _ALONE and self.rhs:
+            does = "@memory" if action == "overview" else f"@memory/{action}"
+            self.tell(f"{does} takes a name, and nothing after it. help @memory tells of all.")
+        else:
             if deed == "look" and action != "export":  # that has a line of its own
                 audit.looked(self.caller, f"@memory/{action}", npc)
             getattr(self, f"do_{action}")(npc)

@@ -9,7 +9,7 @@ from twisted.internet import defer
 
 from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Recalled, RecallResult
-from ..tending import ids, looking, mending, permission
+from ..tending import ids, looking, permission
 from .showing import (
     dim,
     entry_line,
@@ -19,6 +19,7 @@ from .showing import (
     plural,
     safe,
     table,
+    to_resume,
     when,
 )
 
@@ -227,14 +228,10 @@ def overview(npc: Any, seen: looking.Overview) -> str:
         hanging("  language:     ", seen.language, indent=16),
     ]
     if seen.state == "paused":
-        lines.append(f"|y  It is paused: it neither hears nor learns. {_resume(npc)}|n")
+        lines.append(f"|y  It is paused: it neither hears nor learns. {to_resume(npc)}|n")
     if seen.state == "off":
         lines.append("|y  It is switched off: by the tag memory_off, or by the settings.|n")
     return "\n".join(lines)
-
-
-def _resume(npc: Any) -> str:
-    return f"@memory/resume {'all' if mending.paused(npc) == 'all' else safe(npc.key)}"
 
 
 def search_lines(recalled: Recalled) -> str:

@@ -57,7 +57,7 @@ class CmdMemories(MemoryCommand):
         if not found:
             self.tell("Nobody here remembers you.")
             return
-        rows = [(_name(self.caller, each), _AS.get(each.state, each.state)) for each in found]
+        rows = [(_name(self.caller, each), _how_well(each)) for each in found]
         self.page(
             "\n".join(
                 [
@@ -188,6 +188,11 @@ class CmdForgetMe(MemoryCommand):
 def _seen(caller: Any, remembered: requests.Remembered) -> bool:
     """Whether a player may know of that NPC at all: not of one who listens unseen."""
     return remembered.npc.access(caller, "view")
+
+
+def _how_well(remembered: requests.Remembered) -> str:
+    known = _AS.get(remembered.state, remembered.state)
+    return f"{known}; the staff has your request" if remembered.asked else known
 
 
 def _name(caller: Any, remembered: requests.Remembered) -> str:

@@ -12,7 +12,7 @@ from evennia.utils.ansi import strip_ansi
 from evennia.utils.evtable import EvTable
 
 from ..records import Entry, MemoryRecord
-from ..tending import ids
+from ..tending import ids, mending
 from ..text.clean import oneline, visible
 
 WIDTH = 78
@@ -110,6 +110,11 @@ def bar(share: float, width: int = BAR_WIDTH) -> str:
 def when(iso: str) -> str:
     """A timestamp to the minute."""
     return iso[:16].replace("T", " ") or "never"
+
+
+def to_resume(npc: Any) -> str:
+    """The command that lets a paused NPC hear and sleep again."""
+    return f"@memory/resume {'all' if mending.paused(npc) == 'all' else safe(npc.key)}"
 
 
 def plural(number: int, one: str, many: str = "") -> str:

@@ -9,10 +9,10 @@ from typing import Any
 from twisted.internet import defer
 
 from ..assistant import AssistantScript
-from ..sleep.cycle import PASSES
-from ..tending import audit
+from ..sleep.cycle import PASSES, TITLES
+from ..tending import audit, mending
 from .base import MemoryCommand
-from .showing import safe
+from .showing import safe, to_resume
 
 _PASS_TEXTS = {
     "score_pending_entries": "entries weighed",
@@ -85,8 +85,14 @@ class CmdSleep(MemoryCommand):
         self.tell(f"{safe(npc.key)} falls asleep. @sleep/wake {safe(npc.key)} wakes it.")
 
     def do_now(self, npc: Any, script: AssistantScript) -> None:
+        does = "sleeps on" if script.asleep else "falls asleep"
+        self.when(
+            defer.maybeDeferred(script.fall_asleep), lambda _: self._through(npc, script, does)
+        )
+
+    def _through(self, npc: Any, script: AssistantScript, does: str) -> None:
         audit.record(self.caller, "sleep now", npc)
-        self.tell(f"{safe(npc.key)} falls asleep ...")
+        self.tell(f"{safe(npc.key)} {does} ...")
         told = self._progress(npc)
         self.when(script.sleep_through(told), lambda passes: self._rested(npc, passes))
 
@@ -109,11 +115,14 @@ class CmdSleep(MemoryCommand):
             self.tell(
                 f"{safe(npc.key)} is asleep ({night.phase}): "
                 f"pass {night.position + 1} of {len(PASSES)}, "
-                f"{night.pass_name}{wake}."
+                f"{TITLES[night.pass_name]}{wake}."
             )
         else:
             self.tell(f"{safe(npc.key)} is awake. {self._last(script)}")
-        self.tell(self._when(script))
+        if mending.paused(npc):
+            self.tell(f"It is paused and will not sleep: {to_resume(npc)}")
+        else:
+            self.tell(self._when(script))
 
     def do_log(self, npc: Any, script: AssistantScript) -> None:
         records = script.night_records[-NIGHTS_SHOWN:]
@@ -153,7 +162,7 @@ class CmdSleep(MemoryCommand):
 
     def _progress(self, npc: Any) -> Callable[[str], None]:
         """Tells each pass of a night as it begins."""
-        return lambda name: self.tell(f"|x  {safe(npc.key)}: {name} ...|n")
+        return lambda name: self.tell(f"|x  {safe(npc.key)}: {TITLES.get(name, name)} ...|n")
 
     def _rested(self, npc: Any, passes: dict[str, dict[str, Any]]) -> None:
         did = [
@@ -161,7 +170,7 @@ class CmdSleep(MemoryCommand):
             for name, text in _PASS_TEXTS.items()
             if name in passes and (name in _ALWAYS_TOLD or passes[name]["changed"])
         ]
-        broke = [name for name, told in passes.items() if told["errors"]]
+        broke = [TITLES.get(name, name) for name, told in passes.items() if told["errors"]]
         trouble = (
             f" Broke off: {', '.join(broke)}; see @sleep/log {safe(npc.key)}." if broke else ""
         )
@@ -188,9 +197,8 @@ def night_lines(record: dict[str, Any]) -> list[str]:
     lines = [f"|w{began}|n to {record['ended'][11:16]}{whole}"]
     for name, told in record["passes"].items():
         if told["read"] or told["changed"] or told["errors"]:
-            lines.append(
-                f"  {name:<32} {told['read']:>6} read {told['changed']:>6} changed "
-                f"{told['seconds']:>8.2f} s"
-            )
+            figures = f"{told['read']:>6} read {told['changed']:>6} changed"
+            title = TITLES.get(name, name)
+            lines.append(f"  {title:<24} {figures} {told['seconds']:>8.2f} s")
         lines += [f"    |r{safe(error)}|n" for error in told["errors"]]
     return lines if len(lines) > 1 else [*lines, "  nothing was to be done"]

@@ -37,25 +37,57 @@ ATTEMPTS = 3  # of a pass that breaks off, before the night goes on without it
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One pass of the night; without a step it has its place here and comes later."""
+    """One pass of the night, by its name in [A]; `title` is what builders and admins read."""
 
     name: str
+    title: str
     phase: conf.Phase
-    step: Callable[[Any], defer.Deferred] | None = None
+    step: Callable[[Any], defer.Deferred]
 
 
 PASSES = (
-    Pass("score_pending_entries", COMPACTING, scoring.score_pending_entries),
-    Pass("run_sleep_consolidation", COMPACTING, consolidation.run_sleep_consolidation),
-    Pass("run_dreaming_tick", DREAMING, linking.run_dreaming_tick),
-    Pass("prune_orphaned_memory_links", DREAMING, cleaning.prune_orphaned_memory_links),
-    Pass("run_entity_consolidation_batch", DREAMING, profiles.run_entity_consolidation_batch),
-    Pass("run_reflection", DREAMING, reflection.run_reflection),
-    Pass("compress_sessions", DREAMING, compression.compress_sessions),
-    Pass("prune_low_importance_entries", DREAMING, cleaning.prune_low_importance_entries),
-    Pass("clear_stale_conversations", DREAMING, cleaning.clear_stale_conversations),
-    Pass("compact_conversation_history", DREAMING, history.compact_conversation_history),
+    Pass("score_pending_entries", "weighing the day", COMPACTING, scoring.score_pending_entries),
+    Pass(
+        "run_sleep_consolidation",
+        "drawing facts",
+        COMPACTING,
+        consolidation.run_sleep_consolidation,
+    ),
+    Pass("run_dreaming_tick", "linking memories", DREAMING, linking.run_dreaming_tick),
+    Pass(
+        "prune_orphaned_memory_links",
+        "cutting dangling links",
+        DREAMING,
+        cleaning.prune_orphaned_memory_links,
+    ),
+    Pass(
+        "run_entity_consolidation_batch",
+        "describing people",
+        DREAMING,
+        profiles.run_entity_consolidation_batch,
+    ),
+    Pass("run_reflection", "reflecting", DREAMING, reflection.run_reflection),
+    Pass("compress_sessions", "summarising old talk", DREAMING, compression.compress_sessions),
+    Pass(
+        "prune_low_importance_entries",
+        "forgetting small talk",
+        DREAMING,
+        cleaning.prune_low_importance_entries,
+    ),
+    Pass(
+        "clear_stale_conversations",
+        "closing conversations",
+        DREAMING,
+        cleaning.clear_stale_conversations,
+    ),
+    Pass(
+        "compact_conversation_history",
+        "shortening conversations",
+        DREAMING,
+        history.compact_conversation_history,
+    ),
 )
+TITLES = {each.name: each.title for each in PASSES}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..assistant import AssistantScript
 from ..llm import asking
+from ..sleep.cycle import TITLES
 from ..store import facts
 
 READ_AT_ONCE = 64
@@ -24,9 +25,10 @@ DAYS_SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class PassDone:
-    """One pass of a night."""
+    """One pass of a night: its name in [A], and what people read."""
 
     name: str
+    title: str
     read: int
     changed: int
     steps: int
@@ -109,6 +111,7 @@ def _night(record: dict[str, Any]) -> NightDone:
     passes = [
         PassDone(
             name,
+            TITLES.get(name, name),
             told["read"],
             told["changed"],
             told.get("steps", 0),

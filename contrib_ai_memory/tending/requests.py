@@ -47,24 +47,28 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """An NPC that knows somebody, how well, and under which identity."""
+    """An NPC that knows somebody, how well, and under which identity; `asked`: staff was asked to
+    let it forget them."""
 
     npc: Any
     identity: str
     state: str
+    asked: bool = False
 
 
 @defer.inlineCallbacks
 def who_remembers(character: Any) -> Generator[Any, Any, list[Remembered]]:
     """The NPCs that know a character, as a Deferred list by the NPCs' names."""
     found = []
+    asked = {(request.npc_id, request.identity) for request in _read()}
     for number, npc in enumerate(looking.minds()):
         if npc == character or not npc.pk:
             continue
         identity = npc.get_memory_identity(character)
         if knows(npc, identity):
             person = looking.person(npc, identity).person
-            found.append(Remembered(npc, identity, person.state))
+            there = (npc.id, identity) in asked
+            found.append(Remembered(npc, identity, person.state, there))
         if number % READ_AT_ONCE == 0:
             yield offload.breathe()
     return found

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from django.urls import include, path, re_path
+from django.urls import include, path, register_converter
 
 from . import views, views_acting, views_drawing, views_looking
+
+
+class Kind:
+    """A kind of memories, in the plural in the address and in the singular everywhere else."""
+
+    plurals = {
+        "fact": "facts",
+        "taught": "taught",
+        "insight": "insights",
+        "summary": "summaries",
+        "experience": "experiences",
+    }
+    regex = "|".join(plurals.values())
+
+    def to_python(self, value: str) -> str:
+        return next(kind for kind, plural in self.plurals.items() if plural == value)
+
+    def to_url(self, value: str) -> str:
+        return self.plurals[value]
+
+
+register_converter(Kind, "kind")
 
 _npc = [
     path("", views_looking.Overview.as_view(), name="overview"),
     path("journal/", views_looking.Journal.as_view(), name="journal"),
     path("facts/", views_looking.Memories.as_view(), name="facts"),
-    re_path(
-        r"^(?P<record>experience|taught|insight|summary|fact)s/$",
-        views_looking.Memories.as_view(),
-        name="memories",
-    ),
+    path("<kind:record>/", views_looking.Memories.as_view(), name="memories"),
     path("search/", views_looking.Search.as_view(), name="search"),
     path("people/", views_drawing.People.as_view(), name="people"),
     path("people/<path:identity>/", views_drawing.Person.as_view(), name="person"),

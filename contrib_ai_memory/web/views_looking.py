@@ -12,7 +12,7 @@ from twisted.internet import defer
 from ..assistant import AssistantScript
 from ..recall.rank import CLUES
 from ..records import Entry, Recalled, RecallResult
-from ..sleep.cycle import PASSES
+from ..sleep.cycle import PASSES, TITLES
 from ..tending import counting, ids, looking, previewing, undo
 from .forms import RECORDS, JournalFilter, Line, MemoryFilter, Question
 from .views import MindPage, is_cursor, query_with, start_of
@@ -52,6 +52,7 @@ def night_now(npc: Any) -> dict[str, Any] | None:
         "position": min(night.position + 1, len(PASSES)),
         "passes": len(PASSES),
         "name": night.pass_name,
+        "title": TITLES.get(night.pass_name, ""),
         "waking": bool(script.db.wake_requested),
     }
 

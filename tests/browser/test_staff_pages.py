@@ -323,7 +323,7 @@ def test_a_night_is_begun_watched_and_over(staff):
     while "Asleep" in staff.go("{npc}nights/").text and time.monotonic() < deadline:
         time.sleep(1)
     assert "Asleep" not in staff.text
-    assert "run_sleep_consolidation" in staff.text
+    assert "drawing facts" in staff.text
 
 
 def test_an_npc_is_sent_to_sleep_and_woken(staff):
