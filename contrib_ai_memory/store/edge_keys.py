@@ -20,6 +20,10 @@ LINE, WINDOW, NEAR, WIDE = "", "window", "near", "wide"  # vectors; Mem0 knows t
 K1, B = 1.2, 0.75
 WORD_LANES = {NEAR: (keys.NEAR, 40.0, 5.0), WIDE: (keys.WIDE, 220.0, 10.0)}
 
+INDEXED = tuple(
+    "agent_id user_id run_id record memory_type audience dominant_emotions tells".split()
+)  # fields of the payload
+
 # b = 0: the value of a term tells how often it came, and the lengths are counted here
 _TOKENIZER = edge.Bm25(edge.Bm25Config(k=K1, b=0.0, avg_len=16.0, ascii_folding=True))
 
@@ -32,6 +36,12 @@ def _term_counts(words: str) -> tuple[tuple[int, int], ...]:
         (term, round(K1 * value / (K1 + 1 - value)))
         for term, value in zip(terms.indices, terms.values, strict=True)
     )
+
+
+def add_index(shard: edge.EdgeShard, name: str) -> None:
+    """Index one field of the payloads, one of `INDEXED`."""
+    keyword = edge.PayloadSchemaType.Keyword
+    shard.update(edge.UpdateOperation.create_field_index(name, keyword))
 
 
 def terms_of(words: str) -> list[int]:

@@ -32,12 +32,12 @@ def current(folder: Path, name: str) -> Path:
 
 
 class Rewritable:
-    """What a store over a shard needs to be written anew: `_shard`, `path`, `_create(path)`."""
+    """What a store over a shard needs to be written anew: `_shard`, `path`, `_create_bare`."""
 
     path: Path
     embedding_model_dims: int
     _shard: edge.EdgeShard
-    _create: Any
+    _create_bare: Any
     _rewriting: Rewriting | None = None
 
     def minds(self) -> dict[str, int]:
@@ -56,7 +56,7 @@ class Rewritable:
             remake: Makes what points are found by; without it that is copied.
         """
         self.stop_rewriting()
-        self._rewriting = Rewriting(self._shard, self.path, self._create, remake)
+        self._rewriting = Rewriting(self._shard, self.path, self._create_bare, remake)
 
     def rewrite_some(self, points: int = 64) -> bool:
         """Copy up to so many points into the new shard. Returns whether it is in place."""
@@ -97,7 +97,7 @@ class Rewriting:
 
     Args:
         shard, path: The old shard and its folder.
-        create: Makes an empty shard of the same kind in a folder.
+        create: Makes an empty shard of the same kind in a folder, without indexes.
         remake: See `begin_rewriting`.
     """
 
@@ -115,6 +115,7 @@ class Rewriting:
         self._path = path.with_name(f"{name}.{_number(path) + 1}")
         shutil.rmtree(self._path, ignore_errors=True)
         self._new = create(self._path)
+        self._to_index = list(edge_keys.INDEXED)
         self._offset = None
         self._over = False
         self._touched: set[str] = set()
@@ -124,8 +125,10 @@ class Rewriting:
         self._touched.update(map(str, ids))
 
     def copy(self, points: int) -> bool:
-        """Copy up to so many points. Returns whether all are there."""
-        if not self._over:
+        """Copy up to so many points, or make one index. Returns whether all are there."""
+        if self._to_index:  # one at a time: while one is made nothing else of the process runs
+            edge_keys.add_index(self._new, self._to_index.pop())
+        elif not self._over:
             request = edge.ScrollRequest(
                 offset=self._offset, limit=points, with_payload=True, with_vector=True
             )

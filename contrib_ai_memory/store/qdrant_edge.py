@@ -29,16 +29,6 @@ from .recent import RecentPayloads, number_of
 from .vocabulary import Vocabulary
 
 PROVIDER = "qdrant_edge"
-INDEXED = (
-    "agent_id",
-    "user_id",
-    "run_id",
-    "record",
-    "memory_type",
-    "audience",
-    "dominant_emotions",
-    "tells",
-)
 PAGE = 1000  # points read in one scroll
 
 
@@ -118,6 +108,12 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
         return shard
 
     def _create(self, path: Path) -> edge.EdgeShard:
+        shard = self._create_bare(path)
+        for name in edge_keys.INDEXED:
+            edge_keys.add_index(shard, name)
+        return shard
+
+    def _create_bare(self, path: Path) -> edge.EdgeShard:
         path.mkdir(parents=True, exist_ok=True)
         dense = edge.EdgeVectorParams(
             size=self.embedding_model_dims,
@@ -126,18 +122,13 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
             # memory, and cosines right to 0.002 (docs/adr/012)
         )
         sparse = edge.EdgeSparseVectorParams()  # rarity is of a mind, and comes with the question
-        shard = edge.EdgeShard.create(
+        return edge.EdgeShard.create(
             str(path),
             edge.EdgeConfig(
                 vectors={LINE: dense, WINDOW: dense},
                 sparse_vectors=dict.fromkeys(WORD_LANES, sparse),
             ),
         )
-        for name in INDEXED:
-            shard.update(
-                edge.UpdateOperation.create_field_index(name, edge.PayloadSchemaType.Keyword)
-            )
-        return shard
 
     def close(self) -> None:
         self.stop_rewriting()
