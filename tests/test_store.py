@@ -291,3 +291,27 @@ def test_what_was_looked_at_and_then_changed_or_deleted_is_seen_so_at_once(store
     assert seen()[first] == 0.2
     store.delete_points([first])
     assert first not in seen()
+
+
+def test_what_was_just_written_is_known_without_reading_it_and_as_it_would_be_read(store):
+    record = memory(
+        9,
+        "A whisper at the ferry",
+        record="experience",
+        private=True,
+        witnesses=("#1@a", "#2@b"),
+        journal_ids=(4, 7),
+        importance=1.0,
+        memory_weight=1 / 3,
+        about="#1@a",
+        dominant_emotions=("joy", "trust", "fear"),
+        expires_at="2027-01-01T00:00:00+00:00",
+    )
+    store.put(MIND, [record], np.ones((1, 384), dtype=np.float32))
+    vectors = store._vectors
+    written = vectors._recent.of([record.id])
+    vectors._recent.clear()
+    assert vectors._recent.of([record.id]) == written
+    [(_id, payload)] = written.values()
+    payload["data"] = "changed by whoever reads it"
+    assert store.get([record.id]) == [record]

@@ -182,6 +182,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
             return
         self._note(ids)
         self._shard.update(edge.UpdateOperation.upsert_points(points))
+        self._recent.keep(ids, payloads)
 
     def count_words(self, mind: str, words_of: Mapping[str, str]) -> None:
         """Count the words of one mind's memories, each memory once."""

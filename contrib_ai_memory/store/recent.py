@@ -1,4 +1,4 @@
-"""What recall looked at lately: the payloads of points, so that a talk does not read them anew."""
+"""The payloads of points that were written or looked at lately, so that a talk reads few anew."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from .payload import PointId
 
-KEPT = 4096  # payloads, some 4 kB each
+KEPT = 8192  # payloads, some 4 kB each
 
 Read = tuple[PointId, dict[str, Any]]
 
@@ -40,9 +40,19 @@ class RecentPayloads:
             new = {number_of(read[0]): read for read in self._read(unread)}
             self._kept |= new
             found |= new
+            self._bound()
+        return found
+
+    def keep(self, ids: Iterable[str], payloads: Iterable[dict[str, Any]]) -> None:
+        """These were written just now: what is fresh is asked for most."""
+        for point_id, payload in zip(ids, payloads, strict=True):
+            point = uuid.UUID(str(point_id))
+            self._kept[point.int] = (point, dict(payload))
+        self._bound()
+
+    def _bound(self) -> None:
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
-        return found
 
     def forget(self, ids: Iterable[PointId]) -> None:
         """These change, or go: what is written next is read anew."""
