@@ -3,6 +3,7 @@
 Timed in turn, each on a question that no cache has seen and all of the same number of tokens:
 
 - ours: `recall(Question(...))` with a listener, as an NPC's answer calls it, over Qdrant Edge;
+- the same with nothing kept of what was written or looked at lately, as after a start;
 - bare: the embedding of one question, the part of a recall that no store can save (DESIGN §9);
 - theirs: `Memory.search` of Mem0 with the same MiniLM over its local Qdrant (pure Python).
 
@@ -108,7 +109,7 @@ def identity(number: int) -> str:
     return f"#{10 + number % len(talk.NAMES)}@67c30a40"
 
 
-# --- the three that are timed ---------------------------------------------------------------------
+# --- those that are timed -------------------------------------------------------------------------
 
 
 class Ours:
@@ -139,6 +140,17 @@ class Ours:
         )
         if len(result.memories) < 5:
             raise SystemExit(f"Ours found {len(result.memories)} memories for {question!r}.")
+
+    def ask_cold(self, question: str, turn: int) -> None:
+        """The same where every payload is read from the store."""
+        from contrib_ai_memory.store.recent import RecentPayloads
+
+        edge = self._store.mem0.vector_store
+        kept, edge._recent = edge._recent, RecentPayloads(edge._payloads)
+        try:
+            self.ask(question, turn)
+        finally:
+            edge._recent = kept
 
 
 class Theirs:
@@ -282,10 +294,10 @@ def in_turn(
 
 
 def measure(report: Report, folder: Path, sizes: Sequence[int], queries: int) -> None:
-    """Fill both stores from size to size and time the three at each; a bar at 10,000."""
+    """Fill both stores from size to size and time all at each; a bar at 10,000."""
     past = Past(sizes[-1])
     rounds = (queries + WARM_UP) * len(sizes)
-    tokens, questions = of_one_length(talk.questions(), 3 * rounds)
+    tokens, questions = of_one_length(talk.questions(), 4 * rounds)
     ours, theirs = Ours(past), Theirs(past, folder / "theirs")
     fillings = {
         Contender("ours", ours.ask): Filling("Ours", ours.put),
@@ -301,6 +313,7 @@ def measure(report: Report, folder: Path, sizes: Sequence[int], queries: int) ->
             report.note(said)
             if ready:
                 contenders.append(contender)
+        contenders.insert(2, Contender("ours, after a start", ours.ask_cold))
         timings = in_turn(contenders, questions, queries)
         bare = timings["bare embedding"]
         rows += [_row(size, name, timing, bare) for name, timing in timings.items()]
