@@ -318,6 +318,24 @@ def test_the_prompt_is_shown_as_it_would_be_sent_and_nothing_is_remembered(keepe
     assert len(mara.memory.journal) == before
 
 
+def test_a_deed_that_is_done_already_says_so_and_leaves_no_audit_line(keeper, mara, monkeypatch):
+    from contrib_ai_memory.tending import audit
+
+    did = []
+    monkeypatch.setattr(audit, "record", lambda _who, deed, _npc, *_ids: did.append(deed))
+
+    def do(name):
+        page = keeper.post(f"/memory/{mara.id}/do/{name}/", follow=True)
+        return " ".join(map(str, page.context["messages"]))
+
+    assert "It is awake." in do("wake") and "It was not paused." in do("continue")
+    assert "It falls asleep." in do("sleep") and "asleep already" in do("sleep")
+    do("wake")
+    assert "Its memory is paused." in do("pause") and "paused already" in do("pause")
+    assert "Its memory goes on." in do("continue")
+    assert [deed for deed in did if "look" not in deed] == ["sleep", "wake", "pause", "resume"]
+
+
 def test_what_is_not_there_is_said_in_a_sentence(keeper, mara):
     for page in (url("memory", mara, "77"), url("memory", mara, "abcd"), "/memory/99999/"):
         missing = keeper.get(page)

@@ -33,8 +33,9 @@ class Deed:
 
     Attributes:
         button, question: Of the page that asks.
-        done: What is told afterwards; "" where `act` gives the words.
-        act: (npc, who, memory_id) -> what was done, or a Deferred; on the reactor thread.
+        done: What is told afterwards, where `act` gives no sentence of its own.
+        act: (npc, who, memory_id) -> a sentence or anything else, or a Deferred; on the reactor
+            thread.
         back: The name of the page that is shown then.
         going: (npc, memory_id) -> a Deferred of what it would take away, for the page that asks.
     """
@@ -75,7 +76,7 @@ class DeedPage(MindPage):
             messages.error(request, str(refused))
             back = "memory" if memory_id else "overview"
             return HttpResponseRedirect(self.back(npc_id, memory_id, back))
-        messages.success(request, does.done or told)
+        messages.success(request, told if isinstance(told, str) else does.done)
         return HttpResponseRedirect(self.back(npc_id, memory_id, does.back))
 
     def back(self, npc_id: int, memory_id: str, page: str) -> str:
@@ -101,14 +102,33 @@ def _asked(npc: Any, does: Deed, memory_id: str) -> Any:
 # --- of a whole NPC -------------------------------------------------------------------------------
 
 
-def _wake(npc: Any, who: Any, _memory_id: str) -> None:
-    AssistantScript.of(npc).wake()
+def _wake(npc: Any, who: Any, _memory_id: str) -> str | None:
+    script = AssistantScript.of(npc)
+    if not script.asleep:
+        return "It is awake."
+    script.wake()
     audit.record(who, "wake", npc)
+    return None
 
 
-def _sleep(npc: Any, who: Any, _memory_id: str) -> None:
-    AssistantScript.of(npc).fall_asleep()
+def _sleep(npc: Any, who: Any, _memory_id: str) -> str | None:
+    script = AssistantScript.of(npc)
+    if script.asleep:
+        return "It is asleep already."
+    script.fall_asleep()
     audit.record(who, "sleep", npc)
+    return None
+
+
+def _pause(npc: Any, who: Any, _memory_id: str) -> str | None:
+    return None if mending.pause(npc, who, True) else "It is paused already."
+
+
+def _continue(npc: Any, who: Any, _memory_id: str) -> str | None:
+    went_on = mending.pause(npc, who, False)
+    if mending.paused(npc):
+        return "It stays paused with all NPCs: @memory/resume all"
+    return None if went_on else "It was not paused."
 
 
 def _sleep_now(npc: Any, who: Any, _memory_id: str) -> None:
@@ -167,13 +187,13 @@ class MindDeed(DeedPage):
             "Pause its memory",
             "Until it is continued, it neither perceives nor learns nor sleeps.",
             "Its memory is paused.",
-            lambda npc, who, _: mending.pause(npc, who, True),
+            _pause,
         ),
         "continue": Deed(
             "Let its memory go on",
             "It perceives, learns and sleeps again.",
             "Its memory goes on.",
-            lambda npc, who, _: mending.pause(npc, who, False),
+            _continue,
         ),
     }
 
