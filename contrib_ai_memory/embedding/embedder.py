@@ -46,16 +46,17 @@ class Embedder:
     def dimensions(self) -> int:
         return self.model.dimensions
 
-    def encode(self, texts: list[str], *, keep: bool = False) -> np.ndarray:
+    def encode(self, texts: list[str], *, keep: bool = False, known: bool = False) -> np.ndarray:
         """Vectors of `texts`, float32, unit length, shape (len(texts), dimensions).
 
         Args:
             texts: Equal ones are embedded once.
             keep: They are stored texts, not questions: read from the cache on disk, and kept there.
+            known: Many of them are stored already: read from there, and the others not kept.
         """
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
-        disk = self._disk() if keep else None
+        disk = self._disk() if keep or known else None
         with self._lock:
             keys = [_content_hash(text) for text in texts]
             wanted = dict(zip(keys, texts, strict=True))
@@ -66,7 +67,7 @@ class Embedder:
             if missing:
                 vectors = self.model.encode([wanted[key] for key in missing])
                 found.update(zip(missing, vectors, strict=True))
-            if disk is not None:
+            if disk is not None and keep:
                 disk.put(found)
             self._remember(keys, found)
             return np.stack([found[key] for key in keys]).astype(np.float32, copy=False)

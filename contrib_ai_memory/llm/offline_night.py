@@ -47,7 +47,7 @@ class OfflineNight:
             return max(lines, key=len, default="")
         if len(told) <= SUMMARY_SENTENCES:
             return " ".join(dict.fromkeys(told))
-        vectors = embedder.shared().encode(told)
+        vectors = embedder.shared().encode(told, known=True)  # most became facts
         centre = vectors.mean(axis=0)
         worth = vectors @ centre + [salience(sentence) for sentence in told]
         best = sorted(range(len(told)), key=lambda place: (-worth[place], place))

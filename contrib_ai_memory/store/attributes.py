@@ -52,10 +52,12 @@ def read_all_json(obj: Any, category: str, prefix: str = "") -> list[Any]:
     return [json.loads(text) for text in rows.values_list("db_strvalue", flat=True) if text]
 
 
-def read_some_json(obj: Any, keys: list[str], category: str) -> list[Any]:
-    """The JSON Attributes of these keys that there are, in one query."""
+def read_some_json(obj: Any, keys: list[str], category: str) -> dict[str, Any]:
+    """The JSON Attributes of these keys (in lower case) that there are, in one query."""
     rows = obj.db_attributes.filter(db_category=category, db_key__in=keys).order_by("db_key")
-    return [json.loads(text) for text in rows.values_list("db_strvalue", flat=True) if text]
+    return {
+        key: json.loads(text) for key, text in rows.values_list("db_key", "db_strvalue") if text
+    }
 
 
 def write_json(obj: Any, key: str, value: Any, category: str = CATEGORY) -> None:

@@ -58,11 +58,10 @@ class Links:
         Returns:
             How many were new.
         """
-        buckets: dict[int, dict[str, Any]] = {}
+        links = [link for link in links if link.a != link.b]
+        buckets = self._read({_bucket_of(end) for link in links for end in (link.a, link.b)})
         new = 0
         for link in links:
-            if link.a == link.b:
-                continue
             note = {"score": round(link.score, 4), "kind": link.kind, "created": link.created}
             new += self._put(buckets, link.a, link.b, note)
             self._put(buckets, link.b, link.a, note)
@@ -115,6 +114,12 @@ class Links:
     def _bucket(self, number: int) -> dict[str, Any]:
         return attributes.read_json(self._owner, f"links_{number}", CATEGORY) or {}
 
+    def _read(self, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
+        """These buckets, in one query; what is not there is empty."""
+        keys = {number: f"links_{number}" for number in numbers}
+        found = attributes.read_some_json(self._owner, list(keys.values()), CATEGORY)
+        return {number: found.get(key, {}) for number, key in keys.items()}
+
     def _write(self, buckets: dict[int, dict[str, Any]], change: int) -> None:
         with transaction.atomic():
             for number, bucket in buckets.items():
@@ -123,14 +128,11 @@ class Links:
 
     def ids_in(self, buckets: Iterable[int]) -> list[str]:
         """Everything that has links, a few of the `BUCKETS` at a time."""
-        keys = [f"links_{number}" for number in buckets]
-        found = attributes.read_some_json(self._owner, keys, CATEGORY)
-        return [linked for bucket in found for linked in bucket]
+        return [linked for bucket in self._read(buckets).values() for linked in bucket]
 
     def in_buckets(self, buckets: Iterable[int]) -> list[tuple[str, dict[str, dict[str, Any]]]]:
         """The same with what each is linked to, as `of` gives it."""
-        keys = [f"links_{number}" for number in buckets]
-        found = attributes.read_some_json(self._owner, keys, CATEGORY)
+        found = self._read(buckets).values()
         return [(linked, each["linked_to"]) for bucket in found for linked, each in bucket.items()]
 
     def clear(self) -> None:
