@@ -13,6 +13,7 @@ from ..records import asks
 from ..text import verbs
 from ..text.clean import oneline
 from ..text.cues import tells_time
+from ..text.sameness import times
 from ..text.signals import names_someone
 
 LEAST_WORDS = 4
@@ -146,7 +147,21 @@ _POINTS_SOMEWHERE = re.compile(
     r"stuff|things?|anything|everything|nothing)\b",
     re.IGNORECASE,
 )
+# what is done the next moment, and where a finger points: nobody knows it a year later
+_AT_ONCE = re.compile(
+    r"\b(?:gonna|(?:will|am) just|would (?:like|love) to (?:do|go|try|use|make))\b"
+    r"|['’](?:ll|m) just\b|['’]d (?:like|love) to (?:do|go|try|use|make)\b",
+    re.IGNORECASE,
+)
+_POINTED_AT = re.compile(r"\b(?:(?:over|right) (?:here|there)|(?:this|that) way)\b", re.IGNORECASE)
 _BREAKS_OFF = re.compile(r"(?:--|[–—,:;-])\W*$")
+_WHICH_IS = re.compile(r",? which (?:is|are|was|were)(?: \S+){1,4}$", re.IGNORECASE)
+_NO_SUBJECT = re.compile(
+    r"^(?:[a-z]+s (?:his|her|their|its|him)"
+    r"|(?:(?:un)?fortunately|luckily|sadly|hopefully|actually|probably|apparently|definitely) "
+    r"(?:does|did|is|was|has|had|will|can)(?:n['’]t)?)\b",
+    re.IGNORECASE,
+)
 _DROPPED = re.compile(
     r"^(?:(?:just|finally|recently|already)\s+)?(?:got|went|had|finished|started|lost|found|made|"
     r"took|saw|met|bought|sold|came|tried|joined|spent|won|signed|passed|moved|visited|attended|"
@@ -236,9 +251,11 @@ def stands_alone(text: str) -> bool:
     if not tells(text) or _YOU.search(text) or _is_order(text) or _REACTS.match(text):
         return False
     words = _words(text)
+    if _POINTED_AT.search(text) or (_AT_ONCE.search(text) and not times(text)):
+        return False
     if len(words) < LEAST_WORDS or (_BREAKS_OFF.search(text) and len(words) < CUT_OFF_WORDS):
         return False
-    if _points_outside(text) or not _has_verb(words):
+    if _points_outside(text) or not _has_verb(_words(_WHICH_IS.sub("", text))):
         return False
     thought = _ATTITUDE.match(text)
     if thought and _has_verb(_words(thought["rest"])) and _points_outside(thought["rest"]):
@@ -275,7 +292,7 @@ def _points_outside(text: str) -> bool:
 
 
 def _is_order(text: str) -> bool:
-    if _ORDER.match(text):
+    if _ORDER.match(text) or _NO_SUBJECT.match(text):
         return True
     if of_oneself(text):
         return False
