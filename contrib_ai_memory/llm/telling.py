@@ -155,7 +155,7 @@ _AT_ONCE = re.compile(
 )
 _POINTED_AT = re.compile(r"\b(?:(?:over|right) (?:here|there)|(?:this|that) way)\b", re.IGNORECASE)
 _BREAKS_OFF = re.compile(r"(?:--|[–—,:;-])\W*$")
-_WHICH_IS = re.compile(r",? which (?:is|are|was|were)(?: \S+){1,4}$", re.IGNORECASE)
+_WHICH_IS = re.compile(r",? which (?:is|are|was|were)(?: [^ ,]+){1,4}$", re.IGNORECASE)
 _NO_SUBJECT = re.compile(
     r"^(?:[a-z]+s (?:his|her|their|its|him)"
     r"|(?:(?:un)?fortunately|luckily|sadly|hopefully|actually|probably|apparently|definitely) "
