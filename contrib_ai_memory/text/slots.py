@@ -33,6 +33,11 @@ def _rules(rest: str) -> tuple[re.Pattern, ...]:
 
 
 _LIKES = _rules(_LIKING)
+_ABOUT = re.compile(  # "made like 15 tickets", "needs like three of those"
+    r" like (?:\d|(?:two|three|four|five|six|seven|eight|nine|ten|a (?:dozen|hundred|thousand))\b)",
+    re.IGNORECASE,
+)
+_MINE = re.compile(r"\b(?:I|we) like\b", re.IGNORECASE)
 _HABITS = _rules(_HABIT)
 _RATHER = re.compile(
     r"\b(?P<subject>I|we|\w+)(?:['’]d| would)(?: much)? rather (?P<object>.+)",
@@ -127,7 +132,7 @@ def _rather(sentence: str) -> _Found:
 
 def _liking(sentence: str) -> _Found:
     found = _first(_LIKES, sentence)
-    if not found:
+    if not found or (_ABOUT.search(sentence) and not _MINE.search(sentence)):
         return None
     prefers = found["verb"].lower().startswith("prefer")
     return _about(found, _COMPARED, _COMPARED_BY_TO if prefers else None)
