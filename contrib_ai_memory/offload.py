@@ -17,12 +17,15 @@ from __future__ import annotations
 import gc
 import itertools
 import queue
+import sys
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from twisted.internet import defer, task
-from twisted.python import failure
+from twisted.internet import defer
+from twisted.python import failure, threadable
 
 from .log import logger
 
@@ -33,6 +36,9 @@ REPLY, AWAKE, NIGHT = 0, 1, 2  # answers to players go before housekeeping
 
 QUEUE_LENGTH = 256
 SETTLE_SECONDS = 20.0
+SWITCH_SECONDS = 0.001  # that a busy worker keeps the interpreter while the reactor waits for it
+GIVE_WAY_SECONDS = 0.05  # at most
+TURN_SECONDS = 0.001  # of one turn of the reactor, for all that `breathe`
 
 
 class Busy(RuntimeError):
@@ -125,9 +131,35 @@ class Lane:
 
 def _deliver(done: defer.Deferred, result: Any) -> None:
     if not done.called:
+        _fire(done, result)
+
+
+def _fire(done: defer.Deferred, result: Any) -> None:
+    """Let the work go on that waits for this, and have workers give way until it pauses."""
+    _at_work.set()
+    try:
         done.callback(result)
+    finally:
+        _at_work.clear()
+        _paused.set()
 
 
+def give_way() -> None:
+    """Where a worker is about to keep the interpreter for milliseconds, in one call of a library:
+    waits until the reactor thread has done its piece of work, if it is at one.
+
+    That lets go of the interpreter at each query of the database; without this it would have it
+    back only after a whole call of the worker's, once for every query.
+    """
+    if _at_work.is_set() and not threadable.isInIOThread():
+        _paused.clear()
+        if _at_work.is_set():
+            _paused.wait(GIVE_WAY_SECONDS)
+
+
+_waiting: deque[defer.Deferred] = deque()  # for a turn of the reactor, the longest first
+_turn: Any = None  # the call that gives it to them
+_at_work, _paused = threading.Event(), threading.Event()  # whether the reactor is at a piece
 _lanes: dict[str, Lane] = {}
 _stopping = threading.Event()
 
@@ -155,6 +187,8 @@ def run(
         # at its end Python would take apart a million objects of the embedding model, for seconds,
         # while the new server of a reload meets the old one's ports: they are left where they are
         reactor.addSystemEventTrigger("after", "shutdown", gc.freeze)
+        # the reactor thread lets go at each query of the database, and has it back that soon
+        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_SECONDS))
     if lane not in _lanes:
         _lanes[lane] = Lane(lane, threads=_threads_of(lane))
     return _lanes[lane].submit(lambda: job(*args), priority, timeout)
@@ -185,12 +219,33 @@ def _threads_of(lane: str) -> int:
 
 
 def breathe() -> defer.Deferred:
-    """Fires at the reactor's next turn: a pause in work that only the reactor thread may do."""
+    """Fires at one of the reactor's next turns: a pause in work that only its thread may do.
+
+    However many NPCs work at once, a turn goes to no more of them than `TURN_SECONDS` hold: the
+    game has every turn's rest.
+    """
     from twisted.internet import reactor
 
     if not reactor.running:
         return defer.succeed(None)
-    return task.deferLater(reactor, 0, lambda: None)
+    _waiting.append(defer.Deferred())
+    _next_turn(reactor)
+    return _waiting[-1]
+
+
+def _next_turn(reactor: Any) -> None:
+    global _turn
+    if _waiting and not (_turn and _turn.active()):
+        _turn = reactor.callLater(0, _give_turn, reactor)
+
+
+def _give_turn(reactor: Any) -> None:
+    until = time.perf_counter() + TURN_SECONDS
+    while _waiting:
+        _fire(_waiting.popleft(), None)
+        if time.perf_counter() >= until:
+            break
+    _next_turn(reactor)
 
 
 def wait(result: defer.Deferred) -> Any:

@@ -134,6 +134,51 @@ def test_a_busy_worker_does_not_keep_the_process_alive():
     assert run.returncode == 0
 
 
+def test_of_many_who_breathe_a_turn_goes_to_no_more_than_fit():
+    [turns] = play(
+        """
+        turns = [0]
+
+        def count():
+            turns[0] += 1
+            reactor.callLater(0, count)
+
+        def piece():
+            until = time.perf_counter() + 2 * offload.TURN_SECONDS
+            while time.perf_counter() < until:
+                pass
+
+        count()
+        before = turns[0]
+        yield defer.gatherResults([offload.breathe().addCallback(lambda _: piece())
+                                   for _ in range(20)])
+        seen.append(turns[0] - before)
+        """
+    )
+    assert turns >= 18
+
+
+def test_a_worker_gives_way_while_the_reactor_is_at_a_piece_of_work_and_no_longer():
+    assert play(
+        """
+        def work():
+            asked.set()
+            go.wait(5)
+            offload.give_way()
+            seen.append("worker")
+
+        asked, go = threading.Event(), threading.Event()
+        worked = offload.run(offload.MEMORY, work)
+        yield offload.breathe()
+        asked.wait(5)
+        go.set()
+        time.sleep(offload.GIVE_WAY_SECONDS / 2)
+        seen.append("reactor")
+        yield worked
+        """
+    ) == ["reactor", "worker"]
+
+
 def test_without_a_reactor_the_work_is_done_at_once():
     from contrib_ai_memory import offload
 

@@ -70,6 +70,11 @@ def write_json(obj: Any, key: str, value: Any, category: str = CATEGORY) -> None
         attribute.strvalue = text
 
 
+def add_json(obj: Any, key: str, value: Any, category: str = CATEGORY) -> None:
+    """Write a JSON Attribute that is not there yet; nobody looks for it first."""
+    obj.attributes.backend.create_attribute(key, category, "", as_json(value), strvalue=True)
+
+
 def as_json(value: Any) -> str:
     """The text of a JSON Attribute."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -7,7 +7,7 @@ stays small. `character.db.memory_links` is the small index: how many links ther
 from __future__ import annotations
 
 import zlib
-from collections.abc import Generator, Iterable
+from collections.abc import Collection, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,6 @@ from .payload import Candidate, entry_memory_id
 ATTRIBUTE = "memory_links"
 CATEGORY = "memory_links"
 BUCKETS = 2048  # so many that one stays small: a write reads and writes it whole
-LINKS_AT_ONCE = 4  # each touches two buckets, and each bucket is a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +58,24 @@ class Links:
             How many were new.
         """
         links = [link for link in links if link.a != link.b]
-        buckets = self._read({_bucket_of(end) for link in links for end in (link.a, link.b)})
+        numbers = {_bucket_of(end) for link in links for end in (link.a, link.b)}
+        there = self._read(numbers)
+        buckets = {number: there.get(number, {}) for number in numbers}
         new = 0
         for link in links:
             note = {"score": round(link.score, 4), "kind": link.kind, "created": link.created}
             new += self._put(buckets, link.a, link.b, note)
             self._put(buckets, link.b, link.a, note)
         if buckets:
-            self._write(buckets, new)
+            self._write(buckets, new, numbers - there.keys())
         return new
 
     @defer.inlineCallbacks
     def add_gently(self, links: Iterable[Link]) -> Generator[Any, Any, int]:
-        """`add`, a few links at a time, the game going on in between. Fires with the new ones."""
-        links = list(links)
+        """`add`, one after another, the game going on in between. Fires with how many are new."""
         new = 0
-        for first in range(0, len(links), LINKS_AT_ONCE):
-            new += self.add(links[first : first + LINKS_AT_ONCE])
+        for link in links:
+            new += self.add([link])
             yield offload.breathe()
         return new
 
@@ -115,15 +115,18 @@ class Links:
         return attributes.read_json(self._owner, f"links_{number}", CATEGORY) or {}
 
     def _read(self, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
-        """These buckets, in one query; what is not there is empty."""
-        keys = {number: f"links_{number}" for number in numbers}
-        found = attributes.read_some_json(self._owner, list(keys.values()), CATEGORY)
-        return {number: found.get(key, {}) for number, key in keys.items()}
+        """Those of these buckets that there are, in one query."""
+        keys = {f"links_{number}": number for number in numbers}
+        found = attributes.read_some_json(self._owner, list(keys), CATEGORY)
+        return {keys[key]: bucket for key, bucket in found.items()}
 
-    def _write(self, buckets: dict[int, dict[str, Any]], change: int) -> None:
+    def _write(
+        self, buckets: dict[int, dict[str, Any]], change: int, new: Collection[int] = ()
+    ) -> None:
         with transaction.atomic():
             for number, bucket in buckets.items():
-                attributes.write_json(self._owner, f"links_{number}", bucket, CATEGORY)
+                write = attributes.add_json if number in new else attributes.write_json
+                write(self._owner, f"links_{number}", bucket, CATEGORY)
             attributes.write(self._owner, ATTRIBUTE, {"links": self.count + change})
 
     def ids_in(self, buckets: Iterable[int]) -> list[str]:

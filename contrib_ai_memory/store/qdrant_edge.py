@@ -19,6 +19,7 @@ import qdrant_edge as edge
 from mem0.vector_stores.base import VectorStoreBase
 from pydantic import BaseModel, ConfigDict
 
+from .. import offload
 from . import edge_keys, edge_rewriting
 from .edge_filters import to_filter
 from .edge_keys import LINE, NEAR, WIDE, WINDOW, WORD_LANES, words_query
@@ -130,6 +131,12 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
             ),
         )
 
+    @property
+    def _free(self) -> edge.EdgeShard:
+        """The shard, for a call in which nothing else of the process runs."""
+        offload.give_way()
+        return self._shard
+
     def close(self) -> None:
         self.stop_rewriting()
         self._shard.close()
@@ -141,7 +148,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
         return [self.collection_name]
 
     def col_info(self) -> dict[str, Any]:
-        info = self._shard.info()
+        info = self._free.info()
         return {"name": self.collection_name, "points_count": info.points_count}
 
     def delete_col(self) -> None:
@@ -181,7 +188,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
         if not points:
             return
         self._note(ids)
-        self._shard.update(edge.UpdateOperation.upsert_points(points))
+        self._free.update(edge.UpdateOperation.upsert_points(points))
         self._recent.keep(ids, payloads)
 
     def count_words(self, mind: str, words_of: Mapping[str, str]) -> None:
@@ -195,7 +202,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
 
     def rekey(self, found_by: Mapping[str, Keys]) -> None:
         """Change the keys of points that are there; what they say stays as it is."""
-        there = {str(record.id) for record in self._shard.retrieve(list(found_by), False, False)}
+        there = {str(record.id) for record in self._free.retrieve(list(found_by), False, False)}
         moved = [
             edge.PointVectors(point_id, edge_keys.vectors_of(key))
             for point_id, key in found_by.items()
@@ -203,7 +210,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
         ]
         if moved:
             self._note(list(there))
-            self._shard.update(edge.UpdateOperation.update_vectors(moved))
+            self._free.update(edge.UpdateOperation.update_vectors(moved))
 
     def update(
         self,
@@ -216,15 +223,15 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
             self.insert([vector], [payload], [vector_id])
         elif payload is not None:
             self._note([vector_id])
-            self._shard.update(edge.UpdateOperation.set_payload([vector_id], payload))
+            self._free.update(edge.UpdateOperation.set_payload([vector_id], payload))
         elif vector is not None:
             self._note([vector_id])
             moved = edge.PointVectors(vector_id, {LINE: list(vector)})
-            self._shard.update(edge.UpdateOperation.update_vectors([moved]))
+            self._free.update(edge.UpdateOperation.update_vectors([moved]))
 
     def delete(self, vector_id: str) -> None:
         self._note([vector_id])
-        self._shard.update(edge.UpdateOperation.delete_points([vector_id]))
+        self._free.update(edge.UpdateOperation.delete_points([vector_id]))
 
     # --- reading ----------------------------------------------------------------------------
 
@@ -246,7 +253,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
         )
         return [
             Hit(id=str(hit.id), score=hit.score, payload=hit.payload or {})
-            for hit in self._shard.query(request)
+            for hit in self._free.query(request)
         ]
 
     def _word_queries(self, mind: str, query: str) -> dict[str, edge.Query]:
@@ -274,7 +281,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
         requests = [
             edge.QueryRequest(limit=limit, query=lane, filter=where) for lane in lanes.values()
         ]
-        found = self._shard.query_batch(edge.QueryBatchRequest(requests))
+        found = self._free.query_batch(edge.QueryBatchRequest(requests))
         return {hit.id for hits in found for hit in hits}
 
     def weighed(self, lanes: Mapping[str, edge.Query], ids: Collection[PointId]) -> list[Weighed]:
@@ -287,7 +294,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
         requests = [
             edge.QueryRequest(limit=len(ids), query=lane, filter=only) for lane in lanes.values()
         ]
-        hits = self._shard.query_batch(edge.QueryBatchRequest(requests))
+        hits = self._free.query_batch(edge.QueryBatchRequest(requests))
         scores = {
             name: {number_of(hit.id): hit.score for hit in of_lane}
             for name, of_lane in zip(lanes, hits, strict=True)
@@ -300,7 +307,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
 
     def _payloads(self, ids: list[PointId]) -> list[tuple[PointId, dict[str, Any]]]:
         # apart from the query, because a query is slow to bring payloads
-        records = self._shard.retrieve(ids, with_payload=True, with_vector=False)
+        records = self._free.retrieve(ids, with_payload=True, with_vector=False)
         return [(record.id, record.payload or {}) for record in records]
 
     def get(self, vector_id: str) -> Hit | None:
@@ -309,12 +316,12 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
 
     def get_many(self, ids: list[str]) -> list[Hit]:
         """The points of `ids` that exist, in no set order."""
-        records = self._shard.retrieve(ids, with_payload=True, with_vector=False)
+        records = self._free.retrieve(ids, with_payload=True, with_vector=False)
         return [Hit(id=str(record.id), payload=record.payload or {}) for record in records]
 
     def vectors_of(self, ids: list[str]) -> dict[str, list[float]]:
         """The dense vectors (unit length) of those `ids` that exist."""
-        records = self._shard.retrieve(ids, with_payload=False, with_vector=[LINE])
+        records = self._free.retrieve(ids, with_payload=False, with_vector=[LINE])
         return {str(record.id): record.vector for record in records}  # the unnamed one, bare
 
     def list(self, filters: dict | None = None, top_k: int | None = 100) -> list[list[Hit]]:
@@ -332,11 +339,11 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
     def page(self, filters: dict | None, offset: Any, limit: int) -> tuple[list[Hit], Any]:
         """Up to `limit` points that match, by id, and the offset of the next page or None."""
         where = to_filter(filters)
-        records, offset = self._shard.scroll(
+        records, offset = self._free.scroll(
             edge.ScrollRequest(offset=offset, limit=limit, filter=where, with_payload=True)
         )
         hits = [Hit(id=str(record.id), payload=record.payload or {}) for record in records]
         return hits, offset
 
     def count(self, filters: dict | None = None) -> int:
-        return self._shard.count(edge.CountRequest(filter=to_filter(filters), exact=True))
+        return self._free.count(edge.CountRequest(filter=to_filter(filters), exact=True))
