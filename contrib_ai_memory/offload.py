@@ -25,7 +25,7 @@ from collections.abc import Callable
 from typing import Any
 
 from twisted.internet import defer
-from twisted.python import failure, threadable
+from twisted.python import failure
 
 from .log import logger
 
@@ -116,11 +116,12 @@ class Lane:
         from twisted.internet import reactor
 
         while True:
-            _priority, _order, job, done = self._queue.get()
+            priority, _order, job, done = self._queue.get()
             self._idle.clear()
             try:
                 if done.called or self._closed:  # its time ran out in the queue
                     continue
+                _here.gives_way = priority >= NIGHT
                 result = job()
             except BaseException:  # noqa: BLE001  (carried whole to whoever asked)
                 result = failure.Failure()
@@ -146,12 +147,12 @@ def _fire(done: defer.Deferred, result: Any) -> None:
 
 def give_way() -> None:
     """Where a worker is about to keep the interpreter for milliseconds, in one call of a library:
-    waits until the reactor thread has done its piece of work, if it is at one.
+    a job of the night waits until the reactor thread has done its piece of work, if it is at one.
 
     That lets go of the interpreter at each query of the database; without this it would have it
     back only after a whole call of the worker's, once for every query.
     """
-    if _at_work.is_set() and not threadable.isInIOThread():
+    if getattr(_here, "gives_way", False) and _at_work.is_set():
         _paused.clear()
         if _at_work.is_set():
             _paused.wait(GIVE_WAY_SECONDS)
@@ -159,6 +160,7 @@ def give_way() -> None:
 
 _waiting: deque[defer.Deferred] = deque()  # for a turn of the reactor, the longest first
 _turn: Any = None  # the call that gives it to them
+_here = threading.local()  # `gives_way`: whether this thread is at a job of the night
 _at_work, _paused = threading.Event(), threading.Event()  # whether the reactor is at a piece
 _lanes: dict[str, Lane] = {}
 _stopping = threading.Event()

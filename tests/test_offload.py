@@ -158,7 +158,7 @@ def test_of_many_who_breathe_a_turn_goes_to_no_more_than_fit():
     assert turns >= 18
 
 
-def test_a_worker_gives_way_while_the_reactor_is_at_a_piece_of_work_and_no_longer():
+def test_a_job_of_the_night_gives_way_while_the_reactor_is_at_a_piece_of_work_and_no_longer():
     assert play(
         """
         def work():
@@ -168,7 +168,7 @@ def test_a_worker_gives_way_while_the_reactor_is_at_a_piece_of_work_and_no_longe
             seen.append("worker")
 
         asked, go = threading.Event(), threading.Event()
-        worked = offload.run(offload.MEMORY, work)
+        worked = offload.run(offload.MEMORY, work, priority=offload.NIGHT)
         yield offload.breathe()
         asked.wait(5)
         go.set()
