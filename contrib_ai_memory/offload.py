@@ -32,7 +32,8 @@ from .log import logger
 MEMORY = "memory"
 MODEL = "model"
 
-REPLY, AWAKE, NIGHT = 0, 1, 2  # answers to players go before housekeeping
+# answers to players go first, then what staff look at, then housekeeping
+REPLY, LOOK, AWAKE, NIGHT = range(4)
 
 QUEUE_LENGTH = 256
 SETTLE_SECONDS = 20.0
@@ -68,7 +69,7 @@ class Lane:
 
         Args:
             job: Takes nothing, touches only plain data.
-            priority: REPLY, AWAKE or NIGHT.
+            priority: REPLY, LOOK, AWAKE or NIGHT.
             timeout: Seconds from now, waiting in the queue included.
 
         Raises (in the Deferred):
@@ -178,7 +179,7 @@ def run(
     Args:
         lane: MEMORY or MODEL.
         job: A function of plain data.
-        priority: REPLY before AWAKE before NIGHT.
+        priority: REPLY before LOOK before AWAKE before NIGHT.
         timeout: Seconds until the Deferred fails with `TimedOut`.
     """
     from twisted.internet import reactor

@@ -156,7 +156,7 @@ def stats(npc: Any) -> Generator[Any, Any, Stats]:
             kinds[entry.kind] += 1
             days[entry.timestamp[:10]] += 1
         yield offload.breathe()
-    counts, felt = yield offload.run(offload.MEMORY, counted, mind.id, priority=offload.AWAKE)
+    counts, felt = yield offload.run(offload.MEMORY, counted, mind.id, priority=offload.LOOK)
     return Stats(
         entries=kinds.total(),
         importance={each: importance[each] for each in range(1, 11)},

@@ -65,7 +65,7 @@ def find(npc: Any, text: str) -> Generator[Any, Any, MemoryRecord]:
         return memory
     if not _PREFIX.fullmatch(wanted):
         raise UnknownMemory(_no_such(npc, text))
-    found = yield offload.run(offload.MEMORY, of_prefix, mind.id, wanted, priority=offload.AWAKE)
+    found = yield offload.run(offload.MEMORY, of_prefix, mind.id, wanted, priority=offload.LOOK)
     if not found:
         raise UnknownMemory(_no_such(npc, text))
     if len(found) > 1:
@@ -91,7 +91,7 @@ def _no_such(npc: Any, text: str) -> str:
 @defer.inlineCallbacks
 def _entry_memory(mind: Any, entry: Entry) -> Generator[Any, Any, MemoryRecord]:
     ids = [entry_memory_id(mind.id, entry.id)]
-    stored = yield offload.run(offload.MEMORY, facts.ask, "get", ids, priority=offload.AWAKE)
+    stored = yield offload.run(offload.MEMORY, facts.ask, "get", ids, priority=offload.LOOK)
     return stored[0] if stored else to_memory(mind.id, entry)
 
 

@@ -161,7 +161,7 @@ def overviews(npcs: Sequence[Any]) -> Generator[Any, Any, list[Overview]]:
     for npc in npcs:
         ids.append(npc.memory.id)
         yield offload.breathe()
-    counted = yield offload.run(offload.MEMORY, counts_of, ids, priority=offload.AWAKE)
+    counted = yield offload.run(offload.MEMORY, counts_of, ids, priority=offload.LOOK)
     found = []
     for npc in npcs:
         if npc.pk:
@@ -276,7 +276,7 @@ def memories(
         ended: Those that hold no longer, instead of those that hold.
     """
     job = memories_of, npc.memory.id, record, offset, limit, text.lower().strip(), ended
-    return offload.run(offload.MEMORY, *job, priority=offload.AWAKE)
+    return offload.run(offload.MEMORY, *job, priority=offload.LOOK)
 
 
 def memories_of(

@@ -134,7 +134,7 @@ def show(npc: Any, memory_id: str) -> Generator[Any, Any, Shown]:
     evidence = [] if entry and entry.kind != INSIGHT else list(memory.journal_ids)
     found = [mind.journal.get(each) for each in evidence[:EVIDENCE_SHOWN]]
     around, history, by, over = yield offload.run(
-        offload.MEMORY, about, mind.id, memory, priority=offload.AWAKE
+        offload.MEMORY, about, mind.id, memory, priority=offload.LOOK
     )
     links = yield links_of(npc, memory)
     return Shown(
@@ -189,7 +189,7 @@ def of_links(mind: Any, linked: Iterable[str]) -> Generator[Any, Any, dict[str, 
     """The memories behind link ids, as a Deferred dict; an entry that waits for its index too."""
     wanted = {linked_memory_id(mind.id, each): each for each in linked}
     stored = yield offload.run(
-        offload.MEMORY, facts.ask, "get", list(wanted), priority=offload.AWAKE
+        offload.MEMORY, facts.ask, "get", list(wanted), priority=offload.LOOK
     )
     found = {wanted[memory.id]: memory for memory in stored}
     for number, each in enumerate(sorted(set(wanted.values()) - set(found)), start=1):
@@ -213,7 +213,7 @@ def trace(npc: Any, memory_id: str) -> Generator[Any, Any, Trace]:
     """
     root = yield ids.find(npc, memory_id)
     sources = yield _followed(npc, root, _sources_of)
-    drawn = yield offload.run(offload.MEMORY, drawn_of, npc.memory.id, priority=offload.AWAKE)
+    drawn = yield offload.run(offload.MEMORY, drawn_of, npc.memory.id, priority=offload.LOOK)
     insights = yield _insights(npc.memory)
     results = yield _followed(npc, root, lambda mind, each: _results(mind, each, drawn, insights))
     touched = {
@@ -287,7 +287,7 @@ def drawn_of(mind: str) -> list[MemoryRecord]:
 def _insights(mind: Any) -> Generator[Any, Any, list[Entry]]:
     """The insights of the journal: what they cite stands there alone."""
     found = yield offload.run(
-        offload.MEMORY, facts.ask, "newest", mind.id, INSIGHT, INSIGHTS_READ, priority=offload.AWAKE
+        offload.MEMORY, facts.ask, "newest", mind.id, INSIGHT, INSIGHTS_READ, priority=offload.LOOK
     )
     entries = []
     for number, memory in enumerate(found, start=1):
