@@ -28,11 +28,13 @@ from .sleep.history import EMERGENCY, compact
 from .sleeper import PAUSE, SCHEDULE, NotNow, SleepsAtNight, SwitchedOff
 from .store import facts, pairing, switches
 from .store.errors import StoreError
+from .store.evidence import EvidenceGone
 from .store.history import exchange
 
 KEY = "ai_memory_assistant"
 REPLIES_WAITING = 5  # what is said beyond that while the NPC thinks is heard but not answered
 PEOPLE_SECONDS = 60.0  # how often the index of people is written
+ATTEMPTS = 3  # at one answer, while memories are forgotten under it
 JITTER = 0.1  # share of the tick by which NPCs drift apart
 
 
@@ -128,7 +130,12 @@ class AssistantScript(SleepsAtNight, DefaultScript):
             return result
 
         beat = self._sleep_beat if self.asleep else self._awake_beat
-        return defer.maybeDeferred(beat).addBoth(release)
+        return defer.maybeDeferred(beat).addBoth(release).addErrback(self._tell_overtaken)
+
+    def _tell_overtaken(self, reason: Failure) -> None:
+        """Something was forgotten under the tick's hands, or the NPC is no more."""
+        reason.trap(EvidenceGone)
+        logger().info("#%s: %s", self.db_obj_id, reason.getErrorMessage())
 
     @defer.inlineCallbacks
     def _awake_beat(self) -> Generator[Any, Any, None]:
@@ -166,6 +173,7 @@ class AssistantScript(SleepsAtNight, DefaultScript):
             raise
         self.ndb.busy_since = math.inf
         self.ndb.answering = True
+        self.obj.memory.evidence.give_up()  # what did not come to its end in time
 
     def let_go(self) -> None:
         """Let the heartbeat and the answers go on, for who has held it still."""
@@ -220,6 +228,10 @@ class AssistantScript(SleepsAtNight, DefaultScript):
                     yield task.deferLater(reactor, wait, lambda: None)
                 try:
                     yield self._answer(entry, speaker)
+                except EvidenceGone as problem:
+                    logger().info(
+                        "#%s: entry %s is not answered. %s", self.db_obj_id, entry.id, problem
+                    )
                 except StoreError as problem:
                     logger().error("#%s cannot answer: %s", self.obj.id, problem)
                 except (offload.TimedOut, offload.Busy) as problem:
@@ -236,9 +248,7 @@ class AssistantScript(SleepsAtNight, DefaultScript):
     def _answer(self, entry: Entry, speaker: Any) -> Generator[Any, Any, None]:
         npc, mind = self.obj, self.obj.memory
         hands = Hands(self, entry, speaker)
-        answer = yield mind.answer(entry, hands)
-        if not npc.pk:
-            return  # deleted meanwhile
+        answer = yield self._thought_out(entry, hands)
         own = npc.speak(answer.text, entry, speaker, answer.told) if answer.text else None
         mind.history.add(exchange(entry, answer.rounds, own, hands.spoken))
         mind.note_accessed(entry, answer.told)
@@ -248,9 +258,20 @@ class AssistantScript(SleepsAtNight, DefaultScript):
             self._nod_off(entry)
         if not self.ndb.compacting:  # nobody waits for it
             self.ndb.compacting = True
-            compact(mind, EMERGENCY, offload.AWAKE).addErrback(
+            compact(mind, EMERGENCY, offload.AWAKE).addErrback(self._tell_overtaken).addErrback(
                 offload.log_failure, f"compacting what #{self.obj.id} said"
             ).addCallback(lambda _: setattr(self.ndb, "compacting", False))
+
+    @defer.inlineCallbacks
+    def _thought_out(self, entry: Entry, hands: Hands) -> Generator[Any, Any, Any]:
+        """An `Answer`; thought out anew where what it rested on was forgotten meanwhile."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return (yield self.obj.memory.answer(entry, hands))
+            except EvidenceGone:
+                asked_still = self.obj and self.obj.pk and self.obj.memory.journal.get(entry.id)
+                if attempt == ATTEMPTS or hands.spoken or not asked_still:
+                    raise
 
     def _nod_off(self, entry: Entry) -> None:
         """Fall asleep as was said, now that it is said, unless somebody else has come meanwhile."""

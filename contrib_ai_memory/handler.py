@@ -17,6 +17,7 @@ from .recall.talking import Hands
 from .records import Entry, Message, Percept, Recalled
 from .store import facts
 from .store.conversations import Conversations
+from .store.evidence import Evidence
 from .store.history import History
 from .store.journal import Journal
 from .store.links import Links
@@ -44,6 +45,7 @@ class MemoryHandler:
         id: The mind's own UUID, under which the store keeps it. A copied NPC gets a new one.
         clock: Gives the present as ISO 8601 UTC; a replay puts the log's time in its place.
         journal, conversations, people, profiles, links, preferences, history: In Attributes.
+        evidence: What the works under way rest on, while memories are forgotten or changed.
     """
 
     def __init__(self, owner: Any):
@@ -57,6 +59,7 @@ class MemoryHandler:
         self.preferences = Preferences(owner)
         self.profiles = Profiles(owner)
         self.history = History(owner)
+        self.evidence = Evidence(owner, lambda number: self.journal.get(number), lambda: self.id)
         self._flush_timer: Any = None
 
     @property
@@ -156,7 +159,8 @@ class MemoryHandler:
         entry = self.journal.get(entry.id)
         self.flush()
         try:
-            yield offload.run(offload.MEMORY, index.index_entries, self.id, [entry])
+            with self.evidence.drawing_on([entry]) as work:
+                yield work.run(index.index_entries, self.id, [entry])
         except (offload.Busy, offload.TimedOut) as late:
             # it is in the journal, and indexed at the next tick
             logger().warning("%s: entry %s is indexed later: %s", self.owner.dbref, entry.id, late)
@@ -192,9 +196,9 @@ class MemoryHandler:
         pending = list(self.journal.read(start + 1, end))
         if pending:
             before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
-            job = index.index_entries, self.id, pending, before
-            yield offload.run(offload.MEMORY, *job, priority=priority)
-            yield hearing.settle_heard(self, pending, priority)
+            with self.evidence.drawing_on([*before, *pending], priority=priority) as work:
+                yield work.run(index.index_entries, self.id, pending, before)
+                yield hearing.settle_heard(self, pending, work)
         # another call may have come further meanwhile; what is indexed twice is written once
         self.journal.advance_cursor(INDEX_CURSOR, end)
         return self.journal.cursors.get(INDEX_CURSOR, 0) >= len(self.journal)

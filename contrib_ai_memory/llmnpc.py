@@ -71,7 +71,10 @@ class LLMMind(MemoryHandler):
             )
         except BudgetExceeded:
             recalled = RecallResult()
-        text = yield self.owner.ask_llm(entry, hands.speaker, recalled.prompt_block)
+        shown = (item.memory for item in recalled.memories)
+        with self.evidence.drawing_on([entry, *shown], priority=offload.REPLY) as work:
+            text = yield self.owner.ask_llm(entry, hands.speaker, recalled.prompt_block)
+            work.check()
         if text:
             return Answer(text, recalled.memories)
         answer = yield super().answer(entry, hands)

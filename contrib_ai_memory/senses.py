@@ -138,6 +138,8 @@ class MemoryMixin:
         """A deleted character leaves nothing in the store."""
         may_go = super().at_object_delete()
         mind = self.attributes.get("memory_id")
+        if may_go and "memory" in self.__dict__:
+            self.memory.evidence.end()
         if may_go and mind:
             forget_mind(mind).addErrback(offload.log_failure, f"forgetting {mind}")
         return may_go

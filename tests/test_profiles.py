@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.handler import forget_attributes
+from contrib_ai_memory.llm import asking
 from contrib_ai_memory.llm.drafts import AttributeDraft
 from contrib_ai_memory.llm.traits import kind_of
 from contrib_ai_memory.records import Percept
@@ -258,13 +259,13 @@ def test_one_question_to_a_provider_never_mixes_two_circles(
     alice.execute_cmd("whisper Mara = Bram steals silver from the chapel.")
     alice.execute_cmd("say Bram lost two of his sheep.")
     asked = []
-    describe = type(learning.asking.OFFLINE).describe
+    describe = type(asking.OFFLINE).describe
 
     def listening(self, name, observations):
         asked.append((name, {stored.audience_of(noted) for noted in observations}))
         return describe(self, name, observations)
 
-    monkeypatch.setattr(type(learning.asking.OFFLINE), "describe", listening)
+    monkeypatch.setattr(type(asking.OFFLINE), "describe", listening)
     run_pass(mara)
     assert [name for name, _ in asked] == ["Bram"] * 3
     assert all(len(circles) == 1 for _, circles in asked)
@@ -621,7 +622,7 @@ def test_killed_at_any_write_and_run_again_it_ends_in_the_same_state(days, monke
 
 
 def test_what_is_erased_while_a_provider_thinks_does_not_come_back(days, monkeypatch):
-    describe = type(learning.asking.OFFLINE).describe
+    describe = type(asking.OFFLINE).describe
     identity = days.get_memory_identity(days.search("Alice"))
     mind, asked = days.memory, []
 
@@ -632,7 +633,7 @@ def test_what_is_erased_while_a_provider_thinks_does_not_come_back(days, monkeyp
             mind.journal.remove(range(1, len(mind.journal) + 1))
         return describe(self, name, observations)
 
-    monkeypatch.setattr(type(learning.asking.OFFLINE), "describe", erasing)
+    monkeypatch.setattr(type(asking.OFFLINE), "describe", erasing)
     run_pass(days)
     assert "Alice" in asked
     assert mind.profiles.get(identity) is None
@@ -640,7 +641,7 @@ def test_what_is_erased_while_a_provider_thinks_does_not_come_back(days, monkeyp
 
 
 def test_an_entry_erased_while_a_provider_thinks_leaves_no_attribute(days, monkeypatch):
-    describe = type(learning.asking.OFFLINE).describe
+    describe = type(asking.OFFLINE).describe
     gone = []
 
     def erasing(self, name, observations):
@@ -651,7 +652,7 @@ def test_an_entry_erased_while_a_provider_thinks_leaves_no_attribute(days, monke
             offload.wait(days.memory.profiles.forget_entries(gone))
         return drafts
 
-    monkeypatch.setattr(type(learning.asking.OFFLINE), "describe", erasing)
+    monkeypatch.setattr(type(asking.OFFLINE), "describe", erasing)
     run_pass(days)
     assert gone
     for profile in on_disk(days).values():

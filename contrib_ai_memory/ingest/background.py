@@ -15,7 +15,6 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder, emotions
-from ..llm import asking
 from ..records import (
     LOCKED,
     Entry,
@@ -55,21 +54,10 @@ def extract_experiences(
                 new_ids=frozenset(entry.id for entry in window.entries),
                 known_names=mind.people.names(),
             )
-            provider, draft = yield asking.ask(
-                "extract_experience", snippet, priority=priority, npc=mind.id
-            )
-            if not mind.owner.pk:
-                return done  # deleted meanwhile
-            if draft is not None and draft.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
-                yield offload.run(
-                    offload.MEMORY,
-                    keep,
-                    mind.id,
-                    draft,
-                    window.entries,
-                    provider,
-                    priority=priority,
-                )
+            with mind.evidence.drawing_on(window.context, priority=priority) as work:
+                provider, draft = yield work.ask("extract_experience", snippet)
+                if draft is not None and draft.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
+                    yield work.run(keep, mind.id, draft, window.entries, provider)
         mind.journal.advance_cursor(CURSOR, window.end)
         if not window.entries:
             return done

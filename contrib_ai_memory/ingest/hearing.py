@@ -13,8 +13,8 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
 from ..records import Entry, asks
+from ..store.evidence import Work
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..text.signals import states_preference
@@ -27,25 +27,21 @@ SLOTS_A_LINE = 4  # a line that fills more is talk for its own sake, and each is
 
 
 @defer.inlineCallbacks
-def settle_heard(
-    mind: Any, entries: Sequence[Entry], priority: int = offload.AWAKE
-) -> Generator[Any, Any, None]:
+def settle_heard(mind: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, None]:
     """Put the preferences that indexed entries state into their slots. Reactor thread.
 
     Args:
         mind: The NPC's MemoryHandler.
         entries: Oldest first; they are in the store.
-        priority: Of the job on the worker thread, if there is anything to retire.
+        work: Rests on them.
     """
     superseded: list[Superseded] = []
     for entry in entries:
         for said in preferences_of(entry):
             superseded += _settle(mind, entry, said)
-            yield offload.breathe()
-            if not mind.owner.pk:
-                return  # deleted meanwhile
+            yield work.breathe()
     if superseded:
-        yield offload.run(offload.MEMORY, preferring.retire, mind.id, superseded, priority=priority)
+        yield work.run(preferring.retire, mind.id, superseded)
 
 
 def preferences_of(entry: Entry) -> list[Stated]:

@@ -22,6 +22,7 @@ from .. import conf, offload
 from ..embedding import embedder
 from ..records import MemoryRecord
 from ..store import facts
+from ..store.evidence import Work
 from ..store.payload import memory_id_for
 from ..text import person
 from ..text.signals import salience
@@ -130,31 +131,33 @@ def ingest(
         witnesses=tuple(sorted(witnesses)),
         known_names=mind.people.names(),
     )
-    plan: Plan = yield offload.run(offload.MEMORY, plan_of, lesson, priority=priority)
+    with mind.evidence.drawing_on(priority=priority) as work:
+        return (yield _ingest(mind, lesson, work, progress))
+
+
+@defer.inlineCallbacks
+def _ingest(
+    mind: Any, lesson: Lesson, work: Work, progress: Callable[[int, int], None] | None
+) -> Generator[Any, Any, Learned]:
+    plan: Plan = yield work.run(plan_of, lesson)
     drafts: list[Draft] = []
     new: set[str] = set()
     for start in range(0, len(plan.chunks), BATCH):
         batch = [_with_people(mind, chunk) for chunk in plan.chunks[start : start + BATCH]]
-        weighed, written = yield offload.run(
-            offload.MEMORY, learn, lesson, batch, plan.others, priority=priority
-        )
+        weighed, written = yield work.run(learn, lesson, batch, plan.others)
         drafts += weighed
         new.update(written)
-        if not mind.owner.pk:  # it was deleted meanwhile
-            return Learned()
         if progress:
             progress(start + len(batch), len(plan.chunks))
-    preferred, superseded = preferring.settle(mind, user_id, drafts)
+    preferred, superseded = preferring.settle(mind, lesson.user, drafts)
     stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
     stored.sort(key=lambda draft: draft.place)
     texts = {chunk.text for chunk in plan.chunks} | {draft.memory.key for draft in drafts}
     unkept = texts - {draft.memory.key for draft in stored}
-    written = yield offload.run(
-        offload.MEMORY, finish, lesson, preferred, superseded, unkept, priority=priority
-    )
+    written = yield work.run(finish, lesson, preferred, superseded, unkept)
     new.update(written)
     ids = list(dict.fromkeys(draft.memory.id for draft in stored))
-    memories = yield offload.run(offload.MEMORY, facts.ask, "get", ids, priority=priority)
+    memories = yield work.run(facts.ask, "get", ids)
     kept = {draft.place[0] for draft in stored}
     kept_new = {draft.place[0] for draft in stored if draft.memory.id in new}
     return Learned(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from .. import conf, offload
 from ..llm import asking, prompts, tools
 from ..llm.usage import estimated
 from ..log import logger
-from ..records import Entry, Recalled, RecallResult, ReplyRequest
+from ..records import Entry, MemoryRecord, Recalled, RecallResult, ReplyRequest
 from ..store.history import bare
 from .budget import BudgetExceeded
 from .talking import RESULTS_SHARE, Confided, Hands, Keep, Past, Talk
@@ -47,12 +47,23 @@ def answer(mind: Any, entry: Entry, hands: Hands | None, keep: Keep) -> Generato
         keep: Stores an experience, or reinforces the one that is the same (worker thread).
     """
     talk, request = yield prepared(mind, entry, hands, keep)
-    text = yield talk.converse()
-    if text is not None:
-        return Answer(text, talk.told, tuple(talk.rounds))
-    reply = yield asking.ask_offline("reply", request, priority=offload.REPLY)
+    with mind.evidence.drawing_on(_evidence(mind, entry, request), priority=offload.REPLY) as work:
+        text = yield talk.converse(work)
+        if text is not None:
+            return Answer(text, talk.told, tuple(talk.rounds))
+        reply = yield asking.ask_offline("reply", request, priority=offload.REPLY)
+        work.check()
     told = [item for item in request.recalled if reply.told is None or item.memory.id in reply.told]
     return Answer(reply.text, tuple(told), tuple(talk.rounds))
+
+
+def _evidence(mind: Any, entry: Entry, request: ReplyRequest) -> Iterator[Entry | MemoryRecord]:
+    """What an answer rests on: the line, what comes to mind, the talk before it."""
+    yield entry
+    yield from (item.memory for item in request.recalled)
+    talk = {turn.entry_id for turn in request.conversation}
+    talk |= {message["entry"] for message in mind.history.messages}
+    yield from filter(None, map(mind.journal.get, sorted(talk)))
 
 
 @defer.inlineCallbacks

@@ -20,6 +20,7 @@ from ..embedding import emotions
 from ..llm import asking, prompts, tools
 from ..records import Entry, MemoryRecord, Percept, Recalled, ReplyRequest, may_hear, shared_privacy
 from ..store import facts
+from ..store.evidence import EvidenceGone, Work
 from ..store.history import bare
 from ..store.payload import memory_id_for
 from ..store.profiles import Noted, Profile
@@ -109,10 +110,16 @@ class Talk:
         self._acts = 0
         self._acted = False
         self._brought_up = 0  # tokens of results
+        self._work: Work | None = None
 
     @defer.inlineCallbacks
-    def converse(self) -> Generator[Any, Any, str | None]:
-        """The answer; empty where its tools have given it. None where no model does."""
+    def converse(self, work: Work) -> Generator[Any, Any, str | None]:
+        """The answer; empty where its tools have given it. None where no model does.
+
+        Args:
+            work: Rests on what the model is shown first; what tools bring up is added.
+        """
+        self._work = work
         llm = conf.get().LLM
         if llm is None:
             return None
@@ -128,7 +135,8 @@ class Talk:
                 priority=offload.REPLY,
                 npc=self._mind.id,
             )
-            if not answered or not turn.calls or not self._mind.owner.pk:
+            work.check()
+            if not answered or not turn.calls:
                 break
             done = yield self._round(turn)
             messages = [*messages, *map(bare, done)]
@@ -176,8 +184,6 @@ class Talk:
     def _result(self, call: tools.ToolCall) -> Generator[Any, Any, str]:
         """What the model is told of a call: never an exception."""
         try:
-            if not self._mind.owner.pk:
-                raise CannotDo("you are no more")
             wish = tools.read(call)
             told = yield defer.maybeDeferred(_DOING[type(wish)], self, wish)
             self._acted = self._acted or type(wish) in tools.ACTING
@@ -185,6 +191,8 @@ class Talk:
             return f"Not done: {problem}"
         except (offload.Busy, offload.TimedOut):
             return "Not done: there was no time for it."
+        except EvidenceGone:
+            raise
         except Exception:  # noqa: BLE001 - the answer does not hang on one tool
             offload.log_failure(Failure(), f"the tool {call.name} of {self._mind.owner.dbref}")
             return "Not done: it failed."
@@ -215,8 +223,7 @@ class Talk:
             tags=(CONSCIOUS,),
             provider=asking.Model.name,
         )
-        job = commit, self._mind.id, experience, self._keep
-        yield offload.run(offload.MEMORY, *job, priority=offload.REPLY)
+        yield self._work.run(commit, self._mind.id, experience, self._keep)
         return "It is kept in mind."
 
     def _note(self, text: str, *about: str) -> Entry:
@@ -260,6 +267,8 @@ class Talk:
             )
         except BudgetExceeded:
             return "What comes to mind is too long to think of now."
+        self._work.rests_on(item.memory for item in found.memories)
+        self._work.check()
         shown = {item.memory.id for item in self.told}
         self.told += tuple(item for item in found.memories if item.memory.id not in shown)
         self._brought_up += found.total_tokens

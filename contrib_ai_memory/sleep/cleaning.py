@@ -39,11 +39,8 @@ def prune_orphaned_memory_links(mind: Any) -> Generator[Any, Any, PassReport]:
     linked = mind.links.ids_in(range(start, end))
     gone: list[str] = []
     if linked:
-        missing = yield offload.run(
-            offload.MEMORY, missing_of, mind.id, linked, priority=offload.NIGHT
-        )
-        if not mind.owner.pk:
-            return PassReport(done=True)  # deleted meanwhile
+        with mind.evidence.drawing_on(priority=offload.NIGHT) as work:
+            missing = yield work.run(missing_of, mind.id, linked)
         # an entry that waits for its index is not gone: the journal knows it
         gone = [each for each in missing if not each.isdecimal() or not mind.journal.get(int(each))]
         mind.links.remove(gone)
@@ -78,11 +75,8 @@ def prune_low_importance_entries(mind: Any) -> Generator[Any, Any, PassReport]:
     unimportant = [entry for entry in batch if _forgettable(entry, settings.PRUNE_AT_MOST)]
     removed: list[int] = []
     if unimportant:
-        removed = yield offload.run(
-            offload.MEMORY, forget_entries, mind.id, unimportant, priority=offload.NIGHT
-        )
-        if not mind.owner.pk:
-            return PassReport(done=True)  # deleted meanwhile
+        with mind.evidence.drawing_on(unimportant, priority=offload.NIGHT) as work:
+            removed = yield work.run(forget_entries, mind.id, unimportant)
         mind.links.remove(map(str, removed))
         mind.journal.remove(removed)
     if batch:

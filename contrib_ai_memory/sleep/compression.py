@@ -16,9 +16,9 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder
-from ..llm import asking
 from ..records import PINNED, Entry, MemoryRecord, PassReport, seconds_between, shared_privacy
 from ..store import facts
+from ..store.evidence import Work
 from ..store.payload import entry_memory_id, memory_id_for
 from . import consolidation
 
@@ -46,8 +46,9 @@ class Session:
 def compress_sessions(mind: Any) -> Generator[Any, Any, PassReport]:
     """Summarise the oldest conversations where there are too many; one step does one of them."""
     settings = conf.get()
-    pending = yield _pending(mind)
-    if not pending or not mind.owner.pk:
+    with mind.evidence.drawing_on(priority=offload.NIGHT) as work:
+        pending = yield _pending(mind, work)
+    if not pending:
         return PassReport(done=True)
     mind.journal.advance_cursor(CURSOR, pending[0].entries[0].id - 1)
     under_way = pending[0].entries[0].id <= mind.journal.cursors.get(UNTIL_CURSOR, 0)
@@ -60,17 +61,14 @@ def compress_sessions(mind: Any) -> Generator[Any, Any, PassReport]:
     if oldest.entries[0].id > mind.journal.cursors.get(UNTIL_CURSOR, 0):
         return PassReport(done=True, read=len(pending))
     lines = [entry.told() for entry in oldest.entries]
-    provider, summary = yield asking.ask("summarise", lines, priority=offload.NIGHT, npc=mind.id)
-    if not mind.owner.pk:
-        return PassReport(done=True)
-    yield offload.run(
-        offload.MEMORY, store_summary, mind.id, oldest, summary, provider, priority=offload.NIGHT
-    )
+    with mind.evidence.drawing_on(oldest.entries, priority=offload.NIGHT) as work:
+        provider, summary = yield work.ask("summarise", lines)
+        yield work.run(store_summary, mind.id, oldest, summary, provider)
     return PassReport(done=False, read=len(oldest.entries), changed=1)
 
 
 @defer.inlineCallbacks
-def _pending(mind: Any) -> Generator[Any, Any, list[Session]]:
+def _pending(mind: Any, work: Work) -> Generator[Any, Any, list[Session]]:
     """The oldest conversations after the cursor that are over, consolidated and not summarised.
 
     As many as decide whether there are too many, and no more is read of the journal than that.
@@ -87,13 +85,13 @@ def _pending(mind: Any) -> Generator[Any, Any, list[Session]]:
             when = entry.timestamp
             if entry.learnable and entry.session_id:
                 talks.setdefault(entry.circle, []).append(entry)
-        yield offload.breathe()
+        yield work.breathe()
         when = mind.clock() if last == end else when
         over = _over(talks, when) if when else []
         if len(over) < enough and last < end:
             continue
         ids = [session.summary_id(mind.id) for session in over]
-        existing = yield offload.run(offload.MEMORY, existing_of, ids, priority=offload.NIGHT)
+        existing = yield work.run(existing_of, ids)
         pending = [each for each in over if each.summary_id(mind.id) not in existing]
         if len(pending) >= wanted or last == end:
             return pending

@@ -14,7 +14,6 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder
-from ..llm import asking
 from ..llm.persona import about_itself
 from ..records import Entry, FactDraft, MemoryRecord, PassReport, shared_privacy
 from ..store import facts
@@ -43,27 +42,16 @@ def run_sleep_consolidation(mind: Any) -> Generator[Any, Any, PassReport]:
     ]
     changed = 0
     for entries in _by_audience(batch):
-        provider, drafts = yield asking.ask(
-            "extract_facts", entries, mind.name, priority=offload.NIGHT, npc=mind.id
-        )
-        if not mind.owner.pk:
-            return PassReport(done=True)
-        evidence, ended = yield offload.run(
-            offload.MEMORY,
-            store_facts,
-            mind.id,
-            [draft for draft in drafts if not about_itself(draft.text, mind.name)],
-            entries,
-            provider,
-            priority=offload.NIGHT,
-        )
-        if not mind.owner.pk:
-            return PassReport(done=True)  # deleted meanwhile
-        end_attributes(mind, ended)
-        now = mind.clock()
-        yield mind.links.add_gently(
-            Link(str(entry_id), fact_id, 1.0, "evidence", now) for fact_id, entry_id in evidence
-        )
+        with mind.evidence.drawing_on(entries, priority=offload.NIGHT) as work:
+            provider, drafts = yield work.ask("extract_facts", entries, mind.name)
+            drafts = [draft for draft in drafts if not about_itself(draft.text, mind.name)]
+            evidence, ended = yield work.run(store_facts, mind.id, drafts, entries, provider)
+            end_attributes(mind, ended)
+            now = mind.clock()
+            yield mind.links.add_gently(
+                Link(str(entry_id), fact_id, 1.0, "evidence", now) for fact_id, entry_id in evidence
+            )
+            work.check()
         changed += len({fact_id for fact_id, _ in evidence})
     mind.journal.update({entry.id: {"consolidated": True} for entry in batch})
     mind.journal.advance_cursor(CURSOR, end)

@@ -13,7 +13,6 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import conf, offload
-from ..llm import asking
 from ..records import PassReport
 from ..store import history
 
@@ -38,13 +37,13 @@ def compact(mind: Any, share: float, priority: int) -> Generator[Any, Any, PassR
         return PassReport(done=True)
     fallen = history.falling(mind.history.messages)
     summaries = []
-    for audience, lines in history.lines_by_audience(fallen, mind.name).items():
-        text = lines[0]
-        if len(lines) > 1:
-            _provider, text = yield asking.ask("summarise", lines, priority=priority, npc=mind.id)
-        if not mind.owner.pk:
-            return PassReport(done=True)  # deleted meanwhile
-        summaries.append(history.summary_of(fallen, audience, text))
+    # where something of it is forgotten meanwhile, `replace` finds that it is not what it was
+    with mind.evidence.drawing_on(priority=priority) as work:
+        for audience, lines in history.lines_by_audience(fallen, mind.name).items():
+            text = lines[0]
+            if len(lines) > 1:
+                _provider, text = yield work.ask("summarise", lines)
+            summaries.append(history.summary_of(fallen, audience, text))
     if not fallen:
         return PassReport(done=True)
     done = mind.history.replace(fallen, history.bounded(summaries, context))

@@ -32,24 +32,22 @@ def run_dreaming_tick(mind: Any) -> Generator[Any, Any, PassReport]:
     last = mind.journal.cursors.get(consolidation.CURSOR, 0)
     end = min(start + settings.LINK_BATCH, last)
     important = [
-        entry.id
+        entry
         for entry in mind.journal.read(start + 1, end)
         if entry.learnable and entry.importance >= settings.MIN_IMPORTANCE
     ]
     new = 0
     if important:
-        found = yield offload.run(
-            offload.MEMORY,
-            find_links,
-            mind.id,
-            important,
-            settings.LINKS_PER_MEMORY,
-            settings.LINK_THRESHOLD,
-            priority=offload.NIGHT,
-        )
-        if not mind.owner.pk:
-            return PassReport(done=True)  # deleted meanwhile
-        new = yield mind.links.add_gently(found)
+        with mind.evidence.drawing_on(important, priority=offload.NIGHT) as work:
+            found = yield work.run(
+                find_links,
+                mind.id,
+                [entry.id for entry in important],
+                settings.LINKS_PER_MEMORY,
+                settings.LINK_THRESHOLD,
+            )
+            new = yield mind.links.add_gently(found)
+            work.check()
     mind.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= last, read=len(important), changed=new)
 

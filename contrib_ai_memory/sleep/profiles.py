@@ -17,11 +17,11 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import emotions
-from ..llm import asking
 from ..llm.offline import reported, without_address
 from ..llm.telling import claim, tells
 from ..llm.words import sentences_of
 from ..records import TALK_KINDS, Entry, PassReport
+from ..store.evidence import Work
 from ..store.profiles import OBSERVATIONS_KEPT, Noted, Profile, audience_of
 from . import consolidation, describing, favor
 from .describing import short
@@ -36,7 +36,8 @@ _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 @defer.inlineCallbacks
 def run_entity_consolidation_batch(mind: Any) -> Generator[Any, Any, PassReport]:
     """Draw together the observations of one entity where there are enough, else observe more."""
-    due = yield _next_due(mind)
+    with mind.evidence.drawing_on(priority=offload.NIGHT) as work:
+        due = yield _next_due(mind, work)
     return (yield _observe(mind) if due is None else _consolidate(mind, due))
 
 
@@ -55,15 +56,12 @@ def _observe(mind: Any) -> Generator[Any, Any, PassReport]:
         return PassReport(done=True)
     batch = [entry for entry in mind.journal.read(start + 1, end) if entry.learnable]
     turned = {entry.id for entry in batch if _is_turned_on(mind, entry)}
-    heard = yield offload.run(
-        offload.MEMORY, heard_in, batch, mind.name, turned, priority=offload.NIGHT
-    )
     changed = 0
-    for identity, entries in _by_entity(batch).items():
-        if not mind.owner.pk:
-            return PassReport(done=True)  # deleted meanwhile
-        changed += _note(mind, identity, entries, heard)
-        yield offload.breathe()
+    with mind.evidence.drawing_on(batch, priority=offload.NIGHT) as work:
+        heard = yield work.run(heard_in, batch, mind.name, turned)
+        for identity, entries in _by_entity(batch).items():
+            changed += _note(mind, identity, entries, heard)
+            yield work.breathe()
     mind.journal.advance_cursor(CURSOR, end)
     return PassReport(done=False, read=len(batch), changed=changed)
 
@@ -133,8 +131,8 @@ def _note(mind: Any, identity: str, entries: Iterable[Entry], heard: dict[int, H
     person = mind.people.get(identity)
     profile = known or Profile(identity)
     for entry in entries:
-        if entry.id <= profile.through or mind.journal.get(entry.id) is None:
-            continue  # counted already, or erased meanwhile
+        if entry.id <= profile.through:
+            continue  # counted already
         seen = _of(mind, identity, entry, heard[entry.id])
         met = identity == entry.source_entity and entry.origin == "perceived"
         if met:
@@ -165,14 +163,12 @@ def _of(mind: Any, identity: str, entry: Entry, heard: Heard) -> list[Noted]:
 
 
 @defer.inlineCallbacks
-def _next_due(mind: Any) -> Generator[Any, Any, str | None]:
+def _next_due(mind: Any, work: Work) -> Generator[Any, Any, str | None]:
     """The first entity with enough new observations, or with some of a number begun with."""
     at_least = conf.get().MIN_OBSERVATIONS
     for identity in mind.profiles.identities():
         if not mind.profiles.is_at_hand(identity):
-            yield offload.breathe()  # a row is read
-        if not mind.owner.pk:
-            return None
+            yield work.breathe()  # a row is read
         if mind.profiles.due(identity, at_least):
             return identity
     return None
@@ -186,23 +182,14 @@ def _consolidate(mind: Any, identity: str) -> Generator[Any, Any, PassReport]:
     pending = [noted for noted in profile.new if noted.journal_id <= settling]
     circle = audience_of(pending[0])
     group = [noted for noted in pending if audience_of(noted) == circle][:DESCRIBED_AT_ONCE]
-    provider, drafts = yield asking.ask(
-        "describe", profile.name, group, priority=offload.NIGHT, npc=mind.id
-    )
-    known = yield offload.run(
-        offload.MEMORY,
-        describing.attributes_with,
-        mind.id,
-        profile,
-        group,
-        drafts,
-        provider,
-        priority=offload.NIGHT,
-    )
-    if not mind.owner.pk:
-        return PassReport(done=True)  # deleted meanwhile
+    seen = filter(None, (mind.journal.get(noted.journal_id) for noted in group))
+    with mind.evidence.drawing_on(seen, priority=offload.NIGHT) as work:
+        provider, drafts = yield work.ask("describe", profile.name, group)
+        known = yield work.run(
+            describing.attributes_with, mind.id, profile, group, drafts, provider
+        )
     if mind.profiles.get(identity) != profile:
-        return PassReport(done=False)  # some of it was erased meanwhile: what is left comes again
+        return PassReport(done=False)  # somebody else changed it: it is read again
     mind.profiles.put(profile.consolidated({each.key for each in group}, known, settling))
     new = set(known).difference(profile.attributes)
     return PassReport(done=False, read=len(group), changed=len(new))

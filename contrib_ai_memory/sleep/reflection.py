@@ -20,6 +20,7 @@ from ..recall import bringing
 from ..recall.budget import BudgetExceeded
 from ..records import INSIGHT, Entry, MemoryRecord, PassReport, Percept
 from ..store import facts
+from ..store.evidence import Work
 from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
 from . import consolidation
@@ -42,9 +43,8 @@ def run_reflection(mind: Any) -> Generator[Any, Any, PassReport]:
     due, end, weightiest = yield _gathered(mind)
     new = 0
     if due:
-        insights = yield _insights(mind, weightiest)
-        if not mind.owner.pk:
-            return PassReport(done=True)  # deleted meanwhile
+        with mind.evidence.drawing_on(weightiest, priority=offload.NIGHT) as work:
+            insights = yield _insights(mind, weightiest, work)
         for provider, insight in insights:
             _write(mind, insight, provider)
         new = len(insights)
@@ -75,25 +75,20 @@ def _gathered(mind: Any) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]:
 
 @defer.inlineCallbacks
 def _insights(
-    mind: Any, weightiest: list[Entry]
+    mind: Any, weightiest: list[Entry], work: Work
 ) -> Generator[Any, Any, list[tuple[str, InsightDraft]]]:
     """Three questions that the entries raise, each answered from ten memories."""
     ids = [entry_memory_id(mind.id, entry.id) for entry in weightiest]
-    memories = yield offload.run(offload.MEMORY, facts.ask, "get", ids, priority=offload.NIGHT)
-    _provider, questions = yield asking.ask(
-        "ask_oneself", memories, mind.name, priority=offload.NIGHT, npc=mind.id
-    )
-    said = yield offload.run(
-        offload.MEMORY, facts.ask, "newest", mind.id, INSIGHT, KNOWN, priority=offload.NIGHT
-    )
+    memories = yield work.run(facts.ask, "get", ids)
+    _provider, questions = yield work.ask("ask_oneself", memories, mind.name)
+    said = yield work.run(facts.ask, "newest", mind.id, INSIGHT, KNOWN)
     known = {_gist(memory.content) for memory in said}
     insights: dict[frozenset[str], tuple[str, InsightDraft]] = {}
     for question in questions:
         evidence = yield _evidence(mind, question)
+        work.rests_on(evidence)
         if evidence:
-            provider, drafts = yield asking.ask(
-                "reflect", question, evidence, mind.name, priority=offload.NIGHT, npc=mind.id
-            )
+            provider, drafts = yield work.ask("reflect", question, evidence, mind.name)
             for draft in drafts:
                 if (gist := _gist(draft.text)) not in known:
                     insights.setdefault(gist, (provider, _as_links(draft, evidence)))

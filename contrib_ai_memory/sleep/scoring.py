@@ -26,15 +26,14 @@ def score_pending_entries(mind: Any) -> Generator[Any, Any, PassReport]:
         e for e in batch if e.learnable and e.scoring_method == "heuristic" and LOCKED not in e.tags
     ]
     if pending:
-        provider, scores = yield asking.ask(
-            "score_importance", pending, mind.goals, priority=offload.NIGHT, npc=mind.id
-        )
-        method = "offline" if provider == asking.OFFLINE.name else "llm"
-        scored = [
-            replace(entry, importance=score, scoring_method=method)
-            for entry, score in zip(pending, scores, strict=True)
-        ]
-        yield offload.run(offload.MEMORY, reweigh, mind.id, scored, priority=offload.NIGHT)
+        with mind.evidence.drawing_on(pending, priority=offload.NIGHT) as work:
+            provider, scores = yield work.ask("score_importance", pending, mind.goals)
+            method = "offline" if provider == asking.OFFLINE.name else "llm"
+            scored = [
+                replace(entry, importance=score, scoring_method=method)
+                for entry, score in zip(pending, scores, strict=True)
+            ]
+            yield work.run(reweigh, mind.id, scored)
         mind.journal.update(
             {
                 entry.id: {"importance": entry.importance, "scoring_method": method}

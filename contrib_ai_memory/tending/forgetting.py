@@ -124,6 +124,12 @@ def take_out(npc: Any, going: Doomed, *, cascade: bool) -> Generator[Any, Any, N
 
     Killed in between and done again, it ends in the same.
     """
+    with npc.memory.evidence.withdrawing(map(link_id, going.memories)):
+        yield _take_out(npc, going, cascade)
+
+
+@defer.inlineCallbacks
+def _take_out(npc: Any, going: Doomed, cascade: bool) -> Generator[Any, Any, None]:
     mind = npc.memory
     memories = list(going.memories)
     entries = _entries_of(mind, memories)

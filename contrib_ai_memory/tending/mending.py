@@ -150,7 +150,8 @@ def edit(
     if not undoing.keep(npc, who, "edit", [short], before):
         raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
     audit.record(who, "edit", npc, short)
-    new = yield rewording.written(npc, old, new)
+    with npc.memory.evidence.withdrawing([link_id(old)]):
+        new = yield rewording.written(npc, old, new)
     return new
 
 
@@ -212,12 +213,14 @@ def forget(
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous
     """
-    going = yield forgetting.doomed(npc, memory_id, cascade=cascade)
-    before = yield forgetting.before_of(npc, going, cascade=cascade)
-    shorts = [ids.short(memory) for memory in going.memories]
-    undoable = undoing.keep(npc, who, "forget", shorts, before)
-    audit.record(who, "forget with all from it" if cascade else "forget", npc, *shorts)
-    yield forgetting.take_out(npc, going, cascade=cascade)
+    root = yield ids.find(npc, memory_id)
+    with npc.memory.evidence.withdrawing([link_id(root)]):  # from now on nothing is drawn from it
+        going = yield forgetting.doomed(npc, memory_id, cascade=cascade)
+        before = yield forgetting.before_of(npc, going, cascade=cascade)
+        shorts = [ids.short(memory) for memory in going.memories]
+        undoable = undoing.keep(npc, who, "forget", shorts, before)
+        audit.record(who, "forget with all from it" if cascade else "forget", npc, *shorts)
+        yield forgetting.take_out(npc, going, cascade=cascade)
     return Forgotten(going.memories, going.told(), undoable)
 
 
