@@ -1,4 +1,4 @@
-# Five verbs: demo, stop, test, lint, bench. Each sets itself up; nothing but Python and make is needed.
+# The verbs: demo, stop, test, lint, bench, soak. Each sets itself up; nothing but Python and make is needed.
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,7 +8,7 @@ DATA ?= ../shared/data
 RATINGS := $(wildcard $(DATA)/poignancy.tsv)
 TALKS := $(wildcard $(DATA)/locomo_dev5.json)
 
-.PHONY: demo stop test lint format bench clean
+.PHONY: demo stop test lint format bench soak clean
 
 demo: $(READY)
 	$(BIN)/python -m world.demo $(if $(DEMO_EXIT),--exit)
@@ -34,6 +34,10 @@ bench: $(READY)
 			$(TALKS:%="locomo % --loco") night stalls web; do \
 		$(BIN)/python -m benchmarks.$$each || missed="$$missed; $$each"; echo; \
 	done; test -z "$$missed" || { echo "Not held$$missed"; exit 1; }
+
+# half an hour of everything that a live game goes through
+soak: $(READY)
+	$(BIN)/python -m world.soak
 
 clean: stop
 	rm -rf .game $(VENV)

@@ -1,0 +1,377 @@
+"""A soak: a game with five NPCs and three players that goes through everything a game goes through.
+
+    python -m world.soak [--minutes 30] [--seed 1]
+
+For so many minutes the players talk. In turn there come: a night, `kill -9`, a reload, a full disk,
+a copied NPC, a line that a builder lets an NPC forget, a player who is erased. Then:
+
+- every line that was said a second before a crash or earlier is once in each journal that heard it;
+- what was forgotten is not, and no file of the game holds a word of the player who was erased;
+- `evennia ai_memory doctor` finds nothing, and no log has a traceback.
+
+The store lies on a small tmpfs of its own, where this machine lets one be mounted; otherwise the
+full disk is left out, and the soak says so. The status is 0 only if all of it held.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .game import SUPERUSER, Game, GameError, Telnet
+from .story import INNKEEPER, PASSWORD, Story
+
+MORE_NPCS = ("Odo", "Wenna", "Tib")
+COPY = "Marabelle"
+PLAYERS = ("Alice", "Bram", "Cora")
+ERASED = "Cora"
+STORE_MB = 700
+FIRST_PORTS = 60  # block of ports, away from those of the demo and the tests
+SAFE_SECONDS = 1.2  # a perceived line is on disk within one
+TALK = (
+    "say My cart number {mark} carries barley to Harrow Hill.",
+    "say I paid {mark} crowns for a grey mare at the fair.",
+    "say Mara, do you know the tune they call {mark}?",
+    "say My cousin {mark} keeps bees behind the chapel.",
+    "pose sets a crate marked {mark} on the counter.",
+    "whisper {npc} = I hid the box {mark} under the old bridge.",
+    "say {npc}, what do you know of barley?",
+    "say Wolves were seen near the mill called {mark}.",
+    "say I love the smell of {mark}wood in the morning.",
+)
+
+
+@dataclass
+class Said:
+    """One line with a mark of its own, and the NPCs that heard it."""
+
+    mark: str
+    speaker: str
+    heard_by: tuple[str, ...]
+    when: float
+    doubtful: bool = False  # the server was killed within a second
+
+
+@dataclass
+class Soak:
+    """One soak on one game."""
+
+    game: Game
+    minutes: float
+    chance: random.Random
+    disk: Path | None
+    said: list[Said] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    npcs: list[str] = field(default_factory=lambda: [INNKEEPER, *MORE_NPCS])
+    players: list[str] = field(default_factory=lambda: list(PLAYERS))
+    lines: dict[str, Telnet] = field(default_factory=dict)
+    forgotten: str = ""
+    began: float = field(default_factory=time.monotonic)
+
+    # --- the soak -----------------------------------------------------------------------------
+
+    def run(self) -> bool:
+        self.tell(f"{self.minutes:g} minutes, store on {self.disk or 'the same disk'}")
+        self._people()
+        events: list[Callable[[], None]] = [
+            self._copy,
+            self._night,
+            self._kill,
+            self._forget_a_line,
+            self._reload,
+            self._full_disk,
+            self._night,
+            self._kill_in_a_night,
+            self._erase,
+            self._reload,
+            self._full_disk,
+            self._kill,
+            self._night,
+        ]
+        pause = self.minutes * 60 / (len(events) + 1)
+        for number, event in enumerate(events, start=1):
+            self._talk_until(self.began + number * pause)
+            event()
+        self._talk_until(self.began + self.minutes * 60)
+        time.sleep(15)  # the last lines are answered and learned from
+        self._close()
+        self.game.stop()
+        self._judge()
+        return not self.failed
+
+    def tell(self, what: str) -> None:
+        print(f"{time.monotonic() - self.began:7.0f} s  {what}", flush=True)
+
+    def check(self, what: str, held: bool) -> None:
+        self.tell(f"[{'held' if held else 'FAILED'}] {what}")
+        if not held:
+            self.failed.append(what)
+
+    # --- people and talk ----------------------------------------------------------------------
+
+    def _people(self) -> None:
+        with self._builder() as builder:
+            builder.send("tavern")
+            builder.drain(1)
+            for name in MORE_NPCS:
+                builder.send(f"@create/drop {name}:typeclasses.npcs.AssistantNPC")
+                builder.expect("You create", timeout=60)
+            builder.send("out")
+            builder.drain(0.5)
+        self._enter_all()
+
+    def _builder(self) -> Telnet:
+        return Story(self.game).log_in(SUPERUSER, self.game.password)
+
+    def _enter_all(self) -> None:
+        self._close()
+        story = Story(self.game)
+        for name in self.players:
+            line = story.log_in(name, PASSWORD)
+            line.send("look")
+            if "Drowned Lantern" not in line.expect("Exits", "Characters", "You see", timeout=30):
+                line.send("tavern")
+            line.drain(0.5)
+            self.lines[name] = line
+
+    def _close(self) -> None:
+        for line in self.lines.values():
+            with suppress(OSError):
+                line.close()
+        self.lines.clear()
+
+    def _talk_until(self, when: float) -> None:
+        while time.monotonic() < when:
+            self._say(self.chance.choice(self.players))
+            time.sleep(self.chance.uniform(0.3, 2.5))
+
+    def _say(self, speaker: str) -> None:
+        template = self.chance.choice(TALK)
+        mark = f"{speaker[0].lower()}q{len(self.said):04}z"
+        npc = self.chance.choice(self.npcs)
+        line = self.lines[speaker]
+        try:
+            line.drain(0.05)
+            line.send(template.format(mark=mark, npc=npc))
+            line.expect(mark if "{mark}" in template else "You say", timeout=60)
+        except (OSError, TimeoutError) as problem:
+            self.check(f"{speaker} can speak ({problem})", False)
+            self._enter_all()
+            return
+        if "{mark}" in template:
+            heard_by = (npc,) if template.startswith("whisper") else tuple(self.npcs)
+            self.said.append(Said(mark, speaker, heard_by, time.monotonic()))
+
+    # --- what comes between -------------------------------------------------------------------
+
+    def _copy(self) -> None:
+        self.tell(f"copy {INNKEEPER} = {COPY}")
+        with self._builder() as builder:
+            builder.send("tavern")
+            builder.drain(1)
+            builder.send(f"copy {INNKEEPER} = {COPY}")
+            builder.expect("Copied", timeout=60)
+            builder.send("out")
+            builder.drain(0.5)
+        self.npcs.append(COPY)
+
+    def _night(self) -> None:
+        npc = self.chance.choice(self.npcs)
+        self.tell(f"@sleep/now {npc}")
+        with self._builder() as builder:
+            builder.send(f"@sleep/now {npc}")
+            told = builder.expect("wakes up rested", "went wrong", timeout=600)
+        self.check(f"{npc} sleeps a whole night", "wakes up rested" in told)
+
+    def _kill(self) -> None:
+        self.tell("kill -9")
+        now = time.monotonic()
+        self.game.kill_server()
+        for line in self.said:
+            line.doubtful |= now - line.when < SAFE_SECONDS
+        self._close()
+        self.game.start()
+        self._enter_all()
+
+    def _kill_in_a_night(self) -> None:
+        with self._builder() as builder:
+            builder.send(f"@sleep/now {INNKEEPER}")
+            builder.drain(2)
+        self._kill()
+
+    def _reload(self) -> None:
+        self.tell("reload")
+        now = time.monotonic()
+        for line in self.said:  # connections stay, but nobody can tell when the old server ended
+            line.doubtful |= now - line.when < SAFE_SECONDS
+        self.game.reload()
+        self._enter_all()
+
+    def _full_disk(self) -> None:
+        if self.disk is None:
+            self.tell("(no full disk: no tmpfs could be mounted)")
+            return
+        self.tell("the disk is full")
+        filler = self.disk / "filler"
+        with filler.open("wb") as file, suppress(OSError):
+            while True:
+                file.write(b"\0" * 65536)
+        self._talk_until(time.monotonic() + 20)
+        with self._builder() as builder:
+            builder.send(f"@memory {INNKEEPER}")
+            told = builder.expect("language:", timeout=60) + builder.drain(1)
+        self.check("@memory says that the disk is full", "disk" in told.lower())
+        self.check("the server lives", self.game.is_running)
+        filler.unlink()
+        self.tell("the disk has room again")
+
+    def _forget_a_line(self) -> None:
+        heard = [line for line in self.said if len(line.heard_by) > 1 and line.speaker != ERASED]
+        line = self.chance.choice(heard[:-3] or heard)
+        self.tell(f"@memory/forget {INNKEEPER}: the line with {line.mark}")
+        with self._builder() as builder:
+            builder.send(f"@memory/search {INNKEEPER} = {line.mark}")
+            found = builder.expect("comes to Mara", timeout=60) + builder.drain(1)
+            numbers = re.findall(rf"(\d+) \[entry, \w+\][^\[]*{line.mark}", found)
+            if not numbers:
+                self.check(f"the line with {line.mark} is found", False)
+                return
+            builder.send(f"@memory/forget {INNKEEPER} = {numbers[0]} all")
+            builder.drain(1.5)
+            builder.send("y")
+            told = builder.expect("has forgotten", timeout=60)
+        self.tell(told.strip().splitlines()[-1])
+        self.forgotten = line.mark
+
+    def _erase(self) -> None:
+        self.tell(f"evennia ai_memory erase {ERASED}, the server down")
+        self.players.remove(ERASED)
+        self.lines.pop(ERASED).close()
+        time.sleep(3)
+        now = time.monotonic()
+        for line in self.said:
+            line.doubtful |= now - line.when < SAFE_SECONDS
+        self._close()
+        self.game.stop()
+        told = self.game.evennia("ai_memory", "erase", ERASED, "--yes")
+        self.tell(told.strip().splitlines()[-1] if told.strip() else "(nothing was said)")
+        self.game.start()
+        self._enter_all()
+
+    # --- the judgement ------------------------------------------------------------------------
+
+    def _judge(self) -> None:
+        for npc in self.npcs:
+            self._judge_journal(npc)
+        marks = {line.mark.encode() for line in self.said if line.speaker == ERASED}
+        found = sorted({str(path) for path in self._files() if _holds(path, marks)})
+        self.check(f"no file holds a word of {ERASED} {found or ''}", not found)
+        try:
+            told = self.game.evennia("ai_memory", "doctor")
+        except GameError as error:
+            told = str(error)
+        self.check("doctor finds nothing", "Everything fits together" in told)
+        if "Everything fits together" not in told:
+            self.tell(told[-2000:])
+        logs = [path for path in self._files() if path.suffix == ".log"]
+        bad = [path.name for path in logs if "Traceback" in path.read_text(errors="replace")]
+        self.check(f"no traceback in {len(logs)} logs {bad or ''}", not bad)
+
+    def _judge_journal(self, npc: str) -> None:
+        exported = self.game.folder / f"{npc}.jsonl"
+        self.game.evennia("ai_memory", "export", npc, str(exported))
+        entries = [json.loads(line) for line in exported.read_text().splitlines()]
+        words = "\n".join(
+            f"{line['value'].get('origin', 'perceived')} {line['value']['content']}"
+            for line in entries
+            if line["kind"] == "entry"
+        )
+        exported.unlink()
+        heard = re.findall(r"^perceived .*?\b([abc]q\d{4}z)", words, re.MULTILINE)
+        count = Counter(heard)
+        lost = [s.mark for s in self._due(npc) if not count[s.mark] and not s.doubtful]
+        twice = [mark for mark, times in count.items() if times > 1]
+        self.check(f"{npc} has lost none of {len(self._due(npc))} lines {lost[:5] or ''}", not lost)
+        self.check(f"{npc} has no line twice {twice[:5] or ''}", not twice)
+        if npc == INNKEEPER and self.forgotten:
+            self.check("the forgotten line stays forgotten", self.forgotten not in words)
+        strangers = {s.mark for s in self.said if npc not in s.heard_by} & count.keys()
+        self.check(f"{npc} knows no line that it did not hear", not strangers)
+
+    def _due(self, npc: str) -> list[Said]:
+        return [
+            line
+            for line in self.said
+            if npc in line.heard_by
+            and line.speaker != ERASED
+            and not (npc == INNKEEPER and line.mark == self.forgotten)
+        ]
+
+    def _files(self) -> Iterator[Path]:
+        for folder in filter(None, (self.game.folder, self.disk)):
+            for path in folder.rglob("*"):
+                if path.is_file() and not path.is_symlink():
+                    yield path
+
+
+def _holds(path: Path, words: set[bytes]) -> bool:
+    data = path.read_bytes()
+    return any(word in data for word in words)
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path | None]:
+    """A tmpfs of `STORE_MB` mounted at `folder`; None where this machine refuses."""
+    folder.mkdir(parents=True)
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={STORE_MB}m", "tmpfs", str(folder)]
+    try:
+        mounted = os.geteuid() == 0 and not subprocess.run(mount, check=False).returncode
+    except OSError:
+        mounted = False
+    try:
+        yield folder if mounted else None
+    finally:
+        if mounted:
+            subprocess.run(["umount", "-l", str(folder)], check=False)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Everything a live game goes through, checked.")
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--seed", type=int, default=1)
+    wanted = parser.parse_args(arguments)
+    with (
+        tempfile.TemporaryDirectory(prefix="ai-memory-soak-") as scratch,
+        small_disk(Path(scratch) / "disk") as disk,
+    ):
+        settings = {"TICK_RATE": 2, "QUIET_SECONDS": 5, "REPLY_COOLDOWN": 0.2}
+        if disk:
+            settings["DIR"] = str(disk / "ai_memory")
+        game = Game(Path(scratch) / "game", f"CONTRIB_AI_MEMORY = {settings!r}")
+        game.build(FIRST_PORTS)
+        game.migrate()
+        try:
+            game.start()
+            soak = Soak(game, wanted.minutes, random.Random(wanted.seed), disk)
+            held = soak.run()
+        finally:
+            game.stop()
+    print("All of it held." if held else f"{len(soak.failed)} did not hold:")
+    print(*soak.failed, sep="\n")
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
