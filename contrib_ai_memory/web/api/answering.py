@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest
 from django.utils.cache import add_never_cache_headers
 from rest_framework import status
 from rest_framework.authentication import SessionAuthentication
-from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.exceptions import APIException, AuthenticationFailed, ValidationError
 from rest_framework.parsers import JSONParser
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -68,14 +68,20 @@ class Tending(APIView):
             found.append(SessionAuthentication())
         return found
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def perform_authentication(self, request: Request) -> None:
+        """Find out who asks. Wrong passwords are counted; after too many none is looked at."""
         passwords = WrongPasswords()
-        passwords.check(request, self)
+        key = passwords.key_of(request)
+        if key is None:
+            super().perform_authentication(request)
+            return
+        passwords.check(key)
         try:
-            super().initial(request, *args, **kwargs)
-        except APIException as refused:
-            passwords.note(refused)
+            super().perform_authentication(request)
+        except AuthenticationFailed:
+            passwords.refused(key)
             raise
+        passwords.came_in(key)
 
     def ask(
         self,
