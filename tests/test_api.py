@@ -320,8 +320,32 @@ def test_the_session_counts_where_the_game_names_other_ways_only(browser, mara, 
     assert browser.get("/api/memory/npcs/").status_code == 200
 
 
-def test_no_cache_keeps_what_was_told(browser, mara):
-    assert "no-store" in browser.get("/api/memory/npcs/")["Cache-Control"]
+def test_every_answer_has_its_security_headers_and_is_kept_in_no_cache(browser, mara, monkeypatch):
+    from contrib_ai_memory.tending import counting
+
+    def broken(npc):
+        raise KeyError("api_key=hunter2")
+
+    monkeypatch.setattr(counting, "cost", broken)
+    address = f"/api/memory/npcs/{mara.id}/"
+    expected = {
+        browser.get(address): 200,
+        Client().get(address): 401,
+        browser.post(f"{address}pause/"): 403,
+        browser.get(f"{address}memories/ffff/"): 404,
+        browser.get("/api/memory/nowhere/"): 404,
+        browser.put(address): 403,
+        browser.get(f"{address}journal/?limit=x"): 400,
+        browser.get(f"{address}cost/"): 500,
+    }
+    for answer, status in expected.items():
+        assert answer.status_code == status
+        assert "default-src 'none'" in answer["Content-Security-Policy"]
+        assert answer["X-Frame-Options"] == "DENY"
+        assert answer["X-Content-Type-Options"] == "nosniff"
+        assert answer["Referrer-Policy"] == "same-origin"
+        assert "no-store" in answer["Cache-Control"]
+        assert "hunter2" not in answer.content.decode()
 
 
 # --- looking --------------------------------------------------------------------------------------

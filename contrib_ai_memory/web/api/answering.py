@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from django.http import Http404, HttpRequest
-from django.utils.cache import add_never_cache_headers
 from rest_framework import status
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import APIException, AuthenticationFailed, ValidationError
@@ -26,7 +25,7 @@ from ...log import logger
 from ...sleeper import NotNow, SwitchedOff
 from ...tending import audit, ids, permission
 from ...tending.undo import NothingToUndo
-from .. import bridge, gate
+from .. import bridge, gate, headers
 from ..views import BROKEN, LATER
 from .permissions import MayTend
 from .telling import ToldSchema
@@ -117,8 +116,7 @@ class Tending(APIView):
 
     def finalize_response(self, request: HttpRequest, response: Any, *args: Any, **kw: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kw)
-        add_never_cache_headers(response)  # what people whispered stays out of every cache
-        response["X-Content-Type-Options"] = "nosniff"  # what players typed is data, never a page
+        headers.protect_answer(response)
         return response
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -127,11 +125,11 @@ class Tending(APIView):
             response = super().handle_exception(exc)
             response.data = trouble(response.data, invalid=isinstance(exc, ValidationError))
             return response
-        code, told, headers = _meaning(exc)
+        code, told, more = _meaning(exc)
         if code == status.HTTP_500_INTERNAL_SERVER_ERROR:
             logger().error("The API's %s failed.", self.request.path, exc_info=exc)
         set_rollback()
-        response = Response({"detail": told}, status=code, headers=headers)
+        response = Response({"detail": told}, status=code, headers=more)
         response.exception = True
         return response
 
