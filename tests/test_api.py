@@ -313,6 +313,24 @@ def test_a_form_of_others_cannot_either(browser, mara):
     assert sent.status_code == 415
 
 
+@pytest.mark.parametrize("origin", ["https://elsewhere.example", "null", "http://testserver.evil"])
+def test_a_password_that_the_browser_remembers_is_of_no_use_to_a_page_of_others(
+    asked, mara, origin, settings
+):
+    ask = asked("Builder")
+    address = f"/api/memory/npcs/{mara.id}/pause/"
+    refused = ask.client.post(address, **ask.headers, HTTP_ORIGIN=origin)
+    assert refused.status_code == 403
+    assert "another site" in refused.json()["detail"]
+    assert ask("GET", f"/npcs/{mara.id}/status/")[1]["state"] == "awake"
+    settings.CSRF_TRUSTED_ORIGINS = [origin]
+    assert ask.client.post(address, **ask.headers, HTTP_ORIGIN=origin).status_code == 200
+    own = ask.client.post(
+        address.replace("pause", "resume"), **ask.headers, HTTP_ORIGIN="http://testserver"
+    )
+    assert own.status_code == 200
+
+
 def test_the_session_counts_where_the_game_names_other_ways_only(browser, mara, settings):
     settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
         "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.BasicAuthentication"]

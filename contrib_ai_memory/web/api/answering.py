@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.http import Http404, HttpRequest
 from rest_framework import status
 from rest_framework.authentication import SessionAuthentication
-from rest_framework.exceptions import APIException, AuthenticationFailed, ValidationError
+from rest_framework.exceptions import (
+    APIException,
+    AuthenticationFailed,
+    PermissionDenied,
+    ValidationError,
+)
 from rest_framework.parsers import JSONParser
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -66,6 +74,10 @@ class Tending(APIView):
         if not any(isinstance(each, SessionAuthentication) for each in found):
             found.append(SessionAuthentication())
         return found
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        _refuse_pages_of_others(request)
+        super().initial(request, *args, **kwargs)
 
     def perform_authentication(self, request: Request) -> None:
         """Find out who asks. Wrong passwords are counted; after too many none is looked at."""
@@ -132,6 +144,28 @@ class Tending(APIView):
         response = Response({"detail": told}, status=code, headers=more)
         response.exception = True
         return response
+
+
+def _refuse_pages_of_others(request: Request) -> None:
+    """Refuse what a page of another site makes a browser send.
+
+    A browser that was asked for a password adds it to every later request, whoever wrote the page
+    that sends it, and Django's CSRF token is asked for with a session only.
+
+    Raises:
+        PermissionDenied: It would change something, and its Origin is another site.
+    """
+    origin = request.META.get("HTTP_ORIGIN")
+    if request.method in SAFE_METHODS or origin is None:
+        return
+    if (
+        urlsplit(origin).netloc != request.get_host()
+        and origin not in settings.CSRF_TRUSTED_ORIGINS
+    ):
+        raise PermissionDenied(
+            "A page of another site may not change memories. If it is yours, name it in Django's "
+            "setting CSRF_TRUSTED_ORIGINS."
+        )
 
 
 def _meaning(exc: Exception) -> tuple[int, str, dict[str, str]]:
