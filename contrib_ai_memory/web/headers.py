@@ -20,9 +20,10 @@ from django.utils.cache import add_never_cache_headers
 
 FRAME = ("website/base.html", "website/_menu.html")  # around every page
 
-# the two style sheets that vendor/force-graph.min.js puts into the page; tests/browser tells if
-# they are others than these
+# the two style sheets that vendor/force-graph.min.js puts into the page, and the empty elements as
+# which it does; tests/browser tells if they are others than these
 _GRAPH_STYLES = (
+    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",  # of nothing
     "'sha256-jtRRMYY2VbEXuBKbHvqM1/fPT8vazFrEooXdvwUK4y8='",
     "'sha256-9xjtvxMT1ApHlgn9ohbh2FNfvK5Tqtzy94BjfXBeMSY='",
 )
