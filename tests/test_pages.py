@@ -300,7 +300,7 @@ def test_the_list_is_filtered_by_name_and_sorted_both_ways(keeper, mara, alice, 
     up, down = (words(keeper.get(listed, {"sort": s})) for s in ("entries", "-entries"))
     assert up.index("Zora") < up.index("Mara")
     assert down.index("Mara") < down.index("Zora")
-    assert "called like “ nobody ”" in words(keeper.get(listed, {"q": "nobody"}))
+    assert "has “ nobody ” in its name" in words(keeper.get(listed, {"q": "nobody"}))
 
 
 def test_the_journal_is_paged_to_and_fro_without_a_gap(keeper, mara, alice):
@@ -356,7 +356,7 @@ def test_after_a_night_facts_people_graph_nights_and_charts_show_what_it_made(ke
     )
     offload.wait(mara.assistant.sleep_through())
     assert "ferry at Millbrook" in words(keeper.get(url("facts", mara)))
-    assert "None of them" in words(keeper.get(url("facts", mara), {"text": "dragon"}))
+    assert "No memory matches" in words(keeper.get(url("facts", mara), {"text": "dragon"}))
     assert re.search(r"Alice player \w+", words(keeper.get(url("people", mara))))
     person = words(keeper.get(url("person", mara, mara.get_memory_identity(alice))))
     assert "What is known" in person and "Millbrook" in person
