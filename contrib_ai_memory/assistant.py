@@ -30,6 +30,7 @@ from .store import facts, pairing, switches
 from .store.errors import StoreError
 from .store.evidence import EvidenceGone
 from .store.history import exchange
+from .text import signals
 
 KEY = "ai_memory_assistant"
 REPLIES_WAITING = 5  # what is said beyond that while the NPC thinks is heard but not answered
@@ -348,18 +349,25 @@ def _warm_up() -> None:
     if _warming:
         return
     _warming = True
-    job = offload.run(offload.MEMORY, _open_all, priority=offload.NIGHT, timeout=300)
+    job = offload.run(offload.MEMORY, _open_all, priority=offload.REPLY, timeout=300)
     job.addCallback(_report_strange)
     job.addErrback(_report_unusable)
+    # what not every answer needs; answers that wait already go first
+    more = offload.run(offload.MEMORY, _load_the_rest, priority=offload.NIGHT, timeout=300)
+    more.addErrback(offload.log_failure, "loading what later answers need")
 
 
 def _open_all() -> str:
     embedder.shared()
     facts.shared()
+    return pairing.id_of_store()
+
+
+def _load_the_rest() -> None:
+    signals.load()
     if conf.get().LLM is not None:
         import openai.resources.chat  # noqa: F401 - takes 0.4 s: not amid the first answer
     gc.freeze()  # a full collection would look at every object of the model: 0.2 s, on any thread
-    return pairing.id_of_store()
 
 
 def _report_strange(store_id: str) -> None:

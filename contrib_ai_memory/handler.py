@@ -27,6 +27,7 @@ from .store.profiles import Profiles
 from .text.clean import sanitise
 
 INDEX_BATCH = 64
+NEWEST = 16  # entries that a recall indexes where more than a batch waits
 INDEX_CURSOR = "indexed"
 CONSCIOUS_IMPORTANCE = 8
 
@@ -202,6 +203,24 @@ class MemoryHandler:
         # another call may have come further meanwhile; what is indexed twice is written once
         self.journal.advance_cursor(INDEX_CURSOR, end)
         return self.journal.cursors.get(INDEX_CURSOR, 0) >= len(self.journal)
+
+    @defer.inlineCallbacks
+    def index_newest(self, priority: int = offload.REPLY) -> Generator[Any, Any, None]:
+        """Index what a recall must know of: what is new, or where that is much, the newest of it.
+
+        A long backlog (after a full disk, an import, a time without the store) is worked through by
+        the ticks, the oldest first. An answer does not wait for it.
+        """
+        last = len(self.journal)
+        if last - self.journal.cursors.get(INDEX_CURSOR, 0) <= INDEX_BATCH:
+            yield self.index_pending(priority)
+            return
+        start = last - NEWEST
+        newest = list(self.journal.read(start + 1, last))
+        before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
+        # what is indexed twice is written once
+        job = index.index_entries, self.id, newest, before
+        yield offload.run(offload.MEMORY, *job, priority=priority)
 
     @defer.inlineCallbacks
     def work_through(

@@ -15,6 +15,7 @@ from evennia.utils.create import create_account
 from contrib_ai_memory import offload
 from contrib_ai_memory.records import Percept
 from contrib_ai_memory.sleeper import SleepsAtNight
+from contrib_ai_memory.web.api import throttling
 
 PASSWORD = "lantern-and-oar"
 HOSTILE = (
@@ -58,6 +59,7 @@ def api(settings, tavern):
     settings.ROOT_URLCONF = "contrib_ai_memory.web.urls"
     settings.ALLOWED_HOSTS = ["*"]
     cache.clear()
+    throttling.WrongPasswords.forget_all()
 
 
 def _account(name, *permissions):
@@ -311,6 +313,24 @@ def test_a_form_of_others_cannot_either(browser, mara):
     assert sent.status_code == 415
 
 
+@pytest.mark.parametrize("origin", ["https://elsewhere.example", "null", "http://testserver.evil"])
+def test_a_password_that_the_browser_remembers_is_of_no_use_to_a_page_of_others(
+    asked, mara, origin, settings
+):
+    ask = asked("Builder")
+    address = f"/api/memory/npcs/{mara.id}/pause/"
+    refused = ask.client.post(address, **ask.headers, HTTP_ORIGIN=origin)
+    assert refused.status_code == 403
+    assert "another site" in refused.json()["detail"]
+    assert ask("GET", f"/npcs/{mara.id}/status/")[1]["state"] == "awake"
+    settings.CSRF_TRUSTED_ORIGINS = [origin]
+    assert ask.client.post(address, **ask.headers, HTTP_ORIGIN=origin).status_code == 200
+    own = ask.client.post(
+        address.replace("pause", "resume"), **ask.headers, HTTP_ORIGIN="http://testserver"
+    )
+    assert own.status_code == 200
+
+
 def test_the_session_counts_where_the_game_names_other_ways_only(browser, mara, settings):
     settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
         "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.BasicAuthentication"]
@@ -318,8 +338,32 @@ def test_the_session_counts_where_the_game_names_other_ways_only(browser, mara, 
     assert browser.get("/api/memory/npcs/").status_code == 200
 
 
-def test_no_cache_keeps_what_was_told(browser, mara):
-    assert "no-store" in browser.get("/api/memory/npcs/")["Cache-Control"]
+def test_every_answer_has_its_security_headers_and_is_kept_in_no_cache(browser, mara, monkeypatch):
+    from contrib_ai_memory.tending import counting
+
+    def broken(npc):
+        raise KeyError("api_key=hunter2")
+
+    monkeypatch.setattr(counting, "cost", broken)
+    address = f"/api/memory/npcs/{mara.id}/"
+    expected = {
+        browser.get(address): 200,
+        Client().get(address): 401,
+        browser.post(f"{address}pause/"): 403,
+        browser.get(f"{address}memories/ffff/"): 404,
+        browser.get("/api/memory/nowhere/"): 404,
+        browser.put(address): 403,
+        browser.get(f"{address}journal/?limit=x"): 400,
+        browser.get(f"{address}cost/"): 500,
+    }
+    for answer, status in expected.items():
+        assert answer.status_code == status
+        assert "default-src 'none'" in answer["Content-Security-Policy"]
+        assert answer["X-Frame-Options"] == "DENY"
+        assert answer["X-Content-Type-Options"] == "nosniff"
+        assert answer["Referrer-Policy"] == "same-origin"
+        assert "no-store" in answer["Cache-Control"]
+        assert "hunter2" not in answer.content.decode()
 
 
 # --- looking --------------------------------------------------------------------------------------
@@ -672,14 +716,113 @@ def test_no_rate_is_no_limit(admin_api, mara, settings):
     assert {admin_api("GET", "/npcs/")[0] for _ in range(5)} == {200}
 
 
-def test_passwords_cannot_be_guessed_for_ever_and_nobody_else_suffers(asked, browser, mara):
-    guess = Client()
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of the throttle of passwords: `clock.now += 10` lets time pass."""
+
+    class Clock:
+        now = 1000.0
+
+    clock = Clock()
+    monkeypatch.setattr(throttling, "monotonic", lambda: clock.now)
+    return clock
+
+
+def try_password(name, password, client=None, **more):
+    return (client or Client()).get("/api/memory/npcs/", **_basic(name, password), **more)
+
+
+def test_a_stranger_who_guesses_does_not_lock_other_accounts_out(asked, mara, clock):
+    """Behind the game's own web proxy every client has one address."""
+    for n in range(30):
+        try_password("the Builder", f"guess {n}")
+    assert asked("Admin")("GET", "/npcs/")[0] == 200
+
+
+def test_guesses_at_one_account_become_slow_whatever_address_they_claim(asked, mara, clock):
+    asked("Builder")
     statuses = [
-        guess.get("/api/memory/npcs/", **_basic("the Builder", f"guess {n}")).status_code
+        try_password("the Builder", f"guess {n}", HTTP_X_FORWARDED_FOR=f"10.0.0.{n}").status_code
         for n in range(12)
     ]
-    assert statuses == [401] * 10 + [429] * 2
+    assert statuses == [401] * 5 + [429] * 7
+
+
+def test_a_name_spelt_otherwise_is_the_same_account(asked, mara, clock):
+    asked("Builder")
+    for n in range(5):
+        try_password("THE bUILDER" if n % 2 else " the Builder ", f"guess {n}")
+    assert try_password("the Builder", "guess").status_code == 429
+
+
+def test_a_name_of_nobody_is_refused_as_one_of_somebody_is(asked, mara, clock):
+    asked("Builder")
+    answers = {
+        name: [
+            (made.status_code, made.json(), made.get("Retry-After"))
+            for made in (try_password(name, f"guess {n}") for n in range(8))
+        ]
+        for name in ("the Builder", "nobody of that name")
+    }
+    assert answers["the Builder"] == answers["nobody of that name"]
+
+
+def test_the_right_password_gets_in_after_half_a_minute_at_most(asked, mara, clock):
+    """However long a stranger goes on guessing: nobody is locked out for good."""
+    asked("Builder")
+    for n in range(600):
+        try_password("the Builder", f"guess {n}")
+        clock.now += 1
+    refused = try_password("the Builder", PASSWORD)
+    assert refused.status_code == 429
+    assert int(refused["Retry-After"]) <= 30
+    assert "log in on the website" in refused.json()["detail"]
+    clock.now += int(refused["Retry-After"])
+    assert try_password("the Builder", PASSWORD).status_code == 200
+    assert try_password("the Builder", PASSWORD).status_code == 200
+
+
+def test_who_is_logged_in_on_the_website_gets_in_while_a_stranger_guesses(browser, mara, clock):
+    for n in range(30):
+        try_password("the Builder", f"guess {n}")
     assert browser.get("/api/memory/npcs/").status_code == 200
+    assert try_password("the Builder", PASSWORD, browser).status_code == 200
+
+
+def test_who_is_logged_in_cannot_guess_for_ever_either(browser, mara, clock):
+    statuses = [try_password("the Builder", f"guess {n}", browser).status_code for n in range(7)]
+    assert statuses == [401] * 5 + [429] * 2
+    assert try_password("the Builder", PASSWORD).status_code == 200, "their own count, no other's"
+
+
+def test_guesses_at_many_accounts_are_bounded_and_those_in_use_go_on(asked, mara, clock):
+    assert asked("Builder")("GET", "/npcs/")[0] == 200
+    names = [f"account {n}" for n in range(100)]
+    statuses = [try_password(name, "12345").status_code for name in names]
+    assert statuses == [401] * 60 + [429] * 40
+    assert asked("Builder")("GET", "/npcs/")[0] == 200, "it came in with its password before"
+    clock.now += 61
+    assert try_password("account 99", "12345").status_code == 401
+
+
+def test_what_the_throttle_keeps_is_bounded(asked, mara, clock, settings):
+    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
+        "DEFAULT_THROTTLE_RATES": {"ai_memory_password": "1000000/sec"}
+    }
+    passwords = throttling.WrongPasswords()
+    for n in range(3 * throttling.NAMES_KEPT):
+        passwords.refused(f"name:{n}")
+    assert len(throttling.WrongPasswords.counts) <= throttling.NAMES_KEPT
+    passwords.refused("name:" + "x" * 100_000)
+    assert max(map(len, throttling.WrongPasswords.counts)) < 200
+
+
+def test_no_rate_of_passwords_is_no_limit_of_them(asked, mara, settings, clock):
+    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
+        "DEFAULT_THROTTLE_RATES": {"ai_memory_password": None}
+    }
+    asked("Builder")
+    assert {try_password("the Builder", f"guess {n}").status_code for n in range(80)} == {401}
 
 
 # --- the schema -----------------------------------------------------------------------------------

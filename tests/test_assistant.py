@@ -222,7 +222,22 @@ def test_what_talks_to_a_model_is_loaded_at_start_and_only_where_there_is_one(
     name = "openai.resources.chat"
     monkeypatch.delitem(sys.modules, name, raising=False)
     assistant._open_all()
+    assistant._load_the_rest()
     assert name not in sys.modules
     settings.CONTRIB_AI_MEMORY |= {"LLM": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}}
-    assistant._open_all()
+    assistant._load_the_rest()
     assert name in sys.modules
+
+
+def test_an_answer_waits_for_no_backlog_and_knows_what_was_said_last(mara, alice, bram, hears):
+    for number in range(200):
+        bram.execute_cmd(f"say Barrel {number} is full of salted herring.")
+    alice.execute_cmd("say The bell of the ferry is green.")
+    heard = hears(alice)
+    alice.execute_cmd("say Mara, what colour is the bell of the ferry?")
+    assert "green" in heard[-1]
+    stored = offload.wait(mara.memory.counts())["entry"]
+    assert stored <= 20, "the rest is for the ticks"
+    while not offload.wait(mara.memory.index_pending()):
+        pass
+    assert offload.wait(mara.memory.counts())["entry"] >= 201

@@ -269,6 +269,79 @@ def test_pause_and_resume_one_and_all(day, alice, builder):
         assert "hear and learn again" in builder("@memory/resume all")
 
 
+@pytest.fixture
+def osric(tavern):
+    """A second NPC, whose memory only admins may change."""
+    npc = create_object("typeclasses.npcs.AssistantNPC", key="Osric", location=tavern)
+    npc.locks.add("memory_edit:perm(Admin)")
+    return npc
+
+
+@pytest.fixture
+def all_go_on():
+    """No NPC is paused afterwards."""
+    from contrib_ai_memory.store import switches
+
+    yield
+    switches.pause_all(False)
+
+
+def test_pausing_all_leaves_out_whom_a_lock_keeps_and_says_so(
+    day, osric, builder, admin, alice, all_go_on
+):
+    shown = one_line(builder("@memory/pause all"))
+    assert "All NPCs are paused" in shown
+    assert (
+        f"Left as they are, for their lock memory_edit keeps you out: Osric ({osric.dbref})."
+        in (shown)
+    )
+    alice.execute_cmd("say The weir is broken.")
+    assert looking.state_of(day) == "paused" and looking.state_of(osric) == "awake"
+    assert entry_of(osric, "weir")
+    with pytest.raises(IndexError):
+        entry_of(day, "weir")
+    assert "Left as they are" not in one_line(admin("@memory/pause all"))
+    assert looking.state_of(osric) == "paused"
+
+
+def test_that_lasts_over_a_restart_and_holds_for_those_to_come(
+    day, osric, builder, tavern, all_go_on
+):
+    from contrib_ai_memory.store import switches
+
+    builder("@memory/pause all")
+    switches._all_paused = None  # as after a restart
+    new = create_object("typeclasses.npcs.AssistantNPC", key="Hild", location=tavern)
+    assert [looking.state_of(npc) for npc in (day, osric, new)] == ["paused", "awake", "paused"]
+
+
+def test_letting_all_go_on_leaves_paused_whom_a_lock_keeps(day, osric, builder, admin, all_go_on):
+    admin("@memory/pause all")
+    shown = one_line(builder("@memory/resume all"))
+    assert "All NPCs hear and learn again" in shown and "Osric" in shown
+    assert looking.state_of(day) == "awake" and looking.state_of(osric) == "paused"
+    assert "hears and learns again" in admin("@memory/resume osric")
+    assert looking.state_of(osric) == "awake"
+
+
+def test_pausing_all_again_lets_nobody_go_on(day, osric, builder, admin, all_go_on):
+    admin("@memory/pause all")
+    builder("@memory/pause all")
+    assert looking.state_of(osric) == "paused"
+
+
+def test_an_npc_that_may_not_be_seen_is_counted_and_not_named(day, osric, builder, all_go_on):
+    osric.locks.add("memory_look:perm(Admin)")
+    shown = one_line(builder("@memory/pause all"))
+    assert "keeps you out: 1 NPC." in shown and "Osric" not in shown
+
+
+def test_whom_all_locks_keep_out_pauses_nobody(day, osric, builder, all_go_on):
+    day.locks.add("memory_edit:false()")
+    assert "Nothing was done" in builder("@memory/pause all")
+    assert looking.state_of(day) == "awake"
+
+
 # --- the whole ------------------------------------------------------------------------------------
 
 

@@ -1,12 +1,19 @@
 """Other models than the bundled one: any dimension embeds, any cross-encoder reranks."""
 
 import logging
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder, reranker
-from contrib_ai_memory.embedding.model import bundled_path
+from contrib_ai_memory.embedding.model import (
+    SentenceTransformerModel,
+    bundled_path,
+    open_model,
+)
 from contrib_ai_memory.store import facts
 
 TALK = [
@@ -29,6 +36,43 @@ def tiny_bert(**more):
         **more,
     )
     return tokenizer, config
+
+
+ODD = [
+    "",
+    " ",
+    "a",
+    "Ünïcode ferry 渡し舟 🙂",
+    "\x00\u202e x",
+    "word " * 900,
+    "ferry " * 509,
+    "ferry",
+]
+
+
+def test_the_bundled_model_gives_the_vectors_of_sentence_transformers():
+    ours, theirs = open_model(None, batch_size=4), SentenceTransformerModel(None)
+    assert (ours.name, ours.dimensions) == (theirs.name, theirs.dimensions)
+    texts = [*TALK, *ODD, " ".join(TALK) * 20]
+    found, expected = ours.encode(texts), theirs.encode(texts)
+    assert found.dtype == np.float32 and found.shape == (len(texts), 384)
+    assert np.abs(found - expected).max() < 1e-5
+    assert [*map(ours.count_tokens, texts)] == [*map(theirs.count_tokens, texts)]
+    assert ours.encode([]).shape == (0, 384)
+
+
+def test_the_bundled_model_comes_without_the_imports_of_sentence_transformers():
+    """Nearly all that the first answer after a start waits for is imports."""
+    code = (
+        "import sys; from contrib_ai_memory.embedding.model import open_model;"
+        "open_model(None).encode(['ferry']);"
+        "print([name for name in ('sentence_transformers', 'transformers', 'sklearn')"
+        " if name in sys.modules])"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
+    )
+    assert printed.stdout.strip() == "[]"
 
 
 @pytest.fixture(scope="module")

@@ -229,7 +229,7 @@ def test_exports_that_still_hold_the_words_are_told_of(talked, run):
 def test_uninstalled_nothing_is_left_behind(talked, alice, run, store_folder):
     from django.db import connection
 
-    switches.pause(None, True)
+    switches.pause_all(True)
     switches.pause(talked, True)
     alice.tags.add("memory_off", category="ai_memory")
     talked.locks.add("memory_look:perm(Admin);memory_talk:all()")
@@ -238,7 +238,7 @@ def test_uninstalled_nothing_is_left_behind(talked, alice, run, store_folder):
     assert "memory_look" in before
     run("uninstall", "--yes")
     assert not store_folder.exists()
-    switches.pause(None, False)
+    switches.pause_all(False)
     left = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names():

@@ -206,8 +206,80 @@ def test_who_is_kept_out_leaves_no_line_of_a_look(client, mara, log):
     assert [line for line in log if "look" in line] == []
 
 
-def test_pages_are_kept_in_no_cache(keeper, mara):
-    assert "no-store" in keeper.get(url("journal", mara))["Cache-Control"]
+def policy_of(response):
+    """The directives of a Content-Security-Policy, each with its sources."""
+    told = response["Content-Security-Policy"].split("; ")
+    return {name: sources for name, *sources in (each.split(" ") for each in told)}
+
+
+def assert_protected(response):
+    policy = policy_of(response)
+    assert policy["default-src"] == ["'none'"]
+    assert "'unsafe-inline'" not in str(policy) and "'unsafe-eval'" not in str(policy)
+    assert policy["frame-ancestors"] == policy["base-uri"] == ["'none'"]
+    assert response["X-Frame-Options"] == "DENY"
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Referrer-Policy"] == "same-origin"
+    assert "no-store" in response["Cache-Control"] and "private" in response["Cache-Control"]
+
+
+def test_every_page_has_its_security_headers_and_is_kept_in_no_cache(keeper, mara, alice):
+    [entry] = told(mara, alice, "I keep the ferry.")
+    identity = mara.get_memory_identity(alice)
+    addresses = [
+        *("/memory/", "/memory/settings/", "/memory/99999/"),
+        *(url(page, mara) for page in PAGES),
+        *(
+            url("person", mara, identity),
+            url("memory", mara, entry.id),
+            url("edit", mara, entry.id),
+        ),
+        *(url("do", mara, "pause"), url("do", mara, "explode"), url("memory", mara, "ffff")),
+        url("do_memory", mara, entry.id, "forget"),
+    ]
+    for address in addresses:
+        assert_protected(keeper.get(address))
+    assert_protected(keeper.post(url("do", mara, "undo")))
+    assert_protected(keeper.put(url("journal", mara)))
+
+
+def test_who_is_sent_away_gets_the_headers_too(client, mara, tavern):
+    assert_protected(client.get(url("journal", mara)))
+    assert_protected(logged_in(client, "Wanda").get(url("journal", mara)))
+
+
+def test_the_policy_lets_in_what_evennias_base_page_names_and_nothing_else(keeper, mara):
+    page = keeper.get(url("graph", mara))
+    policy, text = policy_of(page), page.content.decode()
+    named = set(re.findall(r'<script[^>]* src="(https:[^"]*)"', text))
+    assert named == {each for each in policy["script-src"] if each != "'self'"} != set()
+    sheets = set(re.findall(r'<link[^>]*stylesheet"[^>]* href="(https:[^"]*)"', text)) - set(
+        re.findall(r'<!--link[^>]* href="(https:[^"]*)"', text)
+    )
+    assert sheets == {each for each in policy["style-src"] if each.startswith("https:")}
+
+
+def test_a_game_with_a_look_of_its_own_has_a_policy_for_it(tmp_path, settings):
+    """Addresses of its template, and hashes of what stands in it; nothing that Django fills in."""
+    from contrib_ai_memory.web import headers
+
+    (tmp_path / "website").mkdir()
+    (tmp_path / "website" / "base.html").write_text(
+        '<link rel="stylesheet" href="https://cdn.example/look.css?v=2">'
+        "<script>let a = 1;</script><script>let name = '{{ account }}';</script>"
+        '<!-- <script src="https://old.example/a.js"></script> -->'
+        '<script src="https://evil.example/x.js; script-src *"></script>'
+    )
+    [engine] = settings.TEMPLATES
+    settings.TEMPLATES = [engine | {"DIRS": [str(tmp_path)], "NAME": "django"}]
+    headers.page_policy.cache_clear()
+    try:
+        policy = headers.page_policy()
+    finally:
+        headers.page_policy.cache_clear()
+    assert " https://cdn.example/look.css" in policy
+    assert "'sha256-xY6QKfH9PRsQnLz56nj6MBwiK5oHg+im1Jkpdp1x/Ck='" in policy
+    assert "example/a.js" not in policy and "evil" not in policy
 
 
 # --- what is shown --------------------------------------------------------------------------------
@@ -228,7 +300,7 @@ def test_the_list_is_filtered_by_name_and_sorted_both_ways(keeper, mara, alice, 
     up, down = (words(keeper.get(listed, {"sort": s})) for s in ("entries", "-entries"))
     assert up.index("Zora") < up.index("Mara")
     assert down.index("Mara") < down.index("Zora")
-    assert "called like “ nobody ”" in words(keeper.get(listed, {"q": "nobody"}))
+    assert "has “ nobody ” in its name" in words(keeper.get(listed, {"q": "nobody"}))
 
 
 def test_the_journal_is_paged_to_and_fro_without_a_gap(keeper, mara, alice):
@@ -284,7 +356,7 @@ def test_after_a_night_facts_people_graph_nights_and_charts_show_what_it_made(ke
     )
     offload.wait(mara.assistant.sleep_through())
     assert "ferry at Millbrook" in words(keeper.get(url("facts", mara)))
-    assert "None of them" in words(keeper.get(url("facts", mara), {"text": "dragon"}))
+    assert "No memory matches" in words(keeper.get(url("facts", mara), {"text": "dragon"}))
     assert re.search(r"Alice player \w+", words(keeper.get(url("people", mara))))
     person = words(keeper.get(url("person", mara, mara.get_memory_identity(alice))))
     assert "What is known" in person and "Millbrook" in person

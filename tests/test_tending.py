@@ -693,7 +693,7 @@ def test_a_paused_npc_perceives_learns_and_sleeps_not_until_it_goes_on(day, alic
 def test_all_npcs_are_paused_at_once_and_it_lasts(day, alice):
     from contrib_ai_memory.store import switches
 
-    assert mending.pause(None, alice)
+    assert mending.pause_all(alice)
     try:
         switches._all_paused = None  # as after a restart
         heard = len(day.memory.journal)
@@ -701,7 +701,7 @@ def test_all_npcs_are_paused_at_once_and_it_lasts(day, alice):
         assert len(day.memory.journal) == heard
         assert looking.state_of(day) == "paused"
     finally:
-        mending.pause(None, alice, on=False)
+        mending.pause_all(alice, on=False)
     assert looking.state_of(day) == "awake"
 
 

@@ -27,6 +27,9 @@ PORT_STEP = 10  # the next block of ports where the usual are taken
 BLOCKS = 200
 START_TIMEOUT = 120
 STOP_TIMEOUT = 60
+START_ATTEMPTS = 5
+PORTAL_SECONDS = 30  # that a portal may still take after `evennia start` has given up
+GAVE_UP = "Connection to Evennia timed out"
 
 SECRET_SETTINGS = """\
 SECRET_KEY = {secret!r}
@@ -150,12 +153,40 @@ class Game:
     # --- running it ---------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start portal and server, or the server alone where the portal still runs."""
-        self._sweep_pids()
-        printed = self._run("start", timeout=START_TIMEOUT)
+        """Start portal and server, or the server alone where the portal still runs.
+
+        On a busy machine `evennia start` gives up after ten seconds, says that the connection timed
+        out, and leaves a portal that comes up later, without a server: then it is started again.
+
+        Raises:
+            GameError: It does not start; the message says what was tried and what was printed.
+        """
+        for attempt in range(1, START_ATTEMPTS + 1):
+            self._sweep_pids()
+            printed = self._run("start", timeout=START_TIMEOUT)
+            if GAVE_UP not in printed:
+                break
+            print(f" (too slow, try {attempt} of {START_ATTEMPTS})", end="", flush=True)  # noqa: T201
+            self._wait_for_portal()
+        else:
+            raise GameError(
+                f"evennia start gave up {START_ATTEMPTS} times: this machine is too busy just now. "
+                f"Try again when less is going on. The last time it printed:\n{printed}"
+            )
         if "rror" in printed:
             raise GameError(f"evennia start failed:\n{printed}")
         self.wait_until_up()
+
+    def _wait_for_portal(self) -> None:
+        """Wait for a portal that is still starting: a second one beside it would not run."""
+        deadline = time.monotonic() + PORTAL_SECONDS
+        while time.monotonic() < deadline:
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", self.ports.amp), timeout=1),
+            ):
+                return
+            time.sleep(0.5)
 
     def reload(self) -> None:
         self._run("reload", timeout=START_TIMEOUT)

@@ -9,8 +9,8 @@ from twisted.internet import defer
 
 from ..ingest import pipeline
 from ..records import MemoryRecord
-from ..tending import audit, erasing, forgetting, ids, mending, undo
-from .showing import hanging, safe, shortened
+from ..tending import audit, erasing, forgetting, ids, looking, mending, permission, undo
+from .showing import hanging, plural, safe, shortened
 
 _ALL = re.compile(r"(\S+)\s+(?:and\s+)?all(?:\s+from\s+it)?", re.IGNORECASE)
 _ABOUT = re.compile(r"about\s+(.+)", re.IGNORECASE)
@@ -24,6 +24,7 @@ _EDITED = {
     "lesson": "has its new lesson",
 }
 _QUOTED = 60  # characters of a memory within a sentence
+LEFT_OUT_NAMED = 10
 
 
 class Mending:
@@ -173,21 +174,32 @@ class Mending:
             self.tell(f"{name} was not paused.")
 
     def do_all(self, on: bool) -> None:
-        """Pause all NPCs, or let them go on."""
+        """Pause all NPCs whose locks let the caller, or let them go on."""
         if not self.may(None, "edit"):
             return
-        changed = mending.pause(None, self.caller, on=on)
+        every = looking.minds()
+        locked = [npc for npc in every if not permission.may(self.caller, npc, "edit")]
+        if every and len(locked) == len(every):
+            self.tell("Nothing was done: the locks memory_edit of all NPCs keep you out.")
+            return
+        changed = mending.pause_all(self.caller, on, locked)
         if on:
             already = "" if changed else " already"
-            self.tell(
-                f"All NPCs are paused{already}: none hears, learns or sleeps. @memory/resume all"
-            )
+            done = f"All NPCs are paused{already}: none hears, learns or sleeps. @memory/resume all"
+        elif changed:
+            done = "All NPCs hear and learn again, but for those that are paused by themselves."
         else:
-            self.tell(
-                "All NPCs hear and learn again, but for those that are paused by themselves."
-                if changed
-                else "They were not paused."
-            )
+            done, locked = "They were not paused.", []
+        self.tell(f"{done} {self._left_out(locked)}" if locked else done)
+
+    def _left_out(self, locked: list[Any]) -> str:
+        """Names the NPCs that stay as they are; those that the caller may not see are counted."""
+        seen = [npc for npc in locked if permission.may(self.caller, npc, "look")]
+        named = [f"{safe(npc.key)} ({npc.dbref})" for npc in seen[:LEFT_OUT_NAMED]]
+        more = len(locked) - len(named)
+        if more:
+            named.append(f"{more} more" if named else plural(more, "NPC"))
+        return f"Left as they are, for their lock memory_edit keeps you out: {', '.join(named)}."
 
 
 # --- what is asked, what is told ------------------------------------------------------------------

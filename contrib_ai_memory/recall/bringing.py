@@ -38,7 +38,7 @@ def recall(
 ) -> Generator[Any, Any, RecallResult]:
     """`MemoryHandler.recall`, which tells of the arguments; what is new is indexed first."""
     settings = conf.get()
-    yield mind.index_pending(priority)
+    yield mind.index_newest(priority)
     question = Question(
         mind=mind.id,
         query=sanitise(query, settings.MAX_LINE),

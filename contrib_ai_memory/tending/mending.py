@@ -309,14 +309,26 @@ def undo(npc: Any, who: Any) -> Generator[Any, Any, undoing.Act]:
     return act
 
 
-def pause(npc: Any | None, who: Any, on: bool = True) -> bool:
-    """Pause an NPC (None: all of them), or let it go on: paused, it neither perceives nor learns
-    nor sleeps. Returns whether that changed anything."""
-    if npc is not None:
-        npc.memory.flush()
+def pause(npc: Any, who: Any, on: bool = True) -> bool:
+    """Pause an NPC, or let it go on: paused, it neither perceives nor learns nor sleeps. Returns
+    whether that changed anything."""
+    npc.memory.flush()
     changed = switches.pause(npc, on)
     if changed:
         audit.record(who, "pause" if on else "resume", npc)
+    return changed
+
+
+def pause_all(who: Any, on: bool = True, untouched: Sequence[Any] = ()) -> bool:
+    """Pause all NPCs, those to come too, or let them go on. Returns whether that changed anything.
+
+    Args:
+        untouched: NPCs that `who` may not edit: they stay as they are, paused or not.
+    """
+    changed = switches.pause_all(on, untouched)
+    if changed:
+        but = ["but", *(npc.dbref for npc in untouched)] if untouched else []
+        audit.record(who, "pause" if on else "resume", None, *but)
     return changed
 
 

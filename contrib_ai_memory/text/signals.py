@@ -106,6 +106,11 @@ def telling_words(text: str) -> int:
     return sum(_zipf(word) < COMMON_FROM for word in longer)
 
 
+def load() -> None:
+    """Read the word list, which the first call of the two above does otherwise (worker thread)."""
+    _zipf("word")
+
+
 @lru_cache(maxsize=10_000)
 def _zipf(word: str) -> float:
     # Imported late and from its short list: wordfreq costs 0.1 s to import, its long list holds

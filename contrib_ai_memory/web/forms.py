@@ -37,7 +37,7 @@ class MemoryFilter(forms.Form):
     """Which memories of the store."""
 
     text = forms.CharField(required=False, max_length=200, label="Words")
-    ended = forms.BooleanField(required=False, label="Those that hold no longer")
+    ended = forms.BooleanField(required=False, label="Superseded")
 
 
 class Question(forms.Form):

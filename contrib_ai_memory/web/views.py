@@ -14,7 +14,6 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
-from django.utils.cache import add_never_cache_headers
 from django.views import View
 from twisted.internet import defer
 
@@ -23,11 +22,11 @@ from ..embedding.model import ModelError
 from ..log import logger
 from ..store.errors import StoreError
 from ..tending import audit, ids, looking, permission
-from . import bridge, gate
+from . import bridge, gate, headers
 
 LATER = (bridge.TooSlow, offload.Busy, offload.TimedOut)
 BROKEN = (StoreError, ModelError)
-DJANGOS_OWN = (Http404, PermissionDenied, SuspiciousOperation)
+DJANGOS_OWN = (PermissionDenied, SuspiciousOperation)
 NOT_THERE = (gate.NoSuchMind, ids.UnknownMemory, ids.UnknownPerson, ids.Ambiguous)
 
 _WENT_WRONG = RuntimeError("It is a fault of ours. server/logs/ai_memory.log says how it came.")
@@ -57,25 +56,28 @@ class Page(View):
     title = ""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = self._answer(request, *args, **kwargs)
+        headers.protect_page(response)
+        return response
+
+    def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
             return redirect_to_login(request.get_full_path())
         try:
-            response = super().dispatch(request, *args, **kwargs)
+            return super().dispatch(request, *args, **kwargs)
         except (gate.Stranger, gate.MayNot) as no:
-            response = self.trouble(403, "This is not for you", no)
-        except NOT_THERE as nothing:
-            response = self.trouble(404, "Nothing is here", nothing)
+            return self.trouble(403, "This is not for you", no)
+        except (*NOT_THERE, Http404) as nothing:
+            return self.trouble(404, "Nothing is here", nothing)
         except LATER as late:
-            response = self.trouble(503, "The memory is busy", late, later=True)
+            return self.trouble(503, "The memory is busy", late, later=True)
         except BROKEN as broken:
-            response = self.trouble(503, "The memory cannot be reached", broken)
+            return self.trouble(503, "The memory cannot be reached", broken)
         except DJANGOS_OWN:
             raise
         except Exception:  # noqa: BLE001  (the visitor is told of it, and the log has it whole)
             logger().exception("The page %s failed.", request.path)
-            response = self.trouble(500, "That went wrong", _WENT_WRONG)
-        add_never_cache_headers(response)  # what people whispered stays out of every cache
-        return response
+            return self.trouble(500, "That went wrong", _WENT_WRONG)
 
     def trouble(
         self, status: int, title: str, why: Exception, *, later: bool = False

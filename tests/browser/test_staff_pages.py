@@ -54,6 +54,38 @@ def test_every_page_shows_something_and_its_scripts_complain_of_nothing(page, st
     assert staff.faults() == []
 
 
+OTHER_PAGES = (
+    *("/memory/", "/memory/settings/", "/memory/99999/", "{npc}people/log:Alice/"),
+    *("{npc}m/1/", "{npc}m/1/edit/", "{npc}m/1/do/forget/", "{npc}do/sleep/"),
+)
+
+
+@pytest.mark.parametrize("page", OTHER_PAGES)
+def test_the_content_security_policy_takes_nothing_from_a_page(page, staff):
+    staff.window.get_log("browser")
+    staff.go(page)
+    assert staff.css("main h1")
+    assert [each for each in staff.faults() if "99999" not in each] == []
+
+
+INJECTED = """
+const text = document.createElement("div");
+text.innerHTML = "<img src=x onerror='document.title=\\"taken\\"'><a href='javascript:0'>x</a>";
+document.body.append(text);
+const script = document.createElement("script");
+script.textContent = "document.title='taken'";
+document.body.append(script);
+"""
+
+
+def test_what_slipped_into_a_page_as_html_would_not_run(staff):
+    staff.go("{npc}journal/").script(INJECTED)
+    time.sleep(0.5)
+    assert "taken" not in staff.window.title
+    refused = " ".join(staff.faults())
+    assert "Content Security Policy" in refused
+
+
 def test_the_journal_is_filtered_and_a_line_opens(staff):
     staff.go("{npc}journal/").fill(text="lantern in a hand")
     assert len(staff.css(".entry")) == 1

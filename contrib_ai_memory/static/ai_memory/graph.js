@@ -152,7 +152,7 @@
     label.append(dot, record);
     key.append(label);
   }
-  key.append(element("span", "an outline is a secret; the larger, the more important", "key"));
+  key.append(element("span", "outlined: a secret; larger: more important", "key"));
 
   addEventListener("resize", function () {
     graph.width(box.clientWidth).height(box.clientHeight);

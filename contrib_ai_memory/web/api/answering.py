@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.http import Http404, HttpRequest
-from django.utils.cache import add_never_cache_headers
 from rest_framework import status
 from rest_framework.authentication import SessionAuthentication
-from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.exceptions import (
+    APIException,
+    AuthenticationFailed,
+    PermissionDenied,
+    ValidationError,
+)
 from rest_framework.parsers import JSONParser
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,7 +33,7 @@ from ...log import logger
 from ...sleeper import NotNow, SwitchedOff
 from ...tending import audit, ids, permission
 from ...tending.undo import NothingToUndo
-from .. import bridge, gate
+from .. import bridge, gate, headers
 from ..views import BROKEN, LATER
 from .permissions import MayTend
 from .telling import ToldSchema
@@ -69,13 +76,23 @@ class Tending(APIView):
         return found
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        _refuse_pages_of_others(request)
+        super().initial(request, *args, **kwargs)
+
+    def perform_authentication(self, request: Request) -> None:
+        """Find out who asks. Wrong passwords are counted; after too many none is looked at."""
         passwords = WrongPasswords()
-        passwords.check(request, self)
+        key = passwords.key_of(request)
+        if key is None:
+            super().perform_authentication(request)
+            return
+        passwords.check(key)
         try:
-            super().initial(request, *args, **kwargs)
-        except APIException as refused:
-            passwords.note(refused)
+            super().perform_authentication(request)
+        except AuthenticationFailed:
+            passwords.refused(key)
             raise
+        passwords.came_in(key)
 
     def ask(
         self,
@@ -111,8 +128,7 @@ class Tending(APIView):
 
     def finalize_response(self, request: HttpRequest, response: Any, *args: Any, **kw: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kw)
-        add_never_cache_headers(response)  # what people whispered stays out of every cache
-        response["X-Content-Type-Options"] = "nosniff"  # what players typed is data, never a page
+        headers.protect_answer(response)
         return response
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -121,13 +137,35 @@ class Tending(APIView):
             response = super().handle_exception(exc)
             response.data = trouble(response.data, invalid=isinstance(exc, ValidationError))
             return response
-        code, told, headers = _meaning(exc)
+        code, told, more = _meaning(exc)
         if code == status.HTTP_500_INTERNAL_SERVER_ERROR:
             logger().error("The API's %s failed.", self.request.path, exc_info=exc)
         set_rollback()
-        response = Response({"detail": told}, status=code, headers=headers)
+        response = Response({"detail": told}, status=code, headers=more)
         response.exception = True
         return response
+
+
+def _refuse_pages_of_others(request: Request) -> None:
+    """Refuse what a page of another site makes a browser send.
+
+    A browser that was asked for a password adds it to every later request, whoever wrote the page
+    that sends it, and Django's CSRF token is asked for with a session only.
+
+    Raises:
+        PermissionDenied: It would change something, and its Origin is another site.
+    """
+    origin = request.META.get("HTTP_ORIGIN")
+    if request.method in SAFE_METHODS or origin is None:
+        return
+    if (
+        urlsplit(origin).netloc != request.get_host()
+        and origin not in settings.CSRF_TRUSTED_ORIGINS
+    ):
+        raise PermissionDenied(
+            "A page of another site may not change memories. If it is yours, name it in Django's "
+            "setting CSRF_TRUSTED_ORIGINS."
+        )
 
 
 def _meaning(exc: Exception) -> tuple[int, str, dict[str, str]]:
