@@ -25,7 +25,7 @@ from ..records import (
     seconds_between,
     shared_privacy,
 )
-from ..store import facts
+from ..store import facts, spans
 from ..store.payload import memory_id_for
 
 CURSOR = "extracted"
@@ -68,6 +68,7 @@ def extract_experiences(
                     draft,
                     window.entries,
                     provider,
+                    window.context if provider == asking.Model.name else (),
                     priority=priority,
                 )
         mind.journal.advance_cursor(CURSOR, window.end)
@@ -120,8 +121,17 @@ def _context(mind: Any, run: list[Entry]) -> tuple[Entry, ...]:
     return tuple(talk[-max(conf.CONTEXT_SNIPPET, len(run)) :])
 
 
-def keep(mind: str, draft: ExperienceDraft, entries: tuple[Entry, ...], provider: str) -> str:
+def keep(
+    mind: str,
+    draft: ExperienceDraft,
+    entries: tuple[Entry, ...],
+    provider: str,
+    shown: tuple[Entry, ...] = (),
+) -> str:
     """Store an experience, or reinforce the one that is the same (worker thread).
+
+    Args:
+        shown: What the provider saw besides; erasing follows that, too.
 
     Returns:
         The id of the experience that now holds these entries.
@@ -150,6 +160,7 @@ def keep(mind: str, draft: ExperienceDraft, entries: tuple[Entry, ...], provider
         created_at=entries[-1].timestamp,
         last_accessed=entries[-1].timestamp,
         provider=provider,
+        context=spans.of(entry.id for entry in shown if entry.id not in journal_ids),
     )
     return remember_or_reinforce(mind, experience)
 
@@ -176,6 +187,7 @@ def remember_or_reinforce(mind: str, experience: MemoryRecord) -> str:
                 memory_weight=max(known.memory_weight, experience.memory_weight),
                 the_lesson=experience.the_lesson or known.the_lesson,
                 journal_ids=[*known.journal_ids, *experience.journal_ids],
+                context=spans.joined(known.context, experience.context),
             )
         return known.id
     store.add(mind, [experience], vector[None])

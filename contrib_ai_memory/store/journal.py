@@ -21,6 +21,7 @@ from . import attributes
 
 ATTRIBUTE = "journal"
 PAGES_IN_MEMORY = 16
+HEARD = "heard:"  # + mind: the cursor at the first words of another NPC
 
 Plain = dict[str, Any]
 
@@ -107,6 +108,16 @@ class Journal:
     def advance_cursor(self, name: str, value: int) -> None:
         """Move a cursor on; a pass that was overtaken does not move it back."""
         self.set_cursor(name, max(self.cursors.get(name, 0), value))
+
+    def note_heard(self, utterance: str, entry_id: int) -> None:
+        """Note from which entry on words of another NPC are in here (`Entry.utterance`)."""
+        name = HEARD + utterance.partition(":")[0]
+        if name not in self.cursors:
+            self.set_cursor(name, entry_id)
+
+    def heard_from(self, mind: str) -> int | None:
+        """The first entry with words of another NPC's mind; None where there are none."""
+        return self.cursors.get(HEARD + mind)
 
     def flush(self) -> None:
         """Write what changed, pages and open page in one transaction: both or neither."""

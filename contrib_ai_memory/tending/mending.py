@@ -24,7 +24,7 @@ from ..store import facts, switches
 from ..store.links import link_id
 from ..store.preferences import Preference
 from ..text.clean import oneline, sanitise
-from . import audit, forgetting, ids, restoring, rewording
+from . import audit, forgetting, ids, looking, restoring, rewording
 from . import undo as undoing
 from .undo import Before
 
@@ -199,7 +199,6 @@ def _weighed(importance: int) -> int:
 # --- forgetting -----------------------------------------------------------------------------------
 
 
-@_alone
 @defer.inlineCallbacks
 def forget(
     npc: Any, who: Any, memory_id: str, cascade: bool = False
@@ -207,12 +206,42 @@ def forget(
     """Forget a memory, as a Deferred `Forgotten`.
 
     Args:
-        cascade: With all that was drawn from it (`forgetting.doomed` tells what that is).
+        cascade: With all that was drawn from it (`forgetting.doomed` tells what that is), and what
+            other NPCs heard this one say from it: that is undone at them.
 
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous
     """
-    going = yield forgetting.doomed(npc, memory_id, cascade=cascade)
+    gone = yield _forget(npc, who, forgetting.doomed, memory_id, cascade=cascade)
+    new = _utterances(npc, gone) if cascade else frozenset()
+    while new:
+        froms = {each.partition(":")[0] for each in new}
+        following = set()
+        for other in looking.minds():
+            if other.pk and any(map(other.memory.journal.heard_from, froms)):
+                heard = yield _forget(other, who, forgetting.heard, new, cascade=True)
+                following |= _utterances(other, heard)
+            yield offload.breathe()
+        new = frozenset(following)
+    return gone
+
+
+def _utterances(npc: Any, gone: Forgotten) -> frozenset[str]:
+    """`Entry.utterance` of what may have been said to others of all that."""
+    links = map(link_id, gone.memories)
+    return frozenset(f"{npc.memory.id}:{number}" for number in links if number.isdecimal())
+
+
+@_alone
+@defer.inlineCallbacks
+def _forget(
+    npc: Any, who: Any, which: Callable[..., defer.Deferred], what: Any, *, cascade: bool
+) -> Generator[Any, Any, Forgotten]:
+    """One NPC's part of it; `which(npc, what)` tells what goes."""
+    options = {"cascade": cascade} if which is forgetting.doomed else {}
+    going = yield which(npc, what, **options)
+    if not going.memories:
+        return Forgotten((), "", True)
     before = yield forgetting.before_of(npc, going, cascade=cascade)
     shorts = [ids.short(memory) for memory in going.memories]
     undoable = undoing.keep(npc, who, "forget", shorts, before)
