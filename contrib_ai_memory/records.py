@@ -252,6 +252,11 @@ class MemoryRecord(_Plain):
         """What its vector is of: of a line of talk the words alone, whoever said them."""
         return self.content if self.record == "entry" else self.words
 
+    @property
+    def times_told(self) -> int:
+        """How often it was told: the store counts from 1."""
+        return max(0, self.access_count - 1)
+
     def visible_to(self, listeners: tuple[str, ...] | None) -> bool:
         """Whether everyone of `listeners` may hear of it; None is a look from outside the game."""
         return may_hear(self.private, self.witnesses, listeners)

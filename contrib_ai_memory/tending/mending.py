@@ -14,6 +14,7 @@ from functools import wraps
 from typing import Any
 
 from twisted.internet import defer
+from twisted.python.failure import Failure
 
 from .. import conf, offload
 from ..embedding import emotions as taxonomy
@@ -31,6 +32,14 @@ from .undo import Before
 
 class CannotEdit(ValueError):
     """The change is none, or not possible."""
+
+
+class AlreadySo(CannotEdit):
+    """A memory has its tags already, or has not what was to be taken away: `memory` as it is."""
+
+    def __init__(self, message: str, memory: MemoryRecord):
+        super().__init__(message)
+        self.memory = memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +262,16 @@ def _forget(
 # --- keeping --------------------------------------------------------------------------------------
 
 
+def once(tagged: defer.Deferred) -> defer.Deferred:
+    """Pinning and its like, where it is no fault that it was done before."""
+
+    def as_it_is(problem: Failure) -> MemoryRecord:
+        problem.trap(AlreadySo)
+        return problem.value.memory
+
+    return tagged.addErrback(as_it_is)
+
+
 def pin(npc: Any, who: Any, memory_id: str) -> defer.Deferred:
     """Exempt a memory from cleaning: it is never pruned, nor hidden behind a summary."""
     return _tag(npc, who, memory_id, "pin", add=(PINNED,))
@@ -294,7 +313,7 @@ def _tag(
     short = ids.short(memory)
     if tags == old:
         state = "is not" if drop else "is already"
-        raise CannotEdit(f"{short} {state} {(drop or add)[-1]}.")
+        raise AlreadySo(f"{short} {state} {(drop or add)[-1]}.", replace(memory, tags=tags))
     expiry = {"expires_at": memory.expires_at} if add and memory.expires_at else {}
     before = Before(
         entries=[entry.to_dict()] if entry else [],
