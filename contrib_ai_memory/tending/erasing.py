@@ -196,13 +196,11 @@ def _erase_heard(npc: Any, plan: taking_out.Plan) -> Generator[Any, Any, int]:
     elsewhere = 0
     while new:
         taking_out.note(npc, plan)
-        froms = {each.partition(":")[0] for each in new}
-        new = set()
-        for other in looking.minds():
-            if other.pk and any(map(other.memory.journal.heard_from, froms)):
-                following = yield _in_peace(other, _erase_heard_at, key, npc, plan)
-                elsewhere += following.entries
-                new |= following.said
+        heard, new = new, set()
+        for other in looking.that_heard(frozenset(heard)):
+            following = yield _in_peace(other, _erase_heard_at, key, npc, plan)
+            elsewhere += following.entries
+            new |= following.said
             yield offload.breathe()
     return elsewhere
 

@@ -8,7 +8,7 @@ Nothing is changed here. One memory with all around it (`show`, `trace`) is in `
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -134,6 +134,15 @@ def minds() -> list[Any]:
     remembering = [path for path in paths if _remembers(path)]
     found = ObjectDB.objects.filter(db_typeclass_path__in=remembering)
     return sorted(found, key=lambda npc: (npc.key.lower(), npc.id))
+
+
+def that_heard(utterances: Iterable[str]) -> Iterator[Any]:
+    """The NPCs that ever heard another one whose words some of these are (`Entry.utterance`)."""
+    froms = {each.partition(":")[0] for each in utterances}
+    for npc in minds():
+        remembers = npc.pk and npc.attributes.has("memory_id")
+        if remembers and any(map(npc.memory.journal.heard_from, froms)):
+            yield npc
 
 
 def bodies_of(mind: str) -> list[Any]:

@@ -224,12 +224,10 @@ def forget(
     gone = yield _forget(npc, who, forgetting.doomed, memory_id, cascade=cascade)
     new = _utterances(npc, gone) if cascade else frozenset()
     while new:
-        froms = {each.partition(":")[0] for each in new}
-        following = set()
-        for other in looking.minds():
-            if other.pk and any(map(other.memory.journal.heard_from, froms)):
-                heard = yield _forget(other, who, forgetting.heard, new, cascade=True)
-                following |= _utterances(other, heard)
+        following: set[str] = set()
+        for other in looking.that_heard(new):
+            heard = yield _forget(other, who, forgetting.heard, new, cascade=True)
+            following |= _utterances(other, heard)
             yield offload.breathe()
         new = frozenset(following)
     return gone
