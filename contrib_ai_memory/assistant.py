@@ -23,7 +23,7 @@ from . import conf, offload
 from .embedding import embedder
 from .log import logger
 from .recall.talking import CannotDo
-from .records import Entry, now_iso
+from .records import Entry, ToldFrom, now_iso
 from .sleep.history import EMERGENCY, compact
 from .sleeper import PAUSE, SCHEDULE, NotNow, SleepsAtNight, SwitchedOff
 from .store import facts, pairing, switches
@@ -250,8 +250,9 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         npc, mind = self.obj, self.obj.memory
         hands = Hands(self, entry, speaker)
         answer = yield self._thought_out(entry, hands)
-        own = npc.speak(answer.text, entry, speaker, answer.told) if answer.text else None
-        mind.history.add(exchange(entry, answer.rounds, own, hands.spoken))
+        said = answer.text, entry, speaker, answer.told, answer.told_from
+        own = npc.speak(*said) if answer.text else None
+        mind.history.add(exchange(entry, answer.rounds, own, hands.spoken, answer.told_from))
         mind.note_accessed(entry, answer.told)
         self.ndb.last_reply = time.monotonic()
         self._note_exchange(entry.source_entity)
@@ -314,16 +315,17 @@ class Hands:
             raise CannotDo(f"{len(seen)} people here are called {name}")
         return self._npc.get_memory_identity(seen[0]) if seen else None
 
-    def say(self, text: str, *, private: bool) -> None:
-        self._utter(text, self.speaker, private, self._entry.session_id)
+    def say(self, text: str, told_from: ToldFrom, *, private: bool) -> None:
+        self._utter(text, told_from, self.speaker, private, self._entry.session_id)
 
-    def whisper(self, name: str, text: str) -> None:
+    def whisper(self, name: str, text: str, told_from: ToldFrom) -> None:
         [listener] = self._npc.seen_here(name)
         same = listener == self.speaker and self._entry.private
-        self._utter(text, listener, True, self._entry.session_id if same else None)
+        self._utter(text, told_from, listener, True, self._entry.session_id if same else None)
 
-    def emote(self, text: str) -> None:
-        done = self._npc.act_out(text, session_id=self._entry.session_id)
+    def emote(self, text: str, told_from: ToldFrom) -> None:
+        session_id = self._entry.session_id
+        done = self._npc.act_out(text, session_id=session_id, told_from=told_from)
         self.spoken.append(done.id)
 
     def go_to_sleep(self) -> None:
@@ -333,8 +335,17 @@ class Hands:
             raise CannotDo(str(problem)) from None
         self.tired = True  # it says so first
 
-    def _utter(self, text: str, listener: Any, private: bool, session_id: str | None) -> None:
-        own = self._npc.utter(text, listener, private=private, session_id=session_id)
+    def _utter(
+        self,
+        text: str,
+        told_from: ToldFrom,
+        listener: Any,
+        private: bool,
+        session_id: str | None,
+    ) -> None:
+        own = self._npc.utter(
+            text, listener, private=private, session_id=session_id, told_from=told_from
+        )
         if own is None:
             raise CannotDo("whoever may hear it is not here")
         self.spoken.append(own.id)

@@ -97,6 +97,8 @@ class MemoryHandler:
         entry = self.journal.append(
             lambda entry_id: self._entry(entry_id, percept, when, session_id)
         )
+        if percept.utterance:
+            self.journal.note_heard(percept.utterance, entry.id)
         if talk:
             role = "assistant" if own else "user"
             conversation.say(
@@ -135,6 +137,9 @@ class MemoryHandler:
             line=percept.line,
             ref=percept.ref,
             evidence=percept.evidence,
+            context=percept.context,
+            sources=percept.sources,
+            utterance=percept.utterance,
         )
 
     @defer.inlineCallbacks

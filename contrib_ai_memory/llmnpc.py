@@ -28,11 +28,21 @@ from twisted.python.failure import Failure
 from . import conf, offload
 from .assistant import AssistantScript
 from .handler import MemoryHandler
-from .recall.answering import NOBODY, Answer
+from .recall.answering import NOBODY, Answer, as_stored
 from .recall.budget import BudgetExceeded
-from .records import TALK_KINDS, Entry, Percept, RecallResult, seconds_between
+from .recall.talking import told_from
+from .records import (
+    TALK_KINDS,
+    Entry,
+    Message,
+    Percept,
+    RecallResult,
+    ToldFrom,
+    seconds_between,
+)
 from .senses import Attention, MemoryMixin
 from .store import attributes
+from .store.history import given_by
 from .text.clean import oneline, sanitise
 
 CHAT_MEMORY = "chat_memory"  # the Attribute in which LLMNPC kept its last lines with everybody
@@ -76,7 +86,8 @@ class LLMMind(MemoryHandler):
             text = yield self.owner.ask_llm(entry, hands.speaker, recalled.prompt_block)
             work.check()
         if text:
-            return Answer(text, recalled.memories)
+            given = told_from(entry, recalled.memories, self.owner.past_with(hands.speaker, entry))
+            return Answer(text, recalled.memories, told_from=given)
         answer = yield super().answer(entry, hands)
         return answer
 
@@ -262,20 +273,31 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
             self.ndb.ai_memory_unremembered = defaultdict(list)
         return self.ndb.ai_memory_unremembered
 
+    def past_with(self, character: Any, entry: Entry) -> ToldFrom:
+        """What of the talk so far the prompt of an answer to `entry` has in it."""
+        turns = self._turns_with(character, entry) if self._attends(character) else []
+        return given_by(as_stored(self.memory, turn) for turn in turns)
+
     def _lines_with(self, character: Any) -> list[str]:
         if not self._attends(character):
             return self._unremembered[character]
         identity = self.get_memory_identity(character)
         entry = self._answering[0] if self._answering else self._last_of(identity)
-        turns = []
+        turns = self._turns_with(character, entry)
+        lines = [f"{turn.name}: {oneline(turn.content)}" for turn in turns]
+        if self._answering and all(turn.entry_id != entry.id for turn in turns):
+            lines.append(f"{entry.seen_as}: {oneline(entry.content)}")  # a preview: it is not said
+        return lines[-self.max_chat_memory_size :]
+
+    def _turns_with(self, character: Any, entry: Entry | None) -> list[Message]:
+        identity = self.get_memory_identity(character)
+        turns: list[Message] = []
         for session in (_old_session(identity), entry.session_id if entry else None):
             conversation = self.memory.conversations.get(session)
             turns += conversation.heard_by((identity,)) if conversation else ()
         secret = entry is not None and entry.private
-        lines = [f"{t.name}: {oneline(t.content)}" for t in turns if secret or not t.private]
-        if self._answering and all(turn.entry_id != entry.id for turn in turns):
-            lines.append(f"{entry.seen_as}: {oneline(entry.content)}")  # a preview: it is not said
-        return lines[-self.max_chat_memory_size :]
+        heard = [turn for turn in turns if secret or not turn.private]
+        return heard[-self.max_chat_memory_size :]
 
     def _last_of(self, identity: str) -> Entry | None:
         recent = reversed(self.memory.journal.tail(64))

@@ -91,6 +91,27 @@ class Percept(_Plain):
     line: str | None = None
     ref: str | None = None
     evidence: tuple[str, ...] = ()
+    context: str = ""
+    sources: tuple[str, ...] = ()
+    utterance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldFrom:
+    """What an utterance of the NPC was told from, so that erasing can follow it.
+
+    Attributes:
+        evidence: Link ids: the entry that it answers, and the memories that the provider was given.
+        context: Journal ids of the talk that the provider was given besides (`store.spans`).
+        sources: Identities of the people whose words all of that was.
+    """
+
+    evidence: tuple[str, ...] = ()
+    context: str = ""
+    sources: tuple[str, ...] = ()
+
+
+FROM_NOTHING = ToldFrom()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +119,9 @@ class Entry(_Plain):
     """One journal entry (DESIGN §3). `timestamp` is ISO 8601 UTC, `importance` 1-10.
 
     `line` is the perceived line where it said more than `content`; `ref` is the id that a
-    replayed log gave it; `evidence` are the link ids that an insight cites.
+    replayed log gave it; `evidence` are the link ids that an insight cites. The NPC's own words
+    keep in `evidence`, `context` and `sources` what they were told from (`ToldFrom`); what was
+    heard from another NPC keeps its `utterance`: that NPC's mind and journal id, "uuid:12".
     """
 
     id: int
@@ -124,6 +147,9 @@ class Entry(_Plain):
     line: str | None = None
     ref: str | None = None
     evidence: tuple[str, ...] = ()
+    context: str = ""
+    sources: tuple[str, ...] = ()
+    utterance: str = ""
 
     @property
     def recallable(self) -> bool:
@@ -174,7 +200,8 @@ class MemoryRecord(_Plain):
     """One memory in the store: an entry, an experience, a fact (DESIGN §3 payload).
 
     `key` is what it is searched by; `content` is what is remembered; `quote` is the speaker's own
-    words where `content` rewrote them.
+    words where `content` rewrote them; `context` the journal ids of lines that were shown to the
+    provider besides `journal_ids` (`store.spans`).
     `importance` and `memory_weight` are 0-1. A working memory holds until `expires_at`.
     """
 
@@ -209,6 +236,7 @@ class MemoryRecord(_Plain):
     tags: tuple[str, ...] = ()
     provider: str = ""
     quote: str = ""
+    context: str = ""
 
     @property
     def audience(self) -> tuple[str, ...] | None:
@@ -223,6 +251,11 @@ class MemoryRecord(_Plain):
     def embedded(self) -> str:
         """What its vector is of: of a line of talk the words alone, whoever said them."""
         return self.content if self.record == "entry" else self.words
+
+    @property
+    def times_told(self) -> int:
+        """How often it was told: the store counts from 1."""
+        return max(0, self.access_count - 1)
 
     def visible_to(self, listeners: tuple[str, ...] | None) -> bool:
         """Whether everyone of `listeners` may hear of it; None is a look from outside the game."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from evennia.utils import lazy_property
@@ -18,7 +19,7 @@ from evennia.utils import lazy_property
 from . import conf, offload
 from .assistant import AssistantScript
 from .handler import MemoryHandler, forget_attributes, forget_mind
-from .records import Entry, Percept, Recalled, seconds_between
+from .records import FROM_NOTHING, Entry, Percept, Recalled, ToldFrom, seconds_between
 from .store import switches
 from .store.people import kind_of
 from .text.clean import oneline, sanitise, undress
@@ -51,6 +52,7 @@ class MemoryMixin:
     """
 
     _own_voice = False  # while its own reply goes out, which is journalled by hand
+    uttering = ""  # meanwhile `Entry.utterance` of it, for other NPCs that hear it
 
     @lazy_property
     def memory(self) -> MemoryHandler:
@@ -260,6 +262,7 @@ class MemoryMixin:
                 private=private,
                 location=f"#{self.location.id}" if self.location else None,
                 game_time=_game_time(),
+                utterance=getattr(source, "uttering", ""),
                 **more,
             )
         )
@@ -280,7 +283,12 @@ class MemoryMixin:
     # --- speaking -----------------------------------------------------------------------------
 
     def speak(
-        self, text: str, entry: Entry, speaker: Any, told: tuple[Recalled, ...] = ()
+        self,
+        text: str,
+        entry: Entry,
+        speaker: Any,
+        told: tuple[Recalled, ...] = (),
+        told_from: ToldFrom = FROM_NOTHING,
     ) -> Entry | None:
         """Answer `entry`: whispered where it was whispered, or where the answer holds a secret.
 
@@ -288,22 +296,29 @@ class MemoryMixin:
             The NPC's own words in the journal; None where whoever may hear them has left.
         """
         secret = entry.private or any(item.memory.private for item in told)
-        return self.utter(text, speaker, private=secret, session_id=entry.session_id)
+        return self.utter(
+            text, speaker, private=secret, session_id=entry.session_id, told_from=told_from
+        )
 
     def utter(
-        self, text: str, listener: Any, *, private: bool, session_id: str | None = None
+        self,
+        text: str,
+        listener: Any,
+        *,
+        private: bool,
+        session_id: str | None = None,
+        told_from: ToldFrom = FROM_NOTHING,
     ) -> Entry | None:
         """Say something aloud, or whisper it to `listener`. Returns what `speak` returns.
 
-        The words are journalled as the NPC's own: never learned, and as private as what they
-        were drawn from.
+        The words are journalled as the NPC's own: never learned, as private as what they were drawn
+        from, and with that as their evidence.
         """
         here = listener is not None and listener.location == self.location
         if private and not here:
             return None
-        self._with_own_voice(self.at_memory_reply, _harmless(text), listener, private=private)
         to = (self.get_memory_identity(listener),) if here else ()
-        return self._perceive(
+        own = self._perceive(
             self,
             text,
             "whisper" if private else "say",
@@ -312,27 +327,44 @@ class MemoryMixin:
             private=private,
             witnesses=to if private else self._witnesses(),
             session_id=session_id,
+            **asdict(told_from),
         )
+        self._voice(own, self.at_memory_reply, _harmless(text), listener, private=private)
+        return own
 
-    def act_out(self, text: str, *, session_id: str | None = None) -> Entry:
+    def act_out(
+        self, text: str, *, session_id: str | None = None, told_from: ToldFrom = FROM_NOTHING
+    ) -> Entry:
         """Do something that all who are here see; journalled as the NPC's own."""
         deed = re.sub(rf"^{re.escape(self.key)}\s+", "", text, flags=re.IGNORECASE)
-        self._with_own_voice(self.at_memory_emote, _harmless(deed))
-        return self._perceive(
-            self, f"{self.key} {deed}", "pose", self.key, origin="self", session_id=session_id
+        own = self._perceive(
+            self,
+            f"{self.key} {deed}",
+            "pose",
+            self.key,
+            origin="self",
+            session_id=session_id,
+            **asdict(told_from),
         )
+        self._voice(own, self.at_memory_emote, _harmless(deed))
+        return own
 
     def seen_here(self, name: str) -> list[Any]:
         """The characters here that this NPC sees under a name."""
         others = [obj for obj in self._characters_here() if obj is not self]
         return [obj for obj in others if self._name_seen(obj).lower() == name.lower()]
 
-    def _with_own_voice(self, hook: Callable[..., None], *args: Any, **options: Any) -> None:
-        self._own_voice = True
+    def _voice(self, own: Entry, hook: Callable[..., None], *args: Any, **options: Any) -> None:
+        """Say or do what is journalled as `own`. What the hook cannot say was not said."""
+        self._own_voice, self.uttering = True, f"{self.memory.id}:{own.id}"
         try:
             hook(*args, **options)
+        except Exception:
+            self.memory.journal.remove([own.id])
+            self.memory.conversations.forget_entries([own.id])
+            raise
         finally:
-            self._own_voice = False
+            self._own_voice, self.uttering = False, ""
 
 
 def _is_off(obj: Any) -> bool:

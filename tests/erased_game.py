@@ -1,6 +1,10 @@
 """Two players talk with an NPC in a game on disk, one is erased, and every file is searched.
 
     python tests/erased_game.py FOLDER
+    python tests/erased_game.py FOLDER "told on"
+
+With "told on" a language model answers, that repeats to the other and before a second NPC what she
+told the first one alone, in words of its own; and it makes its facts of all that it is shown.
 
 Prints one line of JSON: the files that held the erased words before, those that hold them after,
 and what the NPC recalls of what the other said.
@@ -11,9 +15,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from model_server import MODEL, WELL_FORMED, ModelServer, Request  # noqa: E402
 
 from world.game import Game  # noqa: E402
 
@@ -30,8 +37,29 @@ TALK = (
 )
 
 
-def main(folder: Path) -> None:
-    game = Game(folder / "game", "CONTRIB_AI_MEMORY = {'MIN_OBSERVATIONS': 2, 'REFLECT_AT': 10}")
+# who says what, where (Mara is in the tavern, Gustav comes later), and what the model answers
+TOLD_ON = (
+    ("her", "say Mara, I sailed the seven seas.", "To zanzibar, I hear."),
+    ("her", "say Mara, what I hide lies below the stairs.", "The xylophone? I see."),
+    ("him", "say Wolves took two of my sheep near Harrow Hill.", None),
+    ("him", "say Mara, what lies below the stairs?", "A xylophone, from zanzibar."),
+    ("him", "say Mara, and who hid it?", "A quixotic sailor."),
+    ("him", "say Gustav, what did she tell me?", "Of something made of marzipan."),
+    ("him", "say Mara, is he right?", "He is: marzipan it is, quixotic or not."),
+    ("him", "say My sheep graze in the north field.", None),
+)
+
+
+def main(folder: Path, *how: str) -> None:
+    with ModelServer() as server:
+        settings: dict[str, Any] = {"MIN_OBSERVATIONS": 2, "REFLECT_AT": 10}
+        if how:
+            settings["LLM"] = {"base_url": server.url, "model": MODEL, "retries": 0}
+        play(folder, settings, server if how else None)
+
+
+def play(folder: Path, settings: dict[str, Any], server: ModelServer | None) -> None:
+    game = Game(folder / "game", f"CONTRIB_AI_MEMORY = {settings!r}")
     game.build()
     game.migrate()
     game.enter()
@@ -48,11 +76,21 @@ def main(folder: Path) -> None:
         who: create_object("typeclasses.characters.Character", key=key, location=room, home=room)
         for who, key in (("her", "Wilhelmina"), ("him", "Bram"))
     }
-    for _night in range(2):
-        for who, line in TALK:
+    npcs = [mara]
+    if server:
+        gustav = create_object("typeclasses.npcs.AssistantNPC", key="Gustav", home=room)
+        npcs.append(gustav)
+    for night in range(2):
+        for who, line, answer in TOLD_ON if server else ((*said, None) for said in TALK):
+            if server:
+                gustav.location = people["him"].location = None if who == "her" else room
+                people["her"].location = room if who == "her" else None
+                server.behave(text=answer or "Is that so?", structured=echo)
             people[who].execute_cmd(line)
-        offload.wait(mara.assistant.sleep_through())
-    mara.memory.flush()
+        for npc in npcs if server is None or night else ():
+            offload.wait(npc.assistant.sleep_through())
+    for npc in npcs:
+        npc.memory.flush()
     before = holding(game.folder)
     hers = mara.get_memory_identity(people["her"])
     people["her"].delete()  # the object has a name, which is not the memory's to erase
@@ -64,6 +102,32 @@ def main(folder: Path) -> None:
     recalled = [item.memory.quote or item.memory.content for item in found.memories]
     told = {"before": before, "after": after, "recalled": recalled}
     sys.stdout.write(json.dumps(told) + "\n")
+
+
+def echo(request: Request) -> str:
+    """A model that makes what it is asked for of all that it is shown."""
+    told = [json.loads(line) for line in request.last.splitlines() if line.startswith("{")]
+    texts = [each["text"] for each in told if "text" in each]
+    numbers = [each["number"] for each in told if "number" in each]
+    answer = WELL_FORMED[request.schema](request)
+    if request.schema == "ExperienceAnswer":
+        answer |= {"essence": " ".join(texts), "memory_weight": 0.9}
+    elif request.schema == "FactsAnswer":
+        answer["facts"] = [
+            {"text": f"{each['speaker']} says: {each['text']}", "entry_ids": [each["id"]]}
+            for each in told
+        ]
+    elif request.schema == "SummaryAnswer":
+        answer["summary"] = " ".join(each.get("line", "") for each in told)
+    elif request.schema == "AttributesAnswer":
+        answer["attributes"] = [
+            {"type": "fact", "value": each["text"], "evidence": [each["id"]], "confidence": 0.9}
+            for each in told
+            if "id" in each
+        ]
+    elif request.schema == "InsightsAnswer":
+        answer["insights"] = [{"insight": " ".join(texts), "because_of": numbers}]
+    return json.dumps(answer)
 
 
 def holding(folder: Path) -> dict[str, list[str]]:
@@ -80,4 +144,4 @@ def holding(folder: Path) -> dict[str, list[str]]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

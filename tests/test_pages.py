@@ -583,7 +583,7 @@ def test_a_memory_is_pinned_and_locked_and_let_go_again(keeper, mara, alice):
         assert page.status_code == 200
         assert tags() == expected, deed
     again = keeper.post(url("do_memory", mara, entry.id, "unpin"), follow=True)
-    assert "is not pinned" in again.content.decode()
+    assert "no longer pinned" in again.content.decode()
 
 
 def test_an_npc_is_sent_to_sleep_and_woken_with_a_line_in_the_log(keeper, mara, alice, log):

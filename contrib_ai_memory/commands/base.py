@@ -19,7 +19,17 @@ from ..recall.budget import BudgetExceeded
 from ..senses import MemoryMixin
 from ..sleeper import SwitchedOff
 from ..store.errors import StoreError
-from ..tending import archive, erasing, ids, mending, permission, previewing, requests, undo
+from ..tending import (
+    archive,
+    erasing,
+    ids,
+    looking,
+    mending,
+    permission,
+    previewing,
+    requests,
+    undo,
+)
 from .showing import safe, sentence, shortened
 
 EXPECTED = (
@@ -34,6 +44,7 @@ EXPECTED = (
     ids.UnknownMemory,
     ids.Ambiguous,
     ids.UnknownPerson,
+    looking.NoDay,
     mending.CannotEdit,
     previewing.NothingSaid,
     undo.NothingToUndo,

@@ -27,7 +27,9 @@ PAGE = 50
 SEARCH_SHOWN = 10
 
 _BEFORE = re.compile(r"before\s+#?(\d{1,9})", re.IGNORECASE)
-_DAY = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
+_DAY = re.compile(  # as people write one; `looking.day_of` says which of them is one
+    r"\d{1,4}([-./])\d{1,2}\1\d{1,4}|\d{4}[-./]\d{1,2}|\d{1,2}[-./]\d{4}"
+)
 _ABOUT = re.compile(r"about\s+(.+)", re.IGNORECASE)
 _KINDS = (*sorted(TALK_KINDS), "pose", "arrive", "leave", "give", "event", "note", "insight")
 _RECORDS = {
@@ -136,6 +138,7 @@ def asked_of_journal(npc: Any, text: str) -> dict[str, Any]:
 
     Raises:
         ids.UnknownPerson, ids.Ambiguous: Of `about <name>`.
+        looking.NoDay: It is written like a day, and is none.
     """
     wanted: dict[str, Any] = {}
     words = []
@@ -143,7 +146,7 @@ def asked_of_journal(npc: Any, text: str) -> dict[str, Any]:
         if found := _BEFORE.fullmatch(part):
             wanted["before"] = int(found[1])
         elif _DAY.fullmatch(part):
-            wanted["day"] = part
+            wanted["day"] = looking.day_of(part)
         elif part.lower() in _KINDS:
             wanted["kind"] = part.lower()
         elif found := _ABOUT.fullmatch(part):
@@ -213,7 +216,7 @@ def overview(npc: Any, seen: looking.Overview) -> str:
         state = f"asleep ({state})"
     lines = [
         heading(f"The memory of {seen.key}", f"{seen.dbref}, {state}{where}"),
-        f"  journal:      {plural(seen.entries, 'entry', 'entries')} so far, "
+        f"  journal:      {plural(seen.entries, 'entry', 'entries')}, "
         f"{seen.pending} not indexed yet",
         f"  experiences:  {seen.counts['experience']}",
         f"  facts:        {seen.counts['fact']}",

@@ -24,7 +24,7 @@ from ..records import (
     seconds_between,
     shared_privacy,
 )
-from ..store import facts
+from ..store import facts, spans
 from ..store.payload import memory_id_for
 
 CURSOR = "extracted"
@@ -57,7 +57,8 @@ def extract_experiences(
             with mind.evidence.drawing_on(window.context, priority=priority) as work:
                 provider, draft = yield work.ask("extract_experience", snippet)
                 if draft is not None and draft.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
-                    yield work.run(keep, mind.id, draft, window.entries, provider)
+                    shown = window.context if provider == asking.Model.name else ()
+                    yield work.run(keep, mind.id, draft, window.entries, provider, shown)
         mind.journal.advance_cursor(CURSOR, window.end)
         if not window.entries:
             return done
@@ -108,8 +109,17 @@ def _context(mind: Any, run: list[Entry]) -> tuple[Entry, ...]:
     return tuple(talk[-max(conf.CONTEXT_SNIPPET, len(run)) :])
 
 
-def keep(mind: str, draft: ExperienceDraft, entries: tuple[Entry, ...], provider: str) -> str:
+def keep(
+    mind: str,
+    draft: ExperienceDraft,
+    entries: tuple[Entry, ...],
+    provider: str,
+    shown: tuple[Entry, ...] = (),
+) -> str:
     """Store an experience, or reinforce the one that is the same (worker thread).
+
+    Args:
+        shown: What the provider saw besides; erasing follows that, too.
 
     Returns:
         The id of the experience that now holds these entries.
@@ -138,6 +148,7 @@ def keep(mind: str, draft: ExperienceDraft, entries: tuple[Entry, ...], provider
         created_at=entries[-1].timestamp,
         last_accessed=entries[-1].timestamp,
         provider=provider,
+        context=spans.of(entry.id for entry in shown if entry.id not in journal_ids),
     )
     return remember_or_reinforce(mind, experience)
 
@@ -164,6 +175,7 @@ def remember_or_reinforce(mind: str, experience: MemoryRecord) -> str:
                 memory_weight=max(known.memory_weight, experience.memory_weight),
                 the_lesson=experience.the_lesson or known.the_lesson,
                 journal_ids=[*known.journal_ids, *experience.journal_ids],
+                context=spans.joined(known.context, experience.context),
             )
         return known.id
     store.add(mind, [experience], vector[None])

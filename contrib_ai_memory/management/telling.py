@@ -17,6 +17,7 @@ from ..llm import asking
 from ..senses import CATEGORY, OFF_TAG
 from ..store import attributes, bulk, facts, opening, pairing, switches
 from ..store.errors import StoreError
+from ..store.journal import Journal
 from ..tending import looking, taking_out
 from ..tending.importing import MARK
 from .finding import server_runs
@@ -57,12 +58,18 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
         npc.key,
         npc.dbref,
         _state(npc, script),
-        str(journal.get("entry_count", 0)),
+        _entries(npc, journal),
         "?" if counts is None else str(counts.get(mind, 0)),
         str(links.get("links", 0)),
         str(len(attributes.read(npc, "entity_profiles") or {})),
         nights[-1]["ended"][:16].replace("T", " ") if nights else "none yet",
     )
+
+
+def _entries(npc: Any, stored: dict[str, Any]) -> str:
+    if stored.get("removed") is None:
+        return str(sum(1 for _ in Journal(npc).read()))
+    return str(stored["entry_count"] - stored["removed"])
 
 
 def _state(npc: Any, script: Any) -> str:

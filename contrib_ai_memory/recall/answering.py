@@ -13,10 +13,19 @@ from .. import conf, offload
 from ..llm import asking, prompts, tools
 from ..llm.usage import estimated
 from ..log import logger
-from ..records import Entry, MemoryRecord, Recalled, RecallResult, ReplyRequest
-from ..store.history import bare
+from ..records import (
+    FROM_NOTHING,
+    Entry,
+    MemoryRecord,
+    Message,
+    Recalled,
+    RecallResult,
+    ReplyRequest,
+    ToldFrom,
+)
+from ..store.history import bare, given_by
 from .budget import BudgetExceeded
-from .talking import RESULTS_SHARE, Confided, Hands, Keep, Past, Talk
+from .talking import RESULTS_SHARE, Confided, Hands, Keep, Past, Talk, told_from
 
 NOBODY = "?"  # the identity of whoever has none: witness of nothing
 ANSWER_SHARE = 1 / 8  # of the context window
@@ -30,11 +39,13 @@ class Answer:
         text: Empty where its tools have said everything.
         told: The memories it was drawn from: it is as private as they are.
         rounds: The calls of tools and their results, as `store.history` keeps them.
+        told_from: All that the provider was given for it: erasing follows that.
     """
 
     text: str
     told: tuple[Recalled, ...] = ()
     rounds: tuple[dict[str, Any], ...] = ()
+    told_from: ToldFrom = FROM_NOTHING
 
 
 @defer.inlineCallbacks
@@ -50,11 +61,13 @@ def answer(mind: Any, entry: Entry, hands: Hands | None, keep: Keep) -> Generato
     with mind.evidence.drawing_on(_evidence(mind, entry, request), priority=offload.REPLY) as work:
         text = yield talk.converse(work)
         if text is not None:
-            return Answer(text, talk.told, tuple(talk.rounds))
+            return Answer(text, talk.told, tuple(talk.rounds), talk.told_from)
         reply = yield asking.ask_offline("reply", request, priority=offload.REPLY)
         work.check()
     told = [item for item in request.recalled if reply.told is None or item.memory.id in reply.told]
-    return Answer(reply.text, tuple(told), tuple(talk.rounds))
+    # what the model was given before it failed is in the calls of its tools
+    given = talk.told_from if reply.told is None or talk.rounds else told_from(entry, told)
+    return Answer(reply.text, tuple(told), tuple(talk.rounds), given)
 
 
 def _evidence(mind: Any, entry: Entry, request: ReplyRequest) -> Iterator[Entry | MemoryRecord]:
@@ -118,8 +131,7 @@ def _past(mind: Any, entry: Entry, listener: str, request: ReplyRequest) -> Past
     ]
     for turn in request.conversation:
         if not mind.history.covers(turn.entry_id):
-            privacy = {"private": turn.private, "witnesses": turn.witnesses}
-            told.append((turn.entry_id, prompts.said(turn), privacy))
+            told.append((turn.entry_id, prompts.said(turn), as_stored(mind, turn)))
     told.sort(key=lambda each: each[0])
     room = conf.get().CONTEXT_TOKENS * (1 - ANSWER_SHARE - RESULTS_SHARE)
     room -= estimated(len(json.dumps(tools.offered())))
@@ -130,4 +142,14 @@ def _past(mind: Any, entry: Entry, listener: str, request: ReplyRequest) -> Past
     return Past(
         [message for _, message, _ in told],
         tuple(Confided(tuple(each["witnesses"])) for _, _, each in told if each["private"]),
+        given_by(each for _, _, each in told),
     )
+
+
+def as_stored(mind: Any, turn: Message) -> dict[str, Any]:
+    """What `store.history` would keep beside a turn of talk that is not in it."""
+    said = mind.journal.get(turn.entry_id)
+    own = said is not None and said.origin == "self"
+    whose = said.sources if own else filter(None, [said.source_entity if said else None])
+    beside = {"private": turn.private, "witnesses": turn.witnesses}
+    return beside | {"entry": turn.entry_id, "people": list(whose)}

@@ -8,8 +8,8 @@ and whatever comes of the talk is as private as the most private of what the mod
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from twisted.internet import defer
@@ -18,10 +18,21 @@ from twisted.python.failure import Failure
 from .. import conf, offload
 from ..embedding import emotions
 from ..llm import asking, prompts, tools
-from ..records import Entry, MemoryRecord, Percept, Recalled, ReplyRequest, may_hear, shared_privacy
+from ..records import (
+    FROM_NOTHING,
+    Entry,
+    MemoryRecord,
+    Percept,
+    Recalled,
+    ReplyRequest,
+    ToldFrom,
+    may_hear,
+    shared_privacy,
+)
 from ..store import facts
 from ..store.evidence import EvidenceGone, Work
 from ..store.history import bare
+from ..store.links import link_id
 from ..store.payload import memory_id_for
 from ..store.profiles import Noted, Profile
 from .budget import BudgetExceeded
@@ -49,12 +60,12 @@ class Hands(Protocol):
     def present(self, name: str) -> str | None:
         """The identity of the one person here of that name. Raises CannotDo for several."""
 
-    def say(self, text: str, *, private: bool) -> None:
+    def say(self, text: str, told_from: ToldFrom, *, private: bool) -> None:
         """Aloud, or for whoever is answered alone. Raises CannotDo where they have left."""
 
-    def whisper(self, name: str, text: str) -> None: ...
+    def whisper(self, name: str, text: str, told_from: ToldFrom) -> None: ...
 
-    def emote(self, text: str) -> None: ...
+    def emote(self, text: str, told_from: ToldFrom) -> None: ...
 
     def go_to_sleep(self) -> None:
         """Raises CannotDo where it is needed awake."""
@@ -70,10 +81,11 @@ class Confided:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The talk so far as messages, and what of it was told in confidence."""
+    """The talk so far as messages, what of it was told in confidence, and where it comes from."""
 
     messages: prompts.Messages
     confided: tuple[Confided, ...] = ()
+    told_from: ToldFrom = FROM_NOTHING
 
 
 class Talk:
@@ -144,6 +156,11 @@ class Talk:
         if not text and not self._said and not (answered and self._acted):
             return None
         return "" if text in self._said else text
+
+    @property
+    def told_from(self) -> ToldFrom:
+        """All that the model was given by now: what comes of it is told from that."""
+        return told_from(self._entry, self.told, self._past.told_from)
 
     # --- who may hear of it -------------------------------------------------------------------
 
@@ -243,6 +260,7 @@ class Talk:
                 location=entry.location,
                 session_id=entry.session_id,
                 tags=(CONSCIOUS,),
+                **asdict(self.told_from),
             )
         )
 
@@ -306,7 +324,7 @@ class Talk:
 
     def _say(self, wish: tools.Say) -> str:
         secret = self._secret
-        self._acting().say(wish.text, private=secret)
+        self._acting().say(wish.text, self.told_from, private=secret)
         self._said.append(wish.text)
         return f"Whispered to {self._request.speaker}: it is a secret." if secret else "Said."
 
@@ -317,7 +335,7 @@ class Talk:
             raise CannotDo(f"nobody here is called {wish.name}")
         if not self._may_know(identity):
             raise CannotDo(f"what you have in mind is a secret, and {wish.name} may not hear it")
-        hands.whisper(wish.name, wish.text)
+        hands.whisper(wish.name, wish.text, self.told_from)
         self._whispered.append(Confided((identity,)))
         if identity == self._listener:
             self._said.append(wish.text)
@@ -326,7 +344,7 @@ class Talk:
     def _emote(self, wish: tools.Emote) -> str:
         if self._secret:
             raise CannotDo("what you have in mind is a secret, and all here would see it")
-        self._acting().emote(wish.text)
+        self._acting().emote(wish.text, self.told_from)
         return "Done."
 
     def _go_to_sleep(self, wish: tools.GoToSleep) -> str:
@@ -344,6 +362,16 @@ _DOING: dict[type[tools.Arguments], Callable[[Talk, Any], Any]] = {
     tools.Whisper: Talk._whisper,
     tools.Emote: Talk._emote,
 }
+
+
+def told_from(
+    asked: Entry, recalled: Iterable[Recalled], past: ToldFrom = FROM_NOTHING
+) -> ToldFrom:
+    """What an answer to `asked` rests on: these memories, and the talk so far."""
+    told = [item.memory for item in recalled]
+    evidence = (str(asked.id), *map(link_id, told), *past.evidence)
+    whose = {asked.source_entity, *(memory.about for memory in told), *past.sources} - {None}
+    return ToldFrom(tuple(dict.fromkeys(evidence)), past.context, tuple(sorted(whose)))
 
 
 def commit(mind: str, experience: MemoryRecord, keep: Keep) -> None:

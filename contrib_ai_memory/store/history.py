@@ -1,9 +1,10 @@
 """Conversation history: `script.db.conversation_history`, a list of Chat Completions messages.
 
 Beside what a server is sent, each message keeps whether it is `private`, its `witnesses`, the
-journal `entry` that it belongs to, the NPC's `own` entries in it, the `people` it is with, and
-whether it is the `summary` of what came before. A tool call and its results are one: equally
-private, given together or not at all. Reactor thread only.
+journal `entry` that it belongs to, the NPC's `own` entries in it, the `people` it is with or whose
+words it was told from, what else it was `told` from (link ids, and journal ids of the `talk` so
+far), and whether it is the `summary` of what came before (of which talk, stands in `talk`). A tool
+call and its results are one: equally private, given together or not at all. Reactor thread only.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any
 
 from ..llm import prompts
 from ..llm.tools import paired
-from ..records import Entry, may_hear
-from . import attributes
+from ..records import FROM_NOTHING, Entry, ToldFrom, may_hear
+from . import attributes, spans
 
 ATTRIBUTE = "conversation_history"
 KEPT_WHOLE = 20  # [A] the newest messages, which no compaction touches
@@ -31,6 +32,8 @@ _BESIDE = {
     "entry": 0,
     "own": [],
     "people": [],
+    "told": [],
+    "talk": "",
     "summary": False,
 }
 
@@ -44,7 +47,11 @@ def bare(message: Stored) -> dict[str, Any]:
 
 
 def exchange(
-    asked: Entry, rounds: Iterable[Stored], answered: Entry | None, spoken: Iterable[int] = ()
+    asked: Entry,
+    rounds: Iterable[Stored],
+    answered: Entry | None,
+    spoken: Iterable[int] = (),
+    told_from: ToldFrom = FROM_NOTHING,
 ) -> list[Stored]:
     """What was said, the tools that were called for it, and the answer, as the history keeps it.
 
@@ -52,8 +59,9 @@ def exchange(
         rounds: Calls and results, each with `private` and `witnesses`.
         answered: The NPC's own words; None where it had nothing more to say.
         spoken: Ids of own entries that its tools made.
+        told_from: What the provider was given for it.
     """
-    with_whom = [asked.source_entity] if asked.source_entity else []
+    with_whom = sorted({*filter(None, [asked.source_entity]), *told_from.sources})
     beside = _BESIDE | {"entry": asked.id, "people": with_whom}
     said = {"role": "user", "content": prompts.told(asked.seen_as, asked.content)}
     messages = [beside | said | _privacy(asked)]
@@ -62,7 +70,23 @@ def exchange(
         own = {"role": "assistant", "content": answered.content}
         messages.append(beside | own | _privacy(answered))
     messages[-1]["own"] = [*spoken, *([answered.id] if answered else [])]
+    messages[-1] |= {"told": list(told_from.evidence), "talk": told_from.context}
     return messages
+
+
+def given_by(messages: Iterable[Stored]) -> ToldFrom:
+    """Where these messages come from, for what is told from them."""
+    evidence: dict[str, None] = {}
+    context, sources = [], set()
+    for message in messages:
+        sources.update(message["people"])
+        own = message.get("own", ())
+        context.append(spans.of([message["entry"], *own]))
+        if message.get("summary"):
+            context.append(message["talk"])
+        elif not own:  # else its own words keep what they were told from
+            evidence |= dict.fromkeys(message.get("told", ()))
+    return ToldFrom(tuple(evidence), spans.joined(*context), tuple(sorted(sources)))
 
 
 def audience_of(message: Stored) -> Audience:
@@ -116,6 +140,8 @@ def summary_of(fallen: Iterable[Stored], audience: Audience, text: str) -> Store
         "entry": max(message["entry"] for message in before),
         "own": [],
         "people": sorted(people),
+        "told": [],
+        "talk": given_by(before).context,
         "summary": True,
     }
 
@@ -216,24 +242,29 @@ class History:
             self._write([_without(message, identity) for message in kept])
         return gone
 
-    def forget_entries(self, journal_ids: Iterable[int], *, summaries: bool = False) -> int:
+    def forget_entries(
+        self, journal_ids: Iterable[int], *, summaries: bool = False, told: Iterable[str] = ()
+    ) -> int:
         """Erase the exchanges that these entries belong to. Returns how many messages that were.
 
         Args:
-            summaries: Those too that stand for talk in which the entries may have been.
+            summaries: Those too that stand for talk in which the entries were.
+            told: Link ids: the exchanges too that were told from these.
         """
-        gone = frozenset(journal_ids)
+        gone, ids = frozenset(journal_ids), frozenset(told)
         touched = {
             message["entry"]
             for message in self.messages
-            if not message["summary"] and (message["entry"] in gone or gone & set(message["own"]))
+            if not message["summary"]
+            and (
+                message["entry"] in gone or gone & set(message["own"]) or ids & set(message["told"])
+            )
         }
-        first = min(gone, default=0) if summaries else None
         kept = [
             message
             for message in self.messages
             if not (message["entry"] in touched and not message["summary"])
-            and not (message["summary"] and first is not None and message["entry"] >= first)
+            and not (message["summary"] and summaries and _stands_for(message, gone))
         ]
         count = len(self.messages) - len(kept)
         if count:
@@ -264,6 +295,13 @@ def _is_message(stored: Any) -> bool:
     return isinstance(calls, list) and all(
         isinstance(call, dict) and {"id", "type", "function"} <= set(call) for call in calls
     )
+
+
+def _stands_for(summary: Stored, gone: frozenset[int]) -> bool:
+    """Whether a summary is of talk in which these entries were; an old one does not know."""
+    if summary["talk"]:
+        return spans.has_any(summary["talk"], gone)
+    return bool(gone) and summary["entry"] >= min(gone)
 
 
 def _without(message: Stored, identity: str) -> Stored:

@@ -21,6 +21,7 @@ from . import attributes
 
 ATTRIBUTE = "journal"
 PAGES_IN_MEMORY = 16
+HEARD = "heard:"  # + mind: the cursor at the first words of another NPC
 
 Plain = dict[str, Any]
 
@@ -38,6 +39,8 @@ class Journal:
         self._on_change = on_change
         stored = attributes.read(owner, ATTRIBUTE) or {}
         self.last_id: int = stored.get("entry_count", 0)
+        # how many of these ids are no more; None: written before that was counted
+        self.removed: int | None = stored.get("removed", None if self.last_id else 0)
         self.last_reflection: str | None = stored.get("last_reflection")
         self.cursors: dict[str, Any] = stored.get("cursors", {})
         self._open: list[Plain] = stored.get("entries", [])
@@ -80,12 +83,14 @@ class Journal:
                 removed += 1
                 page[:] = kept
                 self._mark(number)
+        self._count_removed(removed)
         return removed
 
     def begin_again(self, last_id: int, last_reflection: str | None, cursors: Plain) -> None:
         """Be empty, with so many entries behind it: `put_back` puts them into their places."""
         self.clear()
         self.last_id, self.last_reflection = last_id, last_reflection
+        self.removed = last_id
         self.cursors = dict(cursors)
         self._changed()
 
@@ -95,6 +100,7 @@ class Journal:
             number, page = self._locate(entry.id)
             if number >= 0:
                 others = [plain for plain in page if plain["id"] != entry.id]
+                self._count_removed(len(page) - len(others) - 1)
                 page[:] = sorted([*others, entry.to_dict()], key=lambda plain: plain["id"])
                 self._mark(number)
 
@@ -107,6 +113,16 @@ class Journal:
     def advance_cursor(self, name: str, value: int) -> None:
         """Move a cursor on; a pass that was overtaken does not move it back."""
         self.set_cursor(name, max(self.cursors.get(name, 0), value))
+
+    def note_heard(self, utterance: str, entry_id: int) -> None:
+        """Note from which entry on words of another NPC are in here (`Entry.utterance`)."""
+        name = HEARD + utterance.partition(":")[0]
+        if name not in self.cursors:
+            self.set_cursor(name, entry_id)
+
+    def heard_from(self, mind: str) -> int | None:
+        """The first entry with words of another NPC's mind; None where there are none."""
+        return self.cursors.get(HEARD + mind)
 
     def flush(self) -> None:
         """Write what changed, pages and open page in one transaction: both or neither."""
@@ -124,6 +140,7 @@ class Journal:
         while attributes.remove_some(self._owner, attributes.CATEGORY, 64, _page_key("")):
             pass
         self.last_id, self.last_reflection = 0, None
+        self.removed = 0
         self.cursors, self._open = {}, []
         self._pages.clear()
         self._dirty_pages.clear()
@@ -134,6 +151,7 @@ class Journal:
         return {
             "entries": [dict(plain) for plain in self._open],
             "entry_count": self.last_id,
+            "removed": self.removed,
             "last_reflection": self.last_reflection,
             "consolidated_entry_ids": [p["id"] for p in self._open if p.get("consolidated")],
             "cursors": dict(self.cursors),
@@ -154,11 +172,25 @@ class Journal:
         self._dirty = True
         self._on_change()
 
+    def set_removed(self, count: int) -> None:
+        """Note how many of its ids are no more, where that was not known."""
+        self.removed = count
+        self._changed()
+
+    def _count_removed(self, change: int) -> None:
+        if self.removed is not None:
+            self.removed += change
+
     # --- reading ----------------------------------------------------------------------------
 
     def __len__(self) -> int:
         """The number of entries ever written, those removed since included."""
         return self.last_id
+
+    @property
+    def count(self) -> int:
+        """The number of entries that are there."""
+        return self.last_id - (self.removed or 0)
 
     def get(self, entry_id: int) -> Entry | None:
         """One entry, in O(1) pages."""

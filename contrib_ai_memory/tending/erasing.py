@@ -1,7 +1,8 @@
 """Erasing a person from a memory, or a memory whole: wherever it lies, on the disk as well.
 
 What goes is decided first (`belonging`) and noted at the NPC; what is noted is then taken out, the
-store first, the journal last. Broken off anywhere and called again, it ends in the same state.
+store first, the journal last; then what other NPCs heard it say from all that. Broken off anywhere
+and called again, it ends in the same state.
 While it runs the NPC hears and keeps what is said, and neither thinks nor answers: what it hears
 then is new talk and stays.
 """
@@ -30,6 +31,7 @@ COUNTED = {
     "preferences": "preferences",
     "messages": "messages",
     "vectors": "cached vectors",
+    "elsewhere": "entries of other NPCs that had heard of it",
 }
 
 
@@ -47,6 +49,8 @@ class Erased:
         messages: Of conversations and of the conversation history.
         vectors: Of the embedding cache.
         changed: Entries of others, who said them with the person there.
+        elsewhere: Journal entries of other NPCs: what they heard this one say from all that, and
+            what they told from there.
         from_disk: Whether the store's files were written anew, so that no deleted byte is left in
             them. A store that is a server sees to that itself.
     """
@@ -61,6 +65,7 @@ class Erased:
     messages: int = 0
     vectors: int = 0
     changed: int = 0
+    elsewhere: int = 0
     from_disk: bool = False
 
     @property
@@ -86,6 +91,14 @@ class Erased:
         return ", ".join(f"{count} {what}" for count, what in counts if count) or "nothing"
 
 
+@dataclass(frozen=True, slots=True)
+class _Following:
+    """How many entries another NPC has lost, and what it had said from them."""
+
+    entries: int = 0
+    said: frozenset[str] = frozenset()
+
+
 class CannotErase(ValueError):
     """The person is the NPC itself."""
 
@@ -93,8 +106,9 @@ class CannotErase(ValueError):
 def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.Deferred:
     """Take everything of a person out of one NPC's memory, as a Deferred `Erased`.
 
-    Which entries and memories are theirs, the first lines of `belonging` say. With them go their
-    links, what profiles rest on them, the person's own profile, preferences and place in the
+    Which entries and memories are theirs, the first lines of `belonging` say: what the NPC told
+    others from them too, and what other NPCs heard of that. With them go their links, what
+    profiles rest on them, the person's own profile, preferences and place in the
     register of people, their part in conversations and in the conversation history, Mem0's history
     of each memory, cached vectors, the words that the store counted, and error texts of nights.
     What others said stays; that the person was there is taken out of it.
@@ -108,8 +122,7 @@ def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.De
         CannotErase: The person is the NPC itself: that is `wipe`.
         StoreError: The store cannot be used. Called again, it goes on.
     """
-    erased = _in_peace(npc, _erase_person, identity, tuple(names))
-    return erased.addCallback(_from_disk)
+    return _erase_person(npc, identity, tuple(names)).addCallback(_from_disk)
 
 
 @defer.inlineCallbacks
@@ -126,7 +139,7 @@ def erase_everywhere(
     found: dict[str, Erased] = {}
     for npc in looking.minds():
         if npc.pk and npc.get_memory_identity(npc) != identity:
-            erased = yield _in_peace(npc, _erase_person, identity, tuple(names))
+            erased = yield _erase_person(npc, identity, tuple(names))
             if erased.anything:
                 found[npc.dbref] = erased
         progress(npc)
@@ -145,31 +158,97 @@ def wipe(npc: Any) -> defer.Deferred:
 
 @defer.inlineCallbacks
 def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[Any, Any, Erased]:
+    """At the NPC itself first, then wherever it was heard. Until that is over, the plan stays at
+    the NPC: broken off and called again, it goes on."""
     if identity == npc.get_memory_identity(npc):
         raise CannotErase(f"{identity} is {npc.key} itself. To empty its memory, wipe it.")
+    plan, erased = yield _in_peace(npc, _erase_at, identity, names)
+    elsewhere = yield _erase_heard(npc, plan)
+    if npc.pk:
+        attributes.remove_json(npc, plan.key)
+    game_database.forget_deleted()
+    return replace(erased, elsewhere=elsewhere)
+
+
+@defer.inlineCallbacks
+def _erase_at(
+    npc: Any, identity: str, names: tuple[str, ...]
+) -> Generator[Any, Any, tuple[taking_out.Plan, Erased]]:
     undo.forget(npc)  # first: it holds text, and what is taken back later would be there again
     mind = npc.memory
     mind.flush()
     profile = mind.profiles.get(identity)
     known = {*names, mind.people.name_of(identity), profile.name if profile else ""}
     plan = yield taking_out.planned(mind, Somebody(identity, tuple(filter(None, known))))
-    who, entries = plan.who, plan.entries
+    erased = yield _take_out(npc, plan)
+    return plan, erased
+
+
+@defer.inlineCallbacks
+def _erase_heard(npc: Any, plan: taking_out.Plan) -> Generator[Any, Any, int]:
+    """What other NPCs heard of it, and told from that, and so on. Gives how many entries went.
+
+    No two NPCs are held still at once: two erasures would wait for each other.
+    """
+    key = f"{taking_out.FOLLOWING}{plan.key}"
+    plan.heard.update(_utterances(npc, plan))
+    new = plan.heard
+    elsewhere = 0
+    while new:
+        taking_out.note(npc, plan)
+        heard, new = new, set()
+        for other in looking.that_heard(frozenset(heard)):
+            following = yield _in_peace(other, _erase_heard_at, key, npc, plan)
+            elsewhere += following.entries
+            new |= following.said
+            yield offload.breathe()
+    return elsewhere
+
+
+@defer.inlineCallbacks
+def _erase_heard_at(
+    npc: Any, key: str, root: Any, plan: taking_out.Plan
+) -> Generator[Any, Any, _Following]:
+    """At one other NPC than the `root`, whose plan gets to know what this one had said from it."""
+    npc.memory.flush()
+    own = yield taking_out.planned_from(npc.memory, key, frozenset(plan.heard))
+    if not own.entries and not own.memories:
+        return _Following()
+    undo.forget(npc)
+    said = _utterances(npc, own) - plan.heard
+    plan.heard |= said
+    taking_out.note(root, plan)
+    erased = yield _take_out(npc, own)
+    attributes.remove_json(npc, own.key)
+    return _Following(erased.entries, frozenset(said))
+
+
+def _utterances(npc: Any, plan: taking_out.Plan) -> set[str]:
+    return {f"{npc.memory.id}:{number}" for number in plan.said}
+
+
+@defer.inlineCallbacks
+def _take_out(npc: Any, plan: taking_out.Plan) -> Generator[Any, Any, Erased]:
+    """All that a plan names, out of one memory: the store first, the journal last."""
+    mind, who, entries = npc.memory, plan.who, plan.entries
     kinds, vectors = yield taking_out.from_store(mind.id, plan.memories)
     yield taking_out.settle_store(mind.id, plan)
     gone_links = yield taking_out.from_links(mind, {*map(str, entries), *plan.memories})
     observations = yield taking_out.from_profiles(mind, plan)
     preferred = yield taking_out.from_preferences(mind, plan)
-    messages = mind.history.forget(identity, lambda said: who.has_exchange(said, entries))
-    messages += mind.conversations.forget(identity, lambda said: who.has_message(said, entries))
+    messages = mind.history.forget(
+        who.identity, lambda said: who.has_exchange(said, entries, plan.memories)
+    )
+    messages += mind.conversations.forget(who.identity, lambda said: who.has_message(said, entries))
     taking_out.from_nights(npc, who)
     removed, changed = yield taking_out.from_journal(mind, plan)
     yield taking_out.rekey_around(mind, entries)
-    yield ask(novelty.forget, mind.id, identity)
-    met = mind.people.forget(identity)
-    had_profile = mind.profiles.forget(identity)
+    met = had_profile = False
+    if who.identity:
+        yield ask(novelty.forget, mind.id, who.identity)
+        met = mind.people.forget(who.identity)
+        had_profile = mind.profiles.forget(who.identity)
     requests.settle()
-    attributes.remove_json(npc, taking_out.plan_key(identity))
-    game_database.forget_deleted()
     return Erased(
         entries=removed,
         memories=sum(kinds.values()),

@@ -1,8 +1,9 @@
 """Forgetting single memories: what goes with one, and taking it out of everywhere it left a trace.
 
 A memory may go alone, or with all that was drawn from it (a cascade): facts, summaries and insights
-that rest on it in any part. What it had ended holds again. People are forgotten in `erasing`.
-Reactor thread; the store's part is done on the worker thread.
+that rest on it in any part, and what the NPC said when it was given it (`records.ToldFrom`; of the
+talk that an answer was given besides, nothing follows). What it had ended holds again. People are
+forgotten in `erasing`. Reactor thread; the store's part is done on the worker thread.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from ..store.preferences import Preference
 from ..store.profiles import Profile
 from . import ids, tracing
 from .undo import Before, preference_as_plain
+
+ENTRIES_AT_ONCE = 32  # a page
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,57 @@ def doomed(npc: Any, memory_id: str, *, cascade: bool = False) -> Generator[Any,
     traced = yield tracing.trace(
         npc, root.id if root.record not in ("entry", INSIGHT) else link_id(root)
     )
-    return Doomed((root, *(step.memory for step in traced.results)), traced.profiles)
+    drawn = [root, *(step.memory for step in traced.results)]
+    told = yield _told_on(npc, drawn)
+    entries = {int(link_id(memory)) for memory in told if link_id(memory).isdecimal()}
+    profiles = yield tracing.profiled(npc.memory, entries) if entries else ()
+    return Doomed((*drawn, *told), (*traced.profiles, *profiles))
+
+
+@defer.inlineCallbacks
+def heard(npc: Any, utterances: frozenset[str]) -> Generator[Any, Any, Doomed]:
+    """What an NPC heard of what another one has forgotten, with all from it. Nothing is changed.
+
+    Args:
+        utterances: `Entry.utterance` of what the other one said.
+    """
+    journal = npc.memory.journal
+    froms = {each.partition(":")[0] for each in utterances}
+    first = min(filter(None, map(journal.heard_from, froms)), default=len(journal) + 1)
+    found: dict[str, MemoryRecord] = {}
+    for start in range(first, len(journal) + 1, ENTRIES_AT_ONCE):
+        for entry in journal.read(start, start + ENTRIES_AT_ONCE - 1):
+            if entry.utterance in utterances and str(entry.id) not in found:
+                going = yield doomed(npc, str(entry.id), cascade=True)
+                found |= {link_id(memory): memory for memory in going.memories}
+        yield offload.breathe()
+    return Doomed(tuple(found.values()))
+
+
+@defer.inlineCallbacks
+def _told_on(npc: Any, memories: Sequence[MemoryRecord]) -> Generator[Any, Any, list[MemoryRecord]]:
+    """What the NPC said from these, and what was drawn from that, until nothing is added."""
+    mind = npc.memory
+    known = {link_id(memory) for memory in memories}
+    first = min((number for memory in memories for number in memory.journal_ids), default=1)
+    drawn = yield offload.run(offload.MEMORY, tracing.drawn_of, mind.id, priority=offload.LOOK)
+    found: list[MemoryRecord] = []
+    while True:
+        new: list[MemoryRecord] = []
+        for start in range(first, len(mind.journal) + 1, ENTRIES_AT_ONCE):
+            for entry in mind.journal.read(start, start + ENTRIES_AT_ONCE - 1):
+                if str(entry.id) not in known and not known.isdisjoint(entry.evidence):
+                    known.add(str(entry.id))
+                    new.append(ids.to_memory(mind.id, entry))
+            yield offload.breathe()
+        told = {number for memory in new for number in memory.journal_ids}
+        for memory in drawn:
+            if memory.id not in known and not told.isdisjoint(memory.journal_ids):
+                known.add(memory.id)
+                new.append(memory)
+        if not new:
+            return found
+        found += new
 
 
 @defer.inlineCallbacks
@@ -151,7 +204,8 @@ def _take_out(npc: Any, going: Doomed, cascade: bool) -> Generator[Any, Any, Non
         if cascade:
             yield mind.profiles.forget_entries(numbers)
         mind.conversations.forget_entries(numbers)
-        mind.history.forget_entries(numbers, summaries=cascade)
+        told = map(link_id, memories) if cascade else ()
+        mind.history.forget_entries(numbers, summaries=cascade, told=told)
     mind.journal.remove(numbers)
     mind.flush()
 

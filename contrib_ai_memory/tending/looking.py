@@ -7,8 +7,10 @@ Nothing is changed here. One memory with all around it (`show`, `trace`) is in `
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+import re
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from evennia.objects.models import ObjectDB
@@ -21,6 +23,7 @@ from ..llm import asking
 from ..records import Entry, MemoryRecord
 from ..senses import CATEGORY, OFF_TAG, MemoryMixin
 from ..store import facts, switches
+from ..store.journal import Journal
 from ..store.preferences import Preference
 from ..store.profiles import Noted, Profile, ProfileAttribute, Relationship
 
@@ -28,6 +31,13 @@ PAGE = 50
 READ_AT_ONCE = 64  # entries looked at between two turns of the reactor
 PROFILES_AT_ONCE = 8  # each may be a row of the database
 READ_AT_MOST = 4096  # entries looked at in one search of the journal
+
+
+_DAY = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
+
+
+class NoDay(ValueError):
+    """There is no such day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +48,7 @@ class Overview:
         id: The mind's UUID.
         location: Name of the room; "" where it is nowhere.
         state: awake, compacting, dreaming, paused or off.
-        entries: In the journal, the forgotten ones included.
+        entries: In the journal.
         pending: Entries that are not indexed yet.
         counts: How many memories of each record.
         last_night: When the last one ended, ISO 8601 UTC; "" where there was none.
@@ -126,6 +136,15 @@ def minds() -> list[Any]:
     return sorted(found, key=lambda npc: (npc.key.lower(), npc.id))
 
 
+def that_heard(utterances: Iterable[str]) -> Iterator[Any]:
+    """The NPCs that ever heard another one whose words some of these are (`Entry.utterance`)."""
+    froms = {each.partition(":")[0] for each in utterances}
+    for npc in minds():
+        remembers = npc.pk and npc.attributes.has("memory_id")
+        if remembers and any(map(npc.memory.journal.heard_from, froms)):
+            yield npc
+
+
 def bodies_of(mind: str) -> list[Any]:
     """The objects of this game that have this mind, whatever their typeclass is now."""
     having = ObjectDB.objects.filter(db_attributes__db_key="memory_id").distinct()
@@ -160,6 +179,8 @@ def overviews(npcs: Sequence[Any]) -> Generator[Any, Any, list[Overview]]:
     ids = []
     for npc in npcs:
         ids.append(npc.memory.id)
+        if npc.memory.journal.removed is None:
+            yield count_removed(npc.memory.journal)
         yield offload.breathe()
     counted = yield offload.run(offload.MEMORY, counts_of, ids, priority=offload.LOOK)
     found = []
@@ -168,6 +189,17 @@ def overviews(npcs: Sequence[Any]) -> Generator[Any, Any, list[Overview]]:
             found.append(_overview(npc, counted[npc.memory.id]))
         yield offload.breathe()
     return found
+
+
+@defer.inlineCallbacks
+def count_removed(entries: Journal) -> Generator[Any, Any, None]:
+    """Count the entries that are no more in a journal which has not been counted yet."""
+    last, there = entries.last_id, 0
+    for first in range(1, last + 1, READ_AT_ONCE):
+        there += sum(1 for _ in entries.read(first, min(first + READ_AT_ONCE - 1, last)))
+        yield offload.breathe()
+    if entries.removed is None:
+        entries.set_removed(last - there)
 
 
 def counts_of(minds_: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -185,8 +217,8 @@ def _overview(npc: Any, counts: dict[str, int]) -> Overview:
         dbref=npc.dbref,
         location=npc.location.key if npc.location else "",
         state=state_of(npc),
-        entries=len(mind.journal),
-        pending=len(mind.journal) - mind.journal.cursors.get("indexed", 0),
+        entries=mind.journal.count,
+        pending=_pending(mind.journal),
         counts=counts,
         links=mind.links.count,
         people=len(mind.people),
@@ -195,6 +227,12 @@ def _overview(npc: Any, counts: dict[str, int]) -> Overview:
         last_beat=script.ndb.last_beat or "",
         language=asking.status(),
     )
+
+
+def _pending(entries: Journal) -> int:
+    start = entries.cursors.get("indexed", 0)
+    near = list(entries.read(start + 1, start + READ_AT_ONCE))
+    return len(near) + max(0, len(entries) - start - READ_AT_ONCE)
 
 
 # --- journal and store ----------------------------------------------------------------------------
@@ -220,7 +258,11 @@ def journal(
         entity: Only entries of or about this memory identity.
         day: Only of this day (UTC), 2026-11-20 or the beginning of one, 2026-11.
         kind: Only of this kind: say, whisper, note …
+
+    Raises (in the Deferred):
+        NoDay
     """
+    day = day_of(day) if day else ""
     entries = npc.memory.journal
     last = len(entries) if before is None else min(before - 1, len(entries))
     first = max(1, last - READ_AT_MOST + 1)
@@ -252,6 +294,24 @@ def _fits(entry: Entry, text: str, entity: str, day: str, kind: str) -> bool:
     if entity and entity != entry.source_entity and entity not in entry.entities:
         return False
     return not text or text in entry.told().lower()
+
+
+def day_of(text: str) -> str:
+    """A day, or the beginning of one, as it was typed.
+
+    Raises:
+        NoDay: There is no such day; the message says how days look.
+    """
+    year, month, day = ([*text.split("-"), "01", "01"])[:3]
+    try:
+        if not _DAY.fullmatch(text):
+            raise ValueError
+        date(int(year), int(month), int(day))
+    except ValueError:
+        raise NoDay(
+            f"'{text[:40]}' is no day. A day is 2026-11-20, a month 2026-11, a year 2026 (UTC)."
+        ) from None
+    return text
 
 
 def _is_past(entry: Entry | None, day: str) -> bool:

@@ -14,6 +14,7 @@ from functools import wraps
 from typing import Any
 
 from twisted.internet import defer
+from twisted.python.failure import Failure
 
 from .. import conf, offload
 from ..embedding import emotions as taxonomy
@@ -24,13 +25,21 @@ from ..store import facts, switches
 from ..store.links import link_id
 from ..store.preferences import Preference
 from ..text.clean import oneline, sanitise
-from . import audit, forgetting, ids, restoring, rewording
+from . import audit, forgetting, ids, looking, restoring, rewording
 from . import undo as undoing
 from .undo import Before
 
 
 class CannotEdit(ValueError):
     """The change is none, or not possible."""
+
+
+class AlreadySo(CannotEdit):
+    """A memory has its tags already, or has not what was to be taken away: `memory` as it is."""
+
+    def __init__(self, message: str, memory: MemoryRecord):
+        super().__init__(message)
+        self.memory = memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +209,6 @@ def _weighed(importance: int) -> int:
 # --- forgetting -----------------------------------------------------------------------------------
 
 
-@_alone
 @defer.inlineCallbacks
 def forget(
     npc: Any, who: Any, memory_id: str, cascade: bool = False
@@ -208,14 +216,42 @@ def forget(
     """Forget a memory, as a Deferred `Forgotten`.
 
     Args:
-        cascade: With all that was drawn from it (`forgetting.doomed` tells what that is).
+        cascade: With all that was drawn from it (`forgetting.doomed` tells what that is), and what
+            other NPCs heard this one say from it: that is undone at them.
 
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous
     """
-    root = yield ids.find(npc, memory_id)
-    with npc.memory.evidence.withdrawing([link_id(root)]):  # from now on nothing is drawn from it
-        going = yield forgetting.doomed(npc, memory_id, cascade=cascade)
+    gone = yield _forget(npc, who, forgetting.doomed, memory_id, cascade=cascade)
+    new = _utterances(npc, gone) if cascade else frozenset()
+    while new:
+        following: set[str] = set()
+        for other in looking.that_heard(new):
+            heard = yield _forget(other, who, forgetting.heard, new, cascade=True)
+            following |= _utterances(other, heard)
+            yield offload.breathe()
+        new = frozenset(following)
+    return gone
+
+
+def _utterances(npc: Any, gone: Forgotten) -> frozenset[str]:
+    """`Entry.utterance` of what may have been said to others of all that."""
+    links = map(link_id, gone.memories)
+    return frozenset(f"{npc.memory.id}:{number}" for number in links if number.isdecimal())
+
+
+@_alone
+@defer.inlineCallbacks
+def _forget(
+    npc: Any, who: Any, which: Callable[..., defer.Deferred], what: Any, *, cascade: bool
+) -> Generator[Any, Any, Forgotten]:
+    """One NPC's part of it; `which(npc, what)` tells what goes."""
+    options = {"cascade": cascade} if which is forgetting.doomed else {}
+    root = [link_id((yield ids.find(npc, what)))] if which is forgetting.doomed else ()
+    with npc.memory.evidence.withdrawing(root):  # from now on nothing is drawn from it
+        going = yield which(npc, what, **options)
+        if not going.memories:
+            return Forgotten((), "", True)
         before = yield forgetting.before_of(npc, going, cascade=cascade)
         shorts = [ids.short(memory) for memory in going.memories]
         undoable = undoing.keep(npc, who, "forget", shorts, before)
@@ -225,6 +261,16 @@ def forget(
 
 
 # --- keeping --------------------------------------------------------------------------------------
+
+
+def once(tagged: defer.Deferred) -> defer.Deferred:
+    """Pinning and its like, where it is no fault that it was done before."""
+
+    def as_it_is(problem: Failure) -> MemoryRecord:
+        problem.trap(AlreadySo)
+        return problem.value.memory
+
+    return tagged.addErrback(as_it_is)
 
 
 def pin(npc: Any, who: Any, memory_id: str) -> defer.Deferred:
@@ -268,7 +314,7 @@ def _tag(
     short = ids.short(memory)
     if tags == old:
         state = "is not" if drop else "is already"
-        raise CannotEdit(f"{short} {state} {(drop or add)[-1]}.")
+        raise AlreadySo(f"{short} {state} {(drop or add)[-1]}.", replace(memory, tags=tags))
     expiry = {"expires_at": memory.expires_at} if add and memory.expires_at else {}
     before = Before(
         entries=[entry.to_dict()] if entry else [],

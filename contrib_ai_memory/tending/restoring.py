@@ -13,12 +13,14 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
-from ..ingest import rewriting
+from .. import conf, offload
+from ..ingest import hearing, index, preferring, rewriting
+from ..ingest.preferring import Superseded
 from ..records import Entry, MemoryRecord
 from ..store import facts, versions
 from ..store.links import Link
-from ..store.preferences import Preference, from_plain
+from ..store.payload import entry_memory_id
+from ..store.preferences import Held, Preference, from_plain
 from ..store.profiles import Noted, Profile, ProfileAttribute
 from . import forgetting, rewording, tracing, undo
 from .undo import Act, Before
@@ -50,8 +52,12 @@ def take_back(npc: Any) -> Generator[Any, Any, Act]:
     yield mind.links.add_gently(Link(*each) for each in before.links)
     for identity, name, noted, known in before.profiles:
         _restore_profile(mind, identity, name, noted, known)
+    ended: list[Superseded] = []
     for plain in before.preferences:
-        _restore_preference(mind, from_plain(plain), before.fields)
+        ended += _restore_preference(mind, from_plain(plain), before.fields)
+    if ended:
+        yield offload.run(offload.MEMORY, preferring.retire, mind.id, ended, priority=offload.REPLY)
+    yield _index_passed(mind, before)
     mind.flush()
     undo.drop(npc, act)
     return act
@@ -91,11 +97,47 @@ def _entries_as_before(mind: Any, before: Before) -> list[Entry]:
     return [rewording.merged(now, entry, before.fields) for now, entry in there if now]
 
 
-def _restore_preference(mind: Any, preference: Preference, changed: Sequence[str]) -> None:
-    """A preference as it was; of an edit, only its words, wherever they stand by now."""
+@defer.inlineCallbacks
+def _index_passed(mind: Any, before: Before) -> Generator[Any, Any, None]:
+    """Index what was forgotten before it was indexed, if the index has come further since then."""
+    stored = {plain["id"] for plain in before.memories}
+    indexed = mind.journal.cursors.get("indexed", 0)
+    for plain in () if before.fields else before.entries:
+        entry = Entry.from_dict(plain)
+        passed = entry.recallable and entry.id <= indexed
+        if passed and entry_memory_id(mind.id, entry.id) not in stored:
+            earlier = list(mind.journal.read(entry.id - index.LOOK_BACK, entry.id - 1))
+            job = index.index_entries, mind.id, [entry], earlier
+            yield offload.run(offload.MEMORY, *job, priority=offload.REPLY)
+            yield hearing.settle_heard(mind, [entry], offload.REPLY)
+
+
+def _restore_preference(
+    mind: Any, preference: Preference, changed: Sequence[str]
+) -> list[Superseded]:
+    """A preference as it was; of an edit, only its words, wherever they stand by now.
+
+    What was said since then holds: what comes back is what was preferred before. Returns what is
+    to be retired for that.
+    """
+    now = mind.preferences.get(preference.identity, preference.slot, preference.audience)
     if not changed:
-        mind.preferences.put(preference)
-    elif now := mind.preferences.get(preference.identity, preference.slot, preference.audience):
+        own = {preference.memory_id, *(held.memory_id for held in preference.history)}
+        if now is None or now.memory_id in own or now.since <= preference.since:
+            mind.preferences.put(preference)
+            return []
+        was = Held(
+            preference.text,
+            preference.memory_id,
+            preference.since,
+            now.since,
+            preference.journal_id,
+        )
+        since = [held for held in now.history if held.memory_id not in own]
+        history = (*preference.history, was, *since)[-conf.PREFERENCE_HISTORY :]
+        mind.preferences.put(replace(now, history=history))
+        return preferring.replaced(replace(now, history=history))
+    if now:
         same = now.memory_id == preference.memory_id
         held = tuple(
             replace(each, text=preference.text) if each.memory_id == preference.memory_id else each
@@ -103,6 +145,7 @@ def _restore_preference(mind: Any, preference: Preference, changed: Sequence[str
         )
         text = preference.text if same else now.text
         mind.preferences.put(replace(now, text=text, history=held))
+    return []
 
 
 def _around(mind: Any, entry_id: int) -> list[Entry]:

@@ -13,15 +13,15 @@ from twisted.internet import defer
 from .. import offload
 from ..embedding import embedder
 from ..ingest import index
-from ..records import INSIGHT
 from ..store import attributes, facts, versions
 from ..store.keys import REACH
 from ..store.links import BUCKETS
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
-from .belonging import Answers, Somebody
+from .belonging import NOBODY, Answers, Somebody, rests_on
 
 PLAN = "erasing_"  # + digest: the Attribute that holds what of somebody is to go, until it is gone
+FOLLOWING = "following_"  # before that: of what follows from it at another NPC
 ENTRIES_AT_ONCE = 32  # a page
 MEMORIES_AT_ONCE = 64
 BUCKETS_AT_ONCE = 128
@@ -31,11 +31,24 @@ TIMEOUT = 300.0  # seconds, for one small job behind others
 
 @dataclass
 class Plan:
-    """What of somebody is to go: journal ids, and ids of memories."""
+    """What is to go.
 
+    Attributes:
+        key: The Attribute that keeps the plan until all of it is gone.
+        who: Of whom everything goes; `belonging.NOBODY` where only something and what follows from
+            it goes.
+        entries: Journal ids.
+        memories: Ids of memories.
+        said: Those of the entries that are the NPC's own: what other NPCs may have heard.
+        heard: `Entry.utterance` of all that other NPCs have to forget with it, once it is known.
+    """
+
+    key: str
     who: Somebody
     entries: set[int] = field(default_factory=set)
     memories: set[str] = field(default_factory=set)
+    said: set[int] = field(default_factory=set)
+    heard: set[str] = field(default_factory=set)
 
 
 def ask(job: Any, *args: Any) -> defer.Deferred:
@@ -48,30 +61,88 @@ def ask(job: Any, *args: Any) -> defer.Deferred:
 
 @defer.inlineCallbacks
 def planned(mind: Any, who: Somebody) -> Generator[Any, Any, Plan]:
-    """Find what is to go, and note it at the NPC: what is found is not found again half way."""
-    known = attributes.read_json(mind.owner, plan_key(who.identity)) or {}
-    who = Somebody(who.identity, tuple(sorted({*who.names, *known.get("names", ())})))
-    plan = Plan(who, set(known.get("entries", ())), set(known.get("memories", ())))
-    insights = yield _find_entries(mind, plan)
-    offset = None
-    while True:
-        found, offset = yield ask(_find_memories, mind.id, who, frozenset(plan.entries), offset)
-        plan.memories.update(found)
-        if offset is None:
-            break
-    for number, evidence in insights:
-        if any(cited in plan.memories or _number(cited) in plan.entries for cited in evidence):
-            plan.entries.add(number)
-    plan.memories.update(entry_memory_id(mind.id, number) for number in plan.entries)
-    if mind.owner.pk and (plan.entries or plan.memories):
-        plain = {
-            "identity": who.identity,
-            "names": who.names,
-            "entries": sorted(plan.entries),
-            "memories": sorted(plan.memories),
-        }
-        attributes.write_json(mind.owner, plan_key(who.identity), plain)
+    """Find what of somebody is to go, and note it at the NPC: what is found is not found again
+    half way."""
+    key = plan_key(who.identity)
+    known = attributes.read_json(mind.owner, key) or {}
+    names = tuple(sorted({*who.names, *known.get("names", ())}))
+    others = yield _others(mind, who.identity)
+    plan = _as_noted(key, Somebody(who.identity, names, others), known)
+    yield _follow(mind, plan)
     return plan
+
+
+@defer.inlineCallbacks
+def planned_from(mind: Any, key: str, heard: Collection[str]) -> Generator[Any, Any, Plan]:
+    """The same of what an NPC heard from another one that forgets having said it.
+
+    Args:
+        key: Of the plan; that of a person's erasure with `FOLLOWING` before it.
+        heard: `Entry.utterance` of what it was.
+    """
+    plan = _as_noted(key, NOBODY, attributes.read_json(mind.owner, key) or {})
+    froms = {each.partition(":")[0] for each in heard}
+    first = min(filter(None, map(mind.journal.heard_from, froms)), default=len(mind.journal) + 1)
+    for start in range(first, len(mind.journal) + 1, ENTRIES_AT_ONCE):
+        for entry in mind.journal.read(start, start + ENTRIES_AT_ONCE - 1):
+            if entry.utterance in heard:
+                plan.entries.add(entry.id)
+        yield offload.breathe()
+    if plan.entries or plan.memories:
+        yield _follow(mind, plan)
+    return plan
+
+
+def _as_noted(key: str, who: Somebody, known: dict[str, Any]) -> Plan:
+    return Plan(
+        key, who, *(set(known.get(name, ())) for name in ("entries", "memories", "said", "heard"))
+    )
+
+
+def note(npc: Any, plan: Plan) -> None:
+    """Keep a plan at its NPC."""
+    if npc.pk and (plan.entries or plan.memories or plan.heard):
+        plain: dict[str, Any] = {"identity": plan.who.identity, "names": plan.who.names}
+        for name in ("entries", "memories", "said", "heard"):
+            plain[name] = sorted(getattr(plan, name))
+        attributes.write_json(npc, plan.key, plain)
+
+
+@defer.inlineCallbacks
+def _others(mind: Any, identity: str) -> Generator[Any, Any, tuple[tuple[str, str], ...]]:
+    """(identity, name) of all whom the NPC knows but one, and its own names."""
+    owner = mind.owner
+    own = owner.get_memory_identity(owner)
+    found = {each.identity: each.name for each in mind.people}
+    for other in mind.profiles.identities():
+        if other not in found and (profile := mind.profiles.get(other)):
+            found[other] = profile.name
+            yield offload.breathe()
+    known = [(other, name) for other, name in found.items() if name and other != identity]
+    return (*known, *((own, name) for name in (owner.key, *owner.aliases.all())))
+
+
+@defer.inlineCallbacks
+def _follow(mind: Any, plan: Plan) -> Generator[Any, Any, None]:
+    """All that is somebody's into the plan, and what rests on it, until nothing is added."""
+    first = True
+    while True:
+        entries = len(plan.entries)
+        yield _find_entries(mind, plan)
+        if not first and entries == len(plan.entries):
+            break
+        first = False
+        plan.memories.update(entry_memory_id(mind.id, number) for number in plan.entries)
+        memories, offset = len(plan.memories), None
+        while True:
+            job = _find_memories, mind.id, plan.who, frozenset(plan.entries), offset
+            found, offset = yield ask(*job)
+            plan.memories.update(found)
+            if offset is None:
+                break
+        if memories == len(plan.memories):
+            break  # no entry can be told from what was not there before
+    note(mind.owner, plan)
 
 
 def plan_key(identity: str) -> str:
@@ -85,18 +156,21 @@ def unfinished(npc: Any) -> list[dict[str, Any]]:
 
 
 @defer.inlineCallbacks
-def _find_entries(mind: Any, plan: Plan) -> Generator[Any, Any, list[tuple[int, tuple[str, ...]]]]:
-    """Entries into the plan. Gives the insights of the others, with what they cite."""
-    answers, insights = Answers(), []
+def _find_entries(mind: Any, plan: Plan) -> Generator[Any, Any, None]:
+    """Entries into the plan: each can rest on what comes before it alone."""
+    answers = Answers()
     for first in range(1, len(mind.journal) + 1, ENTRIES_AT_ONCE):
         for entry in mind.journal.read(first, first + ENTRIES_AT_ONCE - 1):
-            theirs = entry.id in plan.entries or plan.who.has_entry(entry)
+            theirs = (
+                entry.id in plan.entries
+                or plan.who.has_entry(entry)
+                or rests_on(entry.evidence, entry.context, plan.entries, plan.memories)
+            )
             if answers.take(entry, theirs) or theirs:
                 plan.entries.add(entry.id)
-            elif entry.kind == INSIGHT:
-                insights.append((entry.id, entry.evidence))
+                if entry.origin == "self":
+                    plan.said.add(entry.id)
         yield offload.breathe()
-    return insights
 
 
 def _find_memories(
@@ -104,10 +178,6 @@ def _find_memories(
 ) -> tuple[list[str], Any]:
     memories, offset = facts.shared().page(mind, offset)
     return [memory.id for memory in memories if who.has_memory(memory, entries)], offset
-
-
-def _number(linked: str) -> int | None:
-    return int(linked) if linked.isdecimal() else None
 
 
 # --- the store ------------------------------------------------------------------------------------
@@ -148,12 +218,21 @@ def settle_store(mind: str, plan: Plan) -> Generator[Any, Any, None]:
             return
 
 
+def _without_identity(kept: Any, identity: str) -> dict[str, list[str]]:
+    """What of an entry or a memory is to change, so that it no longer has somebody in it."""
+    return {
+        name: [each for each in getattr(kept, name) if each != identity]
+        for name in ("witnesses", "entities")
+        if identity in getattr(kept, name)
+    }
+
+
 def _settle_page(mind: str, who: Somebody, gone: Collection[str], offset: Any) -> Any:
     store = facts.shared()
     memories, offset = store.page(mind, offset)
     for memory in memories:
-        if who.identity in memory.witnesses:
-            store.change(memory.id, witnesses=[w for w in memory.witnesses if w != who.identity])
+        if rest := _without_identity(memory, who.identity):
+            store.change(memory.id, **rest)
         if memory.superseded_by in gone:
             store.change(memory.id, superseded_by=None, invalid_at=None)
         said = versions.history_of(memory.id, newest=None)
@@ -184,7 +263,7 @@ def from_links(mind: Any, linked: Collection[str]) -> Generator[Any, Any, int]:
 @defer.inlineCallbacks
 def from_preferences(mind: Any, plan: Plan) -> Generator[Any, Any, int]:
     """Their preferences, and those of others that rest on what goes or name them."""
-    count = mind.preferences.forget(plan.who.identity)
+    count = mind.preferences.forget(plan.who.identity) if plan.who.identity else 0
     for preference in list(mind.preferences):
         told = (preference, *preference.history)
         if any(
@@ -271,9 +350,9 @@ def from_journal(mind: Any, plan: Plan) -> Generator[Any, Any, tuple[int, int]]:
         page = list(mind.journal.read(first, first + ENTRIES_AT_ONCE - 1))
         gone = [entry for entry in page if entry.id in plan.entries]
         beside = {
-            entry.id: {"witnesses": [each for each in entry.witnesses if each != identity]}
+            entry.id: rest
             for entry in page
-            if identity in entry.witnesses and entry.id not in plan.entries
+            if entry.id not in plan.entries and (rest := _without_identity(entry, identity))
         }
         if gone:
             yield ask(forget_texts, [entry.content for entry in gone if entry.recallable])

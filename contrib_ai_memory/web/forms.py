@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.http import QueryDict
 
@@ -9,6 +11,7 @@ from .. import conf
 from ..conf import EMOTIONS_PER_EXPERIENCE
 from ..embedding.emotions import LABELS
 from ..records import MemoryRecord
+from ..tending import looking
 
 KINDS = ("say", "whisper", "pose", "arrive", "leave", "give", "note", "insight")
 RECORDS = (
@@ -22,12 +25,23 @@ LONGEST_QUERY = 400
 LONGEST_TEXT = 20_000  # taken in by the API; how much of it is kept, MAX_LINE says
 
 
+class DayField(forms.CharField):
+    """A day, or the beginning of one."""
+
+    def clean(self, value: Any) -> str:
+        day = super().clean(value)
+        try:
+            return looking.day_of(day) if day else ""
+        except looking.NoDay as wrong:
+            raise forms.ValidationError(f"Enter a valid date: {wrong}") from None
+
+
 class JournalFilter(forms.Form):
     """Which entries of the journal."""
 
     text = forms.CharField(required=False, max_length=200, label="Words")
     who = forms.CharField(required=False, max_length=255, label="Of or about")
-    day = forms.DateField(required=False, label="Day (UTC)")
+    day = DayField(required=False, max_length=40, label="Day (UTC)")
     kind = forms.ChoiceField(
         required=False, label="Kind", choices=[("", "any"), *((each, each) for each in KINDS)]
     )

@@ -216,6 +216,11 @@ def _going(npc: Any, memory_id: str, *, cascade: bool = False) -> defer.Deferred
     return going.addCallback(lambda doomed: doomed.told())
 
 
+def _once(tag: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:
+    """A second click changes nothing, and is no fault."""
+    return lambda npc, who, memory_id: mending.once(tag(npc, who, memory_id))
+
+
 class MemoryDeed(DeedPage):
     """Deeds that concern one memory."""
 
@@ -240,28 +245,28 @@ class MemoryDeed(DeedPage):
             "Pin",
             "A pinned memory is never cleaned away.",
             "It is pinned: nothing cleans it away.",
-            mending.pin,
+            _once(mending.pin),
             back="memory",
         ),
         "unpin": Deed(
             "Unpin",
             "It may be cleaned away again.",
             "It is no longer pinned.",
-            mending.unpin,
+            _once(mending.unpin),
             back="memory",
         ),
         "lock": Deed(
             "Lock",
             "A locked memory is pinned, and no night changes or ends it.",
             "It is locked: no night changes it.",
-            mending.lock,
+            _once(mending.lock),
             back="memory",
         ),
         "unlock": Deed(
             "Unlock",
             "Nights may change it again. It stays pinned.",
             "It is no longer locked.",
-            mending.unlock,
+            _once(mending.unlock),
             back="memory",
         ),
     }

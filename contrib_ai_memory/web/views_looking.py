@@ -69,16 +69,15 @@ class Journal(MindPage):
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
         form = JournalFilter(request.GET)
         asked = form.cleaned_data if form.is_valid() else {}
-        day = asked.get("day")
         cursors = [int(each) for each in request.GET.getlist("b") if is_cursor(each)][-PAGES_BACK:]
         npc, (page, people) = self.ask_mind(
             npc_id,
             _journal,
             before=cursors[-1] if cursors else None,
-            limit=PAGE,
+            limit=PAGE if form.is_valid() else 0,  # what cannot be asked for is not all there is
             text=asked.get("text", ""),
             entity=asked.get("who", ""),
-            day=day.isoformat() if day else "",
+            day=asked.get("day", ""),
             kind=asked.get("kind", ""),
         )
         older = [*cursors, page.older]
@@ -89,7 +88,7 @@ class Journal(MindPage):
             days=by_day(page.entries),
             people=people,
             page=page,
-            older=query_with(request, b=older) if page.older else "",
+            older=query_with(request, b=older) if page.older and form.is_valid() else "",
             newer=query_with(request, b=cursors[:-1]) if cursors else "",
         )
 

@@ -86,7 +86,9 @@ class ClueField(serializers.DictField):
         return dict(zip(CLUES, value, strict=False))
 
 
-Memory = told_of(looking.MemoryRecord, "Memory")
+Memory = told_of(
+    looking.MemoryRecord, "Memory", access_count=serializers.IntegerField(source="times_told")
+)
 Entry = told_of(looking.Entry)
 Score = told_of(ScoreParts, "Score", clues=ClueField())
 Found = told_of(Recalled, "Found")
@@ -226,8 +228,15 @@ class JournalAsked(serializers.Serializer):
         default="",
         allow_blank=True,
         help_text="UTC: 2026-11-20, or the beginning of one, 2026-11",
+        error_messages={"invalid": "A day is 2026-11-20, a month 2026-11, a year 2026 (UTC)."},
     )
     kind = serializers.CharField(max_length=20, default="", allow_blank=True)
+
+    def validate_day(self, day: str) -> str:
+        try:
+            return looking.day_of(day) if day else ""
+        except looking.NoDay as wrong:
+            raise serializers.ValidationError(str(wrong)) from None
 
 
 class SearchAsked(serializers.Serializer):

@@ -69,7 +69,7 @@ class _Kept(Tending):
 
     def _done(self, npc_id: int, memory_id: str) -> Response:
         act = type(self).act
-        memory = self.ask(npc_id, lambda npc, who: act(npc, who, memory_id))
+        memory = self.ask(npc_id, lambda npc, who: mending.once(act(npc, who, memory_id)))
         return Response(told.Memory(memory).data)
 
 
