@@ -98,7 +98,7 @@ class Entry(_Plain):
     """One journal entry (DESIGN §3). `timestamp` is ISO 8601 UTC, `importance` 1-10.
 
     `line` is the perceived line where it said more than `content`; `ref` is the id that a
-    replayed log gave it; `evidence` are the link ids that an insight cites.
+    replayed log gave it; `evidence` are the link ids that an insight cites; `provider` worded it.
     """
 
     id: int
@@ -124,6 +124,7 @@ class Entry(_Plain):
     line: str | None = None
     ref: str | None = None
     evidence: tuple[str, ...] = ()
+    provider: str = ""
 
     @property
     def recallable(self) -> bool:

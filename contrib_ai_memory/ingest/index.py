@@ -142,6 +142,7 @@ def to_memory(mind: str, entry: Entry) -> MemoryRecord:
         created_at=entry.timestamp,
         last_accessed=entry.timestamp,
         tags=entry.tags,
+        provider=entry.provider,
     )
 
 

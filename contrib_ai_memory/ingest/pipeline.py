@@ -144,7 +144,11 @@ def ingest(
             return Learned()
         if progress:
             progress(start + len(batch), len(plan.chunks))
-    preferred, superseded = preferring.settle(mind, user_id, drafts)
+    locked: set[str] = set()
+    if known := preferring.known_of(mind, user_id, drafts):
+        job = preferring.locked_among, mind.id, known
+        locked = yield offload.run(offload.MEMORY, *job, priority=priority)
+    preferred, superseded = preferring.settle(mind, user_id, drafts, locked)
     stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
     stored.sort(key=lambda draft: draft.place)
     texts = {chunk.text for chunk in plan.chunks} | {draft.memory.key for draft in drafts}
