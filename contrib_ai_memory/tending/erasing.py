@@ -169,6 +169,7 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
     had_profile = mind.profiles.forget(identity)
     requests.settle()
     attributes.remove_json(npc, taking_out.plan_key(identity))
+    mind.journal.drop_damaged()
     game_database.forget_deleted()
     return Erased(
         entries=removed,
