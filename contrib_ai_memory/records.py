@@ -119,9 +119,10 @@ class Entry(_Plain):
     """One journal entry (DESIGN §3). `timestamp` is ISO 8601 UTC, `importance` 1-10.
 
     `line` is the perceived line where it said more than `content`; `ref` is the id that a
-    replayed log gave it; `evidence` are the link ids that an insight cites. The NPC's own words
-    keep in `evidence`, `context` and `sources` what they were told from (`ToldFrom`); what was
-    heard from another NPC keeps its `utterance`: that NPC's mind and journal id, "uuid:12".
+    replayed log gave it; `evidence` are the link ids that an insight cites, `provider` who worded
+    it. The NPC's own words keep in `evidence`, `context` and `sources` what they were told from
+    (`ToldFrom`); what was heard from another NPC keeps its `utterance`: that NPC's mind and journal
+    id, "uuid:12".
     """
 
     id: int
@@ -150,6 +151,7 @@ class Entry(_Plain):
     context: str = ""
     sources: tuple[str, ...] = ()
     utterance: str = ""
+    provider: str = ""
 
     @property
     def recallable(self) -> bool:

@@ -232,6 +232,17 @@ def overview(npc: Any, seen: looking.Overview) -> str:
     ]
     if seen.state == "paused":
         lines.append(f"|y  It is paused: it neither hears nor learns. {to_resume(npc)}|n")
+    if seen.damaged:
+        lines.append(
+            hanging(
+                "|r  damaged:|n      ",
+                f"{', '.join(seen.damaged)} of its journal cannot be read whole. It goes on with "
+                "what it has. With the server down, evennia ai_memory doctor --mend rebuilds "
+                "what the store holds.",
+                indent=16,
+                limit=1000,
+            )
+        )
     if seen.state == "off":
         lines.append("|y  It is switched off: by the tag memory_off, or by the settings.|n")
     return "\n".join(lines)

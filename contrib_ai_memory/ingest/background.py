@@ -15,6 +15,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder, emotions
+from ..llm import asking
 from ..records import (
     LOCKED,
     Entry,
@@ -30,6 +31,7 @@ from ..store.payload import memory_id_for
 CURSOR = "extracted"
 LOOK_AHEAD = 200  # entries looked at for the next snippet
 SNIPPETS_A_TICK = 4
+LOOKS_A_TICK = 16  # for these: what was erased, and what teaches nothing, is passed
 
 
 @defer.inlineCallbacks
@@ -43,9 +45,11 @@ def extract_experiences(
         until_silent: Take a last snippet short of six messages without waiting for silence.
 
     Returns (as a Deferred):
-        How many snippets were read.
+        How many snippets were read; `SNIPPETS_A_TICK` where there is more to look at.
     """
-    for done in range(SNIPPETS_A_TICK):
+    done = 0
+    for _ in range(LOOKS_A_TICK):
+        start = mind.journal.cursors.get(CURSOR, 0)
         window = _next_window(mind, until_silent)
         if window.entries:
             snippet = Snippet(
@@ -60,9 +64,11 @@ def extract_experiences(
                     shown = window.context if provider == asking.Model.name else ()
                     yield work.run(keep, mind.id, draft, window.entries, provider, shown)
         mind.journal.advance_cursor(CURSOR, window.end)
-        if not window.entries:
+        done += bool(window.entries)
+        if window.end == start or done == SNIPPETS_A_TICK:
             return done
-    return SNIPPETS_A_TICK
+        yield offload.breathe()
+    return SNIPPETS_A_TICK  # there is more
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +99,9 @@ def _next_window(mind: Any, until_silent: bool) -> _Window:
     if run and not complete:
         quiet = conf.get().QUIET_SECONDS
         complete = seconds_between(run[-1].timestamp, mind.clock()) >= quiet
-    if not run or not complete:
+    if not run:  # nothing is left there, or nothing to learn from: maybe behind it
+        return _Window((), (), max(start, min(start + LOOK_AHEAD, len(mind.journal))))
+    if not complete:
         return _Window((), (), end)
     return _Window(tuple(run), _context(mind, run), run[-1].id)
 

@@ -8,7 +8,7 @@ now began, is in the past.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from typing import Any
 
 from twisted.internet import defer
@@ -38,7 +38,8 @@ def settle_heard(mind: Any, entries: Sequence[Entry], work: Work) -> Generator[A
     superseded: list[Superseded] = []
     for entry in entries:
         for said in preferences_of(entry):
-            superseded += _settle(mind, entry, said)
+            locked = yield _locked(mind, entry, said, work)
+            superseded += _settle(mind, entry, said, locked)
             yield work.breathe()
     if superseded:
         yield work.run(preferring.retire, mind.id, superseded)
@@ -58,13 +59,35 @@ def preferences_of(entry: Entry) -> list[Stated]:
     return list({said.filled: said for said in found}.values())[:SLOTS_A_LINE]
 
 
-def _settle(mind: Any, entry: Entry, said: Stated) -> list[Superseded]:
-    """One preference into its slot. Returns what is to be retired."""
+@defer.inlineCallbacks
+def _locked(
+    mind: Any, entry: Entry, said: Stated, work: Work
+) -> Generator[Any, Any, Collection[str]]:
+    """The memory that fills the slot, if this would replace it and a builder has locked it."""
+    slot = preferring.slot_of(mind.preferences, entry.source_entity, said, entry.audience)
+    holds = mind.preferences.get(entry.source_entity, slot, entry.audience)
+    if holds is None or holds.says(said.text) or _is_past(entry, holds):
+        return ()
+    return (yield work.run(preferring.locked_among, mind.id, {holds.memory_id}))
+
+
+def _settle(
+    mind: Any, entry: Entry, said: Stated, locked: Collection[str] = ()
+) -> list[Superseded]:
+    """One preference into its slot. Returns what is to be retired.
+
+    Args:
+        locked: Memories whose place none takes.
+    """
     identity, audience = entry.source_entity, entry.audience
     memory_id = entry_memory_id(mind.id, entry.id)
     slot = preferring.slot_of(mind.preferences, identity, said, audience)
     holds = mind.preferences.get(identity, slot, audience)
-    if holds is None or holds.says(said.text) or not _is_past(entry, holds):
+    if (
+        holds is None
+        or holds.says(said.text)
+        or not (_is_past(entry, holds) or holds.memory_id in locked)
+    ):
         holds = mind.preferences.set(
             identity,
             slot,

@@ -142,6 +142,42 @@ def to_memory(mind: str, entry: Entry) -> MemoryRecord:
         created_at=entry.timestamp,
         last_accessed=entry.timestamp,
         tags=entry.tags,
+        provider=entry.provider,
+    )
+
+
+def from_memory(memory: MemoryRecord) -> Entry:
+    """Make the journal entry anew that a memory was made from.
+
+    What the store does not keep is lost: where it was, in which words it came, and whether what
+    was done was a gift.
+    """
+    said = memory.key != memory.content
+    if memory.record == INSIGHT:
+        kind, origin = INSIGHT, "sleep"
+    elif "builder" in memory.tags:
+        kind, origin = "note", "builder"
+    else:
+        talk = "whisper" if memory.private else "say"
+        kind, origin = talk if said else "pose", "perceived"
+    return Entry(
+        id=memory.journal_ids[0],
+        timestamp=memory.created_at,
+        content=memory.content,
+        kind=kind,
+        seen_as=memory.speaker,
+        origin=origin,
+        source_type=memory.source_type,
+        source_trust=memory.source_trust,
+        source_entity=memory.about,
+        entities=memory.entities,
+        witnesses=memory.witnesses,
+        private=memory.private,
+        session_id=memory.session_id,
+        importance=min(10, max(1, round(memory.importance * 10))),
+        scoring_method="offline",
+        tags=memory.tags,
+        provider=memory.provider,
     )
 
 

@@ -149,7 +149,10 @@ def _ingest(
         new.update(written)
         if progress:
             progress(start + len(batch), len(plan.chunks))
-    preferred, superseded = preferring.settle(mind, lesson.user, drafts)
+    locked: set[str] = set()
+    if known := preferring.known_of(mind, lesson.user, drafts):
+        locked = yield work.run(preferring.locked_among, mind.id, known)
+    preferred, superseded = preferring.settle(mind, lesson.user, drafts, locked)
     stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
     stored.sort(key=lambda draft: draft.place)
     texts = {chunk.text for chunk in plan.chunks} | {draft.memory.key for draft in drafts}

@@ -8,7 +8,7 @@ so that recall brings the new one to mind. Done again, all change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 
 from ..conf import DISCARD_BELOW
-from ..records import MemoryRecord
-from ..store import facts
+from ..records import LOCKED, MemoryRecord
+from ..store import facts, locks
 from ..store.payload import memory_id_for
 from ..store.preferences import Preference, Preferences
 from ..text.signals import preferences_in, signals_of
 from ..text.slots import Stated
 from .routing import parts_of, states_a_fact
-
-DRAWN_LOOKED_AT = 8  # memories nearest to one that is retired
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,13 +56,29 @@ class Superseded:
     when: str | None
 
 
+def known_of(mind: Any, user: str | None, drafts: Sequence[Draft]) -> set[str]:
+    """Return the ids of the memories that fill the slots of `drafts` now (reactor thread)."""
+    identity = user or ""
+    found = (
+        mind.preferences.get(identity, slot, stating[0].memory.audience)
+        for slot, stating in _by_slot(mind.preferences, identity, drafts).items()
+    )
+    return {known.memory_id for known in found if known and known.memory_id}
+
+
+def locked_among(mind: str, memory_ids: Collection[str]) -> set[str]:
+    """Return those of these memories that no talk and no lesson replaces (worker thread)."""
+    return locks.locked_among(facts.shared(), mind, memory_ids)
+
+
 def settle(
-    mind: Any, user: str | None, drafts: Sequence[Draft]
+    mind: Any, user: str | None, drafts: Sequence[Draft], locked: Collection[str] = ()
 ) -> tuple[list[Draft], list[Superseded]]:
     """Put the preferences among `drafts` into their slots (reactor thread).
 
     What a text says last of a slot is what holds. A preference that changes a known one is kept
-    however little it weighs: "I hate tea" is hardly new beside "I love tea".
+    however little it weighs: "I hate tea" is hardly new beside "I love tea". What contradicts one
+    of `locked` (memory ids) is kept as past.
 
     Returns:
         The drafts to store, each under the id of the memory that says it, and what they replace.
@@ -79,6 +93,15 @@ def settle(
         stating = [draft for draft in stating if draft.kept or changes]
         if not stating:
             continue
+        if known and known.memory_id in locked:
+            against = [draft for draft in stating if not known.says(draft.memory.key)]
+            stored += [_under(draft.memory.id, draft) for draft in against]
+            superseded += [
+                Superseded(draft.memory.id, known.memory_id, known.since) for draft in against
+            ]
+            stating = [draft for draft in stating if known.says(draft.memory.key)]
+            if not stating:
+                continue
         again = known and known.says(stating[-1].memory.key)
         # said again, what came before it in the text was settled when it was said first
         for draft in stating[-1:] if again else stating:
@@ -155,33 +178,21 @@ def replaced(preference: Preference) -> list[Superseded]:
 
 
 def retire(mind: str, superseded: Sequence[Superseded]) -> None:
-    """Mark what holds no longer, once (worker thread)."""
+    """Mark what holds no longer, once, and nothing that is locked (worker thread)."""
     store = facts.shared()
     marks = {mark.old: mark for mark in superseded if mark.old and mark.old != mark.new}
     there = {memory.id for memory in store.get({mark.new for mark in marks.values()})}
     for memory in store.get(marks):
         mark = marks[memory.id]
-        if memory.superseded_by or _says_more(memory):
+        if memory.superseded_by or LOCKED in memory.tags or _says_more(memory):
             continue
         if mark.when:
-            for each in (memory, *_drawn_from(store, mind, memory)):
+            drawn = locks.drawn_from(store, mind, memory)
+            held = [each for each in drawn if not each.superseded_by and LOCKED not in each.tags]
+            for each in (memory, *held):
                 store.change(each.id, invalid_at=mark.when, superseded_by=mark.new)
         elif mark.new in there:  # else it would be told by nobody
             store.change(memory.id, superseded_by=mark.new)
-
-
-def _drawn_from(store: facts.FactStore, mind: str, memory: MemoryRecord) -> list[MemoryRecord]:
-    """Experiences and facts that rest on nothing but this memory's entry."""
-    if not memory.journal_ids:
-        return []
-    near = store.nearest(mind, store.vectors_of([memory])[0], DRAWN_LOOKED_AT)
-    return [
-        hit.memory
-        for hit in near
-        if hit.memory.id != memory.id
-        and hit.memory.journal_ids == memory.journal_ids
-        and not hit.memory.superseded_by
-    ]
 
 
 def _says_more(memory: MemoryRecord) -> bool:

@@ -52,13 +52,14 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
     mind = str(npc.attributes.get("memory_id") or "")
     [script] = npc.scripts.get(KEY)[:1] or [None]
     nights = (attributes.read(script, "night_records") or []) if script else []
-    journal = attributes.read(npc, "journal") or {}
+    journal = attributes.read(npc, "journal")
+    entries = _entries(npc, journal or {}) if isinstance(journal, dict | None) else "?"
     links = attributes.read(npc, "memory_links") or {}
     return (
         npc.key,
         npc.dbref,
         _state(npc, script),
-        _entries(npc, journal),
+        entries,
         "?" if counts is None else str(counts.get(mind, 0)),
         str(links.get("links", 0)),
         str(len(attributes.read(npc, "entity_profiles") or {})),

@@ -15,7 +15,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder
-from ..records import PINNED, Entry, PassReport
+from ..records import LOCKED, PINNED, Entry, PassReport
 from ..store import facts
 from ..store.links import BUCKETS, linked_memory_id
 from ..store.payload import entry_memory_id
@@ -28,7 +28,7 @@ PRUNED_CURSOR = "pruned"
 BUCKETS_A_STEP = 128
 ENTRIES_A_STEP = 128
 TELLS_SOMETHING = 0.2  # salience of a name or a number
-KEPT_TAGS = frozenset({"conscious", PINNED})
+KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})
 
 
 @defer.inlineCallbacks
@@ -61,17 +61,23 @@ def missing_of(mind: str, linked: list[str]) -> list[str]:
 def prune_low_importance_entries(mind: Any) -> Generator[Any, Any, PassReport]:
     """Forget entries of small importance that are old and became no fact [A].
 
-    Stated preferences stay, and what was committed consciously or pinned.
+    Stated preferences stay, and what was committed consciously, pinned or locked. What is too
+    young is looked at again at a later night; what was erased is passed.
     """
     settings = conf.get()
     before = datetime.fromisoformat(mind.clock()) - timedelta(days=settings.PRUNE_AFTER_DAYS)
     start = mind.journal.cursors.get(PRUNED_CURSOR, 0)
     settled = mind.journal.cursors.get(consolidation.CURSOR, 0)
-    batch = [
-        entry
-        for entry in mind.journal.read(start + 1, min(start + ENTRIES_A_STEP, settled))
-        if datetime.fromisoformat(entry.timestamp) < before
-    ]
+    end = min(start + ENTRIES_A_STEP, settled)
+    batch: list[Entry] = []
+    young = 0  # the first entry behind the last that is old enough
+    for entry in mind.journal.read(start + 1, end):
+        if datetime.fromisoformat(entry.timestamp) < before:
+            batch.append(entry)
+            young = 0
+        else:
+            young = young or entry.id
+    reached = young - 1 if young else max(start, end)
     unimportant = [entry for entry in batch if _forgettable(entry, settings.PRUNE_AT_MOST)]
     removed: list[int] = []
     if unimportant:
@@ -79,10 +85,8 @@ def prune_low_importance_entries(mind: Any) -> Generator[Any, Any, PassReport]:
             removed = yield work.run(forget_entries, mind.id, unimportant)
         mind.links.remove(map(str, removed))
         mind.journal.remove(removed)
-    if batch:
-        mind.journal.advance_cursor(PRUNED_CURSOR, batch[-1].id)
-    more = len(batch) > 0 and batch[-1].id == start + ENTRIES_A_STEP
-    return PassReport(done=not more, read=len(batch), changed=len(removed))
+    mind.journal.advance_cursor(PRUNED_CURSOR, reached)
+    return PassReport(done=reached < end or end >= settled, read=len(batch), changed=len(removed))
 
 
 def _forgettable(entry: Entry, importance: int) -> bool:

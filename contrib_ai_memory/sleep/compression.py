@@ -1,6 +1,7 @@
 """Session compression [C §3]: old conversations become two or three sentences each.
 
-Above ten conversations that are not compressed, the oldest five are summarised. The originals stay:
+Above ten conversations that are not compressed, the oldest five are summarised; so they are where
+fewer conversations fill more of the journal than one step reads. The originals stay:
 they are marked, and give way to their summary where that is told (docs/adr/011). A summary is
 written after its originals are marked, so that where it exists its work is done.
 """
@@ -16,7 +17,15 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder
-from ..records import PINNED, Entry, MemoryRecord, PassReport, seconds_between, shared_privacy
+from ..records import (
+    LOCKED,
+    PINNED,
+    Entry,
+    MemoryRecord,
+    PassReport,
+    seconds_between,
+    shared_privacy,
+)
 from ..store import facts
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id, memory_id_for
@@ -26,8 +35,9 @@ CURSOR = "compressed"  # every conversation that began before it is compressed
 UNTIL_CURSOR = "compress_until"  # and those up to it are to be
 
 READ_AT_ONCE = 64
-READ_AT_MOST = 4096  # entries looked at in one night
+READ_AT_MOST = 4096  # entries looked at in one step; behind more, even few conversations are many
 LINES_SUMMARISED = 200  # of one conversation; what is said beyond that stays as it is
+KEPT_TAGS = frozenset({PINNED, LOCKED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +57,15 @@ def compress_sessions(mind: Any) -> Generator[Any, Any, PassReport]:
     """Summarise the oldest conversations where there are too many; one step does one of them."""
     settings = conf.get()
     with mind.evidence.drawing_on(priority=offload.NIGHT) as work:
-        pending = yield _pending(mind, work)
+        found = yield _pending(mind, work)
+    pending = found.sessions
+    before = mind.journal.cursors.get(CURSOR, 0)
+    mind.journal.advance_cursor(CURSOR, found.begins - 1)
     if not pending:
-        return PassReport(done=True)
-    mind.journal.advance_cursor(CURSOR, pending[0].entries[0].id - 1)
+        moved = mind.journal.cursors.get(CURSOR, 0) > before
+        return PassReport(done=not (found.more and moved))
     under_way = pending[0].entries[0].id <= mind.journal.cursors.get(UNTIL_CURSOR, 0)
-    if len(pending) > settings.COMPRESS_ABOVE and not under_way:
+    if (len(pending) > settings.COMPRESS_ABOVE or found.more) and not under_way:
         # all of them are named before the first is done: a night that is killed does no more
         last = pending[min(settings.COMPRESS_SESSIONS, len(pending)) - 1]
         mind.journal.advance_cursor(UNTIL_CURSOR, last.entries[0].id)
@@ -67,46 +80,80 @@ def compress_sessions(mind: Any) -> Generator[Any, Any, PassReport]:
     return PassReport(done=False, read=len(oldest.entries), changed=1)
 
 
-@defer.inlineCallbacks
-def _pending(mind: Any, work: Work) -> Generator[Any, Any, list[Session]]:
-    """The oldest conversations after the cursor that are over, consolidated and not summarised.
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What one look behind the cursor finds.
 
-    As many as decide whether there are too many, and no more is read of the journal than that.
+    Attributes:
+        sessions: Conversations that are over, consolidated and not summarised, the oldest first:
+            as many as decide whether there are too many.
+        begins: The first entry that may belong to a conversation without a summary.
+        more: Whether the journal goes on behind the entries that one step reads.
     """
+
+    sessions: list[Session]
+    begins: int
+    more: bool
+
+
+@defer.inlineCallbacks
+def _pending(mind: Any, work: Work) -> Generator[Any, Any, _Found]:
+    """Find the oldest conversations after the cursor that are to be summarised."""
     start = mind.journal.cursors.get(CURSOR, 0)
     settled = mind.journal.cursors.get(consolidation.CURSOR, 0)
     end = min(settled, start + READ_AT_MOST)
     enough = wanted = conf.get().COMPRESS_ABOVE + 1
     talks: dict[tuple, list[Entry]] = {}
+    heard_last: dict[tuple, str] = {}  # when its last line was said
+    pending: list[Session] = []
     for first in range(start + 1, end + 1, READ_AT_ONCE):
         last = min(first + READ_AT_ONCE - 1, end)
         when = ""
         for entry in mind.journal.read(first, last):
             when = entry.timestamp
             if entry.learnable and entry.session_id:
-                talks.setdefault(entry.circle, []).append(entry)
+                lines = talks.setdefault(entry.circle, [])
+                if len(lines) < LINES_SUMMARISED:  # what follows changes nothing of the summary
+                    lines.append(entry)
+                    heard_last[entry.circle] = when
         yield work.breathe()
         when = mind.clock() if last == end else when
-        over = _over(talks, when) if when else []
+        over = _over(talks, heard_last, when) if when else []
         if len(over) < enough and last < end:
             continue
-        ids = [session.summary_id(mind.id) for session in over]
-        existing = yield work.run(existing_of, ids)
-        pending = [each for each in over if each.summary_id(mind.id) not in existing]
+        pending = yield _unsummarised(mind.id, over, work)
         if len(pending) >= wanted or last == end:
-            return pending
+            break
         enough = len(over) + wanted - len(pending)
-    return []
+    waiting = yield _unsummarised(mind.id, [_session(*talk) for talk in talks.items()], work)
+    begins = min((each.entries[0].id for each in waiting), default=max(start, end) + 1)
+    return _Found(pending, begins, end < settled)
 
 
-def _over(talks: dict[tuple, list[Entry]], when: str) -> list[Session]:
-    """Those of these conversations that nothing was added to for an hour before `when`."""
+def _over(
+    talks: dict[tuple, list[Entry]], heard_last: dict[tuple, str], when: str
+) -> list[Session]:
+    """Those of these conversations that nothing was added to for an hour before `when`, or nothing
+    that would change their summary."""
     stale = conf.get().STALE_CONVERSATION
     return [
-        Session(session_id, tuple(entries[:LINES_SUMMARISED]))
-        for (session_id, _audience), entries in talks.items()
-        if seconds_between(entries[-1].timestamp, when) > stale
+        _session(circle, entries)
+        for circle, entries in talks.items()
+        if seconds_between(heard_last[circle], when) > stale
     ]
+
+
+def _session(circle: tuple, entries: list[Entry]) -> Session:
+    return Session(circle[0], tuple(entries))
+
+
+@defer.inlineCallbacks
+def _unsummarised(
+    mind: str, sessions: list[Session], work: Work
+) -> Generator[Any, Any, list[Session]]:
+    ids = [session.summary_id(mind) for session in sessions]
+    existing = yield work.run(existing_of, ids)
+    return [each for each in sessions if each.summary_id(mind) not in existing]
 
 
 # --- on the worker thread -------------------------------------------------------------------------
@@ -122,7 +169,11 @@ def store_summary(mind: str, session: Session, summary: str, provider: str) -> N
     store = facts.shared()
     originals = store.get([entry_memory_id(mind, entry.id) for entry in session.entries])
     for memory in originals:
-        if memory.memory_type == "episodic" and not memory.compressed and PINNED not in memory.tags:
+        if (
+            memory.memory_type == "episodic"
+            and not memory.compressed
+            and not KEPT_TAGS & set(memory.tags)
+        ):
             store.change(memory.id, compressed=True)
     private, witnesses = shared_privacy(session.entries)
     first, last = session.entries[0], session.entries[-1]

@@ -6,15 +6,16 @@ fills the slot of its preference, takes its place. What rests on facts that were
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
 from ..llm import asking
 from ..llm.drafts import ATTRIBUTE_TYPES, AttributeDraft
 from ..llm.words import content_words, lowered, stem
+from ..records import LOCKED
 from ..store import facts
-from ..store.payload import memory_id_for
+from ..store.payload import entry_memory_id, memory_id_for
 from ..store.profiles import EVIDENCE_KEPT, Noted, Profile, ProfileAttribute, audience_of
 from ..text import sameness
 from ..text.clean import oneline
@@ -39,6 +40,7 @@ def attributes_with(
     """The profile's attributes with those drawn from `group`, of one audience."""
     when = {noted.journal_id: noted.timestamp for noted in group}
     known = list(profile.attributes)
+    store = facts.shared()
     for draft in (
         borne_out(drafts, profile.name, group) if provider == asking.OFFLINE.name else drafts
     ):
@@ -55,23 +57,34 @@ def attributes_with(
             private=group[0].private,
             witnesses=group[0].witnesses,
         )
-        _join(known, new)
+        _join(known, new, lambda old: _is_locked(store, mind, old))
     return _holding(mind, known)
 
 
 def _holding(mind: str, known: list[ProfileAttribute]) -> list[ProfileAttribute]:
     """Those of these that are not told by a fact which was ended."""
-    ids = [
-        memory_id_for(
-            mind, "fact", " ".join(each.value.lower().split()), *(audience_of(each) or ("*",))
-        )
-        for each in known
-    ]
+    ids = [_fact_id(mind, each) for each in known]
     past = {fact.id for fact in facts.shared().get(set(ids)) if fact.invalid_at}
     return [each for each, fact_id in zip(known, ids, strict=True) if fact_id not in past]
 
 
-def _join(known: list[ProfileAttribute], new: ProfileAttribute) -> None:
+def _fact_id(mind: str, known: ProfileAttribute) -> str:
+    """Return the id that a fact has which says the same as an attribute."""
+    said = " ".join(known.value.lower().split())
+    return memory_id_for(mind, "fact", said, *(audience_of(known) or ("*",)))
+
+
+def _is_locked(store: facts.FactStore, mind: str, known: ProfileAttribute) -> bool:
+    """Return whether the fact that says an attribute, or a line that it rests on, is locked."""
+    ids = [_fact_id(mind, known), *(entry_memory_id(mind, each) for each in known.evidence)]
+    return any(LOCKED in memory.tags for memory in store.get(ids))
+
+
+def _join(
+    known: list[ProfileAttribute],
+    new: ProfileAttribute,
+    locked: Callable[[ProfileAttribute], bool] = lambda old: False,
+) -> None:
     """Add an attribute, or lend its evidence to the one that says the same to the same people."""
     for place, old in enumerate(known):
         same = old.type == new.type and audience_of(old) == audience_of(new)
@@ -79,8 +92,8 @@ def _join(known: list[ProfileAttribute], new: ProfileAttribute) -> None:
             known[place] = _reinforced(old, new)
             return
     replaced = [old for old in known if _takes_the_place(new, old)]
-    if any(old.updated > new.updated for old in replaced):
-        return  # it was so before
+    if any(old.updated > new.updated or locked(old) for old in replaced):
+        return  # it was so before, or a builder says that it is not so
     known[:] = [old for old in known if old not in replaced]
     known.append(new)
 

@@ -15,6 +15,7 @@ import numpy as np
 from .. import conf
 from ..records import LOCKED, MemoryRecord
 from ..store import facts
+from ..store.locks import is_locked
 from ..text.sameness import says_the_same
 from .contradicting import contradicts
 from .replacing import replaces
@@ -42,7 +43,7 @@ def reconcile(mind: str, fact: MemoryRecord, vector: np.ndarray) -> str:
     """
     store = facts.shared()
     [own] = store.get([fact.id]) or [None]
-    if own and set(fact.journal_ids) <= set(own.journal_ids):
+    if own and (LOCKED in own.tags or set(fact.journal_ids) <= set(own.journal_ids)):
         return own.id
     near = [
         hit
@@ -53,9 +54,13 @@ def reconcile(mind: str, fact: MemoryRecord, vector: np.ndarray) -> str:
         if relation(fact, hit.memory, hit.score) is Relation.SAME:
             _reinforce(store, hit.memory, fact)
             return hit.memory.id
-    for hit in near:
-        if relation(fact, hit.memory, hit.score) is Relation.CHANGE:
-            fact = _end_one(store, mind, hit.memory, fact)
+    changed = [
+        hit.memory for hit in near if relation(fact, hit.memory, hit.score) is Relation.CHANGE
+    ]
+    # what contradicts something locked ends nothing else either
+    locked = [known for known in changed if is_locked(store, mind, known)]
+    for known in locked[:1] or changed:
+        fact = _end_one(store, mind, known, fact, locked=bool(locked))
     if own:  # it held once, was ended, and holds again
         _revive(store, own, fact)
     else:
@@ -88,11 +93,11 @@ def _as_said(new: MemoryRecord, known: MemoryRecord) -> tuple[str, str]:
 
 
 def _end_one(
-    store: facts.FactStore, mind: str, known: MemoryRecord, new: MemoryRecord
+    store: facts.FactStore, mind: str, known: MemoryRecord, new: MemoryRecord, *, locked: bool
 ) -> MemoryRecord:
-    """End the older of two that contradict each other, and what told it. Gives `new` as it is to
-    be stored."""
-    if new.valid_from >= known.valid_from and LOCKED not in known.tags:
+    """End the older of two that contradict each other, and what told it: the new one, where the
+    known one is `locked`. Gives `new` as it is to be stored."""
+    if new.valid_from >= known.valid_from and not locked:
         retire_sources(store, mind, known, new.id, new.valid_from)
         store.change(known.id, invalid_at=new.valid_from, superseded_by=new.id)
         return new

@@ -134,7 +134,8 @@ def _write(mind: Any, insight: InsightDraft, provider: str) -> None:
         )
     )
     method = "offline" if provider == asking.OFFLINE.name else "llm"
-    mind.journal.update({entry.id: {"importance": importance, "scoring_method": method}})
+    worded = {"importance": importance, "scoring_method": method, "provider": provider}
+    mind.journal.update({entry.id: worded})
 
 
 @defer.inlineCallbacks

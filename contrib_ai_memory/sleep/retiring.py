@@ -13,12 +13,12 @@ from typing import Any
 
 from ..llm.telling import tells
 from ..llm.words import content_words, sentences_of
-from ..records import MemoryRecord
+from ..records import LOCKED, PINNED, MemoryRecord
 from ..store import facts
 from ..store.payload import entry_memory_id
 from .contradicting import contradicts
 
-KEPT_TAGS = frozenset({"conscious", "pinned", "locked"})  # what somebody wished to be kept
+KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})  # what somebody wished to be kept
 EXPERIENCES_LOOKED_AT = 8  # nearest to a line that is retired
 TELLS_OF_IT = 0.8  # share of a fact's words in an experience that tells it
 
@@ -74,9 +74,19 @@ def end_attributes(mind: Any, ended: Iterable[Ended]) -> None:
             profile = mind.profiles.get(identity)
             if profile is None:
                 continue
-            held = tuple(known for known in profile.attributes if not _rests_on(known, fact))
+            held = tuple(
+                known
+                for known in profile.attributes
+                if not _rests_on(known, fact) or _is_locked(mind, known)
+            )
             if held != profile.attributes:
                 mind.profiles.put(replace(profile, attributes=held))
+
+
+def _is_locked(mind: Any, known: Any) -> bool:
+    """Return whether an attribute rests on a journal entry that is locked."""
+    entries = map(mind.journal.get, known.evidence)
+    return any(LOCKED in entry.tags for entry in entries if entry)
 
 
 def _rests_on(known: Any, fact: Ended) -> bool:

@@ -37,6 +37,22 @@ def write(obj: Any, key: str, value: Any) -> None:
         attribute.value = value
 
 
+def read_text(obj: Any, key: str, category: str = CATEGORY) -> str | None:
+    """The text of a JSON Attribute as it lies there; None where there is no such row."""
+    rows = obj.db_attributes.filter(db_key=key.lower(), db_category=category)
+    row = rows.values_list("db_strvalue", "db_value").first()
+    if row is None:
+        return None
+    text, value = row
+    return text or ("" if value is None else str(value))  # somebody has set a plain value
+
+
+def keys_of(obj: Any, prefix: str, category: str = CATEGORY) -> list[str]:
+    """The keys of the Attributes of a category that begin so."""
+    rows = obj.db_attributes.filter(db_category=category, db_key__startswith=prefix.lower())
+    return list(rows.values_list("db_key", flat=True))
+
+
 def read_json(obj: Any, key: str, category: str = CATEGORY) -> Any:
     """A JSON Attribute, read straight from its row: old pages do not pile up in Evennia's cache."""
     rows = obj.db_attributes.filter(db_key=key.lower(), db_category=category)

@@ -53,6 +53,14 @@ def alone(row: Row, vector: np.ndarray) -> keys.Keys:
     return keys.alone(vector, from_payload(*row).words)
 
 
+def owners(store: FactStore, ids: Iterable[str]) -> dict[str, str]:
+    """Whose those of these memories are that the store has: id → mind."""
+    vectors, wanted = store.mem0.vector_store, list(ids)
+    many = hasattr(vectors, "get_many")
+    hits = vectors.get_many(wanted) if many else filter(None, map(vectors.get, wanted))
+    return {str(hit.id): str((hit.payload or {}).get("agent_id", "")) for hit in hits}
+
+
 def minds(store: FactStore) -> dict[str, int]:
     """Whose memories there are: mind → how many."""
     vectors = store.mem0.vector_store

@@ -156,7 +156,7 @@ class Preferences:
         self, identity: str, slot: str, audience: tuple[str, ...] | None = None
     ) -> Preference | None:
         """What `identity` prefers in `slot`; `audience` is None for what anyone may know."""
-        plain = attributes.read_json(self._owner, _key(identity, slot, audience), CATEGORY)
+        plain = attributes.read_json(self._owner, key_of(identity, slot, audience), CATEGORY)
         return from_plain(plain) if plain else None
 
     def of(self, identity: str, listeners: Sequence[str] | None = None) -> list[Preference]:
@@ -196,7 +196,7 @@ class Preferences:
 
     def remove(self, preference: Preference) -> None:
         """Forget one preference, with all that was preferred before."""
-        key = _key(preference.identity, preference.slot, preference.audience)
+        key = key_of(preference.identity, preference.slot, preference.audience)
         attributes.remove_json(self._owner, key, CATEGORY)
 
     def clear(self) -> None:
@@ -209,7 +209,7 @@ class Preferences:
             for name, value in asdict(preference).items()
             if value not in (None, "", (), False)
         }
-        key = _key(preference.identity, preference.slot, preference.audience)
+        key = key_of(preference.identity, preference.slot, preference.audience)
         attributes.write_json(self._owner, key, plain, CATEGORY)
 
 
@@ -226,7 +226,7 @@ def from_plain(plain: dict[str, Any]) -> Preference:
     )
 
 
-def _key(identity: str, slot: str, audience: tuple[str, ...] | None) -> str:
+def key_of(identity: str, slot: str, audience: tuple[str, ...] | None) -> str:
     """The Attribute's key. Evennia puts keys in small letters: what that would mix up is told
     apart by a digest."""
     readable = f"{identity or NOBODY}/{slot}"

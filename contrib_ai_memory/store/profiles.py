@@ -180,7 +180,7 @@ class Profiles:
         if identity is None or identity not in self._known:
             return None
         if identity not in self._read:
-            plain = attributes.read_json(self._owner, _key(identity), CATEGORY)
+            plain = attributes.read_json(self._owner, key_of(identity), CATEGORY)
             if plain is None:
                 del self._known[identity]
                 return None
@@ -191,7 +191,7 @@ class Profiles:
     def put(self, profile: Profile) -> None:
         """Write a profile, whole, in one go."""
         plain = _to_plain(profile)
-        attributes.write_json(self._owner, _key(profile.entity_id), plain, CATEGORY)
+        attributes.write_json(self._owner, key_of(profile.entity_id), plain, CATEGORY)
         self._remember(profile)
 
     def for_listeners(self, profile: Profile, listeners: Iterable[str] | None) -> Profile:
@@ -221,7 +221,7 @@ class Profiles:
         """Forget one entity. Returns whether there was a profile of it."""
         if self.get(identity) is None:
             return False
-        attributes.remove_json(self._owner, _key(identity), CATEGORY)
+        attributes.remove_json(self._owner, key_of(identity), CATEGORY)
         del self._known[identity]
         self._read.pop(identity, None)
         return True
@@ -284,7 +284,7 @@ def _heard(kept: tuple[Any, ...], listeners: tuple[str, ...] | None) -> tuple[An
     return tuple(each for each in kept if may_hear(each.private, each.witnesses, listeners))
 
 
-def _key(identity: str) -> str:
+def key_of(identity: str) -> str:
     """The Attribute's key: the identity. Evennia puts keys in small letters: what that would mix
     up is told apart by a digest, after a stroke."""
     if identity == identity.strip().lower() and "/" not in identity and len(identity) <= KEY_LENGTH:

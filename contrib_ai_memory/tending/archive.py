@@ -16,14 +16,17 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 FORMAT = "contrib_ai_memory"
 VERSION = 1
+LONGEST_NAME = 1000
 KINDS = frozenset(
     ("journal", "entry", "people", "conversations", "row", "link", "script", "memory", "centroid")
 )
 LONGEST_TOLD = 60  # characters of a bad line that an error shows
+LONGEST_LINE = 32_000_000  # bytes; the lists of a very long memory are in one line
+BYTES_AT_ONCE = 4_000_000  # of the lines that are held at one time
 
 Line = dict[str, Any]
 
@@ -92,22 +95,33 @@ def header_of(path: Path) -> Header:
 class Reader:
     """Reads a file, a few lines at a time, once to see that it is whole and once for what it holds.
 
+    Attributes:
+        lines: How many were read.
+        number: Of the last line in the file, from 1.
+        state: What changes with the file: its size, and when it was written.
+
     Raises:
         BadArchive: From each of its methods.
     """
 
     def __init__(self, path: Path):
         self.path = path
-        self.lines = 0
+        self.lines = self.number = 0
+        self.state: tuple[int, ...] = ()
+        self._bytes = 0
         self._rows = self._read()
         self.header = self._header()
 
     def some(self, count: int) -> list[Line]:
         """The next lines, at most so many; none behind the last."""
-        found = []
+        return [line for _number, line in self.numbered(count)]
+
+    def numbered(self, count: int) -> list[tuple[int, Line]]:
+        """The next lines with their numbers in the file; fewer where they are long."""
+        found, begun = [], self._bytes
         for line in self._rows:
-            found.append(line)
-            if len(found) == count:
+            found.append((self.number, line))
+            if len(found) == count or self._bytes - begun > BYTES_AT_ONCE:
                 break
         return found
 
@@ -123,23 +137,28 @@ class Reader:
                 f"{self.path} has version {first.get('version')!r} of the format, and this "
                 f"contrib reads version {VERSION}. Import it with the version that wrote it."
             )
-        try:
-            return Header(first["mind"], first["identity"], first["key"])
-        except KeyError as missing:
-            raise BadArchive(f"{self.path}: its first line has no {missing}.") from None
+        names = ("mind", "identity", "key")
+        for name in names:
+            if not isinstance(first.get(name), str) or len(first[name]) > LONGEST_NAME:
+                raise BadArchive(f"{self.path}, line 1 has no {name}, or it is no short text.")
+        return Header(*(first[name] for name in names))
 
     def _read(self) -> Iterator[Any]:
         number = 0
         try:
             with self.path.open("rb") as file:
-                for number, raw in enumerate(file, start=1):
+                status = os.fstat(file.fileno())
+                self.state = (status.st_ino, status.st_size, status.st_mtime_ns)
+                for number, raw in enumerate(_lines_of(file), start=1):
+                    self.number = number
+                    self._bytes += len(raw)
                     line = self._parsed(number, raw)
                     if number == 1:
                         yield line
                     elif set(line) == {"end"}:
                         self._check_end(line["end"], file.read(1))
                         return
-                    elif line.get("kind") not in KINDS:
+                    elif not isinstance(line.get("kind"), str) or line["kind"] not in KINDS:
                         raise BadArchive(
                             f"{self.path}, line {number}: {line.get('kind')!r} is nothing that a "
                             "memory holds. The file was changed, or is of another version."
@@ -163,6 +182,11 @@ class Reader:
             )
 
     def _parsed(self, number: int, raw: bytes) -> Line:
+        if len(raw) > LONGEST_LINE:
+            raise BadArchive(
+                f"{self.path}, line {number} is longer than any of a memory: it has more than "
+                f"{LONGEST_LINE // 1_000_000} million bytes."
+            )
         try:
             line = json.loads(raw)
         except (ValueError, RecursionError):
@@ -176,6 +200,12 @@ class Reader:
         if not isinstance(line, dict):
             raise BadArchive(f"{self.path}, line {number} is no JSON object.")
         return line
+
+
+def _lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file, none of them longer than a byte too long."""
+    while raw := file.readline(LONGEST_LINE + 1):
+        yield raw
 
 
 def _for_us_alone(path: Path) -> int:

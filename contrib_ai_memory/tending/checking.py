@@ -8,16 +8,18 @@ that is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from twisted.internet import defer
 
 from .. import offload
+from ..conf import PAGE_SIZE
 from ..ingest import index, novelty
 from ..records import INSIGHT, Entry
 from ..store import attributes, bulk, facts, links, pairing
 from ..store.errors import StoreError
+from ..store.journal import span_of
 from ..store.payload import entry_memory_id
 from . import erasing, importing, looking, ownership, taking_out
 from .taking_out import ENTRIES_AT_ONCE, ask
@@ -89,6 +91,7 @@ def check(npc: Any, *, mend: bool = False) -> Generator[Any, Any, list[Finding]]
     try:
         found += _cursors(npc, mend)
         stored = yield _stored(npc.memory.id)
+        found += yield _lost_entries(npc, stored, mend)
         found += yield _entries(npc, stored, mend)
         found += yield _links(npc, stored, mend)
         npc.memory.flush()
@@ -187,15 +190,66 @@ def _stored_page(mind: str, offset: Any) -> tuple[list[tuple[str, int]], Any]:
 
 
 @defer.inlineCallbacks
+def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
+    """Find entries that the journal lost, page by page, and rebuild them from the store.
+
+    The store's copy is the last one: it is deleted only of what was taken out on purpose.
+    """
+    mind, journal = npc.memory, npc.memory.journal
+    lost: dict[int, list[str]] = {}
+    for first in range(1, len(journal) + 1, ENTRIES_AT_ONCE):
+        there = {entry.id for entry in journal.read(first, first + ENTRIES_AT_ONCE - 1)}
+        for number in range(first, first + ENTRIES_AT_ONCE):
+            if number in stored.entries and number not in there:
+                _note_lost(mind, number, stored, lost)
+        yield offload.breathe()
+    for number in stored.entries:
+        if number > len(journal):
+            _note_lost(mind, number, stored, lost)
+    problems = {number: journal.damage.get(number, "") for number in {*lost, *journal.damaged()}}
+    for number in sorted(problems) if mend else ():
+        memories = yield ask(facts.ask, "get", lost.get(number, []))
+        entries = [_rebuilt(mind, index.from_memory(memory)) for memory in memories]
+        journal.grow(max((entry.id for entry in entries), default=0))
+        journal.put_back(entries)
+        journal.settle(number)
+        yield offload.breathe()
+    return [
+        _finding(npc, _told_lost(number, why, len(lost.get(number, []))), 1, mend)
+        for number, why in sorted(problems.items())
+    ]
+
+
+def _note_lost(mind: Any, number: int, stored: _Stored, lost: dict[int, list[str]]) -> None:
+    memory_id = stored.entries[number]
+    if memory_id == entry_memory_id(mind.id, number) and not mind.journal.was_removed(number):
+        lost.setdefault((number - 1) // PAGE_SIZE, []).append(memory_id)
+
+
+def _rebuilt(mind: Any, entry: Entry) -> Entry:
+    """An entry with what its links tell of it: what it cites, and whether it became a fact."""
+    drawn = [
+        linked for linked, note in mind.links.of(entry.id).items() if note["kind"] == "evidence"
+    ]
+    if entry.kind == INSIGHT:
+        return replace(entry, evidence=tuple(sorted(drawn)))
+    return replace(entry, consolidated=any(not linked.isdecimal() for linked in drawn))
+
+
+def _told_lost(number: int, why: str, count: int) -> str:
+    page = f"{span_of(number)[0].upper()}{span_of(number)[1:]}"
+    reason = f" cannot be read whole ({why})" if why else " was damaged, or lacks entries"
+    return f"{page} of the journal{reason}; the store holds {count} of those that are missing."
+
+
+@defer.inlineCallbacks
 def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
     """Entries and the store: each of the one has its other."""
     mind, journal = npc.memory, npc.memory.journal
     indexed = journal.cursors.get("indexed", 0)
     missing = waiting = 0
-    there: set[int] = set()
     for first in range(1, len(journal) + 1, ENTRIES_AT_ONCE):
         page = list(journal.read(first, first + ENTRIES_AT_ONCE - 1))
-        there.update(entry.id for entry in page)
         lost = [e for e in page if e.recallable and e.id <= indexed and e.id not in stored.entries]
         missing += len(lost)
         if lost and mend:
@@ -206,7 +260,9 @@ def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[
     if mend:
         while not (yield mind.index_pending()):
             pass
-    gone = [memory_id for number, memory_id in stored.entries.items() if number not in there]
+    gone = [
+        memory_id for number, memory_id in stored.entries.items() if journal.was_removed(number)
+    ]
     for first in range(0, len(gone) if mend else 0, IDS_AT_ONCE):
         some = gone[first : first + IDS_AT_ONCE]
         yield ask(facts.ask, "delete_points", some)
@@ -263,7 +319,7 @@ def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Fi
 
 def _exists(mind: Any, linked: str, stored: _Stored) -> bool:
     if linked.isdecimal():
-        return mind.journal.get(int(linked)) is not None
+        return mind.journal.get(int(linked)) is not None or int(linked) in stored.entries
     return linked in stored.ids
 
 

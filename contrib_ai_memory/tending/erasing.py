@@ -249,6 +249,7 @@ def _take_out(npc: Any, plan: taking_out.Plan) -> Generator[Any, Any, Erased]:
         met = mind.people.forget(who.identity)
         had_profile = mind.profiles.forget(who.identity)
     requests.settle()
+    mind.journal.drop_damaged()
     return Erased(
         entries=removed,
         memories=sum(kinds.values()),

@@ -1,8 +1,8 @@
 """A file as a memory: `moving.import_`.
 
-The file is read to its end before anything is changed. While it is imported the NPC is paused, and
-marked as half imported: broken off, it stays so, and the next import of it begins anew. The mark
-says whether it was paused before, and is to be paused again afterwards.
+Every line of the file is checked before anything is changed (`archive_lines`). While it is imported
+the NPC is paused, and marked as half imported: broken off, it stays so, and the next import of it
+begins anew. The mark says whether it was paused before, and is to be paused again afterwards.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from ..store.links import Link
 from ..store.people import ATTRIBUTE as PEOPLE
 from ..store.people import People
 from ..store.profiles import Profiles
+from ..store.validation import Invalid
 from . import erasing, ownership, reindexing
 from .archive import BadArchive, Line, Reader
+from .archive_lines import Checker, Seen
 from .emptying import MARK
 from .reindexing import Progress, silent
 from .renaming import Renaming
@@ -52,6 +54,15 @@ class Imported:
     copied: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A file that was checked: its lines, what changes with it, and the ids in it."""
+
+    lines: int
+    state: tuple[int, ...]
+    seen: Seen
+
+
 @defer.inlineCallbacks
 def import_(
     npc: Any, path: Path, *, replace: bool = False, progress: Progress = silent
@@ -71,7 +82,7 @@ def import_(
         NotEmpty: Nothing was changed.
         StoreError: The store cannot be used.
     """
-    total = yield _checked(path, progress)
+    checked = yield _checked(path, progress)
     script = npc.assistant
     yield script.hold_still()
     try:
@@ -81,25 +92,75 @@ def import_(
                 f"{npc.key} remembers something already, which an import would put an end to. "
                 "Export that first if it is wanted, then import with --replace."
             )
+        reader = yield ask(_opened, path, checked)
         was_paused = half["paused"] if half else switches.paused(npc) == "npc"
         attributes.write_json(npc, MARK, {"paused": was_paused})
         switches.pause(npc, True)
         yield erasing.empty(npc)
-        imported = yield _import(npc, path, total, progress)
+        imported = yield _import(npc, reader, checked, progress)
         attributes.remove_json(npc, MARK)
         switches.pause(npc, was_paused)
     finally:
         script.let_go()
+        checked.seen.close()
     return imported
 
 
 @defer.inlineCallbacks
-def _checked(path: Path, progress: Progress) -> Generator[Any, Any, int]:
-    """Read a file to its end. Gives how many lines it has."""
+def _checked(path: Path, progress: Progress) -> Generator[Any, Any, _Checked]:
+    """Read a file to its end, and check every line of it."""
     reader = yield ask(Reader, path)
-    while (yield ask(reader.some, CHECKED_AT_ONCE)):
-        progress("checking", reader.lines, 0)
-    return reader.lines
+    seen = yield ask(Seen)
+    try:
+        checker = yield ask(_checker, reader, seen)
+        while (yield ask(_check_some, reader, checker)):
+            progress("checking", reader.lines, 0)
+        if not reader.lines:
+            raise BadArchive(f"{path} holds nothing: the line of its journal is missing.")
+    except BaseException:
+        seen.close()
+        raise
+    return _Checked(reader.lines, reader.state, seen)
+
+
+def _checker(reader: Reader, seen: Seen) -> Checker:
+    try:
+        return Checker(reader.header.mind, seen)
+    except Invalid as problem:
+        raise _refused(reader, 1, "the first line", problem) from None
+
+
+def _check_some(reader: Reader, checker: Checker) -> bool:
+    """Check some lines (worker thread). Returns whether there were any."""
+    lines = reader.numbered(CHECKED_AT_ONCE)
+    memories: dict[str, int] = {}
+    for number, line in lines:
+        try:
+            checker.line(line)
+        except Invalid as problem:
+            raise _refused(reader, number, line["kind"], problem) from None
+        if line["kind"] == "memory":
+            memories[line["id"]] = number
+    foreign = checker.foreign(memories) if memories else ()
+    for memory_id in sorted(foreign, key=lambda each: memories[each]):
+        problem = Invalid("id: another NPC has the memory of that id")
+        raise _refused(reader, memories[memory_id], "memory", problem)
+    return bool(lines)
+
+
+def _refused(reader: Reader, number: int, kind: str, problem: Invalid) -> BadArchive:
+    return BadArchive(
+        f"{reader.path}, line {number} ({kind}): {problem}. The file was changed, or is of another "
+        "version. Nothing was imported."
+    )
+
+
+def _opened(path: Path, checked: _Checked) -> Reader:
+    """The file once more, which must be the one that was checked (worker thread)."""
+    reader = Reader(path)
+    if reader.state != checked.state:
+        raise BadArchive(f"{path} was written while it was read. Nothing was imported.")
+    return reader
 
 
 @defer.inlineCallbacks
@@ -110,9 +171,10 @@ def _remembers(npc: Any) -> Generator[Any, Any, bool]:
 
 
 @defer.inlineCallbacks
-def _import(npc: Any, path: Path, total: int, progress: Progress) -> Generator[Any, Any, Imported]:
+def _import(
+    npc: Any, reader: Reader, checked: _Checked, progress: Progress
+) -> Generator[Any, Any, Imported]:
     mind = npc.memory
-    reader = yield ask(Reader, path)
     old = reader.header
     copied = old.mind in ownership.known_minds(but=npc)
     if copied and mind.id == old.mind:
@@ -121,20 +183,17 @@ def _import(npc: Any, path: Path, total: int, progress: Progress) -> Generator[A
         # on a server it may live on in another game: there the NPC keeps an id of its own
         _become(npc, old.mind)
         yield ask(facts.ask, "delete_mind", mind.id)  # of an NPC that is no more
-    rename = None
+    bodies = old.identity, npc.get_memory_identity(npc)
+    rename = Renaming((old.mind, mind.id), bodies, checked.seen.number_of)
     counts = {"entry": 0, "memory": 0}
-    while lines := (yield ask(reader.some, LINES_AT_ONCE)):
+    while lines := (yield ask(_next_lines, reader, rename)):
         if not npc.pk:
             raise BadArchive("The NPC was deleted while its memory was imported.")
-        if rename is None:
-            bodies = old.identity, npc.get_memory_identity(npc)
-            rename = Renaming((old.mind, mind.id), bodies, _last_id(path, lines))
-        lines = rename(lines)
         yield _take(npc, lines)
         for line in lines:
             if line["kind"] in counts:
                 counts[line["kind"]] += 1
-        progress("lines", reader.lines, total)
+        progress("lines", reader.lines, checked.lines)
     mind.people, mind.history = People(npc), History(npc)
     mind.profiles = Profiles(npc)
     mind.conversations = Conversations(npc, conf.get().STALE_CONVERSATION)
@@ -149,11 +208,8 @@ def _become(npc: Any, mind_id: str) -> None:
     npc.memory.id = mind_id
 
 
-def _last_id(path: Path, lines: list[Line]) -> int:
-    first = lines[0]
-    if first["kind"] != "journal":
-        raise BadArchive(f"{path}: its second line should tell of the journal.")
-    return first["last_id"]
+def _next_lines(reader: Reader, rename: Renaming) -> list[Line]:
+    return rename(reader.some(LINES_AT_ONCE))
 
 
 @defer.inlineCallbacks

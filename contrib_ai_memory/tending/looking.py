@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -23,7 +23,8 @@ from ..llm import asking
 from ..records import Entry, MemoryRecord
 from ..senses import CATEGORY, OFF_TAG, MemoryMixin
 from ..store import facts, switches
-from ..store.journal import Journal
+from ..store.journal import PAGE_SIZE, Journal, span_of
+from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..store.profiles import Noted, Profile, ProfileAttribute, Relationship
 
@@ -31,6 +32,9 @@ PAGE = 50
 READ_AT_ONCE = 64  # entries looked at between two turns of the reactor
 PROFILES_AT_ONCE = 8  # each may be a row of the database
 READ_AT_MOST = 4096  # entries looked at in one search of the journal
+PAGES_READ = 64  # of the journal, the newest: the others are only glanced at
+VACANT_LOOKED_AT = 16  # pages of the journal that are asked for in the store
+ON_A_PAGE = range(1, PAGE_SIZE + 1)
 
 
 _DAY = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
@@ -55,6 +59,8 @@ class Overview:
         tokens: Of the language model, today (UTC).
         last_beat: Of its heartbeat; "" where the server has not seen one yet.
         language: Who answers for it.
+        damaged: Of a look at one NPC alone, what of its journal cannot be read or is missing,
+            each as "the page of entries 33 to 64".
     """
 
     id: str
@@ -71,6 +77,7 @@ class Overview:
     tokens: int
     last_beat: str
     language: str
+    damaged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +175,39 @@ def state_of(npc: Any) -> str:
     return (script.db.sleep_phase or "compacting") if script.asleep else "awake"
 
 
-def overview(npc: Any) -> defer.Deferred:
+@defer.inlineCallbacks
+def overview(npc: Any) -> Generator[Any, Any, Overview]:
     """The memory of one NPC in numbers, as a Deferred `Overview`."""
-    return overviews([npc]).addCallback(lambda found: found[0])
+    [found] = yield overviews([npc])
+    pages = yield damaged_pages(npc)
+    return replace(found, damaged=tuple(map(span_of, pages)))
+
+
+@defer.inlineCallbacks
+def damaged_pages(npc: Any) -> Generator[Any, Any, list[int]]:
+    """The pages of a journal that cannot be read whole, or that are missing while the store holds
+    entries of them, as a Deferred list of their numbers."""
+    journal = npc.memory.journal
+    newest = max(1, len(journal) - PAGES_READ * PAGE_SIZE)
+    for first in range(newest, len(journal) + 1, PAGE_SIZE):
+        journal.get(first)  # its page is read, and what is wrong with it is noted
+        yield offload.breathe()
+    damaged, vacant = journal.damaged(), journal.vacant(VACANT_LOOKED_AT)
+    yield offload.breathe()
+    if vacant:
+        job = held_of, npc.memory.id, vacant
+        vacant = yield offload.run(offload.MEMORY, *job, priority=offload.LOOK)
+    return sorted({*damaged, *vacant})
+
+
+def held_of(mind: str, pages: Iterable[int]) -> list[int]:
+    """Those of these journal pages of which the store holds an entry (worker thread)."""
+    store = facts.shared()
+    return [
+        number
+        for number in pages
+        if store.get(entry_memory_id(mind, number * PAGE_SIZE + each) for each in ON_A_PAGE)
+    ]
 
 
 @defer.inlineCallbacks

@@ -18,12 +18,12 @@ from twisted.internet import defer
 
 from .. import conf
 from ..ingest import novelty
-from ..store import attributes, bulk, facts, preferences, profiles
+from ..store import attributes, bulk, facts
 from ..store.conversations import ATTRIBUTE as CONVERSATIONS
-from ..store.history import ATTRIBUTE as HISTORY
 from ..store.links import BUCKETS
 from ..store.people import ATTRIBUTE as PEOPLE
 from .archive import BadArchive, Header, Line, Writer
+from .archive_lines import ROWS_OF, SCRIPT
 from .importing import NotEmpty, import_
 from .reindexing import Progress, silent
 from .taking_out import ENTRIES_AT_ONCE, ask
@@ -31,10 +31,8 @@ from .taking_out import ENTRIES_AT_ONCE, ask
 __all__ = ["BadArchive", "Exported", "NotEmpty", "export", "import_"]
 
 FOLDER = "exports"  # in the contrib's own, for who names no file
-ROWS_OF = (profiles.CATEGORY, preferences.CATEGORY)
 KEYS_AT_ONCE = 16
 BUCKETS_AT_ONCE = 64
-SCRIPT = ("sleep_schedule", "night_records", HISTORY)  # what of the heartbeat is memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from ..store.payload import entry_memory_id
@@ -29,18 +30,16 @@ class Renaming:
     Args:
         minds: The old and the new UUID of the mind.
         bodies: The old and the new memory identity of the NPC itself.
-        last_id: Of the journal: entries have ids that follow from their number.
+        entry_of: Gives the number of the journal entry that an old id is of, 0 for any other: the
+            ids of entries follow from their numbers.
     """
 
-    def __init__(self, minds: tuple[str, str], bodies: tuple[str, str], last_id: int):
+    def __init__(
+        self, minds: tuple[str, str], bodies: tuple[str, str], entry_of: Callable[[str], int]
+    ):
         self._old_mind, self._mind = minds
         self._old_body, self._body = bodies
-        self._entries: dict[str, str] = {}
-        if self._old_mind != self._mind:
-            self._entries = {
-                entry_memory_id(self._old_mind, number): entry_memory_id(self._mind, number)
-                for number in range(1, last_id + 1)
-            }
+        self._entry_of = entry_of
         self._nothing = self._old_mind == self._mind and self._old_body == self._body
 
     def __call__(self, value: Any) -> Any:
@@ -66,6 +65,7 @@ class Renaming:
         if self._old_mind != self._mind and len(text) == 36 and _UUID.fullmatch(text):
             if text == self._old_mind:
                 return self._mind
-            new = self._entries.get(text)
-            return new or str(uuid.uuid5(uuid.UUID(self._mind), text))
+            if number := self._entry_of(text):
+                return entry_memory_id(self._mind, number)
+            return str(uuid.uuid5(uuid.UUID(self._mind), text))
         return text

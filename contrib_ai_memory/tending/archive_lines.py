@@ -1,0 +1,513 @@
+"""What each line of an exported memory may hold, checked before anything is changed.
+
+Names, types, ranges and times are checked by the records that the lines become; ids must be those
+of the memory that the file is of, and no line may come twice. What has been seen lies in a
+temporary file: a long archive takes no more memory than a short one. Worker threads only.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+import sqlite3
+import struct
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from ..embedding import embedder
+from ..records import INSIGHT, Entry, MemoryRecord, Message
+from ..store import bulk, facts, preferences, profiles
+from ..store.conversations import CONVERSATIONS_KEPT, Conversation
+from ..store.history import ATTRIBUTE as HISTORY
+from ..store.payload import ANYONE, entry_memory_id, from_payload
+from ..store.people import PEOPLE_KEPT, Acquaintance
+from ..store.profiles import Noted, Profile, ProfileAttribute
+from ..store.relationships import Relationship
+from ..store.validation import Invalid, check_time, entry_of, record_of
+
+LONGEST_TEXT = 200_000  # characters of one memory or entry
+LAST_ID = 100_000_000  # of a journal
+MANY = 1_000_000  # items of a list, counts
+ROWS_OF = (profiles.CATEGORY, preferences.CATEGORY)
+SCRIPT = ("sleep_schedule", "night_records", HISTORY)
+NIGHTS = 366
+TYPES = ("episodic", "semantic", "working", "procedural")
+DERIVED = {  # what a payload has besides the fields of a memory
+    "agent_id": str,
+    "hash": str,
+    "updated_at": str,
+    "audience": list,
+    "asking": float,
+    "tells": str,
+    "length": float,
+    "tells_time": bool,
+    "tokens": int,
+}
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_SCHEDULE = {
+    "enabled": lambda value: isinstance(value, bool),
+    "sleep_start_hour": lambda value: type(value) is int and 0 <= value <= 23,
+    "sleep_duration_hours": lambda value: type(value) is int and 1 <= value <= 24,
+    "tick_rate_sleep": lambda value: type(value) in (int, float) and 0 < value <= 86_400,
+    "clock": lambda value: value in ("server", "game"),
+}
+
+Line = dict[str, Any]
+
+
+class Seen:
+    """The ids of an archive, in a temporary file of SQLite's own."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode = OFF")
+        self._db.execute("CREATE TABLE seen (what TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID")
+        self._db.execute("BEGIN")
+
+    def add(self, what: str, number: int = 0) -> bool:
+        """Note a thing. Returns whether it is new."""
+        query = "INSERT OR IGNORE INTO seen VALUES (?, ?)"
+        return self._db.execute(query, (what, number)).rowcount == 1
+
+    def number_of(self, what: str) -> int:
+        """The number that was noted with a thing; 0 where there is none."""
+        row = self._db.execute("SELECT number FROM seen WHERE what = ?", (what,)).fetchone()
+        return row[0] if row else 0
+
+    def close(self) -> None:
+        self._db.close()
+
+
+class Checker:
+    """Checks the lines of one archive in their order; each call raises `Invalid`.
+
+    Args:
+        mind: The UUID of the mind that the file is of.
+        seen: Where ids are noted.
+    """
+
+    def __init__(self, mind: str, seen: Seen):
+        _uuid("mind", mind)
+        self._mind = mind
+        self._seen = seen
+        self._last_id: int | None = None
+        self._entry = 0
+        self._checks: dict[str, Callable[[Line], None]] = {
+            "journal": self._journal,
+            "entry": self._an_entry,
+            "people": self._people,
+            "conversations": self._conversations,
+            "row": self._row,
+            "link": self._link,
+            "script": self._script,
+            "memory": self._memory,
+            "centroid": self._centroid,
+        }
+
+    def line(self, line: Line) -> None:
+        """Check one line."""
+        kind = line["kind"]
+        if (kind == "journal") != (self._last_id is None):
+            raise Invalid("the line of the journal must come first, and once")
+        self._checks[kind](line)
+
+    def foreign(self, ids: Iterable[str]) -> set[str]:
+        """Return those of these memories that the store has for another mind."""
+        owners = bulk.owners(facts.shared(), ids)
+        return {each for each, mind in owners.items() if mind != self._mind}
+
+    def _once(self, *what: Any) -> None:
+        if not self._seen.add("\x1f".join(map(str, what))):
+            raise Invalid("it is there twice")
+
+    # --- one of each --------------------------------------------------------------------------
+
+    def _journal(self, line: Line) -> None:
+        _only(line, "kind", "last_id", "last_reflection", "cursors")
+        self._last_id = _whole("last_id", line["last_id"], 0, LAST_ID)
+        if line["last_reflection"] is not None:
+            check_time("last_reflection", line["last_reflection"])
+        for name, value in _dict("cursors", line["cursors"]).items():
+            _short("the name of a cursor", name)
+            _whole(f"cursors.{name}", value, 0, LAST_ID)
+
+    def _people(self, line: Line) -> None:
+        _only(line, "kind", "value")
+        self._once("people")
+        people = _dict("value", line["value"])
+        if len(people) > PEOPLE_KEPT:
+            raise Invalid(f"{len(people)} people are more than {PEOPLE_KEPT}")
+        for identity, plain in people.items():
+            _short("an identity", identity)
+            known = _dict(identity, plain)
+            _fields_of(Acquaintance, known, but=("identity",))
+            record_of(Acquaintance, known | {"identity": identity})
+            _time_or_none("last_seen", known.get("last_seen"))
+
+    def _conversations(self, line: Line) -> None:
+        _only(line, "kind", "value")
+        self._once("conversations")
+        for pair in _list("value", line["value"], CONVERSATIONS_KEPT):
+            if not (isinstance(pair, list) and len(pair) == 2):
+                raise Invalid("a conversation is an id and its fields")
+            _short("the id of a conversation", pair[0])
+            self._once("conversation", pair[0])
+            _conversation(_dict("a conversation", pair[1]))
+
+    def _script(self, line: Line) -> None:
+        _only(line, "kind", "key", "value")
+        if line["key"] not in SCRIPT:
+            raise Invalid(f"{_shown(line['key'])} is nothing that a heartbeat keeps")
+        self._once("script", line["key"])
+        if line["value"] is not None:
+            _OF_SCRIPT[line["key"]](line["value"])
+
+    # --- many of each -------------------------------------------------------------------------
+
+    def _an_entry(self, line: Line) -> None:
+        _only(line, "kind", "value")
+        _fields_of(Entry, _dict("value", line["value"]))
+        entry = entry_of(line["value"])
+        if entry.id > self._last_id:
+            raise Invalid(f"id: {entry.id} is behind the journal's end, {self._last_id}")
+        if entry.id <= self._entry:
+            raise Invalid(f"id: {entry.id} is there twice, or out of order")
+        self._entry = entry.id
+        _whole("importance", entry.importance, 1, 10)
+        _share("source_trust", entry.source_trust)
+        _texts(entry)
+
+    def _row(self, line: Line) -> None:
+        _only(line, "kind", "category", "key", "value")
+        if line["category"] not in ROWS_OF:
+            raise Invalid(f"{_shown(line['category'])} is no category of a memory's rows")
+        value = _dict("value", line["value"])
+        if line["category"] == profiles.CATEGORY:
+            key = profiles.key_of(_profile(value).entity_id)
+        else:
+            known = _preference(value)
+            key = preferences.key_of(known.identity, known.slot, known.audience)
+        if not isinstance(line["key"], str) or line["key"] != key.lower():
+            raise Invalid(f"key: {_shown(line['key'])} is not that of what it holds")
+        self._once("row", line["category"], key)
+
+    def _link(self, line: Line) -> None:
+        _only(line, "kind", "a", "b", "linked", "score", "created")
+        for end in ("a", "b"):
+            value = line[end]
+            if isinstance(value, str) and value.isascii() and value.isdecimal():
+                _whole(end, int(value) if len(value) < 12 else 0, 1, self._last_id)
+            else:
+                _uuid(end, value)
+        if line["a"] >= line["b"]:
+            raise Invalid("a link has two ends, the smaller first")
+        _share("score", line["score"])
+        _short("linked", line["linked"])
+        _short("created", line["created"], empty=True)
+        self._once("link", line["a"], line["b"])
+
+    def _memory(self, line: Line) -> None:
+        _only(line, "kind", "id", "payload", "history")
+        _uuid("id", line["id"])
+        payload = _dict("payload", line["payload"])
+        if payload.get("agent_id") != self._mind:
+            raise Invalid("agent_id: it is a memory of another mind")
+        memory = _memory_of(line["id"], payload)
+        for number in memory.journal_ids:
+            _whole("journal_ids", number, 1, self._last_id)
+        number = 0
+        if memory.record in ("entry", INSIGHT):
+            number = memory.journal_ids[0] if memory.journal_ids else 0
+            if line["id"] != entry_memory_id(self._mind, number):
+                raise Invalid(f"id: it is not that of entry {number} of this mind")
+        _history(line["history"])
+        if not self._seen.add(line["id"], number):
+            raise Invalid("it is there twice")
+
+    def _centroid(self, line: Line) -> None:
+        _only(line, "kind", "person", "model", "count", "total", "memories")
+        _short("person", line["person"], empty=True)
+        _short("model", line["model"])
+        _whole("count", line["count"], 0, LAST_ID)
+        for memory_id in _list("memories", line["memories"], MANY):
+            _uuid("memories", memory_id)
+        _vector(line["total"], line["model"])
+        self._once("centroid", line["person"], line["model"])
+
+
+# --- records --------------------------------------------------------------------------------------
+
+
+def _memory_of(memory_id: str, payload: Mapping[str, Any]) -> MemoryRecord:
+    """The memory of a payload, whose every field has the right type."""
+    try:
+        memory = from_payload(memory_id, payload)
+    except (TypeError, ValueError, AttributeError) as problem:
+        raise Invalid(f"payload: {problem}") from None
+    memory = record_of(
+        MemoryRecord, {spec.name: getattr(memory, spec.name) for spec in fields(memory)}
+    )
+    if memory.record not in facts.RECORDS:
+        raise Invalid(f"record: {_shown(memory.record)} is none")
+    if memory.memory_type not in TYPES:
+        raise Invalid(f"memory_type: {_shown(memory.memory_type)} is none")
+    for name in ("importance", "memory_weight", "source_trust"):
+        _share(name, getattr(memory, name))
+    _whole("access_count", memory.access_count, 0, LAST_ID)
+    for name in ("created_at", "last_accessed", "valid_from", "invalid_at", "expires_at"):
+        _time_or_none(name, getattr(memory, name))
+    if memory.superseded_by is not None:
+        _uuid("superseded_by", memory.superseded_by)
+    _texts(memory)
+    for name, kind in DERIVED.items():
+        value = payload.get(name)
+        allowed = (int, float) if kind is float else (kind,)
+        if name in payload and type(value) not in allowed:
+            raise Invalid(f"{name}: {_shown(value)} is no {kind.__name__}")
+        if kind is float and name in payload:
+            _share(name, value)
+    _whole("tokens", payload.get("tokens", 0), 0, LAST_ID)
+    heard = list(memory.witnesses) if memory.private else [ANYONE]
+    if payload.get("audience", heard) != heard:
+        raise Invalid("audience: it is not that of its witnesses")
+    if "private" in payload and not isinstance(payload["private"], bool):
+        raise Invalid(f"private: {_shown(payload['private'])} is no bool")
+    return memory
+
+
+def _profile(plain: Mapping[str, Any]) -> Profile:
+    _fields_of(Profile, plain)
+    relationship = dict(_dict("relationship", plain.get("relationship", {})))
+    _fields_of(Relationship, relationship, and_=("state",))
+    _short("relationship.state", relationship.pop("state", "stranger"))
+    parts = {
+        "observations": tuple(_noted(Noted, each) for each in _items(plain, "observations")),
+        "attributes": tuple(_noted(ProfileAttribute, each) for each in _items(plain, "attributes")),
+        "relationship": record_of(Relationship, relationship),
+    }
+    profile = record_of(Profile, {**plain, **parts})
+    _short("entity_id", profile.entity_id)
+    _share("relationship.favorability", profile.relationship.favorability)
+    _time_or_none("relationship.last_seen", profile.relationship.last_seen)
+    return profile
+
+
+def _noted(cls: Any, plain: Any) -> Any:
+    _fields_of(cls, _dict("an observation or attribute", plain))
+    noted = record_of(cls, plain)
+    when = noted.timestamp if isinstance(noted, Noted) else noted.updated
+    _time_or_none("timestamp", when)
+    _texts(noted)
+    return noted
+
+
+def _preference(plain: Mapping[str, Any]) -> preferences.Preference:
+    _fields_of(preferences.Preference, plain)
+    history = tuple(_held(each) for each in _items(plain, "history"))
+    known = record_of(preferences.Preference, {"identity": "", **plain, "history": history})
+    for name in ("since", "seen"):
+        check_time(name, getattr(known, name))
+    if known.memory_id:
+        _uuid("memory_id", known.memory_id)
+    _texts(known)
+    return known
+
+
+def _held(plain: Any) -> preferences.Held:
+    _fields_of(preferences.Held, _dict("history", plain))
+    held = record_of(preferences.Held, plain)
+    check_time("since", held.since)
+    check_time("until", held.until)
+    if held.memory_id:
+        _uuid("memory_id", held.memory_id)
+    return held
+
+
+def _conversation(plain: Mapping[str, Any]) -> None:
+    _fields_of(Conversation, plain, but=("session_id",))
+    for name in ("started", "last_activity"):
+        _time_or_none(name, plain.get(name))
+    for name in ("participants", "accessed"):
+        for each in _items(plain, name):
+            _short(name, each)
+    for message in _items(plain, "messages"):
+        _fields_of(Message, _dict("a message", message))
+        _texts(record_of(Message, message))
+    _items(plain, "pending_actions")
+
+
+def _schedule(value: Any) -> None:
+    for name, each in _dict("value", value).items():
+        if name not in _SCHEDULE or not _SCHEDULE[name](each):
+            raise Invalid(f"{_shown(name)}: {_shown(each)} is no part of a schedule")
+
+
+def _nights(value: Any) -> None:
+    for record in _list("value", value, NIGHTS):
+        night = _dict("a night", record)
+        if not {"started", "ended", "passes"} <= set(night):
+            raise Invalid("a night has no `started`, `ended` or `passes`")
+        _short("started", night["started"], empty=True)
+        check_time("ended", night["ended"])
+        if not isinstance(night.get("whole", True), bool):
+            raise Invalid("whole: it is no bool")
+        for name, told in _dict("passes", night["passes"]).items():
+            _short("a pass", name)
+            _dict(name, told)
+            for count in ("read", "changed", "steps"):
+                _whole(f"{name}.{count}", told.get(count, 0), 0, LAST_ID)
+            seconds = told.get("seconds", 0)
+            if type(seconds) not in (int, float) or not math.isfinite(seconds):
+                raise Invalid(f"{name}.seconds: {_shown(seconds)} is no number")
+            for error in _list(f"{name}.errors", told.get("errors", []), 100):
+                _text(f"{name}.errors", error)
+
+
+def _messages(value: Any) -> None:
+    for each in _list("value", value, MANY):
+        message = _dict("a message", each)
+        if message.get("role") not in ("user", "assistant", "tool"):
+            raise Invalid(f"role: {_shown(message.get('role'))} is none")
+        if message.get("content") is not None:
+            _text("content", message["content"])
+        for name in ("private", "summary"):
+            if not isinstance(message.get(name, False), bool):
+                raise Invalid(f"{name}: {_shown(message[name])} is no bool")
+        for name in ("witnesses", "people"):
+            for identity in _list(name, message.get(name, []), MANY):
+                _short(name, identity)
+        _whole("entry", message.get("entry", 0), 0, LAST_ID)
+        for number in _list("own", message.get("own", []), MANY):
+            _whole("own", number, 1, LAST_ID)
+        for call in _list("tool_calls", message.get("tool_calls") or [], 1000):
+            if not {"id", "type", "function"} <= set(_dict("a call", call)):
+                raise Invalid("tool_calls: a call has no id, type or function")
+
+
+_OF_SCRIPT: dict[str, Callable[[Any], None]] = {
+    "sleep_schedule": _schedule,
+    "night_records": _nights,
+    HISTORY: _messages,
+}
+
+
+def _history(value: Any) -> None:
+    for row in _list("history", value, MANY):
+        if not isinstance(row, list) or len(row) != len(bulk.HISTORY):
+            raise Invalid(f"history: a row has {len(bulk.HISTORY)} values")
+        *texts, deleted = row
+        for text in texts:
+            if text is not None:
+                _text("history", text)
+        if row[2] is None or type(deleted) not in (int, bool, type(None)):
+            raise Invalid("history: a row has no event, or a wrong mark")
+
+
+def _vector(total: Any, model: str) -> None:
+    try:
+        raw = base64.b64decode(total, validate=True)
+    except (TypeError, ValueError):
+        raise Invalid("total: it is no base64") from None
+    if not raw or len(raw) % 8:
+        raise Invalid("total: it holds no numbers of 8 bytes")
+    own = embedder.shared()
+    if model == own.name and len(raw) != 8 * own.dimensions:
+        raise Invalid(f"total: {len(raw) // 8} numbers, and {model} has {own.dimensions}")
+    if not all(map(math.isfinite, struct.unpack(f"<{len(raw) // 8}d", raw))):
+        raise Invalid("total: not all of it are numbers")
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def _only(line: Mapping[str, Any], *names: str) -> None:
+    """Check that a line has these fields and no others."""
+    missing, more = set(names) - set(line), set(line) - set(names)
+    if missing:
+        raise Invalid(f"it has no {', '.join(sorted(missing))}")
+    if more:
+        raise Invalid(f"{', '.join(map(_shown, sorted(more)))} is nothing that it has")
+
+
+def _fields_of(
+    cls: Any, plain: Mapping[str, Any], *, but: tuple[str, ...] = (), and_: tuple[str, ...] = ()
+) -> None:
+    known = {spec.name for spec in fields(cls)} - set(but) | set(and_)
+    if more := set(plain) - known:
+        raise Invalid(f"{', '.join(map(_shown, sorted(more)))} is no field of it")
+
+
+def _items(plain: Mapping[str, Any], name: str) -> list[Any]:
+    return _list(name, plain.get(name, []), MANY)
+
+
+def _list(name: str, value: Any, most: int) -> list[Any]:
+    if not isinstance(value, list):
+        raise Invalid(f"{name}: {_shown(value)} is no list")
+    if len(value) > most:
+        raise Invalid(f"{name}: {len(value)} are more than {most}")
+    return value
+
+
+def _dict(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Invalid(f"{name}: {_shown(value)} is no object with fields")
+    return value
+
+
+def _whole(name: str, value: Any, least: int, most: int) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise Invalid(f"{name}: {_shown(value)} is no whole number from {least} to {most}")
+    return value
+
+
+def _share(name: str, value: Any) -> None:
+    if type(value) not in (int, float) or not 0 <= value <= 1:
+        raise Invalid(f"{name}: {_shown(value)} is no number from 0 to 1")
+
+
+def _short(name: str, value: Any, *, empty: bool = False) -> None:
+    if not isinstance(value, str) or len(value) > 1000 or not (value or empty):
+        raise Invalid(f"{name}: {_shown(value)} is no short text")
+    _text(name, value)
+
+
+def _text(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise Invalid(f"{name}: {_shown(value)} is no text")
+    if len(value) > LONGEST_TEXT:
+        raise Invalid(f"{name}: {len(value):,} characters are more than {LONGEST_TEXT:,}")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise Invalid(f"{name}: half a character is in it, which no database takes") from None
+    if "\x00" in value:
+        raise Invalid(f"{name}: a character of the number 0 is in it")
+
+
+def _texts(record: Any) -> None:
+    """Check the length of every text of a record, those in its lists too."""
+    for spec in fields(record):
+        value = getattr(record, spec.name)
+        for text in (value,) if isinstance(value, str) else value if type(value) is tuple else ():
+            if isinstance(text, str):
+                _text(spec.name, text)
+
+
+def _time_or_none(name: str, when: Any) -> None:
+    if when not in (None, ""):
+        check_time(name, when)
+
+
+def _uuid(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not _UUID.fullmatch(value) or not uuid.UUID(value).int:
+        raise Invalid(f"{name}: {_shown(value)} is no id of a memory")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
