@@ -15,7 +15,7 @@ from .. import conf
 from ..assistant import KEY
 from ..llm import asking
 from ..senses import CATEGORY, OFF_TAG
-from ..store import attributes, bulk, facts, opening, pairing, switches
+from ..store import attributes, bulk, facts, opening, owner, pairing, switches
 from ..store.errors import StoreError
 from ..tending import looking, taking_out
 from ..tending.importing import MARK
@@ -48,11 +48,13 @@ def _counts() -> tuple[dict[str, int] | None, str]:
 
 
 def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
-    mind = str(npc.attributes.get("memory_id") or "")
-    [script] = npc.scripts.get(KEY)[:1] or [None]
+    mind, [script] = owner.id_of(npc), npc.scripts.get(KEY)[:1] or [None]
+    copied = owner.carries_anothers(npc)  # it begins with an empty memory when it is used
     nights = (attributes.read(script, "night_records") or []) if script else []
-    journal = attributes.read(npc, "journal") or {}
-    links = attributes.read(npc, "memory_links") or {}
+    journal, links, people = (
+        {} if copied else attributes.read(npc, key) or {}
+        for key in ("journal", "memory_links", "entity_profiles")
+    )
     return (
         npc.key,
         npc.dbref,
@@ -60,7 +62,7 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
         str(journal.get("entry_count", 0)),
         "?" if counts is None else str(counts.get(mind, 0)),
         str(links.get("links", 0)),
-        str(len(attributes.read(npc, "entity_profiles") or {})),
+        str(len(people)),
         nights[-1]["ended"][:16].replace("T", " ") if nights else "none yet",
     )
 
