@@ -27,10 +27,10 @@ def check_typeclasses() -> None:
     """Load the typeclasses of all objects: what is wrong with one, `MemoryMixin` says then."""
     paths = ObjectDB.objects.order_by().values_list("db_typeclass_path", flat=True).distinct()
     for path in paths:
-        try:
-            class_from_module(path)
-        except ImportError:
-            continue  # of a typeclass that is no more; Evennia tells of it itself
+        loading = defer.execute(class_from_module, path)
+        # of a typeclass that is no more Evennia tells itself
+        loading.addErrback(lambda reason: reason.trap(ImportError))
+        loading.addErrback(offload.log_failure, f"loading {path}")
 
 
 @defer.inlineCallbacks

@@ -25,7 +25,7 @@ MODULE = """
 from evennia import DefaultCharacter
 from contrib_ai_memory import MemoryMixin
 
-class Barkeep(DefaultCharacter, MemoryMixin):
+class Stableboy(DefaultCharacter, MemoryMixin):
     pass
 """
 
@@ -64,13 +64,13 @@ def test_a_typeclass_that_derives_from_a_wrong_one_is_not_told_of_again(logged):
 def test_it_is_told_of_at_the_start_for_every_typeclass_that_the_game_uses(
     logged, mara, tmp_path, monkeypatch
 ):
-    (tmp_path / "barkeeps.py").write_text(MODULE)
+    (tmp_path / "stables.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
-    paths = ("barkeeps.Barkeep", "barkeeps.NoMore", "no_module.NPC")
+    paths = ("stables.Stableboy", "stables.NoMore", "no_module.NPC")
     for number, path in enumerate(paths):
         npc = create_object("typeclasses.npcs.AssistantNPC", key=f"N{number}")
         ObjectDB.objects.filter(id=npc.id).update(db_typeclass_path=path)
     start.check_typeclasses()
     [said] = errors(logged)
-    assert "barkeeps.Barkeep" in said
-    assert "class Barkeep(MemoryMixin, DefaultCharacter)" in said
+    assert "stables.Stableboy" in said
+    assert "class Stableboy(MemoryMixin, DefaultCharacter)" in said
