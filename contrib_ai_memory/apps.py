@@ -1,9 +1,37 @@
 """The Django app: what is done once when a game starts, the check of the settings first of all."""
 
 import sys
+from typing import Any
 
 from django.apps import AppConfig
 from django.core.exceptions import ImproperlyConfigured
+from django.db.models.signals import post_delete, pre_delete
+
+
+def _before_deletion(instance: Any, **_signal: Any) -> None:
+    if _is_object(instance):
+        from . import deletion
+
+        deletion.before(instance)
+
+
+def _after_deletion(instance: Any, **_signal: Any) -> None:
+    if _is_object(instance):
+        from . import deletion
+
+        deletion.after(instance)
+
+
+def _is_object(instance: Any) -> bool:
+    from evennia.objects.models import ObjectDB
+
+    return isinstance(instance, ObjectDB)
+
+
+# Here, and not in `ready`: Evennia connects the deletion of Attributes to the same signal for each
+# typeclass that is made, and none is made before the modules of all apps are imported.
+pre_delete.connect(_before_deletion, dispatch_uid="contrib_ai_memory.before_deletion")
+post_delete.connect(_after_deletion, dispatch_uid="contrib_ai_memory.after_deletion")
 
 
 class AIMemoryConfig(AppConfig):
@@ -27,3 +55,16 @@ class AIMemoryConfig(AppConfig):
         except ImproperlyConfigured as problem:
             sys.stderr.write(f"\n{problem}\n\nThe game does not start until that is mended.\n")
             raise SystemExit(1) from None
+        _when_the_server_runs()
+
+
+def _when_the_server_runs() -> None:
+    from twisted.internet import reactor
+
+    reactor.callWhenRunning(_at_server_start)
+
+
+def _at_server_start() -> None:
+    from . import start
+
+    start.at_server_start()

@@ -21,18 +21,19 @@ from twisted.python.failure import Failure
 
 from . import conf, offload
 from .embedding import embedder
+from .handler import shed_copied
 from .log import logger
 from .recall.talking import CannotDo
 from .records import Entry, ToldFrom, now_iso
 from .sleep.history import EMERGENCY, compact
 from .sleeper import PAUSE, SCHEDULE, NotNow, SleepsAtNight, SwitchedOff
-from .store import facts, pairing, switches
+from .store import attributes, facts, pairing, switches
 from .store.errors import StoreError
 from .store.evidence import EvidenceGone
 from .store.history import exchange
 from .text import signals
 
-KEY = "ai_memory_assistant"
+KEY = attributes.HEARTBEAT
 REPLIES_WAITING = 5  # what is said beyond that while the NPC thinks is heard but not answered
 PEOPLE_SECONDS = 60.0  # how often the index of people is written
 ATTEMPTS = 3  # at one answer, while memories are forgotten under it
@@ -55,6 +56,8 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         self.db.operating_mode = "awake"
         self.db.sleep_phase = None
         self.db.sleep_schedule = dict(SCHEDULE)
+        if self.obj:
+            shed_copied(self.obj)  # `copy` makes the scripts when the Attributes are cloned
 
     @classmethod
     def of(cls, npc: Any) -> AssistantScript:
@@ -104,6 +107,9 @@ class AssistantScript(SleepsAtNight, DefaultScript):
     def at_repeat(self, **kwargs: Any) -> None:
         from twisted.internet import reactor
 
+        if self.obj and AssistantScript.of(self.obj) is not self:
+            self.delete()  # of a copy that had a heartbeat before it got its original's
+            return
         late = random.uniform(0, JITTER * self.interval)
         task.deferLater(reactor, late, self.at_tick).addErrback(
             offload.log_failure, f"the tick of #{self.obj.id if self.obj else None}"

@@ -15,7 +15,7 @@ from .log import logger
 from .recall import answering, bringing, mood
 from .recall.talking import Hands
 from .records import Entry, Message, Percept, Recalled
-from .store import facts
+from .store import attributes, evidence, facts, owner
 from .store.conversations import Conversations
 from .store.evidence import Evidence
 from .store.history import History
@@ -30,9 +30,6 @@ INDEX_BATCH = 64
 NEWEST = 16  # entries that a recall indexes where more than a batch waits
 INDEX_CURSOR = "indexed"
 CONSCIOUS_IMPORTANCE = 8
-
-_OWN_ATTRIBUTES = ("memory_id", "journal", "working_memory", "entity_profiles", "memory_links")
-_OWN_CATEGORIES = ("ai_memory", "memory_links", "preferences", "entity_profiles")
 
 
 class NothingToRemember(ValueError):
@@ -73,11 +70,21 @@ class MemoryHandler:
         return str(self.owner.attributes.get("goals", default="") or "")
 
     def _own_id(self) -> str:
-        own = self.owner.attributes.get("memory_id")
-        if not own:
-            own = str(uuid.uuid4())
-            self.owner.attributes.add("memory_id", own)
+        """The id of this body's memory; one that carries another body's begins anew."""
+        shed_copied(self.owner)
+        own = owner.id_of(self.owner) or str(uuid.uuid4())
+        owner.claim(self.owner, own)
         return own
+
+    def reclaim(self) -> None:
+        """Write anew what another body's Attributes were cloned over while this memory was open."""
+        logger().warning(
+            "#%s: the Attributes of another memory were written over its own, which stays.",
+            self.owner.id,
+        )
+        owner.claim(self.owner, self.id)
+        for part in (self.journal, self.conversations, self.people):
+            part.written_over()
 
     # --- perceiving -------------------------------------------------------------------------
 
@@ -347,6 +354,8 @@ class MemoryHandler:
         """Write the journal and the conversations: what each tick does."""
         if self._flush_timer is not None and self._flush_timer.active():
             self._flush_timer.cancel()
+        if self.owner.pk and not owner.is_marked(self.owner, self.id):
+            self.reclaim()
         self._flush_journal()
         if self.owner.pk:
             self.conversations.flush()
@@ -364,14 +373,25 @@ class MemoryHandler:
             self._flush_timer = reactor.callLater(conf.get().FLUSH_SECONDS, self._flush_journal)
 
 
-def forget_attributes(owner: Any) -> None:
-    """Take everything of a memory out of an object's Attributes: a copy is a new mind."""
-    for key in _OWN_ATTRIBUTES:
-        owner.attributes.remove(key)
-    for category in _OWN_CATEGORIES:
-        owner.attributes.clear(category=category)
+def shed_copied(npc: Any) -> bool:
+    """Take out of an object what it carries of another body's memory. Returns whether it did."""
+    if not owner.carries_anothers(npc):
+        return False
+    if memory := npc.__dict__.get("memory"):
+        memory.reclaim()
+        return True
+    logger().info("#%s carries the memory id of another body: its own begins empty.", npc.id)
+    forget_attributes(npc, *getattr(npc, "own_memory_keys", ()))
+    attributes.forget_nights(npc)
+    return True
+
+
+def forget_attributes(npc: Any, *keys: str) -> None:
+    """Take everything of a memory out of an object's Attributes, and the Attributes `keys`."""
+    attributes.forget_all(npc, *keys)
 
 
 def forget_mind(mind: str) -> defer.Deferred:
     """Forget all that the store keeps of one mind. Fires with how many memories that were."""
+    evidence.end(mind)
     return offload.run(offload.MEMORY, pipeline.forget_mind, mind)

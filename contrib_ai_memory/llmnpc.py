@@ -106,6 +106,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
     `thinking_messages`, `llm_client`) and of MemoryMixin.
     """
 
+    own_memory_keys = (CHAT_MEMORY,)
     answer_timeout = AttributeProperty(60, autocreate=False)  # seconds; the client sets none
 
     _answering: tuple[Entry, str] | None = None  # while a prompt is built: for what, the block

@@ -14,13 +14,18 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from evennia.objects.objects import DefaultObject
+from evennia.typeclasses.attributes import ModelAttributeBackend
 from evennia.utils import lazy_property
+from evennia.utils.logger import log_err
 
-from . import conf, offload
+from . import conf, deletion
 from .assistant import AssistantScript
-from .handler import MemoryHandler, forget_attributes, forget_mind
+from .handler import MemoryHandler, shed_copied
+from .log import logger
 from .records import FROM_NOTHING, Entry, Percept, Recalled, ToldFrom, seconds_between
-from .store import switches
+from .store import owner, switches
+from .store.attributes import NPCAttributes
 from .store.people import kind_of
 from .text.clean import oneline, sanitise, undress
 
@@ -51,8 +56,20 @@ class MemoryMixin:
         at_memory_emote: How it is shown that it does something.
     """
 
+    own_memory_keys: tuple[str, ...] = ()  # Attributes of the game's own that no copy gets
     _own_voice = False  # while its own reply goes out, which is journalled by hand
     uttering = ""  # meanwhile `Entry.utterance` of it, for other NPCs that hear it
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if _behind_its_base(cls) and not any(map(_behind_its_base, cls.__bases__)):
+            logger().error("%s", wrong_order(cls))
+            log_err(wrong_order(cls))
+
+    @lazy_property
+    def attributes(self) -> NPCAttributes:
+        """Evennia's handler; copies and prototypes find nothing of the memory in it."""
+        return NPCAttributes(self, ModelAttributeBackend)
 
     @lazy_property
     def memory(self) -> MemoryHandler:
@@ -123,10 +140,15 @@ class MemoryMixin:
                 source_location, f"{name} gives {self.key} {sanitise(thing)}.", "give", name
             )
 
+    def at_object_post_creation(self) -> None:
+        """A prototype may hold the memory of the NPC that it was made from."""
+        super().at_object_post_creation()
+        shed_copied(self)
+
     def at_object_post_copy(self, new_obj: Any, **kwargs: Any) -> None:
         """A copy is a new mind: it starts with nothing of this one."""
         super().at_object_post_copy(new_obj, **kwargs)
-        forget_attributes(new_obj)
+        shed_copied(new_obj)
 
     def at_server_reload(self) -> None:
         super().at_server_reload()
@@ -136,15 +158,15 @@ class MemoryMixin:
         super().at_server_shutdown()
         self._flush_memory()
 
-    def at_object_delete(self) -> bool:
-        """A deleted character leaves nothing in the store."""
-        may_go = super().at_object_delete()
-        mind = self.attributes.get("memory_id")
-        if may_go and "memory" in self.__dict__:
-            self.memory.evidence.end()
-        if may_go and mind:
-            forget_mind(mind).addErrback(offload.log_failure, f"forgetting {mind}")
-        return may_go
+    def delete(self) -> bool:
+        """A deleted character leaves nothing in the store (bulk deletion: `deletion`)."""
+        memory_id = owner.id_of(self) if self.pk else ""
+        if memory_id:
+            deletion.note(memory_id)  # its Attributes go before it does
+        gone = super().delete()
+        if memory_id:
+            deletion.settle(memory_id, gone=gone)
+        return gone
 
     def _flush_memory(self) -> None:
         if "memory" in self.__dict__:
@@ -382,3 +404,29 @@ def _game_time() -> float:
     from evennia.utils import gametime
 
     return round(gametime.gametime(absolute=True), 1)
+
+
+def wrong_order(typeclass: type) -> str:
+    """What to do about a typeclass with MemoryMixin behind its base; "" where the order is right.
+
+    Evennia's own hooks come first there: the NPC hears nothing.
+    """
+    guilty = [each for each in typeclass.__mro__ if _behind_its_base(each)]
+    if not guilty:
+        return ""
+    first = guilty[-1]  # the others have it from there
+    others = ", ".join(
+        each.__name__ for each in first.__bases__ if not issubclass(each, MemoryMixin)
+    )
+    mixin = ", ".join(each.__name__ for each in first.__bases__ if issubclass(each, MemoryMixin))
+    return (
+        f"{first.__module__}.{first.__name__} hears and remembers nothing, because {mixin} stands "
+        f"behind its base class. Write: class {first.__name__}({mixin}, {others})"
+    )
+
+
+def _behind_its_base(typeclass: type) -> bool:
+    order = typeclass.__mro__
+    if MemoryMixin not in order or DefaultObject not in order:
+        return False
+    return order.index(DefaultObject) < order.index(MemoryMixin)

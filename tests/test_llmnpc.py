@@ -13,6 +13,7 @@ from evennia.contrib.rpg.llm.llm_npc import LLMNPC, CmdLLMTalk
 from evennia.contrib.rpg.rpsystem.rpsystem import ContribRPCharacter
 from evennia.utils.ansi import strip_ansi
 from evennia.utils.create import create_object
+from evennia.utils.search import search_object
 
 from contrib_ai_memory import AssistantScript, MemoryLLMNPC, MemoryMixin, offload
 
@@ -390,3 +391,13 @@ def test_a_prompt_of_the_games_own_keeps_its_place(tavern, alice, says, server):
     npc.__class__ = Own
     says(alice, npc, "Good evening.")
     assert server.prompts[-1] == "Speak as Odo to Alice.\nAlice: Good evening.\nOdo:"
+
+
+def test_a_copy_that_a_builder_types_takes_none_of_its_talk_along(tavern, alice, builder):
+    npc = create_object("contrib_ai_memory.llmnpc.MemoryLLMNPC", key="Odo", location=tavern)
+    assert npc.memory
+    npc.attributes.add("chat_memory", {alice: ["Alice: I hide a silver key."]})
+    builder("copy Odo = Otto")
+    [copy] = search_object("Otto")
+    assert not copy.attributes.has("chat_memory")
+    assert len(copy.memory.journal) == 0

@@ -1,7 +1,8 @@
-"""@memory and @sleep for builders, memories and forgetme for players, and their cmdset."""
+"""@memory, @sleep and `examine` for builders, memories and forgetme for players; their cmdset."""
 
 from evennia import CmdSet
 
+from .examine import CmdExamine
 from .memory import CmdMemory
 from .players import CmdForgetMe, CmdMemories
 from .sleep import CmdSleep
@@ -17,6 +18,9 @@ class AIMemoryCmdSet(CmdSet):
         class CmdNPCSleep(CmdSleep):
             key = "@npcsleep"
             aliases = ()
+
+    Its `examine` is Evennia's, without what an NPC remembers. A game with an `examine` of its own
+    derives that from `CmdExamine`, and adds it after this set.
     """
 
     key = "AIMemoryCmdSet"
@@ -26,6 +30,14 @@ class AIMemoryCmdSet(CmdSet):
         self.add(CmdSleep())
         self.add(CmdMemories())
         self.add(CmdForgetMe())
+        self.add(CmdExamine())
 
 
-__all__ = ["AIMemoryCmdSet", "CmdForgetMe", "CmdMemories", "CmdMemory", "CmdSleep"]
+__all__ = [
+    "AIMemoryCmdSet",
+    "CmdExamine",
+    "CmdForgetMe",
+    "CmdMemories",
+    "CmdMemory",
+    "CmdSleep",
+]

@@ -15,7 +15,7 @@ from .. import conf
 from ..assistant import KEY
 from ..llm import asking
 from ..senses import CATEGORY, OFF_TAG
-from ..store import attributes, bulk, facts, opening, pairing, switches
+from ..store import attributes, bulk, facts, opening, owner, pairing, switches
 from ..store.errors import StoreError
 from ..store.journal import Journal
 from ..tending import looking, taking_out
@@ -49,12 +49,14 @@ def _counts() -> tuple[dict[str, int] | None, str]:
 
 
 def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
-    mind = str(npc.attributes.get("memory_id") or "")
-    [script] = npc.scripts.get(KEY)[:1] or [None]
+    mind, [script] = owner.id_of(npc), npc.scripts.get(KEY)[:1] or [None]
+    copied = owner.carries_anothers(npc)  # it begins with an empty memory when it is used
     nights = (attributes.read(script, "night_records") or []) if script else []
-    journal = attributes.read(npc, "journal")
-    entries = _entries(npc, journal or {}) if isinstance(journal, dict | None) else "?"
-    links = attributes.read(npc, "memory_links") or {}
+    journal, links, people = (
+        {} if copied else attributes.read(npc, key) or {}
+        for key in ("journal", "memory_links", "entity_profiles")
+    )
+    entries = _entries(npc, journal) if isinstance(journal, dict) else "?"
     return (
         npc.key,
         npc.dbref,
@@ -62,12 +64,14 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
         entries,
         "?" if counts is None else str(counts.get(mind, 0)),
         str(links.get("links", 0)),
-        str(len(attributes.read(npc, "entity_profiles") or {})),
+        str(len(people)),
         nights[-1]["ended"][:16].replace("T", " ") if nights else "none yet",
     )
 
 
 def _entries(npc: Any, stored: dict[str, Any]) -> str:
+    if not stored:
+        return "0"
     if stored.get("removed") is None:
         return str(sum(1 for _ in Journal(npc).read()))
     return str(stored["entry_count"] - stored["removed"])

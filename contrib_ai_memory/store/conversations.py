@@ -127,6 +127,10 @@ class Conversations:
         self.flush()
         return gone
 
+    def written_over(self) -> None:
+        """What is in memory is not what lies in the database: the next flush writes it."""
+        self._dirty = True
+
     def clear(self) -> None:
         """Forget every conversation."""
         self._open.clear()

@@ -23,6 +23,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
+from weakref import WeakSet
 
 from twisted.internet import defer
 
@@ -48,6 +49,17 @@ class _Flag:
         self.void = False
 
 
+_ledgers: WeakSet[Evidence] = WeakSet()
+
+
+def end(memory_id: str) -> None:
+    """Void the works of a deleted NPC: nothing more is drawn from its memory."""
+    for ledger in list(_ledgers):
+        if ledger.memory_id() == memory_id:
+            ledger._withdrawn.append(None)
+            ledger.give_up()
+
+
 class Evidence:
     """The works under way on one memory, and what is being withdrawn from under them.
 
@@ -65,9 +77,10 @@ class Evidence:
     ):
         self._owner = owner
         self._entry = entry
-        self._memory_id = memory_id
+        self.memory_id = memory_id
         self._works: set[Work] = set()
         self._withdrawn: list[frozenset[str] | None] = []  # None: everything
+        _ledgers.add(self)
 
     def drawing_on(
         self, sources: Iterable[Entry | MemoryRecord] = (), *, priority: int = offload.AWAKE
@@ -95,11 +108,6 @@ class Evidence:
         """Void every work under way: what begins from now on may go on."""
         for work in self._works:
             work.lose(None)
-
-    def end(self) -> None:
-        """The NPC is deleted: nothing more is drawn from its memory."""
-        self._withdrawn.append(None)
-        self.give_up()
 
 
 class Work:
@@ -150,7 +158,7 @@ class Work:
         """`asking.ask` on the account of this memory; what comes back is fit to be written."""
         self.check()
         answer = yield asking.ask(
-            operation, *args, priority=self._priority, npc=self._evidence._memory_id()
+            operation, *args, priority=self._priority, npc=self._evidence.memory_id()
         )
         self.check()
         return answer

@@ -148,6 +148,11 @@ class Journal:
         self._dirty_pages.clear()
         self._dirty = False
 
+    def written_over(self) -> None:
+        """What is in memory is not what lies in the database: the next flush writes it."""
+        self._dirty_pages.update(self._pages)
+        self._changed()
+
     def clear(self) -> None:
         """Forget every entry and start again at id 1."""
         while attributes.remove_some(self._owner, attributes.CATEGORY, 64, _page_key("")):

@@ -152,6 +152,10 @@ class People:
             attributes.write(self._owner, ATTRIBUTE, stored)
             self._dirty = False
 
+    def written_over(self) -> None:
+        """What is in memory is not what lies in the database: the next flush writes it."""
+        self._dirty = True
+
     def clear(self) -> None:
         self._known.clear()
         self._by_name.clear()

@@ -11,13 +11,15 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from evennia.objects.models import ObjectDB
 from twisted.internet import defer
 
 from .. import offload
 from ..conf import PAGE_SIZE
+from ..handler import shed_copied
 from ..ingest import index, novelty
 from ..records import INSIGHT, Entry
-from ..store import attributes, bulk, facts, links, pairing
+from ..store import attributes, bulk, facts, links, owner, pairing
 from ..store.errors import StoreError
 from ..store.journal import span_of
 from ..store.payload import entry_memory_id
@@ -68,14 +70,34 @@ def doctor(
         mend: Change what can be mended.
         progress: Told what is looked at.
     """
+    whole = npcs is None
     progress("the store")
     try:
-        found = yield _check_store(mend, npcs is None)
+        found = yield _check_store(mend, whole)
     except StoreError as problem:
         return [Finding("the store", str(problem))]
-    for npc in looking.minds() if npcs is None else npcs:
-        progress(npc.key)
-        found += yield check(npc, mend=mend)
+    npcs = looking.minds() if npcs is None else list(npcs)
+    found += _copies(None if whole else npcs, mend)
+    for npc in npcs:
+        if mend or not owner.carries_anothers(npc):  # looked at, that would be mended
+            progress(npc.key)
+            found += yield check(npc, mend=mend)
+    return found
+
+
+def _copies(npcs: Iterable[Any] | None, mend: bool) -> list[Finding]:
+    """Objects that carry another's memory id: of these NPCs, or of all there are."""
+    found, wanted = [], None if npcs is None else {npc.id for npc in npcs}
+    for carrier, number in owner.copies():
+        if wanted is not None and carrier.object_id not in wanted:
+            continue
+        obj = ObjectDB.objects.get(id=carrier.object_id)
+        original = ObjectDB.objects.filter(id=number).first()
+        whose = f"{original.key} ({original.dbref})" if original else "an NPC that is no more"
+        if mend:
+            shed_copied(obj)
+        what = f"It carries the memory id of {whose}. Its own memory begins empty."
+        found.append(_finding(obj, what, 1, mend))
     return found
 
 

@@ -19,7 +19,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..ingest import novelty
 from ..records import Entry
-from ..store import attributes, bulk, facts, switches
+from ..store import attributes, bulk, facts, owner, switches
 from ..store.conversations import ATTRIBUTE as CONVERSATIONS
 from ..store.conversations import Conversations
 from ..store.history import History
@@ -204,7 +204,7 @@ def _import(
 
 
 def _become(npc: Any, mind_id: str) -> None:
-    attributes.write(npc, "memory_id", mind_id)
+    owner.claim(npc, mind_id)
     npc.memory.id = mind_id
 
 

@@ -22,7 +22,7 @@ from ..assistant import AssistantScript
 from ..llm import asking
 from ..records import Entry, MemoryRecord
 from ..senses import CATEGORY, OFF_TAG, MemoryMixin
-from ..store import facts, switches
+from ..store import facts, owner, switches
 from ..store.journal import PAGE_SIZE, Journal, span_of
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
@@ -153,9 +153,9 @@ def that_heard(utterances: Iterable[str]) -> Iterator[Any]:
 
 
 def bodies_of(mind: str) -> list[Any]:
-    """The objects of this game that have this mind, whatever their typeclass is now."""
-    having = ObjectDB.objects.filter(db_attributes__db_key="memory_id").distinct()
-    return [obj for obj in having if str(obj.attributes.get("memory_id")) == mind]
+    """The object of this game whose mind this is, whatever its typeclass is now; or nothing."""
+    number = owner.owned().get(mind)
+    return list(ObjectDB.objects.filter(id=number)) if number else []
 
 
 def _remembers(path: str) -> bool:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia.objects.models import ObjectDB
-
 from .. import conf
+from ..store import owner
 
 OWN = "qdrant_edge"  # the provider whose files lie in the game's folder
 
@@ -24,8 +23,11 @@ def store_is_own() -> bool:
 def known_minds(but: Any = None) -> set[str]:
     """The minds that objects of this game have, whatever their typeclass is now.
 
+    A copy that carries the id of another body's does not have it.
+
     Args:
         but: An object whose mind does not count.
     """
-    having = ObjectDB.objects.filter(db_attributes__db_key="memory_id").distinct()
-    return {str(obj.attributes.get("memory_id")) for obj in having if obj != but}
+    return {
+        memory_id for memory_id, number in owner.owned().items() if but is None or number != but.id
+    }

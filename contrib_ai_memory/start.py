@@ -1,0 +1,48 @@
+"""What is done once when the game's server starts: typeclasses looked at, deletions finished."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import evennia
+from evennia.objects.models import ObjectDB
+from evennia.utils.utils import class_from_module
+from twisted.internet import defer
+
+from . import conf, offload
+from .handler import forget_mind
+from .store import deleted, owner, pairing
+
+
+def at_server_start() -> None:
+    """Called when the reactor runs; the Portal, which has the same settings, has nothing to do."""
+    if evennia.PORTAL_MODE:
+        return
+    for work in (check_typeclasses, forget_the_deleted):
+        defer.maybeDeferred(work).addErrback(offload.log_failure, f"{work.__name__} at the start")
+
+
+def check_typeclasses() -> None:
+    """Load the typeclasses of all objects: what is wrong with one, `MemoryMixin` says then."""
+    paths = ObjectDB.objects.order_by().values_list("db_typeclass_path", flat=True).distinct()
+    for path in paths:
+        loading = defer.execute(class_from_module, path)
+        # of a typeclass that is no more Evennia tells itself
+        loading.addErrback(lambda reason: reason.trap(ImportError))
+        loading.addErrback(offload.log_failure, f"loading {path}")
+
+
+@defer.inlineCallbacks
+def forget_the_deleted() -> Generator[Any, Any, None]:
+    """Finish deletions that the last server was killed amid."""
+    noted = deleted.noted()
+    if not noted or not conf.get().ENABLED:
+        return
+    store_id = yield offload.run(offload.MEMORY, pairing.id_of_store, priority=offload.NIGHT)
+    if pairing.settle(store_id):
+        return  # the store of another time, which is told of where it is opened
+    for memory_id in noted:
+        if memory_id not in owner.owned():
+            yield forget_mind(memory_id)
+        deleted.drop(memory_id)
