@@ -5,14 +5,14 @@ Dicts appear only at the Attribute and payload borders, through `to_dict` / `fro
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
+from .text.questions import asks
+
 TALK_KINDS = frozenset({"say", "whisper"})
-_REQUEST = re.compile(r"(?:^|[,.!?;:]\s*)(?:please\s+)?(?:tell|remind|show)\s+(?:me|us)\b", re.I)
 INSIGHT = "insight"  # an entry that a reflection wrote
 PINNED, LOCKED = "pinned", "locked"  # tags: never cleaned away; and never changed by a night
 LEARNED_KINDS = frozenset({"say", "whisper", "pose", "give", "note"})
@@ -26,11 +26,6 @@ def now_iso() -> str:
 def seconds_between(earlier: str, later: str) -> float:
     """Seconds from one ISO timestamp to another; negative when the order is reversed."""
     return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
-
-
-def asks(text: str) -> bool:
-    """Whether a text is a question, or a request to be told something."""
-    return text.rstrip(" \"'”’)*").endswith("?") or bool(_REQUEST.search(text))
 
 
 def may_hear(private: bool, witnesses: Iterable[str], listeners: tuple[str, ...] | None) -> bool:

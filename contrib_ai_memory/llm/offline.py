@@ -23,10 +23,10 @@ from ..records import (
     Reply,
     ReplyRequest,
     Snippet,
-    asks,
 )
 from ..text import person
 from ..text.clean import oneline
+from ..text.questions import asked, asks
 from ..text.signals import RARE_TERMS, has_rare_terms, salience, states_preference
 from .offline_night import OfflineNight
 from .telling import claim, of_oneself, stands_alone
@@ -37,11 +37,6 @@ ANSWERS_WITHWORDS = 0.6  # or this share of the question's own words found in th
 TOLD_AT_ONCE = 2  # memories that one reply may tell
 NEARLY_AS_GOOD = 0.85  # a second memory is told if it is this near to the first
 
-_ASKS = re.compile(
-    r"\?|^\W*(?:who|what|where|when|why|how|which|whose|tell me|do you|did you|does|can you|"
-    r"remind me|say)\b",
-    re.IGNORECASE,
-)
 _GREETS = re.compile(
     r"^\W*(?:hello|hi|hey|greetings|good (?:morning|day|evening|afternoon)|well met|hail)\b",
     re.IGNORECASE,
@@ -64,7 +59,7 @@ class OfflineProvider(OfflineNight):
 
     def reply(self, request: ReplyRequest) -> Reply:
         said = without_address(request.utterance, request.npc_name)
-        if _ASKS.search(said):
+        if asked(said):
             return self._answer(request)
         return Reply(self._acknowledge(said, request), told=())
 
@@ -102,12 +97,12 @@ class OfflineProvider(OfflineNight):
     # --- the background loop [B] --------------------------------------------------------------
 
     def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
-        told = [entry for entry in snippet.new if entry.learnable and not entry.is_question]
+        told = [entry for entry in snippet.new if entry.learnable]
         sentences = [
             (_weight(sentence, entry, snippet.known_names), entry, sentence)
             for entry in told
             for sentence in sentences_of(without_address(entry.content, snippet.npc_name))
-            if len(content_words(sentence)) >= 2
+            if len(content_words(sentence)) >= 2 and not asks(sentence)
         ]
         if not sentences:
             return None

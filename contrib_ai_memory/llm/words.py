@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..text.clean import oneline
+from ..text.questions import apart
 
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’]?\s+(?=[\"'“‘A-Z0-9])")
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -19,8 +20,9 @@ _SMALL = frozenset(
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a text, cut where one ends and a capital begins."""
-    return [sentence.strip() for sentence in _SENTENCE.split(oneline(text)) if sentence.strip()]
+    """The sentences of a text, cut where one ends and a capital begins, or where one asks."""
+    found = [sentence.strip() for sentence in _SENTENCE.split(oneline(text)) if sentence.strip()]
+    return [piece for sentence in found for piece in apart(sentence)]
 
 
 def lowered(text: str) -> list[str]:
