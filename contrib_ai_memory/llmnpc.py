@@ -30,8 +30,8 @@ from .assistant import AssistantScript
 from .handler import MemoryHandler
 from .recall.answering import NOBODY, Answer
 from .recall.budget import BudgetExceeded
-from .records import TALK_KINDS, Entry, Percept, RecallResult, seconds_between
-from .senses import Attention, MemoryMixin
+from .records import OF_NPC, TALK_KINDS, Entry, Percept, RecallResult, seconds_between
+from .senses import Attention, MemoryMixin, is_npc
 from .store import attributes
 from .text.clean import oneline, sanitise
 
@@ -303,7 +303,7 @@ def _import_chat_memory(npc: MemoryLLMNPC, mind: LLMMind) -> Generator[Any, Any,
         character, lines = old.popitem()
         identity = npc.get_memory_identity(character) if hasattr(character, "id") else None
         for line in make_iter(lines):
-            percept = _as_percept(npc, identity, str(line))
+            percept = _as_percept(npc, character, identity, str(line))
             if percept.content:
                 mind.perceive(percept)
         with transaction.atomic():
@@ -313,7 +313,9 @@ def _import_chat_memory(npc: MemoryLLMNPC, mind: LLMMind) -> Generator[Any, Any,
     npc.attributes.remove(CHAT_MEMORY)
 
 
-def _as_percept(npc: MemoryLLMNPC, identity: str | None, line: str) -> Percept:
+def _as_percept(
+    npc: MemoryLLMNPC, character: Any, identity: str | None, line: str
+) -> Percept:
     name, _, speech = line.partition(": ")
     own = name in (npc.key, npc.get_display_name(npc))
     return Percept(
@@ -324,5 +326,5 @@ def _as_percept(npc: MemoryLLMNPC, identity: str | None, line: str) -> Percept:
         origin="self" if own else "perceived",
         witnesses=(identity,) if identity else (),
         session_id=_old_session(identity),
-        tags=(CHAT_MEMORY,),
+        tags=(CHAT_MEMORY, OF_NPC) if is_npc(character) and not own else (CHAT_MEMORY,),
     )

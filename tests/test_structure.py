@@ -122,8 +122,3 @@ def test_importing_it_reaches_no_network_and_loads_nothing_heavy(settings):
         check=False,
     )
     assert run.stdout.splitlines()[-1:] == ["heavy: []"], run.stderr
-
-
-def test_no_module_is_two_subjects():
-    long = [str(p) for p in PACKAGE.rglob("*.py") if len(p.read_text().splitlines()) > 350]
-    assert long == []

@@ -17,9 +17,9 @@ from .. import offload
 from ..records import Entry
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
-from ..text.questions import statements
 from ..text.signals import states_preference
 from ..text.slots import Stated, stated
+from ..text.testimony import own_statements
 from . import preferring
 from .preferring import Superseded
 from .routing import parts_of
@@ -58,7 +58,7 @@ def preferences_of(entry: Entry) -> list[Stated]:
     heard = entry.origin == "perceived" and entry.learnable and entry.source_entity
     if not heard or not states_preference(entry.content) or entry.is_question:
         return []
-    told = [part for part in parts_of(statements(entry.content)) if part.preference]
+    told = [part for part in parts_of(own_statements(entry.content)) if part.preference]
     found = filter(None, (stated(part.text) for part in told))
     return list({said.filled: said for said in found}.values())[:SLOTS_A_LINE]
 

@@ -28,6 +28,7 @@ from ..text import person
 from ..text.clean import oneline
 from ..text.questions import asked, asks
 from ..text.signals import RARE_TERMS, has_rare_terms, salience, states_preference
+from ..text.testimony import claimed
 from .offline_night import OfflineNight
 from .telling import claim, of_oneself, stands_alone
 from .words import WORD, content_words, lowered, sentences_of
@@ -156,11 +157,13 @@ def without_address(text: str, name: str) -> str:
 
 
 def reported(sentence: str, entry: Entry) -> str:
-    """A sentence as a claim of whoever said it: in the third person, or quoted.
+    """A sentence as a claim of whoever said or posed it: in the third person, or quoted.
 
     Who speaks to somebody is quoted: "I am proud of you" is not told in the third person.
     """
     sentence = _ended(sentence)
+    if entry.kind == "pose":
+        return claimed(sentence, entry.seen_as)
     if entry.kind not in TALK_KINDS or not entry.seen_as:
         return sentence
     if of_oneself(sentence) and not _TO_THE_NPC.search(sentence):
@@ -199,7 +202,9 @@ def _weight(sentence: str, entry: Entry, known_names: tuple[str, ...]) -> float:
 
 
 def _lesson(sentence: str, entry: Entry) -> str:
-    name = entry.seen_as or "them"
+    name = entry.seen_as
+    if not name:
+        return "Bear this in mind."
     if entry.private:
         return f"Keep what {name} said in private between the two of you."
     if states_preference(sentence):

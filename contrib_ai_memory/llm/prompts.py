@@ -211,7 +211,7 @@ def _task(task: str, lines: Iterable[str]) -> Messages:
 
 
 def _entry(entry: Entry, **more: object) -> str:
-    return _data(id=entry.id, kind=entry.kind, speaker=entry.seen_as, text=entry.content, **more)
+    return _data(id=entry.id, kind=entry.kind, speaker=entry.seen_as, text=entry.words, **more)
 
 
 def _data(**parts: object) -> str:

@@ -276,7 +276,7 @@ def from_journal(mind: Any, plan: Plan) -> Generator[Any, Any, tuple[int, int]]:
             if identity in entry.witnesses and entry.id not in plan.entries
         }
         if gone:
-            yield ask(forget_texts, [entry.content for entry in gone if entry.recallable])
+            yield ask(forget_texts, [text for entry in gone for text in entry.texts])
         if not mind.owner.pk:
             return removed, changed  # deleted meanwhile
         if gone or beside:

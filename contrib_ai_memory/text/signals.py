@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .questions import statements
+from .testimony import own_statements
 
 # --- salience [C §1.5] ----------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ def preferences_in(text: str) -> int:
     """How many preferences its speaker states in a text."""
     if not _PREFERENCE.search(text):
         return 0  # the usual case
-    return len(_PREFERENCE.findall(statements(text)))
+    return len(_PREFERENCE.findall(own_statements(text)))
 
 
 def has_number(text: str) -> bool:
