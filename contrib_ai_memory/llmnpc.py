@@ -313,9 +313,7 @@ def _import_chat_memory(npc: MemoryLLMNPC, mind: LLMMind) -> Generator[Any, Any,
     npc.attributes.remove(CHAT_MEMORY)
 
 
-def _as_percept(
-    npc: MemoryLLMNPC, character: Any, identity: str | None, line: str
-) -> Percept:
+def _as_percept(npc: MemoryLLMNPC, character: Any, identity: str | None, line: str) -> Percept:
     name, _, speech = line.partition(": ")
     own = name in (npc.key, npc.get_display_name(npc))
     return Percept(

@@ -1,8 +1,9 @@
 """A log fed into a memory in the log's own time, through the same path as live talk.
 
 One JSON object a line: `id` and `session` (strings), `time` (ISO 8601), `speaker`, `kind`, `to`
-(whom it is said to, or null) and `text`; `"npc": true` where another NPC speaks. What a line became carries its id, so that a replay that
-was interrupted continues where it was and doubles nothing.
+(whom it is said to, or null) and `text`; `"npc": true` where another NPC speaks, whose words prove
+nothing. What a line became carries its id, so that a replay that was interrupted continues where it
+was and doubles nothing.
 """
 
 from __future__ import annotations

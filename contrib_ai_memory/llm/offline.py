@@ -26,10 +26,11 @@ from ..records import (
 )
 from ..text import person
 from ..text.clean import oneline
-from ..text.questions import asked, asks
+from ..text.questions import asked, asks, statements
 from ..text.signals import RARE_TERMS, has_rare_terms, salience, states_preference
 from ..text.testimony import claimed
 from .offline_night import OfflineNight
+from .persona import about_itself
 from .telling import claim, of_oneself, stands_alone
 from .words import WORD, content_words, lowered, sentences_of
 
@@ -135,7 +136,7 @@ class OfflineProvider(OfflineNight):
             for entry in entries
             if entry.learnable
             for said in map(claim, sentences_of(without_address(entry.content, npc_name)))
-            if stands_alone(said) and not _names(said, npc_name)
+            if stands_alone(said) and not about_itself(reported(said, entry), npc_name)
         ]
 
 
@@ -170,11 +171,6 @@ def reported(sentence: str, entry: Entry) -> str:
         return person.third_person(sentence, entry.seen_as)
     within = sentence.replace('"', "'").replace("“", "'").replace("”", "'")
     return f'{entry.seen_as} says: "{within}"'
-
-
-def _names(sentence: str, npc_name: str) -> bool:
-    """Nothing about the NPC itself becomes a fact (persona protection [A])."""
-    return bool(re.search(rf"\b{re.escape(npc_name)}\b", sentence))
 
 
 def _importance(entry: Entry, wanted: set[str]) -> int:
@@ -235,7 +231,7 @@ def _told_once(memories: list[MemoryRecord]) -> list[MemoryRecord]:
 def _tell(memory: MemoryRecord, request: ReplyRequest) -> str:
     said = memory.record == "entry" and memory.key != memory.content  # a pose is nobody's words
     words = memory.quote or (memory.content if said else "")
-    words = _ended(oneline(words)) if words else ""
+    words = _ended(oneline(statements(words) or words)) if words else ""
     if words and memory.about and memory.about == request.speaker_id:
         if person.speaks_of_self(words) and len(sentences_of(words)) == 1:
             return f"You told me that {person.second_person(words)}"

@@ -52,7 +52,7 @@ def run_sleep_consolidation(mind: Any) -> Generator[Any, Any, PassReport]:
             offload.MEMORY,
             store_facts,
             mind.id,
-            [draft for draft in drafts if not about_itself(draft.text, mind.name)],
+            [draft for draft in drafts if not about_itself(draft.text, *mind.names)],
             entries,
             provider,
             priority=offload.NIGHT,

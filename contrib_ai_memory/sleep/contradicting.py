@@ -16,9 +16,7 @@ from .replacing import replaces
 SAME_MATTER = 0.6  # share of the words that two statements on one matter have in common
 OF_ITS_OWN = 1  # words that one of two counts may have and the other not
 
-_FRAME = re.compile(
-    r'^\S.{0,80}? (?:says: "(?P<said>.+)"|claims that (?P<claimed>.+))$', re.DOTALL
-)
+_FRAME = re.compile(r'^\S.{0,80}? (?:says: "(?P<said>.+)"|claims that (?P<claimed>.+))$', re.DOTALL)
 _DENYING = re.compile(
     r"\b(?:not|no|never|nobody|nothing|none|without|cannot|neither|nor|longer|any ?more|ever)\b"
     r"|\b\w+n['’]t\b"

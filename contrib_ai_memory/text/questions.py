@@ -60,7 +60,10 @@ _NEGATED = {  # "isn't", "isnt" and "dont"
     for form in (f"{short}'t", f"{short}t")
 }
 _WH = frozenset("who whom whose what which where when why how".split())
-_WH_IS = {f"{word}{clitic}": word for word in _WH for clitic in ("'s", "s", "'re", "'d", "'ll", "'ve")}
+_RELATIVE = frozenset("who whom whose which where when".split())
+_WH_IS = {
+    f"{word}{clitic}": word for word in _WH for clitic in ("'s", "s", "'re", "'d", "'ll", "'ve")
+}
 _MEASURES = frozenset("much many long far old often come about".split())
 
 # before these the verb stands first in a statement: "so do I", "never have I seen", "boy did I"
@@ -117,7 +120,8 @@ def apart(text: str) -> list[str]:
     sentences = [found for found in map(str.strip, _AFTER.split(text)) if found]
     pieces = []
     for asking, run in groupby(sentences, key=asks):
-        pieces += run if asking else [" ".join(run)]
+        together = list(run)
+        pieces += together if asking else [" ".join(together)]
     return pieces
 
 
@@ -145,6 +149,8 @@ def _asks(sentence: str) -> bool:
     return _is_tagged(parts) or any(
         _inverted(part, last=place == len(parts) - 1, follows=not _may_open(parts[:place]))
         for place, part in enumerate(parts)
+        # "Liora, who is my sister, keeps bees"
+        if place in (0, len(parts) - 1) or part[0] not in _RELATIVE
     )
 
 
