@@ -97,6 +97,25 @@ def test_an_npc_that_somebody_plays_is_a_witness(mara, wenna, bram, builder, mon
     assert "Wolves killed the miller" in builder("@memory/facts mara")
 
 
+def test_a_model_is_told_which_lines_prove_nothing(
+    mara, wenna, bram, builder, server, speaks_through
+):
+    speaks_through()
+    bram.execute_cmd("say I keep the ferry at Millbrook.")
+    wenna.execute_cmd("say Wolves killed the miller of Harrow Hill.")
+    bram.execute_cmd("say My brother Tom is missing since Monday.")
+    builder("@sleep/now mara")
+    drawn = [r for r in server.requests if r.schema in ("ExperienceAnswer", "FactsAnswer")]
+    experience, facts = (request.last for request in drawn)
+    lines = [json.loads(line) for line in experience.splitlines()]
+    assert [(line["speaker"], line["new"], line.get("npc")) for line in lines] == [
+        ("Bram", True, None),
+        ("Wenna", False, True),
+        ("Bram", True, None),
+    ]
+    assert "Wolves" not in facts
+
+
 def test_what_an_npc_gives_away_is_seen(mara, wenna, bram):
     ring = create_object("typeclasses.objects.Object", key="ring", location=wenna)
     wenna.execute_cmd("give ring to Mara")
