@@ -65,6 +65,11 @@ class MemoryHandler:
         return self.owner.key
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What the NPC goes by: its key, then its aliases."""
+        return (self.owner.key, *self.owner.aliases.all())
+
+    @property
     def goals(self) -> str:
         """What the NPC is after, for the scoring of importance: `npc.db.goals`."""
         return str(self.owner.attributes.get("goals", default="") or "")

@@ -32,6 +32,7 @@ from .recall.answering import NOBODY, Answer, as_stored
 from .recall.budget import BudgetExceeded
 from .recall.talking import told_from
 from .records import (
+    OF_NPC,
     TALK_KINDS,
     Entry,
     Message,
@@ -40,7 +41,7 @@ from .records import (
     ToldFrom,
     seconds_between,
 )
-from .senses import Attention, MemoryMixin
+from .senses import Attention, MemoryMixin, is_npc
 from .store import attributes
 from .store.history import given_by
 from .text.clean import oneline, sanitise
@@ -329,7 +330,7 @@ def _import_chat_memory(npc: MemoryLLMNPC, mind: LLMMind) -> Generator[Any, Any,
         character, lines = old.popitem()
         identity = npc.get_memory_identity(character) if hasattr(character, "id") else None
         for line in make_iter(lines):
-            percept = _as_percept(npc, identity, str(line))
+            percept = _as_percept(npc, character, identity, str(line))
             if percept.content:
                 mind.perceive(percept)
         with transaction.atomic():
@@ -339,7 +340,7 @@ def _import_chat_memory(npc: MemoryLLMNPC, mind: LLMMind) -> Generator[Any, Any,
     npc.attributes.remove(CHAT_MEMORY)
 
 
-def _as_percept(npc: MemoryLLMNPC, identity: str | None, line: str) -> Percept:
+def _as_percept(npc: MemoryLLMNPC, character: Any, identity: str | None, line: str) -> Percept:
     name, _, speech = line.partition(": ")
     own = name in (npc.key, npc.get_display_name(npc))
     return Percept(
@@ -350,5 +351,5 @@ def _as_percept(npc: MemoryLLMNPC, identity: str | None, line: str) -> Percept:
         origin="self" if own else "perceived",
         witnesses=(identity,) if identity else (),
         session_id=_old_session(identity),
-        tags=(CHAT_MEMORY,),
+        tags=(CHAT_MEMORY, OF_NPC) if is_npc(character) and not own else (CHAT_MEMORY,),
     )

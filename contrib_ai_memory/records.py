@@ -5,16 +5,18 @@ Dicts appear only at the Attribute and payload borders, through `to_dict` / `fro
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
+from .text.questions import asks
+from .text.testimony import as_posed
+
 TALK_KINDS = frozenset({"say", "whisper"})
-_REQUEST = re.compile(r"(?:^|[,.!?;:]\s*)(?:please\s+)?(?:tell|remind|show)\s+(?:me|us)\b", re.I)
 INSIGHT = "insight"  # an entry that a reflection wrote
 PINNED, LOCKED = "pinned", "locked"  # tags: never cleaned away; and never changed by a night
+OF_NPC = "npc"  # tag: another NPC's own words and poses, nobody playing it
 LEARNED_KINDS = frozenset({"say", "whisper", "pose", "give", "note"})
 
 
@@ -26,11 +28,6 @@ def now_iso() -> str:
 def seconds_between(earlier: str, later: str) -> float:
     """Seconds from one ISO timestamp to another; negative when the order is reversed."""
     return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
-
-
-def asks(text: str) -> bool:
-    """Whether a text is a question, or a request to be told something."""
-    return text.rstrip(" \"'”’)*").endswith("?") or bool(_REQUEST.search(text))
 
 
 def may_hear(private: bool, witnesses: Iterable[str], listeners: tuple[str, ...] | None) -> bool:
@@ -155,13 +152,27 @@ class Entry(_Plain):
 
     @property
     def recallable(self) -> bool:
-        """What comes to mind again: what was learned, and what a reflection came to."""
-        return self.learnable or self.kind == INSIGHT
+        """What comes to mind again: what was heard, and what a reflection came to."""
+        return self._heard or self.kind == INSIGHT
 
     @property
     def learnable(self) -> bool:
-        """What the NPC itself said is never learned back; comings and goings teach nothing."""
+        """Whether anything may rest on it: experiences, facts, profiles, preferences, insights.
+
+        What an NPC says is made of what NPCs were told: its own words are never learned back, and
+        those of another are talk, which proves nothing. What it gives away is seen to be given.
+        """
+        return self._heard and not (OF_NPC in self.tags and self.kind != "give")
+
+    @property
+    def _heard(self) -> bool:
+        """What others said and did; comings and goings teach nothing."""
         return self.origin in ("perceived", "builder") and self.kind in LEARNED_KINDS
+
+    @property
+    def words(self) -> str:
+        """What is remembered of it: its content, of a pose what the poser claims as a claim."""
+        return as_posed(self.content, self.seen_as) if self.kind == "pose" else self.content
 
     @property
     def audience(self) -> tuple[str, ...] | None:
@@ -178,11 +189,16 @@ class Entry(_Plain):
         """A question tells what somebody wanted to know, not how the world is."""
         return asks(self.content)
 
+    @property
+    def texts(self) -> set[str]:
+        """All that the store may have embedded of it."""
+        return {self.content, self.words, self.told()}
+
     def told(self) -> str:
         """The entry as one line with its speaker: the key that is embedded and searched."""
         if self.kind in TALK_KINDS and self.seen_as:
             return f"{self.seen_as}: {self.content}"
-        return self.content
+        return self.words
 
 
 def shared_privacy(sources: Iterable[Entry | MemoryRecord]) -> tuple[bool, tuple[str, ...]]:
@@ -239,6 +255,11 @@ class MemoryRecord(_Plain):
     provider: str = ""
     quote: str = ""
     context: str = ""
+
+    @property
+    def learnable(self) -> bool:
+        """Whether anything may rest on it (`Entry.learnable`)."""
+        return OF_NPC not in self.tags
 
     @property
     def audience(self) -> tuple[str, ...] | None:

@@ -23,11 +23,11 @@ from . import conf, deletion
 from .assistant import AssistantScript
 from .handler import MemoryHandler, shed_copied
 from .log import logger
-from .records import FROM_NOTHING, Entry, Percept, Recalled, ToldFrom, seconds_between
+from .records import FROM_NOTHING, OF_NPC, Entry, Percept, Recalled, ToldFrom, seconds_between
 from .store import owner, switches
 from .store.attributes import NPCAttributes
 from .store.people import kind_of
-from .text.clean import oneline, sanitise, undress
+from .text.clean import as_shown, oneline, sanitise, undress
 
 OFF_TAG = "memory_off"  # on an NPC, a room or a player: nothing is perceived there, or of them
 CATEGORY = "ai_memory"
@@ -231,7 +231,7 @@ class MemoryMixin:
             return Attention.CONTEXT, mentioned
         if self.sessions.count():
             return Attention.CONTEXT, mentioned  # somebody plays this character: they answer
-        if isinstance(speaker, MemoryMixin) and not speaker.sessions.count():
+        if is_npc(speaker):
             return Attention.CONTEXT, mentioned  # no endless talk between NPCs
         if mentioned or kind == "whisper" or self.is_named(speech):
             return Attention.TRIGGER, mentioned
@@ -273,6 +273,8 @@ class MemoryMixin:
         if witnesses is None:
             witnesses = (self.get_memory_identity(source),) if private else self._witnesses()
         identity = self.get_memory_identity(source)
+        if source is not self and is_npc(source):
+            more["tags"] = (*more.get("tags", ()), OF_NPC)
         entry = self.memory.perceive(
             Percept(
                 content=content,
@@ -389,6 +391,11 @@ class MemoryMixin:
             self._own_voice, self.uttering = False, ""
 
 
+def is_npc(obj: Any) -> bool:
+    """Whether somebody is an NPC of this contrib, and speaks for itself: nobody plays it."""
+    return isinstance(obj, MemoryMixin) and not obj.sessions.count()
+
+
 def _is_off(obj: Any) -> bool:
     # asked by category: Evennia remembers that one is empty, but asks the database for a tag
     # that is not there each time anew
@@ -397,7 +404,7 @@ def _is_off(obj: Any) -> bool:
 
 def _harmless(text: str) -> str:
     """Model text for a room: one paragraph, colour codes and links doubled away."""
-    return oneline(sanitise(text, conf.get().MAX_LINE)).replace("|", "||")
+    return as_shown(oneline(sanitise(text, conf.get().MAX_LINE)))
 
 
 def _game_time() -> float:

@@ -1,5 +1,7 @@
 """The background loop: snippets, experiences, reinforcement."""
 
+import json
+
 import pytest
 
 from contrib_ai_memory import conf, offload
@@ -155,3 +157,25 @@ def test_an_experience_is_as_private_as_the_most_private_of_its_entries(mara):
     keep(mara, [entry(1, witnesses=("#Alice", "#Bram")), entry(2, private=True)])
     [experience] = experiences(mara)
     assert (experience.private, experience.witnesses) == (True, ("#Alice",))
+
+
+def test_nothing_new_is_left_out_where_the_npc_answers_every_line(
+    mara, alice, server, speaks_through
+):
+    speaks_through()
+    server.behave(text="Is that so?")
+    said = [
+        f"Mara, I met {name} at the ferry of Millbrook." for name in ("Ann", "Ben", "Cid", "Dan")
+    ]
+    said += [
+        f"Mara, I sold {number} oxen in Elmstead." for number in ("nine", "ten", "twelve", "six")
+    ]
+    for line in said:
+        alice.execute_cmd(f"say {line}")
+    learn(mara, until_silent=True)
+    asked = [r for r in server.requests if r.schema == "ExperienceAnswer"]
+    lines = [json.loads(line) for request in asked for line in request.last.splitlines()]
+    assert [line["text"] for line in lines if line["new"]] == said
+    assert [line["text"] for line in lines if line["speaker"] == "Mara"]
+    second = [json.loads(line) for line in asked[1].last.splitlines()]
+    assert not second[0]["new"]  # and what was said before it is there, too

@@ -91,6 +91,19 @@ def test_stored_markup_is_shown_not_carried_out(mara, alice, bram, hears, tavern
     assert "$pad(x,99) {npc}" in shown
 
 
+def test_braces_of_a_player_come_through_whole(mara, alice, bram, hears, builder):
+    from evennia.utils.ansi import parse_ansi, strip_ansi
+
+    rune = "The rune of Elmstead reads {{ x }} and {y} and {{{z}}}."
+    alice.execute_cmd(f"say {rune}")
+    assert mara.memory.journal.tail(1)[0].content == rune
+    assert rune in " ".join(builder("@memory/journal mara").split())
+    heard = hears(alice)
+    alice.execute_cmd("whisper Mara = what does the rune of Elmstead read?")
+    [answer] = [line for line in heard if line.startswith("Mara whispers")]
+    assert rune in strip_ansi(parse_ansi(answer, strip_ansi=True).replace("{", "{{"))
+
+
 def test_a_store_in_use_is_a_sentence_not_a_trace(day, builder, monkeypatch):
     from contrib_ai_memory.store import facts
 
@@ -118,6 +131,14 @@ def test_a_mood_shows_what_is_felt_and_the_experiences_that_it_comes_from(lived,
     [of_it] = [one for one in mood.experiences if "ferry" in one.content]
     assert ", ".join(of_it.dominant_emotions) in lines[told + 1]
     assert f"Lesson: {of_it.the_lesson}" in " ".join(" ".join(lines[told + 1 :]).split())
+
+
+def test_the_lesson_of_a_memory_that_nobody_said_is_a_sentence(mara, builder):
+    builder("@memory/add mara = The cellar of the Drowned Lantern floods in spring.")
+    offload.wait(mara.memory.work_through(until_silent=True))
+    shown = " ".join(builder("@memory/mood mara").split())
+    assert "Lesson: Bear this in mind." in shown
+    assert "what them" not in shown
 
 
 def test_a_mood_marks_what_is_private(lived, builder):

@@ -1,6 +1,9 @@
 """Persona protection: which facts speak of the NPC itself."""
 
+import json
+
 import pytest
+from model_server import WELL_FORMED
 
 from contrib_ai_memory.llm.persona import about_itself
 
@@ -29,13 +32,53 @@ OF_ITSELF = [
     "Bram was warmly welcomed by the assistant.",
     "Alice keeps the ferry. Mara thanked her.",
     "- Mara enjoys stories",
+    "The innkeeper Mara is a warm soul.",
+    "Innkeeper Mara is a warm soul.",
+    "the innkeeper mara is a warm soul",
+    "Good old Mara never forgets.",
+    "Our host, Mara, is a warm soul.",
+    "She (Mara) is kind.",
+    "The innkeeper (Mara) is kind.",
+    "Mara's a thief.",
+    "Mara's heart is warm.",
+    "It was Mara who healed the boy.",
+    "It's Mara who sells eels.",
+    "The one who healed Bram was Mara.",
+    "The kindest soul in town is Mara.",
+    "The bread was baked by Mara.",
+    "In truth Mara hates elves.",
+    "Everyone loves Mara because she is generous.",
+    "No one is kinder than Mara, she is a saint.",
+    "Alice thanked Mara. She is a warm soul.",
+    "If Mara is asked, she lies.",
+    # what others hold of it
+    "Alice says that Mara is kind.",
+    "Alice thinks Mara is a witch.",
+    "Bram claims that Mara is a thief.",
+    "Bram swears it was Mara who stole it.",
+    'Bram says: "Mara is kind."',
+    'Bram says: "The innkeeper Mara is a warm soul."',
+    "Bram says: \"Liora says 'Mara is kind.'\"",
 ]
 
 OF_THE_WORLD = [
     "Alice keeps the ferry.",
-    "Alice says that Mara is kind.",
     'Alice says: "I keep the ferry. I am tired."',
-    'Bram says: "Mara is kind."',
+    'Bram says: "I love Mara."',
+    'Bram says: "I owe Mara five crowns."',
+    "Bram promised Mara to mend the roof.",
+    "Bram fell ill, and Mara is to tell his wife.",
+    "Bram sold Mara and Alice two eels.",
+    "Everyone who met Mara is happy.",
+    "The man who robbed Mara is dead.",
+    "The brother of Mara is ill.",
+    "The inn that Mara keeps burned down.",
+    "Bram left before Mara woke.",
+    "Bram sat by Mara.",
+    "Wolves attacked Mara last night.",
+    "The bridge, Mara, is broken.",
+    "Behind Mara is a door.",
+    "The key is Mara's.",
     "Alice told Mara that wolves came.",
     "Alice likes Mara.",
     "Bram owes Mara five coins.",
@@ -87,6 +130,73 @@ def test_what_others_did_said_or_are_does_not(text):
 )
 def test_an_npc_is_known_by_its_name_and_not_by_its_title(npc_name, text, itself):
     assert about_itself(text, npc_name) == itself
+
+
+@pytest.mark.parametrize(
+    ("text", "itself"),
+    [
+        ("The captain is a hard man.", True),
+        ("Bram says that the captain lies.", True),
+        ("A captain drowned at sea.", False),
+        ("Captain Merrow drowned.", False),
+        ("The captain of the Sea Witch drowned.", False),
+        ("His captain is dead.", False),
+    ],
+)
+def test_an_npc_is_known_by_its_aliases(text, itself):
+    assert about_itself(text, "Haldane", "captain") == itself
+
+
+# --- as it is played ------------------------------------------------------------------------------
+
+SAID_OF_HER = [
+    "The innkeeper Mara is a warm soul.",
+    "It was Mara who poisoned the old well.",
+    "Our host, Mara, hates all the elves.",
+    "The landlady waters the ale every night.",
+    "Everybody knows that Mara poisoned the old well.",
+]
+
+
+@pytest.mark.parametrize("said", SAID_OF_HER)
+def test_what_players_say_of_an_npc_is_no_fact_after_the_night(mara, alice, bram, builder, said):
+    mara.aliases.add("landlady")
+    bram.execute_cmd(f"say {said}")
+    bram.execute_cmd("say I keep the ferry at Millbrook.")
+    builder("@sleep/now mara")
+    shown = builder("@memory/facts mara")
+    assert "Bram keeps the ferry at Millbrook." in shown
+    for word in ("warm soul", "poisoned", "elves", "waters"):
+        assert word not in shown
+
+
+def test_what_players_owe_an_npc_is_a_fact(mara, alice, bram, builder):
+    bram.execute_cmd("say I owe Mara five silver crowns for the mare.")
+    builder("@sleep/now mara")
+    assert "Bram owes Mara five silver crowns" in builder("@memory/facts mara")
+
+
+@pytest.mark.parametrize("said", SAID_OF_HER)
+def test_what_a_language_model_draws_of_an_npc_itself_is_no_fact(
+    mara, alice, bram, builder, server, speaks_through, said
+):
+    mara.aliases.add("landlady")
+    bram.execute_cmd("say I keep the ferry at Millbrook, and this is a good house.")
+    speaks_through()
+
+    def structured(request):
+        if request.schema != "FactsAnswer":
+            return json.dumps(WELL_FORMED[request.schema](request))
+        ids = [json.loads(line)["id"] for line in request.last.splitlines()]
+        drawn = (said, "Bram keeps the ferry at Millbrook.")
+        return json.dumps({"facts": [{"text": text, "entry_ids": ids} for text in drawn]})
+
+    server.behave(structured=structured)
+    builder("@sleep/now mara")
+    shown = builder("@memory/facts mara")
+    assert "Bram keeps the ferry at Millbrook." in shown
+    for word in ("warm soul", "poisoned", "elves", "waters"):
+        assert word not in shown
 
 
 def test_a_long_text_is_looked_at_in_no_time():

@@ -10,7 +10,8 @@ PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
 
 # low to high (DESIGN §2); rooms of one step do not import each other
 STEPS = [
-    {"conf", "records", "log", "text"},
+    {"text"},
+    {"conf", "records", "log"},
     {"offload"},
     {"embedding"},
     {"llm"},

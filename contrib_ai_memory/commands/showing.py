@@ -13,7 +13,7 @@ from evennia.utils.evtable import EvTable
 
 from ..records import Entry, MemoryRecord
 from ..tending import ids, mending
-from ..text.clean import oneline, visible
+from ..text.clean import as_shown, oneline, visible
 
 WIDTH = 78
 IN_LISTS = 300  # characters of one memory
@@ -25,7 +25,7 @@ _LINK = re.compile(r"\|\|(?=l[cu])")  # of MXP: in a client that knows it, a cli
 
 def safe(text: Any) -> str:
     """Stored text for a screen: its markup shown, not carried out; nothing hidden in it."""
-    shown = visible(str(text)).replace("|", "||")
+    shown = as_shown(visible(str(text)))
     shown = _LINK.sub("|||n", shown)  # a link is looked for after the strokes are single again
     if settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED:
         shown = shown.replace("$", "$$")
@@ -98,7 +98,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable
     for column in right:
         made.reformat_column(column, align="r")
     # EvTable has carried out the markup by now: what strokes are left are to be seen
-    lines = [line.rstrip() for line in str(made).replace("|", "||").split("\n")]
+    lines = [line.rstrip() for line in as_shown(str(made)).split("\n")]
     return "\n".join(lines)
 
 

@@ -107,14 +107,19 @@ def _next_window(mind: Any, until_silent: bool) -> _Window:
 
 
 def _context(mind: Any, run: list[Entry]) -> tuple[Entry, ...]:
+    """All of the run, what others and the NPC itself said between, and as much before it."""
     before = mind.journal.read(run[0].id - 4 * conf.CONTEXT_SNIPPET, run[-1].id)
-    audience = run[0].audience
-    talk = [
+    audience, new = run[0].audience, {entry.id for entry in run}
+    around = [
         entry
         for entry in before
-        if entry.session_id == run[0].session_id and entry.audience in (None, audience)
+        if entry.id not in new
+        and entry.session_id == run[0].session_id
+        and entry.audience in (None, audience)
     ]
-    return tuple(talk[-max(conf.CONTEXT_SNIPPET, len(run)) :])
+    between = [entry for entry in around if entry.id > run[0].id][-conf.CONTEXT_SNIPPET :]
+    earlier = [entry for entry in around if entry.id < run[0].id][-conf.CONTEXT_SNIPPET :]
+    return tuple(sorted([*earlier, *between, *run], key=lambda entry: entry.id))
 
 
 def keep(

@@ -13,12 +13,13 @@ from typing import Any
 
 from twisted.internet import defer
 
-from ..records import Entry, asks
+from ..records import Entry
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..text.signals import states_preference
 from ..text.slots import Stated, stated
+from ..text.testimony import own_statements
 from . import preferring
 from .preferring import Superseded
 from .routing import parts_of
@@ -54,7 +55,7 @@ def preferences_of(entry: Entry) -> list[Stated]:
     heard = entry.origin == "perceived" and entry.learnable and entry.source_entity
     if not heard or not states_preference(entry.content) or entry.is_question:
         return []
-    told = [part for part in parts_of(entry.content) if part.preference and not asks(part.text)]
+    told = [part for part in parts_of(own_statements(entry.content)) if part.preference]
     found = filter(None, (stated(part.text) for part in told))
     return list({said.filled: said for said in found}.values())[:SLOTS_A_LINE]
 

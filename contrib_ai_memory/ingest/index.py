@@ -92,7 +92,7 @@ def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
         # what belongs to no conversation stands for itself
         talks.setdefault(entry.circle if entry.session_id else entry.id, []).append(entry)
     fresh = [talk for talk in talks.values() if talk[-1].id in ids]
-    texts = [entry.content for talk in fresh for entry in talk]
+    texts = [entry.words for talk in fresh for entry in talk]
     vectors = embedder.shared().encode(texts, keep=True)
     found: dict[int, Keys] = {}
     for talk in fresh:
@@ -123,7 +123,7 @@ def to_memory(mind: str, entry: Entry) -> MemoryRecord:
     conscious = "conscious" in entry.tags
     return MemoryRecord(
         id=entry_memory_id(mind, entry.id),
-        content=entry.content,
+        content=entry.words,
         key=entry.told(),
         record=INSIGHT if entry.kind == INSIGHT else "entry",
         memory_type=_type_of(entry),

@@ -1,14 +1,15 @@
 """A log fed into a memory in the log's own time, through the same path as live talk.
 
 One JSON object a line: `id` and `session` (strings), `time` (ISO 8601), `speaker`, `kind`, `to`
-(whom it is said to, or null) and `text`. What a line became carries its id, so that a replay that
-was interrupted continues where it was and doubles nothing.
+(whom it is said to, or null) and `text`; `"npc": true` where another NPC speaks, whose words prove
+nothing. What a line became carries its id, so that a replay that was interrupted continues where it
+was and doubles nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, Literal
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError, field_validator
 
 from .. import conf, offload
-from ..records import Percept, seconds_between
+from ..records import OF_NPC, Percept, seconds_between
 from ..text.clean import sanitise
 
 LINES_A_TICK = 32
@@ -34,6 +35,7 @@ class LogLine(BaseModel):
     kind: Literal["say", "whisper", "pose"]
     to: str | None = None
     text: str = Field(min_length=1)
+    npc: bool = False
 
     @field_validator("session")
     @classmethod
@@ -84,10 +86,12 @@ class Replay:
     Args:
         npc: A character with MemoryMixin.
         identities: name → memory identity of the people of the log whom the game knows.
+        npcs: Names of the game's own NPCs.
     """
 
     npc: Any
     identities: dict[str, str] = field(default_factory=dict)
+    npcs: Collection[str] = ()
 
     def __post_init__(self) -> None:
         self.mind = self.npc.memory
@@ -157,7 +161,12 @@ class Replay:
             source_type="observation" if line.kind == "pose" else "direct",
             addressed=not own and (self._is_me(line.to) or self.npc.is_named(text)),
             ref=line.id,
+            tags=(OF_NPC,) if self._is_of_npc(line) else (),
         )
+
+    def _is_of_npc(self, line: LogLine) -> bool:
+        """Whether another NPC speaks: the log says so, or the game has an NPC of that name."""
+        return not self._is_me(line.speaker) and (line.npc or line.speaker in self.npcs)
 
     @property
     def _me(self) -> str:

@@ -56,7 +56,7 @@ def _keys_around(own: int, around: Sequence[Entry], lost: Entry | None = None) -
     talk = [each for each in around if each.recallable and _one_talk(each, entry)]
     if not talk:
         return {}
-    vectors = embedder.shared().encode([each.content for each in talk], keep=True)
+    vectors = embedder.shared().encode([each.words for each in talk], keep=True)
     keys = of_talk([each.id for each in talk], [each.told() for each in talk], vectors)
     return {
         each.id: key for each, key in zip(talk, keys, strict=True) if abs(each.id - own) <= REACH

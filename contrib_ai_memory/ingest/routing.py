@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from ..text.questions import asks
 from ..text.signals import states_preference
 from ..text.slots import Stated, labelled, stated
 from .chunk import paragraphs, sentences
@@ -96,7 +97,7 @@ def speaks_of_now(sentence: str) -> bool:
 
 def states_a_fact(sentence: str) -> bool:
     """Whether subject, lasting predicate and object can be read off it; a question states none."""
-    return not sentence.rstrip("\"'”’)").endswith("?") and bool(_TRIPLE.match(sentence))
+    return not asks(sentence) and bool(_TRIPLE.match(sentence))
 
 
 @dataclass(frozen=True, slots=True)

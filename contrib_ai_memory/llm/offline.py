@@ -23,12 +23,14 @@ from ..records import (
     Reply,
     ReplyRequest,
     Snippet,
-    asks,
 )
 from ..text import person
 from ..text.clean import oneline
+from ..text.questions import asked, asks, statements
 from ..text.signals import RARE_TERMS, has_rare_terms, salience, states_preference
+from ..text.testimony import claimed
 from .offline_night import OfflineNight
+from .persona import about_itself
 from .telling import claim, of_oneself, stands_alone
 from .words import WORD, content_words, lowered, sentences_of
 
@@ -37,11 +39,6 @@ ANSWERS_WITHWORDS = 0.6  # or this share of the question's own words found in th
 TOLD_AT_ONCE = 2  # memories that one reply may tell
 NEARLY_AS_GOOD = 0.85  # a second memory is told if it is this near to the first
 
-_ASKS = re.compile(
-    r"\?|^\W*(?:who|what|where|when|why|how|which|whose|tell me|do you|did you|does|can you|"
-    r"remind me|say)\b",
-    re.IGNORECASE,
-)
 _GREETS = re.compile(
     r"^\W*(?:hello|hi|hey|greetings|good (?:morning|day|evening|afternoon)|well met|hail)\b",
     re.IGNORECASE,
@@ -64,7 +61,7 @@ class OfflineProvider(OfflineNight):
 
     def reply(self, request: ReplyRequest) -> Reply:
         said = without_address(request.utterance, request.npc_name)
-        if _ASKS.search(said):
+        if asked(said):
             return self._answer(request)
         return Reply(self._acknowledge(said, request), told=())
 
@@ -102,12 +99,12 @@ class OfflineProvider(OfflineNight):
     # --- the background loop [B] --------------------------------------------------------------
 
     def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
-        told = [entry for entry in snippet.new if entry.learnable and not entry.is_question]
+        told = [entry for entry in snippet.new if entry.learnable]
         sentences = [
             (_weight(sentence, entry, snippet.known_names), entry, sentence)
             for entry in told
             for sentence in sentences_of(without_address(entry.content, snippet.npc_name))
-            if len(content_words(sentence)) >= 2
+            if len(content_words(sentence)) >= 2 and not asks(sentence)
         ]
         if not sentences:
             return None
@@ -139,7 +136,7 @@ class OfflineProvider(OfflineNight):
             for entry in entries
             if entry.learnable
             for said in map(claim, sentences_of(without_address(entry.content, npc_name)))
-            if stands_alone(said) and not _names(said, npc_name)
+            if stands_alone(said) and not about_itself(reported(said, entry), npc_name)
         ]
 
 
@@ -161,22 +158,19 @@ def without_address(text: str, name: str) -> str:
 
 
 def reported(sentence: str, entry: Entry) -> str:
-    """A sentence as a claim of whoever said it: in the third person, or quoted.
+    """A sentence as a claim of whoever said or posed it: in the third person, or quoted.
 
     Who speaks to somebody is quoted: "I am proud of you" is not told in the third person.
     """
     sentence = _ended(sentence)
+    if entry.kind == "pose":
+        return claimed(sentence, entry.seen_as)
     if entry.kind not in TALK_KINDS or not entry.seen_as:
         return sentence
     if of_oneself(sentence) and not _TO_THE_NPC.search(sentence):
         return person.third_person(sentence, entry.seen_as)
     within = sentence.replace('"', "'").replace("“", "'").replace("”", "'")
     return f'{entry.seen_as} says: "{within}"'
-
-
-def _names(sentence: str, npc_name: str) -> bool:
-    """Nothing about the NPC itself becomes a fact (persona protection [A])."""
-    return bool(re.search(rf"\b{re.escape(npc_name)}\b", sentence))
 
 
 def _importance(entry: Entry, wanted: set[str]) -> int:
@@ -204,7 +198,9 @@ def _weight(sentence: str, entry: Entry, known_names: tuple[str, ...]) -> float:
 
 
 def _lesson(sentence: str, entry: Entry) -> str:
-    name = entry.seen_as or "them"
+    name = entry.seen_as
+    if not name:
+        return "Bear this in mind."
     if entry.private:
         return f"Keep what {name} said in private between the two of you."
     if states_preference(sentence):
@@ -235,7 +231,7 @@ def _told_once(memories: list[MemoryRecord]) -> list[MemoryRecord]:
 def _tell(memory: MemoryRecord, request: ReplyRequest) -> str:
     said = memory.record == "entry" and memory.key != memory.content  # a pose is nobody's words
     words = memory.quote or (memory.content if said else "")
-    words = _ended(oneline(words)) if words else ""
+    words = _ended(oneline(statements(words) or words)) if words else ""
     if words and memory.about and memory.about == request.speaker_id:
         if person.speaks_of_self(words) and len(sentences_of(words)) == 1:
             return f"You told me that {person.second_person(words)}"

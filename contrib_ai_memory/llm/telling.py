@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from ..records import asks
 from ..text import verbs
 from ..text.clean import oneline
 from ..text.cues import tells_time
+from ..text.questions import asks
 from ..text.sameness import times
 from ..text.signals import names_someone
 

@@ -109,6 +109,7 @@ _VAGUE = re.compile(
     r"|her(?=\W*$|[,.;!]| (?:and|at|for|from|in|so|to|when|with)\b))\b",
     re.IGNORECASE,
 )
+_CLAIMED = re.compile(r" says: | claims that ")  # of whom they speak, they are no trait
 _VAGUE_SLOT = re.compile(
     r"^(?:how|what|when|where|that|it|this|them|see|hear|check|make|idea|new)\b"
 )
@@ -123,7 +124,7 @@ def kind_of(sentence: str, name: str) -> str | None:
     True
     """
     begins = re.match(rf"{re.escape(name)}(?P<owns>['’]s?)? +(?P<rest>.+)", sentence, re.DOTALL)
-    if not name or not begins or " says: " in sentence or not stands_alone(sentence):
+    if not name or not begins or _CLAIMED.search(sentence) or not stands_alone(sentence):
         return None
     rest = begins["rest"]
     if begins["owns"]:

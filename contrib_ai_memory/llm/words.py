@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..text.clean import oneline
+from ..text.testimony import sentences_of as sentences_of
 
-_SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’]?\s+(?=[\"'“‘A-Z0-9])")
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SMALL = frozenset(
     "a an the and or but if of in on at to for from with about by as is are was were be been "
@@ -16,11 +15,6 @@ _SMALL = frozenset(
     "will shall should may might must any some not no so just again ever really think hear "
     "heard he's she's it's what's who's where's i'm you're".split()
 )
-
-
-def sentences_of(text: str) -> list[str]:
-    """The sentences of a text, cut where one ends and a capital begins."""
-    return [sentence.strip() for sentence in _SENTENCE.split(oneline(text)) if sentence.strip()]
 
 
 def lowered(text: str) -> list[str]:

@@ -45,7 +45,7 @@ def replay(command: BaseCommand, options: dict[str, Any]) -> None:
     new = known = 0
     bad: list[BadLine] = []
     with (
-        Replay(npc, characters_by_name(npc)) as replay,
+        Replay(npc, characters_by_name(npc), names_of_npcs()) as replay,
         tqdm(total=total, unit=" lines", desc=npc.key, mininterval=0.5) as bar,
     ):
         if npc.assistant.asleep:
@@ -141,6 +141,13 @@ def characters_by_name(npc: Any) -> dict[str, str]:
         if not isinstance(character, MemoryMixin):
             names.setdefault(character.key, []).append(character)
     return {name: npc.get_memory_identity(who[0]) for name, who in names.items() if len(who) == 1}
+
+
+def names_of_npcs() -> frozenset[str]:
+    """The names of the game's NPCs with a memory: what they say in a log proves nothing."""
+    from contrib_ai_memory.senses import is_npc
+
+    return frozenset(character.key for character in _characters() if is_npc(character))
 
 
 def _characters() -> Iterable[Any]:

@@ -109,7 +109,7 @@ def forget_entries(mind: str, entries: list[Entry]) -> list[int]:
         if not preferred and not _may_be_asked_for(entry):
             gone.append(entry)
     store.delete_points([entry_memory_id(mind, entry.id) for entry in gone])
-    embedder.shared().forget([entry.content for entry in gone])
+    embedder.shared().forget([text for entry in gone for text in entry.texts])
     return [entry.id for entry in gone]
 
 

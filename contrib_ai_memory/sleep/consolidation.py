@@ -44,7 +44,7 @@ def run_sleep_consolidation(mind: Any) -> Generator[Any, Any, PassReport]:
     for entries in _by_audience(batch):
         with mind.evidence.drawing_on(entries, priority=offload.NIGHT) as work:
             provider, drafts = yield work.ask("extract_facts", entries, mind.name)
-            drafts = [draft for draft in drafts if not about_itself(draft.text, mind.name)]
+            drafts = [draft for draft in drafts if not about_itself(draft.text, *mind.names)]
             evidence, ended = yield work.run(store_facts, mind.id, drafts, entries, provider)
             end_attributes(mind, ended)
             now = mind.clock()

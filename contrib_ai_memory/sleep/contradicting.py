@@ -16,7 +16,7 @@ from .replacing import replaces
 SAME_MATTER = 0.6  # share of the words that two statements on one matter have in common
 OF_ITS_OWN = 1  # words that one of two counts may have and the other not
 
-_FRAME = re.compile(r'^\S.{0,80}? says: "(?P<said>.+)"$', re.DOTALL)
+_FRAME = re.compile(r'^\S.{0,80}? (?:says: "(?P<said>.+)"|claims that (?P<claimed>.+))$', re.DOTALL)
 _DENYING = re.compile(
     r"\b(?:not|no|never|nobody|nothing|none|without|cannot|neither|nor|longer|any ?more|ever)\b"
     r"|\b\w+n['’]t\b"
@@ -53,7 +53,7 @@ def contradicts(new: str, known: str) -> bool:
 def _said(text: str) -> str:
     """What was said, without the frame: `Sam says: "…"` makes any two sentences of Sam alike."""
     framed = _FRAME.match(text.strip())
-    return framed["said"] if framed else text
+    return (framed["said"] or framed["claimed"]) if framed else text
 
 
 def _words(text: str) -> set[str]:

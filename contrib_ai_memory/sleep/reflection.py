@@ -113,7 +113,12 @@ def _evidence(mind: Any, question: str) -> Generator[Any, Any, list[MemoryRecord
         )
     except BudgetExceeded:
         return []
-    return [item.memory for item in found.memories if item.memory.record != INSIGHT]
+    return [item.memory for item in found.memories if _is_evidence(item.memory)]
+
+
+def _is_evidence(memory: MemoryRecord) -> bool:
+    """An insight rests on no other insight, and on no talk of NPCs."""
+    return memory.record != INSIGHT and memory.learnable
 
 
 def _as_links(draft: InsightDraft, evidence: list[MemoryRecord]) -> InsightDraft:

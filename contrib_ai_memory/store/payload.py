@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..records import MemoryRecord, now_iso
 from ..text import cues
+from ..text.questions import asked
 
 ANYONE = "*"
 OF_NIGHTS = ("fact", "summary", "insight")
@@ -43,8 +44,8 @@ def to_payload(mind: str, memory: MemoryRecord) -> dict[str, Any]:
         "updated_at": now_iso(),
         "audience": list(memory.witnesses) if memory.private else [ANYONE],
         "private": memory.private,
-        "asking": (asking := round(cues.asking(memory.content), 3)),
-        "tells": "nothing" if memory.question and asking in (0.0, 1.0) else "something",
+        "asking": (asking := round(asked(memory.content), 3)),
+        "tells": "nothing" if memory.question and asking == 1.0 else "something",
         "length": round(cues.length(memory.content), 3),
         "tells_time": cues.tells_time(memory.content),
     }

@@ -42,7 +42,7 @@ def texts_of_journal(mind: Any) -> Generator[Any, Any, int]:
     for first in range(1, len(mind.journal) + 1, ENTRIES_AT_ONCE):
         entries = list(mind.journal.read(first, first + ENTRIES_AT_ONCE - 1))
         count += len(entries)
-        texts = [entry.content for entry in entries if entry.recallable]
+        texts = [text for entry in entries for text in entry.texts]
         ids = [entry_memory_id(mind.id, entry.id) for entry in entries]
         yield ask(_forget_leavings, texts, ids)
     return count

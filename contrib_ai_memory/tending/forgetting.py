@@ -225,7 +225,7 @@ def delete(
     for entry in entries:
         rewriting.rekey_around(mind, entry, around.get(entry.id, ()))
     words = {text for memory in memories for text in (memory.content, memory.key) if text}
-    embedder.shared().forget(words | {entry.told() for entry in entries})
+    embedder.shared().forget(words | {text for entry in entries for text in entry.texts})
 
 
 def _entries_of(mind: Any, memories: Sequence[MemoryRecord]) -> list[Entry]:

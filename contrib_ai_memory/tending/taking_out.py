@@ -355,7 +355,7 @@ def from_journal(mind: Any, plan: Plan) -> Generator[Any, Any, tuple[int, int]]:
             if entry.id not in plan.entries and (rest := _without_identity(entry, identity))
         }
         if gone:
-            yield ask(forget_texts, [entry.content for entry in gone if entry.recallable])
+            yield ask(forget_texts, [text for entry in gone for text in entry.texts])
         if not mind.owner.pk:
             return removed, changed  # deleted meanwhile
         if gone or beside:

@@ -15,6 +15,8 @@ _SPACES = re.compile(r"[^\S\n]+")
 _AROUND_BREAKS = re.compile(r"[^\S\n]*\n[^\S\n]*")
 _ROLE = re.compile(r"\b(system|assistant|user|developer|tool)\s*:", re.IGNORECASE)
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", "[": "(", "]": ")", "`": "'"})
+_BRACES = re.compile(r"\{{2,}")
+_NEVER_ALL = range(0x4E00, 0x110000)  # more signs than any text has
 _MANY_BREAKS = re.compile(r"\n{3,}")
 # speech in its dressing: `Alice says, "…"`, `Alice whispers: "…"`, `You say, "…"`
 _DRESSED = re.compile(r'^[^"“]{1,120}?[,:]\s*["“](?P<speech>.*)["”]\s*$', re.DOTALL)
@@ -28,12 +30,25 @@ def sanitise(text: str, limit: int = 4000) -> str:
     """
     text = text[: limit * 4].replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
     # what hides between the parts of a colour code makes one when it goes: look until none is left
-    while (plain := visible(strip_ansi(text))) != text:
+    while (plain := visible(_without_codes(text))) != text:
         text = plain
     text = without_injected(text)
     text = _AROUND_BREAKS.sub("\n", text)
     text = _MANY_BREAKS.sub("\n\n", _SPACES.sub(" ", text)).strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _without_codes(text: str) -> str:
+    """A text without colour codes and links; of "{{" Evennia would leave one brace."""
+    if "{{" not in text:
+        return strip_ansi(text)
+    stand_in = next(sign for sign in map(chr, _NEVER_ALL) if sign not in text)
+    return strip_ansi(text.replace("{", stand_in)).replace(stand_in, "{")
+
+
+def as_shown(text: str) -> str:
+    """A text for the game's screens: what Evennia would take for markup is doubled."""
+    return _BRACES.sub(lambda braces: 2 * braces[0], text.replace("|", "||"))
 
 
 def without_injected(text: str) -> str:

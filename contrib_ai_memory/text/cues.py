@@ -1,4 +1,4 @@
-"""What a line looks like to recall, whatever it says: does it ask, does it tell a time, how long.
+"""What a line looks like to recall, whatever it says: does it tell a time, how long.
 
 Measured once when a memory is stored; a question is looked at when it is asked. English.
 """
@@ -10,7 +10,6 @@ import re
 
 LONG_WORDS = 40  # a line of this many words is a long one
 
-_SENTENCE = re.compile(r"[^.!?]+[.!?]*")
 _TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|since|recently|just|soon|morning|night"
     r"|few days|the other day|weeks?|weekends?|months?|years?"
@@ -34,13 +33,6 @@ _OF_ONESELF = re.compile(
     r"|\b(?:i|we) (?:said|told|mentioned|like|love|hate|prefer|promised|asked)\b",
     re.IGNORECASE,
 )
-
-
-def asking(text: str) -> float:
-    """The share of a text that is questions, 0-1."""
-    sentences = _SENTENCE.findall(text)
-    asked = sum(len(sentence) for sentence in sentences if "?" in sentence)
-    return asked / max(1, sum(map(len, sentences)))
 
 
 def length(text: str) -> float:

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from .testimony import own_statements
+
 # --- salience [C §1.5] ----------------------------------------------------------------------------
 
 NAMED_ENTITY, NUMBER_OR_DATE, PREFERENCE, RARE_TERMS = 0.3, 0.2, 0.4, 0.1  # [C §1.5]
@@ -62,13 +64,18 @@ def salience(text: str, known_names: tuple[str, ...] = ()) -> float:
 
 
 def states_preference(text: str) -> bool:
-    """Whether the speaker says what they like, hate, always or never do [C §1.5]."""
-    return bool(_PREFERENCE.search(text))
+    """Whether the speaker says what they like, hate, always or never do [C §1.5].
+
+    Who asks "do I like tea" says nothing of the kind.
+    """
+    return preferences_in(text) > 0
 
 
 def preferences_in(text: str) -> int:
     """How many preferences its speaker states in a text."""
-    return len(_PREFERENCE.findall(text))
+    if not _PREFERENCE.search(text):
+        return 0  # the usual case
+    return len(_PREFERENCE.findall(own_statements(text)))
 
 
 def has_number(text: str) -> bool:

@@ -1,0 +1,314 @@
+"""What asks: the one judgement of whether talk is a question or a request to be told something.
+
+Players leave the question mark out. What is left then is the order of the words: a verb that
+stands before its subject ("do i own a mill"), a question word with such a verb behind it ("where
+did i put my key"), a tag ("you are the smith, right"). Rules on the beginning and the end of a
+clause, not a parser, and English. What they are not sure of is taken for a statement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from . import verbs
+
+READ = 400  # characters of a sentence that are looked at
+CALLED = 3  # words before the verb that may be a name or a title: "captain haldane did you see"
+
+_SENTENCE = re.compile(r"[^.!?…;\n]+[.!?…;\n]*")
+_AFTER = re.compile(r"(?<=[.!?…;])\s+|(?<=[.!?…][\"'”’)])\s+")
+_PART = re.compile(r"\s*,\s*|\s+[-–—]+\s+|:\s+")
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_DRESSING = " \"'”’)*~"
+
+_REQUEST = re.compile(
+    r"(?:^|[,.!?;:]\s*)(?:please\s+)?"
+    r"(?:(?:tell|remind|show)\s+(?:me|us)\b"
+    r"|(?:tell|say|explain|describe)\s+(?:again\s+)?(?:of|about|what|who|where|when|why|how|whether)\b)"
+    # what somebody wonders is asked, in more words
+    r"|\bI(?:['’]m| am| was)? (?:just )?wonder(?:ing)? (?:if|whether|what|who|where|when|why|how)\b"
+    r"|\b(?:want|like) to know (?:if|whether|what|who|where|when|why|how)\b",
+    re.IGNORECASE,
+)
+_TAG_WORD = re.compile(r",\s*(?:right|eh|huh|innit)$|\bor (?:what|not)$", re.IGNORECASE)
+
+_OPENERS = frozenset(
+    "and but or so well oh ah hey hi hello yo ok okay now then um uh er hm hmm please wait sorry "
+    "haha lol omg wow also anyway yes yeah no nah aye".split()
+)
+_SUBJECTS = frozenset("i you u ya ye he she we they thou".split())
+_THINGS = frozenset(
+    "it this that these those there anyone anybody anything someone somebody something everyone "
+    "everybody everything nobody no-one".split()
+)
+_POSSESSIVES = frozenset("my your ur his her its our their".split())
+_BE = frozenset("am is are was were".split())
+_DO = frozenset("do does did".split())
+_HAVE = frozenset("have has had".split())
+_MODALS = frozenset("can could will would shall should may might must".split())
+_AUXILIARIES = _BE | _DO | _HAVE | _MODALS
+_NEGATED = {  # "isn't", "isnt" and "dont"
+    form: verb
+    for verb, short in (
+        *((verb, verb + "n") for verb in _AUXILIARIES - {"am", "may", "shall", "will", "can"}),
+        ("will", "won"),
+        ("can", "can"),
+        ("am", "ain"),
+    )
+    for form in (f"{short}'t", f"{short}t")
+}
+_WH = frozenset("who whom whose what which where when why how".split())
+_RELATIVE = frozenset("who whom whose which where when".split())
+_WH_IS = {
+    f"{word}{clitic}": word for word in _WH for clitic in ("'s", "s", "'re", "'d", "'ll", "'ve")
+}
+_MEASURES = frozenset("much many long far old often come about".split())
+
+# before these the verb stands first in a statement: "so do I", "never have I seen", "boy did I"
+# what stands before the verb in a statement ("neither do I", "never have I seen", "boy did I"),
+# and what is nobody's name
+_NO_NAME = (
+    _SUBJECTS
+    | _THINGS
+    | _POSSESSIVES
+    | _WH
+    | _AUXILIARIES
+    | frozenset(_NEGATED)
+    | frozenset(
+        "so neither nor never rarely seldom hardly scarcely barely little only not such than as "
+        "boy man sure nowhere here and but or to the a an i'm i've i'd i'll he's she's it's we're "
+        "you're they're that's who's of in on at by with for from".split()
+    )
+)
+_IF_VERBS = frozenset("had were should".split())
+_THEN = frozenset("would could might should will shall 'd there'd i'd he'd she'd we'd".split())
+_ORDERED = frozenset("dare worry forget ever mind bother go be let".split())  # "don't you dare"
+_SUPERLATIVE = re.compile(r"^(?:only|first|last|same|best|worst|least|most|\w{3,}est)$")
+_ANY = frozenset("any anyone anybody anything".split())
+_ELIDED = frozenset("got need seen heard".split())  # "got any eels"
+_AFTER_A_VERB = frozenset(
+    "a an the my your his her our their this that to for from with in on at up down out off over "
+    "any some here there home back tonight today tomorrow now me us it him them again alone".split()
+)
+
+
+def asks(text: str) -> bool:
+    """Whether a text ends by asking: its last sentence is a question or a request to be told.
+
+    >>> [asks(said) for said in ("do i own a mill", "do come in", "who knows.", "what a day!")]
+    [True, False, False, False]
+    """
+    sentences = _sentences(text)
+    return bool(sentences) and _asks(sentences[-1])
+
+
+def asked(text: str) -> float:
+    """The share of a text that asks, 0-1."""
+    sentences = _sentences(text)
+    asking = sum(len(sentence) for sentence in sentences if _asks(sentence))
+    return asking / max(1, sum(map(len, sentences)))
+
+
+def apart(text: str) -> list[str]:
+    """A text in pieces: each sentence that asks by itself, and what stands between them.
+
+    >>> apart("where is my key? i had it yesterday. it is of brass.")
+    ['where is my key?', 'i had it yesterday. it is of brass.']
+    """
+    sentences = [found for found in map(str.strip, _AFTER.split(text)) if found]
+    pieces = []
+    for asking, run in groupby(sentences, key=asks):
+        together = list(run)
+        pieces += together if asking else [" ".join(together)]
+    return pieces
+
+
+def statements(text: str) -> str:
+    """A text without the sentences in it that ask."""
+    return " ".join(piece for piece in apart(text) if not asks(piece))
+
+
+def _sentences(text: str) -> list[str]:
+    return [found for found in _SENTENCE.findall(text) if _WORD.search(found)]
+
+
+def _asks(sentence: str) -> bool:
+    """Whether one sentence asks."""
+    bare = sentence.strip(_DRESSING + "\n")
+    if bare.endswith("?"):
+        return True
+    bare = bare[:READ].rstrip(".!…;").strip(_DRESSING)
+    if _REQUEST.search(bare) or _TAG_WORD.search(bare):
+        return True
+    parts = [_words(part) for part in _PART.split(bare)]
+    parts = [part for part in parts if part]
+    if not parts:
+        return False
+    return _is_tagged(parts) or any(
+        _inverted(part, last=place == len(parts) - 1, follows=not _may_open(parts[:place]))
+        for place, part in enumerate(parts)
+        # "Liora, who is my sister, keeps bees"
+        if place in (0, len(parts) - 1) or part[0] not in _RELATIVE
+    )
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower().replace("’", "'") for word in _WORD.findall(text)]
+
+
+def _may_open(before: Sequence[Sequence[str]]) -> bool:
+    """Whether a question may begin behind these parts: a name, a cry, a clause of "if"."""
+    return all(
+        len(part) <= CALLED or part[0] in ("if", "when", "since", "because") for part in before
+    )
+
+
+def _inverted(words: list[str], *, last: bool, follows: bool) -> bool:
+    """Whether a part of a sentence begins as questions do.
+
+    Args:
+        last: It is the last part.
+        follows: More stands before it than a name: then only a pronoun behind the verb tells.
+    """
+    while len(words) > 2 and words[0] in _OPENERS and not _agrees(words):
+        words = words[1:]
+    if follows:
+        return last and words[0] not in _IF_VERBS and _strictly(words)
+    if _opens(words, last=last):
+        return True
+    for place in range(1, min(CALLED + 1, len(words) - 1)):
+        if words[place - 1] in _NO_NAME:
+            return False
+        if _strictly(words[place:]):
+            return True
+    return False
+
+
+def _agrees(words: list[str]) -> bool:
+    """ "so do I", "and so will we": nothing is asked."""
+    return words[0] == "so" and len(words) == 3 and _verb_first(words[1:], strictly=True)
+
+
+def _strictly(words: list[str]) -> bool:
+    """Whether words ask wherever they stand: a verb before a pronoun, with a question word or
+    without ("did you", "where is it"), or "what about"."""
+    head, rest = words[0], words[1:]
+    if head in ("what", "how") and rest[:1] == ["about"]:
+        return True
+    if head in _WH_IS:
+        return bool(rest) and rest[0] in _SUBJECTS | _POSSESSIVES | {"it", "that", "this"}
+    return _verb_first(rest if head in _WH else words, strictly=True)
+
+
+def _opens(words: list[str], *, last: bool) -> bool:
+    head, rest = words[0], words[1:]
+    if head in _WH or head in _WH_IS:
+        return _by_question_word(words, last=last)
+    if head in _ANY:
+        return last and not any(map(_is_finite, rest[head == "any" :]))
+    if head in _ELIDED:
+        return rest[:1] == ["any"]
+    if head in ("you", "u") and rest:
+        return rest[0].endswith("ing") and (len(rest) == 1 or rest[1] in _AFTER_A_VERB)
+    return (last or head not in _IF_VERBS) and _verb_first(words)
+
+
+def _is_finite(word: str) -> bool:
+    if word in _AUXILIARIES or word in _NEGATED or word in verbs.THIRD:
+        return True
+    return word in ("who", "that")  # "any man who": more is said of him
+
+
+def _verb_first(words: list[str], *, strictly: bool = False) -> bool:
+    """Whether words begin with a verb and its subject: "do i", "isn't the mill", "did wolves".
+
+    Args:
+        strictly: Only pronouns are subjects: what stands before it may be anything.
+    """
+    if len(words) < 2:
+        return False
+    verb, subject, rest = _NEGATED.get(words[0], words[0]), words[1], words[2:]
+    if verb not in _AUXILIARIES:
+        return False
+    if words[0] in _NEGATED and verb == "do" and rest and rest[0] in _ORDERED:
+        return False  # "don't you dare"
+    if verb == "may" and subject not in ("i", "we"):
+        return False  # "may you live long"
+    if verb in _IF_VERBS and _THEN.intersection(rest):
+        return False  # "had I known, I would have come"
+    if subject in _SUBJECTS:
+        return True
+    if subject in ("it", "there") and (verb in _BE | _MODALS or not strictly):
+        return verb not in ("do", "have", "had") and (bool(rest) or verb in _BE)
+    if strictly or not rest or subject in _WH or subject == "not":
+        return False
+    if subject in _THINGS:
+        return verb not in ("do", "have")
+    determined = subject in _POSSESSIVES or subject == "the"
+    if words[0] in _NEGATED:
+        return verb != "do" and determined
+    if verb == "do":  # "do wolves hunt", and not "do come in" or "do the dishes"
+        then = rest[determined : determined + 1]
+        return subject not in verbs.BASES and bool(then) and then[0] in verbs.BASES
+    if verb in ("does", "did"):
+        return subject not in ("a", "an", "some", "no")
+    if verb == "are":  # nobody leaves "we" or "they" out before it
+        return subject not in ("a", "an", "so", "too", "all", "both")
+    if verb == "have":
+        return False
+    if determined:
+        return len(rest) > 1 and not _SUPERLATIVE.match(rest[0])
+    return verb in ("is", "was", "has") and rest[0] in _POSSESSIVES | {"a", "an", "the", "been"}
+
+
+def _by_question_word(words: list[str], *, last: bool) -> bool:
+    word, rest = _WH_IS.get(words[0], words[0]), words[1:]
+    contracted = words[0] not in _WH
+    if not rest:
+        return last and not contracted  # "what", "who"
+    after = rest[0]
+    if word in ("what", "how") and after in ("a", "an", "nice", "lovely"):
+        return False  # "what a day"
+    if word == "why":
+        return True
+    if word == "who":
+        return contracted or after not in ("knows", "cares")
+    if contracted:
+        return not (word == "what" and after in ("more", "done"))
+    if after in _AUXILIARIES or after in _NEGATED:
+        return word in ("what", "where", "how") or _verb_first(rest, strictly=True)
+    if word == "when":  # "when I was young" tells, "when you coming" asks
+        return last and _goes_on(rest)
+    if after in ("you", "u", "ya"):
+        return last and not any(each in _AUXILIARIES for each in rest[2:])
+    if word == "how":
+        return after in _MEASURES or (len(rest) > 1 and _verb_first(rest[1:]))
+    if after.partition("'")[0] in _SUBJECTS | _THINGS:
+        return False  # "what I need", "where I come from"
+    if word == "where":
+        return any(_verb_first(rest[place:], strictly=True) for place in range(1, len(rest)))
+    return last and not (word == "which" and len(rest) == 1)
+
+
+def _goes_on(words: list[str]) -> bool:
+    return len(words) > 1 and words[0] in _SUBJECTS and words[1].endswith("ing")
+
+
+def _is_tagged(parts: list[list[str]]) -> bool:
+    """Whether a question is hung on: "…, is it", "… isn't he"."""
+    *_, end = parts
+    if len(end) < 2 or sum(map(len, parts)) < 4:
+        return False
+    verb, subject = end[-2:]
+    if subject not in _SUBJECTS | {"it", "there"}:
+        return False
+    if verb in _NEGATED:
+        return True
+    if verb not in _AUXILIARIES:
+        return False
+    if len(end) == 2:
+        return subject != "it" or verb in _BE | _MODALS | {"does"}
+    before = [word for part in parts for word in part][:-2]
+    return any(_NEGATED.get(word) == verb for word in before)
