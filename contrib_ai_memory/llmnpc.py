@@ -27,11 +27,12 @@ from twisted.python.failure import Failure
 
 from . import conf, offload
 from .assistant import AssistantScript
+from .attention import Attention
 from .handler import MemoryHandler
 from .recall.answering import NOBODY, Answer
 from .recall.budget import BudgetExceeded
 from .records import TALK_KINDS, Entry, Percept, RecallResult, seconds_between
-from .senses import Attention, MemoryMixin
+from .senses import MemoryMixin
 from .store import attributes
 from .text.clean import oneline, sanitise
 
@@ -123,7 +124,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
             return super().at_talked_to(speech, character)  # it answers, and remembers nothing
         words = sanitise(speech, conf.get().MAX_LINE)
         if words:
-            attention, mentioned = self._attention(character, words, "whisper")
+            attention, mentioned, _ = self._attention(character, words, "whisper")
             entry = self._said_just_now(words, character) or self._perceive(
                 character,
                 words,

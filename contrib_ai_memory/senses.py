@@ -8,19 +8,21 @@ Mix it into any Character typeclass, before the base:
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from evennia.utils import lazy_property
 
 from . import conf, offload
 from .assistant import AssistantScript
+from .attention import Attention, Floor, Line, attend
 from .handler import MemoryHandler, forget_attributes, forget_mind
-from .records import Entry, Percept, Recalled, seconds_between
+from .records import Entry, Percept, Recalled
 from .store import switches
 from .store.people import kind_of
+from .text import addressing
 from .text.clean import oneline, sanitise, undress
 
 OFF_TAG = "memory_off"  # on an NPC, a room or a player: nothing is perceived there, or of them
@@ -32,14 +34,6 @@ _LEAVING = re.compile(r"\b(?:leav|depart|heading|goes|gone|exits|vanish|disappea
 _DBREF = re.compile(r"\(#\d+\)")
 
 
-class Attention(enum.Enum):
-    """What is made of something perceived: answered, kept, or not even noticed."""
-
-    TRIGGER = "trigger"
-    CONTEXT = "context"
-    IGNORE = "ignore"
-
-
 class MemoryMixin:
     """Gives a Character typeclass a lasting memory, at `npc.memory`.
 
@@ -48,6 +42,7 @@ class MemoryMixin:
         get_persona: Who the character is, for a language model's prompt.
         at_memory_reply: How a reply is spoken.
         at_memory_emote: How it is shown that it does something.
+        get_memory_excuse: What it says to somebody who says more than it can answer.
     """
 
     _own_voice = False  # while its own reply goes out, which is journalled by hand
@@ -100,6 +95,10 @@ class MemoryMixin:
                 mapping={"who": self, "deed": text},
             )
 
+    def get_memory_excuse(self, speaker: Any) -> str:
+        """What it says, once, to somebody who says more than it can answer; "" is nothing."""
+        return f"One thing at a time, {self._name_seen(speaker)}."
+
     # --- Evennia's hooks ----------------------------------------------------------------------
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
@@ -117,9 +116,10 @@ class MemoryMixin:
         if move_type == "give" and source_location is not None and self._attends(source_location):
             name = self._name_seen(source_location)
             thing = oneline(moved_obj.get_display_name(self))
-            self._perceive(
-                source_location, f"{name} gives {self.key} {sanitise(thing)}.", "give", name
-            )
+            text = f"{name} gives {self.key} {sanitise(thing)}."
+            attention, _, floor = self._attention(source_location, text, "give")
+            entry = self._perceive(source_location, text, "give", name)
+            self._answer_in_turn(attention, entry, source_location, floor)
 
     def at_object_post_copy(self, new_obj: Any, **kwargs: Any) -> None:
         """A copy is a new mind: it starts with nothing of this one."""
@@ -176,7 +176,7 @@ class MemoryMixin:
 
     def _hear_talk(self, speaker: Any, line: str, kind: str, seen_as: str) -> None:
         speech = undress(line)
-        attention, mentioned = self._attention(speaker, speech, kind)
+        attention, mentioned, floor = self._attention(speaker, speech, kind)
         entry = self._perceive(
             speaker,
             speech,
@@ -186,8 +186,14 @@ class MemoryMixin:
             addressed=attention is Attention.TRIGGER,
             mentioned=mentioned,
         )
+        self._answer_in_turn(attention, entry, speaker, floor)
+
+    def _answer_in_turn(
+        self, attention: Attention, entry: Entry, speaker: Any, floor: Floor
+    ) -> None:
+        self.assistant.floor = floor
         if attention is Attention.TRIGGER:
-            self.assistant.wants_reply(entry, speaker)
+            self.assistant.wants_reply(entry, speaker, floor)
 
     def _attends(self, other: Any) -> bool:
         """The off switches: the game's, this NPC's, its room's, the other's own."""
@@ -196,23 +202,44 @@ class MemoryMixin:
         room = self.location
         return not any(obj is not None and _is_off(obj) for obj in (self, room, other))
 
-    def _attention(self, speaker: Any, speech: str, kind: str) -> tuple[Attention, bool]:
-        """DESIGN §4: the first rule that fits. Also whether it was @mentioned."""
-        mentioned = any(
-            re.search(rf"@{re.escape(name)}\b", speech, re.IGNORECASE) for name in self._names()
+    def _attention(self, speaker: Any, text: str, kind: str) -> tuple[Attention, bool, Floor]:
+        """Decide about a line by DESIGN §4. Also whether it @mentions the NPC, and the floor then.
+
+        Args:
+            text: What is said; of an emote all of it.
+            kind: say, whisper or give.
+        """
+        barred = (
+            not self.access(speaker, "memory_talk", default=True)
+            # somebody plays this character: they answer
+            or bool(self.sessions.count())
+            # no endless talk between NPCs
+            or (isinstance(speaker, MemoryMixin) and not speaker.sessions.count())
         )
-        if not self.access(speaker, "memory_talk", default=True):
-            return Attention.CONTEXT, mentioned
-        if self.sessions.count():
-            return Attention.CONTEXT, mentioned  # somebody plays this character: they answer
-        if isinstance(speaker, MemoryMixin) and not speaker.sessions.count():
-            return Attention.CONTEXT, mentioned  # no endless talk between NPCs
-        if mentioned or kind == "whisper" or self.is_named(speech):
-            return Attention.TRIGGER, mentioned
         others = [obj for obj in self._characters_here() if obj not in (self, speaker)]
-        if not others or self._in_exchange_with(speaker):
-            return Attention.TRIGGER, mentioned
-        return Attention.CONTEXT, mentioned
+        line = Line(
+            speaker=self.get_memory_identity(speaker),
+            text=text,
+            at=datetime.fromisoformat(self.memory.clock()).timestamp(),
+            kind=kind,
+            own_names=self._forms_of(self, speaker),
+            others=tuple(self._forms_of(obj, speaker) for obj in others[:WITNESSES_KEPT]),
+            barred=barred,
+        )
+        floor = self.assistant.floor.heard(line)
+        attention = attend(line, floor, conf.get().EXCHANGE_SECONDS)
+        if attention is Attention.TRIGGER:
+            floor = floor.answered(line)
+        mentioned = any(
+            re.search(rf"@{re.escape(name)}\b", text, re.IGNORECASE) for name in self._names()
+        )
+        return attention, mentioned, floor
+
+    def _forms_of(self, person: Any, speaker: Any) -> tuple[str, ...]:
+        """What `speaker` may call a person: by name and alias, by how they or this NPC see them."""
+        seen = [person.get_display_name(looker) for looker in {self, speaker} - {person}]
+        shown = [_DBREF.sub("", sanitise(oneline(name), 80)).strip() for name in seen]
+        return addressing.forms([person.key, *person.aliases.all(), *shown])
 
     def is_named(self, speech: str) -> bool:
         """Whether `speech` names this character, by key or alias."""
@@ -222,12 +249,6 @@ class MemoryMixin:
 
     def _names(self) -> list[str]:
         return [self.key, *self.aliases.all()]
-
-    def _in_exchange_with(self, speaker: Any) -> bool:
-        last = self.assistant.last_exchange_with(self.get_memory_identity(speaker))
-        if not last:
-            return False
-        return seconds_between(last, self.memory.clock()) <= conf.get().EXCHANGE_SECONDS
 
     # --- perceiving ---------------------------------------------------------------------------
 
@@ -311,6 +332,12 @@ class MemoryMixin:
             witnesses=to if private else self._witnesses(),
             session_id=session_id,
         )
+
+    def excuse(self, entry: Entry, speaker: Any) -> None:
+        """Tell somebody that not all they say is answered: as quietly as they said it."""
+        text = self.get_memory_excuse(speaker)
+        if text:
+            self.utter(text, speaker, private=entry.private, session_id=entry.session_id)
 
     def act_out(self, text: str, *, session_id: str | None = None) -> Entry:
         """Do something that all who are here see; journalled as the NPC's own."""
