@@ -206,8 +206,8 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         verdict = self.waiting_for_answers.add(Waiting(entry, speaker, floor))
         if verdict is not Verdict.WAITS:
             logger().info("#%s: entry %s is not answered, too many wait.", self.obj.id, entry.id)
-        if verdict is Verdict.EXCUSED:
-            self.obj.excuse(entry, speaker)
+        if verdict in (Verdict.TOO_FAST, Verdict.CROWDED):
+            self.obj.excuse(entry, speaker, crowded=verdict is Verdict.CROWDED)
         self._begin_answering()
 
     def _begin_answering(self) -> None:

@@ -95,16 +95,24 @@ class MemoryMixin:
                 mapping={"who": self, "deed": text},
             )
 
-    def get_memory_excuse(self, speaker: Any) -> str:
-        """What it says, once, to somebody who says more than it can answer; "" is nothing."""
-        return f"One thing at a time, {self._name_seen(speaker)}."
+    def get_memory_excuse(self, speaker: Any, *, crowded: bool) -> str:
+        """What it says, once, to somebody whom it does not answer; "" is nothing.
+
+        Args:
+            speaker: The one who is not answered.
+            crowded: Whether too many others wait; else `speaker` says too much at once.
+        """
+        name = self._name_seen(speaker)
+        if crowded:
+            return f"Not now, {name}: there are too many before you."
+        return f"One thing at a time, {name}."
 
     # --- Evennia's hooks ----------------------------------------------------------------------
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
         """The one ear. Keeps a place in the journal and returns what its base class returns."""
         deliver = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
-        if deliver and text and from_obj is not None and not self._own_voice:
+        if deliver and text and from_obj is not None:
             self._hear(text, from_obj)
         return deliver
 
@@ -154,7 +162,7 @@ class MemoryMixin:
         kind = options.get("type") if isinstance(options, dict) else None
         if kind == "look" or not isinstance(line, str) or not hasattr(speaker, "get_display_name"):
             return
-        if not self._attends(speaker):
+        if (speaker is self and self._own_voice) or not self._attends(speaker):
             return
         line = sanitise(line, conf.get().MAX_LINE)
         if not line:
@@ -333,9 +341,9 @@ class MemoryMixin:
             session_id=session_id,
         )
 
-    def excuse(self, entry: Entry, speaker: Any) -> None:
+    def excuse(self, entry: Entry, speaker: Any, *, crowded: bool) -> None:
         """Tell somebody that not all they say is answered: as quietly as they said it."""
-        text = self.get_memory_excuse(speaker)
+        text = self.get_memory_excuse(speaker, crowded=crowded)
         if text:
             self.utter(text, speaker, private=entry.private, session_id=entry.session_id)
 

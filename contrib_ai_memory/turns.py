@@ -36,7 +36,8 @@ class Verdict(enum.Enum):
     """What becomes of a line that asks for an answer."""
 
     WAITS = "waits"
-    EXCUSED = "excused"  # it is not answered, and the speaker is to be told so
+    TOO_FAST = "too fast"  # it is not answered, and the speaker is to be told so
+    CROWDED = "crowded"  # the same, for too many speakers wait already
     DROPPED = "dropped"  # it is not answered, and the speaker has been told
 
 
@@ -75,13 +76,16 @@ class Turns:
         if len(own) >= LINES_EACH:
             self._lines[who] = deque([own[0]])
             _keep(self._flooding, who, now)
+            verdict = Verdict.TOO_FAST
         elif len(self) < LINES_IN_ALL:
             self._lines.setdefault(who, deque()).append(waiting)
             return Verdict.WAITS
+        else:
+            verdict = Verdict.CROWDED
         if now - self._excused.get(who, -EXCUSED_AGAIN) < EXCUSED_AGAIN:
             return Verdict.DROPPED
         _keep(self._excused, who, now)
-        return Verdict.EXCUSED
+        return verdict
 
     def take(self) -> Waiting:
         """The line whose turn it is; the next one of its speaker goes behind all others.
