@@ -9,13 +9,13 @@ Mix it into any Character typeclass, before the base:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
 from evennia.utils import lazy_property
 
-from . import conf, offload
+from . import conf, offload, whispers
 from .assistant import AssistantScript
 from .attention import Attention, Floor, Line, attend
 from .handler import MemoryHandler, forget_attributes, forget_mind
@@ -170,7 +170,10 @@ class MemoryMixin:
         seen_as = self._name_seen(speaker)
         if speaker is self:
             if kind in ("say", "whisper", "pose"):
-                self._perceive(self, undress(line), kind, self.key, origin="self")
+                to = self._identities(self._hearers(self, kind)) if kind == "whisper" else None
+                self._perceive(
+                    self, undress(line), kind, self.key, witnesses=to or None, origin="self"
+                )
             return
         if kind in ("say", "whisper"):
             self._hear_talk(speaker, line, kind, seen_as)
@@ -184,12 +187,15 @@ class MemoryMixin:
 
     def _hear_talk(self, speaker: Any, line: str, kind: str, seen_as: str) -> None:
         speech = undress(line)
-        attention, mentioned, floor = self._attention(speaker, speech, kind)
+        hearers = self._hearers(speaker, kind)
+        attention, mentioned, floor = self._attention(speaker, speech, kind, hearers)
+        whispered = kind == "whisper"
         entry = self._perceive(
             speaker,
             speech,
             kind,
             seen_as,
+            witnesses=self._identities([speaker, *hearers]) if whispered else None,
             line=line if line != f'{seen_as} says, "{speech}"' and line != speech else None,
             addressed=attention is Attention.TRIGGER,
             mentioned=mentioned,
@@ -210,12 +216,20 @@ class MemoryMixin:
         room = self.location
         return not any(obj is not None and _is_off(obj) for obj in (self, room, other))
 
-    def _attention(self, speaker: Any, text: str, kind: str) -> tuple[Attention, bool, Floor]:
+    def _hearers(self, speaker: Any, kind: str) -> list[Any]:
+        """Who hears a line beside the NPC and whoever says it."""
+        hearers = whispers.receivers(speaker) if kind == "whisper" else self._characters_here()
+        return [obj for obj in hearers if obj not in (self, speaker)]
+
+    def _attention(
+        self, speaker: Any, text: str, kind: str, hearers: Sequence[Any] = ()
+    ) -> tuple[Attention, bool, Floor]:
         """Decide about a line by DESIGN §4. Also whether it @mentions the NPC, and the floor then.
 
         Args:
             text: What is said; of an emote all of it.
             kind: say, whisper or give.
+            hearers: Who hears it beside the NPC and the speaker.
         """
         barred = (
             not self.access(speaker, "memory_talk", default=True)
@@ -224,14 +238,13 @@ class MemoryMixin:
             # no endless talk between NPCs
             or (isinstance(speaker, MemoryMixin) and not speaker.sessions.count())
         )
-        others = [obj for obj in self._characters_here() if obj not in (self, speaker)]
         line = Line(
             speaker=self.get_memory_identity(speaker),
             text=text,
             at=datetime.fromisoformat(self.memory.clock()).timestamp(),
             kind=kind,
             own_names=self._forms_of(self, speaker),
-            others=tuple(self._forms_of(obj, speaker) for obj in others[:WITNESSES_KEPT]),
+            others=tuple(self._forms_of(obj, speaker) for obj in hearers[:WITNESSES_KEPT]),
             barred=barred,
         )
         floor = self.assistant.floor.heard(line)
@@ -294,8 +307,10 @@ class MemoryMixin:
         return entry
 
     def _witnesses(self) -> tuple[str, ...]:
-        here = [obj for obj in self._characters_here() if obj is not self]
-        return tuple(self.get_memory_identity(obj) for obj in here[:WITNESSES_KEPT])
+        return self._identities([obj for obj in self._characters_here() if obj is not self])
+
+    def _identities(self, people: Sequence[Any]) -> tuple[str, ...]:
+        return tuple(self.get_memory_identity(obj) for obj in people[:WITNESSES_KEPT])
 
     def _characters_here(self) -> list[Any]:
         return self.location.contents_get(content_type="character") if self.location else []

@@ -20,7 +20,7 @@ STEPS = [
     {"sleep"},
     {"handler"},
     {"sleeper"},
-    {"assistant"},
+    {"assistant", "whispers"},
     {"senses"},
     {"llmnpc"},
     {"tending"},
