@@ -23,11 +23,12 @@ from .records import Entry, Percept, Recalled
 from .store import switches
 from .store.people import kind_of
 from .text import addressing
-from .text.clean import oneline, sanitise, undress
+from .text.clean import bare_deed, oneline, sanitise, undress
 
 OFF_TAG = "memory_off"  # on an NPC, a room or a player: nothing is perceived there, or of them
 CATEGORY = "ai_memory"
 WITNESSES_KEPT = 50
+DEED_WORDS = 3  # beside the name and the speech; fewer are "he says softly"
 
 _MOVES = frozenset({"move", "traverse", "teleport", "follow", "flee", "home", "arrive", "leave"})
 _LEAVING = re.compile(r"\b(?:leav|depart|heading|goes|gone|exits|vanish|disappear|has left)")
@@ -46,6 +47,7 @@ class MemoryMixin:
     """
 
     _own_voice = False  # while its own reply goes out, which is journalled by hand
+    _emoted: tuple[Any, list[str]] = (None, [])  # who speaks in an emote on its way here, and what
 
     @lazy_property
     def memory(self) -> MemoryHandler:
@@ -116,6 +118,18 @@ class MemoryMixin:
             self._hear(text, from_obj)
         return deliver
 
+    def process_language(self, text: str, speaker: Any, language: str | None, **kwargs: Any) -> str:
+        """rpsystem's event for each speech in an emote or say, as it is sent to this character.
+
+        It tells real speech from a quotation that somebody types into a pose.
+        """
+        process = getattr(super(), "process_language", None)
+        heard = process(text, speaker, language, **kwargs) if process else text
+        if self._emoted[0] is not speaker:
+            self._emoted = (speaker, [])
+        self._emoted[1].append(heard)
+        return heard
+
     def at_object_receive(
         self, moved_obj: Any, source_location: Any, move_type: str = "move", **kwargs: Any
     ) -> None:
@@ -158,6 +172,7 @@ class MemoryMixin:
 
     def _hear(self, text: Any, from_obj: Any) -> None:
         speaker = from_obj[0] if isinstance(from_obj, (list, tuple)) else from_obj
+        emoted, self._emoted = self._emoted, (None, [])
         line, options = (text, {}) if isinstance(text, str) else (text[0], text[-1])
         kind = options.get("type") if isinstance(options, dict) else None
         if kind == "look" or not isinstance(line, str) or not hasattr(speaker, "get_display_name"):
@@ -177,6 +192,8 @@ class MemoryMixin:
             return
         if kind in ("say", "whisper"):
             self._hear_talk(speaker, line, kind, seen_as)
+        elif kind == "pose" and emoted[0] is speaker:
+            self._hear_emote(speaker, line, emoted[1], seen_as)
         elif kind == "pose":
             self._perceive(speaker, line, "pose", seen_as, source_type="observation")
         elif kind in _MOVES:
@@ -199,6 +216,31 @@ class MemoryMixin:
             line=line if line != f'{seen_as} says, "{speech}"' and line != speech else None,
             addressed=attention is Attention.TRIGGER,
             mentioned=mentioned,
+        )
+        self._answer_in_turn(attention, entry, speaker, floor)
+
+    def _hear_emote(self, speaker: Any, line: str, emoted: list[str], seen_as: str) -> None:
+        """An emote with speech in it: what is said becomes talk, what is done is seen."""
+        speech = [said for said in (sanitise(each) for each in emoted) if said in line]
+        # "A tall man says," is no deed
+        words = addressing.folded(bare_deed(line, speech)).replace(addressing.folded(seen_as), "")
+        if not speech or len(words.split()) >= DEED_WORDS:
+            deed = bare_deed(line, speech)
+            self._perceive(speaker, deed, "pose", seen_as, source_type="observation")
+        said = " ".join(_unquoted(each) for each in speech).strip()
+        if not said:
+            return
+        hearers = self._hearers(speaker, "say")
+        attention, mentioned, floor = self._attention(speaker, line, "say", hearers)
+        entry = self._perceive(
+            speaker,
+            said,
+            "say",
+            seen_as,
+            line=line,
+            addressed=attention is Attention.TRIGGER,
+            mentioned=mentioned,
+            tags=("emote",),
         )
         self._answer_in_turn(attention, entry, speaker, floor)
 
@@ -387,6 +429,11 @@ def _is_off(obj: Any) -> bool:
     # asked by category: Evennia remembers that one is empty, but asks the database for a tag
     # that is not there each time anew
     return OFF_TAG in obj.tags.get(category=CATEGORY, return_list=True)
+
+
+def _unquoted(speech: str) -> str:
+    """The words of a speech as rpsystem gives it: `"Hello,"`, or `(Elvish)"Hello,"`."""
+    return speech.partition('"')[2].rpartition('"')[0].strip() if '"' in speech else speech
 
 
 def _harmless(text: str) -> str:
