@@ -10,8 +10,9 @@ import gc
 import math
 import random
 import time
-from collections import deque
 from collections.abc import Generator
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from evennia.scripts.scripts import DefaultScript
@@ -20,6 +21,7 @@ from twisted.internet import defer, task
 from twisted.python.failure import Failure
 
 from . import conf, offload
+from .attention import Floor
 from .embedding import embedder
 from .handler import shed_copied
 from .log import logger
@@ -32,9 +34,10 @@ from .store.errors import StoreError
 from .store.evidence import EvidenceGone
 from .store.history import exchange
 from .text import signals
+from .turns import Turns, Verdict, Waiting
 
 KEY = attributes.HEARTBEAT
-REPLIES_WAITING = 5  # what is said beyond that while the NPC thinks is heard but not answered
+ASKED_KEPT = 32  # entries of which it is known that an answer was wished for
 PEOPLE_SECONDS = 60.0  # how often the index of people is written
 ATTEMPTS = 3  # at one answer, while memories are forgotten under it
 JITTER = 0.1  # share of the tick by which NPCs drift apart
@@ -169,6 +172,7 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         from twisted.internet import reactor
 
         yield self.tending.acquire()
+        self.ndb.held = True  # whoever waits for an answer goes on waiting
         try:
             until = time.monotonic() + conf.get().TICK_DEADLINE
             while self.ndb.busy_since is not None or self.ndb.answering:
@@ -176,7 +180,7 @@ class AssistantScript(SleepsAtNight, DefaultScript):
                     break  # nothing goes on behind anybody's back, or it was given up
                 yield task.deferLater(reactor, PAUSE, lambda: None)
         except BaseException:
-            self.tending.release()
+            self._go_on()
             raise
         self.ndb.busy_since = math.inf
         self.ndb.answering = True
@@ -185,8 +189,11 @@ class AssistantScript(SleepsAtNight, DefaultScript):
     def let_go(self) -> None:
         """Let the heartbeat and the answers go on, for who has held it still."""
         self.ndb.busy_since, self.ndb.answering = None, False
-        if self.waiting_for_answers:
-            self._begin_answering()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        self.ndb.held = False
+        self._begin_answering()
         self.tending.release()
 
     @property
@@ -197,44 +204,63 @@ class AssistantScript(SleepsAtNight, DefaultScript):
 
     # --- answering ----------------------------------------------------------------------------
 
-    def wants_reply(self, entry: Entry, speaker: Any) -> None:
-        """Answer `entry`, once, as soon as the answers before it are out."""
+    def wants_reply(self, entry: Entry, speaker: Any, floor: Floor | None = None) -> None:
+        """Answer `entry`, once, when it is its speaker's turn.
+
+        Args:
+            floor: Whose exchange it is with the answer; by default the speaker's.
+        """
         asked = (entry.id, entry.timestamp)
         if asked in (self.ndb.asked or ()):
             return
-        self.ndb.asked = [*(self.ndb.asked or ()), asked][-REPLIES_WAITING:]
+        self.ndb.asked = [*(self.ndb.asked or ()), asked][-ASKED_KEPT:]
         if self.asleep:
             self._murmur(speaker)
             return
-        if len(self.waiting_for_answers) < REPLIES_WAITING:
-            self.waiting_for_answers.append((entry, speaker))
-        else:
+        floor = floor or Floor(entry.source_entity)
+        verdict = self.waiting_for_answers.add(Waiting(entry, speaker, floor))
+        if verdict is not Verdict.WAITS:
             logger().info("#%s: entry %s is not answered, too many wait.", self.obj.id, entry.id)
-        if not self.ndb.answering:
-            self._begin_answering()
+        if verdict in (Verdict.TOO_FAST, Verdict.CROWDED):
+            self.obj.excuse(entry, speaker, crowded=verdict is Verdict.CROWDED)
+        self._begin_answering()
 
     def _begin_answering(self) -> None:
+        if self.ndb.answering or self.ndb.held or not self.waiting_for_answers:
+            return
         self.ndb.answering = True
         self._answer_all().addErrback(offload.log_failure, f"an answer of #{self.db_obj_id}")
 
     @property
-    def waiting_for_answers(self) -> deque:
+    def waiting_for_answers(self) -> Turns:
+        """The lines that wait for an answer, in turn."""
         if self.ndb.waiting is None:
-            self.ndb.waiting = deque()
+            self.ndb.waiting = Turns()
         return self.ndb.waiting
+
+    @property
+    def floor(self) -> Floor:
+        """Whose exchange with the NPC is going on; nobody's after a start."""
+        return self.ndb.floor or Floor()
+
+    @floor.setter
+    def floor(self, floor: Floor) -> None:
+        self.ndb.floor = floor
 
     @defer.inlineCallbacks
     def _answer_all(self) -> Generator[Any, Any, None]:
         from twisted.internet import reactor
 
         try:
-            while self.waiting_for_answers:
-                entry, speaker = self.waiting_for_answers.popleft()
+            while self.waiting_for_answers and not self.ndb.held:
                 wait = (self.ndb.last_reply or 0) + conf.get().REPLY_COOLDOWN - time.monotonic()
                 if wait > 0 and reactor.running:
                     yield task.deferLater(reactor, wait, lambda: None)
+                    continue  # somebody may have begun to look after the memory
+                waiting = self.waiting_for_answers.take()
+                entry = waiting.entry
                 try:
-                    yield self._answer(entry, speaker)
+                    yield self._answer(waiting)
                 except EvidenceGone as problem:
                     logger().info(
                         "#%s: entry %s is not answered. %s", self.db_obj_id, entry.id, problem
@@ -252,8 +278,9 @@ class AssistantScript(SleepsAtNight, DefaultScript):
                 self.ndb.answering = False
 
     @defer.inlineCallbacks
-    def _answer(self, entry: Entry, speaker: Any) -> Generator[Any, Any, None]:
+    def _answer(self, waiting: Waiting) -> Generator[Any, Any, None]:
         npc, mind = self.obj, self.obj.memory
+        entry, speaker = waiting.entry, waiting.speaker
         hands = Hands(self, entry, speaker)
         answer = yield self._thought_out(entry, hands)
         said = answer.text, entry, speaker, answer.told, answer.told_from
@@ -261,7 +288,7 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         mind.history.add(exchange(entry, answer.rounds, own, hands.spoken, answer.told_from))
         mind.note_accessed(entry, answer.told)
         self.ndb.last_reply = time.monotonic()
-        self._note_exchange(entry.source_entity)
+        self._note_exchange(waiting)
         if hands.tired:
             self._nod_off(entry)
         if not self.ndb.compacting:  # nobody waits for it
@@ -288,14 +315,14 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         except (NotNow, SwitchedOff) as problem:
             logger().info("#%s stays awake: %s", self.obj.id, problem)
 
-    def _note_exchange(self, identity: str | None) -> None:
+    def _note_exchange(self, waiting: Waiting) -> None:
+        now, identity = self.obj.memory.clock(), waiting.entry.source_entity
         exchanges = self.ndb.exchanges or {}
-        exchanges[identity] = self.obj.memory.clock()
+        exchanges[identity] = now
         self.ndb.exchanges = dict(list(exchanges.items())[-50:])
-
-    def last_exchange_with(self, identity: str) -> str | None:
-        """ISO timestamp of the last answer given to `identity` since the server started."""
-        return (self.ndb.exchanges or {}).get(identity)
+        if waiting.entry.kind != "whisper":
+            floor = self.floor if self.floor.partner == identity else waiting.floor
+            self.floor = replace(floor, since=datetime.fromisoformat(now).timestamp())
 
     def _murmur(self, speaker: Any) -> None:
         now = time.monotonic()

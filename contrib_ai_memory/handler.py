@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from twisted.internet import defer
@@ -24,6 +25,7 @@ from .store.links import Links
 from .store.people import People
 from .store.preferences import Preferences
 from .store.profiles import Profiles
+from .text import cues
 from .text.clean import sanitise
 
 INDEX_BATCH = 64
@@ -98,11 +100,13 @@ class MemoryHandler:
         when = percept.timestamp or self.clock()
         talk = percept.kind in records.TALK_KINDS
         own = percept.origin == "self"
+        place = f"ear:{percept.source}" if percept.private else f"room:{percept.location}"
+        if talk and not own and cues.confides(percept.content):
+            percept = replace(percept, private=True)  # for those who were there to hear it
         if percept.source and not own and percept.kind in records.LEARNED_KINDS:
             self.people.meet(percept.source, percept.seen_as, when, talk=talk)
         session_id = percept.session_id
         if talk or session_id:
-            place = f"ear:{percept.source}" if percept.private else f"room:{percept.location}"
             conversation = self.conversations.join(place, when, session_id)
             conversation.take_part(percept.source, when)
             session_id = conversation.session_id

@@ -27,6 +27,7 @@ from twisted.python.failure import Failure
 
 from . import conf, offload
 from .assistant import AssistantScript
+from .attention import Attention
 from .handler import MemoryHandler
 from .recall.answering import NOBODY, Answer, as_stored
 from .recall.budget import BudgetExceeded
@@ -41,7 +42,7 @@ from .records import (
     ToldFrom,
     seconds_between,
 )
-from .senses import Attention, MemoryMixin, is_npc
+from .senses import MemoryMixin, is_npc
 from .store import attributes
 from .store.history import given_by
 from .text.clean import oneline, sanitise
@@ -139,7 +140,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
             return super().at_talked_to(speech, character)  # it answers, and remembers nothing
         words = sanitise(speech, conf.get().MAX_LINE)
         if words:
-            attention, mentioned = self._attention(character, words, "whisper")
+            attention, mentioned, _ = self._attention(character, words, "whisper")
             entry = self._said_just_now(words, character) or self._perceive(
                 character,
                 words,

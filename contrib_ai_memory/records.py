@@ -375,7 +375,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ReplyRequest:
-    """All that a provider may know when it answers, filtered for the listener already."""
+    """All that a provider may know when it answers, filtered for the listener already.
+
+    `kind` is that of the entry: where it is "give", `utterance` tells of a gift to the NPC.
+    """
 
     npc_name: str
     persona: str
@@ -386,6 +389,7 @@ class ReplyRequest:
     prompt_block: str = ""
     conversation: tuple[Message, ...] = ()
     met_before: bool = False
+    kind: str = "say"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ Mix it into any Character typeclass, before the base:
 
 from __future__ import annotations
 
-import enum
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from evennia.objects.objects import DefaultObject
@@ -19,31 +19,26 @@ from evennia.typeclasses.attributes import ModelAttributeBackend
 from evennia.utils import lazy_property
 from evennia.utils.logger import log_err
 
-from . import conf, deletion
+from . import conf, deletion, whispers
 from .assistant import AssistantScript
+from .attention import Attention, Floor, Line, attend
 from .handler import MemoryHandler, shed_copied
 from .log import logger
-from .records import FROM_NOTHING, OF_NPC, Entry, Percept, Recalled, ToldFrom, seconds_between
+from .records import FROM_NOTHING, OF_NPC, Entry, Percept, Recalled, ToldFrom
 from .store import owner, switches
 from .store.attributes import NPCAttributes
 from .store.people import kind_of
-from .text.clean import as_shown, oneline, sanitise, undress
+from .text import addressing
+from .text.clean import as_shown, bare_deed, oneline, sanitise, undress
 
 OFF_TAG = "memory_off"  # on an NPC, a room or a player: nothing is perceived there, or of them
 CATEGORY = "ai_memory"
 WITNESSES_KEPT = 50
+DEED_WORDS = 3  # beside the name and the speech; fewer are "he says softly"
 
 _MOVES = frozenset({"move", "traverse", "teleport", "follow", "flee", "home", "arrive", "leave"})
 _LEAVING = re.compile(r"\b(?:leav|depart|heading|goes|gone|exits|vanish|disappear|has left)")
 _DBREF = re.compile(r"\(#\d+\)")
-
-
-class Attention(enum.Enum):
-    """What is made of something perceived: answered, kept, or not even noticed."""
-
-    TRIGGER = "trigger"
-    CONTEXT = "context"
-    IGNORE = "ignore"
 
 
 class MemoryMixin:
@@ -54,11 +49,13 @@ class MemoryMixin:
         get_persona: Who the character is, for a language model's prompt.
         at_memory_reply: How a reply is spoken.
         at_memory_emote: How it is shown that it does something.
+        get_memory_excuse: What it says to somebody who says more than it can answer.
     """
 
     own_memory_keys: tuple[str, ...] = ()  # Attributes of the game's own that no copy gets
     _own_voice = False  # while its own reply goes out, which is journalled by hand
     uttering = ""  # meanwhile `Entry.utterance` of it, for other NPCs that hear it
+    _emoted: tuple[Any, list[str]] = (None, [])  # who speaks in an emote on its way here, and what
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -119,14 +116,38 @@ class MemoryMixin:
                 mapping={"who": self, "deed": text},
             )
 
+    def get_memory_excuse(self, speaker: Any, *, crowded: bool) -> str:
+        """What it says, once, to somebody whom it does not answer; "" is nothing.
+
+        Args:
+            speaker: The one who is not answered.
+            crowded: Whether too many others wait; else `speaker` says too much at once.
+        """
+        name = self._name_seen(speaker)
+        if crowded:
+            return f"Not now, {name}: there are too many before you."
+        return f"One thing at a time, {name}."
+
     # --- Evennia's hooks ----------------------------------------------------------------------
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
         """The one ear. Keeps a place in the journal and returns what its base class returns."""
         deliver = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
-        if deliver and text and from_obj is not None and not self._own_voice:
+        if deliver and text and from_obj is not None:
             self._hear(text, from_obj)
         return deliver
+
+    def process_language(self, text: str, speaker: Any, language: str | None, **kwargs: Any) -> str:
+        """rpsystem's event for each speech in an emote or say, as it is sent to this character.
+
+        It tells real speech from a quotation that somebody types into a pose.
+        """
+        process = getattr(super(), "process_language", None)
+        heard = process(text, speaker, language, **kwargs) if process else text
+        if self._emoted[0] is not speaker:
+            self._emoted = (speaker, [])
+        self._emoted[1].append(heard)
+        return heard
 
     def at_object_receive(
         self, moved_obj: Any, source_location: Any, move_type: str = "move", **kwargs: Any
@@ -136,9 +157,10 @@ class MemoryMixin:
         if move_type == "give" and source_location is not None and self._attends(source_location):
             name = self._name_seen(source_location)
             thing = oneline(moved_obj.get_display_name(self))
-            self._perceive(
-                source_location, f"{name} gives {self.key} {sanitise(thing)}.", "give", name
-            )
+            text = f"{name} gives {self.key} {sanitise(thing)}."
+            attention, _, floor = self._attention(source_location, text, "give")
+            entry = self._perceive(source_location, text, "give", name)
+            self._answer_in_turn(attention, entry, source_location, floor)
 
     def at_object_post_creation(self) -> None:
         """A prototype may hold the memory of the NPC that it was made from."""
@@ -176,11 +198,12 @@ class MemoryMixin:
 
     def _hear(self, text: Any, from_obj: Any) -> None:
         speaker = from_obj[0] if isinstance(from_obj, (list, tuple)) else from_obj
+        emoted, self._emoted = self._emoted, (None, [])
         line, options = (text, {}) if isinstance(text, str) else (text[0], text[-1])
         kind = options.get("type") if isinstance(options, dict) else None
         if kind == "look" or not isinstance(line, str) or not hasattr(speaker, "get_display_name"):
             return
-        if not self._attends(speaker):
+        if (speaker is self and self._own_voice) or not self._attends(speaker):
             return
         line = sanitise(line, conf.get().MAX_LINE)
         if not line:
@@ -188,10 +211,15 @@ class MemoryMixin:
         seen_as = self._name_seen(speaker)
         if speaker is self:
             if kind in ("say", "whisper", "pose"):
-                self._perceive(self, undress(line), kind, self.key, origin="self")
+                to = self._identities(self._hearers(self, kind)) if kind == "whisper" else None
+                self._perceive(
+                    self, undress(line), kind, self.key, witnesses=to or None, origin="self"
+                )
             return
         if kind in ("say", "whisper"):
             self._hear_talk(speaker, line, kind, seen_as)
+        elif kind == "pose" and emoted[0] is speaker:
+            self._hear_emote(speaker, line, emoted[1], seen_as)
         elif kind == "pose":
             self._perceive(speaker, line, "pose", seen_as, source_type="observation")
         elif kind in _MOVES:
@@ -202,18 +230,52 @@ class MemoryMixin:
 
     def _hear_talk(self, speaker: Any, line: str, kind: str, seen_as: str) -> None:
         speech = undress(line)
-        attention, mentioned = self._attention(speaker, speech, kind)
+        hearers = self._hearers(speaker, kind)
+        attention, mentioned, floor = self._attention(speaker, speech, kind, hearers)
+        whispered = kind == "whisper"
         entry = self._perceive(
             speaker,
             speech,
             kind,
             seen_as,
+            witnesses=self._identities([speaker, *hearers]) if whispered else None,
             line=line if line != f'{seen_as} says, "{speech}"' and line != speech else None,
             addressed=attention is Attention.TRIGGER,
             mentioned=mentioned,
         )
+        self._answer_in_turn(attention, entry, speaker, floor)
+
+    def _hear_emote(self, speaker: Any, line: str, emoted: list[str], seen_as: str) -> None:
+        """An emote with speech in it: what is said becomes talk, what is done is seen."""
+        speech = [said for said in (sanitise(each) for each in emoted) if said in line]
+        # "A tall man says," is no deed
+        words = addressing.folded(bare_deed(line, speech)).replace(addressing.folded(seen_as), "")
+        if not speech or len(words.split()) >= DEED_WORDS:
+            deed = bare_deed(line, speech)
+            self._perceive(speaker, deed, "pose", seen_as, source_type="observation")
+        said = " ".join(_unquoted(each) for each in speech).strip()
+        if not said:
+            return
+        hearers = self._hearers(speaker, "say")
+        attention, mentioned, floor = self._attention(speaker, line, "say", hearers)
+        entry = self._perceive(
+            speaker,
+            said,
+            "say",
+            seen_as,
+            line=line,
+            addressed=attention is Attention.TRIGGER,
+            mentioned=mentioned,
+            tags=("emote",),
+        )
+        self._answer_in_turn(attention, entry, speaker, floor)
+
+    def _answer_in_turn(
+        self, attention: Attention, entry: Entry, speaker: Any, floor: Floor
+    ) -> None:
+        self.assistant.floor = floor
         if attention is Attention.TRIGGER:
-            self.assistant.wants_reply(entry, speaker)
+            self.assistant.wants_reply(entry, speaker, floor)
 
     def _attends(self, other: Any) -> bool:
         """The off switches: the game's, this NPC's, its room's, the other's own."""
@@ -222,23 +284,51 @@ class MemoryMixin:
         room = self.location
         return not any(obj is not None and _is_off(obj) for obj in (self, room, other))
 
-    def _attention(self, speaker: Any, speech: str, kind: str) -> tuple[Attention, bool]:
-        """DESIGN §4: the first rule that fits. Also whether it was @mentioned."""
-        mentioned = any(
-            re.search(rf"@{re.escape(name)}\b", speech, re.IGNORECASE) for name in self._names()
+    def _hearers(self, speaker: Any, kind: str) -> list[Any]:
+        """Who hears a line beside the NPC and whoever says it."""
+        hearers = whispers.receivers(speaker) if kind == "whisper" else self._characters_here()
+        return [obj for obj in hearers if obj not in (self, speaker)]
+
+    def _attention(
+        self, speaker: Any, text: str, kind: str, hearers: Sequence[Any] = ()
+    ) -> tuple[Attention, bool, Floor]:
+        """Decide about a line by DESIGN §4. Also whether it @mentions the NPC, and the floor then.
+
+        Args:
+            text: What is said; of an emote all of it.
+            kind: say, whisper or give.
+            hearers: Who hears it beside the NPC and the speaker.
+        """
+        barred = (
+            not self.access(speaker, "memory_talk", default=True)
+            # somebody plays this character: they answer
+            or bool(self.sessions.count())
+            # no endless talk between NPCs
+            or is_npc(speaker)
         )
-        if not self.access(speaker, "memory_talk", default=True):
-            return Attention.CONTEXT, mentioned
-        if self.sessions.count():
-            return Attention.CONTEXT, mentioned  # somebody plays this character: they answer
-        if is_npc(speaker):
-            return Attention.CONTEXT, mentioned  # no endless talk between NPCs
-        if mentioned or kind == "whisper" or self.is_named(speech):
-            return Attention.TRIGGER, mentioned
-        others = [obj for obj in self._characters_here() if obj not in (self, speaker)]
-        if not others or self._in_exchange_with(speaker):
-            return Attention.TRIGGER, mentioned
-        return Attention.CONTEXT, mentioned
+        line = Line(
+            speaker=self.get_memory_identity(speaker),
+            text=text,
+            at=datetime.fromisoformat(self.memory.clock()).timestamp(),
+            kind=kind,
+            own_names=self._forms_of(self, speaker),
+            others=tuple(self._forms_of(obj, speaker) for obj in hearers[:WITNESSES_KEPT]),
+            barred=barred,
+        )
+        floor = self.assistant.floor.heard(line)
+        attention = attend(line, floor, conf.get().EXCHANGE_SECONDS)
+        if attention is Attention.TRIGGER:
+            floor = floor.answered(line)
+        mentioned = any(
+            re.search(rf"@{re.escape(name)}\b", text, re.IGNORECASE) for name in self._names()
+        )
+        return attention, mentioned, floor
+
+    def _forms_of(self, person: Any, speaker: Any) -> tuple[str, ...]:
+        """What `speaker` may call a person: by name and alias, by how they or this NPC see them."""
+        seen = [person.get_display_name(looker) for looker in {self, speaker} - {person}]
+        shown = [_DBREF.sub("", sanitise(oneline(name), 80)).strip() for name in seen]
+        return addressing.forms([person.key, *person.aliases.all(), *shown])
 
     def is_named(self, speech: str) -> bool:
         """Whether `speech` names this character, by key or alias."""
@@ -248,12 +338,6 @@ class MemoryMixin:
 
     def _names(self) -> list[str]:
         return [self.key, *self.aliases.all()]
-
-    def _in_exchange_with(self, speaker: Any) -> bool:
-        last = self.assistant.last_exchange_with(self.get_memory_identity(speaker))
-        if not last:
-            return False
-        return seconds_between(last, self.memory.clock()) <= conf.get().EXCHANGE_SECONDS
 
     # --- perceiving ---------------------------------------------------------------------------
 
@@ -294,8 +378,10 @@ class MemoryMixin:
         return entry
 
     def _witnesses(self) -> tuple[str, ...]:
-        here = [obj for obj in self._characters_here() if obj is not self]
-        return tuple(self.get_memory_identity(obj) for obj in here[:WITNESSES_KEPT])
+        return self._identities([obj for obj in self._characters_here() if obj is not self])
+
+    def _identities(self, people: Sequence[Any]) -> tuple[str, ...]:
+        return tuple(self.get_memory_identity(obj) for obj in people[:WITNESSES_KEPT])
 
     def _characters_here(self) -> list[Any]:
         return self.location.contents_get(content_type="character") if self.location else []
@@ -356,6 +442,12 @@ class MemoryMixin:
         self._voice(own, self.at_memory_reply, _harmless(text), listener, private=private)
         return own
 
+    def excuse(self, entry: Entry, speaker: Any, *, crowded: bool) -> None:
+        """Tell somebody that not all they say is answered: as quietly as they said it."""
+        text = self.get_memory_excuse(speaker, crowded=crowded)
+        if text:
+            self.utter(text, speaker, private=entry.private, session_id=entry.session_id)
+
     def act_out(
         self, text: str, *, session_id: str | None = None, told_from: ToldFrom = FROM_NOTHING
     ) -> Entry:
@@ -400,6 +492,11 @@ def _is_off(obj: Any) -> bool:
     # asked by category: Evennia remembers that one is empty, but asks the database for a tag
     # that is not there each time anew
     return OFF_TAG in obj.tags.get(category=CATEGORY, return_list=True)
+
+
+def _unquoted(speech: str) -> str:
+    """The words of a speech as rpsystem gives it: `"Hello,"`, or `(Elvish)"Hello,"`."""
+    return speech.partition('"')[2].rpartition('"')[0].strip() if '"' in speech else speech
 
 
 def _harmless(text: str) -> str:

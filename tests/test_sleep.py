@@ -302,13 +302,16 @@ def test_what_is_heard_while_a_batch_is_scored_is_scored_too(mara, alice, bram, 
 
 
 def test_it_does_not_go_to_sleep_of_its_own_will_where_that_would_be_rude(mara, alice):
+    from contrib_ai_memory.attention import Floor
     from contrib_ai_memory.sleeper import NotNow
+    from contrib_ai_memory.turns import Waiting
 
     alice.execute_cmd("say Mara, I keep the ferry.")
     with pytest.raises(NotNow, match="middle of a conversation"):
         mara.assistant.go_to_sleep()
     mara.memory.clock = lambda: "2100-01-01T00:00:00+00:00"
-    mara.assistant.waiting_for_answers.append((None, None))
+    entry = mara.memory.journal.get(1)
+    mara.assistant.waiting_for_answers.add(Waiting(entry, alice, Floor()))
     with pytest.raises(NotNow, match="somebody to answer"):
         mara.assistant.go_to_sleep()
     mara.assistant.waiting_for_answers.clear()

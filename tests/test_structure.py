@@ -12,7 +12,8 @@ PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
 STEPS = [
     {"text"},
     {"conf", "records", "log"},
-    {"offload"},
+    {"offload", "attention"},
+    {"turns"},
     {"embedding"},
     {"llm"},
     {"store"},
@@ -20,7 +21,7 @@ STEPS = [
     {"sleep"},
     {"handler"},
     {"sleeper", "deletion"},
-    {"assistant"},
+    {"assistant", "whispers"},
     {"senses"},
     {"llmnpc", "start"},
     {"tending"},

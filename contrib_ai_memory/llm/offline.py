@@ -43,6 +43,10 @@ _GREETS = re.compile(
     r"^\W*(?:hello|hi|hey|greetings|good (?:morning|day|evening|afternoon)|well met|hail)\b",
     re.IGNORECASE,
 )
+# all of a line, the name of the NPC left out: "evening, Mara"
+_GREETING_ALONE = re.compile(
+    r"\W*(?:h[aeu]llo|hi+|hey|(?:good )?(?:morning|evening|afternoon|day))\W*", re.IGNORECASE
+)
 _LEAVES = re.compile(r"\b(?:good ?bye|farewell|good night|see you)\b", re.IGNORECASE)
 _THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
@@ -60,13 +64,16 @@ class OfflineProvider(OfflineNight):
     # --- talk -------------------------------------------------------------------------------
 
     def reply(self, request: ReplyRequest) -> Reply:
+        if request.kind == "give":
+            return Reply(f"Thank you, {request.speaker}.", told=())
         said = without_address(request.utterance, request.npc_name)
         if asked(said):
             return self._answer(request)
         return Reply(self._acknowledge(said, request), told=())
 
     def _acknowledge(self, said: str, request: ReplyRequest) -> str:
-        if _GREETS.search(said):
+        rest = re.sub(rf"\b{re.escape(request.npc_name)}\b", "", request.utterance, flags=re.I)
+        if _GREETS.search(said) or _GREETING_ALONE.fullmatch(rest):
             again = " Good to see you again." if request.met_before else ""
             return f"Well met, {request.speaker}.{again}"
         if _THANKS.search(said):

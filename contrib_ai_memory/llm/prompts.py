@@ -103,8 +103,9 @@ def talk(request: ReplyRequest, past: Messages) -> Messages:
         persona=request.persona or _FALLBACK_PERSONA,
         block=request.prompt_block or "<memory>\n</memory>",
     )
-    now = {"role": "user", "content": told(request.speaker, request.utterance)}
-    return [{"role": "system", "content": system}, *past, now]
+    said = told(request.speaker, request.utterance)
+    now = neutralise(request.utterance) if request.kind == "give" else said
+    return [{"role": "system", "content": system}, *past, {"role": "user", "content": now}]
 
 
 def said(turn: Message) -> dict[str, Any]:

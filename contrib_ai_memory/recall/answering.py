@@ -105,6 +105,7 @@ def prepared(
         prompt_block=recalled.prompt_block,
         conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
         met_before=bool(known and known.interactions > 1),
+        kind=entry.kind,
     )
     past = _past(mind, entry, listener, request)
     return Talk(mind, entry, listener, request, past, hands, keep), request

@@ -331,10 +331,7 @@ def from_nights(npc: Any, who: Somebody) -> None:
             for done in record.get("passes", record.get("done", {})).values():
                 done["errors"] = [each.split(":")[0] for each in done.get("errors", ())]
         attributes.write(script, key, records if nights is not None else records[0])
-    waiting = script.waiting_for_answers
-    kept = [each for each in waiting if each[0].source_entity != who.identity]
-    waiting.clear()
-    waiting.extend(kept)
+    script.waiting_for_answers.drop(who.identity)
     (script.ndb.exchanges or {}).pop(who.identity, None)
 
 

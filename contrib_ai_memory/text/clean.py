@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from evennia.utils.ansi import strip_ansi
 
@@ -20,6 +21,10 @@ _NEVER_ALL = range(0x4E00, 0x110000)  # more signs than any text has
 _MANY_BREAKS = re.compile(r"\n{3,}")
 # speech in its dressing: `Alice says, "…"`, `Alice whispers: "…"`, `You say, "…"`
 _DRESSED = re.compile(r'^[^"“]{1,120}?[,:]\s*["“](?P<speech>.*)["”]\s*$', re.DOTALL)
+# … and within that, where a whisper is dressed by rpsystem too: `/Me whispers "…"`
+_DRESSED_BY_RPSYSTEM = re.compile(
+    r'^/me (?:whispers|says),?\s+["“](?P<speech>.*\S.*)["”]$', re.DOTALL | re.IGNORECASE
+)
 
 
 def sanitise(text: str, limit: int = 4000) -> str:
@@ -81,7 +86,18 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 def undress(line: str) -> str:
     """The speech inside a perceived line, or the line as it is where no dressing is recognised."""
     found = _DRESSED.match(line)
-    return found["speech"].strip() if found and found["speech"].strip() else line
+    if not found or not found["speech"].strip():
+        return line
+    speech = found["speech"].strip()
+    twice = _DRESSED_BY_RPSYSTEM.match(speech)
+    return twice["speech"].strip() if twice else speech
+
+
+def bare_deed(line: str, speech: Iterable[str]) -> str:
+    """What is done in an emote, without what is said in it."""
+    for said in speech:
+        line = line.replace(said, " ", 1)
+    return oneline(line)
 
 
 def oneline(text: str) -> str:

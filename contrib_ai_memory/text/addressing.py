@@ -1,0 +1,133 @@
+"""Who a line of talk is spoken to, as far as its words tell: names called, and names mentioned.
+
+English. A name is called where it stands as an address ("Mara, a beer", "thanks mara"); its bearer
+is told of where the sentence is about them ("Mara's stew is good", "the captain smiles"); else they
+are named.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+SHORTEST = 2  # characters of a name; one of a single letter would be found everywhere
+SHORTEST_PART = 3  # of a part of a longer name
+KEPT = 4096  # names whose patterns are kept
+READ_LATELY = 256  # lines of which it is known; the NPCs of a room hear the same
+LOOK_BACK = 60  # characters before a name that tell how it is meant
+
+_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})
+_ARTICLE = re.compile(r"^(?:an?|the|some)\s+")
+# parts of a name by which nobody is told apart
+_TITLES = frozenset(
+    "mr mrs ms miss sir dame lady lord master mistress madam madame old young big little saint st "
+    "captain doctor dr brother sister father mother uncle aunt king queen prince princess the of "
+    "von van de der la le el and".split()
+)
+# what people call somebody without meaning anybody in particular
+_ANYBODY = frozenset("man woman person guy girl boy lad lass figure stranger people folk".split())
+
+_HONORIFIC = (
+    r"(?:(?:mr|mrs|ms|miss|sir|dame|lady|lord|master|mistress|madame?|old|good|dear|my)\.? )"
+)
+_OPENER = (
+    r"(?:hello|hullo|hi+|hiya|he+y|yo|oi|oy|ho|hail|ahoy|greetings|welcome|good day|g'day|"
+    r"(?:good )?(?:morning|mornin'?|evening|evenin'?|afternoon|night)|well met|"
+    r"thanks|thank you|thx|cheers|sorry|please|farewell|bye|goodbye|see you|"
+    r"yes|yeah|aye|no|nope|oh|ah|ok|okay|well|so|and you|right|look|listen|wait)"
+)
+_BEGINS = re.compile(rf"(?:^|[.!?;:…\n(\"“*–—]|--)[\s\"“(*]*{_HONORIFIC}?$")
+_OPENED = re.compile(rf"(?:^|[^\w]){_OPENER}[\s,!.]+{_HONORIFIC}?$")
+_AND = re.compile(r",? (?:and|&|n|or) ")
+_AFTER_COMMA = re.compile(rf",\s*{_HONORIFIC}?$")
+_ENDS = re.compile(r"\s*(?:$|[,.!?;:…)\"”*–—]|--)")
+_OF_ONE = re.compile(r"(?:^|[^\w])(?:the|that|this|our|your|his|her|their|an?) $")
+# how a sentence about somebody goes on: "Mara is", "mara says"; not "mara did they mend it"
+_PRONOUN = r"(?:i|you|u|we|they|he|she|it|the|this|that|these|those|my|your|our|there)\b"
+_GOES_ON = re.compile(
+    r"'s\b|\s+(?:says|said|told|tells|gave|gives|went|goes|came|comes|took|takes|made|makes|knows|"
+    r"knew|heard|keeps|kept|thinks|thought|wants|wanted|looks|sells|sold|owes|got|gets|saw|sees|"
+    r"never|always|just|already|also"
+    r"|(?:is|was|has|had|did|does|will|would|can|could|might|may|must|should)(?:n't)?"
+    rf" (?!{_PRONOUN})"
+    r")\b"
+)
+
+
+class Named(enum.IntEnum):
+    """How a line names somebody: the surest that is found in it."""
+
+    NOT = 0
+    TOLD_OF = 1
+    NAMED = 2
+    CALLED = 3
+
+
+def forms(names: Iterable[str]) -> tuple[str, ...]:
+    """The forms under which the bearer of `names` is named, the longest first.
+
+    Of "Old Tom Tanner" also "tom" and "tanner"; of a description, "a stout innkeeper", the whole,
+    and what it is ("innkeeper").
+    """
+    return _forms(tuple(sorted({name for name in names if name})))
+
+
+@lru_cache(maxsize=KEPT)
+def _forms(names: tuple[str, ...]) -> tuple[str, ...]:
+    found = set()
+    for name in names:
+        whole = _ARTICLE.sub("", folded(name))
+        found.add(whole)
+        parts = whole.split()
+        if len(parts) > 1:
+            proper = name[:1].isupper() and all(p[:1].isupper() for p in name.split()[-1:])
+            some = parts if proper else parts[-1:]
+            found |= {p for p in some if len(p) >= SHORTEST_PART and p not in _TITLES | _ANYBODY}
+    found |= {name.replace("'", "") for name in found}
+    return tuple(sorted((n for n in found if len(n) >= SHORTEST), key=lambda n: (-len(n), n)))
+
+
+@lru_cache(maxsize=READ_LATELY)
+def folded(text: str) -> str:
+    """A text as names are compared in it: lower case, without accents, single blanks."""
+    plain = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES).lower())
+    return " ".join("".join(c for c in plain if not unicodedata.combining(c)).split())
+
+
+@lru_cache(maxsize=READ_LATELY)
+def named(text: str, names: tuple[str, ...]) -> Named:
+    """How `text` names the bearer of `names` (see `forms`)."""
+    text = folded(text)
+    return max((_how(text, found) for found in _pattern(names).finditer(text)), default=Named.NOT)
+
+
+def beside(text: str, others: tuple[str, ...], names: tuple[str, ...]) -> bool:
+    """Whether somebody is named in one breath with another: "Bram and Mara, good evening"."""
+    for other in _pattern(others).finditer(folded(text)):
+        joined = _AND.match(folded(text), other.end())
+        if joined and _pattern(names).match(folded(text), joined.end()):
+            return True
+    return False
+
+
+@lru_cache(maxsize=KEPT)
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    some = "|".join(map(re.escape, names))
+    return re.compile(rf"(?<!\w)@?(?:{some})(?!\w)" if names else r"(?!)")
+
+
+def _how(text: str, found: re.Match[str]) -> Named:
+    start = found.start()
+    before = text[:start] if start <= LOOK_BACK else "x" + text[start - LOOK_BACK : start]
+    after = text[found.end() : found.end() + LOOK_BACK]
+    if found.group().startswith("@"):
+        return Named.CALLED
+    if _GOES_ON.match(after) or _OF_ONE.search(before):
+        return Named.TOLD_OF
+    if _BEGINS.search(before) or _OPENED.search(before):
+        return Named.CALLED
+    between = _AFTER_COMMA.search(before) and _ENDS.match(after)
+    return Named.CALLED if between else Named.NAMED

@@ -1,0 +1,216 @@
+"""Whom an NPC answers in company: what players type, and who is meant by it."""
+
+import time
+
+import pytest
+from evennia.utils.create import create_object
+
+from contrib_ai_memory.text.addressing import Named, forms, named
+
+
+def spoken(npc):
+    """What the NPC has said of itself so far."""
+    return [entry.content for entry in npc.memory.journal.read() if entry.origin == "self"]
+
+
+@pytest.fixture
+def odo(tavern):
+    """A second NPC with a memory, in the same room."""
+    return create_object("typeclasses.npcs.AssistantNPC", key="Odo", location=tavern, home=tavern)
+
+
+@pytest.fixture
+def at(mara, monkeypatch):
+    """at(seconds) sets Mara's clock."""
+
+    def set_clock(seconds):
+        minutes, rest = divmod(seconds, 60)
+        mara.memory.clock = lambda: f"2026-01-01T10:{minutes:02d}:{rest:02d}+00:00"
+
+    set_clock(0)
+    return set_clock
+
+
+def test_what_is_said_to_another_player_by_name_is_not_answered(mara, alice, bram):
+    alice.execute_cmd("say Mara, good day.")
+    before = len(spoken(mara))
+    alice.execute_cmd("say Bram, did you mend the net?")
+    alice.execute_cmd("say It leaks, bram.")
+    assert len(spoken(mara)) == before
+
+
+def test_two_players_who_talk_with_each_other_are_left_alone(mara, alice, bram):
+    alice.execute_cmd("say Mara, good day.")
+    before = len(spoken(mara))
+    for who, line in [
+        (alice, "Bram, did you mend the net?"),
+        (bram, "Not yet."),
+        (alice, "You promised me."),
+        (bram, "Tomorrow."),
+        (alice, "That is what you said on Monday."),
+    ]:
+        who.execute_cmd(f"say {line}")
+    assert len(spoken(mara)) == before
+
+
+def test_an_exchange_goes_on_without_the_name_twice_and_no_more(mara, alice, bram, at):
+    alice.execute_cmd("say Mara, good day.")
+    answers = []
+    for second in (10, 20, 30, 40):
+        at(second)
+        before = len(spoken(mara))
+        alice.execute_cmd(f"say I keep {second} sheep.")
+        answers.append(len(spoken(mara)) - before)
+    assert answers == [1, 1, 0, 0]
+    alice.execute_cmd("say Mara, and a dog.")
+    before = len(spoken(mara))
+    alice.execute_cmd("say He is called Rufus.")
+    assert len(spoken(mara)) == before + 1, "its name begins a new exchange"
+
+
+def test_an_exchange_is_over_when_somebody_else_has_spoken(mara, alice, bram):
+    alice.execute_cmd("say Mara, good day.")
+    bram.execute_cmd("say What a storm.")
+    before = len(spoken(mara))
+    alice.execute_cmd("say I keep the ferry.")
+    assert len(spoken(mara)) == before
+
+
+def test_a_whisper_ends_nobodys_exchange_and_begins_none_aloud(mara, alice, bram):
+    alice.execute_cmd("say Mara, good day.")
+    bram.execute_cmd("whisper Mara = I hide a key.")
+    before = len(spoken(mara))
+    bram.execute_cmd("say Nothing, nothing.")
+    assert len(spoken(mara)) == before
+    alice.execute_cmd("say Mara, good day again.")
+    bram.execute_cmd("whisper Mara = Under the step.")
+    before = len(spoken(mara))
+    alice.execute_cmd("say I keep the ferry.")
+    assert len(spoken(mara)) == before + 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Mara's stew is good, Bram.",
+        "Bram, Mara knows a song about it.",
+        "Mara says it will rain.",
+        "The innkeeper has a cellar, I heard.",
+    ],
+)
+def test_a_line_about_it_to_somebody_else_is_not_answered(mara, alice, bram, line):
+    mara.aliases.add("innkeeper")
+    alice.execute_cmd(f"say {line}")
+    assert spoken(mara) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Good evening, Mara!",
+        "evening mara",
+        "Where is Bram, Mara?",
+        "mara where is bram",
+        "Bram owes me a coin. Mara, you heard it.",
+        "thanks mara",
+        "Mara, tell Bram that I wait.",
+    ],
+)
+def test_a_line_to_it_is_answered_whoever_else_is_named_in_it(mara, alice, bram, line):
+    alice.execute_cmd(f"say {line}")
+    assert len(spoken(mara)) == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["Hello, Mara!", "Hello Mara", "Good evening Mara.", "evening mara", "Mara, hullo!"]
+)
+def test_a_greeting_by_name_is_greeted_back(mara, alice, bram, line):
+    alice.execute_cmd(f"say {line}")
+    [answer] = spoken(mara)
+    assert answer.startswith("Well met, Alice.")
+
+
+def test_two_npcs_do_not_answer_in_chorus(mara, odo, alice):
+    alice.execute_cmd("say Fine weather.")
+    assert (spoken(mara), spoken(odo)) == ([], []), "alone with two is company"
+    alice.execute_cmd("say Odo, good day.")
+    assert (len(spoken(mara)), len(spoken(odo))) == (0, 1)
+    alice.execute_cmd("say I keep the ferry.")
+    assert (len(spoken(mara)), len(spoken(odo))) == (0, 2), "it goes on with Odo"
+    alice.execute_cmd("say Mara, good day.")
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    assert (len(spoken(mara)), len(spoken(odo))) == (2, 2)
+
+
+def test_a_greeting_to_both_npcs_is_answered_by_both_and_what_follows_by_one(mara, odo, alice):
+    alice.execute_cmd("say Good evening, Mara and Odo.")
+    assert (len(spoken(mara)), len(spoken(odo))) == (1, 1)
+    alice.execute_cmd("say What a storm.")
+    assert len(spoken(mara)) + len(spoken(odo)) == 3, "who spoke last goes on"
+
+
+def test_a_gift_is_thanked_for_and_what_is_said_of_it_is_answered(mara, alice, bram):
+    create_object("typeclasses.objects.Object", key="silver ring", location=alice)
+    alice.execute_cmd("give silver ring to Mara")
+    assert spoken(mara) == ["Thank you, Alice."]
+    alice.execute_cmd("say It was my mother's.")
+    assert len(spoken(mara)) == 2
+
+
+def test_a_gift_to_somebody_else_is_none_of_its_business(mara, alice, bram):
+    create_object("typeclasses.objects.Object", key="silver ring", location=alice)
+    alice.execute_cmd("give silver ring to Bram")
+    assert spoken(mara) == []
+
+
+def test_somebody_known_by_an_alias_is_named_by_it(mara, alice, bram):
+    bram.aliases.add("smith")
+    alice.execute_cmd("say Mara, good day.")
+    before = len(spoken(mara))
+    alice.execute_cmd("say Smith, is my knife done?")
+    assert len(spoken(mara)) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ("Mara, a beer.", Named.CALLED),
+        ("a beer, mara", Named.CALLED),
+        ("hey @mara!", Named.CALLED),
+        ("Yes. Mara. Now.", Named.CALLED),
+        ("mara did they mend it", Named.CALLED),
+        ("mara is she in??", Named.CALLED),
+        ("write it down mara", Named.NAMED),
+        ("Mara is out.", Named.TOLD_OF),
+        ("I like Mara’s stew.", Named.TOLD_OF),
+        ("Samaranth is far.", Named.NOT),
+    ],
+)
+def test_how_a_line_names_somebody(text, how):
+    assert named(text, forms(["Mara"])) is how
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Inés", "say ines, come"),
+        ("T'sala", "hi tsala"),
+        ("Old Tom Tanner", "morning tom"),
+        ("a stout innkeeper", "Innkeeper, a beer!"),
+        ("a stout innkeeper", "Stout innkeeper, a beer!"),
+        ("D’Arcy", "D'Arcy, your turn"),
+    ],
+)
+def test_a_name_is_known_as_players_type_it(name, text):
+    assert named(text, forms([name])) >= Named.NAMED
+
+
+def test_a_line_of_nothing_but_quotation_marks_is_read_quickly():
+    began = time.process_time()
+    named('"' * 3990 + "so mara", forms(["Mara"]))
+    assert time.process_time() - began < 0.05
+
+
+def test_nobody_is_called_by_what_everybody_is():
+    assert named("Hey man, look.", forms(["a tall man"])) is Named.NOT
+    assert named("Good old days.", forms(["Old Tom"])) is Named.NOT

@@ -1,0 +1,118 @@
+"""What is told to a few stays with them: whispers to several, and what is confided aloud."""
+
+import pytest
+from evennia.utils.create import create_object
+
+from contrib_ai_memory import whispers
+from contrib_ai_memory.text.cues import confides
+
+
+@pytest.fixture
+def cerys(tavern):
+    return create_object("typeclasses.characters.Character", key="Cerys", location=tavern)
+
+
+def ids(npc, *people):
+    return {npc.get_memory_identity(who) for who in people}
+
+
+def heard(npc):
+    return [e for e in npc.memory.journal.read() if e.origin == "perceived"]
+
+
+def test_a_whisper_to_several_is_known_to_all_of_them(mara, alice, bram, cerys):
+    alice.execute_cmd("whisper Mara, Bram = I hide a silver key under the third step.")
+    [entry] = heard(mara)
+    assert entry.private
+    assert set(entry.witnesses) == ids(mara, alice, bram)
+
+
+def test_a_whisper_to_several_is_told_again_to_each_of_them_and_to_nobody_else(
+    mara, alice, bram, cerys, hears
+):
+    alice.execute_cmd("whisper Bram, Mara = I hide a silver key under the third step.")
+    brams, ceryss = hears(bram), hears(cerys)
+    bram.execute_cmd("whisper Mara = Where is the silver key?")
+    assert any("third step" in line for line in brams)
+    cerys.execute_cmd("whisper Mara = Where is the silver key?")
+    assert not any("third step" in line for line in ceryss)
+
+
+def test_a_whisper_to_one_is_known_to_nobody_else(mara, alice, bram):
+    alice.execute_cmd("whisper Mara, Bram = Good evening.")
+    alice.execute_cmd("whisper Mara = I hide a silver key.")
+    assert set(heard(mara)[-1].witnesses) == ids(mara, alice)
+    assert whispers.receivers(alice) == ()
+
+
+def test_a_whisper_to_several_that_calls_another_of_them_is_not_answered(mara, alice, bram):
+    alice.execute_cmd("whisper Mara, Bram = Bram, wait outside.")
+    alice.execute_cmd("whisper Mara = Bram is a fool.")
+    answers = [e for e in mara.memory.journal.read() if e.origin == "self"]
+    assert len(answers) == 1
+
+
+def test_what_somebody_whispers_through_the_npc_is_known_to_whoever_it_was_whispered_to(
+    mara, alice, bram, cerys
+):
+    mara.execute_cmd("whisper Alice, Bram = Come at midnight.")
+    [entry] = [e for e in mara.memory.journal.read() if e.kind == "whisper"]
+    assert entry.private and set(entry.witnesses) == ids(mara, alice, bram)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Mara, don't tell anyone: I hide a silver key under the third step.",
+        "Mara, between you and me, I hide a silver key under the third step.",
+        "Mara, I hide a silver key under the third step. Keep it to yourself!",
+    ],
+)
+def test_what_is_confided_aloud_is_for_those_present_only(mara, alice, bram, cerys, hears, line):
+    cerys.location = None
+    alice.execute_cmd(f"say {line}")
+    entry = heard(mara)[0]
+    assert entry.private
+    assert set(entry.witnesses) == ids(mara, alice, bram)
+    cerys.move_to(mara.location, quiet=True)
+    ceryss, brams = hears(cerys), hears(bram)
+    cerys.execute_cmd("say Mara, where is the silver key under the step?")
+    bram.execute_cmd("whisper Mara = Where is the silver key of Alice?")
+    assert not any("third step" in line for line in ceryss)
+    assert any("third step" in line for line in brams)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "dont tell anybody but im dunstan",
+        "Don’t breathe a word of this to anyone.",
+        "you can NOT tell anyone. i signed",
+        "im selling the orchard. not a word to the girl",
+        "It stays between us.",
+        "This is our little secret.",
+        "You didn't hear it from me.",
+        "Promise me you won't tell.",
+        "Nobody else must know.",
+        "In confidence: I mean to leave.",
+    ],
+)
+def test_a_confidence_is_known_by_how_people_ask_for_it(line):
+    assert confides(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I don't tell anyone my age.",
+        "Why don't you tell anyone?",
+        "He said not a word.",
+        "The bridge between us and the town is gone.",
+        "Tell everybody.",
+        "Don't tell me you forgot.",
+        "They keep to themselves.",
+        "Is there a secret door?",
+    ],
+)
+def test_talk_of_secrets_is_no_confidence(line):
+    assert not confides(line)

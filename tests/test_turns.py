@@ -1,0 +1,147 @@
+"""Who waits is answered in turn: a flood by one player silences the NPC for nobody else."""
+
+import pytest
+from evennia.utils.create import create_object
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.turns import Turns
+
+
+@pytest.fixture
+def cerys(tavern):
+    return create_object("typeclasses.characters.Character", key="Cerys", location=tavern)
+
+
+@pytest.fixture
+def busy(mara, alice, bram):
+    """Mara while somebody looks after her memory: what is said to her waits."""
+    alice.execute_cmd("say Mara, good day.")
+    alice.execute_cmd("say Mara, I keep the ferry at Millbrook.")
+    bram.execute_cmd("say Mara, I keep sheep at Thornwick.")
+    offload.wait(mara.assistant.hold_still())
+    return mara
+
+
+def replies(npc, since):
+    """What the NPC said of itself after entry `since`, in order."""
+    return [e.content for e in npc.memory.journal.read(since + 1) if e.origin == "self"]
+
+
+def test_a_flood_by_one_player_leaves_the_others_their_answers(busy, alice, bram, cerys):
+    since = len(busy.memory.journal)
+    for number in range(30):
+        alice.execute_cmd(f"say Mara, look at number {number}!")
+    bram.execute_cmd("say Mara, what do I keep at Thornwick?")
+    cerys.execute_cmd("say Good evening, Mara.")
+    busy.assistant.let_go()
+    said = replies(busy, since)
+    assert any("keep sheep at Thornwick" in line for line in said)
+    assert any(line.startswith("Well met, Cerys.") for line in said)
+
+
+def test_a_flood_is_excused_once_and_costs_no_more_than_one_answer(busy, alice, hears):
+    since, heard = len(busy.memory.journal), hears(alice)
+    for number in range(30):
+        alice.execute_cmd(f"say Mara, look at number {number}!")
+    busy.assistant.let_go()
+    alice.execute_cmd("say Mara, are you deaf?")
+    said = replies(busy, since)
+    assert said[0] == "One thing at a time, Alice."
+    assert len(said) == 2
+    assert sum("One thing at a time" in line for line in heard) == 1
+
+
+def test_a_flood_costs_a_model_no_more_than_one_call(busy, alice, server, speaks_through):
+    speaks_through()
+    before = len(server.requests)
+    for number in range(30):
+        alice.execute_cmd(f"say Mara, look at number {number}!")
+    busy.assistant.let_go()
+    assert len(server.requests) - before <= 1
+
+
+def test_a_whispered_flood_is_excused_in_a_whisper(busy, alice, bram, hears):
+    alices, brams = hears(alice), hears(bram)
+    for number in range(10):
+        alice.execute_cmd(f"whisper Mara = look at number {number}!")
+    assert any("whispers" in line and "One thing at a time" in line for line in alices)
+    assert not any("One thing" in line for line in brams)
+
+
+def test_each_speaker_has_one_line_in_turn(busy, alice, bram, cerys):
+    since = len(busy.memory.journal)
+    alice.execute_cmd("say Mara, good day.")
+    alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    bram.execute_cmd("say Mara, what do I keep at Thornwick?")
+    alice.execute_cmd("say Thanks, Mara.")
+    cerys.execute_cmd("say Good evening, Mara.")
+    busy.assistant.let_go()
+    first, second, third, fourth, fifth = replies(busy, since)
+    assert first.startswith("Well met, Alice.")
+    assert "Thornwick" in second
+    assert third.startswith("Well met, Cerys.")
+    assert "Millbrook" in fourth
+    assert fifth == "You are welcome, Alice."
+
+
+def test_nothing_that_waits_is_lost_when_the_memory_is_held_again_and_again(busy, alice, bram):
+    since = len(busy.memory.journal)
+    alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    again = busy.assistant.hold_still()
+    busy.assistant.let_go()
+    offload.wait(again)
+    bram.execute_cmd("say Mara, what do I keep at Thornwick?")
+    busy.assistant.let_go()
+    said = replies(busy, since)
+    assert len(said) == 2
+    assert "Millbrook" in said[0] and "Thornwick" in said[1]
+
+
+def test_whoever_looks_after_the_memory_comes_between_two_answers(busy, alice, bram, monkeypatch):
+    script, spoken = busy.assistant, busy.at_memory_reply
+    script.let_go()
+    since = len(busy.memory.journal)
+
+    def meanwhile(*args, **kwargs):
+        monkeypatch.setattr(busy, "at_memory_reply", spoken)
+        script.hold_still()
+        bram.execute_cmd("say Mara, what do I keep at Thornwick?")
+        spoken(*args, **kwargs)
+
+    monkeypatch.setattr(busy, "at_memory_reply", meanwhile)
+    alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    assert len(replies(busy, since)) == 1
+    script.let_go()
+    assert len(replies(busy, since)) == 2
+
+
+def test_whoever_has_flooded_is_answered_again_when_they_have_been_quiet(busy, alice):
+    now = [0.0]
+    busy.assistant.ndb.waiting = Turns(lambda: now[0])
+    for number in range(9):
+        alice.execute_cmd(f"say Mara, look at number {number}!")
+    busy.assistant.let_go()
+    since = len(busy.memory.journal)
+    now[0] = 9.0
+    alice.execute_cmd("say Mara, good day.")
+    now[0] = 18.0
+    alice.execute_cmd("say Mara, good day.")
+    assert replies(busy, since) == [], "nine seconds are not quiet yet"
+    now[0] = 28.5
+    alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    [answer] = replies(busy, since)
+    assert "Millbrook" in answer
+
+
+def test_a_crowd_waits_within_bounds_and_everybody_else_is_excused(busy, tavern):
+    since = len(busy.memory.journal)
+    crowd = [
+        create_object("typeclasses.characters.Character", key=f"Guest{n}", location=tavern)
+        for n in range(33)
+    ]
+    for guest in crowd:
+        guest.execute_cmd("say Good evening, Mara.")
+    assert len(busy.assistant.waiting_for_answers) == 30
+    assert replies(busy, since) == [
+        f"Not now, Guest{n}: there are too many before you." for n in (30, 31, 32)
+    ]
