@@ -13,13 +13,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..redaction import redact
+
 BUNDLED_NAME = "all-MiniLM-L6-v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MAX_TOKENS = 512  # the bundled model cuts at 256 by default, under a chunk of 300 [C §1.3]
 
 
 class ModelError(RuntimeError):
-    """The embedding model cannot be loaded. The message says what to do."""
+    """The embedding model cannot be loaded. The message says what to do, and shows no secret."""
+
+    def __init__(self, message: str):
+        super().__init__(redact(message))
 
 
 class EmbeddingModel(Protocol):
