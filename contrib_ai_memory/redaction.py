@@ -35,6 +35,7 @@ _NAMES = (
     "conninfo",
 )
 _LOGIN = re.compile(r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)[^/\s@'\"<>]+@", re.IGNORECASE)
+_BARE_LOGIN = re.compile(r"(?<![^\s'\"])[^\s/:@'\"]*:[^\s/@'\"]+@(?=[\w.\[-])")
 _ASKED = re.compile(r"(?P<before>\b[a-z][a-z0-9+.-]*://[^\s?'\"<>]*\?)[^\s'\"<>]+", re.IGNORECASE)
 _NAMED = re.compile(
     r"(?P<name>(?:\b|_)(?:api[-_ ]?key|password|passwd|pwd|secret|token)\b['\"]?\s*[=:]\s*)"
@@ -85,7 +86,7 @@ def shown(name: str, value: Any) -> str:
         inside = ", ".join(shown(name, each) for each in value)
         return f"[{inside}]" if isinstance(value, list) else f"({inside})"
     if isinstance(value, str):
-        return repr(redact(shown_url(value)))
+        return repr(redact(_BARE_LOGIN.sub(f"{MASK}@", shown_url(value))))
     return redact(repr(value))
 
 

@@ -11,7 +11,8 @@ from typing import Any
 from .. import conf
 from ..embedding import embedder
 from ..redaction import shown
-from .errors import StoreError, StoreMismatch, StoreUnusable
+from . import reach
+from .errors import StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
 
 META = "store.json"
 
@@ -23,7 +24,7 @@ def open_mem0(*, any_model: bool = False) -> tuple[Any, str]:
         any_model: Also where another embedding model wrote it: to make its vectors anew.
 
     Raises:
-        StoreInUse, StoreMismatch, StoreUnusable: Each says what to do.
+        StoreInUse, StoreMismatch, StoreUnreachable, StoreUnusable: Each says what to do.
     """
     folder = conf.directory()
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,6 +34,9 @@ def open_mem0(*, any_model: bool = False) -> tuple[Any, str]:
     prepare_environment(folder)
     settings = conf.get().VECTOR_STORE
     try:
+        where = reach.address(settings.provider, settings.revealed())
+        if where and (problem := reach.refusal(where)):
+            raise StoreUnreachable(settings.provider, problem)
         mem0 = make_mem0(folder, settings.provider, settings.revealed(), words.dimensions)
     except StoreError:
         raise
@@ -45,10 +49,18 @@ def open_mem0(*, any_model: bool = False) -> tuple[Any, str]:
 
 
 def prepare_environment(folder: Path) -> None:
-    """No telemetry and no ~/.mem0: both are read by Mem0 once, when it is imported."""
+    """`settle_environment`, and the folder made that Mem0 keeps its own files in."""
+    settle_environment(folder)
+    (folder / "mem0").mkdir(parents=True, exist_ok=True)
+
+
+def settle_environment(folder: Path) -> None:
+    """No telemetry and no ~/.mem0: both are read by Mem0 once, when it is imported.
+
+    Done when Django starts, before anything can import Mem0, and again for the folder in force.
+    """
     os.environ["MEM0_TELEMETRY"] = "False"
     os.environ["MEM0_DIR"] = str(folder / "mem0")
-    (folder / "mem0").mkdir(exist_ok=True)
 
 
 def written_by(folder: Path) -> dict[str, Any]:
