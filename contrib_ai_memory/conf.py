@@ -14,7 +14,17 @@ from typing import Annotated, Any, Literal
 
 from django.conf import settings as django_settings
 from django.core.exceptions import ImproperlyConfigured
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
+
+from . import redaction
+from .redaction import KeptSecret, SecretUrl
 
 SETTING = "CONTRIB_AI_MEMORY"
 
@@ -44,17 +54,42 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=False, frozen=True)
 
 
-class VectorStoreSettings(_Section):
-    """Where facts rest: Qdrant Edge in process, or any vector store that Mem0 knows."""
+STORES = ("qdrant_edge", "qdrant", "pgvector")  # those that pass the contract of tests/
+NOT_OFFERED = {
+    "chroma": "Mem0's adapter ignores a second write of a known id, and its filters match no lists",
+}
 
-    provider: str = Field(
-        "qdrant_edge",
-        pattern=r"^[a-z0-9_]+$",
-        description="a vector store that Mem0 knows, or Edge",
-    )
+
+class VectorStoreSettings(_Section):
+    """Where facts rest: Qdrant Edge in process, a Qdrant server, or PostgreSQL with pgvector.
+
+    The stores named here pass the tests' contract of a store; every other one is refused. What is
+    secret in `config` (keys, passwords, URLs with a login) is never shown.
+    """
+
+    provider: str = Field("qdrant_edge", description=f"one of {', '.join(STORES)}")
     config: dict[str, Any] = Field(
         default_factory=dict, description="handed to that store as it is"
     )
+
+    @field_validator("provider")
+    @classmethod
+    def _is_offered(cls, provider: str) -> str:
+        if provider not in STORES:
+            why = NOT_OFFERED.get(provider, "no test shows that it keeps what it is given")
+            raise ValueError(
+                f"one of {', '.join(STORES)}; {redaction.redact(provider)} is not offered: {why}"
+            )
+        return provider
+
+    @field_validator("config")
+    @classmethod
+    def _keeps_secrets(cls, config: dict[str, Any]) -> dict[str, Any]:
+        return redaction.sealed(config)
+
+    def revealed(self) -> dict[str, Any]:
+        """`config` with its secrets, for the store's client alone."""
+        return redaction.plain(self.config)
 
 
 class EmbeddingSettings(_Section):
@@ -79,9 +114,9 @@ class EmbeddingSettings(_Section):
 class LLMSettings(_Section):
     """An OpenAI-compatible server. Without one the offline provider answers."""
 
-    base_url: str = Field(pattern=r"^https?://\S+$", description="up to and including /v1")
+    base_url: SecretUrl = Field(description="up to and including /v1; a login in it is not shown")
     model: str = Field(min_length=1, description="its name on that server")
-    api_key: str = Field("none", description="sent as bearer token")
+    api_key: KeptSecret = Field(SecretStr("none"), description="sent as bearer token; never shown")
     timeout: Seconds = Field(30, description="seconds for one answer, retries included")
     max_tokens: int = Field(2048, ge=16, le=100_000, description="of one answer")
     temperature: float = Field(0.7, ge=0, le=2, description="of the sampling")
@@ -174,12 +209,13 @@ def get() -> Settings:
     """The settings in force.
 
     Raises:
-        ImproperlyConfigured: With each bad key, its value and what is allowed.
+        ImproperlyConfigured: With each bad key, its value (unless it is secret) and what is
+            allowed.
     """
     raw = getattr(django_settings, SETTING, None)
     if raw is not None and not isinstance(raw, dict):
         raise ImproperlyConfigured(
-            f"settings.{SETTING} = {raw!r}: must be a dict, for example {{}}."
+            f"settings.{SETTING} = {redaction.shown('', raw)}: must be a dict, for example {{}}."
         )
     return _parse(_Frozen(raw or {}))
 
@@ -216,10 +252,22 @@ def _sentences(error: ValidationError) -> list[str]:
             allowed = "no such key; known are " + ", ".join(section.model_fields)
         elif problem["type"] == "missing":
             allowed = "is missing and has no default"
+        elif problem["type"] == "value_error":
+            allowed = f"must be {problem['ctx']['error']}"
         else:
             allowed = "must be " + allowed
-        found.append(f"settings.{SETTING}{path} = {problem['input']!r}: {allowed}.")
+        found.append(f"settings.{SETTING}{path} = {_shown(problem)}: {allowed}.")
     return found
+
+
+def _shown(problem: Any) -> str:
+    """The refused value, as far as it may be read: it may be a key in the wrong place."""
+    names, value = [str(part) for part in problem["loc"]], problem["input"]
+    secret = next(filter(redaction.is_secret_name, names), None)
+    misplaced = isinstance(value, str) and "://" not in value
+    if misplaced and (problem["type"] == "extra_forbidden" or names == ["LLM"]):
+        return repr(redaction.MASK)
+    return redaction.shown(secret or (names[-1] if names else ""), value)
 
 
 def _section_at(path: tuple[Any, ...]) -> type[BaseModel]:

@@ -1,4 +1,5 @@
-"""The contrib's own log file, `server/logs/ai_memory.log`: ids only, no player's words above DEBUG.
+"""The contrib's own log file, `server/logs/ai_memory.log`: ids only, no player's words above DEBUG,
+and no secret of the settings, not in a traceback either.
 
 Written by a thread of its own, so that no log line makes the reactor wait for a disk.
 """
@@ -12,6 +13,8 @@ from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
 from pathlib import Path
 
 from django.conf import settings
+
+from .redaction import redact
 
 FILE = "ai_memory.log"
 MAX_BYTES = 1_000_000
@@ -27,10 +30,17 @@ def logger() -> logging.Logger:
     target = RotatingFileHandler(
         folder / FILE, maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
     )
-    target.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    target.setFormatter(_Redacting("%(asctime)s %(levelname)s %(message)s"))
     lines: queue.SimpleQueue = queue.SimpleQueue()
     log.addHandler(QueueHandler(lines))
     log.setLevel(logging.INFO)
     log.propagate = False
     QueueListener(lines, target).start()  # a daemon thread
     return log
+
+
+class _Redacting(logging.Formatter):
+    """Takes the secrets out of the whole text: the message, and the tracebacks behind it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))

@@ -8,7 +8,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from contrib_ai_memory import conf
+from contrib_ai_memory import conf, redaction
 
 HEAD = """\
 # Settings
@@ -49,7 +49,7 @@ def _table(section: type) -> str:
 
 
 def _plain(default: Any) -> Any:
-    return default.model_dump() if hasattr(default, "model_dump") else default
+    return redaction.plain(default.model_dump() if hasattr(default, "model_dump") else default)
 
 
 def _bounds(schema: dict[str, Any]) -> str:

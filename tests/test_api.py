@@ -644,10 +644,11 @@ def test_a_store_that_cannot_be_used_is_503(admin_api, mara, store_folder, setti
 
     says(mara, mara, "x")
     facts.close_shared(for_good=False)
-    settings.CONTRIB_AI_MEMORY = {"VECTOR_STORE": {"provider": "no_such_store"}}
+    nobody = {"provider": "qdrant", "config": {"url": "http://127.0.0.1:9"}}
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"VECTOR_STORE": nobody}
     status, answer = admin_api("GET", f"/npcs/{mara.id}/memories/")
     assert status == 503
-    assert "no_such_store" in answer["detail"]
+    assert "127.0.0.1:9" in answer["detail"] and "VECTOR_STORE" in answer["detail"]
 
 
 def test_a_busy_memory_is_503_with_when_to_try_again(admin_api, mara, monkeypatch):

@@ -1,9 +1,14 @@
 """settings.CONTRIB_AI_MEMORY: defaults, and errors that say what to do."""
 
+import socket
+import time
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from contrib_ai_memory import conf
+from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.embedding.model import ModelError
 
 
 def test_nothing_has_to_be_set(settings):
@@ -30,6 +35,11 @@ def test_a_changed_setting_is_in_force_at_once(settings):
         ({"LLM": {"model": "m"}}, ["['LLM']['base_url']", "missing"]),
         ({"LLM": {"url": "http://x"}}, ["['LLM']['url']", "known are base_url"]),
         ({"VECTOR_STORE": "qdrant"}, ["['VECTOR_STORE'] = 'qdrant'"]),
+        (
+            {"VECTOR_STORE": {"provider": "milvus"}},
+            ["['VECTOR_STORE']['provider'] = 'milvus'", "qdrant_edge, qdrant, pgvector"],
+        ),
+        ({"VECTOR_STORE": {"provider": "chroma"}}, ["'chroma'", "known id", "pgvector"]),
         ([], ["must be a dict"]),
     ],
 )
@@ -47,3 +57,91 @@ def test_every_broken_key_is_told_not_only_the_first(settings):
     settings.CONTRIB_AI_MEMORY = {"TICK_RATE": "fast", "MAX_LINE": 1}
     with pytest.raises(ImproperlyConfigured, match=r"TICK_RATE(.|\n)*MAX_LINE"):
         conf.get()
+
+
+# --- what is allowed and cannot work --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ({"DIR": "{file}/memories"}, ["['DIR']", "is not a folder"]),
+        ({"DIR": "/proc/memories"}, ["['DIR']", "/proc"]),
+        ({"EMBEDDING": {"model": "{file}"}}, ["['EMBEDDING']['model']", "name the folder"]),
+        ({"EMBEDDING": {"model": "/no/such/model"}}, ["/no/such/model", "no such folder"]),
+        ({"EMBEDDING": {"model": "no such model"}}, ["no such folder"]),
+        ({"EMBEDDING": {"model": "{folder}"}}, ["no model is in that folder"]),
+        ({"VECTOR_STORE": {"provider": "qdrant"}}, ["where the store is", "host and port"]),
+        (
+            {"VECTOR_STORE": {"provider": "qdrant", "config": {"path": "{file}/x"}}},
+            ["['path']", "is not a folder"],
+        ),
+        (
+            {"VECTOR_STORE": {"config": {"url": "http://h"}}},
+            ["['url']", "no such key of qdrant_edge", "lock_wait"],
+        ),
+        ({"VECTOR_STORE": {"config": {"embedding_model_dims": 768}}}, ["768", "384"]),
+    ],
+)
+def test_a_setting_that_cannot_work_is_named_when_the_game_starts(
+    settings, tmp_path, broken, said, capsys
+):
+    from django.apps import apps
+
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    text = repr(broken).replace("{file}", str(tmp_path / "file"))
+    settings.CONTRIB_AI_MEMORY = eval(text.replace("{folder}", str(tmp_path / "folder")))
+    with pytest.raises(SystemExit):
+        apps.get_app_config("contrib_ai_memory").ready()
+    printed = capsys.readouterr().err
+    for words in (*said, "does not start"):
+        assert words in printed
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "said"),
+    [
+        (
+            {
+                "VECTOR_STORE": {
+                    "provider": "qdrant",
+                    "config": {"url": "http://k:pw12@127.0.0.1:9"},
+                }
+            },
+            ["['VECTOR_STORE']", "127.0.0.1:9"],
+        ),
+        ({"EMBEDDING": {"model": "somebody/some-model"}}, ["somebody/some-model", "hub"]),
+        ({"RERANKER": "somebody/some-reranker"}, ["['RERANKER']", "hub"]),
+    ],
+)
+def test_a_server_or_hub_that_gives_no_answer_is_named_within_seconds_and_the_game_starts(
+    settings, tmp_path, doubtful, said, capsys, monkeypatch
+):
+    from django.apps import apps
+
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    settings.CONTRIB_AI_MEMORY = doubtful
+    started = time.monotonic()
+    apps.get_app_config("contrib_ai_memory").ready()
+    assert time.monotonic() - started < 5
+    printed = capsys.readouterr().err
+    for words in said:
+        assert words in printed
+    assert "pw12" not in printed
+
+
+def test_a_hub_model_out_of_reach_is_refused_within_seconds(settings, tmp_path, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, never answers
+        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+        monkeypatch.setattr(embedder, "_shared", None)
+        settings.CONTRIB_AI_MEMORY = {"EMBEDDING": {"model": "somebody/another-model"}}
+        started = time.monotonic()
+        for _ in range(3):
+            with pytest.raises(ModelError, match=r"another-model.*no answer within"):
+                embedder.shared()
+        assert time.monotonic() - started < 8

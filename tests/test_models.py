@@ -3,6 +3,8 @@
 import logging
 import subprocess
 import sys
+import types
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -128,6 +130,97 @@ def test_a_model_of_768_dimensions_remembers_and_recalls(of_768, db):
     found = recalled(npc, "who keeps the ferry?", top_k=1)
     assert embedder.shared().dimensions == 768
     assert [item.memory.content for item in found.memories] == [TALK[0]]
+
+
+@pytest.fixture
+def encoder_of_three_labels(tmp_path):
+    """A directory with a classifier whose weights do not fit a cross-encoder: loading raises."""
+    from transformers import BertForSequenceClassification
+
+    tokenizer, config = tiny_bert(hidden_size=16, num_labels=3)
+    BertForSequenceClassification(config).save_pretrained(tmp_path / "three")
+    tokenizer.save_pretrained(tmp_path / "three")
+    return str(tmp_path / "three")
+
+
+@pytest.fixture
+def encoder_of_few_words(tmp_path):
+    """A cross-encoder that loads, and raises when it reads: its tokenizer knows more words."""
+    from transformers import BertForSequenceClassification
+
+    tokenizer, config = tiny_bert(hidden_size=16, num_labels=1)
+    config.vocab_size = 8
+    BertForSequenceClassification(config).save_pretrained(tmp_path / "few")
+    tokenizer.save_pretrained(tmp_path / "few")
+    return str(tmp_path / "few")
+
+
+@contextmanager
+def logged(caplog):
+    """What the contrib logs, which does not propagate."""
+    log = logging.getLogger("contrib_ai_memory")
+    log.addHandler(caplog.handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(caplog.handler)
+
+
+def asks_twice(mara, alice, hears, settings, source, caplog):
+    """Talk with an NPC whose cross-encoder is `source`. Returns its answers and the log's lines."""
+    for line in TALK:
+        alice.execute_cmd(f"say {line}")
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {
+        "RERANKER": source,
+        "REPLY_COOLDOWN": 0,
+    }
+    heard = hears(alice)
+    with logged(caplog):
+        for query in ("Mara, who keeps the ferry?", "Mara, who raised the toll?"):
+            alice.execute_cmd(f"say {query}")
+    ours = [each.getMessage() for each in caplog.records if each.name == "contrib_ai_memory"]
+    told = [line for line in ours if source in line]
+    return [line for line in heard if line.startswith("Mara says")], told
+
+
+@pytest.mark.parametrize("broken", ["encoder_of_three_labels", "encoder_of_few_words"])
+def test_an_npc_answers_though_its_cross_encoder_fails_at_loading_or_reading(
+    mara, alice, hears, settings, caplog, request, broken
+):
+    source = request.getfixturevalue(broken)
+    answers, told = asks_twice(mara, alice, hears, settings, source, caplog)
+    assert len(answers) == 2
+    assert "ferry" in answers[0]
+    assert len(told) == 1
+    found = recalled(mara, "who keeps the ferry?", top_k=3)
+    for item in found.memories:
+        blended = 0.8 * item.score.similarity + 0.2 * item.memory.importance
+        assert item.score.total == pytest.approx(blended)
+
+
+def test_an_npc_answers_though_the_library_of_cross_encoders_cannot_be_imported(
+    mara, alice, hears, settings, caplog, tmp_path, monkeypatch
+):
+    embedder.shared()
+    monkeypatch.setitem(sys.modules, "sentence_transformers", types.ModuleType("broken"))
+    answers, told = asks_twice(mara, alice, hears, settings, str(tmp_path / "any"), caplog)
+    assert len(answers) == 2
+    assert len(told) == 1 and "ImportError" in told[0]
+
+
+def test_a_cross_encoder_that_failed_is_tried_again_after_a_while(
+    mara, alice, settings, cross_encoder, caplog, tmp_path, monkeypatch
+):
+    import shutil
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(reranker, "RETRY_SECONDS", 0.0)
+    late = tmp_path / "late"
+    with logged(caplog):
+        assert reranker.scores(str(late), "who?", TALK) is None
+        shutil.copytree(cross_encoder, late)
+        assert reranker.scores(str(late), "who?", TALK) is not None
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
 
 
 def test_a_cross_encoder_reads_question_and_memory_and_decides(

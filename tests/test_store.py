@@ -264,9 +264,45 @@ def test_nothing_is_sent_home_and_nothing_lands_in_the_home_folder(store, store_
     from mem0.memory import setup, telemetry
 
     assert telemetry.MEM0_TELEMETRY is False
-    assert not (Path.home() / ".mem0").exists()
+    assert not Path(setup.mem0_dir).is_relative_to(Path.home() / ".mem0")
     assert Path(setup.mem0_dir).name == "mem0"
     assert (store_folder / "mem0" / "history.db").exists()
+
+
+AT_HOME = {
+    "a file": lambda at: at.write_text("somebody else's"),
+    "a folder with an odd configuration": lambda at: (
+        at.mkdir(),
+        (at / "config.json").write_text("[{ no JSON"),
+        (at / "history.db").mkdir(),
+        (at / "migrations_qdrant").write_text(""),
+    ),
+}
+
+
+@pytest.mark.parametrize("there", AT_HOME)
+def test_a_mem0_folder_of_somebody_else_is_neither_read_nor_changed(there, tmp_path):
+    AT_HOME[there](tmp_path / ".mem0")
+
+    def found():
+        return {str(each): each.is_file() and each.read_bytes() for each in at.rglob("*")} | {
+            "itself": at.is_file() and at.read_bytes()
+        }
+
+    at = tmp_path / ".mem0"
+    before, existed = found(), at.exists()
+    alone = "test_what_was_acknowledged_survives_kill_9"  # imports Mem0 before any store is opened
+    left_out = ("MEM0_DIR", "DJANGO_SETTINGS_MODULE")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", alone],
+        env={k: v for k, v in os.environ.items() if k not in left_out} | {"HOME": str(tmp_path)},
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (found(), at.exists()) == (before, existed)
 
 
 def test_mem0_is_never_asked_to_infer(store):

@@ -13,15 +13,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from . import minilm
+from ..redaction import redact
+from . import hub, minilm
 from .minilm import MiniLM
 
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+BUNDLED_DIMENSIONS = 384
 MAX_TOKENS = 512  # the bundled model cuts at 256 by default, under a chunk of 300 [C §1.3]
 
 
 class ModelError(RuntimeError):
-    """The embedding model cannot be loaded. The message says what to do."""
+    """The embedding model cannot be loaded. The message says what to do, and shows no secret."""
+
+    def __init__(self, message: str):
+        super().__init__(redact(message))
 
 
 class EmbeddingModel(Protocol):
@@ -58,6 +63,8 @@ class SentenceTransformerModel:
 
     def __init__(self, source: str | None, *, threads: int | None = None, batch_size: int = 32):
         path = source or str(bundled_path())
+        if source is not None and not Path(source).exists():
+            _ask_hub(source)
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         import torch
         from sentence_transformers import SentenceTransformer
@@ -108,6 +115,18 @@ def _untruncated(tokenizer: Any) -> Any | None:
     counter.no_truncation()
     counter.no_padding()
     return counter
+
+
+def _ask_hub(source: str) -> None:
+    """Ask once and shortly for what the hub's library would ask for minutes.
+
+    Raises:
+        ModelError: The model is not on this machine and cannot be fetched now.
+    """
+    if problem := hub.problem(source):
+        raise ModelError(f'CONTRIB_AI_MEMORY["EMBEDDING"]["model"] = {source!r}: {problem}')
+    if not hub.reachable(source):
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")  # what was fetched before is good enough
 
 
 def stay_offline(*sources: str | None) -> None:

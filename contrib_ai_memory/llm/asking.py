@@ -22,7 +22,7 @@ from .usage import FILE, BudgetUsedUp, Usage
 
 OFFLINE = OfflineProvider()
 health = Health()
-_models: dict[str, Model] = {}
+_models: dict[tuple[conf.LLMSettings, Path], Model] = {}
 _usages: dict[Path, Usage] = {}
 
 
@@ -62,7 +62,7 @@ def model() -> Model | None:
     if settings is None:
         return None
     counts = _counts()
-    key = f"{settings!r} {counts.path}"
+    key = settings, counts.path
     if key not in _models:
         _models.clear()
         _models[key] = Model(settings, counts)

@@ -73,8 +73,8 @@ class OpenAIProvider:
         self._here = threading.local()  # of the call that this thread makes
         self.timeout = settings.timeout
         self._client = openai.OpenAI(
-            base_url=settings.base_url,
-            api_key=settings.api_key,
+            base_url=settings.base_url.get_secret_value(),
+            api_key=settings.api_key.get_secret_value(),
             max_retries=0,  # tenacity does that, under one deadline
             default_headers={"Accept-Encoding": "identity"},  # what is read has a known size
             http_client=openai.DefaultHttpxClient(

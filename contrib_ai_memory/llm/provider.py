@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
+from ..redaction import redact
 from .drafts import AttributeDraft, InsightDraft, Observation
 
 
 class ProviderError(RuntimeError):
     """The provider gave no usable answer. The message says why, for the log and for builders."""
+
+    def __init__(self, message: str):
+        super().__init__(redact(message))
 
 
 class Unreachable(ProviderError):

@@ -16,6 +16,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..log import logger
 from ..records import PassReport
+from ..redaction import redact
 from ..store.evidence import EvidenceGone
 from . import (
     cleaning,
@@ -138,7 +139,9 @@ class Night:
     def failed(self, error: Exception) -> Night:
         """The night after a step that broke off: tried again, and left out after three times."""
         told = self._told()
-        told["errors"] = [*told["errors"], f"{type(error).__name__}: {error}"[:300]][-ATTEMPTS:]
+        told["errors"] = [*told["errors"], redact(f"{type(error).__name__}: {error}")[:300]][
+            -ATTEMPTS:
+        ]
         failures = self.failures + 1
         over = failures >= ATTEMPTS
         return replace(

@@ -24,15 +24,10 @@ HISTORY = ("old_memory", "new_memory", "event", "created_at", "updated_at", "is_
 def page(store: FactStore, mind: str | None, offset: Any = None) -> tuple[list[Row], Any]:
     """Some memories by id, of one mind or of all, and the offset of the next page.
 
-    The offset is None behind the last. A store that gives no pages gives all at once.
+    The offset is None behind the last.
     """
-    vectors = store.mem0.vector_store
     filters = {"agent_id": mind} if mind else None
-    if hasattr(vectors, "page"):
-        hits, offset = vectors.page(filters, offset, PAGE)
-    else:
-        rows, offset = vectors.list(filters, 1_000_000), None
-        hits = rows[0] if rows and isinstance(rows[0], list) else rows
+    hits, offset = store.mem0.vector_store.page(filters, offset, PAGE)
     return sorted((str(hit.id), dict(hit.payload)) for hit in hits), offset
 
 
@@ -66,8 +61,13 @@ def minds(store: FactStore) -> dict[str, int]:
     vectors = store.mem0.vector_store
     if hasattr(vectors, "minds"):
         return vectors.minds()
-    rows, _offset = page(store, None)
-    return dict(Counter(payload.get("agent_id", "") for _id, payload in rows))
+    found: Counter[str] = Counter()
+    offset = None
+    while True:
+        rows, offset = page(store, None, offset)
+        found.update(payload.get("agent_id", "") for _id, payload in rows)
+        if offset is None:
+            return dict(found)
 
 
 def history(store: FactStore, ids: Iterable[str]) -> dict[str, list[list[Any]]]:

@@ -1,8 +1,16 @@
-"""Why the store cannot be used. Each message says what happened and what to do."""
+"""Why the store cannot be used. Each message says what happened and what to do.
+
+None shows a secret of the settings, whatever a client wrote into its own error.
+"""
+
+from ..redaction import redact
 
 
 class StoreError(RuntimeError):
     """The memory store cannot be used now."""
+
+    def __init__(self, message: str):
+        super().__init__(redact(message))
 
 
 class StoreInUse(StoreError):
@@ -13,8 +21,28 @@ class StoreUnusable(StoreError):
     """The settings name a store that cannot be made."""
 
 
+class StoreUnreachable(StoreError):
+    """The store's server gives no answer now."""
+
+    def __init__(self, provider: str, error: Exception | str):
+        told = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        super().__init__(
+            f"The memory store ({provider}) does not answer: {told.strip()}. NPCs go on hearing, "
+            "and remember and answer again when it is back. Look after that server, or mend "
+            'CONTRIB_AI_MEMORY["VECTOR_STORE"].'
+        )
+
+
 class StoreMismatch(StoreError):
     """The store on disk was written by another embedding model, or another version."""
+
+    @classmethod
+    def of_size(cls, what: str, theirs: int | None, ours: int) -> "StoreMismatch":
+        return cls(
+            f"{what} holds vectors of {theirs} numbers, and the embedding model makes {ours}. Name "
+            'another collection_name in CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"], or put the '
+            'old model back into CONTRIB_AI_MEMORY["EMBEDDING"].'
+        )
 
 
 class StoreClosed(StoreError):

@@ -32,7 +32,6 @@ from .payload import (
 )
 
 RECORDS = ("entry", "experience", "fact", "taught", "summary", "insight")
-_LISTS_IN_FILTERS = ("qdrant_edge", "qdrant")  # stores that match a value inside a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,12 @@ class FactStore:
         return [memories[index].id for index in new]
 
     def change(self, memory_id: str, **payload: Any) -> None:
-        """Change payload fields of one memory; nothing is re-embedded."""
+        """Change payload fields of one memory; nothing is re-embedded.
+
+        The store merges them into what is there. A memory that is gone meanwhile stays so.
+        """
+        if self._vectors.get(memory_id) is None:
+            return
         self._vectors.update(vector_id=memory_id, vector=None, payload=payload)
 
     def note_access(self, ids: list[str], now: str) -> None:
@@ -221,51 +225,45 @@ class FactStore:
 
     def _weighed_by_hand(self, search: Search, ids: Collection[str]) -> list[Weighed]:
         """A store of somebody else: one vector, words if it has them, and none of the talk."""
-        memories = self.get({str(each) for each in ids})
-        cosines = self.vectors_of(memories) @ search.vector
+        hits = [
+            hit
+            for hit in self._vectors.get_many([str(each) for each in ids])
+            if hit.payload.get("agent_id") == search.mind
+        ]
+        memories = [from_payload(hit.id, hit.payload) for hit in hits]
+        cosines = self.vectors_of(memories) @ search.vector if hits else np.empty(0)
         filters = self._filters(search.mind, {})
-        hits = self._vectors.keyword_search(search.query, len(ids), filters) or []
-        words = {str(hit.id): hit.score for hit in hits}
+        found = self._vectors.keyword_search(search.query, len(ids), filters) or []
+        words = {str(hit.id): hit.score for hit in found}
         return [
-            (memory.id, to_payload(search.mind, memory), [cosine, cosine, word, word])
-            for memory, cosine in zip(memories, cosines.tolist(), strict=True)
-            for word in [words.get(memory.id, 0.0)]
+            (hit.id, hit.payload, [cosine, cosine, word, word])
+            for hit, cosine in zip(hits, cosines.tolist(), strict=True)
+            for word in [words.get(str(hit.id), 0.0)]
         ]
 
     def vectors_of(self, memories: Sequence[MemoryRecord]) -> np.ndarray:
         """The unit vectors of these memories, shape (len(memories), dimensions)."""
-        if hasattr(self._vectors, "vectors_of"):
-            stored = self._vectors.vectors_of([memory.id for memory in memories])
-            return np.array([stored[memory.id] for memory in memories], dtype=np.float32)
-        return embedder.shared().encode([memory.embedded for memory in memories], keep=True)
+        stored = self._vectors.vectors_of([memory.id for memory in memories])
+        return np.array([stored[memory.id] for memory in memories], dtype=np.float32)
 
     def get(self, ids: Iterable[str]) -> list[MemoryRecord]:
         """Those of `ids` that exist, in the order asked."""
         wanted = list(ids)
-        if hasattr(self._vectors, "get_many"):
-            hits = self._vectors.get_many(wanted)
-        else:
-            hits = filter(None, map(self._vectors.get, wanted))
+        hits = self._vectors.get_many(wanted)
         found = {str(hit.id): from_payload(hit.id, hit.payload) for hit in hits}
         return [found[memory_id] for memory_id in wanted if memory_id in found]
 
     def list(self, mind: str, limit: int | None = 100, **where: Any) -> list[MemoryRecord]:
         """Up to `limit` memories of one NPC (None: all), in no set order."""
-        rows = self._vectors.list(self._filters(mind, where), limit if limit else 1_000_000)
-        hits = rows[0] if rows and isinstance(rows[0], list) else rows
+        [hits] = self._vectors.list(self._filters(mind, where), limit)
         return [from_payload(hit.id, hit.payload) for hit in hits]
 
     def page(
         self, mind: str, offset: Any = None, limit: int = 256
     ) -> tuple[list[MemoryRecord], Any]:
-        """Some memories of one NPC, and the offset of the next page, None behind the last.
-
-        A store that gives no pages gives all at once.
-        """
-        if hasattr(self._vectors, "page"):
-            hits, offset = self._vectors.page(self._filters(mind, {}), offset, limit)
-            return [from_payload(hit.id, hit.payload) for hit in hits], offset
-        return self.list(mind, limit=None), None
+        """Some memories of one NPC, and the offset of the next page, None behind the last."""
+        hits, offset = self._vectors.page(self._filters(mind, {}), offset, limit)
+        return [from_payload(hit.id, hit.payload) for hit in hits], offset
 
     def newest(self, mind: str, record: str, limit: int) -> list[MemoryRecord]:
         """The newest `limit` memories of one kind, newest first."""
@@ -277,20 +275,17 @@ class FactStore:
         return {kind: self.count(mind, record=kind) for kind in RECORDS}
 
     def count(self, mind: str, **where: Any) -> int:
-        if hasattr(self._vectors, "count"):
-            return self._vectors.count(self._filters(mind, where))
-        return len(self.list(mind, limit=None, **where))
+        return self._vectors.count(self._filters(mind, where))
 
     def _filters(self, mind: str, where: dict[str, Any]) -> dict[str, Any]:
         listener = where.pop("listener", None)
         filters = {"agent_id": mind, **where}
-        if listener and self.provider in _LISTS_IN_FILTERS:
+        if listener:
             filters["audience"] = {"in": [ANYONE, listener]}
         return filters
 
     def close(self) -> None:
-        if hasattr(self._vectors, "close"):
-            self._vectors.close()
+        self._vectors.close()
         self.mem0.close()
 
 

@@ -10,7 +10,9 @@ from typing import Any
 
 from .. import conf
 from ..embedding import embedder
-from .errors import StoreError, StoreMismatch, StoreUnusable
+from ..redaction import shown
+from . import reach
+from .errors import StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
 
 META = "store.json"
 
@@ -22,7 +24,7 @@ def open_mem0(*, any_model: bool = False) -> tuple[Any, str]:
         any_model: Also where another embedding model wrote it: to make its vectors anew.
 
     Raises:
-        StoreInUse, StoreMismatch, StoreUnusable: Each says what to do.
+        StoreInUse, StoreMismatch, StoreUnreachable, StoreUnusable: Each says what to do.
     """
     folder = conf.directory()
     folder.mkdir(parents=True, exist_ok=True)
@@ -32,22 +34,33 @@ def open_mem0(*, any_model: bool = False) -> tuple[Any, str]:
     prepare_environment(folder)
     settings = conf.get().VECTOR_STORE
     try:
-        mem0 = make_mem0(folder, settings.provider, dict(settings.config), words.dimensions)
+        where = reach.address(settings.provider, settings.revealed())
+        if where and (problem := reach.refusal(where)):
+            raise StoreUnreachable(settings.provider, problem)
+        mem0 = make_mem0(folder, settings.provider, settings.revealed(), words.dimensions)
     except StoreError:
         raise
     except Exception as error:  # whatever a vector store of somebody else may raise
         raise StoreUnusable(
-            f'CONTRIB_AI_MEMORY["VECTOR_STORE"] = {settings.model_dump()!r} cannot be used: '
+            f'CONTRIB_AI_MEMORY["VECTOR_STORE"] = {shown("", dict(settings))} cannot be used: '
             f"{type(error).__name__}: {error}"
         ) from error
     return mem0, settings.provider
 
 
 def prepare_environment(folder: Path) -> None:
-    """No telemetry and no ~/.mem0: both are read by Mem0 once, when it is imported."""
+    """`settle_environment`, and the folder made that Mem0 keeps its own files in."""
+    settle_environment(folder)
+    (folder / "mem0").mkdir(parents=True, exist_ok=True)
+
+
+def settle_environment(folder: Path) -> None:
+    """No telemetry and no ~/.mem0: both are read by Mem0 once, when it is imported.
+
+    Done when Django starts, before anything can import Mem0, and again for the folder in force.
+    """
     os.environ["MEM0_TELEMETRY"] = "False"
     os.environ["MEM0_DIR"] = str(folder / "mem0")
-    (folder / "mem0").mkdir(exist_ok=True)
 
 
 def written_by(folder: Path) -> dict[str, Any]:
@@ -88,25 +101,15 @@ def make_mem0(folder: Path, provider: str, config: dict[str, Any], dimensions: i
     from mem0.configs.base import MemoryConfig
     from mem0.embeddings.configs import EmbedderConfig
     from mem0.llms.configs import LlmConfig
-    from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
-    from mem0.vector_stores.configs import VectorStoreConfig
+    from mem0.utils.factory import EmbedderFactory, LlmFactory
 
     from . import mem0_parts
 
     parts = mem0_parts.__name__
     EmbedderFactory.provider_to_class[mem0_parts.PROVIDER] = f"{parts}.SharedEmbedding"
     LlmFactory.register_provider(mem0_parts.PROVIDER, f"{parts}.NoLLM")
-    if provider == "qdrant_edge":
-        from . import qdrant_edge
-
-        VectorStoreFactory.provider_to_class[provider] = f"{qdrant_edge.__name__}.QdrantEdge"
-        defaults = {"path": str(folder / provider), "embedding_model_dims": dimensions}
-        vector_store = VectorStoreConfig.model_construct(
-            provider=provider, config=qdrant_edge.QdrantEdgeConfig(**(defaults | config))
-        )
-    else:
-        vector_store = VectorStoreConfig(provider=provider, config=config)
-    # model_construct, here and above: Mem0's validators know only its own providers
+    vector_store = _vector_store(folder, provider, config, dimensions)
+    # model_construct, here and below: Mem0's validators know only its own providers
     nothing = {"provider": mem0_parts.PROVIDER, "config": {}}
     return Memory(
         MemoryConfig.model_construct(
@@ -116,3 +119,33 @@ def make_mem0(folder: Path, provider: str, config: dict[str, Any], dimensions: i
             history_db_path=str(folder / "mem0" / "history.db"),
         )
     )
+
+
+def _vector_store(folder: Path, provider: str, config: dict[str, Any], dimensions: int) -> Any:
+    """Mem0's configuration of the store, which is one of ours over each provider."""
+    from mem0.utils.factory import VectorStoreFactory
+    from mem0.vector_stores.configs import VectorStoreConfig
+
+    modules = {
+        "qdrant_edge": "qdrant_edge.QdrantEdge",
+        "qdrant": "qdrant_server.QdrantServer",
+        "pgvector": "pgvector.PGVectorStore",
+    }
+    VectorStoreFactory.provider_to_class[provider] = f"{__package__}.{modules[provider]}"
+    config = {"collection_name": "memories", "embedding_model_dims": dimensions} | config
+    if config["embedding_model_dims"] != dimensions:
+        raise StoreMismatch(
+            'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]["embedding_model_dims"] = '
+            f"{config['embedding_model_dims']!r}: the embedding model makes vectors of "
+            f"{dimensions} numbers. Leave it out, or name another model."
+        )
+    if provider == "qdrant_edge":
+        from . import qdrant_edge
+
+        edge = qdrant_edge.QdrantEdgeConfig(**({"path": str(folder / provider)} | config))
+        return VectorStoreConfig.model_construct(provider=provider, config=edge)
+    if provider == "pgvector":
+        from .pgvector import conninfo
+
+        config = conninfo({"hnsw": False} | config)
+    return VectorStoreConfig(provider=provider, config=config)

@@ -17,7 +17,7 @@ from django.shortcuts import render
 from django.views import View
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import conf, offload, redaction
 from ..embedding.model import ModelError
 from ..log import logger
 from ..store.errors import StoreError
@@ -225,19 +225,6 @@ def _minds(who: Any, wanted: str) -> Any:
 
 # --- settings -------------------------------------------------------------------------------------
 
-_SECRET = (
-    "key",
-    "pass",
-    "secret",
-    "token",
-    "credential",
-    "auth",
-    "cookie",
-    "header",
-    "dsn",
-    "conn",
-)
-MASK = "••••••••"
 _NUMBER = (int, float)
 
 
@@ -299,24 +286,15 @@ def _masked(name: str, value: Any, *, ours: bool = True) -> str:
     Args:
         ours: The name is one that `conf` gives: a number there is none that opens anything.
     """
+    value = redaction.plain(value)
     if value in (None, "", "none", (), [], {}):
         return "—"
-    if any(part in name.lower() for part in _SECRET) and not (ours and isinstance(value, _NUMBER)):
-        return MASK
+    if redaction.is_secret_name(name) and not (ours and isinstance(value, _NUMBER)):
+        return redaction.MASK
     if isinstance(value, dict):
         return ", ".join(
             f"{key}: {_masked(str(key), each, ours=False)}" for key, each in value.items()
         )
     if isinstance(value, (tuple, list)):
         return ", ".join(_masked(name, each, ours=ours) for each in value)
-    return _without_login(str(value))
-
-
-def _without_login(text: str) -> str:
-    """A URL without what may be a password in it: its user and its query."""
-    scheme, mark, rest = text.partition("://")
-    if not mark:
-        return text
-    rest, asked, _ = rest.partition("?")
-    login, at, host = rest.rpartition("@")
-    return f"{scheme}://{MASK + at if login else ''}{host}{'?' + MASK if asked else ''}"
+    return redaction.redact(redaction.shown_url(str(value)))

@@ -1,0 +1,244 @@
+"""PostgreSQL with pgvector: Mem0's adapter, with the verbs that it lacks.
+
+Mem0's own replaces a whole payload where a field is changed, refuses to write a known id again,
+and compares lists as text. Here a payload is merged by the database in one statement, a known id is
+overwritten, and a value is found inside a list. Without `hnsw` in the settings the search is exact:
+an HNSW index over all NPCs filters afterwards, and would find little of one among many.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from mem0.vector_stores import pgvector as mem0_pgvector
+from mem0.vector_stores.pgvector import OutputData, PGVector
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from psycopg.types.json import Jsonb
+from psycopg_pool import PoolTimeout
+
+from .errors import StoreMismatch, StoreUnreachable
+
+LISTS = ("audience", "dominant_emotions", "entities", "journal_ids", "tags", "witnesses")
+CONNECT_SECONDS = 5.0
+
+_WORDS = "to_tsvector('simple', coalesce(payload->>'text_lemmatized', payload->>'data'))"
+_INDEXES = {"agent": "(payload->>'agent_id')", "words": f"USING gin ({_WORDS})"}
+
+
+def conninfo(config: dict[str, Any]) -> dict[str, Any]:
+    """The config with one connection string, its parts quoted: a password may hold any sign."""
+    parts = {name: config[name] for name in ("host", "port", "user", "password") if name in config}
+    if config.get("connection_string") or config.get("connection_pool"):
+        return config
+    made = make_conninfo("", dbname=config.get("dbname", "postgres"), **parts)
+    return {key: value for key, value in config.items() if key not in parts} | {
+        "connection_string": made
+    }
+
+
+class PGVectorStore(PGVector):
+    """One table in PostgreSQL, behind Mem0's vector-store interface."""
+
+    def __init__(self, **config: Any):
+        super().__init__(**config)
+        self.connection_pool.timeout = CONNECT_SECONDS
+        self._ensure_collection()
+        self._check_size()
+
+    # --- the connection -----------------------------------------------------------------------
+
+    @contextmanager
+    def _get_cursor(self, commit: bool = False) -> Iterator[Any]:
+        try:
+            with self.connection_pool.connection() as connection, connection.cursor() as cursor:
+                yield cursor
+        except (psycopg.OperationalError, PoolTimeout) as error:
+            raise StoreUnreachable("pgvector", error) from error
+
+    def close(self) -> None:
+        self.connection_pool.close(timeout=1.0)
+
+    def create_col(self) -> None:
+        """Create the table and its indexes."""
+        super().create_col()
+        with self._get_cursor() as cursor:
+            for name, what in _INDEXES.items():
+                index = sql.Identifier(f"{self.collection_name}_{name}_idx")
+                made = sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} " + f"{what}")
+                if not what.startswith("USING"):
+                    made = sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} (" + what + ")")
+                cursor.execute(made.format(index, self._col()))
+
+    def _check_size(self) -> None:
+        with self._get_cursor() as cursor:
+            cursor.execute(
+                "SELECT atttypmod FROM pg_attribute WHERE attname = 'vector' "
+                "AND attrelid = %s::regclass",
+                (f'"{self.collection_name}"',),
+            )
+            [size] = cursor.fetchone() or (None,)
+        if size != self.embedding_model_dims:
+            raise StoreMismatch.of_size(
+                f"The table {self.collection_name}", size, self.embedding_model_dims
+            )
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def insert(
+        self,
+        vectors: Sequence[Sequence[float]],
+        payloads: Sequence[dict[str, Any]] | None = None,
+        ids: Sequence[str] | None = None,
+    ) -> None:
+        """Insert or overwrite points, all of them or none."""
+        payloads = payloads or [{} for _ in vectors]
+        ids = ids or [str(uuid.uuid4()) for _ in vectors]
+        query = sql.SQL(
+            "INSERT INTO {} (id, vector, payload) VALUES (%s, %s, %s) ON CONFLICT (id) "
+            "DO UPDATE SET vector = EXCLUDED.vector, payload = EXCLUDED.payload"
+        ).format(self._col())
+        rows = [
+            (point_id, list(vector), Jsonb(payload))
+            for point_id, vector, payload in zip(ids, vectors, payloads, strict=True)
+        ]
+        with self._get_cursor() as cursor:
+            cursor.executemany(query, rows)
+
+    def update(
+        self,
+        vector_id: str,
+        vector: Sequence[float] | None = None,
+        payload: dict[str, Any] | None = None,
+    ) -> None:
+        """Change a point. A payload alone is merged into what is there, and nothing re-embedded."""
+        both = vector is not None and payload is not None
+        change = {"vector": vector and list(vector), "payload": payload and Jsonb(payload)}
+        for column, value in change.items():
+            if value is None:
+                continue
+            merged = "payload || %s" if column == "payload" and not both else "%s"
+            query = f"UPDATE {{}} SET {column} = {merged} WHERE id = %s"
+            with self._get_cursor() as cursor:
+                cursor.execute(sql.SQL(query).format(self._col()), (value, vector_id))
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str,
+        vectors: Sequence[float],
+        top_k: int | None = 5,
+        filters: dict[str, Any] | None = None,
+    ) -> list[OutputData]:
+        """The `top_k` nearest by cosine similarity, best first."""
+        rows = self._select(
+            "id, 1 - (vector <=> %s::vector), payload",
+            [list(vectors)],
+            _where(filters),
+            ("ORDER BY 2 DESC LIMIT %s", [top_k]),
+        )
+        return [OutputData(id=str(each), score=score, payload=found) for each, score, found in rows]
+
+    def keyword_search(
+        self, query: str, top_k: int = 5, filters: dict[str, Any] | None = None
+    ) -> list[OutputData]:
+        """The `top_k` best that have any word of the question, best first."""
+        words = " or ".join(f'"{word}"' for word in query.replace('"', " ").split())
+        if not words:
+            return []
+        asked = "websearch_to_tsquery('simple', %s)"
+        conditions, values = _where(filters)
+        rows = self._select(
+            f"id, ts_rank_cd({_WORDS}, {asked}), payload",
+            [words],
+            ([*conditions, f"{_WORDS} @@ {asked}"], [*values, words]),
+            ("ORDER BY 2 DESC LIMIT %s", [top_k]),
+        )
+        return [OutputData(id=str(each), score=score, payload=found) for each, score, found in rows]
+
+    def get_many(self, ids: Sequence[str]) -> list[OutputData]:
+        """The points of `ids` that exist, in no set order."""
+        wanted = (["id = ANY(%s)"], [_uuids(ids)])
+        rows = self._select("id, payload", [], wanted)
+        return [OutputData(id=str(each), score=None, payload=payload) for each, payload in rows]
+
+    def get(self, vector_id: str) -> OutputData | None:
+        return next(iter(self.get_many([vector_id])), None)
+
+    def vectors_of(self, ids: Sequence[str]) -> dict[str, list[float]]:
+        """The vectors of those `ids` that exist."""
+        rows = self._select("id, vector::real[]", [], (["id = ANY(%s)"], [_uuids(ids)]))
+        return {str(each): vector for each, vector in rows}
+
+    def list(
+        self, filters: dict[str, Any] | None = None, top_k: int | None = 100
+    ) -> list[list[OutputData]]:
+        """Up to `top_k` points that match (None: all), as Mem0 expects them: a list in a list."""
+        rows = self._select("id, payload", [], _where(filters), ("LIMIT %s", [top_k]))
+        return [[OutputData(id=str(each), score=None, payload=found) for each, found in rows]]
+
+    def page(
+        self, filters: dict[str, Any] | None, offset: Any, limit: int
+    ) -> tuple[list[OutputData], Any]:
+        """Up to `limit` points that match, by id, and the offset of the next page or None."""
+        conditions, values = _where(filters)
+        if offset is not None:
+            conditions, values = [*conditions, "id > %s::uuid"], [*values, offset]
+        rows = self._select(
+            "id, payload", [], (conditions, values), ("ORDER BY id LIMIT %s", [limit])
+        )
+        hits = [OutputData(id=str(each), score=None, payload=payload) for each, payload in rows]
+        return hits, (hits[-1].id if len(hits) == limit else None)
+
+    def count(self, filters: dict[str, Any] | None = None) -> int:
+        [[count]] = self._select("count(*)", [], _where(filters))
+        return count
+
+    def minds(self) -> dict[str, int]:
+        """How many memories each mind has."""
+        rows = self._select("payload->>'agent_id', count(*)", [], ([], []), ("GROUP BY 1", []))
+        return {mind or "": count for mind, count in rows}
+
+    def _select(
+        self,
+        what: str,
+        values: Sequence[Any],
+        where: tuple[Sequence[str], Sequence[Any]],
+        rest: tuple[str, Sequence[Any]] = ("", ()),
+    ) -> list[tuple]:
+        conditions = "WHERE " + " AND ".join(where[0]) if where[0] else ""
+        query = sql.SQL(f"SELECT {what} FROM {{}} {conditions} {rest[0]}").format(self._col())
+        with self._get_cursor() as cursor:
+            cursor.execute(query, (*values, *where[1], *rest[1]))
+            return cursor.fetchall()
+
+
+def _where(filters: Mapping[str, Any] | None) -> tuple[list[str], list[Any]]:
+    """Mem0's filters as conditions and their values; a value is looked for inside of lists."""
+    lists = {name: value for name, value in (filters or {}).items() if name in LISTS}
+    rest = {name: value for name, value in (filters or {}).items() if name not in LISTS}
+    conditions, values = mem0_pgvector._build_filter_conditions(rest)
+    for name, value in lists.items():
+        wanted = value.get("in", value.get("eq")) if isinstance(value, dict) else value
+        wanted = wanted if isinstance(wanted, list) else [wanted]
+        if isinstance(value, dict) and not set(value) <= {"in", "eq"}:
+            raise ValueError(f"filter {name!r}: {value!r}: a list can be asked for 'in' and 'eq'")
+        conditions.append("(" + " OR ".join(["payload->%s @> %s::jsonb"] * len(wanted)) + ")")
+        values += [part for each in wanted for part in (name, json.dumps([each]))]
+    return conditions, values
+
+
+def _uuids(ids: Sequence[str]) -> list[uuid.UUID]:
+    found = []
+    for each in ids:
+        try:
+            found.append(uuid.UUID(str(each)))
+        except ValueError:
+            continue  # no point has such an id
+    return found

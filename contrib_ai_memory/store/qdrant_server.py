@@ -1,0 +1,115 @@
+"""A Qdrant server, or Qdrant's local files, through Mem0's adapter: reads many points at once.
+
+What the client raises where the server is gone becomes a sentence that says what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mem0.vector_stores.qdrant import Qdrant
+from qdrant_client.http.exceptions import ApiException
+
+from .errors import StoreMismatch, StoreUnreachable
+
+AT_ONCE = 256  # points of one request
+
+
+class QdrantServer(Qdrant):
+    """One collection of a Qdrant server, behind Mem0's vector-store interface."""
+
+    def __init__(self, **config: Any):
+        super().__init__(**config)
+        self.client = _Client(self.client)
+        self._check_size()
+
+    def close(self) -> None:
+        self.client.close()
+
+    def _check_size(self) -> None:
+        params = self.client.get_collection(self.collection_name).config.params.vectors
+        size = (params.get("") if isinstance(params, dict) else params) or None
+        if size is None or size.size != self.embedding_model_dims:
+            raise StoreMismatch.of_size(
+                f"The collection {self.collection_name}",
+                size and size.size,
+                self.embedding_model_dims,
+            )
+
+    def get_many(self, ids: Sequence[str]) -> list[Any]:
+        """The points of `ids` that exist, in no set order."""
+        return [
+            record
+            for first in range(0, len(ids), AT_ONCE)
+            for record in self.client.retrieve(
+                self.collection_name, list(ids[first : first + AT_ONCE]), with_payload=True
+            )
+        ]
+
+    def vectors_of(self, ids: Sequence[str]) -> dict[str, list[float]]:
+        """The dense vectors of those `ids` that exist."""
+        records = [
+            record
+            for first in range(0, len(ids), AT_ONCE)
+            for record in self.client.retrieve(
+                self.collection_name,
+                list(ids[first : first + AT_ONCE]),
+                with_payload=False,
+                with_vectors=True,
+            )
+        ]
+        return {str(record.id): _dense(record.vector) for record in records}
+
+    def list(self, filters: dict[str, Any] | None = None, top_k: int | None = 100) -> list[Any]:
+        """Up to `top_k` points that match (None: all), as Mem0 expects them: a list in a list."""
+        found: list[Any] = []
+        offset = None
+        while top_k is None or len(found) < top_k:
+            limit = AT_ONCE if top_k is None else min(AT_ONCE, top_k - len(found))
+            hits, offset = self.page(filters, offset, limit)
+            found += hits
+            if offset is None:
+                break
+        return [found]
+
+    def page(
+        self, filters: dict[str, Any] | None, offset: Any, limit: int
+    ) -> tuple[list[Any], Any]:
+        """Up to `limit` points that match, by id, and the offset of the next page or None."""
+        return self.client.scroll(
+            self.collection_name,
+            scroll_filter=self._create_filter(filters) if filters else None,
+            offset=offset,
+            limit=limit,
+            with_payload=True,
+            with_vectors=False,
+        )
+
+    def count(self, filters: dict[str, Any] | None = None) -> int:
+        where = self._create_filter(filters) if filters else None
+        return self.client.count(self.collection_name, count_filter=where, exact=True).count
+
+
+def _dense(vector: Any) -> list[float]:
+    return vector[""] if isinstance(vector, dict) else vector
+
+
+class _Client:
+    """A QdrantClient whose network faults are `StoreUnreachable`."""
+
+    def __init__(self, client: Any):
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._client, name)
+        if not callable(found):
+            return found
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return found(*args, **kwargs)
+            except (ApiException, OSError) as error:
+                raise StoreUnreachable("qdrant", error) from error
+
+        return called

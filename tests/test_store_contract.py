@@ -1,0 +1,351 @@
+"""What every store that is offered must do: nothing is lost, nothing doubles, nothing leaks."""
+
+import uuid
+
+import numpy as np
+import pytest
+import real_stores
+from evennia.utils.create import create_object
+
+from contrib_ai_memory import conf, offload
+from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.records import MemoryRecord
+from contrib_ai_memory.store import bulk, facts
+from contrib_ai_memory.store.errors import StoreMismatch
+from contrib_ai_memory.store.payload import memory_id_for
+
+MIND, OTHER = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
+LINES = ["I keep the ferry at Millbrook", "Wolves took my sheep", "The well is dry"]
+
+
+@pytest.fixture(params=real_stores.OFFERED)
+def any_store(request, settings, store_folder, tmp_path):
+    """The settings name each of the stores in turn, empty."""
+    with real_stores.config_of(request.param, tmp_path) as config:
+        settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "VECTOR_STORE": config}
+        yield request.param
+        facts.close_shared(for_good=False)
+
+
+@pytest.fixture
+def store(any_store):
+    return facts.shared()
+
+
+def memory(number, text, mind=MIND, **more):
+    made = {"record": "fact", "created_at": "2026-01-01T00:00:00+00:00"} | more
+    return MemoryRecord(memory_id_for(mind, number), text, **made)
+
+
+def put(store, *memories, mind=MIND):
+    store.put(mind, memories, embedder.shared().encode([each.content for each in memories]))
+    return [each.id for each in memories]
+
+
+def some(store, mind=MIND):
+    return put(store, *(memory(n, text, mind) for n, text in enumerate(LINES)), mind=mind)
+
+
+def everything(number=9, **more):
+    """A memory with something in every field."""
+    given = {
+        "private": True,
+        "witnesses": ("#1@a", 'he said "no" \\ # ünï'),
+        "journal_ids": (4, 7),
+        "importance": 0.0,
+        "memory_weight": 1 / 3,
+        "about": "#1@a",
+        "speaker": "Alice",
+        "session_id": "s1",
+        "dominant_emotions": ("joy", "trust", "fear"),
+        "the_lesson": "Be kind.",
+        "entities": ("#3@c",),
+        "question": True,
+        "access_count": 3,
+        "valid_from": "2026-01-01T00:00:00+00:00",
+        "expires_at": "2027-01-01T00:00:00+00:00",
+        "tags": ("pinned",),
+        "provider": "offline",
+        "quote": "a 'quote'; DROP TABLE memories; --",
+    }
+    return memory(number, "A whisper at the ferry", **(given | more))
+
+
+def nearest(store, text, mind=MIND, limit=3, **where):
+    vector = embedder.shared().encode([text])[0]
+    return [found.memory.content for found in store.nearest(mind, vector, limit, **where)]
+
+
+def found(store, query, mind=MIND, limit=3, **where):
+    vector = embedder.shared().encode([query])[0]
+    search = store.search(mind, vector, query)
+    return {c.id: c for c in store.weighed(search, store.candidates(search, limit, **where))}
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def test_a_memory_comes_back_as_it_was_put(store):
+    put(store, everything())
+    assert store.get([everything().id]) == [everything()]
+
+
+def test_putting_a_known_id_overwrites_its_words_its_payload_and_its_vector(store):
+    [each] = put(store, everything())
+    put(store, memory(9, "The mayor raised the toll"))
+    assert store.get([each]) == [memory(9, "The mayor raised the toll")]
+    assert store.count(MIND) == 1
+    own = embedder.shared().encode(["The mayor raised the toll"])
+    assert float(store.vectors_of(store.get([each]))[0] @ own[0]) == pytest.approx(1, abs=0.01)
+    assert nearest(store, "toll", limit=1) == ["The mayor raised the toll"]
+
+
+def test_known_and_new_ids_in_one_put_are_all_there(store):
+    some(store)
+    ids = put(store, *(memory(n, f"New words {n}") for n in range(2, 6)))
+    assert [each.content for each in store.get(ids)] == [f"New words {n}" for n in range(2, 6)]
+    assert store.count(MIND) == 6
+
+
+def test_adding_what_is_known_changes_nothing(store):
+    ids = some(store)
+    again = [memory(0, "other words"), memory(7, "new ones")]
+    vectors = embedder.shared().encode([each.content for each in again])
+    assert store.add(MIND, again, vectors) == [again[1].id]
+    assert store.get(ids[:1])[0].content == LINES[0]
+
+
+def test_a_change_keeps_every_other_field_and_the_vector(store):
+    [each] = put(store, everything())
+    before = store.vectors_of(store.get([each]))
+    store.change(each, importance=0.9, superseded_by="x")
+    store.change(each, tags=["pinned", "locked"])
+    wanted = everything(importance=0.9, superseded_by="x", tags=("pinned", "locked"))
+    assert store.get([each]) == [wanted]
+    payload = dict(bulk.page(store, MIND)[0])[each]
+    assert payload["agent_id"] == MIND and payload["audience"] == list(wanted.witnesses)
+    assert np.allclose(store.vectors_of(store.get([each])), before, atol=0.01)
+
+
+def test_a_change_to_nothing_takes_a_value_back(store):
+    [each] = put(store, everything(invalid_at="2026-01-02T00:00:00+00:00"))
+    store.change(each, invalid_at=None)
+    assert store.get([each])[0].invalid_at is None
+
+
+def test_a_change_of_what_is_not_there_makes_nothing(store):
+    some(store)
+    store.change(memory_id_for(MIND, "nobody"), importance=0.9)
+    assert store.count(MIND) == len(LINES)
+
+
+def test_an_access_is_counted_and_nothing_else_changes(store):
+    [each] = put(store, everything())
+    store.note_access([each, memory_id_for(MIND, "nobody")], "2026-02-01T00:00:00+00:00")
+    assert store.get([each]) == [
+        everything(access_count=4, last_accessed="2026-02-01T00:00:00+00:00")
+    ]
+
+
+# --- forgetting -----------------------------------------------------------------------------------
+
+
+def test_what_is_deleted_is_gone_and_the_rest_is_there(store):
+    ids = some(store)
+    store.delete(ids[0])
+    store.delete_points(ids[1:2])
+    for unknown in (ids[0], memory_id_for(MIND, "nobody")):
+        store.delete(unknown)
+        store.delete_points([unknown])
+    assert [each.id for each in store.list(MIND)] == ids[2:]
+    assert nearest(store, LINES[0]) == [LINES[2]]
+
+
+def test_a_mind_is_forgotten_whole_and_no_other_with_it(store):
+    some(store)
+    some(store, OTHER)
+    assert store.delete_mind(MIND) == len(LINES)
+    assert (store.count(MIND), store.count(OTHER)) == (0, len(LINES))
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def test_memories_of_two_minds_never_mix(store):
+    some(store)
+    put(store, memory(0, "Only Bram knows", OTHER), mind=OTHER)
+    assert "Only Bram knows" not in nearest(store, "Bram", limit=10)
+    assert nearest(store, "ferry", OTHER, limit=10) == ["Only Bram knows"]
+    ids = [memory_id_for(OTHER, 0)]
+    search = store.search(MIND, embedder.shared().encode(["Bram"])[0], "Bram")
+    assert store.weighed(search, ids) == []
+    assert set(bulk.minds(store)) == {MIND, OTHER}
+
+
+def test_it_is_found_by_meaning_and_by_fields(store):
+    some(store)
+    put(store, memory(7, "Alice asked of the ferry", record="entry", about="#1@a"))
+    assert nearest(store, "who runs the boat?", limit=1, record="fact") == [LINES[0]]
+    assert nearest(store, "ferry", record="entry") == ["Alice asked of the ferry"]
+    both = {"in": ["entry", "experience"]}
+    assert nearest(store, "ferry", record=both) == ["Alice asked of the ferry"]
+    assert nearest(store, "ferry", record="summary") == []
+    best = found(store, "who keeps the ferry?")[memory_id_for(MIND, 0)]
+    assert best.lanes[0] > 0.5
+
+
+def test_a_secret_is_among_the_candidates_of_those_alone_who_heard_it(store):
+    open_ids = some(store)
+    [secret] = put(store, everything(importance=0.5, question=False))
+    for witness in everything().witnesses:
+        assert secret in found(store, "whisper at the ferry", listener=witness)
+    for stranger in ("#1", "#1@", "1@a", "#2@b", "*", "%", "a"):
+        assert secret not in found(store, "whisper at the ferry", listener=stranger)
+        assert open_ids[0] in found(store, "whisper at the ferry", listener=stranger)
+
+
+def test_secrets_of_others_do_not_crowd_out_what_all_may_hear(store):
+    hidden = [
+        memory(n, f"The silver key lies under step {n}", private=True, witnesses=("#2@b",))
+        for n in range(100, 140)
+    ]
+    put(store, *hidden)
+    [known] = put(store, memory(1, "A key is made by the smith"))
+    assert set(found(store, "silver key under the step", limit=5, listener="#1@a")) == {known}
+
+
+def test_an_emotion_is_found_inside_the_list_of_a_memory(store):
+    some(store)
+    [felt] = put(store, everything())
+    wanted = {"in": ["awe", "trust"]}
+    assert list(found(store, "ferry", dominant_emotions=wanted)) == [felt]
+    assert list(found(store, "ferry", dominant_emotions=wanted, listener="#1@a")) == [felt]
+    assert found(store, "ferry", dominant_emotions={"in": ["rage"]}) == {}
+
+
+def test_counts_and_lists_agree(store):
+    some(store)
+    put(store, *(memory(n, f"Entry {n}", record="entry") for n in range(20, 27)))
+    some(store, OTHER)
+    counts = store.counts(MIND)
+    assert (counts["fact"], counts["entry"], counts["insight"]) == (3, 7, 0)
+    assert store.count(MIND) == 10
+    assert len(store.list(MIND, limit=4)) == 4
+    assert len(store.list(MIND, limit=None, record="entry")) == 7
+    assert bulk.minds(store) == {MIND: 10, OTHER: 3}
+
+
+def test_the_newest_come_first(store):
+    put(store, *(memory(n, f"Fact {n}", created_at=f"2026-01-0{n}T00:00:00") for n in (2, 1, 3)))
+    newest = store.newest(MIND, "fact", 2)
+    assert [each.content for each in newest] == ["Fact 3", "Fact 2"]
+
+
+@pytest.mark.parametrize("size", [1, 4, 7, 100])
+def test_pages_bring_each_memory_once(store, size):
+    ids = put(store, *(memory(n, f"Fact {n}") for n in range(8)))
+    some(store, OTHER)
+    seen, offset, pages = [], None, 0
+    while True:
+        page, offset = store.page(MIND, offset, size)
+        seen += [each.id for each in page]
+        pages += 1
+        if offset is None:
+            break
+    assert sorted(seen) == sorted(ids)
+    assert pages >= 8 / size
+
+
+def test_what_was_written_is_there_when_the_store_is_opened_again(store):
+    ids = some(store)
+    facts.close_shared(for_good=False)
+    assert {each.id for each in facts.shared().list(MIND)} == set(ids)
+
+
+def test_vectors_of_another_length_are_refused_when_the_store_is_opened(
+    any_store, store, settings, wide_embedder
+):
+    some(store)
+    facts.close_shared(for_good=False)
+    (conf.directory() / "store.json").unlink()
+    wide_embedder()
+    with pytest.raises(StoreMismatch, match=r"384.*EMBEDDING"):
+        facts.shared()
+
+
+@pytest.fixture
+def wide_embedder(any_store, monkeypatch):
+    """Makes the embedder one of 768 dimensions."""
+    if any_store == "qdrant_edge":
+        pytest.skip("its files lie beside the note that names the model, and are checked by that")
+
+    class Wide:
+        name, dimensions = "wide", 768
+
+        def encode(self, texts):
+            return np.ones((len(texts), 768), dtype=np.float32) / 768**0.5
+
+        def count_tokens(self, text):
+            return len(text.split())
+
+    def widen():
+        monkeypatch.setattr(embedder, "_shared", embedder.Embedder(Wide()))
+
+    return widen
+
+
+def test_mem0s_own_verbs_work_on_it_and_what_they_did_is_honoured(store):
+    ids = some(store)
+    store.mem0.update(ids[0], data="The ferry was sold")
+    [changed] = store.get(ids[:1])
+    assert (changed.content, changed.record) == ("The ferry was sold", "fact")
+    store.mem0.delete(ids[1])
+    told = store.mem0.get_all(filters={"agent_id": MIND})["results"]
+    assert {each["memory"] for each in told} == {"The ferry was sold", LINES[2]}
+    told = store.mem0.search("ferry", filters={"agent_id": MIND})["results"]
+    assert told[0]["memory"] == "The ferry was sold"
+
+
+# --- a game over it -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def inn(any_store, db):
+    """An NPC and two players in a room of a game over that store."""
+    room = create_object("typeclasses.rooms.Room", key="The Drowned Lantern")
+    made = [("npcs.AssistantNPC", "Mara"), ("characters.Character", "Alice")]
+    made.append(("characters.Character", "Bram"))
+    return [
+        create_object(f"typeclasses.{kind}", key=key, location=room, home=room)
+        for kind, key in made
+    ]
+
+
+def test_days_and_nights_leave_whole_memories_and_no_secret_reaches_another(inn, hears):
+    mara, alice, bram = inn
+    for night in range(2):
+        alice.execute_cmd("say I keep the ferry at Millbrook.")
+        alice.execute_cmd("say I love tea.")
+        bram.execute_cmd("say Wolves came down from Harrow Hill.")
+        alice.execute_cmd("whisper Mara = I hide a silver key under the third step.")
+        alice.execute_cmd(f"say The mayor raised the toll to {night + 8} crowns.")
+        offload.wait(mara.assistant.sleep_through())
+    store, mind = facts.shared(), mara.memory.id
+    rows = [row for record in facts.RECORDS for row in store.list(mind, None, record=record)]
+    assert len(rows) == store.count(mind) > 10
+    for _id, payload in bulk.page(store, mind)[0]:
+        assert {"data", "record", "agent_id", "audience", "hash"} <= set(payload)
+    told = [each.content for each in store.list(mind, None, record="fact")]
+    assert "Alice keeps the ferry at Millbrook." in told
+    assert len(told) == len(set(told))
+    errors = [p["errors"] for n in mara.assistant.night_records for p in n["passes"].values()]
+    assert not any(errors)
+    assert mara.memory.links.count >= 1
+    heard = hears(bram)
+    bram.execute_cmd("say Mara, who keeps the ferry?")
+    assert "ferry" in next(line for line in heard if line.startswith("Mara says"))
+    bram.execute_cmd("say Mara, where is the silver key?")
+    assert not any("third step" in line for line in heard)
+    his = mara.get_memory_identity(bram)
+    recalled = offload.wait(mara.memory.recall("silver key", speaker=his, top_k=50))
+    assert not any("silver key" in item.memory.content for item in recalled.memories)
