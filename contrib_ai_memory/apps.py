@@ -48,10 +48,9 @@ class AIMemoryConfig(AppConfig):
         SystemExit, not the exception: Evennia's launcher wraps every exception of a start into
         a page of guesses about the settings file, and then exits with status 0.
         """
-        from . import conf, startup, whispers
+        from . import conf, startup
         from .store import game_database, opening
 
-        whispers.note_receivers()
         game_database.overwrite_what_is_deleted()
         try:
             opening.settle_environment(conf.directory())

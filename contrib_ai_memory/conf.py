@@ -150,9 +150,7 @@ class Settings(_Section):
     MAX_LINE: int = Field(4000, ge=100, le=100_000, description="characters kept of one line")
     KEYWORDS: tuple[str, ...] = Field(("goal", "quest", "name"), description="[A] +1 importance")
     REPLY_COOLDOWN: float = Field(1.0, ge=0, le=3600, description="seconds between two replies")
-    EXCHANGE_SECONDS: Seconds = Field(
-        60, description="how long an exchange goes on without its name"
-    )
+    EXCHANGE_SECONDS: Seconds = Field(60, description="how long talk goes on unnamed")
     STALE_CONVERSATION: Seconds = Field(3600, description="[A] idle conversation is over")
     QUIET_SECONDS: float = Field(120, ge=0, le=3600, description="pause that ends a snippet [B]")
 

@@ -240,8 +240,8 @@ class MemoryHandler:
         newest = list(self.journal.read(start + 1, last))
         before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
         # what is indexed twice is written once
-        job = index.index_entries, self.id, newest, before
-        yield offload.run(offload.MEMORY, *job, priority=priority)
+        with self.evidence.drawing_on([*before, *newest], priority=priority) as work:
+            yield work.run(index.index_entries, self.id, newest, before)
 
     @defer.inlineCallbacks
     def work_through(

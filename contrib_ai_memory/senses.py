@@ -40,6 +40,9 @@ _MOVES = frozenset({"move", "traverse", "teleport", "follow", "flee", "home", "a
 _LEAVING = re.compile(r"\b(?:leav|depart|heading|goes|gone|exits|vanish|disappear|has left)")
 _DBREF = re.compile(r"\(#\d+\)")
 
+# not in the Django app: when that starts, Evennia's typeclasses cannot be imported yet
+whispers.note_receivers()
+
 
 class MemoryMixin:
     """Gives a Character typeclass a lasting memory, at `npc.memory`.

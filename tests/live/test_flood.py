@@ -18,6 +18,10 @@ def test_a_player_is_answered_while_another_floods_the_npc(live_game):
         with story.enter("Alice") as alice, story.enter("Bram") as bram:
             assert story.talk("Bram", bram, f"say {INNKEEPER}, I keep sheep at Thornwick.")
             alice.drain(1)
+            alice.send(f"whisper {INNKEEPER}, Bram = I hide a copper bell under the altar.")
+            bram.expect("under the altar")
+            assert "altar" in story.talk("Bram", bram, f"whisper {INNKEEPER} = Where is the bell?")
+            alice.drain(1)
             bram.drain(0.5)
             for number in range(FLOOD):
                 alice.send(f"say {INNKEEPER}, look at number {number}!")
