@@ -6,7 +6,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
+from weakref import WeakSet
 
+from django.db import OperationalError
 from twisted.internet import defer
 
 from . import conf, offload, records
@@ -15,8 +17,9 @@ from .log import logger
 from .recall import answering, bringing, mood
 from .recall.talking import Hands
 from .records import Entry, Message, Percept, Recalled
-from .store import facts
+from .store import facts, game_database
 from .store.conversations import Conversations
+from .store.errors import StoreHeld
 from .store.history import History
 from .store.journal import Journal
 from .store.links import Links
@@ -31,6 +34,9 @@ CONSCIOUS_IMPORTANCE = 8
 
 _OWN_ATTRIBUTES = ("memory_id", "journal", "working_memory", "entity_profiles", "memory_links")
 _OWN_CATEGORIES = ("ai_memory", "memory_links", "preferences", "entity_profiles")
+
+
+_living: WeakSet[MemoryHandler] = WeakSet()
 
 
 class NothingToRemember(ValueError):
@@ -58,6 +64,7 @@ class MemoryHandler:
         self.profiles = Profiles(owner)
         self.history = History(owner)
         self._flush_timer: Any = None
+        _living.add(self)
 
     @property
     def name(self) -> str:
@@ -157,7 +164,7 @@ class MemoryHandler:
         self.flush()
         try:
             yield offload.run(offload.MEMORY, index.index_entries, self.id, [entry])
-        except (offload.Busy, offload.TimedOut) as late:
+        except (offload.Busy, offload.TimedOut, StoreHeld) as late:
             # it is in the journal, and indexed at the next tick
             logger().warning("%s: entry %s is indexed later: %s", self.owner.dbref, entry.id, late)
         return entry
@@ -288,6 +295,7 @@ class MemoryHandler:
             ids = conversation.first_access(ids)
         if ids:
             job = offload.run(offload.MEMORY, facts.ask, "note_access", ids, self.clock())
+            job.addErrback(lambda reason: reason.trap(StoreHeld))
             job.addErrback(offload.log_failure, "counting what was recalled")
 
     # --- looking in -------------------------------------------------------------------------
@@ -312,21 +320,37 @@ class MemoryHandler:
     def flush(self) -> None:
         """Write to the game database all that is not there yet."""
         self.flush_talk()
-        if self.owner.pk:
-            self.people.flush()
+        if self.owner.pk and not self.unwritten:
+            self._write(self.people.flush)
 
     def flush_talk(self) -> None:
         """Write the journal and the conversations: what each tick does."""
         if self._flush_timer is not None and self._flush_timer.active():
             self._flush_timer.cancel()
         self._flush_journal()
-        if self.owner.pk:
-            self.conversations.flush()
+        if self.owner.pk and not self.unwritten:
+            self._write(self.conversations.flush)
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether the journal has lines that the game's database has not."""
+        return self.journal.changed
 
     def _flush_journal(self) -> None:
         self._flush_timer = None
-        if self.owner.pk:  # else it was deleted meanwhile
-            self.journal.flush()
+        if self.owner.pk and self.journal.changed:  # else it was deleted meanwhile
+            self._write(self.journal.flush)
+            if not self.journal.changed:
+                game_database.note_written()
+
+    def _write(self, flush: Callable[[], None]) -> None:
+        """Write, or keep it in memory for the next try where the database's disk is full."""
+        try:
+            flush()
+        except OperationalError as error:
+            if not game_database.note_full(error):
+                raise
+            self._flush_soon()
 
     def _flush_soon(self) -> None:
         from twisted.internet import reactor
@@ -334,6 +358,11 @@ class MemoryHandler:
         if self._flush_timer is None and reactor.running:
             # the journal alone: who and what was talked of is written with each tick
             self._flush_timer = reactor.callLater(conf.get().FLUSH_SECONDS, self._flush_journal)
+
+
+def living() -> list[MemoryHandler]:
+    """The memories that this process has in hand."""
+    return list(_living)
 
 
 def forget_attributes(owner: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..embedding.emotions import known
 from ..records import RecallResult
+from ..store.errors import StoreHeld
 from ..store.links import linked_memory_id
 from ..text import cues
 from ..text.clean import sanitise
@@ -38,7 +40,8 @@ def recall(
 ) -> Generator[Any, Any, RecallResult]:
     """`MemoryHandler.recall`, which tells of the arguments; what is new is indexed first."""
     settings = conf.get()
-    yield mind.index_pending(priority)
+    with suppress(StoreHeld):  # what is known is found all the same; the log was told
+        yield mind.index_pending(priority)
     question = Question(
         mind=mind.id,
         query=sanitise(query, settings.MAX_LINE),

@@ -16,6 +16,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..log import logger
 from ..records import PassReport
+from ..store.errors import StoreHeld
 from . import (
     cleaning,
     compression,
@@ -180,6 +181,8 @@ def run_sleep_tick(
         begun = time.monotonic()
         try:
             report = (yield step(mind)) if step else PassReport(done=True)
+        except StoreHeld:
+            raise  # no fault of the pass: it is done when the store takes writes again
         except Exception as error:  # noqa: BLE001 - the record tells of it, the night goes on
             logger().exception("#%s: %s broke off.", mind.owner.id, night.pass_name)
             night = night.failed(error)

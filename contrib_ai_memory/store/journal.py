@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from ..conf import PAGE_SIZE
 from ..records import Entry
@@ -44,6 +44,11 @@ class Journal:
         self._pages: OrderedDict[int, list[Plain]] = OrderedDict()
         self._dirty_pages: set[int] = set()
         self._dirty = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether something is not in the game's database yet."""
+        return self._dirty
 
     @property
     def _sealed_pages(self) -> int:
@@ -112,10 +117,15 @@ class Journal:
         """Write what changed, pages and open page in one transaction: both or neither."""
         if not self._dirty:
             return
-        with transaction.atomic() if self._dirty_pages else nullcontext():
-            for number in sorted(self._dirty_pages):
-                attributes.write_json(self._owner, _page_key(number), self._page(number))
-            attributes.write(self._owner, ATTRIBUTE, self._stored())
+        try:
+            with transaction.atomic() if self._dirty_pages else nullcontext():
+                for number in sorted(self._dirty_pages):
+                    attributes.write_json(self._owner, _page_key(number), self._page(number))
+                attributes.write(self._owner, ATTRIBUTE, self._stored())
+        except DatabaseError:  # as on a full disk: all of it is written at the next try
+            pages = [(_page_key(number), attributes.CATEGORY) for number in self._dirty_pages]
+            attributes.forget_rolled_back(self._owner, [*pages, (ATTRIBUTE, None)])
+            raise
         self._dirty_pages.clear()
         self._dirty = False
 
