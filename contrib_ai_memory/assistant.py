@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from django.db import OperationalError
 from evennia.scripts.scripts import DefaultScript
 from evennia.utils.create import create_script
 from twisted.internet import defer, task
@@ -23,14 +24,14 @@ from twisted.python.failure import Failure
 from . import conf, offload
 from .attention import Floor
 from .embedding import embedder
-from .handler import shed_copied
+from .handler import living, shed_copied
 from .log import logger
 from .recall.talking import CannotDo
 from .records import Entry, ToldFrom, now_iso
 from .sleep.history import EMERGENCY, compact
 from .sleeper import PAUSE, SCHEDULE, NotNow, SleepsAtNight, SwitchedOff
-from .store import attributes, facts, pairing, switches
-from .store.errors import StoreError
+from .store import attributes, condition, facts, game_database, pairing, snapshot, switches
+from .store.errors import StoreError, StoreHeld
 from .store.evidence import EvidenceGone
 from .store.history import exchange
 from .text import signals
@@ -114,9 +115,9 @@ class AssistantScript(SleepsAtNight, DefaultScript):
             self.delete()  # of a copy that had a heartbeat before it got its original's
             return
         late = random.uniform(0, JITTER * self.interval)
-        task.deferLater(reactor, late, self.at_tick).addErrback(
-            offload.log_failure, f"the tick of #{self.obj.id if self.obj else None}"
-        )
+        beat = task.deferLater(reactor, late, self.at_tick)
+        beat.addErrback(lambda reason: reason.trap(StoreHeld))  # told when it began
+        beat.addErrback(offload.log_failure, f"the tick of #{self.obj.id if self.obj else None}")
 
     # --- the tick -----------------------------------------------------------------------------
 
@@ -139,8 +140,7 @@ class AssistantScript(SleepsAtNight, DefaultScript):
                 self.ndb.busy_since = None
             return result
 
-        beat = self._sleep_beat if self.asleep else self._awake_beat
-        return defer.maybeDeferred(beat).addBoth(release).addErrback(self._tell_overtaken)
+        return defer.maybeDeferred(self._beat).addBoth(release).addErrback(self._tell_overtaken)
 
     def _tell_overtaken(self, reason: Failure) -> None:
         """Something was forgotten under the tick's hands, or the NPC is no more."""
@@ -148,9 +148,24 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         logger().info("#%s: %s", self.db_obj_id, reason.getErrorMessage())
 
     @defer.inlineCallbacks
+    def _beat(self) -> Generator[Any, Any, None]:
+        try:
+            self.obj.memory.flush_talk()
+            if self.obj.memory.unwritten:
+                return  # nothing is worked on that a crash would take away
+            yield _mark_anew()
+            yield self._sleep_beat() if self.asleep else self._awake_beat()
+        except StoreHeld:  # the journal alone goes on, and nobody is kept waiting for a night
+            if self.asleep:
+                self._wake_up(self.night)
+            raise
+        except OperationalError as error:
+            if not game_database.note_full(error):
+                raise
+
+    @defer.inlineCallbacks
     def _awake_beat(self) -> Generator[Any, Any, None]:
         mind = self.obj.memory
-        mind.flush_talk()
         if time.monotonic() - (self.ndb.people_written or 0) >= PEOPLE_SECONDS:
             self.ndb.people_written = time.monotonic()
             mind.people.flush()
@@ -271,6 +286,9 @@ class AssistantScript(SleepsAtNight, DefaultScript):
                     logger().warning(
                         "#%s did not answer entry %s: %s", self.obj.id, entry.id, problem
                     )
+                except OperationalError as problem:
+                    if not game_database.note_full(problem):
+                        offload.log_failure(Failure(), f"answering entry {entry.id}")
                 except Exception:  # noqa: BLE001  (those who wait behind it are answered)
                     offload.log_failure(Failure(), f"answering entry {entry.id} of #{self.obj.id}")
         finally:
@@ -385,6 +403,7 @@ class Hands:
 
 
 _warming = False
+_paired = False  # whether the store was opened and compared with the game's database
 
 
 def _warm_up() -> None:
@@ -393,18 +412,57 @@ def _warm_up() -> None:
     if _warming:
         return
     _warming = True
-    job = offload.run(offload.MEMORY, _open_all, priority=offload.REPLY, timeout=300)
-    job.addCallback(_report_strange)
-    job.addErrback(_report_unusable)
+    from twisted.internet import reactor
+
+    if reactor.running:
+        pairing.expect()
+        snapshot.watch(_write_all)
+    _open().addErrback(_report_unusable)
     # what not every answer needs; answers that wait already go first
     more = offload.run(offload.MEMORY, _load_the_rest, priority=offload.NIGHT, timeout=300)
     more.addErrback(offload.log_failure, "loading what later answers need")
 
 
-def _open_all() -> str:
+@defer.inlineCallbacks
+def _open() -> Generator[Any, Any, None]:
+    """Open the store, and mark it and the game's database as of one moment, if they are."""
+    global _paired
+    stored = yield offload.run(offload.MEMORY, _open_all, priority=offload.REPLY, timeout=300)
+    _paired = True
+    if not pairing.compare(stored):
+        yield pairing.mark_anew()
+
+
+@defer.inlineCallbacks
+def _write_all() -> Generator[Any, Any, None]:
+    """Write to the game's database what NPCs heard, as a Deferred."""
+    for memory in living():
+        if memory.owner.pk:
+            memory.flush()
+            if memory.unwritten:
+                raise RuntimeError("its disk has no room")
+        yield offload.breathe()
+
+
+@defer.inlineCallbacks
+def _mark_anew() -> Generator[Any, Any, None]:
+    """Mark store and database anew, where that is due; one that was not opened yet is.
+
+    Raises (in the Deferred):
+        StoreHeld: The store takes no writes.
+    """
+    if not _paired:
+        yield _open()
+    if condition.held():
+        yield offload.run(offload.MEMORY, facts.check_writable)
+    if pairing.due():
+        yield pairing.mark_anew()
+
+
+def _open_all() -> dict[str, Any]:
     embedder.shared()
     facts.shared()
-    return pairing.id_of_store()
+    return pairing.of_store()
 
 
 def _load_the_rest() -> None:
@@ -414,10 +472,6 @@ def _load_the_rest() -> None:
     gc.freeze()  # a full collection would look at every object of the model: 0.2 s, on any thread
 
 
-def _report_strange(store_id: str) -> None:
-    if problem := pairing.settle(store_id):
-        logger().error("%s", problem)
-
-
 def _report_unusable(reason: Any) -> None:
-    logger().error("NPC memories do not work: %s", reason.getErrorMessage())
+    if not reason.check(StoreHeld):  # that was told
+        logger().error("NPC memories do not work: %s", reason.getErrorMessage())

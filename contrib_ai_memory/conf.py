@@ -47,6 +47,12 @@ NOVELTY_SHARE, SALIENCE_SHARE = 0.6, 0.4  # [C §1.5]
 DISCARD_BELOW = 0.3  # [C §1.5] importance under which a chunk is not stored
 PREFERENCE_HISTORY = 20  # earlier values kept of one preference
 PAGE_SIZE = 32  # journal entries in the open page (docs/adr/002)
+# Bytes that stay free: below this the store takes no writes. Its files are memory-mapped, and a
+# page of one that finds no room ends the process (SIGBUS). A batch of 64 memories takes 2 MB and a
+# new shard 20; the rest is for others, who write between the look at the disk and the write.
+DISK_RESERVE = 64_000_000
+NEW_SHARD_BYTES = 20_000_000  # of an empty shard with its indexes, as measured
+GENERATION_SECONDS = 60  # store and database are marked anew at most so often while both change
 TRUST = {"direct": 0.9, "observation": 0.8, "inference": 0.6, "environmental": 0.3}  # DESIGN §3
 
 

@@ -7,7 +7,9 @@ import uuid
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any
+from weakref import WeakSet
 
+from django.db import OperationalError
 from twisted.internet import defer
 
 from . import conf, offload, records
@@ -16,8 +18,9 @@ from .log import logger
 from .recall import answering, bringing, mood
 from .recall.talking import Hands
 from .records import Entry, Message, Percept, Recalled
-from .store import attributes, evidence, facts, owner
+from .store import attributes, evidence, facts, game_database, owner
 from .store.conversations import Conversations
+from .store.errors import StoreHeld
 from .store.evidence import Evidence
 from .store.history import History
 from .store.journal import Journal
@@ -32,6 +35,9 @@ INDEX_BATCH = 64
 NEWEST = 16  # entries that a recall indexes where more than a batch waits
 INDEX_CURSOR = "indexed"
 CONSCIOUS_IMPORTANCE = 8
+
+
+_living: WeakSet[MemoryHandler] = WeakSet()
 
 
 class NothingToRemember(ValueError):
@@ -61,6 +67,7 @@ class MemoryHandler:
         self.history = History(owner)
         self.evidence = Evidence(owner, lambda number: self.journal.get(number), lambda: self.id)
         self._flush_timer: Any = None
+        _living.add(self)
 
     @property
     def name(self) -> str:
@@ -183,7 +190,7 @@ class MemoryHandler:
         try:
             with self.evidence.drawing_on([entry]) as work:
                 yield work.run(index.index_entries, self.id, [entry])
-        except (offload.Busy, offload.TimedOut) as late:
+        except (offload.Busy, offload.TimedOut, StoreHeld) as late:
             # it is in the journal, and indexed at the next tick
             logger().warning("%s: entry %s is indexed later: %s", self.owner.dbref, entry.id, late)
         return entry
@@ -332,6 +339,7 @@ class MemoryHandler:
             ids = conversation.first_access(ids)
         if ids:
             job = offload.run(offload.MEMORY, facts.ask, "note_access", ids, self.clock())
+            job.addErrback(lambda reason: reason.trap(StoreHeld))
             job.addErrback(offload.log_failure, "counting what was recalled")
 
     # --- looking in -------------------------------------------------------------------------
@@ -356,8 +364,8 @@ class MemoryHandler:
     def flush(self) -> None:
         """Write to the game database all that is not there yet."""
         self.flush_talk()
-        if self.owner.pk:
-            self.people.flush()
+        if self.owner.pk and not self.unwritten:
+            self._write(self.people.flush)
 
     def flush_talk(self) -> None:
         """Write the journal and the conversations: what each tick does."""
@@ -366,13 +374,29 @@ class MemoryHandler:
         if self.owner.pk and not owner.is_marked(self.owner, self.id):
             self.reclaim()
         self._flush_journal()
-        if self.owner.pk:
-            self.conversations.flush()
+        if self.owner.pk and not self.unwritten:
+            self._write(self.conversations.flush)
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether the journal has lines that the game's database has not."""
+        return self.journal.changed
 
     def _flush_journal(self) -> None:
         self._flush_timer = None
-        if self.owner.pk:  # else it was deleted meanwhile
-            self.journal.flush()
+        if self.owner.pk and self.journal.changed:  # else it was deleted meanwhile
+            self._write(self.journal.flush)
+            if not self.journal.changed:
+                game_database.note_written()
+
+    def _write(self, flush: Callable[[], None]) -> None:
+        """Write, or keep it in memory for the next try where the database's disk is full."""
+        try:
+            flush()
+        except OperationalError as error:
+            if not game_database.note_full(error):
+                raise
+            self._flush_soon()
 
     def _flush_soon(self) -> None:
         from twisted.internet import reactor
@@ -380,6 +404,11 @@ class MemoryHandler:
         if self._flush_timer is None and reactor.running:
             # the journal alone: who and what was talked of is written with each tick
             self._flush_timer = reactor.callLater(conf.get().FLUSH_SECONDS, self._flush_journal)
+
+
+def living() -> list[MemoryHandler]:
+    """The memories that this process has in hand."""
+    return list(_living)
 
 
 def shed_copied(npc: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import sys
 from functools import lru_cache
 from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
 from pathlib import Path
@@ -21,13 +22,37 @@ MAX_BYTES = 1_000_000
 BACKUPS = 3
 
 
+class _File(RotatingFileHandler):
+    """The log file. Lines that a full disk takes no more are counted, and the count is told when
+    it takes some again; a traceback for each would fill the game's own log."""
+
+    lost = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        before = self.lost
+        if before:
+            told = f"The disk took no lines of this log for a while: {before} may be missing."
+            note = logging.LogRecord(record.name, logging.WARNING, "", 0, told, (), None)
+            super().emit(note)
+            if self.lost > before:  # nor this one
+                return
+            self.lost = 0
+        super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if isinstance(sys.exc_info()[1], OSError):
+            self.lost += 1
+        else:
+            super().handleError(record)
+
+
 @lru_cache(maxsize=1)
 def logger() -> logging.Logger:
     """The logger `contrib_ai_memory`, its file attached at the first call."""
     log = logging.getLogger("contrib_ai_memory")
     folder = Path(getattr(settings, "LOG_DIR", None) or ".")
     folder.mkdir(parents=True, exist_ok=True)
-    target = RotatingFileHandler(
+    target = _File(
         folder / FILE, maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
     )
     target.setFormatter(_Redacting("%(asctime)s %(levelname)s %(message)s"))

@@ -39,8 +39,8 @@ def forget_the_deleted() -> Generator[Any, Any, None]:
     noted = deleted.noted()
     if not noted or not conf.get().ENABLED:
         return
-    store_id = yield offload.run(offload.MEMORY, pairing.id_of_store, priority=offload.NIGHT)
-    if pairing.settle(store_id):
+    stored = yield offload.run(offload.MEMORY, pairing.of_store, priority=offload.NIGHT)
+    if pairing.settle(stored):
         return  # the store of another time, which is told of where it is opened
     for memory_id in noted:
         if memory_id not in owner.owned():

@@ -425,7 +425,7 @@ def test_beside_a_store_of_another_time_nothing_is_swept_away(spoken):
 
     mind = spoken.memory.id
     ObjectDB.objects.filter(id=spoken.id).delete()
-    pairing.adopt("another")
+    pairing.adopt(pairing.of_store() | {"store_id": "another"})
     offload.wait(start.forget_the_deleted())
     assert facts.shared().count(mind) > 0
     assert deleted.noted() == [mind]

@@ -241,7 +241,7 @@ def test_a_store_of_another_time_is_told_of_and_nothing_is_thrown_away(talked, s
     meta = store_folder / "store.json"
     plain = json.loads(meta.read_text())
     meta.write_text(json.dumps(plain | {"store_id": "another"}))
-    pairing.adopt(plain["store_id"])
+    pairing.adopt(plain)
     talked.attributes.add("memory_id", "11111111-2222-4333-8444-555555555555")
     [(_count, what, done)] = found()[:1]
     assert "put back without" in what

@@ -62,7 +62,7 @@ def test_every_command_of_the_guide_runs(talked, run, tmp_path, monkeypatch):
         assert run(*words).strip(), line
     (tmp_path / "server" / "ai_memory").mkdir(parents=True)
     (tmp_path / "server" / "evennia.db3").touch()
-    others = [line for line in examples() if line not in ours and line != "evennia stop"]
+    others = [line for line in examples() if not line.startswith("evennia ")]
     assert others
     for line in others:
         assert subprocess.run(shlex.split(line), check=False).returncode == 0, line
@@ -143,7 +143,7 @@ def test_a_mistake_is_told_in_a_sentence(mara, alice, bram, run, words, problem)
         run(*words)
 
 
-@pytest.mark.parametrize("action", set(ai_memory.ACTIONS) - {"status"})
+@pytest.mark.parametrize("action", set(ai_memory.ACTIONS) - {"status", "backup"})
 def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
     monkeypatch.setattr(finding, "server_runs", lambda: True)
     words = {
@@ -152,6 +152,7 @@ def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
         "export": ("Mara", "x"),
         "import": ("x", "--npc", "Mara"),
         "erase": ("Alice",),
+        "restore": ("x",),
     }
     with pytest.raises(CommandError, match="evennia stop"):
         run(action, *words.get(action, ()))

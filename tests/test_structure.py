@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
 # low to high (DESIGN §2); rooms of one step do not import each other
 STEPS = [
     {"text"},
-    {"conf", "records", "log"},
+    {"conf", "records", "log", "small_file"},
     {"offload", "attention"},
     {"turns"},
     {"embedding"},

@@ -9,6 +9,7 @@ from twisted.internet import defer
 
 from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Recalled, RecallResult
+from ..store import condition
 from ..tending import ids, looking, permission
 from .showing import (
     dim,
@@ -202,10 +203,16 @@ def roster(seen: list[looking.Overview]) -> str:
     language = seen[0].language if seen else ""
     return "\n".join(
         [
+            *trouble_lines(),
             table(headers, rows, right=(2, 3, 4, 6)),
             dim(f"Language: {language}. Tokens are today's. @memory <npc> tells more.", indent=0),
         ]
     )
+
+
+def trouble_lines() -> list[str]:
+    """What is wrong with the store, or with the disk under it."""
+    return [hanging("|r! |n", each, indent=2, limit=1000) for each in condition.troubles()]
 
 
 def overview(npc: Any, seen: looking.Overview) -> str:
@@ -230,6 +237,7 @@ def overview(npc: Any, seen: looking.Overview) -> str:
         f"  heartbeat:    {when(seen.last_beat) if seen.last_beat else 'not since the start'}",
         hanging("  language:     ", seen.language, indent=16),
     ]
+    lines += trouble_lines()
     if seen.state == "paused":
         lines.append(f"|y  It is paused: it neither hears nor learns. {to_resume(npc)}|n")
     if seen.damaged:

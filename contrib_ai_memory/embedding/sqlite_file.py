@@ -127,3 +127,11 @@ def open_file(path: Path, schema: str) -> SqliteFile:
                 known.close()
             known = _open_files[path.name] = SqliteFile(path, schema)
         return known
+
+
+def close_all() -> None:
+    """Close what is open, before the files are exchanged."""
+    with _opening:
+        for known in _open_files.values():
+            known.close()
+        _open_files.clear()

@@ -7,7 +7,6 @@ at numbers in memory.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from .. import conf
+from .. import conf, small_file
 from ..log import logger
 from .provider import ProviderError
 
@@ -185,11 +184,9 @@ class Usage:
         with self._file:
             with self._lock:
                 text = Days(days=self._days).model_dump_json()
-            beside = self.path.with_name(self.path.name + ".new")
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                beside.write_text(text)
-                os.replace(beside, self.path)
+                small_file.write(self.path, text)
             except OSError as error:
                 if not self._unwritable:
                     logger().warning(

@@ -9,7 +9,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from ..store import facts
+from .. import offload
+from ..store import facts, pairing
 
 
 def open_store(command: BaseCommand) -> None:
@@ -60,3 +61,14 @@ def refuse_while_server_runs() -> None:
         raise CommandError(
             "The game server is running and holds the memories. Stop it first: evennia stop"
         )
+
+
+def refuse_another_time() -> None:
+    """Begin a new generation in store and database, where they match.
+
+    Raises:
+        CommandError: They are of different times: what is written would cite wrong lines.
+    """
+    if problem := pairing.settle(pairing.of_store()):
+        raise CommandError(problem)
+    offload.wait(pairing.mark_anew())

@@ -15,7 +15,7 @@ from .. import conf
 from ..assistant import KEY
 from ..llm import asking
 from ..senses import CATEGORY, OFF_TAG
-from ..store import attributes, bulk, facts, opening, owner, pairing, switches
+from ..store import attributes, bulk, condition, facts, opening, owner, pairing, switches
 from ..store.errors import StoreError
 from ..store.journal import Journal
 from ..tending import looking, taking_out
@@ -36,7 +36,7 @@ def status(command: BaseCommand, _options: dict[str, Any]) -> None:
         command.stdout.write("No object of this game has a memory: see the README, Installation.")
     command.stdout.write("")
     for name, value in _about_store(counts, problem):
-        command.stdout.write(f"{name + ':':<10}{value}")
+        command.stdout.write(f"{name + ':':<12}{value}")
 
 
 def _counts() -> tuple[dict[str, int] | None, str]:
@@ -103,13 +103,15 @@ def _about_store(counts: dict[str, int] | None, problem: str) -> list[tuple[str,
         model = f"{written['embedding_model']}, {written['dimensions']} dimensions"
         told.insert(1, ("vectors", model))
         told.insert(2, ("store id", written["store_id"]))
+        told.insert(3, ("generation", str(written.get("generation", 0))))
     if not settings.ENABLED:
         told.append(("switch", 'CONTRIB_AI_MEMORY["ENABLED"] is off: no NPC learns'))
     if counts is None and not problem:
         problem = "the server is running and holds the store; @memory tells the rest in the game"
-    if strange := (pairing.settle(written["store_id"]) if written else ""):
-        problem = strange
-    return [*told, ("problem", problem)] if problem else told
+    problems = [problem, pairing.settle(written), condition.lack_of_room(folder)]
+    if lost := written.get("lost"):
+        problems.append(opening.told_of_loss(lost))
+    return told + [("problem", each) for each in dict.fromkeys(problems) if each]
 
 
 def _megabytes(folder: Path) -> str:

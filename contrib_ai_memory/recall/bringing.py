@@ -12,6 +12,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..embedding.emotions import known
 from ..records import RecallResult
+from ..store.errors import StoreHeld
 from ..store.evidence import EvidenceGone
 from ..store.links import linked_memory_id
 from ..text import cues
@@ -40,7 +41,9 @@ def recall(
 ) -> Generator[Any, Any, RecallResult]:
     """`MemoryHandler.recall`, which tells of the arguments; what is new is indexed first."""
     settings = conf.get()
-    with suppress(EvidenceGone):  # a line that is forgotten just now comes to mind no more
+    # a line that is forgotten just now comes to mind no more; where the store takes no writes, what
+    # is known is found all the same
+    with suppress(EvidenceGone, StoreHeld):
         yield mind.index_newest(priority)
     question = Question(
         mind=mind.id,

@@ -17,6 +17,7 @@ from .. import conf, offload
 from ..log import logger
 from ..records import PassReport
 from ..redaction import redact
+from ..store.errors import StoreHeld
 from ..store.evidence import EvidenceGone
 from . import (
     cleaning,
@@ -186,6 +187,8 @@ def run_sleep_tick(
             report = (yield step(mind)) if step else PassReport(done=True)
         except EvidenceGone:
             break  # what is there now is read at the next tick
+        except StoreHeld:
+            raise  # no fault of the pass: it is done when the store takes writes again
         except Exception as error:  # noqa: BLE001 - the record tells of it, the night goes on
             logger().exception("#%s: %s broke off.", mind.owner.id, night.pass_name)
             night = night.failed(error)

@@ -171,3 +171,19 @@ def remove_some(obj: Any, category: str, limit: int, prefix: str = "") -> int:
 
 def remove_json(obj: Any, key: str, category: str = CATEGORY) -> None:
     obj.attributes.remove(key, category=category)
+
+
+def forget_rolled_back(obj: Any, rows: list[tuple[str, str | None]]) -> None:
+    """Have Evennia read Attributes anew after a transaction of theirs was rolled back.
+
+    It keeps those that were made in it, though their rows are no more: to write one of them again
+    would fail for ever.
+
+    Args:
+        rows: (key, category) of each.
+    """
+    for key, category in rows:
+        attribute = obj.attributes.get(key, category=category, return_obj=True)
+        if attribute is not None:
+            attribute.flush_from_cache(force=True)
+    obj.attributes.reset_cache()

@@ -156,13 +156,13 @@ class Conversations:
     def flush(self) -> None:
         if not self._dirty:
             return
-        self._dirty = False
         stored = {}
         for key, talk in self._open.items():
             stored[key] = {k: v for k, v in asdict(talk).items() if k != "session_id"}
             for message in stored[key]["messages"]:
                 message["witnesses"] = list(message["witnesses"])
         attributes.write(self._owner, ATTRIBUTE, stored)
+        self._dirty = False
 
     def _fresh(self, conversation: Conversation, now: str) -> bool:
         if not conversation.last_activity:

@@ -3,13 +3,14 @@
 Qdrant marks what is deleted and keeps its bytes: in the write-ahead log, in the pages of payloads
 and of keyword indexes. Here what is left is copied, a part at a time, into a new folder, which then
 takes the place of the old one: `memories`, `memories.1`, `memories.2` … of which the last that is
-whole counts. Broken off, it is begun again when the store is opened next. Worker threads only.
+whole counts. A file beside them, `current`, names it: where newer folders lie beside files that
+were put back from a backup, those that were put back count. Broken off, a rewriting is begun again
+when the store is opened next. Worker threads only.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,10 +18,14 @@ from typing import Any
 
 import qdrant_edge as edge
 
-from . import edge_keys
+from .. import conf, small_file
+from ..log import logger
+from . import condition, edge_keys
+from .errors import StoreFull
 from .keys import Keys
 
 WHOLE = "whole"  # a file in the new folder: everything is in it
+CURRENT = "current"  # a file beside the folders: the name of the one that counts
 WANTED = "rewriting"  # a file beside the folders, while the old one still has to go
 MINDS_AT_MOST = 100_000
 Remake = Callable[[list[tuple[str, dict[str, Any]]]], list[Keys]]  # ids and payloads → keys
@@ -28,7 +33,20 @@ Remake = Callable[[list[tuple[str, dict[str, Any]]]], list[Keys]]  # ids and pay
 
 def current(folder: Path, name: str) -> Path:
     """The folder of the shard `name` that counts."""
-    return max((each for each in _folders(folder, name) if _is_whole(each)), key=_number)
+    whole = [each for each in _folders(folder, name) if _is_whole(each)]
+    named = folder / CURRENT
+    if named.exists() and not (folder / WANTED).exists():
+        for each in whole:
+            if each.name == named.read_text() and each.exists():
+                return each
+    return max(whole, key=_number)
+
+
+def note_current(path: Path) -> None:
+    """Name the folder that counts from now on."""
+    named = path.parent / CURRENT
+    if not named.exists() or named.read_text() != path.name:
+        small_file.write(named, path.name)
 
 
 class Rewritable:
@@ -54,26 +72,44 @@ class Rewritable:
 
         Args:
             remake: Makes what points are found by; without it that is copied.
+
+        Raises:
+            StoreFull: There is no room for both. It is done when the store is opened with room.
         """
         self.stop_rewriting()
+        (self.path.parent / WANTED).touch()
+        condition.check_room(self.path.parent, size_on_disk(self.path) + conf.NEW_SHARD_BYTES)
         self._rewriting = Rewriting(self._shard, self.path, self._create_bare, remake)
 
     def rewrite_some(self, points: int = 64) -> bool:
-        """Copy up to so many points into the new shard. Returns whether it is in place."""
+        """Copy up to so many points into the new shard. Returns whether it is in place.
+
+        Raises:
+            StoreFull: It is given up, and done when the store is opened with room.
+        """
+        try:
+            condition.check_room(self.path.parent)
+        except StoreFull:
+            self.stop_rewriting()
+            raise
         if self._rewriting is not None and self._rewriting.copy(points):
             self._shard, self.path = self._rewriting.finish()
             self._rewriting = None  # and with it the old shard: to close it stops the process
+            note_current(self.path)
             _sweep(self.path)
             (self.path.parent / WANTED).unlink(missing_ok=True)
         return self._rewriting is None
 
     def finish_rewriting(self) -> None:
-        """At the opening: what was begun and broken off, whole; nothing else."""
+        """At the opening: what was begun and broken off, whole, if there is room; nothing else."""
         _sweep(self.path)
         if (self.path.parent / WANTED).exists() and self._has_own_size():
-            self.begin_rewriting()
-            while not self.rewrite_some(1000):
-                pass
+            try:
+                self.begin_rewriting()
+                while not self.rewrite_some(1000):
+                    pass
+            except StoreFull as full:
+                logger().warning("Deleted memories stay on the disk for now. %s", full)
 
     def _has_own_size(self) -> bool:
         """Whether the vectors in the shard are as long as those that are to come."""
@@ -110,7 +146,6 @@ class Rewriting:
     ):
         self._remake = remake
         self._old, self._old_path = shard, path
-        (path.parent / WANTED).touch()
         name = path.name.split(".")[0]
         self._path = path.with_name(f"{name}.{_number(path) + 1}")
         shutil.rmtree(self._path, ignore_errors=True)
@@ -148,9 +183,9 @@ class Rewriting:
         for folder in (self._path, self._old_path):
             for file in folder.rglob("*"):
                 if file.is_file():
-                    _to_disk(file)
+                    small_file.sync(file)
         (self._path / WHOLE).touch()
-        _to_disk(self._path)
+        small_file.sync(self._path)
         return self._new, self._path
 
     def abandon(self) -> None:
@@ -173,16 +208,13 @@ class Rewriting:
         self._new.update(edge.UpdateOperation.upsert_points(points))
 
 
+def size_on_disk(folder: Path) -> int:
+    """Bytes that the files of a folder take; files with holes take less than their length."""
+    return sum(each.stat().st_blocks * 512 for each in folder.rglob("*") if each.is_file())
+
+
 def _folders(folder: Path, name: str) -> list[Path]:
     return [folder / name, *folder.glob(f"{name}.[0-9]*")]
-
-
-def _to_disk(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def _number(path: Path) -> int:

@@ -47,3 +47,15 @@ class StoreMismatch(StoreError):
 
 class StoreClosed(StoreError):
     """The server is stopping: the store takes no more work."""
+
+
+class StoreHeld(StoreError):
+    """The store takes no writes for now: the journal alone goes on, and the rest follows later."""
+
+
+class StoreFull(StoreHeld):
+    """The disk has too little room."""
+
+
+class StoreUnpaired(StoreHeld):
+    """The store and the game's database are of different times."""

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import conf
 from ..embedding import embedder
 from ..records import MemoryRecord, now_iso
-from . import keys
+from . import condition, keys, opening
 from .errors import StoreClosed
 from .opening import open_mem0
 from .payload import (
@@ -77,6 +78,7 @@ class FactStore:
         """
         if not memories:
             return
+        condition.check(conf.directory())
         ids = [memory.id for memory in memories]
         tokens = embedder.shared().count_tokens
         payloads = [
@@ -103,6 +105,7 @@ class FactStore:
         Returns:
             The ids that were new.
         """
+        condition.check(conf.directory())
         known = {memory.id for memory in self.get([memory.id for memory in memories])}
         new = [index for index, memory in enumerate(memories) if memory.id not in known]
         for memory in (memories[index] for index in new):
@@ -116,6 +119,7 @@ class FactStore:
 
         The store merges them into what is there. A memory that is gone meanwhile stays so.
         """
+        condition.check(conf.directory())
         if self._vectors.get(memory_id) is None:
             return
         self._vectors.update(vector_id=memory_id, vector=None, payload=payload)
@@ -127,11 +131,13 @@ class FactStore:
 
     def delete(self, memory_id: str) -> None:
         """Forget one memory; unknown ids are no error, so that a pass can be run again."""
+        condition.check(conf.directory())
         if self.get([memory_id]):
             self.mem0.delete(memory_id)
 
     def delete_points(self, ids: Sequence[str]) -> None:
         """Forget memories that Mem0's own verbs never saw; unknown ids are no error."""
+        condition.check(conf.directory())
         self._forget_history(list(ids))
         for memory_id in ids:
             self._vectors.delete(memory_id)
@@ -148,7 +154,10 @@ class FactStore:
 
     def rewrite_some(self) -> bool:
         """A small part of that. Returns whether it is over."""
-        return self._vectors.rewrite_some()
+        over = self._vectors.rewrite_some()
+        if over:
+            self.note_total()
+        return over
 
     def forget_words(self, mind: str) -> None:
         """Forget which words one NPC's memories have, before they are counted anew."""
@@ -164,11 +173,13 @@ class FactStore:
 
     def delete_mind(self, mind: str) -> int:
         """Forget all that one NPC remembers. Returns how many memories that were."""
+        condition.check(conf.directory())
         memories = self.list(mind, limit=None)
         self._forget_history([memory.id for memory in memories])  # first: found by these ids alone
         for memory in memories:
             self._vectors.delete(memory.id)
         self.forget_words(mind)
+        self.note_total()
         return len(memories)
 
     def _forget_history(self, ids: list[str]) -> None:
@@ -277,6 +288,27 @@ class FactStore:
     def count(self, mind: str, **where: Any) -> int:
         return self._vectors.count(self._filters(mind, where))
 
+    def total(self) -> int | None:
+        """How many memories are in files of this game's own; None in a store that is a server."""
+        return self._vectors.count() if self.provider == "qdrant_edge" else None
+
+    def note_total(self) -> None:
+        """Note how many there are now: fewer at the next start are lost."""
+        known = opening.written_by(conf.directory())
+        if known and "lost" not in known and (total := self.total()) is not None:
+            opening.note(conf.directory(), memories=total)
+
+    def find_lost(self) -> None:
+        """Compare with the number that was noted last. A shard whose files were cut off opens
+        without an error, and with nothing in it."""
+        known, total = opening.written_by(conf.directory()), self.total()
+        noted, lost = known.get("memories") or 0, known.get("lost")
+        if total is not None and total < noted / 2 and not lost:
+            lost = {"had": noted, "found": total, "seen": now_iso()}
+            opening.note(conf.directory(), lost=lost)
+        if lost:
+            condition.begin(condition.LOST, opening.told_of_loss(lost))
+
     def _filters(self, mind: str, where: dict[str, Any]) -> dict[str, Any]:
         listener = where.pop("listener", None)
         filters = {"agent_id": mind, **where}
@@ -294,6 +326,7 @@ class FactStore:
 _lock = threading.RLock()
 _store: FactStore | None = None
 _closed = False
+expected: tuple[str, opening.Mark | None] | None = None  # of the game's database: see `pairing`
 
 
 def shared() -> FactStore:
@@ -309,7 +342,13 @@ def shared() -> FactStore:
         if _closed:
             raise StoreClosed("The server is stopping; the memory store is closed.")
         if _store is None:
-            _store = FactStore(*open_mem0())
+            opened = FactStore(*open_mem0())
+            opened.find_lost()
+            if expected is not None:
+                stored = opening.written_by(conf.directory())
+                if problem := opening.mismatch(stored, *expected):
+                    condition.begin(condition.PAIR, problem)
+            _store = opened
         return _store
 
 
@@ -320,6 +359,17 @@ def open_of_any_model() -> FactStore:
         if _store is None:
             _store = FactStore(*open_mem0(any_model=True))
         return _store
+
+
+def check_writable() -> None:
+    """Raise what a write would raise now (`condition.check`)."""
+    condition.check_writable(conf.directory())
+
+
+def total() -> int | None:
+    """How many memories the open store has; None where it is not open, or is a server."""
+    with _lock:
+        return _store.total() if _store is not None else None
 
 
 def ask(verb: str, *args: Any) -> Any:
@@ -338,6 +388,7 @@ def close_shared(wait: float = 1.0, *, for_good: bool = True) -> None:
     if _lock.acquire(timeout=wait):
         try:
             _closed = for_good
+            condition.forget()
             if _store is not None:
                 _store.close()
                 _store = None

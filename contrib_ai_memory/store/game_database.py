@@ -9,10 +9,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.backends.signals import connection_created
 
+from . import condition
+
+# of SQLite: FULL, and IOERR, which a write that finds no room may be as well
+_FULL_SQLITE = (13, 10)
+_FULL_ELSEWHERE = ("53100", 1021, 1114)  # PostgreSQL's disk_full; MySQL's and MariaDB's
+
 _UID = "contrib_ai_memory.secure_delete"
+
+
+def is_full(error: OperationalError) -> bool:
+    """Whether a write failed because the disk of the game's database has no room."""
+    cause = error.__cause__
+    code = getattr(cause, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF in _FULL_SQLITE
+    codes = (getattr(cause, "sqlstate", None), *getattr(cause, "args", ())[:1])
+    return any(code in _FULL_ELSEWHERE for code in codes)
+
+
+def note_full(error: OperationalError) -> bool:
+    """Tell the log, once, if that is what it is. Returns whether it is."""
+    if full := is_full(error):
+        condition.begin(
+            condition.DATABASE,
+            f"The game's database takes no writes, its disk has no room ({error}). What NPCs hear "
+            "is kept in memory and written when there is room; a stop before that loses it.",
+        )
+    return full
+
+
+def note_written() -> None:
+    """It takes writes."""
+    condition.end(condition.DATABASE, "The game's database takes writes again: all is written.")
 
 
 def overwrite_what_is_deleted() -> None:

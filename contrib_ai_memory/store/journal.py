@@ -19,7 +19,7 @@ from contextlib import nullcontext
 from itertools import islice
 from typing import Any
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from ..conf import PAGE_SIZE
 from ..log import logger
@@ -59,6 +59,11 @@ class Journal:
         self._dirty = False
         self._aside: dict[int, str] = {}  # damaged text that is to be kept at the next write
         self._load(attributes.read(owner, ATTRIBUTE))
+
+    @property
+    def changed(self) -> bool:
+        """Whether something is not in the game's database yet."""
+        return self._dirty
 
     @property
     def _sealed_pages(self) -> int:
@@ -140,11 +145,16 @@ class Journal:
         """Write what changed, pages and open page in one transaction: both or neither."""
         if not self._dirty:
             return
-        self._keep_aside()
-        with transaction.atomic() if self._dirty_pages else nullcontext():
-            for number in sorted(self._dirty_pages):
-                attributes.write_json(self._owner, _page_key(number), self._page(number))
-            attributes.write(self._owner, ATTRIBUTE, self._stored())
+        try:
+            with transaction.atomic() if self._dirty_pages or self._aside else nullcontext():
+                self._keep_aside()
+                for number in sorted(self._dirty_pages):
+                    attributes.write_json(self._owner, _page_key(number), self._page(number))
+                attributes.write(self._owner, ATTRIBUTE, self._stored())
+        except DatabaseError:  # as on a full disk: all of it is written at the next try
+            pages = [(_page_key(number), attributes.CATEGORY) for number in self._dirty_pages]
+            attributes.forget_rolled_back(self._owner, [*pages, (ATTRIBUTE, None)])
+            raise
         self._dirty_pages.clear()
         self._dirty = False
 

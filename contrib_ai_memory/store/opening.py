@@ -8,13 +8,22 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from .. import conf
+from .. import conf, small_file
 from ..embedding import embedder
 from ..redaction import shown
-from . import reach
+from . import condition, reach
 from .errors import StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
 
 META = "store.json"
+
+Mark = list[Any]  # generation and random text: two times of one game may count alike
+
+_WHAT_TO_DO = (
+    "Until that is settled NPCs remember nothing new: journals go on, and the store takes no "
+    "writes. Stop the game and put back what belongs together (evennia ai_memory restore FILE); "
+    "or accept this pair, with the game's database taken as what happened: evennia ai_memory "
+    "doctor --mend"
+)
 
 
 def open_mem0(*, any_model: bool = False) -> tuple[Any, str]:
@@ -27,6 +36,12 @@ def open_mem0(*, any_model: bool = False) -> tuple[Any, str]:
         StoreInUse, StoreMismatch, StoreUnreachable, StoreUnusable: Each says what to do.
     """
     folder = conf.directory()
+    if restoring(folder).exists():
+        raise StoreUnusable(
+            f"A restore into {folder} was broken off. Stop the game and run the same command "
+            "again: evennia ai_memory restore FILE"
+        )
+    condition.check_room(folder)
     folder.mkdir(parents=True, exist_ok=True)
     words = embedder.shared()
     if not any_model:
@@ -48,6 +63,11 @@ def open_mem0(*, any_model: bool = False) -> tuple[Any, str]:
     return mem0, settings.provider
 
 
+def restoring(folder: Path) -> Path:
+    """The file that lies beside a store's folder while a backup is put back into it."""
+    return folder.with_name(folder.name + ".restoring")
+
+
 def prepare_environment(folder: Path) -> None:
     """`settle_environment`, and the folder made that Mem0 keeps its own files in."""
     settle_environment(folder)
@@ -64,27 +84,96 @@ def settle_environment(folder: Path) -> None:
 
 
 def written_by(folder: Path) -> dict[str, Any]:
-    """What wrote the store in a folder: embedding_model, dimensions, store_id. Empty: none did."""
+    """What wrote the store in a folder: embedding_model, dimensions, store_id; and how far it is
+    (`pairing`): generation, mark, unsettled, memories, lost. Empty: none did.
+
+    Raises:
+        StoreUnusable: The file is there and cannot be read.
+    """
     meta = folder / META
-    return json.loads(meta.read_text()) if meta.exists() else {}
+    if not meta.exists():
+        return {}
+    try:
+        known = json.loads(meta.read_text())
+        if not isinstance(known, dict) or not {"store_id", "embedding_model"} <= set(known):
+            raise ValueError("it has no store_id or no embedding_model")
+    except ValueError as broken:
+        raise StoreUnusable(
+            f"{meta} is damaged ({broken}): it says which embedding model wrote the memories. Put "
+            "it back from a backup (evennia ai_memory restore FILE)."
+        ) from None
+    return known
 
 
 def note_model(folder: Path, name: str, dimensions: int) -> None:
     """Note that all vectors are of this model now."""
+    note(folder, embedding_model=name, dimensions=dimensions)
+
+
+def note(folder: Path, **changes: Any) -> None:
+    """Change what `written_by` gives; None takes a field out. The old file or the new one is there,
+    and never half of one."""
     known = written_by(folder) or {"store_id": str(uuid.uuid4())}
-    beside = folder / (META + ".new")
-    beside.write_text(
-        json.dumps(known | {"embedding_model": name, "dimensions": dimensions}, indent=1)
+    changed = {key: value for key, value in (known | changes).items() if value is not None}
+    if changed != known or not (folder / META).exists():
+        small_file.write(folder / META, json.dumps(changed, indent=1))
+
+
+def mark_of(stored: dict[str, Any]) -> Mark | None:
+    """The generation of a store, from what `written_by` gives; None before the first."""
+    return [stored["generation"], stored["mark"]] if "generation" in stored else None
+
+
+def mismatch(stored: dict[str, Any], store_id: str, mark: Mark | None) -> str:
+    """Compare a store with the game's database. Returns what is wrong, or "".
+
+    Args:
+        stored: From `written_by`.
+        store_id, mark: What the database has (`pairing`); "" is a game without a store so far.
+    """
+    own = mark_of(stored)
+    if not stored or not store_id:
+        return ""
+    if stored["store_id"] != store_id:
+        return (
+            f"The memory store in {conf.directory()} is another one ({stored['store_id'][:8]}) "
+            f"than the game's database was written with ({store_id[:8]}): a backup of one was put "
+            f"back without the other, or the folder was changed. {_WHAT_TO_DO}"
+        )
+    # killed while both were marked: the store is ahead, and tells what the database still has
+    if own == mark or (own and stored.get("unsettled") == (mark or [])):
+        return ""
+    mine, theirs = (own or [0])[0], (mark or [0])[0]
+    if mine > theirs:
+        older = "the game's database is older than the store"
+    elif mine < theirs:
+        older = "the store is older than the game's database"
+    else:
+        older = "each of them went its own way"
+    return (
+        f"The memory store in {conf.directory()} is of generation {mine} and the game's database "
+        f"of generation {theirs}: {older}. A backup of one was put back without the other. "
+        f"{_WHAT_TO_DO}"
     )
-    beside.replace(folder / META)
+
+
+def told_of_loss(lost: dict[str, Any]) -> str:
+    """What is said of a store that has far fewer memories than it had: `lost` of `written_by`."""
+    return (
+        f"The memory store in {conf.directory()} had {lost['had']} memories and was opened with "
+        f"{lost['found']}: its files were cut off or taken away. Stop the game and put back a "
+        "backup (evennia ai_memory restore FILE). Without one, evennia ai_memory doctor --mend "
+        "makes what was heard anew from the journals; facts, experiences and summaries that only "
+        "the store had are not made again."
+    )
 
 
 def _check_model(meta: Path, name: str, dimensions: int) -> None:
     mine = {"embedding_model": name, "dimensions": dimensions}
-    if not meta.exists():
-        meta.write_text(json.dumps(mine | {"store_id": str(uuid.uuid4())}, indent=1))
+    theirs = written_by(meta.parent)
+    if not theirs:
+        note(meta.parent, **mine)
         return
-    theirs = json.loads(meta.read_text())
     if any(theirs[key] != mine[key] for key in mine):
         raise StoreMismatch(
             f"The memory store in {meta.parent} was written with the embedding model "

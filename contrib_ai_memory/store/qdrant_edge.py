@@ -19,8 +19,8 @@ import qdrant_edge as edge
 from mem0.vector_stores.base import VectorStoreBase
 from pydantic import BaseModel, ConfigDict
 
-from .. import offload
-from . import edge_keys, edge_rewriting
+from .. import conf, offload
+from . import condition, edge_keys, edge_rewriting
 from .edge_filters import to_filter
 from .edge_keys import LINE, NEAR, WIDE, WINDOW, WORD_LANES, words_query
 from .errors import StoreInUse, StoreMismatch
@@ -68,12 +68,16 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
         self._vocabulary = Vocabulary(Path(path))
         self._recent = RecentPayloads(self._payloads)
         self._shard = self._open(lock_wait)
+        edge_rewriting.note_current(self.path)
         self.finish_rewriting()
 
     # --- life of the collection -------------------------------------------------------------
 
     def _open(self, lock_wait: float) -> edge.EdgeShard:
-        if not any(self.path.glob("segments/*")):
+        new = not any(self.path.glob("segments/*"))
+        condition.check_room(self.path.parent)
+        if new:
+            condition.check_room(self.path.parent, conf.NEW_SHARD_BYTES)
             return self._create(self.path)
         deadline = time.monotonic() + lock_wait
         while True:
@@ -130,6 +134,11 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
                 sparse_vectors=dict.fromkeys(WORD_LANES, sparse),
             ),
         )
+
+    def _update(self, operation: edge.UpdateOperation) -> None:
+        """Every write into the shard, where there is room for it."""
+        condition.check(self.path)
+        self._free.update(operation)
 
     @property
     def _free(self) -> edge.EdgeShard:
@@ -188,7 +197,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
         if not points:
             return
         self._note(ids)
-        self._free.update(edge.UpdateOperation.upsert_points(points))
+        self._update(edge.UpdateOperation.upsert_points(points))
         self._recent.keep(ids, payloads)
 
     def count_words(self, mind: str, words_of: Mapping[str, str]) -> None:
@@ -210,7 +219,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
         ]
         if moved:
             self._note(list(there))
-            self._free.update(edge.UpdateOperation.update_vectors(moved))
+            self._update(edge.UpdateOperation.update_vectors(moved))
 
     def update(
         self,
@@ -223,15 +232,15 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
             self.insert([vector], [payload], [vector_id])
         elif payload is not None:
             self._note([vector_id])
-            self._free.update(edge.UpdateOperation.set_payload([vector_id], payload))
+            self._update(edge.UpdateOperation.set_payload([vector_id], payload))
         elif vector is not None:
             self._note([vector_id])
             moved = edge.PointVectors(vector_id, {LINE: list(vector)})
-            self._free.update(edge.UpdateOperation.update_vectors([moved]))
+            self._update(edge.UpdateOperation.update_vectors([moved]))
 
     def delete(self, vector_id: str) -> None:
         self._note([vector_id])
-        self._free.update(edge.UpdateOperation.delete_points([vector_id]))
+        self._update(edge.UpdateOperation.delete_points([vector_id]))
 
     # --- reading ----------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ class Writer:
         self.lines = 0
         self._beside = path.with_name(path.name + ".part")
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.fdopen(_for_us_alone(self._beside), "w", encoding="utf-8", newline="\n")
+        self._file = os.fdopen(for_us_alone(self._beside), "w", encoding="utf-8", newline="\n")
         self._put({"format": FORMAT, "version": VERSION} | _plain(header))
 
     def add(self, lines: Iterable[Line]) -> int:
@@ -208,7 +208,7 @@ def _lines_of(file: BinaryIO) -> Iterator[bytes]:
         yield raw
 
 
-def _for_us_alone(path: Path) -> int:
+def for_us_alone(path: Path) -> int:
     """A new file, open. Whispers will be in it: no other account of the machine reads it."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.fchmod(descriptor, 0o600)  # of one that was left behind

@@ -14,12 +14,12 @@ from typing import Any
 from evennia.objects.models import ObjectDB
 from twisted.internet import defer
 
-from .. import offload
+from .. import conf, offload
 from ..conf import PAGE_SIZE
 from ..handler import shed_copied
 from ..ingest import index, novelty
 from ..records import INSIGHT, Entry
-from ..store import attributes, bulk, facts, links, owner, pairing
+from ..store import attributes, bulk, condition, facts, links, opening, owner, pairing
 from ..store.errors import StoreError
 from ..store.journal import span_of
 from ..store.payload import entry_memory_id
@@ -50,10 +50,19 @@ class Finding:
 
 @dataclass
 class _Stored:
-    """What the store has of one mind: every id, and the entries by their journal id."""
+    """What the store has of one mind.
+
+    Attributes:
+        ids: Every id.
+        entries: The ids of the lines by their journal id.
+        lines: When each line was said, and the hash of its words, by its journal id.
+        evidence: Of what is drawn from lines, their journal ids, and when it came about.
+    """
 
     ids: set[str] = field(default_factory=set)
     entries: dict[int, str] = field(default_factory=dict)
+    lines: dict[int, tuple[str, int]] = field(default_factory=dict)
+    evidence: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict)
 
 
 @defer.inlineCallbacks
@@ -115,6 +124,7 @@ def check(npc: Any, *, mend: bool = False) -> Generator[Any, Any, list[Finding]]
         stored = yield _stored(npc.memory.id)
         found += yield _lost_entries(npc, stored, mend)
         found += yield _entries(npc, stored, mend)
+        found += yield _evidence(npc, stored, mend)
         found += yield _links(npc, stored, mend)
         npc.memory.flush()
     finally:
@@ -132,13 +142,18 @@ def _finding(npc: Any, what: str, count: int, mended: bool) -> Finding:
 @defer.inlineCallbacks
 def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
     counts = yield ask(_minds)
-    store_id = yield ask(pairing.id_of_store)
-    if problem := pairing.settle(store_id):
+    stored = yield ask(pairing.of_store)
+    if problem := pairing.settle(stored):
         if mend:
-            pairing.adopt(store_id)
+            pairing.adopt(stored)
+            yield pairing.mark_anew()
         # whose memories these are cannot be known now: none of them is taken for a leaving
         return [Finding("the store", problem, 1, mend)]
     found = []
+    if lost := stored.get("lost"):
+        found.append(Finding("the store", opening.told_of_loss(lost), 1, mend))
+        if mend:
+            yield ask(_settle_loss)
     known = ownership.known_minds()
     for mind, count in sorted(counts.items()) if whole else ():
         if mind not in known:
@@ -150,6 +165,12 @@ def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
         while not (yield ask(facts.ask, "rewrite_some")):
             pass
     return found
+
+
+def _settle_loss() -> None:
+    opening.note(conf.directory(), lost=None)
+    facts.shared().note_total()
+    condition.end(condition.LOST, "What the store lost is taken as lost.")
 
 
 def _minds() -> dict[str, int]:
@@ -195,18 +216,27 @@ def _stored(mind: str) -> Generator[Any, Any, _Stored]:
     stored, offset = _Stored(), None
     while True:
         page, offset = yield ask(_stored_page, mind, offset)
-        for memory_id, entry_id in page:
+        for memory_id, entry_id, said, journal_ids, created_at in page:
             stored.ids.add(memory_id)
             if entry_id:
                 stored.entries[entry_id] = memory_id
+                stored.lines[entry_id] = created_at, said
+            elif journal_ids:
+                stored.evidence[memory_id] = journal_ids, created_at
         if offset is None:
             return stored
 
 
-def _stored_page(mind: str, offset: Any) -> tuple[list[tuple[str, int]], Any]:
+def _stored_page(mind: str, offset: Any) -> tuple[list[tuple], Any]:
     memories, offset = facts.shared().page(mind, offset)
     return [
-        (m.id, m.journal_ids[0] if m.record in ("entry", INSIGHT) and m.journal_ids else 0)
+        (
+            m.id,
+            m.journal_ids[0] if m.record in ("entry", INSIGHT) and m.journal_ids else 0,
+            hash(m.content),
+            m.journal_ids,
+            m.created_at,
+        )
         for m in memories
     ], offset
 
@@ -269,19 +299,27 @@ def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[
     """Entries and the store: each of the one has its other."""
     mind, journal = npc.memory, npc.memory.journal
     indexed = journal.cursors.get("indexed", 0)
-    missing = waiting = 0
+    missing = waiting = other = 0
     for first in range(1, len(journal) + 1, ENTRIES_AT_ONCE):
         page = list(journal.read(first, first + ENTRIES_AT_ONCE - 1))
         lost = [e for e in page if e.recallable and e.id <= indexed and e.id not in stored.entries]
         missing += len(lost)
-        if lost and mend:
-            yield _index(mind, lost)
+        changed = [
+            entry
+            for entry in page
+            if stored.lines.get(entry.id, (entry.timestamp, hash(entry.content)))
+            != (entry.timestamp, hash(entry.content))
+        ]
+        other += len(changed)
+        if (lost or changed) and mend:
+            yield _index(mind, sorted([*lost, *changed], key=lambda entry: entry.id))
             stored.ids.update(entry_memory_id(mind.id, entry.id) for entry in lost)
         yield offload.breathe()
         waiting += sum(1 for entry in page if entry.recallable and entry.id > indexed)
     if mend:
         while not (yield mind.index_pending()):
             pass
+    # what was taken out on purpose; of anything else this is the last copy (`_lost_entries`)
     gone = [
         memory_id for number, memory_id in stored.entries.items() if journal.was_removed(number)
     ]
@@ -291,10 +329,46 @@ def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[
         stored.ids.difference_update(some)
     told = (
         (missing, "journal entries that were indexed are not in the store"),
+        (other, "journal entries are not the lines that the store has under their numbers"),
         (waiting, "journal entries wait to be indexed"),
         (len(gone), "memories of journal entries that are no more"),
     )
     return [_finding(npc, what, count, mend) for count, what in told if count]
+
+
+@defer.inlineCallbacks
+def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
+    """What is drawn from lines rests on lines that are there, and no later than itself.
+
+    Lines that were forgotten leave gaps in the journal; what was drawn from them may stay.
+    """
+    journal = npc.memory.journal
+    beyond = later = 0
+    for place, (memory_id, (journal_ids, created_at)) in enumerate(list(stored.evidence.items())):
+        kept = [each for each in journal_ids if each <= len(journal)]
+        first = journal.get(min(journal_ids))
+        if first is not None and first.timestamp > created_at:
+            later, kept = later + 1, []
+        elif len(kept) < len(journal_ids):
+            beyond += 1
+        else:
+            continue
+        if mend and kept:
+            yield ask(_rest_on, memory_id, kept)
+        elif mend:
+            yield ask(facts.ask, "delete_points", [memory_id])
+            stored.ids.discard(memory_id)
+        if place % ENTRIES_AT_ONCE == 0:
+            yield offload.breathe()
+    told = (
+        (beyond, "memories rest on journal entries beyond the journal's end"),
+        (later, "memories rest on journal entries that were written after they came about"),
+    )
+    return [_finding(npc, what, count, mend) for count, what in told if count]
+
+
+def _rest_on(memory_id: str, journal_ids: list[int]) -> None:
+    facts.shared().change(memory_id, journal_ids=journal_ids)
 
 
 def _index(mind: Any, entries: list[Entry]) -> defer.Deferred:

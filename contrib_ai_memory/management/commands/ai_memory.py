@@ -6,6 +6,8 @@ evennia ai_memory teach NPC FILE
 evennia ai_memory export NPC FILE
 evennia ai_memory import FILE --npc NPC [--replace]
 evennia ai_memory erase PERSON [--npc NPC] [--yes]
+evennia ai_memory backup FILE
+evennia ai_memory restore FILE [--yes]
 evennia ai_memory doctor [NPC] [--mend]
 evennia ai_memory reindex [NPC]
 evennia ai_memory uninstall [--yes]
@@ -22,8 +24,16 @@ import evennia
 from django.core.management.base import BaseCommand, CommandError
 
 from contrib_ai_memory.embedding.model import ModelError
-from contrib_ai_memory.management import files, mending, people, replaying, telling, uninstalling
-from contrib_ai_memory.management.finding import refuse_while_server_runs
+from contrib_ai_memory.management import (
+    backups,
+    files,
+    mending,
+    people,
+    replaying,
+    telling,
+    uninstalling,
+)
+from contrib_ai_memory.management.finding import refuse_another_time, refuse_while_server_runs
 from contrib_ai_memory.store.errors import StoreError
 
 AN_NPC = "key or #dbref of the NPC"
@@ -55,6 +65,12 @@ ACTIONS = {
         "It may be half done. Run the same command again, with the memory identity that it told "
         "in the place of the name: it takes out the rest.",
     ),
+    "backup": Action(backups.backup, "No file was written."),
+    "restore": Action(
+        backups.restore,
+        "Run the same command again before the game is started: what was there is kept until all "
+        "is in place.",
+    ),
     "doctor": Action(
         mending.doctor, "What was mended is mended. Run the same command again for the rest."
     ),
@@ -65,13 +81,14 @@ ACTIONS = {
         uninstalling.uninstall, "It is half done. Run the same command again for the rest."
     ),
 }
-WHILE_SERVER_RUNS = ("status",)
+WHILE_SERVER_RUNS = ("status", "backup")
+WRITES = ("replay", "teach", "import", "erase", "reindex")  # into a store that fits the database
 
 
 class Command(BaseCommand):
     """The operators' command: each action is a function in `management`."""
 
-    help = "Operate the memories of NPCs from the shell, while the server is down."
+    help = "Operate the memories of NPCs from the shell."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
@@ -94,6 +111,11 @@ class Command(BaseCommand):
         erase.add_argument("person", help="name, #dbref or memory identity")
         erase.add_argument("--npc", help="only from this one; else from all")
         erase.add_argument("--yes", action="store_true", help="without a question")
+        backup = actions.add_parser("backup", help="write all of it to a file, also while it runs")
+        backup.add_argument("file", type=Path, help="a .tar.gz; is replaced where there is one")
+        restore = actions.add_parser("restore", help="put a backup in the place of what is there")
+        restore.add_argument("file", type=Path, help="what backup wrote")
+        restore.add_argument("--yes", action="store_true", help="without a question")
         doctor = actions.add_parser("doctor", help="find what does not fit together")
         doctor.add_argument("npc_key", metavar="npc", nargs="?", help="only this one")
         doctor.add_argument("--mend", action="store_true", help="and mend it")
@@ -110,6 +132,8 @@ class Command(BaseCommand):
             evennia._init()  # the evennia program leaves that to the server
         action = ACTIONS[name]
         try:
+            if name in WRITES:
+                refuse_another_time()
             action.run(self, options)
         except (StoreError, ModelError) as problem:
             raise CommandError(str(problem)) from None
