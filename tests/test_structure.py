@@ -10,6 +10,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
 
 # low to high (DESIGN §2); rooms of one step do not import each other
 STEPS = [
+    {"redaction"},
     {"conf", "records", "log", "text"},
     {"offload"},
     {"embedding"},
@@ -22,7 +23,7 @@ STEPS = [
     {"assistant"},
     {"senses"},
     {"llmnpc"},
-    {"tending"},
+    {"tending", "startup"},
     {"commands", "web", "management", "apps"},
 ]
 

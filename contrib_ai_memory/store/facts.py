@@ -22,7 +22,9 @@ from .errors import StoreClosed
 from .opening import open_mem0
 from .payload import (
     ANYONE,
+    FOREIGN,
     OF_NIGHTS,
+    RECORDS,
     Candidate,
     PointId,
     Weighed,
@@ -30,8 +32,6 @@ from .payload import (
     to_candidate,
     to_payload,
 )
-
-RECORDS = ("entry", "experience", "fact", "taught", "summary", "insight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +112,7 @@ class FactStore:
         return [memories[index].id for index in new]
 
     def change(self, memory_id: str, **payload: Any) -> None:
-        """Change payload fields of one memory; nothing is re-embedded.
-
-        The store merges them into what is there. A memory that is gone meanwhile stays so.
-        """
+        """Merge fields into one memory's payload; its vector stays, and what is gone stays gone."""
         if self._vectors.get(memory_id) is None:
             return
         self._vectors.update(vector_id=memory_id, vector=None, payload=payload)
@@ -255,6 +252,10 @@ class FactStore:
 
     def list(self, mind: str, limit: int | None = 100, **where: Any) -> list[MemoryRecord]:
         """Up to `limit` memories of one NPC (None: all), in no set order."""
+        if where == {"record": FOREIGN}:  # what other programs wrote bears no record of ours
+            if self.count(mind, **where) < self.counts(mind)[FOREIGN]:
+                found = [each for each in self.list(mind, None) if each.record == FOREIGN]
+                return found[:limit]
         [hits] = self._vectors.list(self._filters(mind, where), limit)
         return [from_payload(hit.id, hit.payload) for hit in hits]
 
@@ -272,7 +273,9 @@ class FactStore:
 
     def counts(self, mind: str) -> dict[str, int]:
         """How many memories of each kind there are."""
-        return {kind: self.count(mind, record=kind) for kind in RECORDS}
+        counts = {kind: self.count(mind, record=kind) for kind in RECORDS}
+        counts[FOREIGN] += self.count(mind) - sum(counts.values())  # they bear no record of ours
+        return counts
 
     def count(self, mind: str, **where: Any) -> int:
         return self._vectors.count(self._filters(mind, where))
