@@ -252,10 +252,9 @@ class FactStore:
 
     def list(self, mind: str, limit: int | None = 100, **where: Any) -> list[MemoryRecord]:
         """Up to `limit` memories of one NPC (None: all), in no set order."""
-        if where == {"record": FOREIGN}:  # what other programs wrote bears no record of ours
-            if self.count(mind, **where) < self.counts(mind)[FOREIGN]:
-                found = [each for each in self.list(mind, None) if each.record == FOREIGN]
-                return found[:limit]
+        taught = where == {"record": FOREIGN}  # what other programs wrote bears no record of ours
+        if taught and self.count(mind, **where) < self.counts(mind)[FOREIGN]:
+            return [each for each in self.list(mind, None) if each.record == FOREIGN][:limit]
         [hits] = self._vectors.list(self._filters(mind, where), limit)
         return [from_payload(hit.id, hit.payload) for hit in hits]
 
