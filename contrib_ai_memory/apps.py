@@ -48,13 +48,13 @@ class AIMemoryConfig(AppConfig):
         SystemExit, not the exception: Evennia's launcher wraps every exception of a start into
         a page of guesses about the settings file, and then exits with status 0.
         """
-        from . import conf, startup
+        from . import conf, preflight
         from .store import game_database, opening
 
         game_database.overwrite_what_is_deleted()
         try:
             opening.settle_environment(conf.directory())
-            faults = startup.faults()
+            faults = preflight.faults()
         except ImproperlyConfigured as problem:
             faults = [str(problem)]
         if faults:
@@ -62,7 +62,7 @@ class AIMemoryConfig(AppConfig):
             sys.stderr.write(f"\n{told}\n\nThe game does not start until that is mended.\n")
             raise SystemExit(1)
         if Path(sys.argv[0]).name != "twistd":  # the server says it in its log, when it opens them
-            for doubt in startup.doubts():
+            for doubt in preflight.doubts():
                 sys.stderr.write(f"\n{doubt}\n")
         _when_the_server_runs()
 

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
 
 # low to high (DESIGN §2); rooms of one step do not import each other
 STEPS = [
-    {"text"},
+    {"text", "redaction"},
     {"conf", "records", "log", "small_file"},
     {"offload", "attention"},
     {"turns"},
@@ -24,7 +24,7 @@ STEPS = [
     {"assistant", "whispers"},
     {"senses"},
     {"llmnpc", "start"},
-    {"tending"},
+    {"tending", "preflight"},
     {"commands", "web", "management", "apps"},
 ]
 

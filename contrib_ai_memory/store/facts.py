@@ -23,7 +23,9 @@ from .errors import StoreClosed
 from .opening import open_mem0
 from .payload import (
     ANYONE,
+    FOREIGN,
     OF_NIGHTS,
+    RECORDS,
     Candidate,
     PointId,
     Weighed,
@@ -31,8 +33,6 @@ from .payload import (
     to_candidate,
     to_payload,
 )
-
-RECORDS = ("entry", "experience", "fact", "taught", "summary", "insight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +115,7 @@ class FactStore:
         return [memories[index].id for index in new]
 
     def change(self, memory_id: str, **payload: Any) -> None:
-        """Change payload fields of one memory; nothing is re-embedded.
-
-        The store merges them into what is there. A memory that is gone meanwhile stays so.
-        """
+        """Merge fields into one memory's payload; its vector stays, and what is gone stays gone."""
         condition.check(conf.directory())
         if self._vectors.get(memory_id) is None:
             return
@@ -266,6 +263,9 @@ class FactStore:
 
     def list(self, mind: str, limit: int | None = 100, **where: Any) -> list[MemoryRecord]:
         """Up to `limit` memories of one NPC (None: all), in no set order."""
+        taught = where == {"record": FOREIGN}  # what other programs wrote bears no record of ours
+        if taught and self.count(mind, **where) < self.counts(mind)[FOREIGN]:
+            return [each for each in self.list(mind, None) if each.record == FOREIGN][:limit]
         [hits] = self._vectors.list(self._filters(mind, where), limit)
         return [from_payload(hit.id, hit.payload) for hit in hits]
 
@@ -283,7 +283,9 @@ class FactStore:
 
     def counts(self, mind: str) -> dict[str, int]:
         """How many memories of each kind there are."""
-        return {kind: self.count(mind, record=kind) for kind in RECORDS}
+        counts = {kind: self.count(mind, record=kind) for kind in RECORDS}
+        counts[FOREIGN] += self.count(mind) - sum(counts.values())  # they bear no record of ours
+        return counts
 
     def count(self, mind: str, **where: Any) -> int:
         return self._vectors.count(self._filters(mind, where))

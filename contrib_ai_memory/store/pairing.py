@@ -40,11 +40,6 @@ def of_store() -> dict[str, Any]:
     return opening.written_by(conf.directory())
 
 
-def id_of_store() -> str:
-    """The id of the store; "" where there is none yet. Worker thread."""
-    return of_store().get("store_id", "")
-
-
 def id_of_database() -> str:
     """Which store the game's database belongs to; "" before the first."""
     return ServerConfig.objects.conf(KEY, default="") or ""

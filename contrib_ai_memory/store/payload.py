@@ -5,13 +5,20 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from .. import conf
 from ..records import MemoryRecord, now_iso
 from ..text import cues
+from ..text.clean import sanitise
 from ..text.questions import asked
 
+RECORDS = ("entry", "experience", "fact", "taught", "summary", "insight")
+MEMORY_TYPES = ("episodic", "semantic", "working", "procedural")
+EPOCH = "1970-01-01T00:00:00.000+00:00"
 ANYONE = "*"
 OF_NIGHTS = ("fact", "summary", "insight")
 RETOLD = ("experience", *OF_NIGHTS)  # drawn from what others said
@@ -52,8 +59,96 @@ def to_payload(mind: str, memory: MemoryRecord) -> dict[str, Any]:
 
 
 def from_payload(memory_id: Any, payload: Mapping[str, Any]) -> MemoryRecord:
+    payload = adopted(payload)
     renamed = {_BACK.get(name, name): value for name, value in payload.items()}
     return MemoryRecord.from_dict({"content": ""} | renamed | {"id": str(memory_id)})
+
+
+FOREIGN = (
+    "taught"  # the record of what somebody's own Mem0 script wrote: nobody in the game said it
+)
+
+
+def is_foreign(payload: Mapping[str, Any]) -> bool:
+    """Whether a payload is not ours: Mem0's own `add` knows nothing of an audience."""
+    return not isinstance(payload.get("audience"), list) or payload.get("record") not in RECORDS
+
+
+def adopted(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A payload of Mem0's own `add` with the fields of ours; one of ours as it is.
+
+    Who may hear it is not written there, so the narrowest reading counts: what is scoped to a user
+    is that user's alone, what is scoped to a run or an actor is for nobody in the game (staff see
+    it), and only what the script gave to the agent itself is for anyone. Metadata named like our
+    fields count where they have the right form.
+    """
+    if not is_foreign(payload):
+        return payload
+    user, run = payload.get("user_id"), payload.get("run_id")
+    private, witnesses = payload.get("private", False) is not False, []
+    if isinstance(user, str) and user:
+        private, witnesses = True, [user]
+    elif run or payload.get("actor_id"):
+        private = True
+    elif private:
+        witnesses = [each for each in _listed(payload.get("witnesses")) if isinstance(each, str)]
+    record = MemoryRecord(
+        id="-",
+        content=sanitise(str(payload.get("data") or ""), conf.get().MAX_LINE),
+        record=FOREIGN,
+        memory_type=_one_of(payload.get("memory_type"), MEMORY_TYPES, "semantic"),
+        about=user if isinstance(user, str) else None,
+        session_id=run if isinstance(run, str) else None,
+        importance=_share(payload.get("importance")),
+        memory_weight=_share(payload.get("memory_weight")),
+        dominant_emotions=tuple(filter(_is_text, _listed(payload.get("dominant_emotions")))),
+        tags=tuple(filter(_is_text, _listed(payload.get("tags")))),
+        private=private,
+        witnesses=tuple(witnesses),
+        created_at=_moment(payload.get("created_at")) or EPOCH,
+        last_accessed=_moment(payload.get("last_accessed")),
+        access_count=count if type(count := payload.get("access_count")) is int else 1,
+        invalid_at=_moment(payload.get("invalid_at")) or None,
+        superseded_by=by if _is_text(by := payload.get("superseded_by")) else None,
+        expires_at=_last_moment(payload.get("expiration_date")),
+    )
+    theirs = {name: value for name, value in payload.items() if name not in _OWN_FIELDS}
+    return theirs | to_payload(payload.get("agent_id") or "", record)
+
+
+_OWN_FIELDS = {_RENAMED.get(each.name, each.name) for each in fields(MemoryRecord)}
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _one_of(value: Any, known: Sequence[str], default: str) -> str:
+    return value if isinstance(value, str) and value in known else default
+
+
+def _share(value: Any) -> float:
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return float(value) if fits else 0.5
+
+
+def _moment(value: Any) -> str:
+    """An ISO timestamp with its zone, "" for anything else."""
+    try:
+        read = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return ""
+    return (read if read.tzinfo else read.replace(tzinfo=UTC)).isoformat(timespec="milliseconds")
+
+
+def _last_moment(day: Any) -> str | None:
+    """The end of the last day on which Mem0 holds a memory for valid."""
+    moment = _moment(day) if isinstance(day, str) else ""
+    return f"{moment[:10]}T23:59:59.999+00:00" if moment else None
 
 
 class Candidate(NamedTuple):
@@ -103,4 +198,5 @@ _read = itemgetter(*_DEFAULTS)
 
 def to_candidate(memory_id: Any, payload: dict[str, Any], scores: Sequence[float]) -> Candidate:
     """A candidate from its payload and its scores in `LANES`."""
+    payload = adopted(payload)
     return Candidate(str(memory_id), tuple(scores), *_read(_DEFAULTS | payload), payload)

@@ -23,6 +23,7 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import PoolTimeout
 
 from .errors import StoreMismatch, StoreUnreachable
+from .payload import adopted
 
 LISTS = ("audience", "dominant_emotions", "entities", "journal_ids", "tags", "witnesses")
 CONNECT_SECONDS = 5.0
@@ -97,7 +98,7 @@ class PGVectorStore(PGVector):
         ids: Sequence[str] | None = None,
     ) -> None:
         """Insert or overwrite points, all of them or none."""
-        payloads = payloads or [{} for _ in vectors]
+        payloads = [dict(adopted(each)) for each in payloads or [{} for _ in vectors]]
         ids = ids or [str(uuid.uuid4()) for _ in vectors]
         query = sql.SQL(
             "INSERT INTO {} (id, vector, payload) VALUES (%s, %s, %s) ON CONFLICT (id) "

@@ -25,7 +25,7 @@ from .edge_filters import to_filter
 from .edge_keys import LINE, NEAR, WIDE, WINDOW, WORD_LANES, words_query
 from .errors import StoreInUse, StoreMismatch
 from .keys import Keys
-from .payload import LANES, PointId, Weighed
+from .payload import LANES, PointId, Weighed, adopted
 from .recent import RecentPayloads, number_of
 from .vocabulary import Vocabulary
 
@@ -178,7 +178,7 @@ class QdrantEdge(edge_rewriting.Rewritable, VectorStoreBase):
         ids: list[str] | None = None,
     ) -> None:
         """Insert or overwrite points that stand for themselves, as Mem0 does."""
-        payloads = payloads or [{} for _ in vectors]
+        payloads = [dict(adopted(each)) for each in payloads or [{} for _ in vectors]]
         ids = ids or [str(uuid.uuid4()) for _ in vectors]
         self.write(
             ids, payloads, [edge_keys.alone(*pair) for pair in zip(vectors, payloads, strict=True)]

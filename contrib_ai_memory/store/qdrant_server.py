@@ -12,6 +12,7 @@ from mem0.vector_stores.qdrant import Qdrant
 from qdrant_client.http.exceptions import ApiException
 
 from .errors import StoreMismatch, StoreUnreachable
+from .payload import adopted
 
 AT_ONCE = 256  # points of one request
 
@@ -26,6 +27,16 @@ class QdrantServer(Qdrant):
 
     def close(self) -> None:
         self.client.close()
+
+    def insert(
+        self,
+        vectors: Sequence[Sequence[float]],
+        payloads: Sequence[dict[str, Any]] | None = None,
+        ids: Sequence[str] | None = None,
+    ) -> None:
+        """Insert or overwrite points."""
+        given = payloads or [{} for _ in vectors]
+        super().insert(vectors, [dict(adopted(each)) for each in given], ids)
 
     def _check_size(self) -> None:
         params = self.client.get_collection(self.collection_name).config.params.vectors

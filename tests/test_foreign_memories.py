@@ -1,0 +1,117 @@
+"""What somebody's own Mem0 script wrote into the game's store: recalled, shown, and no orphan."""
+
+import uuid
+
+import pytest
+from django.core.management import call_command
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.store import facts, keys
+from contrib_ai_memory.tending import checking
+
+FERRY = "The ferry at Millbrook is kept by Ottilie Brandt."
+KEY = "The silver key lies under the third step."
+
+
+def script(npc, text, **more):
+    """A Mem0 user's script: nothing but Mem0's own `add`. Returns the memory's id."""
+    made = facts.shared().mem0.add(text, agent_id=npc.memory.id, infer=False, **more)
+    return made["results"][0]["id"]
+
+
+def plain_point(npc, text, **payload):
+    """What a script of another process left on a store: Mem0's payload and nothing else."""
+    store, memory_id = facts.shared(), str(uuid.uuid4())
+    payload = {"data": text, "agent_id": npc.memory.id, "hash": "x", "role": "user"} | payload
+    key = keys.alone(embedder.shared().encode([text])[0], text)
+    store.mem0.vector_store.write([memory_id], [payload], [key])  # past all that completes it
+    return memory_id
+
+
+def asks(npc, who, hears, question):
+    heard = hears(who)
+    who.execute_cmd(f"say Mara, {question}")
+    return next((line for line in heard if line.startswith(("Mara says", "Mara whispers"))), "")
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(settings, store_folder):
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"REPLY_COOLDOWN": 0}
+
+
+@pytest.mark.parametrize("write", [script, plain_point])
+def test_an_npc_answers_from_what_a_script_told_it(mara, alice, hears, builder, write):
+    alice.execute_cmd("say Wolves came down from Harrow Hill.")
+    memory_id = write(mara, FERRY)
+    assert "Ottilie Brandt" in asks(mara, alice, hears, "who keeps the ferry at Millbrook?")
+    assert "Harrow Hill" in asks(mara, alice, hears, "where did the wolves come down from?")
+    assert f"{memory_id[:8]} [taught" in builder("@memory/search Mara = who keeps the ferry?")
+    assert "Ottilie Brandt" in builder(f"@memory/show Mara = {memory_id[:8]}")
+    assert "Ottilie Brandt" in builder("@memory/facts Mara = lessons")
+
+
+def test_a_night_a_day_and_the_doctor_leave_it_as_it_is(mara, alice, hears, builder):
+    memory_id = script(mara, FERRY)
+    for line in ("I keep the mill.", "I love tea.", "Wolves came down from Harrow Hill."):
+        alice.execute_cmd(f"say {line}")
+    offload.wait(mara.assistant.sleep_through())
+    errors = [p["errors"] for n in mara.assistant.night_records for p in n["passes"].values()]
+    assert not any(errors)
+    assert offload.wait(checking.doctor(mend=True)) == []
+    assert facts.shared().get([memory_id])[0].content == FERRY
+    assert "Ottilie Brandt" in asks(mara, alice, hears, "who keeps the ferry at Millbrook?")
+    for line in ("stats Mara", "Mara", f"trace Mara = {memory_id[:8]}", "journal Mara"):
+        assert "went wrong" not in builder(f"@memory/{line}")
+
+
+def test_it_counts_and_can_be_forgotten(mara, builder):
+    memory_id = script(mara, FERRY)
+    store = facts.shared()
+    assert sum(store.counts(mara.memory.id).values()) == store.count(mara.memory.id) == 1
+    told = builder(f"@memory/forget Mara = {memory_id[:8]}") + builder("yes")
+    assert "orgot" in told or "one taught memory" in told, told
+    assert store.count(mara.memory.id) == 0
+
+
+def test_what_a_script_noted_of_one_user_is_told_to_nobody_else(mara, alice, bram, hears):
+    hers = mara.get_memory_identity(alice)
+    script(mara, KEY, user_id=hers)
+    question = "where does the silver key lie?"
+    assert "third step" not in asks(mara, bram, hears, question)
+    bram.location = None
+    assert "third step" in asks(mara, alice, hears, question)
+
+
+@pytest.mark.parametrize("scope", [{"user_id": "alice"}, {"run_id": "session-7"}])
+def test_what_a_script_noted_of_somebody_unknown_is_told_to_nobody(
+    mara, alice, hears, builder, scope
+):
+    script(mara, KEY, **scope)
+    assert "third step" not in asks(mara, alice, hears, "where does the silver key lie?")
+    assert "third step" in builder("@memory/search Mara = silver key")
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"importance": "high", "tags": "quest", "entities": {"a": 1}, "journal_ids": "x"},
+        {"record": "note", "memory_type": 7, "created_at": "yesterday", "access_count": "often"},
+        {"record": "entry", "private": "yes", "witnesses": "Alice", "dominant_emotions": 3},
+        {"expiration_date": "2001-01-01"},
+    ],
+)
+def test_odd_metadata_of_a_script_does_not_silence_the_npc(mara, alice, hears, builder, metadata):
+    alice.execute_cmd("say Wolves came down from Harrow Hill.")
+    plain_point(mara, KEY, **metadata)
+    assert "Harrow Hill" in asks(mara, alice, hears, "where did the wolves come down from?")
+    offload.wait(mara.assistant.sleep_through())
+    assert "went wrong" not in builder("@memory/search Mara = silver key")
+    assert "went wrong" not in builder("@memory/stats Mara")
+
+
+def test_a_script_goes_through_export_and_import(mara, alice, hears, builder, tmp_path):
+    script(mara, FERRY)
+    call_command("ai_memory", "export", "Mara", str(tmp_path / "mara.jsonl"))
+    call_command("ai_memory", "import", str(tmp_path / "mara.jsonl"), "--npc", "Mara", "--replace")
+    assert "Ottilie Brandt" in asks(mara, alice, hears, "who keeps the ferry at Millbrook?")
