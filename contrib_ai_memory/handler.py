@@ -58,6 +58,7 @@ class MemoryHandler:
         self.owner = owner
         self.clock: Callable[[], str] = records.now_iso
         self.id: str = self._own_id()
+        self._flush_timer: Any = None
         self.journal = Journal(owner, on_change=self._flush_soon)
         self.conversations = Conversations(owner, conf.get().STALE_CONVERSATION)
         self.people = People(owner)
@@ -66,7 +67,6 @@ class MemoryHandler:
         self.profiles = Profiles(owner)
         self.history = History(owner)
         self.evidence = Evidence(owner, lambda number: self.journal.get(number), lambda: self.id)
-        self._flush_timer: Any = None
         _living.add(self)
 
     @property

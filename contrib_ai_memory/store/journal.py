@@ -7,7 +7,7 @@ thread only.
 
 An entry that was taken out leaves its id behind. What is neither there nor was taken out is
 missing: a page that cannot be read whole gives what it has, its text is kept aside before the page
-is written, and `tending.checking` rebuilds it from the store (docs/adr/015).
+is written, and `tending.checking` rebuilds it from the store (docs/adr/017).
 """
 
 from __future__ import annotations
