@@ -451,8 +451,10 @@ def test_who_is_played_is_a_player_who_is_not_an_npc_and_what_speaks_an_object(
         who.execute_cmd("say I keep the ferry at Millbrook.")
     tavern.msg_contents(('The sword says, "I was forged."', {"type": "say"}), from_obj=sword)
     run_pass(mara)
-    kinds = {who.key: profile_of(mara, who).entity_type for who in (alice, bram, npc, sword)}
-    assert kinds == {"Alice": "player", "Bram": "npc", "Cora": "npc", "sword": "object"}
+    kinds = {who.key: profile_of(mara, who).entity_type for who in (alice, bram, sword)}
+    assert kinds == {"Alice": "player", "Bram": "npc", "sword": "object"}
+    assert profile_of(mara, npc) is None  # the talk of an NPC that nobody plays describes nobody
+    assert mara.memory.people.get(mara.get_memory_identity(npc)).entity_type == "npc"
 
 
 # --- what lasts of what is told -------------------------------------------------------------------
