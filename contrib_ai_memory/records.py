@@ -218,8 +218,9 @@ class MemoryRecord(_Plain):
     """One memory in the store: an entry, an experience, a fact (DESIGN §3 payload).
 
     `key` is what it is searched by; `content` is what is remembered; `quote` is the speaker's own
-    words where `content` rewrote them; `context` the journal ids of lines that were shown to the
-    provider besides `journal_ids` (`store.spans`).
+    words where `content` rewrote them; `shown` a pose as it was shown, where `content` says what
+    its poser claims; `context` the journal ids of lines that were shown to the provider besides
+    `journal_ids` (`store.spans`).
     `importance` and `memory_weight` are 0-1. A working memory holds until `expires_at`.
     """
 
@@ -254,6 +255,7 @@ class MemoryRecord(_Plain):
     tags: tuple[str, ...] = ()
     provider: str = ""
     quote: str = ""
+    shown: str = ""
     context: str = ""
 
     @property

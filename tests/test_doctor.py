@@ -204,7 +204,9 @@ def test_on_a_server_an_import_leaves_the_mind_to_the_game_that_has_it(
     offload.wait(mara.memory.add("The cellar floods in spring."))
     path = tmp_path / "a.jsonl"
     offload.wait(moving.export(mara, path))
-    path.write_text(path.read_text().replace(mara.memory.id, mind))
+    theirs = path.read_text().replace(mara.memory.id, mind)
+    own, [entry] = entry_memory_id(mara.memory.id, 1), mara.memory.journal.read()
+    path.write_text(theirs.replace(own, entry_memory_id(mind, entry.id)))
     offload.wait(moving.import_(mara, path, replace=True))
     assert mara.memory.id != mind
     assert facts.shared().count(mind) == 1, "the mind of another game was deleted"

@@ -438,12 +438,13 @@ KILLED = """
 import os, signal, sys
 from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 store = QdrantEdge(path=sys.argv[1], embedding_model_dims=4)
-texts = [{"data": str(n), "agent_id": "a"} for n in range(50)]
+ours = {"agent_id": "a", "audience": ["*"], "record": "fact"}
+texts = [ours | {"data": str(n)} for n in range(50)]
 store.insert([[1, 0, 0, n] for n in range(50)], texts)
 store.begin_rewriting()
 while not store.rewrite_some(10):
     pass
-store.insert([[1, 0, 0, 1]], [{"data": "after", "agent_id": "a"}])
+store.insert([[1, 0, 0, 1]], [ours | {"data": "after"}])
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

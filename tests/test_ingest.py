@@ -436,10 +436,8 @@ def test_killed_half_way_and_taught_again_it_ends_as_if_it_never_was(
 
 
 def _forget(npc):
-    from contrib_ai_memory.handler import forget_mind
-
     npc.memory.preferences.clear()
-    return forget_mind(npc.memory.id)
+    return offload.run(offload.MEMORY, pipeline.forget_mind, npc.memory.id)
 
 
 def test_a_forgotten_mind_leaves_no_centroid(mara):

@@ -237,7 +237,8 @@ import os, sys
 from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 store = QdrantEdge(path=sys.argv[1], embedding_model_dims=4)
 for number in range(500):
-    store.insert([[1, 0, 0, number]], [{"data": str(number), "agent_id": "a"}])
+    ours = {"agent_id": "a", "audience": ["*"], "record": "fact"}
+    store.insert([[1, 0, 0, number]], [ours | {"data": str(number)}])
     print(number, flush=True)
 os.kill(os.getpid(), 9)
 """

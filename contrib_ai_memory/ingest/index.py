@@ -124,6 +124,7 @@ def to_memory(mind: str, entry: Entry) -> MemoryRecord:
     return MemoryRecord(
         id=entry_memory_id(mind, entry.id),
         content=entry.words,
+        shown=entry.content if entry.words != entry.content else "",
         key=entry.told(),
         record=INSIGHT if entry.kind == INSIGHT else "entry",
         memory_type=_type_of(entry),
@@ -163,7 +164,7 @@ def from_memory(memory: MemoryRecord) -> Entry:
     return Entry(
         id=memory.journal_ids[0],
         timestamp=memory.created_at,
-        content=memory.content,
+        content=memory.shown or memory.content,
         kind=kind,
         seen_as=memory.speaker,
         origin=origin,

@@ -243,6 +243,9 @@ class Checker:
 
 def _memory_of(memory_id: str, payload: Mapping[str, Any]) -> MemoryRecord:
     """The memory of a payload, whose every field has the right type."""
+    record = payload.get("record", "fact")
+    if record not in facts.RECORDS:
+        raise Invalid(f"record: {_shown(record)} is none")
     try:
         memory = from_payload(memory_id, payload)
     except (TypeError, ValueError, AttributeError) as problem:
@@ -250,8 +253,6 @@ def _memory_of(memory_id: str, payload: Mapping[str, Any]) -> MemoryRecord:
     memory = record_of(
         MemoryRecord, {spec.name: getattr(memory, spec.name) for spec in fields(memory)}
     )
-    if memory.record not in facts.RECORDS:
-        raise Invalid(f"record: {_shown(memory.record)} is none")
     if memory.memory_type not in TYPES:
         raise Invalid(f"memory_type: {_shown(memory.memory_type)} is none")
     for name in ("importance", "memory_weight", "source_trust"):

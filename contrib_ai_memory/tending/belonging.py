@@ -124,7 +124,7 @@ class Somebody:
             return True
         if not self.identity:
             return False
-        texts = memory.content, memory.key, memory.quote, memory.the_lesson
+        texts = memory.content, memory.key, memory.quote, memory.shown, memory.the_lesson
         return (
             self.identity == memory.about
             or self._heard_alone(memory.private, memory.witnesses)

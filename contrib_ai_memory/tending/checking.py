@@ -307,8 +307,8 @@ def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[
         changed = [
             entry
             for entry in page
-            if stored.lines.get(entry.id, (entry.timestamp, hash(entry.content)))
-            != (entry.timestamp, hash(entry.content))
+            if stored.lines.get(entry.id, (entry.timestamp, hash(entry.words)))
+            != (entry.timestamp, hash(entry.words))
         ]
         other += len(changed)
         if (lost or changed) and mend:

@@ -200,7 +200,9 @@ def from_store(mind: str, ids: Iterable[str]) -> Generator[Any, Any, tuple[dict[
 def _forget(ids: list[str]) -> tuple[list[str], int]:
     store = facts.shared()
     memories = store.get(ids)
-    texts = {text for m in memories for text in (m.content, m.key, m.embedded, m.quote) if text}
+    texts = {
+        text for m in memories for text in (m.content, m.key, m.embedded, m.quote, m.shown) if text
+    }
     vectors = embedder.shared().forget(texts) if texts else 0
     store.delete_points(ids)
     return [memory.record for memory in memories], vectors

@@ -6,8 +6,6 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from evennia.utils.ansi import strip_ansi
-
 NESTED_AT_MOST = 20
 
 _INJECTED = re.compile(r"<memory>(?:(?!<memory>).)*?</memory>", re.DOTALL | re.IGNORECASE)
@@ -45,6 +43,8 @@ def sanitise(text: str, limit: int = 4000) -> str:
 
 def _without_codes(text: str) -> str:
     """A text without colour codes and links; of "{{" Evennia would leave one brace."""
+    from evennia.utils.ansi import strip_ansi  # here: the store is opened without a game, too
+
     if "{{" not in text:
         return strip_ansi(text)
     stand_in = next(sign for sign in map(chr, _NEVER_ALL) if sign not in text)
