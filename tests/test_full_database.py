@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.db import connection
+from evennia.objects.models import ObjectDB
 
 from contrib_ai_memory.store import condition
 from contrib_ai_memory.store.journal import Journal
@@ -20,8 +21,10 @@ def no_room(transactional_db):
                 pages = cursor.fetchone()[0]
             cursor.execute(f"PRAGMA max_page_count = {pages}")
 
+    ObjectDB.flush_instance_cache(force=True)  # objects of other tests, whose rows are gone
     yield limit
     limit(1_000_000_000)
+    ObjectDB.flush_instance_cache(force=True)
 
 
 def test_lines_that_find_no_room_are_written_later_each_once(no_room, mara, alice, builder):
