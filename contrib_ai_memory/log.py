@@ -29,6 +29,8 @@ class _File(RotatingFileHandler):
     lost = 0
 
     def emit(self, record: logging.LogRecord) -> None:
+        if self.stream and not Path(self.baseFilename).exists():  # somebody took the file away
+            self.close()
         before = self.lost
         if before:
             told = f"The disk took no lines of this log for a while: {before} may be missing."

@@ -296,7 +296,7 @@ class Soak:
         words = "\n".join(
             f"{line['value'].get('origin', 'perceived')} {line['value']['content']}"
             for line in entries
-            if line["kind"] == "entry"
+            if line.get("kind") == "entry"
         )
         exported.unlink()
         heard = re.findall(r"^perceived .*?\b([abc]q\d{4}z)", words, re.MULTILINE)
