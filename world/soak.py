@@ -293,14 +293,15 @@ class Soak:
         exported = self.game.folder / f"{npc}.jsonl"
         self.game.evennia("ai_memory", "export", npc, str(exported))
         entries = [json.loads(line) for line in exported.read_text().splitlines()]
-        words = "\n".join(
-            f"{line['value'].get('origin', 'perceived')} {line['value']['content']}"
-            for line in entries
-            if line.get("kind") == "entry"
-        )
         exported.unlink()
-        heard = re.findall(r"^perceived .*?\b([abc]q\d{4}z)", words, re.MULTILINE)
-        count = Counter(heard)
+        heard = [line["value"] for line in entries if line.get("kind") == "entry"]
+        words = "\n".join(entry["content"] for entry in heard)
+        count = Counter(
+            mark
+            for entry in heard
+            if entry.get("seen_as") in PLAYERS  # NPCs tell what they were told
+            for mark in re.findall(r"[abc]q\d{4}z", entry["content"])
+        )
         lost = [s.mark for s in self._due(npc) if not count[s.mark] and not s.doubtful]
         twice = [mark for mark, times in count.items() if times > 1]
         self.check(f"{npc} has lost none of {len(self._due(npc))} lines {lost[:5] or ''}", not lost)
