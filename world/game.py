@@ -48,6 +48,10 @@ class GameError(RuntimeError):
     """The game did not do what it was told. The message ends with what it printed."""
 
 
+class TooSlow(GameError):
+    """A command of Evennia's did not end in its time."""
+
+
 @dataclass(frozen=True)
 class Ports:
     """The ports of one game, Evennia's usual ones moved by a whole block."""
@@ -163,7 +167,10 @@ class Game:
         """
         for attempt in range(1, START_ATTEMPTS + 1):
             self._sweep_pids()
-            printed = self._run("start", timeout=START_TIMEOUT)
+            try:
+                printed = self._run("start", timeout=START_TIMEOUT)
+            except TooSlow as slow:
+                printed = f"{GAVE_UP}\n{slow}"
             if GAVE_UP not in printed:
                 break
             print(f" (too slow, try {attempt} of {START_ATTEMPTS})", end="", flush=True)  # noqa: T201
@@ -274,12 +281,13 @@ class Game:
                     check=False,
                 ).returncode
                 problem = "failed" if status else ""
+                kind = GameError
             except subprocess.TimeoutExpired:
-                problem = f"did not end in {timeout:g} s"
+                problem, kind = f"did not end in {timeout:g} s", TooSlow
             output.seek(0)
             printed = output.read()
         if problem:
-            raise GameError(f"evennia {' '.join(arguments)} {problem}:\n{printed}")
+            raise kind(f"evennia {' '.join(arguments)} {problem}:\n{printed}")
         return printed
 
     def _pid(self, name: str) -> int | None:

