@@ -66,7 +66,7 @@ class MemoryHandler:
         self.preferences = Preferences(owner)
         self.profiles = Profiles(owner)
         self.history = History(owner)
-        self.evidence = Evidence(owner, lambda number: self.journal.get(number), lambda: self.id)
+        self.evidence = Evidence(owner, lambda: self.journal, lambda: self.id)
         _living.add(self)
 
     @property

@@ -30,6 +30,7 @@ from twisted.internet import defer
 from .. import offload
 from ..llm import asking
 from ..records import Entry, MemoryRecord
+from .journal import Journal
 from .links import link_id
 
 
@@ -65,18 +66,18 @@ class Evidence:
 
     Args:
         owner: The NPC.
-        entry: Gives the journal entry of an id as it is now, None where there is none.
+        journal: Gives the NPC's journal.
         memory_id: Gives the id on whose account models are asked.
     """
 
     def __init__(
         self,
         owner: Any,
-        entry: Callable[[int], Entry | None],
+        journal: Callable[[], Journal],
         memory_id: Callable[[], str],
     ):
         self._owner = owner
-        self._entry = entry
+        self.journal = journal
         self.memory_id = memory_id
         self._works: set[Work] = set()
         self._withdrawn: list[frozenset[str] | None] = []  # None: everything
@@ -137,7 +138,7 @@ class Work:
         for source in sources:
             if isinstance(source, Entry):
                 self._ids.add(str(source.id))
-                self._flag.void |= not _is_same(source, self._evidence._entry(source.id))
+                self._flag.void |= not self._evidence.journal().holds(source)
             else:
                 self._ids |= {link_id(source), *map(str, source.journal_ids)}
         for gone in self._evidence._withdrawn:
@@ -184,10 +185,3 @@ def _unless_void(flag: _Flag, job: Callable[..., Any], *args: Any) -> Any:
     if flag.void:
         raise EvidenceGone
     return job(*args)
-
-
-def _is_same(read: Entry, now: Entry | None) -> bool:
-    """Whether an entry says what it said, to those who heard it."""
-    return now is not None and (
-        (read.content, read.private, read.witnesses) == (now.content, now.private, now.witnesses)
-    )

@@ -230,6 +230,17 @@ class Journal:
                 return Entry.from_dict(plain)
         return None
 
+    def holds(self, entry: Entry) -> bool:
+        """Whether an entry that was read still says what it said, to those who heard it."""
+        _number, page = self._locate(entry.id)
+        for plain in page:
+            if plain["id"] == entry.id and not _is_removed(plain):
+                said = plain["content"], plain.get("private", False), plain.get("witnesses", ())
+                return said[:2] == (entry.content, entry.private) and (
+                    tuple(said[2]) == entry.witnesses
+                )
+        return False
+
     def was_removed(self, entry_id: int) -> bool:
         """Whether an entry was there and was taken out on purpose."""
         _number, page = self._locate(entry_id)
