@@ -225,7 +225,7 @@ class Soak:
             return
         self.tell("the disk is full")
         filler = self.disk / "filler"
-        with filler.open("wb") as file, suppress(OSError):
+        with suppress(OSError), filler.open("wb", buffering=0) as file:
             while True:
                 file.write(b"\0" * 65536)
         self._talk_until(time.monotonic() + 20)
