@@ -148,9 +148,9 @@ def test_a_store_that_finds_no_room_at_the_start_is_opened_when_there_is(live_ga
             filler = fill(disk)
             start(game)
             story = Story(game)
-            assert "0 MB free" in until(lambda: log_of(game))
             with story.enter("Alice") as alice:
                 alice.send("say Mara, I keep the ferry at Millbrook.")
+                until(lambda: "0 MB free" in log_of(game))
                 time.sleep(4)
                 assert game.is_running, game.log_tail()
                 before = process(game)
