@@ -14,6 +14,7 @@ from twisted.internet import defer
 
 from . import conf, offload, records
 from .ingest import background, hearing, importance, index, pipeline
+from .llm.offline import without_address
 from .log import logger
 from .recall import answering, bringing, mood
 from .recall.talking import Hands
@@ -30,6 +31,7 @@ from .store.preferences import Preferences
 from .store.profiles import Profiles
 from .text import cues
 from .text.clean import sanitise
+from .text.questions import asks
 
 INDEX_BATCH = 64
 NEWEST = 16  # entries that a recall indexes where more than a batch waits
@@ -155,7 +157,7 @@ class MemoryHandler:
             location=percept.location,
             session_id=session_id,
             importance=importance.heuristic_importance(percept, keywords, bonus),
-            tags=percept.tags,
+            tags=self._tags(percept),
             game_time=percept.game_time,
             line=percept.line,
             ref=percept.ref,
@@ -164,6 +166,13 @@ class MemoryHandler:
             sources=percept.sources,
             utterance=percept.utterance,
         )
+
+    def _tags(self, percept: Percept) -> tuple[str, ...]:
+        """Its tags; "mara what is the bridge" asks, and only who knows the name can tell."""
+        if percept.kind not in records.TALK_KINDS or asks(percept.content):
+            return percept.tags
+        bare = (without_address(percept.content, name) for name in self.names)
+        return (*percept.tags, records.ASKS) if any(map(asks, bare)) else percept.tags
 
     @defer.inlineCallbacks
     def add(

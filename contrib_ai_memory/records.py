@@ -14,6 +14,7 @@ from .text.questions import asks
 from .text.testimony import as_posed
 
 TALK_KINDS = frozenset({"say", "whisper"})
+ASKS = "asks"  # tag: it asks, once the NPC's name before it is left out
 INSIGHT = "insight"  # an entry that a reflection wrote
 PINNED, LOCKED = "pinned", "locked"  # tags: never cleaned away; and never changed by a night
 OF_NPC = "npc"  # tag: another NPC's own words and poses, nobody playing it
@@ -187,7 +188,7 @@ class Entry(_Plain):
     @property
     def is_question(self) -> bool:
         """A question tells what somebody wanted to know, not how the world is."""
-        return asks(self.content)
+        return ASKS in self.tags or asks(self.content)
 
     @property
     def texts(self) -> set[str]:

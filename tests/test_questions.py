@@ -187,3 +187,20 @@ def test_a_question_is_answered_with_a_mark_and_without(mara, alice, bram, hears
     heard = hears(alice)
     alice.execute_cmd("say Mara, is there a ferry at Millbrook")
     assert any("I keep the ferry at Millbrook" in line for line in heard if "Mara says" in line)
+
+
+@pytest.mark.parametrize(
+    "line", ["mara what is the bridge", "hey mara where is the well", "MARA WHATS THE BRIDGE"]
+)
+def test_a_question_behind_her_bare_name_is_neither_promised_to_be_kept_nor_a_fact(
+    mara, alice, builder, hears, line
+):
+    heard = hears(alice)
+    alice.execute_cmd(f"say {line}")
+    assert any(entry.is_question for entry in mara.memory.journal.tail(3))
+    said = " ".join(text for text in heard if "Mara" in text)
+    assert "remember" not in said
+    assert "keep that in mind" not in said
+    assert "not forget" not in said
+    builder("@sleep/now mara")
+    assert "knows no facts yet" in builder("@memory/facts mara")

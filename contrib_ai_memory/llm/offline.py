@@ -147,15 +147,21 @@ class OfflineProvider(OfflineNight):
         ]
 
 
+_QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
+
+
 def without_address(text: str, name: str) -> str:
     """Talk without the name it is addressed to: "Mara, wolves came" is about wolves.
 
     >>> without_address("Mara, wolves took my sheep.", "Mara")
     'Wolves took my sheep.'
+    >>> without_address("mara what is the bridge", "Mara")
+    'What is the bridge'
     """
     name = re.escape(name)
     text = re.sub(
-        rf"^\W*(?:(?:hey|hello|hi|oh|say|listen|well)\W+)?@?{name}\b\s*[,:;!.-]+\s*",
+        rf"^\W*(?:(?:hey|hello|hi|oh|say|listen|well)\W+)?@?{name}\b"
+        rf"(?:\s*[,:;!.-]+\s*|\s+(?={_QUESTION_WORD}))",
         "",
         text,
         flags=re.IGNORECASE,

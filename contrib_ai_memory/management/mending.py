@@ -30,7 +30,8 @@ def doctor(command: BaseCommand, options: dict[str, Any]) -> None:
     if not found:
         command.stdout.write("Everything fits together.")
     elif left and not options["mend"]:
-        raise CommandError(f"{left} findings. To mend them: evennia ai_memory doctor --mend")
+        found = "1 finding" if left == 1 else f"{left} findings"
+        raise CommandError(f"{found}. To mend: evennia ai_memory doctor --mend")
     elif left:
         raise CommandError(f"{left} findings cannot be mended here; each says what to do.")
 

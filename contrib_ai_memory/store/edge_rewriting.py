@@ -61,7 +61,7 @@ class Rewritable:
     def minds(self) -> dict[str, int]:
         """How many points each mind has."""
         request = edge.FacetRequest("agent_id", limit=MINDS_AT_MOST, exact=True)
-        return {str(hit.value): hit.count for hit in self._shard.facet(request).hits}
+        return {str(hit.value): hit.count for hit in self._shard.facet(request).hits if hit.count}
 
     def optimize(self) -> bool:
         """Index what is not indexed; nothing else of the process runs for seconds."""

@@ -16,7 +16,7 @@ from twisted.internet import defer
 from .. import offload
 from ..ingest import rewriting
 from ..ingest.index import to_memory
-from ..records import Entry, MemoryRecord
+from ..records import ASKS, Entry, MemoryRecord
 from ..store import facts
 from ..store.links import link_id
 from ..store.payload import entry_memory_id
@@ -83,7 +83,8 @@ def _entry_of(mind: Any, memory: MemoryRecord) -> Entry | None:
 
 def _changed_entry(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> Entry:
     if new.content != old.content:
-        entry = replace(entry, content=new.content, line=None)
+        kept = tuple(tag for tag in entry.tags if tag != ASKS)
+        entry = replace(entry, content=new.content, line=None, tags=kept)
     if new.importance != old.importance:
         weight = round(new.importance * 10)
         entry = replace(entry, importance=weight, scoring_method="manual")
