@@ -47,7 +47,7 @@ _GREETS = re.compile(
 _GREETING_ALONE = re.compile(
     r"\W*(?:h[aeu]llo|hi+|hey|(?:good )?(?:morning|evening|afternoon|day))\W*", re.IGNORECASE
 )
-_LEAVES = re.compile(r"\b(?:good ?bye|farewell|good night|see you)\b", re.IGNORECASE)
+_LEAVES = re.compile(r"\b(?:(?:good ?)?bye|farewell|good night|see you)\b", re.IGNORECASE)
 _THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _END = re.compile(r"[.!?…][\"”'’)\]]*$")
