@@ -319,7 +319,10 @@ def mutate(lines, deed, a, b, value):
 
 
 def bare(line):
-    """A line without what an import makes anew: how often a cache was asked, counted words."""
+    """A line as text, without the fields of an entry that are empty: an export leaves them out."""
+    if line.get("kind") == "entry" and isinstance(line["value"], dict):
+        said = {name: value for name, value in line["value"].items() if value not in ([], "", None)}
+        line = line | {"value": said}
     return json.dumps(line, sort_keys=True)
 
 

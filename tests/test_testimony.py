@@ -19,7 +19,7 @@ def test_the_examples_in_the_docstrings_hold():
 # --- what another NPC says ------------------------------------------------------------------------
 
 
-class Innkeeper(MemoryLLMNPC):
+class Publican(MemoryLLMNPC):
     """An NPC of LLMNPC's kind."""
 
 
@@ -125,7 +125,7 @@ def test_what_an_npc_gives_away_is_seen(mara, wenna, bram):
 
 
 def test_an_npc_of_llmnpcs_kind_neither_teaches_nor_learns(mara, bram, tavern, builder):
-    odo = create_object(Innkeeper, key="Odo", location=tavern, home=tavern)
+    odo = create_object(Publican, key="Odo", location=tavern, home=tavern)
     odo.execute_cmd("say Wolves killed the miller of Harrow Hill.")
     mara.execute_cmd("say Bandits burned the bridge at Elmstead.")
     for npc in (mara, odo):
