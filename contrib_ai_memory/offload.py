@@ -197,6 +197,13 @@ def run(
     return _lanes[lane].submit(lambda: job(*args), priority, timeout)
 
 
+def in_game() -> bool:
+    """Whether a reactor runs, so that others would wait for what takes long."""
+    from twisted.internet import reactor
+
+    return bool(reactor.running)
+
+
 def settle() -> None:
     """Let the memory worker come to rest: the last thing before the server stops. It may block.
 

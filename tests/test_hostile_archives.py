@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.records import Entry
 from contrib_ai_memory.store import attributes, facts, switches
 from contrib_ai_memory.store.payload import entry_memory_id
 from contrib_ai_memory.tending import archive, importing, moving
@@ -318,16 +319,21 @@ def mutate(lines, deed, a, b, value):
         container[key] = copy.deepcopy(list(other.values())[-1])
 
 
+def told(lines):
+    """The lines that tell something: nobody known is nothing, and the last counts the others."""
+    return [line for line in lines if "end" not in line and line != {"kind": "people", "value": {}}]
+
+
 def bare(line):
-    """A line as text, without the fields of an entry that are empty: an export leaves them out."""
+    """A line as text, an entry with its defaults: an export leaves out what is empty."""
     if line.get("kind") == "entry" and isinstance(line["value"], dict):
-        said = {name: value for name, value in line["value"].items() if value not in ([], "", None)}
-        line = line | {"value": said}
+        line = line | {"value": Entry.from_dict(line["value"]).to_dict()}
     return json.dumps(line, sort_keys=True)
 
 
 @settings(
     max_examples=20,
+    derandomize=True,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],  # to shrink takes as long again for each step
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -355,7 +361,7 @@ def test_whatever_is_changed_it_is_refused_or_imported_whole(talked, odo, tmp_pa
     assert attributes.read_json(talked, importing.MARK) is None
     assert stored(odo) == his
     found = export(talked, after)
-    assert sorted(map(bare, found)) == sorted(map(bare, expected))
+    assert sorted(map(bare, told(found))) == sorted(map(bare, told(expected)))
     wait(talked.assistant.at_tick())
     if set(map(bare, found)) != set(map(bare, read(start))):
         wait(moving.import_(talked, start, replace=True))

@@ -324,4 +324,6 @@ def _from_disk(erased: Erased) -> Generator[Any, Any, Erased]:
     own = yield ask(facts.ask, "begin_rewriting")
     while own and not (yield ask(facts.ask, "rewrite_some")):
         pass
+    if not offload.in_game():
+        game_database.vacuum()  # SQLite leaves shreds of rows in pages that it has rearranged
     return replace(erased, from_disk=own)
