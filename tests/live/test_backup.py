@@ -23,18 +23,6 @@ GUIDE = ROOT / "docs" / "guides" / "operators.md"
 SETTINGS = {"TICK_RATE": 1, "REPLY_COOLDOWN": 0}
 
 
-def start(game: Game) -> None:
-    """Start the game; on a busy machine Evennia may give up and leave nothing running."""
-    for _ in range(2):
-        try:
-            game.start()
-        except GameError:
-            game.stop()
-        else:
-            return
-    game.start()
-
-
 def section(title: str) -> list[tuple[str, list[str]]]:
     """The commands of one section of the guide, each with what it says is printed."""
     text = GUIDE.read_text().partition(f"## {title}\n")[2].partition("\n## ")[0]
@@ -55,7 +43,7 @@ def type_in(game: Game, line: str) -> str:
         game.stop()
         return ""
     if words == ["evennia", "start"]:
-        start(game)
+        game.start()
         return ""
     if words[0] == "evennia":
         return game.evennia(*words[1:])
@@ -94,7 +82,7 @@ def log_of(game: Game) -> str:
 def test_backup_and_restore_go_as_the_guide_says(live_game):
     with live_game(SETTINGS) as game:
         game.migrate()
-        start(game)
+        game.start()
         say(game, "Mara, I keep the ferry at Millbrook.", "Mara, my boat is called Heron.")
         steps = section("Backup and restore")
         assert len(steps) >= 8
@@ -106,11 +94,11 @@ def test_backup_and_restore_go_as_the_guide_says(live_game):
                 say(game, "Mara, the mill wheel is broken.")
                 game.stop()
                 game.evennia("ai_memory", "erase", "Alice", "--yes")
-                start(game)
+                game.start()
                 assert "Heron" not in journal(game, "Heron").replace("= Heron", "")
                 say(game, "Mara, a stranger came by.")
         if not game.is_running:
-            start(game)
+            game.start()
         assert "boat is called Heron" in journal(game, "Heron")
         assert "mill wheel is broken" not in journal(game, "wheel")
         story = Story(game)
@@ -123,7 +111,7 @@ def test_backup_and_restore_go_as_the_guide_says(live_game):
 def test_a_backup_is_whole_while_talk_goes_on_and_the_game_does_not_stand_still(live_game):
     with live_game(SETTINGS) as game:
         game.migrate()
-        start(game)
+        game.start()
         say(game, "Mara, I keep the ferry at Millbrook.")
         story, over = Story(game), threading.Event()
         with story.enter("Alice") as alice, story.log_in(SUPERUSER, game.password) as builder:
@@ -179,7 +167,7 @@ def _doctor(game: Game) -> str:
 def test_half_a_backup_is_noticed_at_the_start_after_a_little_more_talk(live_game, older):
     with live_game(SETTINGS) as game:
         game.migrate()
-        start(game)
+        game.start()
         say(game, "Mara, I keep the ferry at Millbrook.")
         game.evennia("ai_memory", "backup", "b.tar.gz")
         say(game, "Mara, my boat is called Heron.")
@@ -194,7 +182,7 @@ def test_half_a_backup_is_noticed_at_the_start_after_a_little_more_talk(live_gam
             shutil.copytree(
                 game.folder / "half" / "ai_memory", game.folder / "server" / "ai_memory"
             )
-        start(game)
+        game.start()
         with Story(game).log_in(SUPERUSER, game.password) as builder:
             builder.send("@memory")
             shown = " ".join(builder.drain(8).split())
@@ -211,11 +199,11 @@ def test_half_a_backup_is_noticed_at_the_start_after_a_little_more_talk(live_gam
 def test_a_restore_that_is_killed_is_run_again_and_ends_whole(live_game):
     with live_game(SETTINGS) as game:
         game.migrate()
-        start(game)
+        game.start()
         say(game, "Mara, I keep the ferry at Millbrook.")
         game.stop()
         game.evennia("ai_memory", "backup", "b.tar.gz")
-        start(game)
+        game.start()
         say(game, "Mara, my boat is called Heron.")
         game.stop()
         killed = 0
@@ -231,7 +219,7 @@ def test_a_restore_that_is_killed_is_run_again_and_ends_whole(live_game):
         left = [path.name for path in (game.folder / "server").iterdir()]
         assert not [name for name in left if ".restor" in name or ".before" in name], left
         assert "Everything fits together." in _doctor(game)
-        start(game)
+        game.start()
         assert "Heron" not in journal(game, "Heron").replace("= Heron", "")
         assert "ferry at Millbrook" in journal(game, "ferry")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from world.game import SUPERUSER, Game, GameError
+from world.game import SUPERUSER, Game
 from world.story import INNKEEPER, Story
 
 pytestmark = pytest.mark.live
@@ -41,18 +41,6 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-def start(game: Game) -> None:
-    """Start the game; on a busy machine Evennia may give up and leave nothing running."""
-    for _ in range(2):
-        try:
-            game.start()
-        except GameError:
-            game.stop()
-        else:
-            return
-    game.start()
 
 
 def fill(disk: Path) -> Path:
@@ -107,7 +95,7 @@ def test_a_full_disk_stops_the_store_and_nothing_else(live_game):
     with live_game(SETTINGS) as game:
         game.migrate()
         with small_disk(game.folder / "server" / "ai_memory", 160) as disk:
-            start(game)
+            game.start()
             story = Story(game)
             with story.enter("Alice") as alice:
                 assert story.talk("Alice", alice, "say Mara, I keep the ferry at Millbrook.")
@@ -146,7 +134,7 @@ def test_a_store_that_finds_no_room_at_the_start_is_opened_when_there_is(live_ga
         game.migrate()
         with small_disk(game.folder / "server" / "ai_memory", 160) as disk:
             filler = fill(disk)
-            start(game)
+            game.start()
             story = Story(game)
             with story.enter("Alice") as alice:
                 alice.send("say Mara, I keep the ferry at Millbrook.")
@@ -168,7 +156,7 @@ def test_lines_that_the_game_database_has_no_room_for_are_kept_until_it_has(live
     with live_game(SETTINGS) as game:
         game.migrate()
         with small_disk(game.folder / "server", 200) as disk:
-            start(game)
+            game.start()
             story = Story(game)
             with story.enter("Alice") as alice:
                 assert story.talk("Alice", alice, "say Mara, I keep the ferry at Millbrook.")
@@ -190,7 +178,7 @@ def test_lines_that_the_game_database_has_no_room_for_are_kept_until_it_has(live
             # the log is on the same disk, which may not have taken the line itself
             assert log.count("no room") == 1 or "may be missing" in log
             game.kill_server()
-            start(game)
+            game.start()
             with story.log_in(SUPERUSER, game.password) as builder:
                 builder.send(f"@memory/journal {INNKEEPER} = Barrel")
                 shown = builder.drain(3)
