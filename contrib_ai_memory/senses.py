@@ -478,7 +478,7 @@ class MemoryMixin:
         self._own_voice, self.uttering = True, f"{self.memory.id}:{own.id}"
         try:
             hook(*args, **options)
-        except Exception:
+        except Exception:  # a game's own hook may raise anything; whatever it is, nothing was said
             self.memory.journal.remove([own.id])
             self.memory.conversations.forget_entries([own.id])
             raise
