@@ -207,6 +207,40 @@ def test_an_edit_changes_words_importance_emotions_and_lesson_and_is_undone(nigh
     assert "Nothing was done" in builder("@memory/undo mara")
 
 
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("importance abc", "from 1 to 10, not 'abc'. Usage: @memory/edit Mara = "),
+        ("importance", "from 1 to 10, not ''. Usage"),
+        ("Importance 8.5", "not '8.5'"),
+        ("importance 11", "1 to 10"),
+        ("emotions", "No emotion is given. Usage"),
+        ("emotions joy; fear", "no emotion of the taxonomy"),
+        ("lesson", "No lesson is given. Usage"),
+    ],
+)
+def test_a_bad_value_of_a_field_does_not_become_the_text(night, builder, typed, told):
+    entry = entry_of(night, "ferry")
+    shown = one_line(builder(f"@memory/edit mara = {entry.id} {typed}"))
+    assert told in shown
+    assert night.memory.journal.get(entry.id) == entry
+
+
+@pytest.mark.parametrize(
+    "typed", ["before abc", "before 2026-11-20", "ferry, before the flood", "after 3", "since 2026"]
+)
+def test_a_place_in_the_journal_that_is_none_is_told_of(night, builder, typed):
+    shown = one_line(builder(f"@memory/journal mara = {typed}"))
+    assert f"'{typed.rpartition(', ')[2]}'" in shown
+    assert "before 120" in shown and "2026-11-20, a month 2026-11" in shown
+
+
+def test_words_that_are_no_place_in_the_journal_are_looked_for(night, alice, builder):
+    alice.execute_cmd("say I have been here since dawn, and stay until 9 bells.")
+    for words in ("since dawn", "until 9 bells"):
+        assert "I have been here since dawn" in one_line(builder(f"@memory/journal mara = {words}"))
+
+
 def test_forgetting_asks_first_and_can_be_taken_back(night, builder):
     entry = entry_of(night, "ferry")
     asked = builder(f"@memory/forget mara = {entry.id}")
@@ -232,7 +266,8 @@ def test_a_cascade_names_what_goes_with_it_and_takes_it(night, builder):
 
 def test_pins_and_locks_are_shown_and_told(night, builder):
     entry = entry_of(night, "ferry")
-    assert "never cleaned away" in builder(f"@memory/pin mara = {entry.id}")
+    pinned = builder(f"@memory/pin mara = {entry.id}")
+    assert f"Entry {entry.id} of Mara is never cleaned away" in one_line(pinned)
     assert "already pinned" in builder(f"@memory/pin mara = {entry.id}")
     assert "stays as it is" in builder(f"@memory/lock mara = {entry.id}")
     assert "pinned, locked" in builder(f"@memory/show mara = {entry.id}")
@@ -245,7 +280,7 @@ def test_pins_and_locks_are_shown_and_told(night, builder):
 
 def test_what_could_be_undone_can_be_dropped(night, builder):
     builder("@memory/add mara = The cellar floods in spring.")
-    assert "1 changes" in builder("@memory/undo mara = clear")
+    assert "1 change of Mara" in builder("@memory/undo mara = clear")
     assert undo.acts(night) == []
 
 

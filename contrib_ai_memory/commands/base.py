@@ -44,7 +44,7 @@ EXPECTED = (
     ids.UnknownMemory,
     ids.Ambiguous,
     ids.UnknownPerson,
-    looking.NoDay,
+    looking.BadSearch,
     mending.CannotEdit,
     previewing.NothingSaid,
     undo.NothingToUndo,

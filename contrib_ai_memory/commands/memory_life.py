@@ -7,7 +7,8 @@ from typing import Any
 from ..recall.mood import Mood
 from ..store.history import Stored
 from ..tending import counting, undo
-from .showing import bar, brief, dim, hanging, heading, plural, safe, table, when
+from ..text.plural import plural
+from .showing import bar, brief, dim, hanging, heading, safe, table, when
 
 FEELINGS_SHOWN = 8
 MESSAGES_SHOWN = 40

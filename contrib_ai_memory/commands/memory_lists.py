@@ -11,13 +11,13 @@ from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Recalled, RecallResult
 from ..store import condition
 from ..tending import ids, looking, permission
+from ..text.plural import plural
 from .showing import (
     dim,
     entry_line,
     hanging,
     heading,
     memory_line,
-    plural,
     safe,
     table,
     to_resume,
@@ -27,9 +27,15 @@ from .showing import (
 PAGE = 50
 SEARCH_SHOWN = 10
 
-_BEFORE = re.compile(r"before\s+#?(\d{1,9})", re.IGNORECASE)
+_BEFORE = re.compile(r"before\s+(.+)", re.IGNORECASE)
+_ENTRY = re.compile(r"#?(\d{1,9})")
+_AFTER = re.compile(r"(?:after|since|until)\s+#?\d[\d./-]*", re.IGNORECASE)
 _DAY = re.compile(  # as people write one; `looking.day_of` says which of them is one
     r"\d{1,4}([-./])\d{1,2}\1\d{1,4}|\d{4}[-./]\d{1,2}|\d{1,2}[-./]\d{4}"
+)
+_PLACES = (
+    "Older entries are asked for by an entry's number: before 120. A day is asked for alone: "
+    "2026-11-20, a month 2026-11 (UTC)."
 )
 _ABOUT = re.compile(r"about\s+(.+)", re.IGNORECASE)
 _KINDS = (*sorted(TALK_KINDS), "pose", "arrive", "leave", "give", "event", "note", "insight")
@@ -139,13 +145,16 @@ def asked_of_journal(npc: Any, text: str) -> dict[str, Any]:
 
     Raises:
         ids.UnknownPerson, ids.Ambiguous: Of `about <name>`.
-        looking.NoDay: It is written like a day, and is none.
+        looking.BadSearch: It is written like a day, and is none; or it asks for entries before
+            something else than an entry, or after something.
     """
     wanted: dict[str, Any] = {}
     words = []
     for part in filter(None, (each.strip() for each in text.split(","))):
         if found := _BEFORE.fullmatch(part):
-            wanted["before"] = int(found[1])
+            wanted["before"] = _entry(part, found[1])
+        elif _AFTER.fullmatch(part):
+            raise looking.BadSearch(f"'{part[:40]}' cannot be asked for. {_PLACES}")
         elif _DAY.fullmatch(part):
             wanted["day"] = looking.day_of(part)
         elif part.lower() in _KINDS:
@@ -155,6 +164,14 @@ def asked_of_journal(npc: Any, text: str) -> dict[str, Any]:
         else:
             words.append(part)
     return wanted | ({"text": ", ".join(words)} if words else {})
+
+
+def _entry(part: str, text: str) -> int:
+    if found := _ENTRY.fullmatch(text):
+        return int(found[1])
+    raise looking.BadSearch(
+        f"'{part[:40]}' is before no entry. {_PLACES} To look for words, leave 'before' out."
+    )
 
 
 def asked_of_facts(text: str) -> dict[str, Any]:

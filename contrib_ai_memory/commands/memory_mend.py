@@ -9,14 +9,14 @@ from twisted.internet import defer
 
 from ..ingest import pipeline
 from ..records import MemoryRecord
+from ..store.links import link_id
 from ..tending import audit, erasing, forgetting, ids, looking, mending, permission, undo
-from .showing import hanging, plural, safe, shortened
+from ..text.plural import plural
+from .showing import hanging, safe, shortened
 
 _ALL = re.compile(r"(\S+)\s+(?:and\s+)?all(?:\s+from\s+it)?", re.IGNORECASE)
 _ABOUT = re.compile(r"about\s+(.+)", re.IGNORECASE)
-_IMPORTANCE = re.compile(r"importance\s+(-?\d{1,4})", re.IGNORECASE)
-_EMOTIONS = re.compile(r"emotions?\s+([\w\s,]+)", re.IGNORECASE)
-_LESSON = re.compile(r"lesson\s+(.+)", re.IGNORECASE | re.DOTALL)
+_IMPORTANCE = re.compile(r"-?\d{1,4}")
 _EDITED = {
     "content": "now says",
     "importance": "has its new importance",
@@ -25,6 +25,7 @@ _EDITED = {
 }
 _QUOTED = 60  # characters of a memory within a sentence
 LEFT_OUT_NAMED = 10
+_EDIT_USAGE = "<new text>, or importance <1-10>, emotions <labels>, lesson <text>."
 
 
 class Mending:
@@ -47,17 +48,24 @@ class Mending:
         memory_id, _, change = self.rhs.partition(" ")
         if not change.strip():
             self.tell(
-                f"Say what it is to say: @memory/edit {safe(npc.key)} = {safe(memory_id)} <new "
-                "text>, or importance <1-10>, emotions <labels>, lesson <text>."
+                f"Say what it is to say: @memory/edit {safe(npc.key)} = {safe(memory_id)} "
+                f"{_EDIT_USAGE}"
             )
             return
-        wanted = asked_to_edit(change.strip())
+        try:
+            wanted = asked_to_edit(change.strip())
+        except mending.CannotEdit as problem:
+            usage = f"@memory/edit {safe(npc.key)} = {safe(memory_id)}"
+            self.tell(f"|r{safe(problem)}|n Usage: {usage} {_EDIT_USAGE}")
+            return
         edited = mending.edit(npc, self.caller, memory_id, **wanted)
         self.when(edited, lambda memory: self._changed(npc, memory, _EDITED[next(iter(wanted))]))
 
     def _changed(self, npc: Any, memory: MemoryRecord, now: str) -> None:
+        short = ids.short(memory)
+        what = "Entry" if short == link_id(memory) else "Memory"
         self.caller.msg(
-            hanging(f"|y{ids.short(memory)}|n of {safe(npc.key)} {now}: ", memory.content)
+            hanging(f"{what} |y{short}|n of {safe(npc.key)} {now}: ", memory.content)
             + f"\n|x@memory/undo {safe(npc.key)} takes it back.|n"
         )
 
@@ -141,7 +149,8 @@ class Mending:
         if (self.rhs or "").lower() == "clear":
             count = undo.forget(npc)
             audit.record(self.caller, "clear what could be undone", npc)
-            self.tell(f"Dropped: {count} changes of {name} can no longer be taken back.")
+            changes = plural(count, "change")
+            self.tell(f"Dropped: {changes} of {name} can no longer be taken back.")
             return
         if self.rhs:
             self.tell(
@@ -210,14 +219,27 @@ def asked_to_edit(change: str) -> dict[str, Any]:
 
     >>> asked_to_edit("emotions joy, fear")
     {'emotions': ('joy', 'fear')}
+
+    Raises:
+        mending.CannotEdit: It begins with the name of a field, whose value is none.
     """
-    if found := _IMPORTANCE.fullmatch(change):
-        return {"importance": int(found[1])}
-    if found := _EMOTIONS.fullmatch(change):
-        labels = (each.strip().lower() for each in re.split(r"[,\s]+", found[1]))
-        return {"emotions": tuple(filter(None, labels))}
-    if found := _LESSON.fullmatch(change):
-        return {"lesson": found[1]}
+    field, value = [*change.split(None, 1), ""][:2]
+    field = field.lower()
+    if field == "importance":
+        if not _IMPORTANCE.fullmatch(value):
+            raise mending.CannotEdit(
+                f"Importance is a whole number from 1 to 10, not '{shortened(value, _QUOTED)}'."
+            )
+        return {"importance": int(value)}
+    if field in ("emotion", "emotions"):
+        labels = tuple(filter(None, re.split(r"[,\s]+", value.lower())))
+        if not labels:
+            raise mending.CannotEdit("No emotion is given.")
+        return {"emotions": labels}
+    if field == "lesson":
+        if not value:
+            raise mending.CannotEdit("No lesson is given.")
+        return {"lesson": value}
     return {"content": change}
 
 

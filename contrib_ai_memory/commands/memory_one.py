@@ -8,13 +8,13 @@ from typing import Any
 from twisted.internet import defer
 
 from ..tending import ids, looking, previewing, tracing
+from ..text.plural import plural
 from .showing import (
     brief,
     dim,
     hanging,
     heading,
     memory_in_brief,
-    plural,
     prose,
     safe,
     table,

@@ -19,7 +19,8 @@ from ..tending import (
     permission,
     requests,
 )
-from .showing import hanging, plural, safe, table, when
+from ..text.plural import plural
+from .showing import hanging, safe, table, when
 
 _FILE = re.compile(r"\w[\w. -]{0,80}")
 _DROP = re.compile(r"drop\s+(\d{1,4})", re.IGNORECASE)

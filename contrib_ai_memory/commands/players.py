@@ -12,8 +12,9 @@ from twisted.internet import defer
 
 from .. import conf
 from ..tending import audit, erasing, requests
+from ..text.plural import plural
 from .base import MemoryCommand
-from .showing import plural, safe, table
+from .showing import safe, table
 
 COOLDOWN = 300.0  # seconds between two erasures that a player asks for: each rewrites the store
 BY_NAME = 3  # NPCs that one name may mean there

@@ -117,11 +117,6 @@ def to_resume(npc: Any) -> str:
     return f"@memory/resume {'all' if mending.paused(npc) == 'all' else safe(npc.key)}"
 
 
-def plural(number: int, one: str, many: str = "") -> str:
-    """`1 entry`, `2 entries`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 # --- memories -------------------------------------------------------------------------------------
 
 

@@ -11,18 +11,19 @@ from twisted.internet import defer
 from ..assistant import AssistantScript
 from ..sleep.cycle import PASSES, TITLES
 from ..tending import audit, mending
+from ..text.plural import plural
 from .base import MemoryCommand
 from .showing import safe, to_resume
 
 _PASS_TEXTS = {
-    "score_pending_entries": "entries weighed",
-    "run_sleep_consolidation": "facts found or strengthened",
-    "run_dreaming_tick": "links made",
-    "prune_orphaned_memory_links": "dangling links taken out",
-    "run_entity_consolidation_batch": "things learned of people",
-    "run_reflection": "insights",
-    "compress_sessions": "conversations summarised",
-    "prune_low_importance_entries": "entries forgotten",
+    "score_pending_entries": ("entry weighed", "entries weighed"),
+    "run_sleep_consolidation": ("fact found or strengthened", "facts found or strengthened"),
+    "run_dreaming_tick": ("link made", "links made"),
+    "prune_orphaned_memory_links": ("dangling link taken out", "dangling links taken out"),
+    "run_entity_consolidation_batch": ("thing learned of people", "things learned of people"),
+    "run_reflection": ("insight", "insights"),
+    "compress_sessions": ("conversation summarised", "conversations summarised"),
+    "prune_low_importance_entries": ("entry forgotten", "entries forgotten"),
 }
 _ALWAYS_TOLD = ("score_pending_entries", "run_sleep_consolidation", "run_dreaming_tick")
 _SCHEDULE = re.compile(r"(\d{1,2})\s+(\d{1,2})(?:\s+(server|game))?", re.IGNORECASE)
@@ -166,8 +167,8 @@ class CmdSleep(MemoryCommand):
 
     def _rested(self, npc: Any, passes: dict[str, dict[str, Any]]) -> None:
         did = [
-            f"{passes[name]['changed']} {text}"
-            for name, text in _PASS_TEXTS.items()
+            plural(passes[name]["changed"], *words)
+            for name, words in _PASS_TEXTS.items()
             if name in passes and (name in _ALWAYS_TOLD or passes[name]["changed"])
         ]
         broke = [TITLES.get(name, name) for name, told in passes.items() if told["errors"]]

@@ -25,6 +25,7 @@ from ..store import facts
 from ..store.evidence import Work
 from ..store.payload import memory_id_for
 from ..text import person
+from ..text.plural import plural
 from ..text.signals import salience
 from . import novelty, preferring
 from .chunk import chunks_of
@@ -84,7 +85,7 @@ class Learned:
         chunks = self.new + self.known + self.dropped
         counts = f"{self.new} kept, {self.dropped} dropped as unimportant"
         known = f", {self.known} known already" if self.known else ""
-        return f"{chunks} piece{'s' if chunks != 1 else ''}: {counts}{known}"
+        return f"{plural(chunks, 'piece')}: {counts}{known}"
 
 
 @defer.inlineCallbacks

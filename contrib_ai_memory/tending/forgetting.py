@@ -22,10 +22,16 @@ from ..store import facts, versions
 from ..store.links import link_id
 from ..store.preferences import Preference
 from ..store.profiles import Profile
+from ..text.plural import plural
 from . import ids, tracing
 from .undo import Before, preference_as_plain
 
 ENTRIES_AT_ONCE = 32  # a page
+_PLURALS = {
+    "journal entry": "journal entries",
+    "summary": "summaries",
+    "taught memory": "taught memories",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +50,14 @@ class Doomed:
         for each in self.profiles:
             name = each.kind if each.kind in ("observation", "preference") else "profile attribute"
             counts[name] = counts.get(name, 0) + 1
-        return ", ".join(_plural(number, name) for name, number in counts.items())
+        return ", ".join(
+            plural(number, name, _PLURALS.get(name, "")) for name, number in counts.items()
+        )
 
 
 def _names(memory: MemoryRecord) -> str:
     named = {"entry": "journal entry", "taught": "taught memory"}
     return named.get(memory.record, memory.record)
-
-
-def _plural(number: int, name: str) -> str:
-    if number == 1:
-        return f"1 {name}"
-    plural = {"journal entry": "journal entries", "summary": "summaries"}
-    plural |= {"taught memory": "taught memories"}
-    return f"{number} {plural.get(name, name + 's')}"
 
 
 @defer.inlineCallbacks

@@ -40,7 +40,11 @@ ON_A_PAGE = range(1, PAGE_SIZE + 1)
 _DAY = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
 
 
-class NoDay(ValueError):
+class BadSearch(ValueError):
+    """The journal cannot be searched for that; the message says how it can."""
+
+
+class NoDay(BadSearch):
     """There is no such day."""
 
 
