@@ -1,4 +1,7 @@
-"""What is done once when the game's server starts: typeclasses looked at, deletions finished."""
+"""What is done once when the game's server starts.
+
+The database is written anew after an erasure, typeclasses are looked at, deletions finished.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,15 @@ from twisted.internet import defer
 
 from . import conf, offload
 from .handler import forget_mind
-from .store import deleted, owner, pairing
+from .store import deleted, game_database, owner, pairing
 
 
 def at_server_start() -> None:
     """Called when the reactor runs; the Portal, which has the same settings, has nothing to do."""
     if evennia.PORTAL_MODE:
         return
-    for work in (check_typeclasses, forget_the_deleted):
+    # the first of these blocks, and does so before any player is served
+    for work in (game_database.clear_freed, check_typeclasses, forget_the_deleted):
         defer.maybeDeferred(work).addErrback(offload.log_failure, f"{work.__name__} at the start")
 
 

@@ -1,12 +1,18 @@
-"""A game database without room: what was heard stays in memory, and is written when there is."""
+"""A game database without room: what was heard stays in memory, and is written when there is.
+
+And one that is written anew after an erasure.
+"""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from evennia.objects.models import ObjectDB
 
-from contrib_ai_memory.store import condition
+from contrib_ai_memory import offload, start
+from contrib_ai_memory.store import condition, game_database
 from contrib_ai_memory.store.journal import Journal
 
 
@@ -46,3 +52,79 @@ def test_lines_that_find_no_room_are_written_later_each_once(no_room, mara, alic
     stored = [entry.content for entry in Journal(mara).read()]
     assert stored == [entry.content for entry in mara.memory.journal.read()]
     assert sum("Barrel" in line for line in stored if "holds" in line) >= 80
+
+
+# --- written anew after an erasure ----------------------------------------------------------------
+
+
+@pytest.fixture
+def in_game(no_room, monkeypatch):
+    """As in a running game, on a connection that is within no transaction."""
+    monkeypatch.setattr(offload, "in_game", lambda: True)
+
+
+@pytest.fixture
+def vacuums(monkeypatch):
+    """How often the database was written anew; `fails` is what it fails with."""
+    seen = SimpleNamespace(count=0, fails=None)
+    vacuum = game_database.vacuum
+
+    def counted():
+        seen.count += 1
+        if seen.fails:
+            raise seen.fails
+        vacuum()
+
+    monkeypatch.setattr(game_database, "vacuum", counted)
+    return seen
+
+
+def forgets_alice(mara, alice, types_as):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    mara.memory.flush()
+    admin = types_as("Chief", "Admin")
+    admin("@memory/forget mara = about Alice")
+    return " ".join(admin("yes").split())
+
+
+def test_an_erasure_in_a_running_game_writes_the_database_anew_at_the_next_start(
+    in_game, vacuums, mara, alice, types_as
+):
+    assert "The next reload clears what SQLite keeps" in forgets_alice(mara, alice, types_as)
+    assert vacuums.count == 0
+    start.at_server_start()
+    assert vacuums.count == 1
+    start.at_server_start()
+    assert vacuums.count == 1
+
+
+def test_an_emptied_memory_is_told_of_in_the_same_way(in_game, vacuums, mara, types_as):
+    admin = types_as("Chief", "Admin")
+    admin("@memory/wipe mara")
+    assert "The next reload clears" in " ".join(admin("yes").split())
+    start.at_server_start()
+    assert vacuums.count == 1
+
+
+def test_without_a_running_game_the_database_is_written_anew_at_once_and_once(
+    no_room, vacuums, mara, alice, types_as
+):
+    assert "next reload" not in forgets_alice(mara, alice, types_as)
+    assert vacuums.count == 1
+    start.at_server_start()
+    assert vacuums.count == 1
+
+
+def test_a_database_that_cannot_be_written_anew_is_told_of_once_and_tried_again(
+    in_game, vacuums, mara, alice, types_as, caplog
+):
+    forgets_alice(mara, alice, types_as)
+    vacuums.fails = OperationalError("database or disk is full")
+    start.at_server_start()
+    [told] = [each.getMessage() for each in caplog.records if "written anew" in each.getMessage()]
+    assert "database or disk is full" in told and "tries it again" in told
+    assert game_database.is_freed_noted()
+    vacuums.fails = None
+    start.at_server_start()
+    assert vacuums.count == 2
+    assert not game_database.is_freed_noted()

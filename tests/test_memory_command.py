@@ -241,6 +241,12 @@ def test_words_that_are_no_place_in_the_journal_are_looked_for(night, alice, bui
         assert "I have been here since dawn" in one_line(builder(f"@memory/journal mara = {words}"))
 
 
+def test_what_is_erased_is_counted_in_plain_english(day, builder, admin):
+    admin("@memory/forget mara = about Bram")
+    shown = one_line(admin("yes"))
+    assert "1 journal entry, " in shown and "1 person" in shown
+
+
 def test_forgetting_asks_first_and_can_be_taken_back(night, builder):
     entry = entry_of(night, "ferry")
     asked = builder(f"@memory/forget mara = {entry.id}")

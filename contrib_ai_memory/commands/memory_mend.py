@@ -119,7 +119,8 @@ class Mending:
     def _erased(self, npc: Any, name: str, gone: erasing.Erased) -> None:
         self.caller.msg(hanging(f"{safe(npc.key)} knows {safe(name)} no more: ", gone.told()))
         self.tell(
-            "|xOther NPCs may remember them still; exports and backups made before hold them.|n"
+            "|xOther NPCs may remember them still; exports and backups made before hold them. "
+            f"{gone.left_on_disk}|n"
         )
 
     # --- pinning ------------------------------------------------------------------------------

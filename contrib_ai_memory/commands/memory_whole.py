@@ -138,6 +138,8 @@ class WholeMemory:
 
     def _wiped(self, npc: Any, gone: erasing.Erased) -> None:
         self.caller.msg(hanging(f"{safe(npc.key)} remembers nothing now. Gone: ", gone.told()))
+        if gone.left_on_disk:
+            self.tell(f"|x{gone.left_on_disk}|n")
 
     # --- requests -----------------------------------------------------------------------------
 

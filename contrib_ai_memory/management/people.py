@@ -40,14 +40,12 @@ def erase(command: BaseCommand, options: dict[str, Any]) -> None:
         done = _erase(npcs, identity, name, everywhere=not options["npc"])
     except erasing.CannotErase as problem:
         raise CommandError(str(problem)) from None
-    command.stdout.write("Writing the game's database anew ...")
-    vacuumed = game_database.vacuum()
     keys = {npc.dbref: npc.key for npc in npcs}
     for dbref, erased in done.items():
         command.stdout.write(f"{keys[dbref]} ({dbref}): {erased.told()}")
     if not done:
         command.stdout.write(f"No NPC remembered anything of {name}.")
-    for line in what_stays(vacuumed):
+    for line in what_stays():
         command.stdout.write(line)
 
 
@@ -62,13 +60,18 @@ def _erase(
         return offload.wait(erasing.erase_everywhere(identity, names, lambda npc: bar.update()))
 
 
-def what_stays(vacuumed: bool) -> Iterable[str]:
+def what_stays() -> Iterable[str]:
     """What an erasure cannot reach, to be told."""
     exports = sorted((conf.directory() / moving.FOLDER).glob("*.jsonl"))
     if exports:
         files = ", ".join(path.name for path in exports)
         yield f"Exports hold what they held: {exports[0].parent}: {files}"
-    if not vacuumed:
+    if game_database.is_freed_noted():
+        yield (
+            "The game's database could not be written anew, for want of room or since it is in "
+            "use: ai_memory.log says why. The next start of the game does it."
+        )
+    if not game_database.is_sqlite():
         yield "The game's database is not SQLite: its own vacuum frees what was deleted in it."
     provider = conf.get().VECTOR_STORE.provider
     if provider != "qdrant_edge":

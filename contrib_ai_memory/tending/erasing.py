@@ -10,7 +10,7 @@ then is new talk and stays.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from twisted.internet import defer
@@ -18,21 +18,27 @@ from twisted.internet import defer
 from .. import offload
 from ..ingest import novelty
 from ..store import attributes, facts, game_database, links, preferences, profiles, switches
+from ..text.plural import plural
 from . import emptying, looking, requests, taking_out, undo
 from .belonging import Somebody
 from .taking_out import ask
 
 COUNTED = {
-    "entries": "journal entries",
-    "memories": "memories",
-    "links": "links",
-    "people": "people",
-    "observations": "observations",
-    "preferences": "preferences",
-    "messages": "messages",
-    "vectors": "cached vectors",
-    "elsewhere": "entries of other NPCs that had heard of it",
+    "entries": ("journal entry", "journal entries"),
+    "memories": ("memory", "memories"),
+    "links": ("link", "links"),
+    "people": ("person", "people"),
+    "observations": ("observation", "observations"),
+    "preferences": ("preference", "preferences"),
+    "messages": ("message", "messages"),
+    "vectors": ("cached vector", "cached vectors"),
+    "elsewhere": (
+        "entry of another NPC that had heard of it",
+        "entries of other NPCs that had heard of it",
+    ),
 }
+
+AT_NEXT_START = "The next reload clears what SQLite keeps in its free space."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,8 @@ class Erased:
             what they told from there.
         from_disk: Whether the store's files were written anew, so that no deleted byte is left in
             them. A store that is a server sees to that itself.
+        at_next_start: Whether shreds may be left in the free space of the game's database
+            (SQLite), which the next start of the game, or reload, clears.
     """
 
     entries: int = 0
@@ -67,28 +75,21 @@ class Erased:
     changed: int = 0
     elsewhere: int = 0
     from_disk: bool = False
+    at_next_start: bool = False
 
     @property
     def anything(self) -> bool:
         return any(getattr(self, name) for name in (*COUNTED, "changed"))
 
-    def plus(self, other: Erased) -> Erased:
-        """Both together; `from_disk` where it is true of both."""
-        kinds = {
-            kind: self.kinds.get(kind, 0) + other.kinds.get(kind, 0)
-            for kind in (*self.kinds, *other.kinds)
-        }
-        numbers = [spec.name for spec in fields(self) if spec.name not in ("kinds", "from_disk")]
-        return Erased(
-            **{name: getattr(self, name) + getattr(other, name) for name in numbers},
-            kinds=kinds,
-            from_disk=self.from_disk and other.from_disk,
-        )
-
     def told(self) -> str:
         """The counts in words; what is none is left out."""
-        counts = [(getattr(self, name), what) for name, what in COUNTED.items()]
-        return ", ".join(f"{count} {what}" for count, what in counts if count) or "nothing"
+        counts = [(getattr(self, name), words) for name, words in COUNTED.items()]
+        return ", ".join(plural(count, *words) for count, words in counts if count) or "nothing"
+
+    @property
+    def left_on_disk(self) -> str:
+        """What the next reload is still needed for, in a sentence; "" where it is for nothing."""
+        return AT_NEXT_START if self.at_next_start else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,10 @@ def erase_everywhere(
         progress(npc)
         yield offload.breathe()
     whole = yield _from_disk(Erased())
-    return {dbref: replace(each, from_disk=whole.from_disk) for dbref, each in found.items()}
+    return {
+        dbref: replace(each, from_disk=whole.from_disk, at_next_start=whole.at_next_start)
+        for dbref, each in found.items()
+    }
 
 
 def wipe(npc: Any) -> defer.Deferred:
@@ -320,10 +324,14 @@ def _in_peace(
 
 @defer.inlineCallbacks
 def _from_disk(erased: Erased) -> Generator[Any, Any, Erased]:
-    """Write the store's files anew: what is deleted in them is on the disk still."""
+    """Write the store's files anew: what is deleted in them is on the disk still.
+
+    The game's database too, where nobody waits for it; else that is noted for the next start.
+    """
+    game_database.note_freed()  # first: what follows may be broken off
     own = yield ask(facts.ask, "begin_rewriting")
     while own and not (yield ask(facts.ask, "rewrite_some")):
         pass
     if not offload.in_game():
-        game_database.vacuum()  # SQLite leaves shreds of rows in pages that it has rearranged
-    return replace(erased, from_disk=own)
+        game_database.clear_freed()
+    return replace(erased, from_disk=own, at_next_start=game_database.is_freed_noted())

@@ -142,7 +142,9 @@ class Person(Tending):
 
     @does("erase_person", told.Erased)
     def delete(self, request: Request, npc_id: int, person: str) -> Response:
-        """Erase a person from the NPC's memory, everywhere and for ever. It takes Admin."""
+        """Erase a person from the NPC's memory, everywhere and for ever. It takes Admin.
+
+        `at_next_start`: the next reload clears what SQLite keeps in its free space."""
         erased = self.ask(npc_id, _erase, person, timeout=ERASING_SECONDS)
         return Response(told.Erased(erased).data)
 
