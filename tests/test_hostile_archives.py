@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import Entry
 from contrib_ai_memory.sleeper import SCHEDULE
 from contrib_ai_memory.store import attributes, facts, switches
@@ -159,6 +160,8 @@ CHANGES = {
     "audience": ("memory", inside("payload", audience=["#99"]), "audience"),
     "evidence": ("memory", inside("payload", journal_ids=[9999]), "journal_ids: 9999"),
     "history": ("memory", with_(history=[[1]]), "history"),
+    "a mark": ("memory", with_(history=[[None, "x", "ADD", None, None, True]]), "a wrong mark"),
+    "a huge mark": ("memory", with_(history=[[None, "x", "ADD", None, None, 1 << 70]]), "a wrong"),
     "base64": ("centroid", with_(total="!"), "no base64"),
     "dimensions": ("centroid", with_(total="AAAAAAAA8D8="), "numbers, and"),
     "infinite": ("centroid", with_(total="AAAAAAAA8H8=" * 1), "total"),
@@ -339,6 +342,7 @@ def mutate(lines, deed, a, b, value):
     place = 1 + a % (len(lines) - 2)  # not the header, not the end
     line = lines[place]
     found = list(places(line))
+    assume(found)  # else nothing is left of it
     container, key = found[b % len(found)]
     if deed == "set":
         container[key] = value
@@ -392,6 +396,9 @@ def test_whatever_is_changed_it_is_refused_or_imported_whole(talked, odo, tmp_pa
     for mutation in mutations:
         assume(len(lines) > 3)
         mutate(lines, *mutation)
+    # what was counted with another model is made anew with this one
+    own = embedder.shared().name
+    assume(all(each.get("model", own) == own for each in lines))
     changed, after = tmp_path / "changed.jsonl", tmp_path / "after.jsonl"
     write_ascii(changed, lines)
     his = stored(odo)

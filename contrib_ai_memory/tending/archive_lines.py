@@ -420,7 +420,8 @@ def _history(value: Any) -> None:
         for text in texts:
             if text is not None:
                 _text("history", text)
-        if row[2] is None or type(deleted) not in (int, bool, type(None)):
+        marked = type(deleted) is int and deleted in (0, 1)
+        if row[2] is None or not (marked or deleted is None):
             raise Invalid("history: a row has no event, or a wrong mark")
 
 
