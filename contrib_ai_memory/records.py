@@ -38,8 +38,13 @@ def may_hear(private: bool, witnesses: Iterable[str], listeners: tuple[str, ...]
     return bool(listeners) and set(listeners) <= set(witnesses)
 
 
+def _is_empty(value: Any) -> bool:
+    return value is None or value is False or value in ("", (), [])
+
+
 class _Plain:
-    """`to_dict` leaves out what is empty; `from_dict` ignores keys that it does not know."""
+    """`to_dict` leaves out what is empty where nothing else is the default; `from_dict` ignores
+    keys that it does not know."""
 
     __slots__ = ()
 
@@ -49,7 +54,7 @@ class _Plain:
             value = getattr(self, spec.name)
             if isinstance(value, tuple):
                 value = list(value)
-            if value is not None and value is not False and value != [] and value != "":
+            if not (_is_empty(value) and _is_empty(spec.default)):
                 plain[spec.name] = value
         return plain
 

@@ -56,6 +56,7 @@ def test_the_right_order_is_not_told_of(logged, mara):
 
 def test_a_typeclass_that_derives_from_a_wrong_one_is_not_told_of_again(logged):
     backwards = made()
+    assert len(errors(logged)) == 1
     logged.clear()
     type(DefaultCharacter)("Further", (backwards,), {"__module__": __name__})
     assert errors(logged) == []

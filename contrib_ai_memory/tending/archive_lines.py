@@ -72,6 +72,11 @@ class Seen:
         query = "INSERT OR IGNORE INTO seen VALUES (?, ?)"
         return self._db.execute(query, (what, number)).rowcount == 1
 
+    def has(self, what: str) -> bool:
+        """Whether a thing was noted."""
+        query = "SELECT 1 FROM seen WHERE what = ?"
+        return self._db.execute(query, (what,)).fetchone() is not None
+
     def number_of(self, what: str) -> int:
         """The number that was noted with a thing; 0 where there is none."""
         row = self._db.execute("SELECT number FROM seen WHERE what = ?", (what,)).fetchone()
@@ -114,13 +119,24 @@ class Checker:
             raise Invalid("the line of the journal must come first, and once")
         self._checks[kind](line)
 
+    def whole(self) -> None:
+        """Check, behind the last line, that nothing is missing that every memory has."""
+        if self._last_id is None:
+            raise Invalid("the line of its journal is missing")
+        for kind in ("people", "conversations"):
+            if not self._seen.has(_joined(kind)):
+                raise Invalid(f"the line of its {kind} is missing")
+        for key in SCRIPT:
+            if not self._seen.has(_joined("script", key)):
+                raise Invalid(f"the line of its {key} is missing")
+
     def foreign(self, ids: Iterable[str]) -> set[str]:
         """Return those of these memories that the store has for another mind."""
         owners = bulk.owners(facts.shared(), ids)
         return {each for each, mind in owners.items() if mind != self._mind}
 
     def _once(self, *what: Any) -> None:
-        if not self._seen.add("\x1f".join(map(str, what))):
+        if not self._seen.add(_joined(*what)):
             raise Invalid("it is there twice")
 
     # --- one of each --------------------------------------------------------------------------
@@ -330,7 +346,8 @@ def _held(plain: Any) -> preferences.Held:
 def _conversation(plain: Mapping[str, Any]) -> None:
     _fields_of(Conversation, plain, but=("session_id",))
     for name in ("started", "last_activity"):
-        _time_or_none(name, plain.get(name))
+        if plain.get(name, "") != "":
+            check_time(name, plain[name])
     for name in ("participants", "accessed"):
         for each in _items(plain, name):
             _short(name, each)
@@ -403,7 +420,8 @@ def _history(value: Any) -> None:
         for text in texts:
             if text is not None:
                 _text("history", text)
-        if row[2] is None or type(deleted) not in (int, bool, type(None)):
+        marked = type(deleted) is int and deleted in (0, 1)
+        if row[2] is None or not (marked or deleted is None):
             raise Invalid("history: a row has no event, or a wrong mark")
 
 
@@ -419,6 +437,10 @@ def _vector(total: Any, model: str) -> None:
         raise Invalid(f"total: {len(raw) // 8} numbers, and {model} has {own.dimensions}")
     if not all(map(math.isfinite, struct.unpack(f"<{len(raw) // 8}d", raw))):
         raise Invalid("total: not all of it are numbers")
+
+
+def _joined(*what: Any) -> str:
+    return "\x1f".join(map(str, what))
 
 
 # --- values ---------------------------------------------------------------------------------------

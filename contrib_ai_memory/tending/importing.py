@@ -115,8 +115,7 @@ def _checked(path: Path, progress: Progress) -> Generator[Any, Any, _Checked]:
         checker = yield ask(_checker, reader, seen)
         while (yield ask(_check_some, reader, checker)):
             progress("checking", reader.lines, 0)
-        if not reader.lines:
-            raise BadArchive(f"{path} holds nothing: the line of its journal is missing.")
+        yield ask(_check_end, reader, checker)
     except BaseException:
         seen.close()
         raise
@@ -146,6 +145,13 @@ def _check_some(reader: Reader, checker: Checker) -> bool:
         problem = Invalid("id: another NPC has the memory of that id")
         raise _refused(reader, memories[memory_id], "memory", problem)
     return bool(lines)
+
+
+def _check_end(reader: Reader, checker: Checker) -> None:
+    try:
+        checker.whole()
+    except Invalid as problem:
+        raise _refused(reader, reader.number, "the end", problem) from None
 
 
 def _refused(reader: Reader, number: int, kind: str, problem: Invalid) -> BadArchive:
@@ -235,8 +241,10 @@ def _take(npc: Any, lines: list[Line]) -> Generator[Any, Any, None]:
         elif kind == "row":
             attributes.write_json(npc, line["key"], value, line["category"])
             yield offload.breathe()
-        elif kind == "script" and value is not None:
+        elif kind == "script" and value:
             attributes.write(npc.assistant, line["key"], value)
+        elif kind == "script":  # what it had is not what the file says
+            npc.assistant.attributes.remove(line["key"])
     if entries:
         mind.journal.put_back(entries)
         mind.journal.flush()
