@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from contrib_ai_memory.attention import Attention, Floor, Line, attend
-from contrib_ai_memory.text.addressing import forms
+from contrib_ai_memory.english.addressing import forms
 
 from .harness import Bar, Report, arguments
 

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from contrib_ai_memory.english.salience import LEAST, MOST, signals_of
 from contrib_ai_memory.ingest.importance import BASE, clamp, heuristic_importance
 from contrib_ai_memory.records import Percept
-from contrib_ai_memory.text.signals import LEAST, MOST, signals_of
 
 from .harness import Bar, Report, arguments
 

@@ -67,32 +67,32 @@ class Ours:
                     )
                 )
             replay.tick()
-        self.mind = self.npc.memory
-        while not offload.wait(self.mind.work_through(until_silent=True)):
+        self.memory = self.npc.memory
+        while not offload.wait(self.memory.work_through(until_silent=True)):
             pass
         now = (conversation.turns[-1].when + timedelta(days=1)).isoformat()
-        self.mind.clock = lambda: now
-        self._turn_of = {entry.id: entry.ref for entry in self.mind.journal.read()}
+        self.memory.clock = lambda: now
+        self._turn_of = {entry.id: entry.ref for entry in self.memory.journal.read()}
 
     def sleep(self) -> None:
         """A whole night, with whatever provider the settings name."""
         from contrib_ai_memory import offload
-        from contrib_ai_memory.sleep.cycle import Night, run_sleep_tick
+        from contrib_ai_memory.sleep.night import Night, run_sleep_tick
 
         night = Night()
         while not night.over:
-            night = offload.wait(run_sleep_tick(self.mind, night))
+            night = offload.wait(run_sleep_tick(self.memory, night))
 
     def ranked(
         self, question: str, top_k: int, budget: int = PLENTY, **options: Any
     ) -> list[Turns]:
         """What comes to mind, best first: of each memory the turns that it was made from."""
         from contrib_ai_memory import offload
-        from contrib_ai_memory.recall import bringing
+        from contrib_ai_memory.recall import recall
         from contrib_ai_memory.recall.budget import BudgetExceeded
 
-        asked = bringing.recall(
-            self.mind, question, listeners=None, top_k=top_k, token_budget=budget, **options
+        asked = recall.recall(
+            self.memory, question, listeners=None, top_k=top_k, token_budget=budget, **options
         )
         try:
             result = offload.wait(asked)
@@ -107,10 +107,10 @@ class Ours:
 
     def found(self, question: str) -> Any:
         """The candidates of a question with their clues, as the real recall weighs them."""
-        from contrib_ai_memory.recall import bringing, recall
+        from contrib_ai_memory.recall import recall, search
 
-        asked = recall.Question(self.mind.id, question, self.mind.clock(), top_k=DEPTHS[-1])
-        return recall.find(bringing.with_people(self.mind, asked))
+        asked = search.Question(self.memory.id, question, self.memory.clock(), top_k=DEPTHS[-1])
+        return search.find(recall.with_people(self.memory, asked))
 
     def cases(self) -> list[fitting.Case]:
         """What this conversation teaches of the weights.
@@ -266,8 +266,8 @@ def _measure(report: Report, conversations: list[Conversation], folder: Path, op
     minds = [Ours(c, room) for c in progress(conversations, "living through", "conversation")]
     profile = {"profile": options.profile} if options.profile else {}
     ours = Outcome(Ours.name + (f", {options.profile}" if options.profile else ""))
-    for mind in progress(minds, "asking", "conversation"):
-        ours.ask(mind, budgets, **profile)
+    for agent_id in progress(minds, "asking", "conversation"):
+        ours.ask(agent_id, budgets, **profile)
     held, outcomes = ours, [ours]
     if options.loco:
         held = _loco(report, minds, budgets)
@@ -317,14 +317,14 @@ def _loco(report: Report, minds: list[Ours], budgets: Sequence[int]) -> Outcome:
     """Each conversation with weights that were fitted on all others."""
     from contrib_ai_memory.recall.rank import Weights
 
-    cases = [mind.cases() for mind in progress(minds, "looking at clues", "conversation")]
+    cases = [memory.cases() for memory in progress(minds, "looking at clues", "conversation")]
     outcome = Outcome("left out of the fit")
     rows = []
-    for held, mind in enumerate(progress(minds, "asking", "conversation")):
+    for held, memory in enumerate(progress(minds, "asking", "conversation")):
         others = [case for index, some in enumerate(cases) if index != held for case in some]
         weights = replace(fitting.fitted(others, Weights()), retold=Weights().retold)
-        rows.append(_weights_row(f"without {mind.conversation.name}", weights))
-        outcome.ask(mind, budgets, weights=weights)
+        rows.append(_weights_row(f"without {memory.conversation.name}", weights))
+        outcome.ask(memory, budgets, weights=weights)
     everything = fitting.fitted([case for some in cases for case in some], Weights())
     rows += [_weights_row("all", everything), _weights_row("in force", Weights())]
     report.table(list(rows[0]), rows)
@@ -342,9 +342,9 @@ def _ablate(report: Report, minds: list[Ours]) -> None:
     from contrib_ai_memory.recall import rank
 
     found = [
-        (mind, asked, mind.found(asked.text))
-        for mind in progress(minds, "ablation", "conversation")
-        for asked in mind.conversation.questions
+        (memory, asked, memory.found(asked.text))
+        for memory in progress(minds, "ablation", "conversation")
+        for asked in memory.conversation.questions
         if asked.category != ADVERSARIAL
     ]
     whole = rank.Weights()
@@ -355,22 +355,22 @@ def _ablate(report: Report, minds: list[Ours]) -> None:
     for name, clues in ({"all clues": ()} | without).items():
         weights = replace(whole, **dict.fromkeys(clues, 0.0))
         results = []
-        for mind, asked, seen in found:
+        for memory, asked, seen in found:
             question = seen.question
             of_it = rank.Asked.of(question.query, question.who, question.now)
             candidates = [each.candidate for each in seen.ranked]
             order = rank.score(candidates, of_it, now=question.now, weights=weights)
             best = order[: DEPTHS[-1]]
-            results.append((asked, [mind.turns(r.candidate.journal_ids) for r in best]))
+            results.append((asked, [memory.turns(r.candidate.journal_ids) for r in best]))
         rows.append({"ranked by": name} | depth_row("", results))
     report.table(["ranked by", *(f"@{depth}" for depth in DEPTHS)], rows)
 
 
 def _after_a_night(minds: list[Ours], budgets: Sequence[int]) -> dict[str, Any]:
     after = Outcome("after a night")
-    for mind in progress(minds, "sleeping", "conversation"):
-        mind.sleep()
-        after.ask(mind, budgets)
+    for memory in progress(minds, "sleeping", "conversation"):
+        memory.sleep()
+        after.ask(memory, budgets)
     return after.row()
 
 

@@ -114,7 +114,7 @@ def _pages(journal: list[Any]) -> Iterator[tuple[str, str, Any]]:
 
 def _profiles(dice: random.Random, journal: list[Any]) -> Iterator[tuple[str, str, Any]]:
     from contrib_ai_memory.store import profiles
-    from contrib_ai_memory.store.relationships import Relationship
+    from contrib_ai_memory.store.profiles import Relationship
 
     for name in talk.NAMES[:PEOPLE]:
         seen = dice.sample(journal, min(OBSERVATIONS, len(journal)))
@@ -189,7 +189,7 @@ def _write_rows(npc: Any, rows: list[tuple[str, str, Any]]) -> None:
 
 def _write_attributes(npc: Any, dice: random.Random, journal: list[Any], links: int) -> None:
     from contrib_ai_memory.conf import PAGE_SIZE
-    from contrib_ai_memory.sleep.cycle import PASSES
+    from contrib_ai_memory.sleep.night import PASSES
     from contrib_ai_memory.store import attributes
 
     last = len(journal)
@@ -238,7 +238,7 @@ def _write_attributes(npc: Any, dice: random.Random, journal: list[Any], links: 
 # --- the store ------------------------------------------------------------------------------------
 
 
-def _memories(mind: str, dice: random.Random, journal: list[Any]) -> Iterator[Any]:
+def _memories(agent_id: str, dice: random.Random, journal: list[Any]) -> Iterator[Any]:
     from contrib_ai_memory.records import MemoryRecord
     from contrib_ai_memory.store.payload import memory_id_for
 
@@ -246,7 +246,7 @@ def _memories(mind: str, dice: random.Random, journal: list[Any]) -> Iterator[An
         for entry in journal[::every]:
             rests_on = range(entry.id, min(entry.id + LINKS_A_FACT, len(journal) + 1))
             yield MemoryRecord(
-                id=memory_id_for(mind, record, entry.id),
+                id=memory_id_for(agent_id, record, entry.id),
                 content=f"{entry.seen_as} says: {entry.content}",
                 record=record,
                 memory_type="semantic" if record == "fact" else "episodic",
@@ -262,15 +262,15 @@ def _memories(mind: str, dice: random.Random, journal: list[Any]) -> Iterator[An
             )
 
 
-def _store(mind: str, memories: list[Any], indexed: list[Any], dice: random.Random) -> int:
+def _store(agent_id: str, memories: list[Any], indexed: list[Any], dice: random.Random) -> int:
     from contrib_ai_memory.ingest.index import to_memory
     from contrib_ai_memory.store import facts
 
-    whole = [*memories, *(to_memory(mind, entry) for entry in indexed)]
+    whole = [*memories, *(to_memory(agent_id, entry) for entry in indexed)]
     numbers = np.random.default_rng(dice.randrange(1 << 30))
     for first in range(0, len(whole), POINTS_AT_ONCE):
         some = whole[first : first + POINTS_AT_ONCE]
         vectors = numbers.standard_normal((len(some), DIMENSIONS), dtype=np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        facts.shared().put(mind, some, vectors)
+        facts.shared().put(agent_id, some, vectors)
     return len(whole)

@@ -96,10 +96,10 @@ class Watch:
 def watched() -> Iterator[Watch]:
     """A watch on `asking.ask`, `offload.run` and `offload.breathe`, which pass through as ever."""
     from contrib_ai_memory import offload
-    from contrib_ai_memory.llm import asking
+    from contrib_ai_memory.llm import router
 
     watch = Watch()
-    ask, run, breathe = asking.ask, offload.run, offload.breathe
+    ask, run, breathe = router.ask, offload.run, offload.breathe
 
     def asked(operation: str, *args: Any, **options: Any) -> Any:
         watch.calls[operation] += 1
@@ -112,13 +112,13 @@ def watched() -> Iterator[Watch]:
         finally:
             watch.begin()
 
-    asking.ask = asked
+    router.ask = asked
     offload.run = lambda *args, **options: elsewhere(run, *args, **options)
     offload.breathe = lambda: elsewhere(breathe)
     try:
         yield watch
     finally:
-        asking.ask, offload.run, offload.breathe = ask, run, breathe
+        router.ask, offload.run, offload.breathe = ask, run, breathe
 
 
 def resident() -> float:

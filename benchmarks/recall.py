@@ -128,11 +128,11 @@ class Ours:
         self._store.put(MIND, memories, self._past.vectors(numbers))
 
     def ask(self, question: str, turn: int) -> None:
-        from contrib_ai_memory.recall.recall import Question, recall
+        from contrib_ai_memory.recall.search import Question, recall
 
         result = recall(
             Question(
-                mind=MIND,
+                agent_id=MIND,
                 query=question,
                 now=NOW.isoformat(timespec="milliseconds"),
                 listeners=(identity(turn),),
@@ -143,7 +143,7 @@ class Ours:
 
     def ask_cold(self, question: str, turn: int) -> None:
         """The same where every payload is read from the store."""
-        from contrib_ai_memory.store.recent import RecentPayloads
+        from contrib_ai_memory.store.recent_payloads import RecentPayloads
 
         edge = self._store.mem0.vector_store
         kept, edge._recent = edge._recent, RecentPayloads(edge._payloads)

@@ -97,7 +97,7 @@ def _oneline(text: str) -> str:
 
 def _as_heard(text: str) -> str:
     """As it comes back in a prompt; only to be had inside a game."""
-    from contrib_ai_memory.text.clean import sanitise
+    from contrib_ai_memory.text.sanitising import sanitise
 
     return _oneline(sanitise(text))
 

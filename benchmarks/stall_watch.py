@@ -23,12 +23,12 @@ def at_server_start() -> None:
 
 @defer.inlineCallbacks
 def _watch():
-    from contrib_ai_memory.assistant import AssistantScript
-    from contrib_ai_memory.tending import looking
+    from contrib_ai_memory.admin import inspect
+    from contrib_ai_memory.script import AssistantScript
 
     out, idle, asleep = os.environ[OUT].split("|")
     told = {"idle": (yield _late(float(idle)))}
-    scripts = [AssistantScript.of(npc) for npc in looking.minds()]
+    scripts = [AssistantScript.of(npc) for npc in inspect.minds()]
     for script in scripts:
         script.fall_asleep()
     told["asleep"] = yield _late(float(asleep))

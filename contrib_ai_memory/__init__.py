@@ -9,8 +9,8 @@ typeclasses need a configured Django.
 from importlib import import_module
 
 _PUBLIC = {
-    "MemoryMixin": "senses",
-    "AssistantScript": "assistant",
+    "MemoryMixin": "npc",
+    "AssistantScript": "script",
     "MemoryHandler": "handler",
     "AIMemoryCmdSet": "commands",
     "MemoryLLMNPC": "llmnpc",

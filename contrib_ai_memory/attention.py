@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from .text.addressing import Named, beside, named
+from .english.addressing import Named, beside, named
 
 UNASKED_AT_MOST = 2  # answers in a row to lines that do not name the NPC (DESIGN §4)
 
@@ -31,7 +31,7 @@ class Line:
         text: What is said; of an emote all of it.
         at: Seconds, from any beginning.
         kind: say, whisper or give: the last two are for the NPC itself.
-        own_names: The forms of the NPC's names (`text.addressing.forms`).
+        own_names: The forms of the NPC's names (`english.addressing.forms`).
         others: The forms of the names of each other person who hears it.
         barred: The NPC does not answer whoever says it: another NPC, or somebody locked out.
     """

@@ -23,8 +23,8 @@ from pydantic import (
     field_validator,
 )
 
-from . import redaction
-from .redaction import KeptSecret, SecretUrl
+from .text import redaction
+from .text.redaction import KeptSecret, SecretUrl
 
 SETTING = "CONTRIB_AI_MEMORY"
 

@@ -13,25 +13,25 @@ from django.db import OperationalError
 from twisted.internet import defer
 
 from . import conf, offload, records
-from .ingest import background, hearing, importance, index, pipeline
+from .english import cues
+from .english.questions import asks
+from .ingest import experiences, importance, index, pipeline, preference_slots
 from .llm.offline import without_address
 from .log import logger
-from .recall import answering, bringing, mood
-from .recall.talking import Hands
+from .recall import mood, recall, reply
+from .recall.tool_loop import Hands
 from .records import Entry, Message, Percept, Recalled
 from .store import attributes, evidence, facts, game_database, owner
+from .store.chat_log import History
 from .store.conversations import Conversations
 from .store.errors import StoreHeld
 from .store.evidence import Evidence
-from .store.history import History
 from .store.journal import Journal
 from .store.links import Links
 from .store.people import People
 from .store.preferences import Preferences
 from .store.profiles import Profiles
-from .text import cues
-from .text.clean import sanitise
-from .text.questions import asks
+from .text.sanitising import sanitise
 
 INDEX_BATCH = 64
 NEWEST = 16  # entries that a recall indexes where more than a batch waits
@@ -236,7 +236,7 @@ class MemoryHandler:
             before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
             with self.evidence.drawing_on([*before, *pending], priority=priority) as work:
                 yield work.run(index.index_entries, self.id, pending, before)
-                yield hearing.settle_heard(self, pending, work)
+                yield preference_slots.settle_heard(self, pending, work)
         # another call may have come further meanwhile; what is indexed twice is written once
         self.journal.advance_cursor(INDEX_CURSOR, end)
         return self.journal.cursors.get(INDEX_CURSOR, 0) >= len(self.journal)
@@ -269,10 +269,10 @@ class MemoryHandler:
             Whether nothing is left to do.
         """
         indexed = yield self.index_pending(priority)
-        read = yield background.extract_experiences(
+        read = yield experiences.extract_experiences(
             self, until_silent=until_silent, priority=priority
         )
-        return indexed and read < background.SNIPPETS_A_TICK
+        return indexed and read < experiences.SNIPPETS_A_TICK
 
     # --- recalling --------------------------------------------------------------------------
 
@@ -308,7 +308,7 @@ class MemoryHandler:
         Raises (in the Deferred):
             BudgetExceeded: Something came to mind, and not even the smallest of it fits.
         """
-        return bringing.recall(
+        return recall.recall(
             self,
             query,
             listeners=(speaker, *listeners) if speaker else None,
@@ -334,11 +334,11 @@ class MemoryHandler:
         Raises (in the Deferred):
             UnknownEmotion: A label that the taxonomy does not have.
         """
-        return bringing.recall_emotion(self, emotions, query, **options)
+        return recall.recall_emotion(self, emotions, query, **options)
 
     def answer(self, entry: Entry, hands: Hands | None = None) -> defer.Deferred:
         """What the NPC says to an entry spoken to it, as a Deferred `Answer`."""
-        return answering.answer(self, entry, hands, keep=background.remember_or_reinforce)
+        return reply.answer(self, entry, hands, keep=experiences.remember_or_reinforce)
 
     def note_accessed(self, entry: Entry, recalled: Sequence[Recalled]) -> None:
         """What reached a reply counts as accessed, once a conversation (DESIGN §5.6)."""
@@ -438,7 +438,7 @@ def forget_attributes(npc: Any, *keys: str) -> None:
     attributes.forget_all(npc, *keys)
 
 
-def forget_mind(mind: str) -> defer.Deferred:
+def forget_mind(agent_id: str) -> defer.Deferred:
     """Forget all that the store keeps of one mind. Fires with how many memories that were."""
-    evidence.end(mind)
-    return offload.run(offload.MEMORY, pipeline.forget_mind, mind)
+    evidence.end(agent_id)
+    return offload.run(offload.MEMORY, pipeline.forget_mind, agent_id)

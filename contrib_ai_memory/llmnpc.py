@@ -26,12 +26,12 @@ from twisted.internet import defer, task
 from twisted.python.failure import Failure
 
 from . import conf, offload
-from .assistant import AssistantScript
 from .attention import Attention
 from .handler import MemoryHandler
-from .recall.answering import NOBODY, Answer, as_stored
+from .npc import MemoryMixin, is_npc
 from .recall.budget import BudgetExceeded
-from .recall.talking import told_from
+from .recall.reply import NOBODY, Answer, as_stored
+from .recall.tool_loop import told_from
 from .records import (
     OF_NPC,
     TALK_KINDS,
@@ -42,10 +42,10 @@ from .records import (
     ToldFrom,
     seconds_between,
 )
-from .senses import MemoryMixin, is_npc
+from .script import AssistantScript
 from .store import attributes
-from .store.history import given_by
-from .text.clean import oneline, sanitise
+from .store.chat_log import given_by
+from .text.sanitising import oneline, sanitise
 
 CHAT_MEMORY = "chat_memory"  # the Attribute in which LLMNPC kept its last lines with everybody
 HEARD_TWICE = 2.0  # seconds within which the same words of the same person are one thing said
@@ -116,12 +116,12 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
     @lazy_property
     def memory(self) -> LLMMind:
         """Everything this character remembers; its old `chat_memory` too, from the first look."""
-        mind = LLMMind(self)
+        agent_id = LLMMind(self)
         AssistantScript.of(self)
-        _import_chat_memory(self, mind).addErrback(
+        _import_chat_memory(self, agent_id).addErrback(
             offload.log_failure, f"taking over the chat memory of #{self.id}"
         )
-        return mind
+        return agent_id
 
     @property
     def chat_memory(self) -> dict[Any, list[str]]:
@@ -321,7 +321,7 @@ def _old_session(identity: str | None) -> str:
 
 
 @defer.inlineCallbacks
-def _import_chat_memory(npc: MemoryLLMNPC, mind: LLMMind) -> Generator[Any, Any, None]:
+def _import_chat_memory(npc: MemoryLLMNPC, memory: LLMMind) -> Generator[Any, Any, None]:
     """LLMNPC's old lines into the journal, one character at a time, each in one transaction with
     its removal from the Attribute: stopped at any point and begun again, each line is there once.
 
@@ -333,9 +333,9 @@ def _import_chat_memory(npc: MemoryLLMNPC, mind: LLMMind) -> Generator[Any, Any,
         for line in make_iter(lines):
             percept = _as_percept(npc, character, identity, str(line))
             if percept.content:
-                mind.perceive(percept)
+                memory.perceive(percept)
         with transaction.atomic():
-            mind.flush()
+            memory.flush()
             attributes.write(npc, CHAT_MEMORY, old)
         yield offload.breathe()
     npc.attributes.remove(CHAT_MEMORY)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from .redaction import redact
+from .text.redaction import redact
 
 FILE = "ai_memory.log"
 MAX_BYTES = 1_000_000

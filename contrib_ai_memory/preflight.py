@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from . import conf, redaction
-from .embedding import hub
+from . import conf
+from .embedding import model as embedding_model
 from .embedding.model import BUNDLED_DIMENSIONS
-from .store import reach
+from .store import opening
+from .text import redaction
 
 _KEYS = {  # what each store takes in `config`
     "qdrant_edge": "path collection_name embedding_model_dims lock_wait",
@@ -118,8 +119,8 @@ def _unreached_store() -> Iterator[str]:
     store = conf.get().VECTOR_STORE
     if store.provider == "pgvector" and not _installed("psycopg"):
         return
-    where = reach.address(store.provider, store.revealed())
-    if where and (problem := reach.refusal(where)):
+    where = opening.address(store.provider, store.revealed())
+    if where and (problem := opening.refusal(where)):
         yield (
             f"settings.{conf.SETTING}['VECTOR_STORE']: the memory store ({store.provider}) does "
             f"not answer: {problem}. The game starts; NPCs hear, and remember when it is back."
@@ -150,5 +151,5 @@ def _unreached_hub() -> Iterator[str]:
     settings = conf.get()
     named = {"['EMBEDDING']['model']": settings.EMBEDDING.model, "['RERANKER']": settings.RERANKER}
     for path, model in named.items():
-        if model and not os.path.exists(model) and (problem := hub.problem(model)):
+        if model and not os.path.exists(model) and (problem := embedding_model.hub_problem(model)):
             yield _named(path, model, problem)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from .text.questions import asks
-from .text.testimony import as_posed
+from .english.questions import asks
+from .english.testimony import as_posed
 
 TALK_KINDS = frozenset({"say", "whisper"})
 ASKS = "asks"  # tag: it asks, once the NPC's name before it is left out
@@ -105,7 +105,7 @@ class ToldFrom:
 
     Attributes:
         evidence: Link ids: the entry that it answers, and the memories that the provider was given.
-        context: Journal ids of the talk that the provider was given besides (`store.spans`).
+        context: Journal ids of the talk that the provider was given besides (`store.id_ranges`).
         sources: Identities of the people whose words all of that was.
     """
 
@@ -226,7 +226,7 @@ class MemoryRecord(_Plain):
     `key` is what it is searched by; `content` is what is remembered; `quote` is the speaker's own
     words where `content` rewrote them; `shown` a pose as it was shown, where `content` says what
     its poser claims; `context` the journal ids of lines that were shown to the provider besides
-    `journal_ids` (`store.spans`).
+    `journal_ids` (`store.id_ranges`).
     `importance` and `memory_weight` are 0-1. A working memory holds until `expires_at`.
     """
 

@@ -13,9 +13,9 @@ from evennia.objects.models import ObjectDB
 from evennia.utils.utils import class_from_module
 from twisted.internet import defer
 
-from . import conf, offload
+from . import conf, deletion, offload
 from .handler import forget_mind
-from .store import deleted, game_database, owner, pairing
+from .store import game_database, generations, owner
 
 
 def at_server_start() -> None:
@@ -40,13 +40,13 @@ def check_typeclasses() -> None:
 @defer.inlineCallbacks
 def forget_the_deleted() -> Generator[Any, Any, None]:
     """Finish deletions that the last server was killed amid."""
-    noted = deleted.noted()
+    noted = deletion.noted_deletions()
     if not noted or not conf.get().ENABLED:
         return
-    stored = yield offload.run(offload.MEMORY, pairing.of_store, priority=offload.NIGHT)
-    if pairing.settle(stored):
+    stored = yield offload.run(offload.MEMORY, generations.of_store, priority=offload.NIGHT)
+    if generations.settle(stored):
         return  # the store of another time, which is told of where it is opened
     for memory_id in noted:
         if memory_id not in owner.owned():
             yield forget_mind(memory_id)
-        deleted.drop(memory_id)
+        deletion.drop_note(memory_id)

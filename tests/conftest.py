@@ -97,15 +97,15 @@ def server():
 @pytest.fixture
 def speaks_through(settings, server, store_folder):
     """Puts that server into the settings; speaks_through(timeout=1) changes more of them."""
-    from contrib_ai_memory.llm import asking
+    from contrib_ai_memory.llm import router
 
     def use(**more):
         chosen = {"base_url": server.url, "model": "m", "timeout": 5, "retries": 0} | more
         settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "LLM": chosen}
-        asking.health.reset()
+        router.health.reset()
 
     yield use
-    asking.health.reset()
+    router.health.reset()
 
 
 @pytest.fixture

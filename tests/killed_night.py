@@ -196,7 +196,7 @@ class Boundaries:
 
         from contrib_ai_memory.embedding.sqlite_file import SqliteFile
         from contrib_ai_memory.store import attributes, facts
-        from contrib_ai_memory.store.qdrant_edge import QdrantEdge
+        from contrib_ai_memory.store.edge import QdrantEdge
 
         self.passed = 0
         self._deadly = deadly
@@ -255,21 +255,21 @@ def _state(mara: Any) -> dict[str, Any]:
     """Everything that a night leaves, but for the time of day at which it left it."""
     from contrib_ai_memory.store import attributes, facts
 
-    mind = mara.memory
-    memories = facts.shared().list(mind.id, limit=None)
-    ids = [*(m.id for m in memories), *(str(e.id) for e in mind.journal.read())]
+    memory = mara.memory
+    memories = facts.shared().list(memory.id, limit=None)
+    ids = [*(m.id for m in memories), *(str(e.id) for e in memory.journal.read())]
     history = {m.id: [h["event"] for h in facts.shared().mem0.history(m.id)] for m in memories}
     return {
-        "journal": [entry.to_dict() for entry in mind.journal.read()],
-        "cursors": dict(mind.journal.cursors),
+        "journal": [entry.to_dict() for entry in memory.journal.read()],
+        "cursors": dict(memory.journal.cursors),
         "memories": {m.id: m.to_dict() for m in memories},
         "history": history,
         "links": {
-            each: {to: [note["score"], note["kind"]] for to, note in mind.links.of(each).items()}
+            each: {to: [note["score"], note["kind"]] for to, note in memory.links.of(each).items()}
             for each in ids
-            if mind.links.of(each)
+            if memory.links.of(each)
         },
-        "links counted": mind.links.count,
+        "links counted": memory.links.count,
         "profiles": sorted(
             (json.dumps(each, sort_keys=True) for each in _profiles(attributes, mara)),
         ),

@@ -14,7 +14,7 @@ from evennia.utils.create import create_account
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.records import Percept
-from contrib_ai_memory.sleeper import SleepsAtNight
+from contrib_ai_memory.sleep.night import SleepsAtNight
 from contrib_ai_memory.web.api import throttling
 
 PASSWORD = "lantern-and-oar"
@@ -182,9 +182,9 @@ def _addresses():
             else:
                 yield here
 
-    from contrib_ai_memory.web.api import urls
+    from contrib_ai_memory.web.api import routes
 
-    for address in walk(urls.urlpatterns):
+    for address in walk(routes.urlpatterns):
         address = address.replace("<int:npc_id>", "{npc}")
         yield re.sub(r"<\w+:\w+>", "{id}", address)
 
@@ -267,11 +267,11 @@ def test_what_is_changed_stands_in_the_security_log(builder_api, lived, monkeypa
 def test_what_is_looked_at_stands_in_the_security_log_once(builder_api, lived, monkeypatch):
     from evennia.utils import logger
 
-    from contrib_ai_memory.tending import audit
+    from contrib_ai_memory.admin import access
 
     lines = []
     monkeypatch.setattr(logger, "log_sec", lines.append)
-    audit._looks.clear()
+    access._looks.clear()
     for _ in range(3):
         assert builder_api("GET", f"/npcs/{lived.id}/journal/", text="ferry")[0] == 200
     body = {"player": "Alice", "text": "What of the ferry?"}
@@ -339,12 +339,12 @@ def test_the_session_counts_where_the_game_names_other_ways_only(browser, mara, 
 
 
 def test_every_answer_has_its_security_headers_and_is_kept_in_no_cache(browser, mara, monkeypatch):
-    from contrib_ai_memory.tending import counting
+    from contrib_ai_memory.admin import stats
 
     def broken(npc):
         raise KeyError("api_key=hunter2")
 
-    monkeypatch.setattr(counting, "cost", broken)
+    monkeypatch.setattr(stats, "cost", broken)
     address = f"/api/memory/npcs/{mara.id}/"
     expected = {
         browser.get(address): 200,
@@ -628,9 +628,9 @@ def test_what_is_no_json_is_answered_by_a_sentence(admin_api, mara):
 
 
 def test_an_id_that_fits_several_is_answered_by_what_to_do(admin_api, mara, monkeypatch):
-    from contrib_ai_memory.tending import ids
+    from contrib_ai_memory.admin import ids
 
-    def of_two(mind, prefix):
+    def of_two(agent_id, prefix):
         two = [f"aaaa{n}000-0000-5000-8000-000000000000" for n in (1, 2)]
         return [ids.MemoryRecord(id=each, content="x", record="fact") for each in two]
 
@@ -662,12 +662,12 @@ def test_a_busy_memory_is_503_with_when_to_try_again(admin_api, mara, monkeypatc
 
 
 def test_a_fault_of_ours_is_told_without_its_insides(admin_api, mara, monkeypatch):
-    from contrib_ai_memory.tending import looking
+    from contrib_ai_memory.admin import inspect
 
     def fails(*args, **kwargs):
         raise KeyError("a secret of the insides")
 
-    monkeypatch.setattr(looking, "memories", fails)
+    monkeypatch.setattr(inspect, "memories", fails)
     status, answer = admin_api("GET", f"/npcs/{mara.id}/memories/")
     assert status == 500
     assert "insides" not in answer["detail"]

@@ -4,7 +4,7 @@ import pytest
 from twisted.internet import defer
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.assistant import KEY, AssistantScript
+from contrib_ai_memory.script import KEY, AssistantScript
 from contrib_ai_memory.store import facts
 
 
@@ -153,10 +153,10 @@ def test_what_reached_a_reply_counts_as_accessed_once_a_conversation(mara, alice
 def test_a_deleted_npc_leaves_nothing_in_the_store(mara, alice):
     alice.execute_cmd("say I keep the ferry.")
     offload.wait(mara.assistant.at_tick())
-    mind = mara.memory.id
-    assert facts.shared().count(mind) > 0
+    agent_id = mara.memory.id
+    assert facts.shared().count(agent_id) > 0
     mara.delete()
-    assert facts.shared().count(mind) == 0
+    assert facts.shared().count(agent_id) == 0
 
 
 def test_one_answer_that_fails_does_not_silence_the_npc(mara, alice, monkeypatch, hears):
@@ -185,7 +185,7 @@ def test_someone_without_an_identity_is_a_witness_of_nothing(mara, alice, bram, 
 
 
 def test_switched_off_nobody_is_sent_to_sleep(mara, settings):
-    from contrib_ai_memory.sleeper import SwitchedOff
+    from contrib_ai_memory.sleep.night import SwitchedOff
 
     settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "ENABLED": False}
     with pytest.raises(SwitchedOff, match="ENABLED"):
@@ -217,15 +217,15 @@ def test_what_talks_to_a_model_is_loaded_at_start_and_only_where_there_is_one(
 ):
     import sys
 
-    from contrib_ai_memory import assistant
+    from contrib_ai_memory import script
 
     name = "openai.resources.chat"
     monkeypatch.delitem(sys.modules, name, raising=False)
-    assistant._open_all()
-    assistant._load_the_rest()
+    script._open_all()
+    script._load_the_rest()
     assert name not in sys.modules
     settings.CONTRIB_AI_MEMORY |= {"LLM": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}}
-    assistant._load_the_rest()
+    script._load_the_rest()
     assert name in sys.modules
 
 

@@ -5,7 +5,7 @@ import time
 import pytest
 from evennia.utils.create import create_object
 
-from contrib_ai_memory.text.addressing import Named, forms, named
+from contrib_ai_memory.english.addressing import Named, forms, named
 
 
 def spoken(npc):

@@ -6,7 +6,7 @@ import pytest
 
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.embedding import emotions
-from contrib_ai_memory.ingest import background
+from contrib_ai_memory.ingest import experiences as background
 from contrib_ai_memory.records import Entry, ExperienceDraft, Percept
 from contrib_ai_memory.store import facts
 

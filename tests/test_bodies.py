@@ -12,10 +12,10 @@ from evennia.typeclasses.attributes import Attribute
 from evennia.utils.create import create_account, create_object
 from evennia.utils.search import search_object
 
-from contrib_ai_memory import offload
-from contrib_ai_memory.assistant import KEY
-from contrib_ai_memory.store import attributes, deleted, facts, owner
-from contrib_ai_memory.tending import checking, looking, moving, ownership
+from contrib_ai_memory import deletion, offload
+from contrib_ai_memory.admin import archive, doctor, inspect
+from contrib_ai_memory.script import KEY
+from contrib_ai_memory.store import attributes, facts, owner
 from typeclasses.npcs import AssistantNPC
 
 SECRET = "silver key"
@@ -359,16 +359,16 @@ def test_deleted_behind_evennias_back_it_leaves_nothing(
 ):
     other = create_object("typeclasses.npcs.AssistantNPC", key="Zed", location=None)
     offload.wait(other.memory.add("The cellar floods."))
-    mind = spoken.memory.id
+    agent_id = spoken.memory.id
     if not seen:  # since the server started
         del spoken.__dict__["memory"]
         spoken.attributes.reset_cache()
     with django_capture_on_commit_callbacks(execute=True):
         road(spoken, client)
     assert not ObjectDB.objects.filter(db_key="Mara").exists()
-    assert facts.shared().count(mind) == 0
+    assert facts.shared().count(agent_id) == 0
     assert facts.shared().count(other.memory.id) == 1
-    assert deleted.noted() == []
+    assert deletion.noted_deletions() == []
 
 
 def test_a_deletion_that_is_taken_back_leaves_the_memory_whole(
@@ -385,7 +385,7 @@ def test_a_deletion_that_is_taken_back_leaves_the_memory_whole(
         ObjectDB.objects.filter(id=spoken.id).delete()
         raise KeyboardInterrupt
     assert facts.shared().counts(spoken.memory.id) == whole
-    assert deleted.noted() == []
+    assert deletion.noted_deletions() == []
 
 
 def test_an_npc_that_refuses_to_be_destroyed_keeps_its_memory(spoken, admin, monkeypatch):
@@ -394,41 +394,41 @@ def test_an_npc_that_refuses_to_be_destroyed_keeps_its_memory(spoken, admin, mon
     admin(f"destroy/force {spoken.dbref}")
     assert ObjectDB.objects.filter(id=spoken.id).exists()
     assert facts.shared().counts(spoken.memory.id) == whole
-    assert deleted.noted() == []
+    assert deletion.noted_deletions() == []
 
 
 def test_a_deletion_that_was_killed_half_way_is_finished_at_the_next_start(spoken):
     from contrib_ai_memory import start
 
-    mind = spoken.memory.id
+    agent_id = spoken.memory.id
     ObjectDB.objects.filter(id=spoken.id).delete()  # and killed before the store heard of it
-    assert deleted.noted() == [mind]
-    assert facts.shared().count(mind) > 0
+    assert deletion.noted_deletions() == [agent_id]
+    assert facts.shared().count(agent_id) > 0
     offload.wait(start.forget_the_deleted())
-    assert facts.shared().count(mind) == 0
-    assert deleted.noted() == []
+    assert facts.shared().count(agent_id) == 0
+    assert deletion.noted_deletions() == []
 
 
 def test_what_is_still_somebodys_is_not_swept_away(spoken):
     from contrib_ai_memory import start
 
     whole = facts.shared().counts(spoken.memory.id)
-    deleted.note(spoken.memory.id)
+    deletion.note_deletion(spoken.memory.id)
     offload.wait(start.forget_the_deleted())
     assert facts.shared().counts(spoken.memory.id) == whole
-    assert deleted.noted() == []
+    assert deletion.noted_deletions() == []
 
 
 def test_beside_a_store_of_another_time_nothing_is_swept_away(spoken):
     from contrib_ai_memory import start
-    from contrib_ai_memory.store import pairing
+    from contrib_ai_memory.store import generations
 
-    mind = spoken.memory.id
+    agent_id = spoken.memory.id
     ObjectDB.objects.filter(id=spoken.id).delete()
-    pairing.adopt(pairing.of_store() | {"store_id": "another"})
+    generations.adopt(generations.of_store() | {"store_id": "another"})
     offload.wait(start.forget_the_deleted())
-    assert facts.shared().count(mind) > 0
-    assert deleted.noted() == [mind]
+    assert facts.shared().count(agent_id) > 0
+    assert deletion.noted_deletions() == [agent_id]
 
 
 # --- doctor, status, import -----------------------------------------------------------------------
@@ -436,30 +436,30 @@ def test_beside_a_store_of_another_time_nothing_is_swept_away(spoken):
 
 def test_the_doctor_names_two_npcs_with_one_memory(talked, admin):
     body = cloned_rows(talked, admin)
-    findings = offload.wait(checking.doctor())
+    findings = offload.wait(doctor.doctor())
     [finding] = [each for each in findings if "memory id" in each.what]
     assert finding.where == f"Marabelle ({body.dbref})"
     assert f"Mara ({talked.dbref})" in finding.what
     assert not finding.mended
     assert any(SECRET in f"{row}" for row in rows_of(body)), "changed without --mend"
-    mended = offload.wait(checking.doctor(mend=True))
+    mended = offload.wait(doctor.doctor(mend=True))
     assert [each.mended for each in mended if "memory id" in each.what] == [True]
-    assert offload.wait(checking.doctor()) == []
+    assert offload.wait(doctor.doctor()) == []
     assert_empty(body)
     assert any(SECRET in text for text in told(talked, "Where is the silver key?"))
 
 
 def test_the_doctor_of_one_npc_names_it_too(spoken, admin):
     body = cloned_rows(spoken, admin)
-    [finding] = offload.wait(checking.doctor([body]))
+    [finding] = offload.wait(doctor.doctor([body]))
     assert "memory id" in finding.what
-    assert offload.wait(checking.doctor([spoken])) == []
+    assert offload.wait(doctor.doctor([spoken])) == []
 
 
 def test_the_doctor_finds_a_copy_that_has_no_memory_by_its_typeclass(spoken, tavern):
     chest = create_object("typeclasses.objects.Object", key="chest", location=tavern)
     clone_rows(spoken, chest)
-    [finding] = offload.wait(checking.doctor(mend=True))
+    [finding] = offload.wait(doctor.doctor(mend=True))
     assert finding.where == f"chest ({chest.dbref})"
     assert not any(SECRET in f"{row}" for row in rows_of(chest))
 
@@ -476,8 +476,8 @@ def test_the_status_does_not_count_the_originals_memory_for_a_copy(spoken, admin
 
 def test_a_memory_is_known_by_the_body_that_owns_it(spoken, admin):
     cloned_rows(spoken, admin)
-    assert looking.bodies_of(spoken.memory.id) == [spoken]
-    assert ownership.known_minds() == {spoken.memory.id}
+    assert inspect.bodies_of(spoken.memory.id) == [spoken]
+    assert inspect.known_minds() == {spoken.memory.id}
 
 
 def test_an_import_gives_a_memory_to_its_new_body_though_a_copy_carries_its_id(
@@ -485,10 +485,10 @@ def test_an_import_gives_a_memory_to_its_new_body_though_a_copy_carries_its_id(
 ):
     own = talked.memory.id
     body = cloned_rows(talked, admin)
-    offload.wait(moving.export(talked, tmp_path / "a.jsonl"))
+    offload.wait(archive.export(talked, tmp_path / "a.jsonl"))
     admin(f"destroy/force {talked.dbref}")
     again = create_object("typeclasses.npcs.AssistantNPC", key="Mara", location=tavern)
-    made = offload.wait(moving.import_(again, tmp_path / "a.jsonl"))
+    made = offload.wait(archive.import_(again, tmp_path / "a.jsonl"))
     assert not made.copied
     del again.__dict__["memory"]
     assert again.memory.id == own != body.memory.id

@@ -156,14 +156,14 @@ def test_an_npc_without_experiences_has_no_mood_and_it_is_said_why(mara, builder
 
 
 def test_a_mood_shows_stored_markup_and_does_not_carry_it_out(mara, builder):
-    from contrib_ai_memory.ingest import background
+    from contrib_ai_memory.ingest import experiences
     from contrib_ai_memory.records import Entry, ExperienceDraft
 
     entry = Entry(1, "2026-01-01T20:00:00+00:00", "x", "say")
     draft = ExperienceDraft(
         "Alice sells |rred $pad(x,9) paint.", 0.5, "Ask |gBram.", ("joy", "trust", "fear")
     )
-    background.keep(mara.memory.id, draft, (entry,), "offline")
+    experiences.keep(mara.memory.id, draft, (entry,), "offline")
     shown = builder("@memory/mood mara")
     assert "Alice sells |rred $pad(x,9) paint." in shown
     assert "Ask |gBram." in shown

@@ -3,8 +3,8 @@
 import pytest
 from evennia.utils.create import create_object
 
-from contrib_ai_memory import whispers
-from contrib_ai_memory.text.cues import confides
+from contrib_ai_memory import npc
+from contrib_ai_memory.english.cues import confides
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_whisper_to_one_is_known_to_nobody_else(mara, alice, bram):
     alice.execute_cmd("whisper Mara, Bram = Good evening.")
     alice.execute_cmd("whisper Mara = I hide a silver key.")
     assert set(heard(mara)[-1].witnesses) == ids(mara, alice)
-    assert whispers.receivers(alice) == ()
+    assert npc.receivers(alice) == ()
 
 
 def test_a_whisper_to_several_that_calls_another_of_them_is_not_answered(mara, alice, bram):

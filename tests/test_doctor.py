@@ -9,22 +9,15 @@ import numpy as np
 import pytest
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.admin import archive, erasure, erasure_plan, inspect, reindex
+from contrib_ai_memory.admin import doctor as memory_doctor
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.ingest import novelty
 from contrib_ai_memory.records import MemoryRecord, Percept
-from contrib_ai_memory.store import attributes, facts, opening, pairing
+from contrib_ai_memory.store import attributes, facts, generations, opening
 from contrib_ai_memory.store.errors import StoreMismatch
 from contrib_ai_memory.store.links import Link
 from contrib_ai_memory.store.payload import entry_memory_id
-from contrib_ai_memory.tending import (
-    checking,
-    erasing,
-    importing,
-    moving,
-    ownership,
-    reindexing,
-    taking_out,
-)
 
 
 @pytest.fixture
@@ -42,7 +35,7 @@ def talked(mara, alice, bram):
 
 
 def doctor(*npcs, mend=False):
-    return offload.wait(checking.doctor(npcs or None, mend=mend))
+    return offload.wait(memory_doctor.doctor(npcs or None, mend=mend))
 
 
 def found(*npcs, mend=False):
@@ -135,14 +128,14 @@ def test_memories_of_a_deleted_npc_go_from_the_disk_too(talked, store_folder, ta
 
     gustav = create_object("typeclasses.npcs.AssistantNPC", key="Gustav", location=tavern)
     offload.wait(gustav.memory.add("The zeppelin is in the barn."))
-    mind = gustav.memory.id
+    agent_id = gustav.memory.id
     ObjectDB.objects.filter(id=gustav.id).delete()  # as the admin's bulk deletion does
     [(count, what, done)] = found()
     assert (count, done) == (1, False)
-    assert mind[:8] in what
+    assert agent_id[:8] in what
     assert found(mend=True)[0][2]
     assert found() == []
-    assert facts.shared().count(mind) == 0
+    assert facts.shared().count(agent_id) == 0
     assert told(talked, "ferry")
     facts.close_shared(for_good=False)
     held = [p for p in store_folder.rglob("*") if p.is_file() and b"zeppelin" in p.read_bytes()]
@@ -168,9 +161,9 @@ def shared_server(settings, tmp_path, store_folder):
         "VECTOR_STORE": {"provider": "qdrant", "config": {**config, "on_disk": True}},
     }
     foreign = MemoryRecord(id=str(uuid.uuid4()), content="Orrin guards the gate.", record="fact")
-    mind = str(uuid.uuid4())
-    facts.shared().put(mind, [foreign], np.eye(1, 384, dtype=np.float32))
-    return mind, foreign.id
+    agent_id = str(uuid.uuid4())
+    facts.shared().put(agent_id, [foreign], np.eye(1, 384, dtype=np.float32))
+    return agent_id, foreign.id
 
 
 def _vector_of(memory_id):
@@ -180,11 +173,11 @@ def _vector_of(memory_id):
 
 
 def test_on_a_server_the_memories_of_other_games_are_left_alone(shared_server, mara):
-    mind, _memory_id = shared_server
+    agent_id, _memory_id = shared_server
     offload.wait(mara.memory.add("The cellar floods in spring."))
     offload.wait(mara.memory.index_pending())
     assert found(mend=True) == []
-    assert facts.shared().count(mind) == 1
+    assert facts.shared().count(agent_id) == 1
 
 
 def test_on_a_server_only_the_minds_of_this_game_are_embedded_anew(shared_server, mara):
@@ -192,7 +185,7 @@ def test_on_a_server_only_the_minds_of_this_game_are_embedded_anew(shared_server
     offload.wait(mara.memory.add("The cellar floods in spring."))
     [own] = facts.shared().list(mara.memory.id)
     facts.shared().mem0.vector_store.update(own.id, vector=[1.0] + [0.0] * 383)
-    assert offload.wait(reindexing.reindex_all()) == 1
+    assert offload.wait(reindex.reindex_all()) == 1
     assert _vector_of(memory_id)[0] == 1.0, "the vector of another game was made anew"
     assert _vector_of(own.id)[0] != 1.0
 
@@ -200,22 +193,22 @@ def test_on_a_server_only_the_minds_of_this_game_are_embedded_anew(shared_server
 def test_on_a_server_an_import_leaves_the_mind_to_the_game_that_has_it(
     shared_server, mara, tmp_path
 ):
-    mind, _memory_id = shared_server
+    agent_id, _memory_id = shared_server
     offload.wait(mara.memory.add("The cellar floods in spring."))
     path = tmp_path / "a.jsonl"
-    offload.wait(moving.export(mara, path))
-    theirs = path.read_text().replace(mara.memory.id, mind)
+    offload.wait(archive.export(mara, path))
+    theirs = path.read_text().replace(mara.memory.id, agent_id)
     own, [entry] = entry_memory_id(mara.memory.id, 1), mara.memory.journal.read()
-    path.write_text(theirs.replace(own, entry_memory_id(mind, entry.id)))
-    offload.wait(moving.import_(mara, path, replace=True))
-    assert mara.memory.id != mind
-    assert facts.shared().count(mind) == 1, "the mind of another game was deleted"
+    path.write_text(theirs.replace(own, entry_memory_id(agent_id, entry.id)))
+    offload.wait(archive.import_(mara, path, replace=True))
+    assert mara.memory.id != agent_id
+    assert facts.shared().count(agent_id) == 1, "the mind of another game was deleted"
     assert told(mara, "cellar") == ["The cellar floods in spring."]
-    assert len(ownership.known_minds()) == 1
+    assert len(inspect.known_minds()) == 1
 
 
 def test_half_an_import_is_told_of(talked):
-    attributes.write_json(talked, importing.MARK, {"paused": False})
+    attributes.write_json(talked, archive.MARK, {"paused": False})
     [(_count, what, done)] = found(talked, mend=True)
     assert "Import the file again" in what
     assert not done
@@ -224,9 +217,9 @@ def test_half_an_import_is_told_of(talked):
 def test_half_an_erasure_is_finished(talked, alice, monkeypatch):
     identity = talked.get_memory_identity(alice)
     with monkeypatch.context() as broken:
-        broken.setattr(taking_out, "from_journal", killed)
+        broken.setattr(erasure_plan, "from_journal", killed)
         with pytest.raises(KeyboardInterrupt):
-            offload.wait(erasing.erase_person(talked, identity))
+            offload.wait(erasure.erase_person(talked, identity))
     assert any("broke off" in what for _count, what, _done in found(talked))
     assert any(done for _count, _what, done in found(talked, mend=True))
     assert found(talked) == []
@@ -243,7 +236,7 @@ def test_a_store_of_another_time_is_told_of_and_nothing_is_thrown_away(talked, s
     meta = store_folder / "store.json"
     plain = json.loads(meta.read_text())
     meta.write_text(json.dumps(plain | {"store_id": "another"}))
-    pairing.adopt(plain)
+    generations.adopt(plain)
     talked.attributes.add("memory_id", "11111111-2222-4333-8444-555555555555")
     [(_count, what, done)] = found()[:1]
     assert "put back without" in what
@@ -273,7 +266,7 @@ def test_reindexed_it_is_found_again_as_before(talked, alice, everything):
     before = [told(talked, query, speaker=hers) for query in queries]
     spoil(talked)
     assert [told(talked, query, speaker=hers) for query in queries] != before
-    work = reindexing.reindex_all() if everything else reindexing.reindex(talked)
+    work = reindex.reindex_all() if everything else reindex.reindex(talked)
     count = offload.wait(work)
     assert count == facts.shared().count(talked.memory.id)
     assert [told(talked, query, speaker=hers) for query in queries] == before
@@ -313,7 +306,7 @@ def test_a_store_of_another_model_is_told_of_and_reindexed(talked, alice, other_
     assert "evennia ai_memory reindex" in what
     with pytest.raises(StoreMismatch):
         told(talked, "ferry")
-    offload.wait(reindexing.reindex_all())
+    offload.wait(reindex.reindex_all())
     assert any("ferry" in text for text in told(talked, "Where is the ferry?"))
     assert any("silver key" in text for text in told(talked, "key", speaker=hers))
     assert {m.id: m for m in facts.shared().list(talked.memory.id, limit=None)} == payloads
@@ -333,29 +326,29 @@ def test_a_reindex_that_was_killed_leaves_the_store_as_it_was(talked, other_mode
     with monkeypatch.context() as broken:
         broken.setattr(facts.FactStore, "rewrite_some", killed)
         with pytest.raises(KeyboardInterrupt):
-            offload.wait(reindexing.reindex_all())
+            offload.wait(reindex.reindex_all())
     facts.close_shared(for_good=False)
     with monkeypatch.context() as as_it_was:
         as_it_was.setattr(embedder, "_shared", own)
         assert facts.shared().count(talked.memory.id) == before
         assert told(talked, "ferry")
         facts.close_shared(for_good=False)
-    offload.wait(reindexing.reindex_all())
+    offload.wait(reindex.reindex_all())
     assert facts.shared().count(talked.memory.id) == before
 
 
 def test_an_export_comes_to_another_model(talked, other_model, tmp_path, store_folder):
-    offload.wait(moving.export(talked, tmp_path / "a.jsonl"))
-    offload.wait(erasing.wipe(talked))
+    offload.wait(archive.export(talked, tmp_path / "a.jsonl"))
+    offload.wait(erasure.wipe(talked))
     other_model()
     (store_folder / "store.json").unlink()
     import shutil
 
     shutil.rmtree(store_folder / "qdrant_edge")
-    offload.wait(moving.import_(talked, tmp_path / "a.jsonl"))
+    offload.wait(archive.import_(talked, tmp_path / "a.jsonl"))
     assert any("ferry" in text for text in told(talked, "Where is the ferry?"))
     assert opening.written_by(store_folder)["dimensions"] == 128
-    offload.wait(moving.export(talked, tmp_path / "b.jsonl"))
+    offload.wait(archive.export(talked, tmp_path / "b.jsonl"))
     kept = [
         [line for line in path.read_text().splitlines() if '"kind":"centroid"' not in line]
         for path in (tmp_path / "a.jsonl", tmp_path / "b.jsonl")

@@ -8,7 +8,7 @@ import pytest
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import emotions
 from contrib_ai_memory.embedding.emotions import FAMILIES, LABELS, UnknownEmotion
-from contrib_ai_memory.ingest import background
+from contrib_ai_memory.ingest import experiences
 from contrib_ai_memory.recall import mood, rank
 from contrib_ai_memory.recall.mood import Mood
 from contrib_ai_memory.records import Entry, ExperienceDraft, MemoryRecord
@@ -224,7 +224,7 @@ def lives(mara):
             private=bool(private_for),
         )
         draft = ExperienceDraft(essence, weight, "Be careful.", labels)
-        return background.keep(npc.memory.id, draft, (entry,), "offline")
+        return experiences.keep(npc.memory.id, draft, (entry,), "offline")
 
     return live
 

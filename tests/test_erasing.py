@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.admin import edit, erasure, erasure_plan, ids, undo_log
+from contrib_ai_memory.admin.erasure_plan import Somebody
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.store import attributes, facts, opening, versions
 from contrib_ai_memory.store.preferences import Preference
-from contrib_ai_memory.tending import erasing, ids, mending, taking_out, undo
-from contrib_ai_memory.tending.belonging import Somebody
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -50,7 +50,7 @@ def identity_of(npc, who):
 
 
 def erase(npc, who):
-    return offload.wait(erasing.erase_person(npc, identity_of(npc, who)))
+    return offload.wait(erasure.erase_person(npc, identity_of(npc, who)))
 
 
 def everything(npc) -> str:
@@ -98,36 +98,36 @@ def test_what_the_other_said_is_recalled_as_before(talked, alice, bram):
 
 
 def test_what_was_drawn_from_both_goes_too(talked, alice, bram):
-    mind = talked.memory
-    [hers] = [e for e in mind.journal.read() if e.content == "I keep the ferry at Millbrook."]
-    [his] = [e for e in mind.journal.read() if e.content == "I hate porridge."]
+    memory = talked.memory
+    [hers] = [e for e in memory.journal.read() if e.content == "I keep the ferry at Millbrook."]
+    [his] = [e for e in memory.journal.read() if e.content == "I hate porridge."]
     from contrib_ai_memory.embedding import embedder
     from contrib_ai_memory.records import MemoryRecord
     from contrib_ai_memory.store.payload import memory_id_for
 
     both = MemoryRecord(
-        id=memory_id_for(mind.id, "summary", "both"),
+        id=memory_id_for(memory.id, "summary", "both"),
         content="They spoke of boats and of breakfast.",
         record="summary",
         journal_ids=(hers.id, his.id),
     )
-    facts.shared().add(mind.id, [both], embedder.shared().encode([both.content]))
-    insight = mind.perceive(
+    facts.shared().add(memory.id, [both], embedder.shared().encode([both.content]))
+    insight = memory.perceive(
         Percept(content="Breakfast matters.", kind="insight", origin="sleep", evidence=(both.id,))
     )
-    mind.flush()
+    memory.flush()
     erase(talked, alice)
     assert facts.shared().get([both.id]) == []
-    assert mind.journal.get(insight.id) is None
-    assert mind.journal.get(his.id) is not None
+    assert memory.journal.get(insight.id) is None
+    assert memory.journal.get(his.id) is not None
 
 
 def test_an_answer_to_the_person_goes_and_one_to_another_stays(mara, alice, bram):
-    mind = mara.memory
+    memory = mara.memory
     hers, his = identity_of(mara, alice), identity_of(mara, bram)
 
     def hear(text, source, session, origin="perceived"):
-        return mind.perceive(
+        return memory.perceive(
             Percept(
                 content=text,
                 kind="say",
@@ -144,8 +144,8 @@ def test_an_answer_to_the_person_goes_and_one_to_another_stays(mara, alice, bram
     hear("Where is the mill?", his, "b")
     to_him = hear("Up on the hill.", own, "b", "self")
     erase(mara, alice)
-    assert mind.journal.get(to_her.id) is None
-    assert mind.journal.get(to_him.id).content == "Up on the hill."
+    assert memory.journal.get(to_her.id) is None
+    assert memory.journal.get(to_him.id).content == "Up on the hill."
 
 
 def test_lines_of_others_are_found_no_more_by_the_words_around_them(mara, alice, bram):
@@ -176,19 +176,19 @@ def test_what_is_edited_or_taken_back_meanwhile_waits_and_brings_nothing_back(
         str(next(e.id for e in talked.memory.journal.read() if words in e.content))
         for words in ("ferry", "silver key")
     )
-    offload.wait(mending.forget(talked, bram, ferry))
+    offload.wait(edit.forget(talked, bram, ferry))
     begun = []
-    step = taking_out.settle_store
+    step = erasure_plan.settle_store
 
     def meanwhile(*args):
-        begun.append(mending.undo(talked, bram))
-        begun.append(mending.edit(talked, bram, key, content="I hide a silver key in the mill."))
+        begun.append(edit.undo(talked, bram))
+        begun.append(edit.edit(talked, bram, key, content="I hide a silver key in the mill."))
         assert not any(each.called for each in begun)
         return step(*args)
 
-    monkeypatch.setattr(taking_out, "settle_store", meanwhile)
+    monkeypatch.setattr(erasure_plan, "settle_store", meanwhile)
     erase(talked, alice)
-    for each, problem in zip(begun, (undo.NothingToUndo, ids.UnknownMemory), strict=True):
+    for each, problem in zip(begun, (undo_log.NothingToUndo, ids.UnknownMemory), strict=True):
         with pytest.raises(problem):
             offload.wait(each)
     after = everything(talked)
@@ -198,16 +198,16 @@ def test_what_is_edited_or_taken_back_meanwhile_waits_and_brings_nothing_back(
 
 def test_what_can_be_undone_goes_before_all_else(talked, alice, bram, monkeypatch):
     ferry = next(e.id for e in talked.memory.journal.read() if "ferry" in e.content)
-    for begin in (lambda: erase(talked, alice), lambda: offload.wait(erasing.wipe(talked))):
-        offload.wait(mending.pin(talked, bram, str(ferry)))
+    for begin in (lambda: erase(talked, alice), lambda: offload.wait(erasure.wipe(talked))):
+        offload.wait(edit.pin(talked, bram, str(ferry)))
         with monkeypatch.context() as broken:
-            broken.setattr(taking_out, "planned", killed)
-            broken.setattr(erasing.emptying, "all_from_store", killed)
+            broken.setattr(erasure_plan, "planned", killed)
+            broken.setattr(erasure.emptying, "all_from_store", killed)
             with pytest.raises(KeyboardInterrupt):
                 begin()
-        assert undo.acts(talked) == []
-        offload.wait(mending.unpin(talked, bram, str(ferry)))
-        undo.forget(talked)
+        assert undo_log.acts(talked) == []
+        offload.wait(edit.unpin(talked, bram, str(ferry)))
+        undo_log.forget(talked)
 
 
 def test_the_memory_has_one_holder_at_a_time(talked):
@@ -255,10 +255,10 @@ def test_a_history_is_replaced_whole_or_not_at_all(talked):
 
 
 def test_a_deletion_that_was_killed_leaves_no_history_behind(talked, monkeypatch):
-    store, mind = facts.shared(), talked.memory.id
-    ids_ = [memory.id for memory in store.list(mind, limit=None)]
+    store, agent_id = facts.shared(), talked.memory.id
+    ids_ = [memory.id for memory in store.list(agent_id, limit=None)]
     monkeypatch.setattr(store.mem0.vector_store, "delete", killed)
-    for delete in (lambda: store.delete_points(ids_[:1]), lambda: store.delete_mind(mind)):
+    for delete in (lambda: store.delete_points(ids_[:1]), lambda: store.delete_mind(agent_id)):
         with pytest.raises(KeyboardInterrupt):
             delete()
     assert not any(map(versions.history_of, ids_))
@@ -269,12 +269,12 @@ def test_an_erasure_that_was_killed_ends_the_same_when_it_is_run_again(talked, a
     steps = ("settle_store", "from_links", "from_profiles", "from_journal", "rekey_around")
     for step in steps:
         with monkeypatch.context() as broken:
-            broken.setattr(taking_out, step, killed)
+            broken.setattr(erasure_plan, step, killed)
             with pytest.raises(KeyboardInterrupt):
                 erase(talked, alice)
-        assert taking_out.unfinished(talked)
+        assert erasure_plan.unfinished(talked)
     erase(talked, alice)
-    assert taking_out.unfinished(talked) == []
+    assert erasure_plan.unfinished(talked) == []
     after = everything(talked)
     for word in ("Alice", "ferry", "honey", "silver key", "Tomas", identity_of(talked, alice)):
         assert word not in after, word
@@ -293,20 +293,20 @@ def test_everywhere_is_every_npc(talked, alice, tavern):
     gustav.memory  # noqa: B018
     alice.execute_cmd("say I dug a well at Thornby.")
     gustav.memory.flush()
-    found = offload.wait(erasing.erase_everywhere(identity_of(talked, alice)))
+    found = offload.wait(erasure.erase_everywhere(identity_of(talked, alice)))
     assert set(found) == {talked.dbref, gustav.dbref}
     assert quiet.dbref not in found
     assert "Thornby" not in everything(gustav) + everything(talked)
 
 
 def test_an_npc_cannot_be_erased_from_itself(talked):
-    with pytest.raises(erasing.CannotErase, match="wipe it"):
+    with pytest.raises(erasure.CannotErase, match="wipe it"):
         erase(talked, talked)
 
 
 def test_a_wiped_mind_is_empty_and_learns_anew(talked, bram):
     mind_id = talked.memory.id
-    erased = offload.wait(erasing.wipe(talked))
+    erased = offload.wait(erasure.wipe(talked))
     assert erased.entries >= 9
     assert erased.kinds["entry"] >= 7
     after = everything(talked)
@@ -328,7 +328,7 @@ def test_other_npcs_keep_their_memory_when_one_is_wiped(talked, tavern, bram):
     gustav.memory  # noqa: B018
     bram.execute_cmd("say I planted barley today.")
     offload.wait(gustav.memory.index_pending())
-    offload.wait(erasing.wipe(talked))
+    offload.wait(erasure.wipe(talked))
     assert "I planted barley today." in told(gustav, "barley")
 
 
@@ -366,7 +366,7 @@ def test_names_are_whole_words_in_any_case(text, named):
 def shard(store_folder):
     """A store of the engine alone, and a look for a word in its files."""
     opening.prepare_environment(_made(store_folder))
-    from contrib_ai_memory.store.qdrant_edge import QdrantEdge
+    from contrib_ai_memory.store.edge import QdrantEdge
 
     return QdrantEdge(path=str(store_folder), embedding_model_dims=4), store_folder
 
@@ -436,7 +436,7 @@ def test_a_rewriting_that_broke_off_is_done_at_the_next_opening(shard):
 
 KILLED = """
 import os, signal, sys
-from contrib_ai_memory.store.qdrant_edge import QdrantEdge
+from contrib_ai_memory.store.edge import QdrantEdge
 store = QdrantEdge(path=sys.argv[1], embedding_model_dims=4)
 ours = {"agent_id": "a", "audience": ["*"], "record": "fact"}
 texts = [ours | {"data": str(n)} for n in range(50)]

@@ -4,8 +4,8 @@ import pytest
 from twisted.internet import defer
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.admin import edit, erasure
 from contrib_ai_memory.store.evidence import EvidenceGone
-from contrib_ai_memory.tending import erasing, mending
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_a_work_is_void_once_a_memory_drawn_from_the_forgotten_line_came_to_mind
             assert not goes_on(work)
 
 
-@pytest.mark.parametrize("emptied", [erasing.wipe, lambda npc: defer.maybeDeferred(npc.delete)])
+@pytest.mark.parametrize("emptied", [erasure.wipe, lambda npc: defer.maybeDeferred(npc.delete)])
 def test_a_work_is_void_once_the_memory_is_wiped_or_the_npc_deleted(mara, talk, emptied):
     with mara.memory.evidence.drawing_on(talk[:1]) as work:
         offload.wait(emptied(mara))
@@ -80,18 +80,18 @@ def test_a_work_is_void_once_the_memory_is_wiped_or_the_npc_deleted(mara, talk, 
 
 
 def test_a_pass_whose_evidence_goes_is_tried_again_and_is_no_failure(mara, talk, monkeypatch):
-    from contrib_ai_memory.llm import asking
+    from contrib_ai_memory.llm import router
 
-    extract, forgot = asking.OFFLINE.extract_facts, []
+    extract, forgot = router.OFFLINE.extract_facts, []
 
     def forgetting(entries, npc_name):
         drafts = extract(entries, npc_name)
         if not forgot:
             forgot.append(talk[0].id)
-            offload.wait(mending.forget(mara, None, str(talk[0].id)))
+            offload.wait(edit.forget(mara, None, str(talk[0].id)))
         return drafts
 
-    monkeypatch.setattr(asking.OFFLINE, "extract_facts", forgetting)
+    monkeypatch.setattr(router.OFFLINE, "extract_facts", forgetting)
     done = offload.wait(mara.assistant.sleep_through())
     assert forgot
     assert not done["run_sleep_consolidation"]["errors"]

@@ -6,9 +6,9 @@ import pytest
 from django.core.management import call_command
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.admin import doctor
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.store import facts, keys
-from contrib_ai_memory.tending import checking
 
 FERRY = "The ferry at Millbrook is kept by Ottilie Brandt."
 KEY = "The silver key lies under the third step."
@@ -58,7 +58,7 @@ def test_a_night_a_day_and_the_doctor_leave_it_as_it_is(mara, alice, hears, buil
     offload.wait(mara.assistant.sleep_through())
     errors = [p["errors"] for n in mara.assistant.night_records for p in n["passes"].values()]
     assert not any(errors)
-    assert offload.wait(checking.doctor(mend=True)) == []
+    assert offload.wait(doctor.doctor(mend=True)) == []
     assert facts.shared().get([memory_id])[0].content == FERRY
     assert "Ottilie Brandt" in asks(mara, alice, hears, "who keeps the ferry at Millbrook?")
     for line in ("stats Mara", "Mara", f"trace Mara = {memory_id[:8]}", "journal Mara"):

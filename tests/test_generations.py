@@ -11,10 +11,10 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.admin import doctor, erasure
 from contrib_ai_memory.records import MemoryRecord
-from contrib_ai_memory.store import condition, facts, opening, pairing
+from contrib_ai_memory.store import condition, facts, generations, opening
 from contrib_ai_memory.store.errors import StoreUnpaired, StoreUnusable
-from contrib_ai_memory.tending import checking, erasing
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def talked(mara, alice, bram):
         who.execute_cmd(line)
     offload.wait(mara.assistant.sleep_through())
     mara.memory.flush()
-    offload.wait(pairing.mark_anew())
+    offload.wait(generations.mark_anew())
     return mara
 
 
@@ -35,9 +35,9 @@ def start_again():
     """What a start of the server does with the pair: open, compare, mark."""
     facts.close_shared(for_good=False)
     facts.shared()
-    problem = pairing.compare(pairing.of_store())
+    problem = generations.compare(generations.of_store())
     if not problem:
-        offload.wait(pairing.mark_anew())
+        offload.wait(generations.mark_anew())
     return problem
 
 
@@ -51,12 +51,12 @@ def told(npc, query):
 
 
 def test_each_start_begins_a_new_generation_in_both_halves(talked):
-    before = pairing.mark_of_database()
+    before = generations.mark_of_database()
     assert start_again() == ""
-    now = pairing.mark_of_database()
+    now = generations.mark_of_database()
     assert now[0] == before[0] + 1
-    assert opening.mark_of(pairing.of_store()) == now
-    assert "unsettled" not in pairing.of_store()
+    assert opening.mark_of(generations.of_store()) == now
+    assert "unsettled" not in generations.of_store()
 
 
 @pytest.mark.parametrize("older", ["database", "store"])
@@ -64,12 +64,12 @@ def test_half_a_backup_is_told_of_by_log_builders_command_status_and_doctor(
     talked, store_folder, builder, capsys, older
 ):
     meta = store_folder / "store.json"
-    kept = meta.read_text(), pairing.mark_of_database()
+    kept = meta.read_text(), generations.mark_of_database()
     assert start_again() == ""
     if older == "store":
         meta.write_text(kept[0])
     else:
-        pairing._write_database(pairing.id_of_database(), kept[1])
+        generations._write_database(generations.id_of_database(), kept[1])
     assert f"the {older}" in start_again().replace("the game's ", "the ")
     assert "older than" in " ".join(builder("@memory mara").split())
     assert "older than" in " ".join(builder("@memory").split())
@@ -83,9 +83,9 @@ def test_half_a_backup_is_told_of_by_log_builders_command_status_and_doctor(
 
 
 def test_while_the_halves_do_not_match_the_journal_alone_goes_on(talked, alice):
-    kept = pairing.mark_of_database()
+    kept = generations.mark_of_database()
     assert start_again() == ""
-    pairing._write_database(pairing.id_of_database(), kept)
+    generations._write_database(generations.id_of_database(), kept)
     assert start_again()
     before, count = len(talked.memory.journal), facts.shared().count(talked.memory.id)
     alice.execute_cmd("say My boat is called Heron.")
@@ -94,31 +94,31 @@ def test_while_the_halves_do_not_match_the_journal_alone_goes_on(talked, alice):
     assert len(talked.memory.journal) > before
     assert facts.shared().count(talked.memory.id) == count
     assert told(talked, "ferry"), "what is known is told all the same"
-    offload.wait(checking.doctor(mend=True))
+    offload.wait(doctor.doctor(mend=True))
     assert start_again() == ""
     offload.wait(talked.assistant.at_tick())
     assert any("Heron" in text for text in told(talked, "What is the boat called?"))
-    assert offload.wait(checking.doctor()) == []
+    assert offload.wait(doctor.doctor()) == []
 
 
 def test_killed_between_the_two_marks_nothing_is_wrong(talked):
-    pairing._announce(pairing.mark_of_database())
+    generations._announce(generations.mark_of_database())
     assert start_again() == ""
-    stored = pairing._announce(pairing.mark_of_database())
-    pairing._write_database(stored["store_id"], opening.mark_of(stored))
+    stored = generations._announce(generations.mark_of_database())
+    generations._write_database(stored["store_id"], opening.mark_of(stored))
     assert start_again() == ""
 
 
 def test_two_times_that_count_alike_are_told_apart(talked, store_folder):
     meta = store_folder / "store.json"
-    kept = meta.read_text(), pairing.mark_of_database()
-    offload.wait(pairing.mark_anew())
-    other = pairing.mark_of_database()
+    kept = meta.read_text(), generations.mark_of_database()
+    offload.wait(generations.mark_anew())
+    other = generations.mark_of_database()
     meta.write_text(kept[0])
-    pairing._write_database(pairing.id_of_database(), kept[1])
-    offload.wait(pairing.mark_anew())
-    assert pairing.mark_of_database()[0] == other[0]
-    pairing._write_database(pairing.id_of_database(), other)
+    generations._write_database(generations.id_of_database(), kept[1])
+    offload.wait(generations.mark_anew())
+    assert generations.mark_of_database()[0] == other[0]
+    generations._write_database(generations.id_of_database(), other)
     assert "went its own way" in start_again()
 
 
@@ -132,11 +132,11 @@ def test_a_store_that_opens_with_nothing_in_it_is_noticed_and_made_anew_from_the
     assert f"had {had} memories and was opened with 0" in " ".join(builder("@memory").split())
     assert start_again() == ""
     assert f"had {had} memories" in " ".join(builder("@memory mara").split())
-    [first, *_more] = offload.wait(checking.doctor())
+    [first, *_more] = offload.wait(doctor.doctor())
     assert "doctor --mend" in first.what
-    offload.wait(checking.doctor(mend=True))
+    offload.wait(doctor.doctor(mend=True))
     assert any("ferry" in text for text in told(talked, "ferry"))
-    assert offload.wait(checking.doctor()) == []
+    assert offload.wait(doctor.doctor()) == []
     assert condition.troubles() == []
 
 
@@ -157,13 +157,13 @@ def test_memories_that_rest_on_lines_which_are_not_there_are_found(talked):
     beyond = _fact(talked, 1, (last + 5,), "2031-01-01T00:00:00+00:00")
     partly = _fact(talked, 2, (1, last + 5), first.timestamp)
     earlier = _fact(talked, 3, (1, 2), "2020-01-01T00:00:00+00:00")
-    found = {each.what: each.count for each in offload.wait(checking.doctor())}
+    found = {each.what: each.count for each in offload.wait(doctor.doctor())}
     assert found == {
         "memories rest on journal entries beyond the journal's end": 2,
         "memories rest on journal entries that were written after they came about": 1,
     }
-    offload.wait(checking.doctor(mend=True))
-    assert offload.wait(checking.doctor()) == []
+    offload.wait(doctor.doctor(mend=True))
+    assert offload.wait(doctor.doctor()) == []
     assert facts.shared().get([beyond, earlier]) == []
     [kept] = facts.shared().get([partly])
     assert kept.journal_ids == (1,)
@@ -173,10 +173,10 @@ def test_lines_of_another_time_under_the_same_numbers_are_found(talked):
     journal = talked.memory.journal
     journal.update({1: {"content": "The mill burns.", "timestamp": "2031-01-01T00:00:00+00:00"}})
     talked.memory.flush()
-    found = [each.what for each in offload.wait(checking.doctor())]
+    found = [each.what for each in offload.wait(doctor.doctor())]
     assert any("not the lines that the store has" in what for what in found)
-    offload.wait(checking.doctor(mend=True))
-    assert offload.wait(checking.doctor()) == []
+    offload.wait(doctor.doctor(mend=True))
+    assert offload.wait(doctor.doctor()) == []
     assert "The mill burns." in told(talked, "mill")
 
 
@@ -187,7 +187,7 @@ def test_files_put_back_over_those_of_after_an_erasure_are_the_ones_that_count(
     facts.close_shared(for_good=False)
     shutil.copytree(store_folder, tmp_path / "kept")
     facts.shared()
-    offload.wait(erasing.erase_person(talked, talked.get_memory_identity(alice)))
+    offload.wait(erasure.erase_person(talked, talked.get_memory_identity(alice)))
     assert facts.shared().count(talked.memory.id) < count
     facts.close_shared(for_good=False)
     shutil.copytree(tmp_path / "kept", store_folder, dirs_exist_ok=True)  # as `tar x` does

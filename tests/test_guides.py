@@ -95,13 +95,13 @@ def test_an_example_that_says_something_else_is_noticed(mara, alice, bram, build
 @pytest.mark.parametrize("number", range(len(blocks("developers.md", "python"))))
 def test_every_example_for_developers_runs(number, mara, alice, bram, settings, monkeypatch):
     """Examples stand alone; `npc` and `character` are there, and a Deferred is waited for."""
-    from contrib_ai_memory.llm import asking
-    from contrib_ai_memory.tending import permission
+    from contrib_ai_memory.admin import access
+    from contrib_ai_memory.llm import router
 
-    monkeypatch.setattr(asking, "OFFLINE", asking.OFFLINE)  # what an example puts there goes
+    monkeypatch.setattr(router, "OFFLINE", router.OFFLINE)  # what an example puts there goes
     builder = alice
     builder.permissions.add("Builder")
-    assert permission.may(builder, mara, "edit")
+    assert access.may(builder, mara, "edit")
     alice.execute_cmd("say Mara, I keep the ferry at Millbrook.")
     _kind, source = blocks("developers.md", "python")[number]
     names = {"npc": mara, "character": alice, "builder": builder, "settings": settings}

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.llm import prompts, tools
 from contrib_ai_memory.records import Entry
-from contrib_ai_memory.sleep.history import compact_conversation_history
-from contrib_ai_memory.store import attributes, history
-from contrib_ai_memory.store.history import History
+from contrib_ai_memory.sleep.chat_compaction import compact_conversation_history
+from contrib_ai_memory.store import attributes, chat_log
+from contrib_ai_memory.store.chat_log import History
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -68,7 +68,7 @@ def told(number, *, private=False, who="#1", words="", calls=0):
         witnesses=(who,),
         private=private,
     )
-    return history.exchange(asked, [each | beside for each in rounds], own)
+    return chat_log.exchange(asked, [each | beside for each in rounds], own)
 
 
 def are_paired(messages):
@@ -108,7 +108,7 @@ def test_the_history_is_the_talk_that_the_model_is_given(server, llm, mara, alic
     alice.execute_cmd("say And good evening.")
     past = server.requests[-1].messages[1:-1]
     assert [message["role"] for message in past] == ["user", "assistant", "tool", "assistant"]
-    assert {key for message in past for key in message} <= set(history._SENT)
+    assert {key for message in past for key in message} <= set(chat_log._SENT)
     assert [past[0]["content"], past[-1]["content"]] == ["Alice says: Good day.", "Well met."]
 
 
@@ -261,7 +261,7 @@ def test_while_awake_it_is_compacted_at_80_percent(server, llm, context, mara, a
 def test_what_is_said_while_it_is_compacted_is_not_lost(mara):
     kept = mara.memory.history
     kept.add(message for n in range(15) for message in told(n))
-    fallen = history.falling(kept.messages)
+    fallen = chat_log.falling(kept.messages)
     kept.add(told(15))
     assert kept.replace(fallen, [])
     assert [message["entry"] for message in kept.messages][-1] == 31
@@ -343,10 +343,10 @@ def test_no_compaction_parts_a_pair_touches_the_newest_or_tells_a_secret(parts):
     messages = []
     for part in parts:  # later ones fold the summaries of the earlier
         messages = [*messages, *part]
-        fallen = history.falling(messages)
-        lines = history.lines_by_audience(fallen, "Mara")
+        fallen = chat_log.falling(messages)
+        lines = chat_log.lines_by_audience(fallen, "Mara")
         summaries = [
-            history.summary_of(fallen, audience, " ".join(said)[-1000:])
+            chat_log.summary_of(fallen, audience, " ".join(said)[-1000:])
             for audience, said in lines.items()
         ]
         before = messages

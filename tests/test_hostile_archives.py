@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.admin import archive, archive_format
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import Entry
-from contrib_ai_memory.sleeper import SCHEDULE
-from contrib_ai_memory.store import attributes, facts, switches
+from contrib_ai_memory.sleep.night import SCHEDULE
+from contrib_ai_memory.store import attributes, facts, pause
 from contrib_ai_memory.store.journal import Journal
 from contrib_ai_memory.store.payload import entry_memory_id
-from contrib_ai_memory.tending import archive, archive_lines, importing, moving
 
 wait = offload.wait
 
@@ -63,7 +63,7 @@ def admin(types_as):
 
 
 def export(npc, path):
-    wait(moving.export(npc, path))
+    wait(archive.export(npc, path))
     return read(path)
 
 
@@ -93,13 +93,13 @@ def stored(npc):
 def refused(npc, path, line, problem):
     """It is refused with the number of the line, and nothing is changed."""
     before = npc.memory.id, stored(npc), list(npc.memory.journal.read())
-    with pytest.raises(moving.BadArchive) as told:
-        wait(moving.import_(npc, path, replace=True))
+    with pytest.raises(archive.BadArchive) as told:
+        wait(archive.import_(npc, path, replace=True))
     assert f"line {line} " in str(told.value), str(told.value)
     assert problem in str(told.value), str(told.value)
     assert (npc.memory.id, stored(npc), list(npc.memory.journal.read())) == before
-    assert not switches.paused(npc)
-    assert attributes.read_json(npc, importing.MARK) is None
+    assert not pause.paused(npc)
+    assert attributes.read_json(npc, archive.MARK) is None
 
 
 def without(name):
@@ -242,7 +242,7 @@ def test_what_is_there_twice_is_refused(talked, tmp_path, kind):
     refused(talked, tmp_path / "b.jsonl", place + 2, "twice")
 
 
-@pytest.mark.parametrize("what", ["people", "conversations", *archive_lines.SCRIPT])
+@pytest.mark.parametrize("what", ["people", "conversations", *archive_format.SCRIPT])
 def test_a_lost_line_that_every_memory_has_is_missed(talked, tmp_path, what):
     lines = export(talked, tmp_path / "a.jsonl")
     kept = [line for line in lines if what not in (line.get("kind"), line.get("key"))]
@@ -256,7 +256,7 @@ def test_a_file_without_a_schedule_leaves_none(talked, tmp_path):
     [schedule] = [line for line in lines if line.get("key") == "sleep_schedule"]
     schedule["value"] = None
     write(tmp_path / "b.jsonl", lines)
-    wait(moving.import_(talked, tmp_path / "b.jsonl", replace=True))
+    wait(archive.import_(talked, tmp_path / "b.jsonl", replace=True))
     assert spelled(export(talked, tmp_path / "c.jsonl")) == spelled(lines)
     assert talked.assistant.schedule == SCHEDULE
 
@@ -267,13 +267,13 @@ def test_an_empty_text_of_an_entry_stays_empty(talked, tmp_path, name):
     place, _number = number_of(lines, "entry")
     lines[place]["value"][name] = ""
     write(tmp_path / "b.jsonl", lines)
-    wait(moving.import_(talked, tmp_path / "b.jsonl", replace=True))
+    wait(archive.import_(talked, tmp_path / "b.jsonl", replace=True))
     assert spelled(export(talked, tmp_path / "c.jsonl")) == spelled(lines)
     assert not Journal(talked).damaged()
 
 
 def test_a_line_of_no_end_does_not_fill_the_memory(talked, tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "LONGEST_LINE", 100_000)
+    monkeypatch.setattr(archive_format, "LONGEST_LINE", 100_000)
     lines = export(talked, tmp_path / "a.jsonl")
     place, number = number_of(lines, "entry")
     lines[place]["value"]["content"] = "x" * 200_000
@@ -292,10 +292,10 @@ def test_a_file_that_is_written_while_it_is_read_is_refused(talked, tmp_path, mo
 
     before = stored(talked)
     monkeypatch.setattr(type(talked.assistant), "hold_still", meanwhile)
-    with pytest.raises(moving.BadArchive, match="while it was read"):
-        wait(moving.import_(talked, path, replace=True))
+    with pytest.raises(archive.BadArchive, match="while it was read"):
+        wait(archive.import_(talked, path, replace=True))
     assert stored(talked) == before
-    assert not switches.paused(talked)
+    assert not pause.paused(talked)
 
 
 def test_a_copy_of_a_long_journal_renames_no_more_than_the_file_holds(talked, tavern, tmp_path):
@@ -303,7 +303,7 @@ def test_a_copy_of_a_long_journal_renames_no_more_than_the_file_holds(talked, ta
     lines[1]["last_id"] = 90_000_000
     write(tmp_path / "b.jsonl", lines)
     twin = create_object("typeclasses.npcs.AssistantNPC", key="Twin", location=tavern)
-    done = wait(moving.import_(twin, tmp_path / "b.jsonl"))
+    done = wait(archive.import_(twin, tmp_path / "b.jsonl"))
     assert done.copied
     own = {entry_memory_id(twin.memory.id, e.id) for e in twin.memory.journal.read(1, 20)}
     assert {m.id for m in stored(twin).values() if m.record == "entry"} <= own
@@ -403,17 +403,17 @@ def test_whatever_is_changed_it_is_refused_or_imported_whole(talked, odo, tmp_pa
     write_ascii(changed, lines)
     his = stored(odo)
     try:
-        wait(moving.import_(talked, changed, replace=True))
-    except moving.BadArchive as refusal:
+        wait(archive.import_(talked, changed, replace=True))
+    except archive.BadArchive as refusal:
         assert "changed.jsonl, line " in str(refusal)
         expected = read(start)
     else:
         expected = read(changed)
-    assert not switches.paused(talked)
-    assert attributes.read_json(talked, importing.MARK) is None
+    assert not pause.paused(talked)
+    assert attributes.read_json(talked, archive.MARK) is None
     assert stored(odo) == his
     found = export(talked, after)
     assert spelled(found) == spelled(expected)
     wait(talked.assistant.at_tick())
     if found != read(start):
-        wait(moving.import_(talked, start, replace=True))
+        wait(archive.import_(talked, start, replace=True))

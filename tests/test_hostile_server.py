@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.llm import asking
+from contrib_ai_memory.llm import router
 from contrib_ai_memory.store import facts
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -148,7 +148,7 @@ def warnings(caplog):
 def test_a_night_with_a_hostile_server_ends_unharmed(server, llm, mara, alice, warnings, malice):
     behaviour, told = MALICE[malice]
     alice.execute_cmd(f"say {SAID}")
-    asking.health.reset()
+    router.health.reset()
     server.behave(**behaviour)
     asked, began = len(server.requests), time.monotonic()
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from benchmarks import importance as benchmark
 from contrib_ai_memory import conf
+from contrib_ai_memory.english import salience
+from contrib_ai_memory.english.salience import LEAST, MOST, content_importance, signals_of
 from contrib_ai_memory.ingest.importance import clamp, heuristic_importance
 from contrib_ai_memory.llm.offline import OfflineProvider
 from contrib_ai_memory.records import Entry, Percept
-from contrib_ai_memory.text import signals
-from contrib_ai_memory.text.signals import LEAST, MOST, content_importance, signals_of
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 KEYWORDS = ("goal", "quest", "name")
@@ -110,7 +110,7 @@ def test_what_was_said_stays_in_its_bounds_and_is_the_same_each_time(text):
 
 
 def test_the_examples_in_the_docstrings_run():
-    assert doctest.testmod(signals).failed == 0
+    assert doctest.testmod(salience).failed == 0
 
 
 # --- at the moment it is heard [A] ----------------------------------------------------------------
@@ -182,7 +182,7 @@ def test_the_longest_line_is_rated_in_little_time():
 
 def test_the_word_list_is_not_needed_where_the_reactor_waits(monkeypatch):
     monkeypatch.setitem(sys.modules, "wordfreq", None)  # to import it would raise
-    signals._zipf.cache_clear()
+    salience._zipf.cache_clear()
     assert heard("The basilisk gland needs aqua regia and powdered wolfsbane.") >= 1
 
 
@@ -200,7 +200,7 @@ def test_the_word_list_is_not_needed_where_the_reactor_waits(monkeypatch):
     ],
 )
 def test_terms_are_rare_by_how_often_their_words_are_used(text, rare):
-    assert signals.has_rare_terms(text) is rare
+    assert salience.has_rare_terms(text) is rare
 
 
 def tonight(text, **more):

@@ -18,7 +18,7 @@ from contrib_ai_memory import conf, offload
 from contrib_ai_memory.embedding import cache, embedder
 from contrib_ai_memory.ingest import novelty, pipeline
 from contrib_ai_memory.ingest.chunk import chunks_of
-from contrib_ai_memory.ingest.cleaning import cleaned
+from contrib_ai_memory.ingest.pipeline import cleaned
 from contrib_ai_memory.ingest.routing import memory_type, parts_of
 from contrib_ai_memory.store import facts
 from contrib_ai_memory.store.payload import memory_id_for
@@ -220,7 +220,7 @@ def test_importance_is_novelty_and_salience_in_their_shares(mara):
     near = "The ferry at Millbrook is kept by Alice and her brother."
     known, new = embedder.shared().encode([FERRY, near])
     distance = 1 - float(known @ new)
-    from contrib_ai_memory.text.signals import salience
+    from contrib_ai_memory.english.salience import salience
 
     assert weigh(mara, near, "alice") == pytest.approx(
         0.6 * distance + 0.4 * salience(near), abs=1e-3

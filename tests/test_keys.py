@@ -9,7 +9,7 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.ingest import index
 from contrib_ai_memory.records import Entry
-from contrib_ai_memory.store import edge_keys, keys
+from contrib_ai_memory.store import edge, keys
 
 WORDS = ["ferry", "wolves", "well", "sheep", "bridge", "Yes.", "When was it?", "In spring."]
 
@@ -112,13 +112,13 @@ def test_however_it_is_cut_into_batches_the_keys_are_the_same(store_folder, line
 
 def test_the_word_lanes_are_bm25_over_counts_weighted_by_distance():
     around = ((1, "ferry ferry"), (0, "ferry bridge"), (9, "wolves"))
-    near = edge_keys._bm25(around, keys.NEAR, 40.0)
+    near = edge._bm25(around, keys.NEAR, 40.0)
     ferry = 1 + 2 * 0.55
     norm = 1.2 * (1 - 0.75 + 0.75 * (ferry + 1) / 40.0)
     assert sorted(near.values()) == pytest.approx(
         sorted([ferry * 2.2 / (ferry + norm), 1 * 2.2 / (1 + norm)])
     )
-    assert len(edge_keys._bm25(around, keys.WIDE, 220.0)) == 3
+    assert len(edge._bm25(around, keys.WIDE, 220.0)) == 3
 
 
 def test_a_line_that_names_nothing_is_recalled_by_what_was_asked_before_it(mara, alice, bram):

@@ -283,8 +283,8 @@ def remember(npc):
 
 def test_the_old_chat_memory_goes_into_the_journal_once(tavern, alice, bram):
     npc = old_llmnpc(tavern, alice, bram)
-    mind = remember(npc)
-    lines = {(e.seen_as, e.content, e.origin, e.source_entity) for e in mind.journal.read()}
+    memory = remember(npc)
+    lines = {(e.seen_as, e.content, e.origin, e.source_entity) for e in memory.journal.read()}
     own = npc.get_memory_identity(npc)
     assert lines == {
         ("Alice", "I am Alice: a friend.", "perceived", npc.get_memory_identity(alice)),

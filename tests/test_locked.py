@@ -7,10 +7,10 @@ import re
 import pytest
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.admin import inspect
 from contrib_ai_memory.records import Percept
 from contrib_ai_memory.store import facts
 from contrib_ai_memory.store.payload import entry_memory_id
-from contrib_ai_memory.tending import looking
 
 MONTHS_LATER = "2027-09-01T08:00:00+00:00"
 
@@ -21,7 +21,7 @@ def memory_of(npc, number):
 
 
 def fact_of(npc, words):
-    [found] = offload.wait(looking.memories(npc, text=words)).memories
+    [found] = offload.wait(inspect.memories(npc, text=words)).memories
     return found
 
 
@@ -143,7 +143,7 @@ def test_a_fact_that_was_locked_when_it_had_ended_is_not_revived(
     for line in ("7 crowns", "nine crowns"):
         alice.execute_cmd(f"say The toll for the ferry is {line}.")
         builder("@sleep/now mara")
-    [past] = offload.wait(looking.memories(mara, text="7 crowns", ended=True)).memories
+    [past] = offload.wait(inspect.memories(mara, text="7 crowns", ended=True)).memories
     builder(f"@memory/lock mara = {past.id[:8]}")
     before = everything(facts.shared().get([past.id])[0])
     alice.execute_cmd("say The toll for the ferry is 7 crowns.")

@@ -12,11 +12,11 @@ from evennia.utils.create import create_object
 from evennia.utils.text2html import parse_html
 
 from contrib_ai_memory import AIMemoryCmdSet, offload
+from contrib_ai_memory.admin import access, ids, inspect, provenance, requests, undo_log
 from contrib_ai_memory.commands import CmdForgetMe, CmdMemories, CmdMemory, CmdSleep
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import facts
 from contrib_ai_memory.store.payload import memory_id_for
-from contrib_ai_memory.tending import audit, ids, looking, requests, tracing, undo
 
 wait = offload.wait
 
@@ -53,11 +53,11 @@ def one_line(shown):
 
 
 def entry_of(npc, words):
-    return wait(looking.journal(npc, text=words)).entries[0]
+    return wait(inspect.journal(npc, text=words)).entries[0]
 
 
 def fact_of(npc, words):
-    [found] = wait(looking.memories(npc, text=words)).memories
+    [found] = wait(inspect.memories(npc, text=words)).memories
     return found
 
 
@@ -287,7 +287,7 @@ def test_pins_and_locks_are_shown_and_told(night, builder):
 def test_what_could_be_undone_can_be_dropped(night, builder):
     builder("@memory/add mara = The cellar floods in spring.")
     assert "1 change of Mara" in builder("@memory/undo mara = clear")
-    assert undo.acts(night) == []
+    assert undo_log.acts(night) == []
 
 
 def test_pause_and_resume_one_and_all(day, alice, builder):
@@ -321,10 +321,10 @@ def osric(tavern):
 @pytest.fixture
 def all_go_on():
     """No NPC is paused afterwards."""
-    from contrib_ai_memory.store import switches
+    from contrib_ai_memory.store import pause
 
     yield
-    switches.pause_all(False)
+    pause.pause_all(False)
 
 
 def test_pausing_all_leaves_out_whom_a_lock_keeps_and_says_so(
@@ -337,38 +337,38 @@ def test_pausing_all_leaves_out_whom_a_lock_keeps_and_says_so(
         in (shown)
     )
     alice.execute_cmd("say The weir is broken.")
-    assert looking.state_of(day) == "paused" and looking.state_of(osric) == "awake"
+    assert inspect.state_of(day) == "paused" and inspect.state_of(osric) == "awake"
     assert entry_of(osric, "weir")
     with pytest.raises(IndexError):
         entry_of(day, "weir")
     assert "Left as they are" not in one_line(admin("@memory/pause all"))
-    assert looking.state_of(osric) == "paused"
+    assert inspect.state_of(osric) == "paused"
 
 
 def test_that_lasts_over_a_restart_and_holds_for_those_to_come(
     day, osric, builder, tavern, all_go_on
 ):
-    from contrib_ai_memory.store import switches
+    from contrib_ai_memory.store import pause
 
     builder("@memory/pause all")
-    switches._all_paused = None  # as after a restart
+    pause._all_paused = None  # as after a restart
     new = create_object("typeclasses.npcs.AssistantNPC", key="Hild", location=tavern)
-    assert [looking.state_of(npc) for npc in (day, osric, new)] == ["paused", "awake", "paused"]
+    assert [inspect.state_of(npc) for npc in (day, osric, new)] == ["paused", "awake", "paused"]
 
 
 def test_letting_all_go_on_leaves_paused_whom_a_lock_keeps(day, osric, builder, admin, all_go_on):
     admin("@memory/pause all")
     shown = one_line(builder("@memory/resume all"))
     assert "All NPCs hear and learn again" in shown and "Osric" in shown
-    assert looking.state_of(day) == "awake" and looking.state_of(osric) == "paused"
+    assert inspect.state_of(day) == "awake" and inspect.state_of(osric) == "paused"
     assert "hears and learns again" in admin("@memory/resume osric")
-    assert looking.state_of(osric) == "awake"
+    assert inspect.state_of(osric) == "awake"
 
 
 def test_pausing_all_again_lets_nobody_go_on(day, osric, builder, admin, all_go_on):
     admin("@memory/pause all")
     builder("@memory/pause all")
-    assert looking.state_of(osric) == "paused"
+    assert inspect.state_of(osric) == "paused"
 
 
 def test_an_npc_that_may_not_be_seen_is_counted_and_not_named(day, osric, builder, all_go_on):
@@ -380,7 +380,7 @@ def test_an_npc_that_may_not_be_seen_is_counted_and_not_named(day, osric, builde
 def test_whom_all_locks_keep_out_pauses_nobody(day, osric, builder, all_go_on):
     day.locks.add("memory_edit:false()")
     assert "Nothing was done" in builder("@memory/pause all")
-    assert looking.state_of(day) == "awake"
+    assert inspect.state_of(day) == "awake"
 
 
 # --- the whole ------------------------------------------------------------------------------------
@@ -395,8 +395,8 @@ def test_only_admins_erase_a_person_and_are_asked_first(night, alice, builder, a
     admin("@memory/forget mara = about alice")
     assert "knows Alice no more" in one_line(admin("yes"))
     assert night.memory.people.get(identity) is None
-    assert wait(looking.journal(night, text="silver key in")).entries == ()
-    assert undo.acts(night) == []
+    assert wait(inspect.journal(night, text="silver key in")).entries == ()
+    assert undo_log.acts(night) == []
 
 
 def test_only_admins_wipe_and_are_asked_first(night, builder, admin):
@@ -522,19 +522,19 @@ def nasty(mara, alice, builder):
     """Hostile text wherever memory keeps any, past every filter on its way in."""
     from contrib_ai_memory.store.profiles import Noted, Profile, ProfileAttribute
 
-    mind = mara.memory
+    handler = mara.memory
     huge = NASTY + "y" * 65_536
     alice.key = alice.db.real_key = "Al|rice $pad(x,9)"
     alice.execute_cmd("say Hello.")
     for _ in range(2):
-        mind.journal.append(
+        handler.journal.append(
             lambda entry_id: _entry(entry_id, huge, mara.get_memory_identity(alice))
         )
     store = facts.shared()
-    wait(mind.index_pending())
+    wait(handler.index_pending())
     for record in ("fact", "experience", "summary", "taught"):
         memory = MemoryRecord(
-            id=memory_id_for(mind.id, record),
+            id=memory_id_for(handler.id, record),
             content=huge,
             key=huge,
             record=record,
@@ -543,21 +543,21 @@ def nasty(mara, alice, builder):
             the_lesson=NASTY,
             dominant_emotions=(NASTY, "joy"),
             journal_ids=(2, 3),
-            created_at=mind.clock(),
+            created_at=handler.clock(),
             provider=NASTY,
             tags=(NASTY,),
         )
-        store.add(mind.id, [memory], store.vectors_of(store.list(mind.id, limit=1)))
+        store.add(handler.id, [memory], store.vectors_of(store.list(handler.id, limit=1)))
     identity = mara.get_memory_identity(alice)
-    mind.profiles.put(
+    handler.profiles.put(
         Profile(
             identity,
             name=NASTY,
-            observations=(Noted(huge, 2, mind.clock()),),
+            observations=(Noted(huge, 2, handler.clock()),),
             attributes=(ProfileAttribute(NASTY, huge, (2,)),),
         )
     )
-    mind.preferences.set(identity, "tea", huge, mind.clock(), 2)
+    handler.preferences.set(identity, "tea", huge, handler.clock(), 2)
     mara.key = "Mara"
     return mara
 
@@ -658,10 +658,10 @@ def test_what_builders_look_at_waits_behind_answers_to_players(night, builder, m
 
 
 def test_long_lists_let_others_have_their_turn(night, monkeypatch):
-    mind = night.memory
+    memory = night.memory
     for number in range(40):
-        mind.people.meet(f"#{number}@x", f"Guest {number}", "2026-01-01")
-        mind.preferences.set(f"#{number}@x", "tea", "I like tea.", mind.clock(), 2)
+        memory.people.meet(f"#{number}@x", f"Guest {number}", "2026-01-01")
+        memory.preferences.set(f"#{number}@x", "tea", "I like tea.", memory.clock(), 2)
     breathe, breaths = offload.breathe, []
 
     def breathing():
@@ -669,16 +669,16 @@ def test_long_lists_let_others_have_their_turn(night, monkeypatch):
         return breathe()
 
     monkeypatch.setattr(offload, "breathe", breathing)
-    assert len(wait(looking.people(night, limit=200))) == 42
-    assert len(breaths) >= 42 // looking.PROFILES_AT_ONCE
-    identities = len(mind.profiles.identities())
+    assert len(wait(inspect.people(night, limit=200))) == 42
+    assert len(breaths) >= 42 // inspect.PROFILES_AT_ONCE
+    identities = len(memory.profiles.identities())
     breaths.clear()
-    assert len(wait(tracing.profiled(mind, {2}))) >= 40
-    assert len(breaths) >= identities + 40 // tracing.READ_AT_ONCE
+    assert len(wait(provenance.profiled(memory, {2}))) >= 40
+    assert len(breaths) >= identities + 40 // provenance.READ_AT_ONCE
 
 
 def test_the_insights_of_a_trace_are_read_a_few_at_a_time(night, monkeypatch):
-    mind = night.memory
+    agent_id = night.memory
     breathe, breaths = offload.breathe, []
 
     def breathing():
@@ -688,8 +688,8 @@ def test_the_insights_of_a_trace_are_read_a_few_at_a_time(night, monkeypatch):
     memory = fact_of(night, "ferry")
     monkeypatch.setattr(facts.FactStore, "newest", lambda *args: [memory] * 100)
     monkeypatch.setattr(offload, "breathe", breathing)
-    assert len(wait(tracing._insights(mind))) == 100
-    assert len(breaths) == 100 // tracing.READ_AT_ONCE
+    assert len(wait(provenance._insights(agent_id))) == 100
+    assert len(breaths) == 100 // provenance.READ_AT_ONCE
 
 
 # --- help -----------------------------------------------------------------------------------------
@@ -812,7 +812,7 @@ def test_forgetme_erases_at_once_where_the_game_lets_it(player, night, alice, se
     assert "erased, for ever" in one_line(player("forgetme mara"))
     assert "remember nothing of you now" in one_line(player("yes"))
     assert night.memory.people.get(night.get_memory_identity(alice)) is None
-    assert wait(looking.journal(night, text="silver key in")).entries == ()
+    assert wait(inspect.journal(night, text="silver key in")).entries == ()
 
 
 @pytest.fixture
@@ -936,9 +936,9 @@ def log(monkeypatch):
 
     lines = []
     monkeypatch.setattr(logger, "log_sec", lines.append)
-    audit._looks.clear()
+    access._looks.clear()
     yield lines
-    audit._looks.clear()
+    access._looks.clear()
 
 
 def test_a_look_into_a_memory_is_one_line_in_the_log_and_again_after_ten_minutes(
@@ -951,17 +951,17 @@ def test_a_look_into_a_memory_is_one_line_in_the_log_and_again_after_ten_minutes
     assert "Builder" in journal and "@memory/journal" in journal and day.dbref in journal
     assert "@memory/search" in search
     assert "silver" not in "".join(log)
-    later = time.monotonic() + audit.AGAIN_AFTER + 1
-    monkeypatch.setattr(audit.time, "monotonic", lambda: later)
+    later = time.monotonic() + access.AGAIN_AFTER + 1
+    monkeypatch.setattr(access.time, "monotonic", lambda: later)
     builder("@memory/journal mara")
     assert len(log) == 3
 
 
 def test_so_many_looks_are_kept_in_mind_and_no_more(day, log, monkeypatch):
-    monkeypatch.setattr(audit, "LOOKS_KEPT", 5)
+    monkeypatch.setattr(access, "LOOKS_KEPT", 5)
     for number in range(20):
-        audit.looked(day, f"page {number}", day)
-    assert (len(audit._looks), len(log)) == (5, 20)
+        access.looked(day, f"page {number}", day)
+    assert (len(access._looks), len(log)) == (5, 20)
 
 
 def test_what_is_done_with_sleep_stands_in_the_log(day, builder, log):

@@ -11,11 +11,7 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder, reranker
-from contrib_ai_memory.embedding.model import (
-    SentenceTransformerModel,
-    bundled_path,
-    open_model,
-)
+from contrib_ai_memory.embedding.model import SentenceTransformerModel, bundled_path, open_model
 from contrib_ai_memory.store import facts
 
 TALK = [

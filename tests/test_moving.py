@@ -7,8 +7,8 @@ import json
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.store import attributes, facts, switches
-from contrib_ai_memory.tending import erasing, importing, moving
+from contrib_ai_memory.admin import archive, erasure
+from contrib_ai_memory.store import attributes, facts, pause
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def talked(mara, alice, bram):
 
 
 def export(npc, path):
-    return offload.wait(moving.export(npc, path))
+    return offload.wait(archive.export(npc, path))
 
 
 def import_(npc, path, **options):
-    return offload.wait(moving.import_(npc, path, **options))
+    return offload.wait(archive.import_(npc, path, **options))
 
 
 def told(npc, query, **options):
@@ -52,7 +52,7 @@ def test_exported_wiped_imported_and_exported_again_is_the_same_to_the_byte(talk
     done = export(talked, first)
     assert done.entries >= 8
     assert done.memories >= 10
-    offload.wait(erasing.wipe(talked))
+    offload.wait(erasure.wipe(talked))
     assert told(talked, "ferry") == []
     back = import_(talked, first)
     assert (back.entries, back.memories, back.copied) == (done.entries, done.memories, False)
@@ -71,7 +71,7 @@ def test_what_is_imported_is_recalled_as_it_was(talked, alice, bram, tmp_path):
     ]
     before = [told(talked, query, speaker=who) for query, who in queries]
     export(talked, tmp_path / "a.jsonl")
-    offload.wait(erasing.wipe(talked))
+    offload.wait(erasure.wipe(talked))
     import_(talked, tmp_path / "a.jsonl")
     assert [told(talked, query, speaker=who) for query, who in queries] == before
     assert any("silver key" in text for text in before[0])
@@ -80,7 +80,7 @@ def test_what_is_imported_is_recalled_as_it_was(talked, alice, bram, tmp_path):
 
 def test_an_imported_memory_goes_on_living(talked, alice, tmp_path):
     export(talked, tmp_path / "a.jsonl")
-    offload.wait(erasing.wipe(talked))
+    offload.wait(erasure.wipe(talked))
     import_(talked, tmp_path / "a.jsonl")
     before = facts.shared().counts(talked.memory.id)
     offload.wait(talked.assistant.sleep_through())
@@ -89,7 +89,7 @@ def test_an_imported_memory_goes_on_living(talked, alice, tmp_path):
     offload.wait(talked.memory.index_pending())
     assert "My cat is called Biscuit." in told(talked, "cat")
     assert talked.assistant.schedule["sleep_start_hour"] == 3
-    assert not switches.paused(talked)
+    assert not pause.paused(talked)
 
 
 def test_beside_its_original_it_is_a_mind_of_its_own(talked, alice, tavern, tmp_path):
@@ -108,7 +108,7 @@ def test_beside_its_original_it_is_a_mind_of_its_own(talked, alice, tavern, tmp_
     assert twin.memory.links.count == talked.memory.links.count
     offload.wait(twin.assistant.sleep_through())
     assert counts(twin.memory.id) == counts(talked.memory.id), "its own memories are new to it"
-    offload.wait(erasing.wipe(twin))
+    offload.wait(erasure.wipe(twin))
     assert told(talked, query, speaker=hers), "the original went with its copy"
     own = [entry for entry in talked.memory.journal.read() if entry.origin == "self"]
     assert own, "the test tests nothing"
@@ -130,7 +130,7 @@ def test_the_links_of_a_copy_lead_to_its_own_memories(talked, tavern, tmp_path):
 
 def test_who_remembers_something_is_not_overwritten_unless_asked(talked, tmp_path):
     export(talked, tmp_path / "a.jsonl")
-    with pytest.raises(moving.NotEmpty, match="--replace"):
+    with pytest.raises(archive.NotEmpty, match="--replace"):
         import_(talked, tmp_path / "a.jsonl")
     assert told(talked, "ferry")
     import_(talked, tmp_path / "a.jsonl", replace=True)
@@ -140,15 +140,15 @@ def test_who_remembers_something_is_not_overwritten_unless_asked(talked, tmp_pat
 
 def test_an_import_that_was_killed_is_done_again_whole(talked, tmp_path, monkeypatch):
     export(talked, tmp_path / "a.jsonl")
-    offload.wait(erasing.wipe(talked))
+    offload.wait(erasure.wipe(talked))
     with monkeypatch.context() as broken:
-        broken.setattr(importing, "_store", killed)
+        broken.setattr(archive, "_store", killed)
         with pytest.raises(KeyboardInterrupt):
             import_(talked, tmp_path / "a.jsonl")
-    assert attributes.read_json(talked, importing.MARK)
-    assert switches.paused(talked), "half a memory should not go on living"
+    assert attributes.read_json(talked, archive.MARK)
+    assert pause.paused(talked), "half a memory should not go on living"
     import_(talked, tmp_path / "a.jsonl")
-    assert not switches.paused(talked)
+    assert not pause.paused(talked)
     export(talked, tmp_path / "b.jsonl")
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
 
@@ -157,43 +157,43 @@ def test_who_was_paused_is_paused_after_an_import_that_was_begun_twice(
     talked, tmp_path, monkeypatch
 ):
     export(talked, tmp_path / "a.jsonl")
-    switches.pause(talked, True)
+    pause.pause(talked, True)
     for broken_off in ("_import", "_store"):
         with monkeypatch.context() as broken:
-            broken.setattr(importing, broken_off, killed)
+            broken.setattr(archive, broken_off, killed)
             with pytest.raises(KeyboardInterrupt):
                 import_(talked, tmp_path / "a.jsonl", replace=True)
     import_(talked, tmp_path / "a.jsonl")
-    assert switches.paused(talked) == "npc"
+    assert pause.paused(talked) == "npc"
 
 
 def test_an_import_that_was_killed_while_it_emptied_is_known_as_half_done(
     talked, tmp_path, monkeypatch
 ):
     export(talked, tmp_path / "a.jsonl")
-    monkeypatch.setattr(erasing.emptying, "all_nights", killed)  # the last of it
+    monkeypatch.setattr(erasure.emptying, "all_nights", killed)  # the last of it
     with pytest.raises(KeyboardInterrupt):
         import_(talked, tmp_path / "a.jsonl", replace=True)
-    assert attributes.read_json(talked, importing.MARK) == {"paused": False}
+    assert attributes.read_json(talked, archive.MARK) == {"paused": False}
     monkeypatch.undo()
-    offload.wait(erasing.wipe(talked))
-    assert attributes.read_json(talked, importing.MARK) is None
-    assert not switches.paused(talked)
+    offload.wait(erasure.wipe(talked))
+    assert attributes.read_json(talked, archive.MARK) is None
+    assert not pause.paused(talked)
 
 
 def test_an_npc_of_another_typeclass_is_not_lost_to_an_import(talked, tavern, tmp_path):
     from evennia.objects.models import ObjectDB
     from evennia.utils.create import create_object
 
-    mind = talked.memory.id
+    agent_id = talked.memory.id
     twin = create_object("typeclasses.npcs.AssistantNPC", key="Twin", location=tavern)
     export(talked, tmp_path / "a.jsonl")
-    held = facts.shared().count(mind)
+    held = facts.shared().count(agent_id)
     path = "typeclasses.characters.Character"
     ObjectDB.objects.filter(id=talked.id).update(db_typeclass_path=path)
     talked.flush_from_cache(force=True)
     assert import_(twin, tmp_path / "a.jsonl").copied
-    assert twin.memory.id != mind and facts.shared().count(mind) == held
+    assert twin.memory.id != agent_id and facts.shared().count(agent_id) == held
 
 
 def killed(*_args):
@@ -227,20 +227,20 @@ def test_a_bad_file_is_told_of_and_nothing_is_lost(mara, alice, tmp_path, break_
     path = tmp_path / "a.jsonl"
     export(mara, path)
     path.write_text("".join(break_it(lines_of(path))))
-    with pytest.raises(moving.BadArchive, match=problem.replace("{", r"\{").replace("(", r"\(")):
+    with pytest.raises(archive.BadArchive, match=problem.replace("{", r"\{").replace("(", r"\(")):
         import_(mara, path, replace=True)
     assert told(mara, "ferry") == ["I keep the ferry at Millbrook."]
 
 
 def test_a_file_that_is_not_there_is_told_of(mara, tmp_path):
-    with pytest.raises(moving.BadArchive, match="No such file"):
+    with pytest.raises(archive.BadArchive, match="No such file"):
         import_(mara, tmp_path / "none.jsonl")
 
 
 def test_an_export_that_breaks_off_leaves_the_old_file(talked, tmp_path, monkeypatch):
     path = tmp_path / "a.jsonl"
     path.write_text("the old one")
-    monkeypatch.setattr(moving, "_write_memories", killed)
+    monkeypatch.setattr(archive, "_write_memories", killed)
     with pytest.raises(KeyboardInterrupt):
         export(talked, path)
     assert path.read_text() == "the old one"
@@ -249,7 +249,7 @@ def test_an_export_that_breaks_off_leaves_the_old_file(talked, tmp_path, monkeyp
 
 def test_it_comes_to_a_store_of_another_kind_and_back(talked, settings, tmp_path):
     export(talked, tmp_path / "a.jsonl")
-    offload.wait(erasing.wipe(talked))
+    offload.wait(erasure.wipe(talked))
     facts.close_shared(for_good=False)
     edge = settings.CONTRIB_AI_MEMORY
     settings.CONTRIB_AI_MEMORY = {
@@ -268,7 +268,7 @@ def test_it_comes_to_a_store_of_another_kind_and_back(talked, settings, tmp_path
     assert any("wolves" in text.lower() for text in told(talked, "Who took the sheep?"))
     export(talked, tmp_path / "b.jsonl")
     assert lines_of(tmp_path / "a.jsonl") == lines_of(tmp_path / "b.jsonl")
-    offload.wait(erasing.wipe(talked))
+    offload.wait(erasure.wipe(talked))
     facts.close_shared(for_good=False)
     settings.CONTRIB_AI_MEMORY = edge
     import_(talked, tmp_path / "b.jsonl", replace=True)

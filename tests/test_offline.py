@@ -5,11 +5,11 @@ import doctest
 import pytest
 
 from contrib_ai_memory.embedding import emotions
-from contrib_ai_memory.llm import offline, telling, themes, traits
-from contrib_ai_memory.llm.drafts import Observation
+from contrib_ai_memory.english import claims, contradiction, person, themes, traits, verbs
+from contrib_ai_memory.llm import offline
 from contrib_ai_memory.llm.offline import OfflineProvider
+from contrib_ai_memory.llm.provider import Observation
 from contrib_ai_memory.records import Entry, MemoryRecord, Recalled, ReplyRequest, ScoreParts
-from contrib_ai_memory.text import person, sameness, verbs
 
 PARTS = ScoreParts(0.5, 0.5)
 
@@ -60,7 +60,7 @@ def test_first_person_is_given_back_as_second(said, told):
 
 
 def test_the_examples_in_the_docstrings_run():
-    for module in (person, offline, telling, traits, sameness, verbs):
+    for module in (person, offline, claims, traits, contradiction, verbs):
         assert doctest.testmod(module).failed == 0
 
 

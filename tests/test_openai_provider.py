@@ -14,9 +14,14 @@ from pathlib import Path
 import pytest
 
 from contrib_ai_memory import conf, offload
-from contrib_ai_memory.llm import asking, breaker, openai_compatible, prompts
-from contrib_ai_memory.llm.drafts import AttributeDraft, InsightDraft, Observation
-from contrib_ai_memory.llm.provider import ProviderError, Unreachable
+from contrib_ai_memory.llm import breaker, openai_compatible, prompts, router
+from contrib_ai_memory.llm.provider import (
+    AttributeDraft,
+    InsightDraft,
+    Observation,
+    ProviderError,
+    Unreachable,
+)
 from contrib_ai_memory.llm.usage import Usage
 from contrib_ai_memory.records import Entry, MemoryRecord, ReplyRequest, Snippet
 
@@ -386,7 +391,7 @@ def test_an_unreachable_server_leaves_the_npc_talking_and_is_told_once(
     assert "You told me that you keep the ferry." in heard[-1]
     warnings = [r for r in caplog.records if r.levelno >= logging.WARNING]
     assert len(warnings) == 1
-    assert "model server does not answer" in asking.status()
+    assert "model server does not answer" in router.status()
 
 
 def test_a_server_that_failed_is_left_alone_for_a_while(server, llm, mara, alice):
@@ -406,7 +411,7 @@ def test_a_server_that_is_back_is_asked_again(server, llm, mara, alice, hears):
     heard = hears(alice)
     alice.execute_cmd("say Good day again.")
     assert "I am back." in heard[-1]
-    assert "m at http" in asking.status()
+    assert "m at http" in router.status()
 
 
 def test_the_prompt_for_one_player_holds_nothing_that_another_whispered(
@@ -434,7 +439,7 @@ def test_a_malformed_answer_by_night_is_done_offline_and_the_server_stays_in_use
     assert [(fact.content, fact.provider) for fact in found] == [
         ("Alice keeps the ferry at Millbrook.", "offline")
     ]
-    assert asking.health.problem == ""
+    assert router.health.problem == ""
 
 
 def test_what_was_whispered_is_not_in_the_prompt_of_an_answer_that_others_hear(
@@ -483,7 +488,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(asking.health, "clock", made)
+    monkeypatch.setattr(router.health, "clock", made)
     return made
 
 
@@ -550,7 +555,7 @@ def test_a_server_is_left_alone_as_long_as_it_wishes_within_reason(wish, pause):
 
 def score(npc=None):
     """One operation through `ask`: the name of the provider that did it."""
-    return offload.wait(asking.ask("score_importance", [ENTRY], "", npc=npc))[0]
+    return offload.wait(router.ask("score_importance", [ENTRY], "", npc=npc))[0]
 
 
 def test_a_server_that_is_there_but_answers_nonsense_closes_the_breaker(server, llm, clock, said):
@@ -559,7 +564,7 @@ def test_a_server_that_is_there_but_answers_nonsense_closes_the_breaker(server, 
     clock.now += 61
     server.behave(structured="Sorry.")
     assert score() == "offline"
-    assert asking.health.problem == ""
+    assert router.health.problem == ""
     server.behave()
     assert score() == "openai"
     assert len(said(logging.WARNING)) == 2
@@ -711,8 +716,8 @@ def test_what_was_spent_is_counted_by_purpose_and_by_npc(server, llm):
     server.behave(usage=COSTS)
     for npc in ("mara-id", "mara-id", "finn-id", None):
         assert score(npc) == "openai"
-    offload.wait(asking.ask("reply", REQUEST, npc="mara-id"))
-    spent = asking.usage()
+    offload.wait(router.ask("reply", REQUEST, npc="mara-id"))
+    spent = router.usage()
     assert (spent["calls"], spent["tokens_in"], spent["tokens_out"]) == (5, 150, 50)
     assert spent["by_purpose"]["score_importance"]["calls"] == 4
     assert spent["by_purpose"]["reply"]["tokens_in"] == 30
@@ -728,7 +733,7 @@ def test_an_npc_that_used_up_its_tokens_goes_without_and_the_others_do_not(serve
     [line] = said(logging.WARNING)
     assert "the day's 80 tokens of mind mara-id are used up" in line
     assert len(server.requests) == 3
-    assert "m at http" in asking.status()
+    assert "m at http" in router.status()
 
 
 def test_a_game_that_used_up_its_tokens_goes_without_and_says_so(server, llm, said):
@@ -736,18 +741,18 @@ def test_a_game_that_used_up_its_tokens_goes_without_and_says_so(server, llm, sa
     server.behave(usage=COSTS)
     assert [score(npc) for npc in ("a", "b", "c", None)] == ["openai", "openai"] + ["offline"] * 2
     assert len(said(logging.WARNING)) == 1
-    assert "80 tokens of the game are used up" in asking.status()
+    assert "80 tokens of the game are used up" in router.status()
 
 
 def test_what_was_spent_is_still_known_after_a_reload(server, llm, store_folder):
     llm(daily_tokens=40)
     server.behave(usage=COSTS)
     assert score("mara-id") == "openai"
-    asking._models.clear()
-    asking._usages.clear()
-    assert asking.usage()["by_npc"]["mara-id"]["tokens_in"] == 30
-    asking._models.clear()
-    asking._usages.clear()
+    router._models.clear()
+    router._usages.clear()
+    assert router.usage()["by_npc"]["mara-id"]["tokens_in"] == 30
+    router._models.clear()
+    router._usages.clear()
     assert score("mara-id") == "offline"
     assert [path.name for path in store_folder.glob("llm_usage*")] == ["llm_usage.json"]
 
@@ -769,7 +774,7 @@ def test_a_broken_count_is_begun_anew(server, llm, store_folder, said, content):
     store_folder.mkdir(exist_ok=True)
     (store_folder / "llm_usage.json").write_bytes(content)
     assert score() == "openai"
-    assert asking.usage()["calls"] == 1
+    assert router.usage()["calls"] == 1
     [line] = said(logging.WARNING)
     assert "begins anew" in line
 

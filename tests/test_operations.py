@@ -13,10 +13,10 @@ from django.core.management.base import CommandError
 from evennia.scripts.models import ScriptDB
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.management import finding, people, telling, uninstalling
+from contrib_ai_memory.admin import archive, erasure, erasure_plan
+from contrib_ai_memory.management import console, removal, status
 from contrib_ai_memory.management.commands import ai_memory
-from contrib_ai_memory.store import attributes, facts, switches
-from contrib_ai_memory.tending import erasing, importing, moving, taking_out
+from contrib_ai_memory.store import attributes, facts, pause
 
 ROOT = Path(__file__).resolve().parent.parent
 GUIDE = ROOT / "docs" / "guides" / "operators.md"
@@ -93,7 +93,7 @@ def test_status_tells_of_every_npc_and_makes_nothing(talked, run, tavern):
 
 def test_status_while_the_server_runs_leaves_the_store_alone(talked, run, monkeypatch):
     facts.close_shared(for_good=False)
-    monkeypatch.setattr(telling, "server_runs", lambda: True)
+    monkeypatch.setattr(status, "server_runs", lambda: True)
     monkeypatch.setattr(facts, "shared", interrupted)
     told = run("status")
     assert re.search(r"Mara +#\d+ +awake +\d+ +\? ", told)
@@ -103,14 +103,14 @@ def test_status_while_the_server_runs_leaves_the_store_alone(talked, run, monkey
 @pytest.mark.parametrize(
     ("change", "state"),
     [
-        (lambda npc: switches.pause(npc, True), "paused"),
+        (lambda npc: pause.pause(npc, True), "paused"),
         (lambda npc: npc.tags.add("memory_off", category="ai_memory"), "off"),
         (lambda npc: npc.assistant.fall_asleep(), "compacting"),
         (
-            lambda npc: attributes.write_json(npc, importing.MARK, {"paused": False}),
+            lambda npc: attributes.write_json(npc, archive.MARK, {"paused": False}),
             "half imported",
         ),
-        (lambda npc: attributes.write_json(npc, taking_out.PLAN + "x", {"a": 1}), "half erased"),
+        (lambda npc: attributes.write_json(npc, erasure_plan.PLAN + "x", {"a": 1}), "half erased"),
     ],
 )
 def test_status_tells_what_an_npc_does(talked, run, change, state):
@@ -145,7 +145,7 @@ def test_a_mistake_is_told_in_a_sentence(mara, alice, bram, run, words, problem)
 
 @pytest.mark.parametrize("action", set(ai_memory.ACTIONS) - {"status", "backup"})
 def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
-    monkeypatch.setattr(finding, "server_runs", lambda: True)
+    monkeypatch.setattr(console, "server_runs", lambda: True)
     words = {
         "replay": ("x", "--npc", "Mara"),
         "teach": ("Mara", "x"),
@@ -161,9 +161,9 @@ def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "broken", "advice"),
     [
-        (("export", "Mara", "x.jsonl"), (moving, "_write"), "No file was written"),
-        (("erase", "Alice", "--yes"), (erasing, "_from_disk"), "takes out the rest"),
-        (("uninstall", "--yes"), (uninstalling, "forget_attributes"), "for the rest"),
+        (("export", "Mara", "x.jsonl"), (archive, "_write"), "No file was written"),
+        (("erase", "Alice", "--yes"), (erasure, "_from_disk"), "takes out the rest"),
+        (("uninstall", "--yes"), (removal, "forget_attributes"), "for the rest"),
     ],
 )
 def test_interrupted_it_says_what_to_do_next(
@@ -212,7 +212,7 @@ def test_two_of_one_name_are_told_apart(talked, run, alice, tavern):
 
 
 def test_without_a_yes_nothing_is_erased(talked, run, monkeypatch):
-    monkeypatch.setattr(people.sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(removal.sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda question: "no")
     with pytest.raises(CommandError, match="Nothing was changed"):
         run("erase", "Alice")
@@ -220,7 +220,7 @@ def test_without_a_yes_nothing_is_erased(talked, run, monkeypatch):
 
 
 def test_exports_that_still_hold_the_words_are_told_of(talked, run):
-    offload.wait(moving.export(talked))
+    offload.wait(archive.export(talked))
     assert f"Mara-{talked.memory.id[:8]}.jsonl" in run("erase", "Alice", "--yes")
 
 
@@ -230,8 +230,8 @@ def test_exports_that_still_hold_the_words_are_told_of(talked, run):
 def test_uninstalled_nothing_is_left_behind(talked, alice, run, store_folder):
     from django.db import connection
 
-    switches.pause_all(True)
-    switches.pause(talked, True)
+    pause.pause_all(True)
+    pause.pause(talked, True)
     alice.tags.add("memory_off", category="ai_memory")
     talked.locks.add("memory_look:perm(Admin);memory_talk:all()")
     attributes.write(talked, "memory_keywords", ["crown"])
@@ -239,7 +239,7 @@ def test_uninstalled_nothing_is_left_behind(talked, alice, run, store_folder):
     assert "memory_look" in before
     run("uninstall", "--yes")
     assert not store_folder.exists()
-    switches.pause_all(False)
+    pause.pause_all(False)
     left = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names():

@@ -23,13 +23,13 @@ from evennia.utils import logger as evennia_logger
 from evennia.utils.create import create_account, create_object
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.admin import access, inspect
 from contrib_ai_memory.ingest.index import to_memory
 from contrib_ai_memory.records import Entry, Percept
 from contrib_ai_memory.store import facts
 from contrib_ai_memory.store.errors import StoreInUse
 from contrib_ai_memory.store.links import Link
-from contrib_ai_memory.store.relationships import COURSE_KEPT, Relationship
-from contrib_ai_memory.tending import audit, looking
+from contrib_ai_memory.store.profiles import COURSE_KEPT, Relationship
 from contrib_ai_memory.web import bridge, charts, views
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -183,7 +183,7 @@ def test_who_may_look_only_sees_no_buttons_and_can_change_nothing(client, mara, 
 def test_a_look_at_an_npc_is_one_line_in_the_log_and_not_of_what_it_remembers(
     keeper, mara, alice, log
 ):
-    audit._looks.clear()
+    access._looks.clear()
     told(mara, alice, "I keep the ferry at Millbrook.")
     for page in (*PAGES, "journal"):
         keeper.get(url(page, mara), {"q": "ferry", "text": "ferry"})
@@ -199,7 +199,7 @@ def test_a_look_at_an_npc_is_one_line_in_the_log_and_not_of_what_it_remembers(
 
 
 def test_who_is_kept_out_leaves_no_line_of_a_look(client, mara, log):
-    audit._looks.clear()
+    access._looks.clear()
     mara.locks.add("memory_look:false()")
     logged_in(client, "Builder", builder=True)
     client.get(url("journal", mara))
@@ -376,7 +376,7 @@ def test_a_memory_is_shown_whole_with_what_came_of_it(keeper, mara, alice):
     offload.wait(mara.assistant.sleep_through())
     text = words(keeper.get(url("memory", mara, entry.id)))
     assert "What came of it" in text
-    [fact] = offload.wait(looking.memories(mara, "fact")).memories
+    [fact] = offload.wait(inspect.memories(mara, "fact")).memories
     page = keeper.get(url("memory", mara, fact.id[:8]))
     assert f"#{entry.id}" in words(page), "its evidence"
 
@@ -391,10 +391,10 @@ def test_the_prompt_is_shown_as_it_would_be_sent_and_nothing_is_remembered(keepe
 
 
 def test_a_deed_that_is_done_already_says_so_and_leaves_no_audit_line(keeper, mara, monkeypatch):
-    from contrib_ai_memory.tending import audit
+    from contrib_ai_memory.admin import access
 
     did = []
-    monkeypatch.setattr(audit, "record", lambda _who, deed, _npc, *_ids: did.append(deed))
+    monkeypatch.setattr(access, "record", lambda _who, deed, _npc, *_ids: did.append(deed))
 
     def do(name):
         page = keeper.post(f"/memory/{mara.id}/do/{name}/", follow=True)
@@ -470,12 +470,12 @@ def test_hostile_text_is_harmless_and_readable_on_every_page(text, keeper, mara,
     who = mara.get_memory_identity(alice)
     mara.memory.people.meet(who, text[:80], "2026-03-02T10:00:00+00:00", talk=True)
     mara.key = text[:80] if "\u202e" not in text and len(text) < 80 else "Mara"
-    mind = mara.memory
+    memory = mara.memory
     vector = np.ones((1, 384), dtype=np.float32) / np.sqrt(384)
-    fact = replace(to_memory(mind.id, entry), id="3fa2c1d0-0000-4000-8000-000000000000")
+    fact = replace(to_memory(memory.id, entry), id="3fa2c1d0-0000-4000-8000-000000000000")
     fact = replace(fact, record="fact", the_lesson=text, tags=(text[:50],))
-    offload.run(offload.MEMORY, facts.ask, "put", mind.id, [fact], vector)
-    mind.links.add([Link(str(entry.id), str(other.id), 0.9, text[:20], "2026"),
+    offload.run(offload.MEMORY, facts.ask, "put", memory.id, [fact], vector)
+    memory.links.add([Link(str(entry.id), str(other.id), 0.9, text[:20], "2026"),
                     Link(str(entry.id), fact.id, 0.8, "similar", "2026")])  # fmt: skip
     pages = [url(page, mara) for page in PAGES]
     pages += [url("person", mara, who), url("memory", mara, entry.id), url("edit", mara, entry.id)]
@@ -554,7 +554,7 @@ def test_forgetting_asks_first_tells_what_goes_and_does_it_by_post_alone(keeper,
     done = keeper.post(page, follow=True)
     assert "Forgotten" in done.content.decode()
     assert mara.memory.journal.get(entry.id) is None
-    assert offload.wait(looking.memories(mara, "fact")).total == 0
+    assert offload.wait(inspect.memories(mara, "fact")).total == 0
     assert any("forget" in line for line in log)
     assert keeper.get(url("memory", mara, entry.id)).status_code == 404
 
@@ -564,7 +564,7 @@ def test_forgetting_one_leaves_what_was_drawn_from_it(keeper, mara, alice):
     offload.wait(mara.assistant.sleep_through())
     keeper.post(url("do_memory", mara, entry.id, "forget"))
     assert mara.memory.journal.get(entry.id) is None
-    assert offload.wait(looking.memories(mara, "fact")).total == 1
+    assert offload.wait(inspect.memories(mara, "fact")).total == 1
 
 
 def test_a_memory_is_pinned_and_locked_and_let_go_again(keeper, mara, alice):
@@ -600,9 +600,9 @@ def test_an_npc_is_sent_to_sleep_and_woken_with_a_line_in_the_log(keeper, mara, 
 
 def test_an_npc_is_paused_and_goes_on(keeper, mara):
     keeper.post(url("do", mara, "pause"))
-    assert looking.state_of(mara) == "paused"
+    assert inspect.state_of(mara) == "paused"
     keeper.post(url("do", mara, "continue"))
-    assert looking.state_of(mara) == "awake"
+    assert inspect.state_of(mara) == "awake"
 
 
 def test_with_nothing_to_undo_a_sentence_says_so(keeper, mara):
@@ -676,7 +676,7 @@ def test_a_fault_of_ours_is_told_and_logged_whole(keeper, mara, monkeypatch, cap
     def broken(npc):
         raise KeyError("what nobody expected")
 
-    monkeypatch.setattr(looking, "overview", broken)
+    monkeypatch.setattr(inspect, "overview", broken)
     monkeypatch.setattr(logging.getLogger("contrib_ai_memory"), "propagate", True)
     page = keeper.get(url("overview", mara))
     assert page.status_code == 500

@@ -5,7 +5,7 @@ import json
 import pytest
 from model_server import WELL_FORMED
 
-from contrib_ai_memory.llm.persona import about_itself
+from contrib_ai_memory.english.persona import about_itself
 
 OF_ITSELF = [
     "I helped Alice find the ferry.",

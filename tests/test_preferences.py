@@ -3,12 +3,12 @@
 import pytest
 
 from contrib_ai_memory import conf, offload
+from contrib_ai_memory.english.preferences import labelled, stated
 from contrib_ai_memory.handler import INDEX_CURSOR
-from contrib_ai_memory.ingest import hearing, index, preferring
+from contrib_ai_memory.ingest import index, preference_slots
 from contrib_ai_memory.store import facts
 from contrib_ai_memory.store.payload import entry_memory_id
 from contrib_ai_memory.store.preferences import CATEGORY, Preferences
-from contrib_ai_memory.text.slots import labelled, stated
 
 FIRST, SECOND = "2026-03-01T12:00:00.000+00:00", "2026-03-02T12:00:00.000+00:00"
 THIRD = "2026-03-03T12:00:00.000+00:00"
@@ -468,7 +468,7 @@ def test_a_retired_line_of_talk_stays_retired_when_it_is_indexed_again(mara, ali
 def test_killed_before_the_old_is_retired_it_is_retired_at_the_next_start(mara, alice, monkeypatch):
     say(mara, alice, "I love tea.")
     with monkeypatch.context() as killed:
-        killed.setattr(preferring, "retire", lambda mind, superseded: 1 / 0)
+        killed.setattr(preference_slots, "retire", lambda agent_id, superseded: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             say(mara, alice, "I hate tea.")
     assert told(mara) == {"I hate tea."}
@@ -518,7 +518,7 @@ def test_a_line_that_tells_other_things_too_is_not_retired_with_its_preference(
 
 def test_one_line_fills_a_few_slots_at_most(mara, alice, preferences):
     say(mara, alice, " ".join(f"I love number{n}." for n in range(50)))
-    assert len(list(preferences)) == hearing.SLOTS_A_LINE
+    assert len(list(preferences)) == preference_slots.SLOTS_A_LINE
 
 
 def test_what_was_drawn_from_a_retired_line_is_not_told_again(mara, alice):

@@ -7,13 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.english.traits import kind_of
 from contrib_ai_memory.handler import forget_attributes
-from contrib_ai_memory.llm import asking
-from contrib_ai_memory.llm.drafts import AttributeDraft
-from contrib_ai_memory.llm.traits import kind_of
+from contrib_ai_memory.llm import router
+from contrib_ai_memory.llm.provider import AttributeDraft
 from contrib_ai_memory.records import Percept
-from contrib_ai_memory.sleep import consolidation, describing, favor
-from contrib_ai_memory.sleep import profiles as learning
+from contrib_ai_memory.sleep import consolidation, entity_consolidation
+from contrib_ai_memory.sleep import entity_consolidation as learning
 from contrib_ai_memory.store import profiles as stored
 from contrib_ai_memory.store.profiles import (
     Noted,
@@ -21,8 +21,8 @@ from contrib_ai_memory.store.profiles import (
     ProfileAttribute,
     Profiles,
     Relationship,
+    state_of,
 )
-from contrib_ai_memory.store.relationships import state_of
 
 quick = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -35,9 +35,9 @@ def night(mara):
 
 def run_pass(mara):
     """The whole pass over all that the journal holds."""
-    mind = mara.memory
-    mind.journal.advance_cursor(consolidation.CURSOR, len(mind.journal))
-    while not offload.wait(learning.run_entity_consolidation_batch(mind)).done:
+    memory = mara.memory
+    memory.journal.advance_cursor(consolidation.CURSOR, len(memory.journal))
+    while not offload.wait(learning.run_entity_consolidation_batch(memory)).done:
         pass
 
 
@@ -133,7 +133,7 @@ def test_what_is_said_again_another_day_gains_evidence_and_is_surer(mara, alice,
     ],
 )
 def test_attributes_are_joined_where_they_say_the_same_only(a, b, same):
-    assert describing.says_the_same(a, b) is same
+    assert entity_consolidation.says_the_same(a, b) is same
 
 
 def test_what_a_provider_rests_on_nothing_that_it_was_shown_is_left_out(mara):
@@ -144,7 +144,7 @@ def test_what_a_provider_rests_on_nothing_that_it_was_shown_is_left_out(mara):
         AttributeDraft("trait", "Is a spy.", (99,), 0.9),
         AttributeDraft("omen", "Sings at night.", (2,), 7.0),
     ]
-    known = describing.attributes_with(mara.memory.id, profile, seen, drafts, "llm")
+    known = entity_consolidation.attributes_with(mara.memory.id, profile, seen, drafts, "llm")
     assert [(one.type, one.evidence) for one in known] == [("occupation", (1,)), ("fact", (2,))]
     assert known[1].confidence <= 1
 
@@ -227,17 +227,17 @@ def test_a_whispered_observation_and_what_is_drawn_from_it_stay_with_their_witne
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     alice.execute_cmd("whisper Mara = I hide a silver key under the third step in Elmstead.")
     night(mara)
-    mind, profile = mara.memory, profile_of(mara, alice)
+    memory, profile = mara.memory, profile_of(mara, alice)
     who = {each: mara.get_memory_identity(each) for each in (alice, bram)}
     assert profile.new == ()
     [secret] = [known for known in profile.attributes if "key" in known.value]
     assert (secret.private, secret.witnesses) == (True, (who[alice],))
     for listeners in ((who[bram],), (who[alice], who[bram]), ()):
-        told = mind.profiles.for_listeners(profile, listeners)
+        told = memory.profiles.for_listeners(profile, listeners)
         assert texts(told) == ["Alice keeps the ferry at Millbrook."]
         assert not any("key" in known.value for known in told.attributes)
-    assert mind.profiles.for_listeners(profile, (who[alice],)) == profile
-    assert mind.profiles.for_listeners(profile, None) == profile
+    assert memory.profiles.for_listeners(profile, (who[alice],)) == profile
+    assert memory.profiles.for_listeners(profile, None) == profile
 
 
 def test_what_is_whispered_of_another_is_kept_from_that_other(mara, alice, bram):
@@ -259,13 +259,13 @@ def test_one_question_to_a_provider_never_mixes_two_circles(
     alice.execute_cmd("whisper Mara = Bram steals silver from the chapel.")
     alice.execute_cmd("say Bram lost two of his sheep.")
     asked = []
-    describe = type(asking.OFFLINE).describe
+    describe = type(router.OFFLINE).describe
 
     def listening(self, name, observations):
         asked.append((name, {stored.audience_of(noted) for noted in observations}))
         return describe(self, name, observations)
 
-    monkeypatch.setattr(type(asking.OFFLINE), "describe", listening)
+    monkeypatch.setattr(type(router.OFFLINE), "describe", listening)
     run_pass(mara)
     assert [name for name, _ in asked] == ["Bram"] * 3
     assert all(len(circles) == 1 for _, circles in asked)
@@ -332,9 +332,9 @@ def test_each_step_of_favorability(mara, alice, kind, text, favorability, intera
 @pytest.mark.parametrize(
     ("labels", "step"),
     [
-        (("joy", "trust", "boredom"), favor.KIND),
-        (("anticipation", "admiration", "ecstasy"), favor.KIND),
-        (("anger", "disgust", "fear"), favor.HARSH),
+        (("joy", "trust", "boredom"), entity_consolidation.KIND),
+        (("anticipation", "admiration", "ecstasy"), entity_consolidation.KIND),
+        (("anger", "disgust", "fear"), entity_consolidation.HARSH),
         (("joy", "rage", "anger"), 0.0),
         (("loathing", "joy", "trust"), 0.0),
         (("joy", "fear", "grief"), 0.0),
@@ -343,7 +343,7 @@ def test_each_step_of_favorability(mara, alice, kind, text, favorability, intera
 def test_feelings_move_favorability_where_two_of_three_agree_and_the_nearest_is_not_against(
     labels, step
 ):
-    assert favor.warmth_of(labels) == step
+    assert entity_consolidation.warmth_of(labels) == step
 
 
 def test_what_is_said_to_somebody_else_in_the_room_is_not_taken_for_the_npc(mara, alice, bram):
@@ -363,7 +363,7 @@ def test_favorability_stays_within_its_bounds(kinds, cold):
     standing = Relationship()
     for number, kind in enumerate(kinds, start=1):
         entry = Entry(number, "2026-03-01T10:00:00+00:00", "x", kind, private=kind == "whisper")
-        standing = favor.moved(standing, entry, -0.3 if cold else 0.3)
+        standing = entity_consolidation.moved(standing, entry, -0.3 if cold else 0.3)
         assert 0 <= standing.favorability <= 1
 
 
@@ -372,12 +372,12 @@ def test_favorability_stays_within_its_bounds(kinds, cold):
     [(0.1, 0, 0), (0.1, 10, 1), (0.5, 0, 1), (0.8, 0, 2), (0.5, 50, 2), (0.3, 0, 0)],
 )
 def test_what_friends_say_weighs_more(mara, alice, favorability, talks, bonus):
-    mind, identity = mara.memory, mara.get_memory_identity(alice)
+    memory, identity = mara.memory, mara.get_memory_identity(alice)
     for _ in range(talks):
-        mind.people.meet(identity, "Alice", "2026-03-01T10:00:00+00:00", talk=True)
+        memory.people.meet(identity, "Alice", "2026-03-01T10:00:00+00:00", talk=True)
     plain = hears(mara, alice, "The ferry leaves at noon.").importance
-    mind.profiles.put(Profile(identity, relationship=Relationship(favorability)))
-    expected = plain - mind.people.sender_bonus(identity) + bonus
+    memory.profiles.put(Profile(identity, relationship=Relationship(favorability)))
+    expected = plain - memory.people.sender_bonus(identity) + bonus
     assert hears(mara, alice, "The ferry leaves at noon.").importance == expected
 
 
@@ -390,7 +390,7 @@ def talked(sessions, lines, kind="say", warmth=0.0, standing=None):
         for line in range(lines):
             when = f"2026-03-{session % 28 + 1:02d}T10:{line % 60:02d}:00+00:00"
             entry = Entry(1, when, "x", kind, private=private, session_id=f"s{session}")
-            standing = favor.moved(standing, entry, warmth)
+            standing = entity_consolidation.moved(standing, entry, warmth)
     return standing
 
 
@@ -407,9 +407,9 @@ def test_what_is_confided_makes_a_friend_and_no_more():
 
 
 def test_kindness_goes_further_than_talk_and_flattery_has_an_end():
-    assert talked(1, 2, warmth=favor.KIND).favorability == pytest.approx(0.16)
-    assert talked(1, 90, warmth=favor.KIND).favorability == pytest.approx(0.2)
-    assert talked(30, 9, warmth=favor.KIND).state == "close"
+    assert talked(1, 2, warmth=entity_consolidation.KIND).favorability == pytest.approx(0.16)
+    assert talked(1, 90, warmth=entity_consolidation.KIND).favorability == pytest.approx(0.2)
+    assert talked(30, 9, warmth=entity_consolidation.KIND).state == "close"
 
 
 def test_to_go_to_and_fro_between_two_conversations_gains_nothing_more():
@@ -418,14 +418,17 @@ def test_to_go_to_and_fro_between_two_conversations_gains_nothing_more():
     standing = Relationship()
     for number in range(200):
         entry = Entry(1, "2026-03-01T10:00:00+00:00", "x", "say", session_id=f"s{number % 2}")
-        standing = favor.moved(standing, entry, 0.0)
+        standing = entity_consolidation.moved(standing, entry, 0.0)
     assert standing.favorability == pytest.approx(0.2)
 
 
 def test_every_insult_counts():
     dear = Relationship(favorability=0.9)
-    assert talked(1, 10, warmth=favor.HARSH, standing=dear).state in ("acquaintance", "friend")
-    assert talked(1, 40, warmth=favor.HARSH, standing=dear).favorability == 0
+    assert talked(1, 10, warmth=entity_consolidation.HARSH, standing=dear).state in (
+        "acquaintance",
+        "friend",
+    )
+    assert talked(1, 40, warmth=entity_consolidation.HARSH, standing=dear).favorability == 0
 
 
 def test_nobody_is_close_after_an_evening_of_talk_in_the_room(mara, alice, bram):
@@ -515,7 +518,7 @@ def attribute(value, updated="2026-03-01", **more):
 def joined(*attributes):
     known = []
     for each in attributes:
-        describing._join(known, each)
+        entity_consolidation._join(known, each)
     return [each.value for each in known]
 
 
@@ -624,26 +627,26 @@ def test_killed_at_any_write_and_run_again_it_ends_in_the_same_state(days, monke
 
 
 def test_what_is_erased_while_a_provider_thinks_does_not_come_back(days, monkeypatch):
-    describe = type(asking.OFFLINE).describe
+    describe = type(router.OFFLINE).describe
     identity = days.get_memory_identity(days.search("Alice"))
-    mind, asked = days.memory, []
+    memory, asked = days.memory, []
 
     def erasing(self, name, observations):
         asked.append(name)
         if name == "Alice":
-            mind.profiles.forget(identity)
-            mind.journal.remove(range(1, len(mind.journal) + 1))
+            memory.profiles.forget(identity)
+            memory.journal.remove(range(1, len(memory.journal) + 1))
         return describe(self, name, observations)
 
-    monkeypatch.setattr(type(asking.OFFLINE), "describe", erasing)
+    monkeypatch.setattr(type(router.OFFLINE), "describe", erasing)
     run_pass(days)
     assert "Alice" in asked
-    assert mind.profiles.get(identity) is None
+    assert memory.profiles.get(identity) is None
     assert identity not in on_disk(days)
 
 
 def test_an_entry_erased_while_a_provider_thinks_leaves_no_attribute(days, monkeypatch):
-    describe = type(asking.OFFLINE).describe
+    describe = type(router.OFFLINE).describe
     gone = []
 
     def erasing(self, name, observations):
@@ -654,7 +657,7 @@ def test_an_entry_erased_while_a_provider_thinks_leaves_no_attribute(days, monke
             offload.wait(days.memory.profiles.forget_entries(gone))
         return drafts
 
-    monkeypatch.setattr(type(asking.OFFLINE), "describe", erasing)
+    monkeypatch.setattr(type(router.OFFLINE), "describe", erasing)
     run_pass(days)
     assert gone
     for profile in on_disk(days).values():
@@ -796,7 +799,7 @@ def test_a_long_sentence_is_cut(mara, alice):
     hears(mara, alice, "I sail " + "on and on " * 300)
     run_pass(mara)
     [text] = texts(profile_of(mara, alice))
-    assert len(text) <= describing.TEXT_LENGTH
+    assert len(text) <= entity_consolidation.TEXT_LENGTH
     assert text.endswith("…")
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.text import questions
-from contrib_ai_memory.text.questions import asked, asks
+from contrib_ai_memory.english import questions
+from contrib_ai_memory.english.questions import asked, asks
 
 EVENINGS = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "evenings"
 

@@ -8,11 +8,10 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.english import contradiction
+from contrib_ai_memory.english.contradiction import contradicts, replaces
 from contrib_ai_memory.records import MemoryRecord, Percept
-from contrib_ai_memory.sleep import contradicting, replacing
-from contrib_ai_memory.sleep.contradicting import contradicts
-from contrib_ai_memory.sleep.reconciling import Relation, reconcile, relation
-from contrib_ai_memory.sleep.replacing import replaces
+from contrib_ai_memory.sleep.reconciliation import Relation, reconcile, relation
 from contrib_ai_memory.store import facts
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
@@ -81,7 +80,7 @@ def test_the_same_again_is_evidence_and_doubles_nothing(store_folder):
 
 
 def test_a_change_ends_the_old_and_recall_tells_the_new_while_both_are_kept(store_folder):
-    from contrib_ai_memory.recall.recall import Question, recall
+    from contrib_ai_memory.recall.search import Question, recall
 
     learn(fact("The ferry toll at Millbrook is seven crowns.", 1))
     new = fact("The ferry toll at Millbrook is nine crowns.", 5)
@@ -228,7 +227,7 @@ def test_what_may_be_twice_is_not_replaced(new, known):
     assert not replaces(new, known) and not replaces(known, new)
 
 
-@pytest.mark.parametrize("module", [contradicting, replacing])
+@pytest.mark.parametrize("module", [contradiction, contradiction])
 def test_the_examples_of_contradictions_run(module):
     assert doctest.testmod(module).failed == 0
 

@@ -4,7 +4,7 @@ import pytest
 from evennia.contrib.rpg.rpsystem.rpsystem import ContribRPCharacter
 from evennia.utils.create import create_object
 
-from contrib_ai_memory.senses import MemoryMixin
+from contrib_ai_memory.npc import MemoryMixin
 
 
 class RPKeeper(MemoryMixin, ContribRPCharacter):

@@ -13,10 +13,11 @@ from django.core.management import call_command
 from django.urls import reverse
 from evennia.utils.create import create_account
 
-from contrib_ai_memory import conf, offload, redaction
-from contrib_ai_memory.llm import asking
+from contrib_ai_memory import conf, offload
+from contrib_ai_memory.llm import router
 from contrib_ai_memory.log import logger
 from contrib_ai_memory.store import facts
+from contrib_ai_memory.text import redaction
 
 HUSH = "open-sesame"
 NOBODY = "127.0.0.1:9"  # a port where nothing listens
@@ -67,9 +68,9 @@ def store_out_of_reach(request, settings, store_folder):
         },
         "REPLY_COOLDOWN": 0,
     }
-    asking.health.reset()
+    router.health.reset()
     yield request.param
-    asking.health.reset()
+    router.health.reset()
     facts.close_shared(for_good=False)
 
 
@@ -189,12 +190,12 @@ def test_a_changed_key_is_used_at_once_though_no_key_is_shown(settings):
     settings.CONTRIB_AI_MEMORY = {
         "LLM": {"base_url": "http://h/v1", "model": "m", "api_key": "aaaa"}
     }
-    first = asking.model()
+    first = router.model()
     settings.CONTRIB_AI_MEMORY = {
         "LLM": {"base_url": "http://h/v1", "model": "m", "api_key": "bbbb"}
     }
-    assert asking.model() is not first
-    assert asking.model().settings.api_key.get_secret_value() == "bbbb"
+    assert router.model() is not first
+    assert router.model().settings.api_key.get_secret_value() == "bbbb"
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from evennia.utils.create import create_object
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrib_ai_memory.senses import CATEGORY, OFF_TAG
-from contrib_ai_memory.text.clean import sanitise, undress
+from contrib_ai_memory.npc import CATEGORY, OFF_TAG
+from contrib_ai_memory.text.sanitising import sanitise, undress
 
 
 def entries(npc, *kinds):

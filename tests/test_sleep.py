@@ -3,11 +3,12 @@
 import pytest
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.english import contradiction
 from contrib_ai_memory.records import FactDraft, PassReport
-from contrib_ai_memory.sleep import consolidation, cycle
-from contrib_ai_memory.sleep.cycle import COMPACTING, DREAMING, PASSES, Night
+from contrib_ai_memory.sleep import consolidation
+from contrib_ai_memory.sleep import night as night_module
+from contrib_ai_memory.sleep.night import COMPACTING, DREAMING, PASSES, Night
 from contrib_ai_memory.store import facts
-from contrib_ai_memory.text import sameness
 
 
 @pytest.fixture
@@ -153,7 +154,7 @@ def test_the_same_fact_told_again_gains_evidence_not_a_twin(mara, alice, bram):
     ],
 )
 def test_numbers_negations_and_names_keep_facts_apart(a, b, same):
-    assert sameness.says_the_same(a, b) is same
+    assert contradiction.says_the_same(a, b) is same
 
 
 def test_a_fact_from_several_entries_is_as_private_as_the_most_private(mara, day):
@@ -233,17 +234,19 @@ def test_the_tick_of_the_night_is_slower_than_the_awake_one(day, settings):
 def test_one_tick_does_a_bounded_number_of_steps(mara, monkeypatch):
     steps = []
 
-    def endless(mind):
+    def endless(agent_id):
         from twisted.internet import defer
 
         steps.append(1)
         return defer.succeed(PassReport(done=False, read=1))
 
-    monkeypatch.setattr(cycle, "PASSES", (cycle.Pass("endless", "endless", COMPACTING, endless),))
-    result = offload.wait(cycle.run_sleep_tick(mara.memory, Night()))
-    assert len(steps) == cycle.STEPS_A_TICK
+    monkeypatch.setattr(
+        night_module, "PASSES", (night_module.Pass("endless", "endless", COMPACTING, endless),)
+    )
+    result = offload.wait(night_module.run_sleep_tick(mara.memory, Night()))
+    assert len(steps) == night_module.STEPS_A_TICK
     told = result.done["endless"]
-    assert (told["read"], told["steps"]) == (cycle.STEPS_A_TICK, cycle.STEPS_A_TICK)
+    assert (told["read"], told["steps"]) == (night_module.STEPS_A_TICK, night_module.STEPS_A_TICK)
 
 
 def test_a_pass_that_breaks_off_is_tried_again_then_left_out_and_told_of(mara, monkeypatch):
@@ -251,22 +254,24 @@ def test_a_pass_that_breaks_off_is_tried_again_then_left_out_and_told_of(mara, m
 
     tried, rest = [], []
 
-    def broken(mind):
+    def broken(agent_id):
         tried.append(1)
         return defer.fail(RuntimeError("the |rdisk|n is full"))
 
-    def fine(mind):
+    def fine(agent_id):
         rest.append(1)
         return defer.succeed(PassReport(done=True, read=1))
 
     passes = (
-        cycle.Pass("broken", "broken", COMPACTING, broken),
-        cycle.Pass("fine", "fine", DREAMING, fine),
+        night_module.Pass("broken", "broken", COMPACTING, broken),
+        night_module.Pass("fine", "fine", DREAMING, fine),
     )
-    monkeypatch.setattr(cycle, "PASSES", passes)
+    monkeypatch.setattr(night_module, "PASSES", passes)
     done = night(mara)
-    assert len(tried) == cycle.ATTEMPTS
-    assert done["broken"]["errors"] == ["RuntimeError: the |rdisk|n is full"] * cycle.ATTEMPTS
+    assert len(tried) == night_module.ATTEMPTS
+    assert (
+        done["broken"]["errors"] == ["RuntimeError: the |rdisk|n is full"] * night_module.ATTEMPTS
+    )
     assert rest == [1]
     assert not mara.assistant.asleep
 
@@ -280,19 +285,19 @@ def test_every_pass_of_the_source_has_its_place():
 
 
 def test_what_is_heard_while_a_batch_is_scored_is_scored_too(mara, alice, bram, monkeypatch):
-    from contrib_ai_memory.llm import asking
+    from contrib_ai_memory.llm import router
     from contrib_ai_memory.sleep import scoring
 
     alice.execute_cmd("say I keep the ferry at Millbrook.")
-    ask = asking.ask
+    ask = router.ask
 
     def interrupted(*args, **kwargs):
         alice.execute_cmd("say I sold a boat to Cora in Elmstead.")
         return ask(*args, **kwargs)
 
-    monkeypatch.setattr(asking, "ask", interrupted)
+    monkeypatch.setattr(router, "ask", interrupted)
     offload.wait(scoring.score_pending_entries(mara.memory))
-    monkeypatch.setattr(asking, "ask", ask)
+    monkeypatch.setattr(router, "ask", ask)
     assert mara.memory.journal.cursors["scored"] == 1
     night(mara)
     assert mara.memory.journal.get(2).scoring_method == "offline"
@@ -303,8 +308,8 @@ def test_what_is_heard_while_a_batch_is_scored_is_scored_too(mara, alice, bram, 
 
 def test_it_does_not_go_to_sleep_of_its_own_will_where_that_would_be_rude(mara, alice):
     from contrib_ai_memory.attention import Floor
-    from contrib_ai_memory.sleeper import NotNow
-    from contrib_ai_memory.turns import Waiting
+    from contrib_ai_memory.script import Waiting
+    from contrib_ai_memory.sleep.night import NotNow
 
     alice.execute_cmd("say Mara, I keep the ferry.")
     with pytest.raises(NotNow, match="middle of a conversation"):
@@ -340,7 +345,7 @@ def test_a_schedule_sends_it_to_sleep_once_in_its_hours(mara):
 
 
 def test_the_last_nights_are_recorded_and_no_more_than_thirty(mara, alice):
-    from contrib_ai_memory.sleeper import NIGHTS_KEPT
+    from contrib_ai_memory.sleep.night import NIGHTS_KEPT
 
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     night(mara)

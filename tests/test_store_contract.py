@@ -32,18 +32,20 @@ def store(any_store):
     return facts.shared()
 
 
-def memory(number, text, mind=MIND, **more):
+def memory(number, text, agent_id=MIND, **more):
     made = {"record": "fact", "created_at": "2026-01-01T00:00:00+00:00"} | more
-    return MemoryRecord(memory_id_for(mind, number), text, **made)
+    return MemoryRecord(memory_id_for(agent_id, number), text, **made)
 
 
-def put(store, *memories, mind=MIND):
-    store.put(mind, memories, embedder.shared().encode([each.content for each in memories]))
+def put(store, *memories, agent_id=MIND):
+    store.put(agent_id, memories, embedder.shared().encode([each.content for each in memories]))
     return [each.id for each in memories]
 
 
-def some(store, mind=MIND):
-    return put(store, *(memory(n, text, mind) for n, text in enumerate(LINES)), mind=mind)
+def some(store, agent_id=MIND):
+    return put(
+        store, *(memory(n, text, agent_id) for n, text in enumerate(LINES)), agent_id=agent_id
+    )
 
 
 def everything(number=9, **more):
@@ -71,14 +73,14 @@ def everything(number=9, **more):
     return memory(number, "A whisper at the ferry", **(given | more))
 
 
-def nearest(store, text, mind=MIND, limit=3, **where):
+def nearest(store, text, agent_id=MIND, limit=3, **where):
     vector = embedder.shared().encode([text])[0]
-    return [found.memory.content for found in store.nearest(mind, vector, limit, **where)]
+    return [found.memory.content for found in store.nearest(agent_id, vector, limit, **where)]
 
 
-def found(store, query, mind=MIND, limit=3, **where):
+def found(store, query, agent_id=MIND, limit=3, **where):
     vector = embedder.shared().encode([query])[0]
-    search = store.search(mind, vector, query)
+    search = store.search(agent_id, vector, query)
     return {c.id: c for c in store.weighed(search, store.candidates(search, limit, **where))}
 
 
@@ -173,7 +175,7 @@ def test_a_mind_is_forgotten_whole_and_no_other_with_it(store):
 
 def test_memories_of_two_minds_never_mix(store):
     some(store)
-    put(store, memory(0, "Only Bram knows", OTHER), mind=OTHER)
+    put(store, memory(0, "Only Bram knows", OTHER), agent_id=OTHER)
     assert "Only Bram knows" not in nearest(store, "Bram", limit=10)
     assert nearest(store, "ferry", OTHER, limit=10) == ["Only Bram knows"]
     ids = [memory_id_for(OTHER, 0)]
@@ -330,12 +332,12 @@ def test_days_and_nights_leave_whole_memories_and_no_secret_reaches_another(inn,
         alice.execute_cmd("whisper Mara = I hide a silver key under the third step.")
         alice.execute_cmd(f"say The mayor raised the toll to {night + 8} crowns.")
         offload.wait(mara.assistant.sleep_through())
-    store, mind = facts.shared(), mara.memory.id
-    rows = [row for record in facts.RECORDS for row in store.list(mind, None, record=record)]
-    assert len(rows) == store.count(mind) > 10
-    for _id, payload in bulk.page(store, mind)[0]:
+    store, agent_id = facts.shared(), mara.memory.id
+    rows = [row for record in facts.RECORDS for row in store.list(agent_id, None, record=record)]
+    assert len(rows) == store.count(agent_id) > 10
+    for _id, payload in bulk.page(store, agent_id)[0]:
         assert {"data", "record", "agent_id", "audience", "hash"} <= set(payload)
-    told = [each.content for each in store.list(mind, None, record="fact")]
+    told = [each.content for each in store.list(agent_id, None, record="fact")]
     assert "Alice keeps the ferry at Millbrook." in told
     assert len(told) == len(set(told))
     errors = [p["errors"] for n in mara.assistant.night_records for p in n["passes"].values()]

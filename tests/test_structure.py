@@ -10,21 +10,21 @@ PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
 
 # low to high (DESIGN §2); rooms of one step do not import each other
 STEPS = [
-    {"text", "redaction"},
-    {"conf", "records", "log", "small_file"},
+    {"text"},
+    {"english"},
+    {"conf", "records", "log", "atomic_file"},
     {"offload", "attention"},
-    {"turns"},
     {"embedding"},
     {"llm"},
     {"store"},
     {"ingest", "recall"},
     {"sleep"},
     {"handler"},
-    {"sleeper", "deletion"},
-    {"assistant", "whispers"},
-    {"senses"},
+    {"deletion"},
+    {"script"},
+    {"npc"},
     {"llmnpc", "start"},
-    {"tending", "preflight"},
+    {"admin", "preflight"},
     {"commands", "web", "management", "apps"},
 ]
 
@@ -70,7 +70,7 @@ def test_every_module_imports_only_from_below_or_from_its_own_room():
             "sleep",
             "llm",
             "embedding",
-            "tending",
+            "admin",
             "web",
         ):
             continue

@@ -8,8 +8,8 @@ from evennia.utils.create import create_object
 from test_replay import line, replay, write
 
 from contrib_ai_memory import MemoryLLMNPC, offload
-from contrib_ai_memory.text import testimony
-from contrib_ai_memory.text.testimony import as_posed, sentences_of
+from contrib_ai_memory.english import testimony
+from contrib_ai_memory.english.testimony import as_posed, sentences_of
 
 
 def test_the_examples_in_the_docstrings_hold():

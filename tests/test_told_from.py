@@ -12,7 +12,7 @@ import pytest
 from test_erasing import everything
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.tending import erasing
+from contrib_ai_memory.admin import erasure
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -173,29 +173,29 @@ def test_an_erasure_killed_before_other_npcs_were_reached_is_finished_when_run_a
 
     for step in ("settle_store", "from_journal"):
         with monkeypatch.context() as broken:
-            broken.setattr(erasing.taking_out, step, killed)
+            broken.setattr(erasure.taking_out, step, killed)
             with pytest.raises(KeyboardInterrupt):
-                offload.wait(erasing.erase_person(told, told.get_memory_identity(alice)))
-    offload.wait(erasing.erase_person(told, told.get_memory_identity(alice)))
+                offload.wait(erasure.erase_person(told, told.get_memory_identity(alice)))
+    offload.wait(erasure.erase_person(told, told.get_memory_identity(alice)))
     for npc in (told, gustav):
         assert "zanzibar" not in kept(npc)
 
 
 def test_forgetting_one_memory_leaves_what_was_said_and_all_from_it_takes_it(told, gustav, builder):
-    mind = told.memory
-    offload.wait(mind.index_pending())
-    [line] = [e for e in mind.journal.read() if "xylophone" in e.content]
+    memory = told.memory
+    offload.wait(memory.index_pending())
+    [line] = [e for e in memory.journal.read() if "xylophone" in e.content]
     builder(f"@memory/forget Mara = {line.id}")
     builder("yes")
     assert "zanzibar" in kept(told)
     builder("@memory/undo Mara")
     builder(f"@memory/forget Mara = {line.id} all")
     builder("yes")
-    said = [e.content for e in mind.journal.read()]
+    said = [e.content for e in memory.journal.read()]
     assert "A zanzibar instrument." not in said
     assert "A zanzibar instrument." not in [e.content for e in gustav.memory.journal.read()]
     builder("@memory/undo Mara")
-    assert "A zanzibar instrument." in [e.content for e in mind.journal.read()]
+    assert "A zanzibar instrument." in [e.content for e in memory.journal.read()]
 
 
 def test_on_the_disk_is_nothing_left_of_what_was_told_on(tmp_path):

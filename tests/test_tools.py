@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contrib_ai_memory.embedding.emotions import EMOTIONS
-from contrib_ai_memory.llm import asking, tools
+from contrib_ai_memory.llm import router, tools
 from contrib_ai_memory.store import facts
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -192,7 +192,7 @@ def test_one_who_only_nods_has_answered(server, llm, mara, alice, hears):
     heard = hears(alice)
     alice.execute_cmd("say Good day.")
     assert "Mara nods." in heard[-1]
-    assert asking.health.unusable == {}
+    assert router.health.unusable == {}
 
 
 def test_one_who_only_thinks_has_not(server, llm, mara, alice, hears):

@@ -4,7 +4,7 @@ import pytest
 from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.turns import Turns
+from contrib_ai_memory.script import Turns
 
 
 @pytest.fixture

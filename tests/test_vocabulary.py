@@ -51,18 +51,18 @@ def test_another_mind_changes_nothing_and_can_be_forgotten(words):
     reach=st.floats(1, 20),
 )
 def test_a_rarity_is_never_negative_however_common_the_word(words, memories, reach):
-    mind = str(uuid.uuid4())
-    words.count(mind, {f"m{n}": terms for n, terms in enumerate(memories)})
-    assert all(value > 0 for value in words.rarity(mind, range(10), [reach])[0].values())
+    agent_id = str(uuid.uuid4())
+    words.count(agent_id, {f"m{n}": terms for n, terms in enumerate(memories)})
+    assert all(value > 0 for value in words.rarity(agent_id, range(10), [reach])[0].values())
 
 
 def test_the_talk_of_another_npc_does_not_move_a_score(store_folder):
     store = facts.shared()
     vector = embedder.shared().encode(["ferry"])
 
-    def remember(mind, number, text):
-        made = MemoryRecord(memory_id_for(mind, number), text, "entry", key=f"Alice: {text}")
-        store.put(mind, [made], vector)
+    def remember(agent_id, number, text):
+        made = MemoryRecord(memory_id_for(agent_id, number), text, "entry", key=f"Alice: {text}")
+        store.put(agent_id, [made], vector)
 
     for number in range(5):
         remember(MINE, number, f"The ferry leaves at {number}.")

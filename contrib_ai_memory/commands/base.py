@@ -12,25 +12,15 @@ from twisted.internet import defer
 from twisted.python import failure
 
 from .. import offload
+from ..admin import access, archive_format, edit, erasure, ids, inspect, preview, requests, undo_log
 from ..embedding.emotions import UnknownEmotion
 from ..embedding.model import ModelError
 from ..handler import NothingToRemember
+from ..npc import MemoryMixin
 from ..recall.budget import BudgetExceeded
-from ..senses import MemoryMixin
-from ..sleeper import SwitchedOff
+from ..sleep.night import SwitchedOff
 from ..store.errors import StoreError
-from ..tending import (
-    archive,
-    erasing,
-    ids,
-    looking,
-    mending,
-    permission,
-    previewing,
-    requests,
-    undo,
-)
-from .showing import safe, sentence, shortened
+from .display import safe, sentence, shortened
 
 EXPECTED = (
     StoreError,
@@ -44,14 +34,14 @@ EXPECTED = (
     ids.UnknownMemory,
     ids.Ambiguous,
     ids.UnknownPerson,
-    looking.BadSearch,
-    mending.CannotEdit,
-    previewing.NothingSaid,
-    undo.NothingToUndo,
+    inspect.BadSearch,
+    edit.CannotEdit,
+    preview.NothingSaid,
+    undo_log.NothingToUndo,
     requests.TooMany,
     requests.UnknownRequest,
-    erasing.CannotErase,
-    archive.BadArchive,
+    erasure.CannotErase,
+    archive_format.BadArchive,
     OSError,
 )
 
@@ -83,7 +73,7 @@ class MemoryCommand(MuxCommand):
             self.tell(f"Nothing was done. help {self.key} tells of its switches.")
         return typed > 1 or (typed > 0 and not self.switches)
 
-    def find_npc(self, name: str, deed: permission.Deed = "look") -> Any | None:
+    def find_npc(self, name: str, deed: access.Deed = "look") -> Any | None:
         """The NPC called `name`, here or by #dbref or name anywhere; else a sentence was said.
 
         Args:
@@ -116,11 +106,11 @@ class MemoryCommand(MuxCommand):
             return None
         return npc if self.may(npc, deed) else None
 
-    def may(self, npc: Any | None, deed: permission.Deed) -> bool:
+    def may(self, npc: Any | None, deed: access.Deed) -> bool:
         """Whether the caller may do that; if not, a sentence was said."""
-        if permission.may(self.caller, npc, deed):
+        if access.may(self.caller, npc, deed):
             return True
-        if not permission.may(self.caller, None, deed):
+        if not access.may(self.caller, None, deed):
             need = "Admin" if deed == "erase" else "Builder"
             self.tell(f"Only those with the permission {need} may {_REFUSED[deed]} a memory.")
         else:

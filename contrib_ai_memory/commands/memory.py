@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..tending import audit
+from ..admin import access
 from .base import MemoryCommand, safe
 from .memory_life import Living
 from .memory_lists import Lists
@@ -138,5 +138,5 @@ class CmdMemory(Lists, Living, OneMemory, Mending, WholeMemory, MemoryCommand):
             self.tell(f"{does} takes a name, and nothing after it. help @memory tells of all.")
         else:
             if deed == "look" and action != "export":  # that has a line of its own
-                audit.looked(self.caller, f"@memory/{action}", npc)
+                access.looked(self.caller, f"@memory/{action}", npc)
             getattr(self, f"do_{action}")(npc)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..admin import stats, undo_log
 from ..recall.mood import Mood
-from ..store.history import Stored
-from ..tending import counting, undo
+from ..store.chat_log import Stored
 from ..text.plural import plural
-from .showing import bar, brief, dim, hanging, heading, safe, table, when
+from .display import bar, brief, dim, hanging, heading, safe, table, when
 
 FEELINGS_SHOWN = 8
 MESSAGES_SHOWN = 40
@@ -40,17 +40,17 @@ class Living:
         if not messages:
             lines.append("  nothing yet: only talk that it answered is kept here")
         lines.append(heading("What builders did", "the newest first; @memory/undo takes it back"))
-        acts = undo.acts(npc)
+        acts = undo_log.acts(npc)
         lines += [hanging("  ", act.told(), indent=4) for act in reversed(acts)]
         if not acts:
             lines.append("  nothing that can be taken back")
         self.page("\n".join(lines))
 
     def do_stats(self, npc: Any) -> None:
-        self.when(counting.stats(npc), lambda stats: self.page(statistics(npc, stats)))
+        self.when(stats.stats(npc), lambda stats: self.page(statistics(npc, stats)))
 
     def do_cost(self, npc: Any) -> None:
-        self.page(costs(npc, counting.cost(npc)))
+        self.page(costs(npc, stats.cost(npc)))
 
 
 # --- how things look ------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def message_line(npc: Any, message: Stored) -> str:
     return hanging(f"{message['entry']:>5}{mark}", said)
 
 
-def statistics(npc: Any, stats: counting.Stats) -> str:
+def statistics(npc: Any, stats: stats.Stats) -> str:
     """How a memory grew, and what it consists of."""
     most = max(stats.importance.values(), default=0) or 1
     busiest = max((number for _day, number in stats.growth), default=0) or 1
@@ -119,7 +119,7 @@ def statistics(npc: Any, stats: counting.Stats) -> str:
     return "\n".join(lines)
 
 
-def costs(npc: Any, cost: counting.Cost) -> str:
+def costs(npc: Any, cost: stats.Cost) -> str:
     """What language cost today."""
     rows = [
         (name, spent.calls, spent.tokens_in, spent.tokens_out)

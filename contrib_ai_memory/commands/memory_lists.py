@@ -7,22 +7,12 @@ from typing import Any
 
 from twisted.internet import defer
 
+from ..admin import access, ids, inspect
 from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Recalled, RecallResult
 from ..store import condition
-from ..tending import ids, looking, permission
 from ..text.plural import plural
-from .showing import (
-    dim,
-    entry_line,
-    hanging,
-    heading,
-    memory_line,
-    safe,
-    table,
-    to_resume,
-    when,
-)
+from .display import dim, entry_line, hanging, heading, memory_line, safe, table, to_resume, when
 
 PAGE = 50
 SEARCH_SHOWN = 10
@@ -54,8 +44,8 @@ class Lists:
     # --- all of them, and one -----------------------------------------------------------------
 
     def do_roster(self) -> None:
-        every = looking.minds()
-        found = [npc for npc in every if permission.may(self.caller, npc, "look")]
+        every = inspect.minds()
+        found = [npc for npc in every if access.may(self.caller, npc, "look")]
         if every and not found:
             self.tell("The locks memory_look of all NPCs keep you out of their memories.")
         elif not found:
@@ -67,10 +57,10 @@ class Lists:
             self._show_roster(found)
 
     def _show_roster(self, found: list[Any]) -> None:
-        self.when(looking.overviews(found), lambda seen: self.page(roster(seen)))
+        self.when(inspect.overviews(found), lambda seen: self.page(roster(seen)))
 
     def do_overview(self, npc: Any) -> None:
-        self.when(looking.overview(npc), lambda seen: self.page(overview(npc, seen)))
+        self.when(inspect.overview(npc), lambda seen: self.page(overview(npc, seen)))
 
     # --- journal and facts --------------------------------------------------------------------
 
@@ -79,10 +69,10 @@ class Lists:
         self.when(wanted, lambda wanted: self._search_journal(npc, wanted))
 
     def _search_journal(self, npc: Any, wanted: dict[str, Any]) -> None:
-        page = looking.journal(npc, limit=PAGE, **wanted)
+        page = inspect.journal(npc, limit=PAGE, **wanted)
         self.when(page, lambda found: self._show_journal(npc, found, wanted))
 
-    def _show_journal(self, npc: Any, page: looking.JournalPage, wanted: dict[str, Any]) -> None:
+    def _show_journal(self, npc: Any, page: inspect.JournalPage, wanted: dict[str, Any]) -> None:
         name = safe(npc.key)
         again = f"@memory/journal {name} = {_typed(wanted, page.older)}"
         if page.entries:
@@ -102,10 +92,10 @@ class Lists:
 
     def do_facts(self, npc: Any) -> None:
         wanted = asked_of_facts(self.rhs or "")
-        page = looking.memories(npc, limit=4 * PAGE, **wanted)
+        page = inspect.memories(npc, limit=4 * PAGE, **wanted)
         self.when(page, lambda found: self._show_facts(npc, found, wanted))
 
-    def _show_facts(self, npc: Any, page: looking.MemoryPage, wanted: dict[str, Any]) -> None:
+    def _show_facts(self, npc: Any, page: inspect.MemoryPage, wanted: dict[str, Any]) -> None:
         name = safe(npc.key)
         if page.memories:
             what = f"What {npc.key} {'knew' if wanted.get('ended') else 'knows'}"
@@ -154,9 +144,9 @@ def asked_of_journal(npc: Any, text: str) -> dict[str, Any]:
         if found := _BEFORE.fullmatch(part):
             wanted["before"] = _entry(part, found[1])
         elif _AFTER.fullmatch(part):
-            raise looking.BadSearch(f"'{part[:40]}' cannot be asked for. {_PLACES}")
+            raise inspect.BadSearch(f"'{part[:40]}' cannot be asked for. {_PLACES}")
         elif _DAY.fullmatch(part):
-            wanted["day"] = looking.day_of(part)
+            wanted["day"] = inspect.day_of(part)
         elif part.lower() in _KINDS:
             wanted["kind"] = part.lower()
         elif found := _ABOUT.fullmatch(part):
@@ -169,7 +159,7 @@ def asked_of_journal(npc: Any, text: str) -> dict[str, Any]:
 def _entry(part: str, text: str) -> int:
     if found := _ENTRY.fullmatch(text):
         return int(found[1])
-    raise looking.BadSearch(
+    raise inspect.BadSearch(
         f"'{part[:40]}' is before no entry. {_PLACES} To look for words, leave 'before' out."
     )
 
@@ -202,7 +192,7 @@ def _typed(wanted: dict[str, Any], before: int | None) -> str:
 # --- how things look ------------------------------------------------------------------------------
 
 
-def roster(seen: list[looking.Overview]) -> str:
+def roster(seen: list[inspect.Overview]) -> str:
     """All NPCs with a memory, one a line."""
     rows = [
         (
@@ -232,7 +222,7 @@ def trouble_lines() -> list[str]:
     return [hanging("|r! |n", each, indent=2, limit=1000) for each in condition.troubles()]
 
 
-def overview(npc: Any, seen: looking.Overview) -> str:
+def overview(npc: Any, seen: inspect.Overview) -> str:
     """One screen on one NPC's memory."""
     where = f", {seen.location}" if seen.location else ""
     state = seen.state

@@ -7,12 +7,12 @@ from typing import Any
 
 from twisted.internet import defer
 
+from ..admin import access, edit, erasure, forget, ids, inspect, undo_log
 from ..ingest import pipeline
 from ..records import MemoryRecord
 from ..store.links import link_id
-from ..tending import audit, erasing, forgetting, ids, looking, mending, permission, undo
 from ..text.plural import plural
-from .showing import hanging, safe, shortened
+from .display import hanging, safe, shortened
 
 _ALL = re.compile(r"(\S+)\s+(?:and\s+)?all(?:\s+from\s+it)?", re.IGNORECASE)
 _ABOUT = re.compile(r"about\s+(.+)", re.IGNORECASE)
@@ -34,14 +34,14 @@ class Mending:
     # --- adding and changing ------------------------------------------------------------------
 
     def do_add(self, npc: Any) -> None:
-        added = mending.add(npc, self.caller, self.rhs)
+        added = edit.add(npc, self.caller, self.rhs)
         self.when(
             added,
             lambda entry: self.tell(f"{safe(npc.key)} will remember that (entry {entry.id})."),
         )
 
     def do_teach(self, npc: Any) -> None:
-        learned = mending.teach(npc, self.caller, self.rhs.replace("|/", "\n"))
+        learned = edit.teach(npc, self.caller, self.rhs.replace("|/", "\n"))
         self.when(learned, lambda learned: self.tell(learned_line(npc, learned)))
 
     def do_edit(self, npc: Any) -> None:
@@ -54,11 +54,11 @@ class Mending:
             return
         try:
             wanted = asked_to_edit(change.strip())
-        except mending.CannotEdit as problem:
+        except edit.CannotEdit as problem:
             usage = f"@memory/edit {safe(npc.key)} = {safe(memory_id)}"
             self.tell(f"|r{safe(problem)}|n Usage: {usage} {_EDIT_USAGE}")
             return
-        edited = mending.edit(npc, self.caller, memory_id, **wanted)
+        edited = edit.edit(npc, self.caller, memory_id, **wanted)
         self.when(edited, lambda memory: self._changed(npc, memory, _EDITED[next(iter(wanted))]))
 
     def _changed(self, npc: Any, memory: MemoryRecord, now: str) -> None:
@@ -79,22 +79,20 @@ class Mending:
             return
         cascade = _ALL.fullmatch(self.rhs)
         memory_id = cascade[1] if cascade else self.rhs
-        going = forgetting.doomed(npc, memory_id, cascade=bool(cascade))
+        going = forget.doomed(npc, memory_id, cascade=bool(cascade))
         self.when(going, lambda going: self._ask_forget(npc, memory_id, going, bool(cascade)))
 
-    def _ask_forget(
-        self, npc: Any, memory_id: str, going: forgetting.Doomed, cascade: bool
-    ) -> None:
+    def _ask_forget(self, npc: Any, memory_id: str, going: forget.Doomed, cascade: bool) -> None:
         root = going.memories[0]
         said = safe(shortened(root.content, _QUOTED))
 
         def yes() -> None:
-            gone = mending.forget(npc, self.caller, memory_id, cascade)
+            gone = edit.forget(npc, self.caller, memory_id, cascade)
             self.when(gone, lambda gone: self._forgotten(npc, gone))
 
         self.ask(f'Let {safe(npc.key)} forget {going.told()}: {ids.short(root)}, "{said}"?', yes)
 
-    def _forgotten(self, npc: Any, gone: mending.Forgotten) -> None:
+    def _forgotten(self, npc: Any, gone: edit.Forgotten) -> None:
         name = safe(npc.key)
         back = (
             f"@memory/undo {name} brings it back." if gone.undoable else "It was too much to undo."
@@ -105,9 +103,9 @@ class Mending:
         name = npc.memory.people.name_of(identity) or identity
 
         def yes() -> None:
-            audit.record(self.caller, "erase a person", npc, identity)
+            access.record(self.caller, "erase a person", npc, identity)
             self.tell(f"{safe(npc.key)} forgets {safe(name)} ...")
-            gone = erasing.erase_person(npc, identity)
+            gone = erasure.erase_person(npc, identity)
             self.when(gone, lambda gone: self._erased(npc, name, gone))
 
         self.ask(
@@ -116,7 +114,7 @@ class Mending:
             yes,
         )
 
-    def _erased(self, npc: Any, name: str, gone: erasing.Erased) -> None:
+    def _erased(self, npc: Any, name: str, gone: erasure.Erased) -> None:
         self.caller.msg(hanging(f"{safe(npc.key)} knows {safe(name)} no more: ", gone.told()))
         self.tell(
             "|xOther NPCs may remember them still; exports and backups made before hold them. "
@@ -126,19 +124,19 @@ class Mending:
     # --- pinning ------------------------------------------------------------------------------
 
     def do_pin(self, npc: Any) -> None:
-        pinned = mending.pin(npc, self.caller, self.rhs)
+        pinned = edit.pin(npc, self.caller, self.rhs)
         self.when(pinned, lambda memory: self._changed(npc, memory, "is never cleaned away"))
 
     def do_unpin(self, npc: Any) -> None:
-        pinned = mending.unpin(npc, self.caller, self.rhs)
+        pinned = edit.unpin(npc, self.caller, self.rhs)
         self.when(pinned, lambda memory: self._changed(npc, memory, "may be cleaned away"))
 
     def do_lock(self, npc: Any) -> None:
-        locked = mending.lock(npc, self.caller, self.rhs)
+        locked = edit.lock(npc, self.caller, self.rhs)
         self.when(locked, lambda memory: self._changed(npc, memory, "stays as it is"))
 
     def do_unlock(self, npc: Any) -> None:
-        locked = mending.unlock(npc, self.caller, self.rhs)
+        locked = edit.unlock(npc, self.caller, self.rhs)
         self.when(
             locked, lambda memory: self._changed(npc, memory, "may change again (still pinned)")
         )
@@ -148,8 +146,8 @@ class Mending:
     def do_undo(self, npc: Any) -> None:
         name = safe(npc.key)
         if (self.rhs or "").lower() == "clear":
-            count = undo.forget(npc)
-            audit.record(self.caller, "clear what could be undone", npc)
+            count = undo_log.forget(npc)
+            access.record(self.caller, "clear what could be undone", npc)
             changes = plural(count, "change")
             self.tell(f"Dropped: {changes} of {name} can no longer be taken back.")
             return
@@ -159,14 +157,14 @@ class Mending:
                 "drops all that could be taken back."
             )
             return
-        taken = mending.undo(npc, self.caller)
+        taken = edit.undo(npc, self.caller)
         self.when(
             taken, lambda act: self.caller.msg(hanging(f"Taken back at {name}: ", act.told()))
         )
 
     def do_pause(self, npc: Any) -> None:
         name = safe(npc.key)
-        if mending.pause(npc, self.caller):
+        if edit.pause(npc, self.caller):
             self.tell(
                 f"{name} is paused: it neither hears nor learns nor sleeps. @memory/resume {name}"
             )
@@ -175,8 +173,8 @@ class Mending:
 
     def do_resume(self, npc: Any) -> None:
         name = safe(npc.key)
-        went_on = mending.pause(npc, self.caller, on=False)
-        if mending.paused(npc):
+        went_on = edit.pause(npc, self.caller, on=False)
+        if edit.paused(npc):
             self.tell(f"{name} stays paused with all NPCs: @memory/resume all")
         elif went_on:
             self.tell(f"{name} hears and learns again.")
@@ -187,12 +185,12 @@ class Mending:
         """Pause all NPCs whose locks let the caller, or let them go on."""
         if not self.may(None, "edit"):
             return
-        every = looking.minds()
-        locked = [npc for npc in every if not permission.may(self.caller, npc, "edit")]
+        every = inspect.minds()
+        locked = [npc for npc in every if not access.may(self.caller, npc, "edit")]
         if every and len(locked) == len(every):
             self.tell("Nothing was done: the locks memory_edit of all NPCs keep you out.")
             return
-        changed = mending.pause_all(self.caller, on, locked)
+        changed = edit.pause_all(self.caller, on, locked)
         if on:
             already = "" if changed else " already"
             done = f"All NPCs are paused{already}: none hears, learns or sleeps. @memory/resume all"
@@ -204,7 +202,7 @@ class Mending:
 
     def _left_out(self, locked: list[Any]) -> str:
         """Names the NPCs that stay as they are; those that the caller may not see are counted."""
-        seen = [npc for npc in locked if permission.may(self.caller, npc, "look")]
+        seen = [npc for npc in locked if access.may(self.caller, npc, "look")]
         named = [f"{safe(npc.key)} ({npc.dbref})" for npc in seen[:LEFT_OUT_NAMED]]
         more = len(locked) - len(named)
         if more:
@@ -228,18 +226,18 @@ def asked_to_edit(change: str) -> dict[str, Any]:
     field = field.lower()
     if field == "importance":
         if not _IMPORTANCE.fullmatch(value):
-            raise mending.CannotEdit(
+            raise edit.CannotEdit(
                 f"Importance is a whole number from 1 to 10, not '{shortened(value, _QUOTED)}'."
             )
         return {"importance": int(value)}
     if field in ("emotion", "emotions"):
         labels = tuple(filter(None, re.split(r"[,\s]+", value.lower())))
         if not labels:
-            raise mending.CannotEdit("No emotion is given.")
+            raise edit.CannotEdit("No emotion is given.")
         return {"emotions": labels}
     if field == "lesson":
         if not value:
-            raise mending.CannotEdit("No lesson is given.")
+            raise edit.CannotEdit("No lesson is given.")
         return {"lesson": value}
     return {"content": change}
 

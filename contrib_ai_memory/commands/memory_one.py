@@ -7,19 +7,10 @@ from typing import Any
 
 from twisted.internet import defer
 
-from ..tending import ids, looking, previewing, tracing
+from ..admin import ids, inspect, provenance
+from ..admin import preview as prompt_preview
 from ..text.plural import plural
-from .showing import (
-    brief,
-    dim,
-    hanging,
-    heading,
-    memory_in_brief,
-    prose,
-    safe,
-    table,
-    when,
-)
+from .display import brief, dim, hanging, heading, memory_in_brief, prose, safe, table, when
 
 OBSERVATIONS_SHOWN = 20
 _WHISPERS = re.compile(r"\s+whispers$", re.IGNORECASE)
@@ -29,12 +20,12 @@ class OneMemory:
     """The switches on one memory or one person; mixed into `CmdMemory`."""
 
     def do_show(self, npc: Any) -> None:
-        self.when(tracing.show(npc, self.rhs), lambda shown: self.page(whole(npc, shown)))
+        self.when(provenance.show(npc, self.rhs), lambda shown: self.page(whole(npc, shown)))
 
     def do_links(self, npc: Any) -> None:
-        self.when(tracing.show(npc, self.rhs), lambda shown: self._show_links(npc, shown))
+        self.when(provenance.show(npc, self.rhs), lambda shown: self._show_links(npc, shown))
 
-    def _show_links(self, npc: Any, shown: tracing.Shown) -> None:
+    def _show_links(self, npc: Any, shown: provenance.Shown) -> None:
         if not shown.links:
             self.tell(
                 f"{safe(shown.id)} is linked with nothing: links are made at night, between what "
@@ -46,14 +37,14 @@ class OneMemory:
         self.page("\n".join(lines))
 
     def do_trace(self, npc: Any) -> None:
-        self.when(tracing.trace(npc, self.rhs), lambda found: self.page(traced(npc, found)))
+        self.when(provenance.trace(npc, self.rhs), lambda found: self.page(traced(npc, found)))
 
     def do_profile(self, npc: Any) -> None:
         if not self.rhs:
-            self.when(looking.people(npc), lambda known: self.page(people(npc, known)))
+            self.when(inspect.people(npc), lambda known: self.page(people(npc, known)))
             return
         who = defer.maybeDeferred(ids.person, npc, self.rhs)
-        self.when(who, lambda identity: self.page(profile(npc, looking.person(npc, identity))))
+        self.when(who, lambda identity: self.page(profile(npc, inspect.person(npc, identity))))
 
     def do_preview(self, npc: Any) -> None:
         player, colon, words = self.rhs.partition(":")
@@ -64,14 +55,14 @@ class OneMemory:
             )
             return
         name = _WHISPERS.sub("", player.strip())
-        found = previewing.preview(npc, name, words, whispered=name != player.strip())
+        found = prompt_preview.preview(npc, name, words, whispered=name != player.strip())
         self.when(found, lambda seen: self.page(preview(npc, seen)))
 
 
 # --- how things look ------------------------------------------------------------------------------
 
 
-def whole(npc: Any, shown: tracing.Shown) -> str:
+def whole(npc: Any, shown: provenance.Shown) -> str:
     """One memory with all around it."""
     memory, entry = shown.memory, shown.entry
     marks = [name for name in ("private", *shown.tags) if name != "private" or memory.private]
@@ -127,7 +118,7 @@ def _field(name: str, value: str) -> str:
     return hanging(f"  {name + ':':<16}", value, indent=18, limit=1000) if value else ""
 
 
-def _said_by(npc: Any, shown: tracing.Shown) -> str:
+def _said_by(npc: Any, shown: provenance.Shown) -> str:
     memory, entry = shown.memory, shown.entry
     if entry and entry.origin == "self":
         return f"{npc.key} itself ({entry.kind})"
@@ -143,7 +134,7 @@ def _names(npc: Any, identities: tuple[str, ...]) -> str:
     return ", ".join(npc.memory.people.name_of(each) or each for each in identities) or "nobody"
 
 
-def _weights(shown: tracing.Shown) -> str:
+def _weights(shown: provenance.Shown) -> str:
     memory, entry = shown.memory, shown.entry
     by = f" ({entry.scoring_method})" if entry else ""
     weighed = entry.importance if entry else round(memory.importance * 10)
@@ -152,7 +143,7 @@ def _weights(shown: tracing.Shown) -> str:
     )
 
 
-def _validity(shown: tracing.Shown) -> str:
+def _validity(shown: provenance.Shown) -> str:
     memory = shown.memory
     if memory.invalid_at or memory.superseded_by:
         since = f"from {when(memory.valid_from)} " if memory.valid_from else ""
@@ -164,14 +155,14 @@ def _validity(shown: tracing.Shown) -> str:
     return f"since {when(memory.valid_from)}" if memory.valid_from else ""
 
 
-def link_line(link: tracing.LinkShown) -> str:
+def link_line(link: provenance.LinkShown) -> str:
     """One link with its other end."""
     mark = "|r*|n" if link.private else " "
     head = f"  |g{link.score:.2f}|n {link.kind:<9}|y{safe(link.id):<8}|n{mark}"
     return hanging(head, link.text or "(forgotten)", indent=10, limit=200)
 
 
-def traced(npc: Any, found: tracing.Trace) -> str:
+def traced(npc: Any, found: provenance.Trace) -> str:
     """What a memory came from and what came of it, as two trees."""
     lines = [heading(f"{found.root.id} of {npc.key}"), prose(found.root.memory.content, limit=1000)]
     lines.append("|wIt came from|n")
@@ -189,11 +180,11 @@ def traced(npc: Any, found: tracing.Trace) -> str:
     elif found.results:
         lines.append(dim(f"@memory/forget {npc.key} = {found.root.id} all  forgets it and these."))
     if not found.whole:
-        lines.append(dim(f"Only the nearest {tracing.TRACED} are shown."))
+        lines.append(dim(f"Only the nearest {provenance.TRACED} are shown."))
     return "\n".join(lines)
 
 
-def people(npc: Any, known: list[looking.Person]) -> str:
+def people(npc: Any, known: list[inspect.Person]) -> str:
     """Whom an NPC knows."""
     if not known:
         return f"{safe(npc.key)} has met nobody yet."
@@ -216,7 +207,7 @@ def people(npc: Any, known: list[looking.Person]) -> str:
     return "\n".join([head, table(headers, rows, right=(2, 3, 4, 5)), *more])
 
 
-def profile(npc: Any, page: looking.PersonPage) -> str:
+def profile(npc: Any, page: inspect.PersonPage) -> str:
     """What an NPC knows of one person."""
     person = page.person
     name = person.name or person.identity
@@ -259,7 +250,7 @@ def profile(npc: Any, page: looking.PersonPage) -> str:
     return "\n".join(lines)
 
 
-def preview(npc: Any, seen: previewing.Preview) -> str:
+def preview(npc: Any, seen: prompt_preview.Preview) -> str:
     """The prompt as it would be sent."""
     lines = [heading(f"What would be sent for {seen.listener}", f"about {seen.tokens} tokens")]
     for role, content in seen.messages:

@@ -9,18 +9,9 @@ from typing import Any
 from twisted.python.failure import Failure
 
 from .. import conf, offload
-from ..tending import (
-    archive,
-    audit,
-    erasing,
-    importing,
-    looking,
-    moving,
-    permission,
-    requests,
-)
+from ..admin import access, archive, archive_format, erasure, inspect, requests
 from ..text.plural import plural
-from .showing import hanging, safe, table, when
+from .display import hanging, safe, table, when
 
 _FILE = re.compile(r"\w[\w. -]{0,80}")
 _DROP = re.compile(r"drop\s+(\d{1,4})", re.IGNORECASE)
@@ -30,25 +21,25 @@ class WholeMemory:
     """The switches on a whole memory; mixed into `CmdMemory`."""
 
     def do_export(self, npc: Any) -> None:
-        path = self._path(self.rhs or moving.file_name(npc))
+        path = self._path(self.rhs or archive.file_name(npc))
         if path is None:
             return
         there = offload.run(offload.MEMORY, path.exists)
         self.when(there, lambda is_there: self._export(npc, path, is_there))
 
     def _export(self, npc: Any, path: Path, is_there: bool) -> None:
-        if is_there and not permission.may(self.caller, None, "erase"):
+        if is_there and not access.may(self.caller, None, "erase"):
             self.tell(
                 f"There is a file {safe(path.name)} already, which would be lost. Give another "
                 f"name: @memory/export {safe(npc.key)} = <file name>. Somebody with the permission "
                 "Admin can replace it."
             )
             return
-        audit.record(self.caller, "export", npc, path.name)
+        access.record(self.caller, "export", npc, path.name)
         self.tell(f"The memory of {safe(npc.key)} is written to a file ...")
-        self.when(moving.export(npc, path), lambda done: self._exported(npc, done))
+        self.when(archive.export(npc, path), lambda done: self._exported(npc, done))
 
-    def _exported(self, npc: Any, done: moving.Exported) -> None:
+    def _exported(self, npc: Any, done: archive.Exported) -> None:
         entries = plural(done.entries, "journal entry", "journal entries")
         memories = plural(done.memories, "memory", "memories")
         text = f"{entries}, {memories}. It holds secrets, readable: {done.path}"
@@ -57,19 +48,19 @@ class WholeMemory:
     def do_import(self, npc: Any) -> None:
         path = self._path(self.rhs)
         if path is not None:
-            whose = offload.run(offload.MEMORY, archive.header_of, path)
+            whose = offload.run(offload.MEMORY, archive_format.header_of, path)
             self.when(whose, lambda header: self._import_of(npc, path, header))
 
-    def _import_of(self, npc: Any, path: Path, header: archive.Header) -> None:
+    def _import_of(self, npc: Any, path: Path, header: archive_format.Header) -> None:
         """Whispers are in a file: who may not look into the NPC that it is of gets none of it."""
-        owners = looking.bodies_of(header.mind)
-        closed = [each for each in owners if not permission.may(self.caller, each, "look")]
+        owners = inspect.bodies_of(header.agent_id)
+        closed = [each for each in owners if not access.may(self.caller, each, "look")]
         if closed:
             self.tell(
                 f"{safe(path.name)} holds the memory of {safe(closed[0].key)} "
                 f"({closed[0].dbref}), whose lock memory_look keeps you out."
             )
-        elif not owners and not permission.may(self.caller, None, "erase"):
+        elif not owners and not access.may(self.caller, None, "erase"):
             self.tell(
                 f"{safe(path.name)} holds the memory of {safe(header.key)}, which no NPC of this "
                 "game has now. Somebody with the permission Admin can import it."
@@ -78,15 +69,15 @@ class WholeMemory:
             self._import(npc, path, replace=False)
 
     def _import(self, npc: Any, path: Path, *, replace: bool) -> None:
-        audit.record(self.caller, "import", npc, path.name)
+        access.record(self.caller, "import", npc, path.name)
         self.tell(f"{safe(path.name)} becomes the memory of {safe(npc.key)} ...")
-        made = moving.import_(npc, path, replace=replace)
+        made = archive.import_(npc, path, replace=replace)
         made.addCallbacks(
             lambda done: self._imported(npc, done), self._refused, (), {}, (npc, path)
         )
         self.when(made, lambda _done: None)
 
-    def _imported(self, npc: Any, done: importing.Imported) -> None:
+    def _imported(self, npc: Any, done: archive.Imported) -> None:
         entries = plural(done.entries, "journal entry", "journal entries")
         memories = plural(done.memories, "memory", "memories")
         copied = (
@@ -98,9 +89,9 @@ class WholeMemory:
 
     def _refused(self, reason: Failure, npc: Any, path: Path) -> Any:
         """Why nothing was imported; where that is a memory in the way, it may be replaced."""
-        if not reason.check(moving.NotEmpty):
+        if not reason.check(archive.NotEmpty):
             return reason
-        if not permission.may(self.caller, npc, "erase"):
+        if not access.may(self.caller, npc, "erase"):
             self.tell(
                 f"{safe(npc.key)} remembers something already. Somebody with the permission Admin "
                 "can replace that, or give it to an NPC that remembers nothing."
@@ -118,17 +109,17 @@ class WholeMemory:
         if not _FILE.fullmatch(name):
             self.tell(
                 "A file name has letters, digits, blanks, and . _ - in it, and no folder: it lies "
-                f"in {safe(conf.directory() / moving.FOLDER)}."
+                f"in {safe(conf.directory() / archive.FOLDER)}."
             )
             return None
         file = name if name.endswith(".jsonl") else f"{name}.jsonl"
-        return conf.directory() / moving.FOLDER / file
+        return conf.directory() / archive.FOLDER / file
 
     def do_wipe(self, npc: Any) -> None:
         def yes() -> None:
-            audit.record(self.caller, "wipe", npc)
+            access.record(self.caller, "wipe", npc)
             self.tell(f"{safe(npc.key)} forgets everything ...")
-            self.when(erasing.wipe(npc), lambda gone: self._wiped(npc, gone))
+            self.when(erasure.wipe(npc), lambda gone: self._wiped(npc, gone))
 
         self.ask(
             f"Empty the whole memory of {safe(npc.key)}: its journal, all that came of it, all "
@@ -136,7 +127,7 @@ class WholeMemory:
             yes,
         )
 
-    def _wiped(self, npc: Any, gone: erasing.Erased) -> None:
+    def _wiped(self, npc: Any, gone: erasure.Erased) -> None:
         self.caller.msg(hanging(f"{safe(npc.key)} remembers nothing now. Gone: ", gone.told()))
         if gone.left_on_disk:
             self.tell(f"|x{gone.left_on_disk}|n")
@@ -156,7 +147,7 @@ class WholeMemory:
         shown = [
             (number, each)
             for number, each in enumerate(waiting, start=1)  # `drop` counts those hidden as well
-            if permission.may(self.caller, requests.npc_of(each), "look")
+            if access.may(self.caller, requests.npc_of(each), "look")
         ]
         if not shown:
             self.tell("Nobody asks to be forgotten.")
@@ -193,5 +184,7 @@ class WholeMemory:
             self.when(requests.drop(number), self._dropped)
 
     def _dropped(self, request: requests.Request) -> None:
-        audit.record(self.caller, "drop a request of", None, request.identity, f"#{request.npc_id}")
+        access.record(
+            self.caller, "drop a request of", None, request.identity, f"#{request.npc_id}"
+        )
         self.tell(f"Dropped: {safe(request.name)} stays known to {safe(request.npc)}.")

@@ -11,10 +11,10 @@ from evennia.utils.ansi import strip_ansi
 from twisted.internet import defer
 
 from .. import conf
-from ..tending import audit, erasing, requests
+from ..admin import access, erasure, requests
 from ..text.plural import plural
 from .base import MemoryCommand
-from .showing import safe, table
+from .display import safe, table
 
 COOLDOWN = 300.0  # seconds between two erasures that a player asks for: each rewrites the store
 BY_NAME = 3  # NPCs that one name may mean there
@@ -150,7 +150,7 @@ class CmdForgetMe(MemoryCommand):
         except requests.TooMany as problem:
             self.tell(str(problem))
             return
-        audit.record(self.caller, "ask to be forgotten by", None, *(r.npc.dbref for r in chosen))
+        access.record(self.caller, "ask to be forgotten by", None, *(r.npc.dbref for r in chosen))
         self.tell(
             "The staff will see your request; memories tells when it is done."
             if new
@@ -176,14 +176,14 @@ class CmdForgetMe(MemoryCommand):
     @defer.inlineCallbacks
     def _erase_everywhere(self, chosen: list[requests.Remembered]) -> Generator[Any, Any, None]:
         for identity in dict.fromkeys(each.identity for each in chosen):  # a game may have several
-            audit.record(self.caller, "erase themselves from", None, identity)
-            yield erasing.erase_everywhere(identity)
+            access.record(self.caller, "erase themselves from", None, identity)
+            yield erasure.erase_everywhere(identity)
 
     @defer.inlineCallbacks
     def _erase_from(self, chosen: list[requests.Remembered]) -> Generator[Any, Any, None]:
         for each in chosen:  # one, mostly: those of a name
-            audit.record(self.caller, "erase themselves", each.npc, each.identity)
-            yield erasing.erase_person(each.npc, each.identity)
+            access.record(self.caller, "erase themselves", each.npc, each.identity)
+            yield erasure.erase_person(each.npc, each.identity)
 
 
 def _seen(caller: Any, remembered: requests.Remembered) -> bool:

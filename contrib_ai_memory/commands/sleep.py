@@ -8,12 +8,12 @@ from typing import Any
 
 from twisted.internet import defer
 
-from ..assistant import AssistantScript
-from ..sleep.cycle import PASSES, TITLES
-from ..tending import audit, mending
+from ..admin import access, edit
+from ..script import AssistantScript
+from ..sleep.night import PASSES, TITLES
 from ..text.plural import plural
 from .base import MemoryCommand
-from .showing import safe, to_resume
+from .display import safe, to_resume
 
 _PASS_TEXTS = {
     "score_pending_entries": ("entry weighed", "entries weighed"),
@@ -82,7 +82,7 @@ class CmdSleep(MemoryCommand):
             self.when(defer.maybeDeferred(script.fall_asleep), lambda _: self._asleep(npc))
 
     def _asleep(self, npc: Any) -> None:
-        audit.record(self.caller, "sleep", npc)
+        access.record(self.caller, "sleep", npc)
         self.tell(f"{safe(npc.key)} falls asleep. @sleep/wake {safe(npc.key)} wakes it.")
 
     def do_now(self, npc: Any, script: AssistantScript) -> None:
@@ -92,7 +92,7 @@ class CmdSleep(MemoryCommand):
         )
 
     def _through(self, npc: Any, script: AssistantScript, does: str) -> None:
-        audit.record(self.caller, "sleep now", npc)
+        access.record(self.caller, "sleep now", npc)
         self.tell(f"{safe(npc.key)} {does} ...")
         told = self._progress(npc)
         self.when(script.sleep_through(told), lambda passes: self._rested(npc, passes))
@@ -101,7 +101,7 @@ class CmdSleep(MemoryCommand):
         if not script.asleep:
             self.tell(f"{safe(npc.key)} is awake.")
             return
-        audit.record(self.caller, "wake", npc)
+        access.record(self.caller, "wake", npc)
         if script.wake():
             self.tell(f"{safe(npc.key)} wakes up.")
         else:
@@ -120,7 +120,7 @@ class CmdSleep(MemoryCommand):
             )
         else:
             self.tell(f"{safe(npc.key)} is awake. {self._last(script)}")
-        if mending.paused(npc):
+        if edit.paused(npc):
             self.tell(f"It is paused and will not sleep: {to_resume(npc)}")
         else:
             self.tell(self._when(script))
@@ -139,7 +139,7 @@ class CmdSleep(MemoryCommand):
             return
         if self.rhs.lower() in ("off", "none"):
             script.set_schedule(enabled=False)
-            audit.record(self.caller, "schedule the sleep of", npc, "off")
+            access.record(self.caller, "schedule the sleep of", npc, "off")
             self.tell(f"{safe(npc.key)} sleeps only when it is told to.")
             return
         found = _SCHEDULE.fullmatch(self.rhs)
@@ -156,7 +156,7 @@ class CmdSleep(MemoryCommand):
             sleep_duration_hours=int(found[2]),
             clock=clock,
         )
-        audit.record(self.caller, "schedule the sleep of", npc, found[1], found[2], clock)
+        access.record(self.caller, "schedule the sleep of", npc, found[1], found[2], clock)
         self.tell(self._when(script))
 
     # --- telling ------------------------------------------------------------------------------

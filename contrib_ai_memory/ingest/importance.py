@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from ..english.salience import content_importance
 from ..records import Percept
-from ..text.signals import content_importance
 
 BASE = 2
 DIRECT_MESSAGE = 3

@@ -1,4 +1,10 @@
-"""New journal entries into the store: one batched embedding call, one write, ids that repeat."""
+"""New journal entries into the store: one batched embedding call, one write, ids that repeat.
+
+A memory written anew: its words changed by hand, or back after it was forgotten.
+
+A line of talk is part of what the lines around it are found by (`store.keys`): when it changes or
+goes, theirs are made anew. Worker threads only.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +14,17 @@ from dataclasses import replace
 import numpy as np
 
 from ..embedding import embedder
+from ..english.salience import salience, states_preference
 from ..records import INSIGHT, Entry, MemoryRecord
-from ..store import facts
+from ..store import facts, versions
 from ..store.keys import REACH, SPAN, Keys, of_talk
 from ..store.payload import entry_memory_id
-from ..text.signals import salience, states_preference
 from . import novelty
 
 LOOK_BACK = 2 * REACH  # entries: those whose keys change, and those that these are found by
 
 
-def index_entries(mind: str, entries: Sequence[Entry], before: Sequence[Entry] = ()) -> int:
+def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entry] = ()) -> int:
     """Embed and write entries as memories (worker thread). Run twice, it writes the same points.
 
     They count into the centroid of the person who said them: taught afterwards, they are not new.
@@ -27,7 +33,7 @@ def index_entries(mind: str, entries: Sequence[Entry], before: Sequence[Entry] =
     are stored already get new keys as talk goes on.
 
     Args:
-        mind: The NPC's own UUID.
+        agent_id: The NPC's own UUID.
         entries: What the journal got; what cannot be learned from is passed over.
         before: The entries just before them, `LOOK_BACK` of them.
 
@@ -38,24 +44,24 @@ def index_entries(mind: str, entries: Sequence[Entry], before: Sequence[Entry] =
     if not new:
         return 0
     found_by = _keys_of(new, [entry for entry in before if entry.recallable])
-    memories = [to_memory(mind, entry) for entry in new]
+    memories = [to_memory(agent_id, entry) for entry in new]
     vectors = np.stack([found_by[entry.id].line for entry in new])
     store = facts.shared()
     known = {memory.id: memory for memory in store.get([memory.id for memory in memories])}
     store.put(
-        mind,
+        agent_id,
         [_as_known(memory, known.get(memory.id)) for memory in memories],
         vectors,
         [found_by.pop(entry.id) for entry in new],
     )
-    store.rekey({entry_memory_id(mind, entry_id): keys for entry_id, keys in found_by.items()})
+    store.rekey({entry_memory_id(agent_id, entry_id): keys for entry_id, keys in found_by.items()})
     for person in {memory.about for memory in memories}:
         said = [place for place, memory in enumerate(memories) if memory.about == person]
-        novelty.count(mind, person, [memories[place].id for place in said], vectors[said])
+        novelty.count(agent_id, person, [memories[place].id for place in said], vectors[said])
     return len(memories)
 
 
-def rekey_entries(mind: str, around: Sequence[Entry], wanted: Collection[int]) -> None:
+def rekey_entries(agent_id: str, around: Sequence[Entry], wanted: Collection[int]) -> None:
     """Make anew what entries in the store are found by: around them, lines came or went.
 
     Args:
@@ -63,7 +69,9 @@ def rekey_entries(mind: str, around: Sequence[Entry], wanted: Collection[int]) -
         wanted: The ids of those that get new keys.
     """
     found_by = keys_of(around, wanted)
-    facts.shared().rekey({entry_memory_id(mind, number): key for number, key in found_by.items()})
+    facts.shared().rekey(
+        {entry_memory_id(agent_id, number): key for number, key in found_by.items()}
+    )
 
 
 def keys_of(around: Sequence[Entry], wanted: Collection[int]) -> dict[int, Keys]:
@@ -72,10 +80,10 @@ def keys_of(around: Sequence[Entry], wanted: Collection[int]) -> dict[int, Keys]
     return {number: keys for number, keys in found.items() if number in wanted}
 
 
-def reweigh(mind: str, entries: Sequence[Entry]) -> None:
+def reweigh(agent_id: str, entries: Sequence[Entry]) -> None:
     """Tell the store the new importance of entries that are in it; nothing is embedded."""
     store = facts.shared()
-    memories = [to_memory(mind, entry) for entry in entries]
+    memories = [to_memory(agent_id, entry) for entry in entries]
     stored = {memory.id for memory in store.get([memory.id for memory in memories])}
     for memory in memories:
         if memory.id in stored:
@@ -118,11 +126,11 @@ def _as_known(memory: MemoryRecord, known: MemoryRecord | None) -> MemoryRecord:
     )
 
 
-def to_memory(mind: str, entry: Entry) -> MemoryRecord:
+def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
     """One entry as a memory: found by its words with their speaker, kept as the words alone."""
     conscious = "conscious" in entry.tags
     return MemoryRecord(
-        id=entry_memory_id(mind, entry.id),
+        id=entry_memory_id(agent_id, entry.id),
         content=entry.words,
         shown=entry.content if entry.words != entry.content else "",
         key=entry.told(),
@@ -191,3 +199,57 @@ def _type_of(entry: Entry) -> str:
 def entry_weight(entry: Entry) -> float:
     """Memory weight 0-1 of a bare entry: its importance, and what it holds besides."""
     return min(1.0, 0.6 * entry.importance / 10 + 0.4 * salience(entry.content))
+
+
+# --- rewriting ------------------------------------------------------------------------------------
+
+AROUND = LOOK_BACK  # entries before and after that `around` has to hold
+
+
+def rewrite(
+    agent_id: str, memory: MemoryRecord, around: Sequence[Entry] = (), *, before: str | None = None
+) -> None:
+    """Write one memory with vectors of what it says now; the same id is overwritten.
+
+    Args:
+        around: Of a journal entry, the entries before and after and itself, oldest first.
+        before: What it said, where its history is to tell of it.
+    """
+    store = facts.shared()
+    own = memory.journal_ids[0] if memory.record == "entry" else 0
+    keys = _keys_around(own, around) if own else {}
+    if own in keys:
+        store.put(agent_id, [memory], keys[own].line[None], [keys.pop(own)])
+    else:
+        vectors = embedder.shared().encode([memory.embedded], keep=True)
+        store.put(agent_id, [memory], vectors)
+    store.rekey({entry_memory_id(agent_id, each): key for each, key in keys.items()})
+    if before is not None and before != memory.content:
+        versions.note(memory.id, before, memory.content)
+        embedder.shared().forget([before])
+
+
+def rekey_around(agent_id: str, gone: Entry, around: Sequence[Entry]) -> None:
+    """Make the keys of the talk around an entry without it."""
+    rest = [entry for entry in around if entry.id != gone.id]
+    keys = _keys_around(gone.id, rest, gone)
+    facts.shared().rekey({entry_memory_id(agent_id, each): key for each, key in keys.items()})
+
+
+def _keys_around(own: int, around: Sequence[Entry], lost: Entry | None = None) -> dict[int, Keys]:
+    """The keys of an entry and of those that are found by it, as far as `around` goes."""
+    entry = lost or next((each for each in around if each.id == own), None)
+    if entry is None:
+        return {}
+    talk = [each for each in around if each.recallable and _one_talk(each, entry)]
+    if not talk:
+        return {}
+    vectors = embedder.shared().encode([each.words for each in talk], keep=True)
+    keys = of_talk([each.id for each in talk], [each.told() for each in talk], vectors)
+    return {
+        each.id: key for each, key in zip(talk, keys, strict=True) if abs(each.id - own) <= REACH
+    }
+
+
+def _one_talk(a: Entry, b: Entry) -> bool:
+    return a.id == b.id or bool(a.session_id and a.circle == b.circle)

@@ -60,16 +60,16 @@ class Centroid:
         return np.clip(1.0 - vectors @ self.total / length, 0.0, 1.0)
 
 
-def centroid(mind: str, person: str | None) -> Centroid:
-    """The centroid of what `mind` knows through `person`; None is nobody in particular."""
+def centroid(agent_id: str, person: str | None) -> Centroid:
+    """The centroid of what `agent_id` knows through `person`; None is nobody in particular."""
     words = embedder.shared()
-    row = _file().use(lambda db: _row(db, mind, person or "", words.name), None)
+    row = _file().use(lambda db: _row(db, agent_id, person or "", words.name), None)
     return row or Centroid(np.zeros(words.dimensions))
 
 
-def counted(mind: str, person: str | None, memory_ids: Sequence[str]) -> set[str]:
+def counted(agent_id: str, person: str | None, memory_ids: Sequence[str]) -> set[str]:
     """Those of `memory_ids` that are in the centroid."""
-    key = (mind, person or "", embedder.shared().name)
+    key = (agent_id, person or "", embedder.shared().name)
 
     def look(db: sqlite3.Connection) -> set[str]:
         query = "SELECT 1 FROM counted WHERE mind = ? AND person = ? AND model = ? AND memory = ?"
@@ -78,9 +78,11 @@ def counted(mind: str, person: str | None, memory_ids: Sequence[str]) -> set[str
     return _file().use(look, set())
 
 
-def count(mind: str, person: str | None, memory_ids: Sequence[str], vectors: np.ndarray) -> None:
+def count(
+    agent_id: str, person: str | None, memory_ids: Sequence[str], vectors: np.ndarray
+) -> None:
     """Take memories into the centroid, each once for ever."""
-    key = (mind, person or "", embedder.shared().name)
+    key = (agent_id, person or "", embedder.shared().name)
 
     def add(db: sqlite3.Connection) -> None:
         new = [
@@ -101,11 +103,11 @@ def count(mind: str, person: str | None, memory_ids: Sequence[str], vectors: np.
     _file().use(add, None)
 
 
-def forget(mind: str, person: str | None = None) -> None:
+def forget(agent_id: str, person: str | None = None) -> None:
     """Erase what is kept of a mind, or of one person in it."""
-    where, values = "mind = ?", [mind]
+    where, values = "mind = ?", [agent_id]
     if person is not None:
-        where, values = f"{where} AND person = ?", [mind, person]
+        where, values = f"{where} AND person = ?", [agent_id, person]
 
     def erase(db: sqlite3.Connection) -> None:
         db.execute(f"DELETE FROM centroids WHERE {where}", values)
@@ -115,7 +117,7 @@ def forget(mind: str, person: str | None = None) -> None:
     _file().forget_deleted()
 
 
-def rows(mind: str) -> list[tuple[str, str, int, bytes, list[str]]]:
+def rows(agent_id: str) -> list[tuple[str, str, int, bytes, list[str]]]:
     """All that is kept of a mind: person, model, count, sum and ids of what is in it."""
 
     def look(db: sqlite3.Connection) -> list[tuple[str, str, int, bytes, list[str]]]:
@@ -124,20 +126,20 @@ def rows(mind: str) -> list[tuple[str, str, int, bytes, list[str]]]:
             (person, model, count, total, [row[0] for row in db.execute(query, key)])
             for person, model, count, total in db.execute(
                 "SELECT person, model, count, total FROM centroids WHERE mind = ? ORDER BY 1, 2",
-                (mind,),
+                (agent_id,),
             ).fetchall()
-            for key in [(mind, person, model)]
+            for key in [(agent_id, person, model)]
         ]
 
     return _file().use(look, [])
 
 
-def put_back(mind: str, row: tuple[str, str, int, bytes, list[str]]) -> None:
+def put_back(agent_id: str, row: tuple[str, str, int, bytes, list[str]]) -> None:
     """Write what `rows` gave."""
     person, model, number, total, memories = row
 
     def write(db: sqlite3.Connection) -> None:
-        key = (mind, person, model)
+        key = (agent_id, person, model)
         values = (*key, number, total)
         db.execute("INSERT OR REPLACE INTO centroids VALUES (?, ?, ?, ?, ?)", values)
         db.executemany(
@@ -147,26 +149,26 @@ def put_back(mind: str, row: tuple[str, str, int, bytes, list[str]]) -> None:
     _file().use(write, None)
 
 
-def carry_over(mind: str) -> None:
+def carry_over(agent_id: str) -> None:
     """After a change of the embedding model: the same memories, with vectors of this one."""
     words, store = embedder.shared(), facts.shared()
-    others = [row for row in rows(mind) if row[1] != words.name]
+    others = [row for row in rows(agent_id) if row[1] != words.name]
     for person, _model, _count, _total, ids in others:
         if memories := store.get(ids):
-            count(mind, person, [each.id for each in memories], store.vectors_of(memories))
+            count(agent_id, person, [each.id for each in memories], store.vectors_of(memories))
 
     def erase(db: sqlite3.Connection) -> None:
         for table in ("centroids", "counted"):
-            db.execute(f"DELETE FROM {table} WHERE mind = ? AND model != ?", (mind, words.name))
+            db.execute(f"DELETE FROM {table} WHERE mind = ? AND model != ?", (agent_id, words.name))
 
     if others:
         _file().use(erase, None)
 
 
-def _row(db: sqlite3.Connection, mind: str, person: str, model: str) -> Centroid | None:
+def _row(db: sqlite3.Connection, agent_id: str, person: str, model: str) -> Centroid | None:
     row = db.execute(
         "SELECT total, count FROM centroids WHERE mind = ? AND person = ? AND model = ?",
-        (mind, person, model),
+        (agent_id, person, model),
     ).fetchone()
     return Centroid(np.frombuffer(row[0]), row[1]) if row else None
 

@@ -6,10 +6,14 @@ a player can go between two of them; only it writes the preferences, which are A
 
 Ids come from what a text says. Taught again, or killed half way and taught again, a text ends in
 the same memories, weighed alike: it is not measured against itself.
+
+Step 1 of [C §1]: text made clean, its formatting and its code left as they are.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -20,17 +24,17 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder
+from ..english import person
+from ..english.salience import salience
 from ..records import MemoryRecord
 from ..store import facts
 from ..store.evidence import Work
 from ..store.payload import memory_id_for
-from ..text import person
 from ..text.plural import plural
-from ..text.signals import salience
-from . import novelty, preferring
+from ..text.sanitising import without_injected
+from . import novelty, preference_slots
 from .chunk import chunks_of
-from .cleaning import cleaned
-from .preferring import Draft, Superseded
+from .preference_slots import Draft, Superseded
 from .routing import MEMORY_TYPES, WORKING, Part, parts_of
 
 RECORD = "taught"
@@ -41,7 +45,7 @@ BATCH = 4  # chunks embedded in one job: an answer to a player waits for no more
 class Lesson:
     """A text to ingest: whom it is about, who may hear of it, and what the NPC knows by then."""
 
-    mind: str
+    agent_id: str
     text: str
     now: str
     user: str | None = None
@@ -90,7 +94,7 @@ class Learned:
 
 @defer.inlineCallbacks
 def ingest(
-    mind: Any,
+    memory: Any,
     text: str,
     user_id: str | None = None,
     session_id: str | None = None,
@@ -104,7 +108,7 @@ def ingest(
     """Ingest a text [C §1]. Reactor thread.
 
     Args:
-        mind: The NPC's MemoryHandler.
+        memory: The NPC's MemoryHandler.
         text: Prose, Markdown, code.
         user_id: Memory identity of whom it is about or comes from; None is nobody in particular.
         session_id: The conversation that it belongs to.
@@ -121,39 +125,39 @@ def ingest(
             f"{memory_type_hint!r} is no memory type: it must be one of {', '.join(MEMORY_TYPES)}."
         )
     lesson = Lesson(
-        mind=mind.id,
+        agent_id=memory.id,
         text=text,
-        now=mind.clock(),
+        now=memory.clock(),
         user=user_id,
-        user_name=mind.people.name_of(user_id),
+        user_name=memory.people.name_of(user_id),
         session_id=session_id,
         hint=memory_type_hint,
         private=private,
         witnesses=tuple(sorted(witnesses)),
-        known_names=mind.people.names(),
+        known_names=memory.people.names(),
     )
-    with mind.evidence.drawing_on(priority=priority) as work:
-        return (yield _ingest(mind, lesson, work, progress))
+    with memory.evidence.drawing_on(priority=priority) as work:
+        return (yield _ingest(memory, lesson, work, progress))
 
 
 @defer.inlineCallbacks
 def _ingest(
-    mind: Any, lesson: Lesson, work: Work, progress: Callable[[int, int], None] | None
+    memory: Any, lesson: Lesson, work: Work, progress: Callable[[int, int], None] | None
 ) -> Generator[Any, Any, Learned]:
     plan: Plan = yield work.run(plan_of, lesson)
     drafts: list[Draft] = []
     new: set[str] = set()
     for start in range(0, len(plan.chunks), BATCH):
-        batch = [_with_people(mind, chunk) for chunk in plan.chunks[start : start + BATCH]]
+        batch = [_with_people(memory, chunk) for chunk in plan.chunks[start : start + BATCH]]
         weighed, written = yield work.run(learn, lesson, batch, plan.others)
         drafts += weighed
         new.update(written)
         if progress:
             progress(start + len(batch), len(plan.chunks))
     locked: set[str] = set()
-    if known := preferring.known_of(mind, lesson.user, drafts):
-        locked = yield work.run(preferring.locked_among, mind.id, known)
-    preferred, superseded = preferring.settle(mind, lesson.user, drafts, locked)
+    if known := preference_slots.known_of(memory, lesson.user, drafts):
+        locked = yield work.run(preference_slots.locked_among, memory.id, known)
+    preferred, superseded = preference_slots.settle(memory, lesson.user, drafts, locked)
     stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
     stored.sort(key=lambda draft: draft.place)
     texts = {chunk.text for chunk in plan.chunks} | {draft.memory.key for draft in drafts}
@@ -172,12 +176,12 @@ def _ingest(
     )
 
 
-def _with_people(mind: Any, chunk: Chunk) -> Chunk:
+def _with_people(memory: Any, chunk: Chunk) -> Chunk:
     """Whom each memory names; the index of people belongs to the reactor thread."""
     named = [
         replace(
             draft,
-            memory=replace(draft.memory, entities=mind.people.mentioned(draft.memory.key)),
+            memory=replace(draft.memory, entities=memory.people.mentioned(draft.memory.key)),
         )
         for draft in chunk.drafts
     ]
@@ -204,8 +208,8 @@ def plan_of(lesson: Lesson) -> Plan:
         Chunk(text, tuple(group), known=all(draft.memory.id in known for draft in group))
         for text, group in zip(texts, drafts, strict=True)
     )
-    own = [known[each] for each in novelty.counted(lesson.mind, lesson.user, list(known))]
-    others = novelty.centroid(lesson.mind, lesson.user)
+    own = [known[each] for each in novelty.counted(lesson.agent_id, lesson.user, list(known))]
+    others = novelty.centroid(lesson.agent_id, lesson.user)
     return Plan(chunks, others.without(store.vectors_of(own)) if own else others)
 
 
@@ -220,7 +224,7 @@ def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:
         lasts = timedelta(seconds=conf.get().WORKING_MEMORY_SECONDS)
         expires = (datetime.fromisoformat(lesson.now) + lasts).isoformat(timespec="milliseconds")
     memory = MemoryRecord(
-        id=memory_id_for(lesson.mind, RECORD, lesson.user or "", part.text, *circle),
+        id=memory_id_for(lesson.agent_id, RECORD, lesson.user or "", part.text, *circle),
         content=content,
         key=part.text,
         quote=quote,
@@ -299,8 +303,8 @@ def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
         return []
     memories = [draft.memory for draft in unique]
     vectors = np.stack([draft.vector for draft in unique])
-    new = facts.shared().add(lesson.mind, memories, vectors)
-    novelty.count(lesson.mind, lesson.user, [memory.id for memory in memories], vectors)
+    new = facts.shared().add(lesson.agent_id, memories, vectors)
+    novelty.count(lesson.agent_id, lesson.user, [memory.id for memory in memories], vectors)
     return new
 
 
@@ -313,13 +317,36 @@ def finish(
         The ids that were new.
     """
     new = write(lesson, preferred)
-    preferring.retire(lesson.mind, superseded)
+    preference_slots.retire(lesson.agent_id, superseded)
     if unkept:
         embedder.shared().forget(unkept)
     return new
 
 
-def forget_mind(mind: str) -> int:
+def forget_mind(agent_id: str) -> int:
     """Forget all that is stored of one mind. Returns how many memories that were."""
-    novelty.forget(mind)
-    return facts.shared().delete_mind(mind)
+    novelty.forget(agent_id)
+    return facts.shared().delete_mind(agent_id)
+
+
+# --- cleaning -------------------------------------------------------------------------------------
+
+_LINE_BREAKS = re.compile(r"\r\n|[\r\v\f\x85\u2028\u2029]")
+_TERMINAL_CODES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
+# Cc control characters, Cs lone surrogates, which no database takes
+_DROPPED = frozenset({"Cc", "Cs"})
+
+
+def cleaned(text: str) -> str:
+    """`text` stripped, in NFC, at most one blank line in a row [C §1.2].
+
+    Indentation, formatting marks and code stay. Control characters go, and so does a `<memory>`
+    block: what was put into a prompt is never learned back from it (DESIGN §5).
+    """
+    text = _TERMINAL_CODES.sub("", _LINE_BREAKS.sub("\n", text))
+    text = "".join(
+        char for char in text if char in "\n\t" or unicodedata.category(char) not in _DROPPED
+    )
+    text = unicodedata.normalize("NFC", without_injected(text))
+    return _BLANK_LINES.sub("\n\n", text).strip()

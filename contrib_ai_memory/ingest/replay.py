@@ -19,7 +19,7 @@ from pydantic import AwareDatetime, BaseModel, Field, ValidationError, field_val
 
 from .. import conf, offload
 from ..records import OF_NPC, Percept, seconds_between
-from ..text.clean import sanitise
+from ..text.sanitising import sanitise
 
 LINES_A_TICK = 32
 PEOPLE_KEPT = 50
@@ -94,9 +94,9 @@ class Replay:
     npcs: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        self.mind = self.npc.memory
-        self._clock = self.mind.clock
-        self._known = {entry.ref for entry in self.mind.journal.read() if entry.ref}
+        self.memory = self.npc.memory
+        self._clock = self.memory.clock
+        self._known = {entry.ref for entry in self.memory.journal.read() if entry.ref}
         self._people: dict[str, list[str]] = {}
         self._since_tick = 0
         self._last: str | None = None
@@ -105,8 +105,8 @@ class Replay:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.mind.flush()
-        self.mind.clock = self._clock
+        self.memory.flush()
+        self.memory.clock = self._clock
 
     def knows(self, line: LogLine) -> bool:
         return line.id in self._known
@@ -121,12 +121,12 @@ class Replay:
         heard = line.kind != "whisper" or self._is_me(line.to) or self._is_me(line.speaker)
         if self.knows(line) or not heard or not text:
             return False
-        self.mind.clock = lambda: line.when
+        self.memory.clock = lambda: line.when
         if self._last and seconds_between(self._last, line.when) >= conf.get().QUIET_SECONDS:
             self.tick()  # a silence lies before this line: what was said is lived through first
         self._known.add(line.id)
         self._last = line.when
-        self.mind.perceive(self._percept(line, text, speaker, people))
+        self.memory.perceive(self._percept(line, text, speaker, people))
         self._since_tick += 1
         if self._since_tick >= LINES_A_TICK:
             self.tick()

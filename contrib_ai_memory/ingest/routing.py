@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ..text.questions import asks
-from ..text.signals import states_preference
-from ..text.slots import Stated, labelled, stated
+from ..english.preferences import Stated, labelled, stated
+from ..english.questions import asks
+from ..english.salience import states_preference
 from .chunk import paragraphs, sentences
 
 EPISODIC, SEMANTIC, WORKING, PROCEDURAL = "episodic", "semantic", "working", "procedural"

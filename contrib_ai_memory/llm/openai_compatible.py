@@ -24,12 +24,11 @@ from tenacity import (
 from .. import conf, offload
 from ..log import logger
 from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
-from . import prompts, responses
+from . import prompts, schemas
 from .breaker import retry_after
-from .drafts import AttributeDraft, InsightDraft, Observation
 from .prompts import Messages
-from .provider import ProviderError, Refused, Unreachable
-from .responses import Unfit
+from .provider import AttributeDraft, InsightDraft, Observation, ProviderError, Refused, Unreachable
+from .schemas import Unfit
 from .tools import Tool, Turn, turn_in, without_tools
 from .usage import estimated
 
@@ -100,15 +99,15 @@ class OpenAIProvider:
         return self._structured(
             "extract_experience",
             prompts.experience(snippet),
-            responses.ExperienceAnswer,
-            responses.ExperienceAnswer.draft,
+            schemas.ExperienceAnswer,
+            schemas.ExperienceAnswer.draft,
         )
 
     def score_importance(self, entries: Sequence[Entry], goals: str) -> list[int]:
         return self._structured(
             "score_importance",
             prompts.scores(entries, goals),
-            responses.ScoresAnswer,
+            schemas.ScoresAnswer,
             lambda answer: answer.of(len(entries)),
         )
 
@@ -116,7 +115,7 @@ class OpenAIProvider:
         return self._structured(
             "extract_facts",
             prompts.facts(entries, npc_name),
-            responses.FactsAnswer,
+            schemas.FactsAnswer,
             lambda answer: answer.drafts(entries),
         )
 
@@ -124,7 +123,7 @@ class OpenAIProvider:
         return self._structured(
             "summarise",
             prompts.summary(lines),
-            responses.SummaryAnswer,
+            schemas.SummaryAnswer,
             lambda answer: answer.summary,
         )
 
@@ -133,7 +132,7 @@ class OpenAIProvider:
         return self._structured(
             "describe",
             prompts.profile(name, observations),
-            responses.AttributesAnswer,
+            schemas.AttributesAnswer,
             lambda answer: answer.drafts(known),
         )
 
@@ -141,8 +140,8 @@ class OpenAIProvider:
         return self._structured(
             "ask_oneself",
             prompts.questions(memories, npc_name),
-            responses.QuestionsAnswer,
-            lambda answer: list(dict.fromkeys(answer.questions))[: responses.QUESTIONS],
+            schemas.QuestionsAnswer,
+            lambda answer: list(dict.fromkeys(answer.questions))[: schemas.QUESTIONS],
         )
 
     def reflect(
@@ -152,7 +151,7 @@ class OpenAIProvider:
         return self._structured(
             "reflect",
             prompts.insights(question, memories, npc_name),
-            responses.InsightsAnswer,
+            schemas.InsightsAnswer,
             lambda answer: answer.drafts(ids),
         )
 
@@ -160,7 +159,7 @@ class OpenAIProvider:
 
     def _with_tools(
         self, messages: Messages, tools: Sequence[Tool], deadline: float
-    ) -> responses.Completion:
+    ) -> schemas.Completion:
         """The answer of a server that may know nothing of tools; what it refuses is remembered."""
         told = any(message["role"] == "tool" for message in messages)
         if (tools or told) and self._takes_tools is not False:
@@ -193,7 +192,7 @@ class OpenAIProvider:
         deadline = self._deadline()
         text = self._formed(purpose, messages, model, deadline)
         try:
-            return read(responses.understood(model, text))
+            return read(schemas.understood(model, text))
         except Unfit as error:
             problem = error
         again = prompts.repair(messages, text[:SHOWN_AGAIN], str(problem))
@@ -201,7 +200,7 @@ class OpenAIProvider:
             text = self._formed(purpose, again, model, deadline)
         except Unreachable:
             raise problem from None  # the server was there: no time was left to mend it
-        return read(responses.understood(model, text))
+        return read(schemas.understood(model, text))
 
     def _formed(
         self, purpose: str, messages: Messages, model: type[Answer], deadline: float
@@ -244,7 +243,7 @@ class OpenAIProvider:
 
     def _answered(
         self, purpose: str, messages: Messages, deadline: float, **options: object
-    ) -> responses.Completion:
+    ) -> schemas.Completion:
         settings = self._settings
         left = max(deadline - time.monotonic(), LEAST_SECONDS)
         attempts = Retrying(
@@ -305,7 +304,7 @@ class OpenAIProvider:
 
     def _counted(
         self, purpose: str, body: bytes, messages: Messages, seconds: float
-    ) -> responses.Completion:
+    ) -> schemas.Completion:
         """An answer, after it was counted: what cannot be used costs as much."""
         settings = self._settings
         asked = prompts.tokens(messages)
@@ -313,7 +312,7 @@ class OpenAIProvider:
         try:
             if self._here.problem:
                 raise ProviderError(self._here.problem)
-            answer = responses.completion(body)
+            answer = schemas.completion(body)
             tokens = answer.tokens or (asked, estimated(len(answer.text)))
         except ProviderError as error:
             raise ProviderError(f"{settings.base_url}: {error}") from None

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from ..embedding.emotions import EMOTIONS
 from ..records import OF_NPC, Entry, MemoryRecord, Message, ReplyRequest, Snippet
-from ..text.clean import neutralise
-from .drafts import ATTRIBUTE_TYPES, Observation
+from ..text.sanitising import neutralise
+from .provider import ATTRIBUTE_TYPES, Observation
 from .usage import estimated
 
 REPLY = """\

@@ -1,16 +1,18 @@
 """What a provider of language must be able to do. Two exist: `offline` and `openai_compatible`.
 
 All methods take and give plain data and may block: they run on worker threads.
+
+What a provider draws from the journal at night, before it is stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
-from ..redaction import redact
-from .drafts import AttributeDraft, InsightDraft, Observation
+from ..text.redaction import redact
 
 
 class ProviderError(RuntimeError):
@@ -79,3 +81,40 @@ class Provider(Protocol):
     ) -> list[InsightDraft]:
         """Insights that answer a question, each with the ids of the memories that it cites."""
         ...
+
+
+# --- drafts ---------------------------------------------------------------------------------------
+
+ATTRIBUTE_TYPES = ("fact", "preference", "relationship", "trait", "occupation", "place")
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Something seen or heard of somebody (Pf, O-MEM), with the entry that it comes from."""
+
+    text: str
+    journal_id: int
+    timestamp: str = ""
+    private: bool = False
+    witnesses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeDraft:
+    """What somebody is like, drawn from observations (Pa, O-MEM).
+
+    `type` is one of `ATTRIBUTE_TYPES`; `evidence` are journal ids; `confidence` is 0-1.
+    """
+
+    type: str
+    value: str
+    evidence: tuple[int, ...]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class InsightDraft:
+    """What a reflection came to (Park et al. 2023), with the ids of the memories it cites."""
+
+    text: str
+    evidence: tuple[str, ...]

@@ -16,9 +16,9 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from .. import conf
 from ..embedding.emotions import LABELS
-from . import responses
+from . import schemas
 from .prompts import Messages
-from .responses import Plain
+from .schemas import Plain
 
 CALLS_A_ROUND = 8  # what is called beyond that is not done
 ARGUMENTS_LENGTH = 4000  # characters of the arguments of one call
@@ -175,7 +175,7 @@ def _parsed(arguments: str) -> dict[str, Any]:
     if len(arguments) > ARGUMENTS_LENGTH:
         raise BadCall(f"the arguments have more than {ARGUMENTS_LENGTH} characters")
     try:
-        data = responses.parsed(arguments or "{}")
+        data = schemas.parsed(arguments or "{}")
     except ValueError:
         raise BadCall("the arguments are not JSON") from None
     if not isinstance(data, dict):
@@ -186,9 +186,9 @@ def _parsed(arguments: str) -> dict[str, Any]:
 # --- calls as messages ----------------------------------------------------------------------------
 
 
-def turn_in(answer: responses.Completion, *, tools: bool) -> Turn:
+def turn_in(answer: schemas.Completion, *, tools: bool) -> Turn:
     """What a server's answer says, and which tools it calls if there were any to call."""
-    text = responses.without_thinking(answer.text).strip().strip('"“”').strip()
+    text = schemas.without_thinking(answer.text).strip().strip('"“”').strip()
     came = answer.tool_calls if tools else []
     calls = _calls_in(came[:CALLS_A_ROUND])
     return Turn(text[:REPLY_LENGTH], calls, unheard=max(0, len(came) - CALLS_A_ROUND))

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from .. import conf, small_file
+from .. import atomic_file, conf
 from ..log import logger
 from .provider import ProviderError
 
@@ -186,7 +186,7 @@ class Usage:
                 text = Days(days=self._days).model_dump_json()
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                small_file.write(self.path, text)
+                atomic_file.write(self.path, text)
             except OSError as error:
                 if not self._unwritable:
                     logger().warning(

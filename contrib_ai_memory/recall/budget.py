@@ -2,6 +2,8 @@
 
 What is counted is the content of a memory, as the source has it. Its tag, its date and its speaker
 in the prompt block are some fifteen tokens more for each memory (docs/adr/013).
+
+The <memory> block, exactly as [C §4] has it. Content is data: it cannot end it.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ..english.contradiction import says_the_same
 from ..records import MemoryRecord, Recalled, ScoreParts
-from ..text.sameness import says_the_same
+from ..text.sanitising import neutralise
 
 PROCEDURAL_SHARE = 0.25  # preferences get at most this much of the budget, outside top_k
 SAME_WORDS = 0.8  # two memories that share this much of their words are copies
@@ -113,3 +116,31 @@ def _copies(
         return False
     # a denial shares nearly all words with what it denies
     return says_the_same(memory.content, other.content)
+
+
+# --- prompt ---------------------------------------------------------------------------------------
+
+WORDS_OF_SOMEBODY = ("entry", "taught")
+
+
+def block(memories: list[MemoryRecord]) -> str:
+    """The memories as the prompt has them, one line each; no memories give an empty string."""
+    if not memories:
+        return ""
+    return "\n".join(["<memory>", *map(line, memories), "</memory>"])
+
+
+def line(memory: MemoryRecord) -> str:
+    """`[SEMANTIC] text`, and `[EPISODIC] 2026-03-02: text` with the day it happened."""
+    text = spoken(memory)
+    if memory.memory_type == "episodic" and memory.created_at:
+        text = f"{memory.created_at[:10]}: {text}"
+    return f"[{memory.memory_type.upper()}] {text}"
+
+
+def spoken(memory: MemoryRecord) -> str:
+    """What is remembered, with its speaker where the words are somebody's, made harmless."""
+    content = neutralise(memory.content)
+    if memory.record in WORDS_OF_SOMEBODY and memory.key != memory.content and memory.speaker:
+        return f"{neutralise(memory.speaker)} said: {content}"
+    return content

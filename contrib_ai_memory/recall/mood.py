@@ -31,14 +31,14 @@ class Mood:
     experiences: tuple[MemoryRecord, ...] = ()
 
 
-def mood_of(mind: str, now: str) -> Mood:
+def mood_of(agent_id: str, now: str) -> Mood:
     """The mood of a mind at a time (worker thread).
 
     Args:
-        mind: The mind's UUID.
+        agent_id: The mind's UUID.
         now: ISO timestamp.
     """
-    return felt(facts.shared().newest(mind, "experience", LOOKED_AT), now)
+    return felt(facts.shared().newest(agent_id, "experience", LOOKED_AT), now)
 
 
 def felt(experiences: Sequence[MemoryRecord], now: str) -> Mood:

@@ -18,10 +18,10 @@ import numpy as np
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
+from ..english.cues import asks_when
+from ..english.dates import NamedDate, named_in
 from ..records import ScoreParts, seconds_between
 from ..store.payload import OF_NIGHTS, RETOLD, Candidate
-from ..text.cues import asks_when
-from ..text.dates import NamedDate, named_in
 
 # [B §3] score = 0.45 similarity + 0.25 weight + 0.20 recency + 0.10 frequency (+ 0.05)
 SIMILARITY, WEIGHT, RECENCY, FREQUENCY = 0.45, 0.25, 0.20, 0.10

@@ -47,36 +47,36 @@ class Session:
     session_id: str
     entries: tuple[Entry, ...]
 
-    def summary_id(self, mind: str) -> str:
+    def summary_id(self, agent_id: str) -> str:
         audience = self.entries[0].audience
-        return memory_id_for(mind, "summary", self.session_id, *(audience or ("*",)))
+        return memory_id_for(agent_id, "summary", self.session_id, *(audience or ("*",)))
 
 
 @defer.inlineCallbacks
-def compress_sessions(mind: Any) -> Generator[Any, Any, PassReport]:
+def compress_sessions(memory: Any) -> Generator[Any, Any, PassReport]:
     """Summarise the oldest conversations where there are too many; one step does one of them."""
     settings = conf.get()
-    with mind.evidence.drawing_on(priority=offload.NIGHT) as work:
-        found = yield _pending(mind, work)
+    with memory.evidence.drawing_on(priority=offload.NIGHT) as work:
+        found = yield _pending(memory, work)
     pending = found.sessions
-    before = mind.journal.cursors.get(CURSOR, 0)
-    mind.journal.advance_cursor(CURSOR, found.begins - 1)
+    before = memory.journal.cursors.get(CURSOR, 0)
+    memory.journal.advance_cursor(CURSOR, found.begins - 1)
     if not pending:
-        moved = mind.journal.cursors.get(CURSOR, 0) > before
+        moved = memory.journal.cursors.get(CURSOR, 0) > before
         return PassReport(done=not (found.more and moved))
-    under_way = pending[0].entries[0].id <= mind.journal.cursors.get(UNTIL_CURSOR, 0)
+    under_way = pending[0].entries[0].id <= memory.journal.cursors.get(UNTIL_CURSOR, 0)
     if (len(pending) > settings.COMPRESS_ABOVE or found.more) and not under_way:
         # all of them are named before the first is done: a night that is killed does no more
         last = pending[min(settings.COMPRESS_SESSIONS, len(pending)) - 1]
-        mind.journal.advance_cursor(UNTIL_CURSOR, last.entries[0].id)
-        mind.journal.flush()
+        memory.journal.advance_cursor(UNTIL_CURSOR, last.entries[0].id)
+        memory.journal.flush()
     oldest = pending[0]
-    if oldest.entries[0].id > mind.journal.cursors.get(UNTIL_CURSOR, 0):
+    if oldest.entries[0].id > memory.journal.cursors.get(UNTIL_CURSOR, 0):
         return PassReport(done=True, read=len(pending))
     lines = [entry.told() for entry in oldest.entries]
-    with mind.evidence.drawing_on(oldest.entries, priority=offload.NIGHT) as work:
+    with memory.evidence.drawing_on(oldest.entries, priority=offload.NIGHT) as work:
         provider, summary = yield work.ask("summarise", lines)
-        yield work.run(store_summary, mind.id, oldest, summary, provider)
+        yield work.run(store_summary, memory.id, oldest, summary, provider)
     return PassReport(done=False, read=len(oldest.entries), changed=1)
 
 
@@ -97,10 +97,10 @@ class _Found:
 
 
 @defer.inlineCallbacks
-def _pending(mind: Any, work: Work) -> Generator[Any, Any, _Found]:
+def _pending(memory: Any, work: Work) -> Generator[Any, Any, _Found]:
     """Find the oldest conversations after the cursor that are to be summarised."""
-    start = mind.journal.cursors.get(CURSOR, 0)
-    settled = mind.journal.cursors.get(consolidation.CURSOR, 0)
+    start = memory.journal.cursors.get(CURSOR, 0)
+    settled = memory.journal.cursors.get(consolidation.CURSOR, 0)
     end = min(settled, start + READ_AT_MOST)
     enough = wanted = conf.get().COMPRESS_ABOVE + 1
     talks: dict[tuple, list[Entry]] = {}
@@ -109,7 +109,7 @@ def _pending(mind: Any, work: Work) -> Generator[Any, Any, _Found]:
     for first in range(start + 1, end + 1, READ_AT_ONCE):
         last = min(first + READ_AT_ONCE - 1, end)
         when = ""
-        for entry in mind.journal.read(first, last):
+        for entry in memory.journal.read(first, last):
             when = entry.timestamp
             if entry.learnable and entry.session_id:
                 lines = talks.setdefault(entry.circle, [])
@@ -117,15 +117,15 @@ def _pending(mind: Any, work: Work) -> Generator[Any, Any, _Found]:
                     lines.append(entry)
                     heard_last[entry.circle] = when
         yield work.breathe()
-        when = mind.clock() if last == end else when
+        when = memory.clock() if last == end else when
         over = _over(talks, heard_last, when) if when else []
         if len(over) < enough and last < end:
             continue
-        pending = yield _unsummarised(mind.id, over, work)
+        pending = yield _unsummarised(memory.id, over, work)
         if len(pending) >= wanted or last == end:
             break
         enough = len(over) + wanted - len(pending)
-    waiting = yield _unsummarised(mind.id, [_session(*talk) for talk in talks.items()], work)
+    waiting = yield _unsummarised(memory.id, [_session(*talk) for talk in talks.items()], work)
     begins = min((each.entries[0].id for each in waiting), default=max(start, end) + 1)
     return _Found(pending, begins, end < settled)
 
@@ -149,11 +149,11 @@ def _session(circle: tuple, entries: list[Entry]) -> Session:
 
 @defer.inlineCallbacks
 def _unsummarised(
-    mind: str, sessions: list[Session], work: Work
+    agent_id: str, sessions: list[Session], work: Work
 ) -> Generator[Any, Any, list[Session]]:
-    ids = [session.summary_id(mind) for session in sessions]
+    ids = [session.summary_id(agent_id) for session in sessions]
     existing = yield work.run(existing_of, ids)
-    return [each for each in sessions if each.summary_id(mind) not in existing]
+    return [each for each in sessions if each.summary_id(agent_id) not in existing]
 
 
 # --- on the worker thread -------------------------------------------------------------------------
@@ -164,10 +164,10 @@ def existing_of(ids: list[str]) -> set[str]:
     return {memory.id for memory in facts.shared().get(ids)}
 
 
-def store_summary(mind: str, session: Session, summary: str, provider: str) -> None:
+def store_summary(agent_id: str, session: Session, summary: str, provider: str) -> None:
     """Mark the originals, then write the summary: where it exists, everything is done."""
     store = facts.shared()
-    originals = store.get([entry_memory_id(mind, entry.id) for entry in session.entries])
+    originals = store.get([entry_memory_id(agent_id, entry.id) for entry in session.entries])
     for memory in originals:
         if (
             memory.memory_type == "episodic"
@@ -179,7 +179,7 @@ def store_summary(mind: str, session: Session, summary: str, provider: str) -> N
     first, last = session.entries[0], session.entries[-1]
     importance = fmean(entry.importance for entry in session.entries) / 10  # [C §3] their mean
     memory = MemoryRecord(
-        id=session.summary_id(mind),
+        id=session.summary_id(agent_id),
         content=summary,
         key=summary,
         record="summary",
@@ -197,4 +197,4 @@ def store_summary(mind: str, session: Session, summary: str, provider: str) -> N
         compression_source=True,
         provider=provider,
     )
-    store.add(mind, [memory], embedder.shared().encode([summary], keep=True))
+    store.add(agent_id, [memory], embedder.shared().encode([summary], keep=True))

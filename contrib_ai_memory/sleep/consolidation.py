@@ -14,47 +14,46 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder
-from ..llm.persona import about_itself
+from ..english.persona import about_itself
 from ..records import Entry, FactDraft, MemoryRecord, PassReport, shared_privacy
 from ..store import facts
 from ..store.links import Link
 from ..store.payload import entry_memory_id, memory_id_for
 from . import scoring
-from .reconciling import ended_by, reconcile
-from .retiring import Ended, end_attributes
+from .reconciliation import Ended, end_attributes, ended_by, reconcile
 
 CURSOR = "consolidated"
 
 
 @defer.inlineCallbacks
-def run_sleep_consolidation(mind: Any) -> Generator[Any, Any, PassReport]:
+def run_sleep_consolidation(memory: Any) -> Generator[Any, Any, PassReport]:
     """Consolidate the next batch of scored entries at or above `MIN_IMPORTANCE`."""
     settings = conf.get()
-    start = mind.journal.cursors.get(CURSOR, 0)
-    scored = mind.journal.cursors.get(scoring.CURSOR, 0)
+    start = memory.journal.cursors.get(CURSOR, 0)
+    scored = memory.journal.cursors.get(scoring.CURSOR, 0)
     end = min(start + settings.NIGHT_BATCH, scored)
     batch = [
         entry
-        for entry in mind.journal.read(start + 1, end)
+        for entry in memory.journal.read(start + 1, end)
         if entry.learnable
         and not entry.consolidated
         and entry.importance >= settings.MIN_IMPORTANCE
     ]
     changed = 0
     for entries in _by_audience(batch):
-        with mind.evidence.drawing_on(entries, priority=offload.NIGHT) as work:
-            provider, drafts = yield work.ask("extract_facts", entries, mind.name)
-            drafts = [draft for draft in drafts if not about_itself(draft.text, *mind.names)]
-            evidence, ended = yield work.run(store_facts, mind.id, drafts, entries, provider)
-            end_attributes(mind, ended)
-            now = mind.clock()
-            yield mind.links.add_gently(
+        with memory.evidence.drawing_on(entries, priority=offload.NIGHT) as work:
+            provider, drafts = yield work.ask("extract_facts", entries, memory.name)
+            drafts = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
+            evidence, ended = yield work.run(store_facts, memory.id, drafts, entries, provider)
+            end_attributes(memory, ended)
+            now = memory.clock()
+            yield memory.links.add_gently(
                 Link(str(entry_id), fact_id, 1.0, "evidence", now) for fact_id, entry_id in evidence
             )
             work.check()
         changed += len({fact_id for fact_id, _ in evidence})
-    mind.journal.update({entry.id: {"consolidated": True} for entry in batch})
-    mind.journal.advance_cursor(CURSOR, end)
+    memory.journal.update({entry.id: {"consolidated": True} for entry in batch})
+    memory.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= scored, read=len(batch), changed=changed)
 
 
@@ -66,7 +65,7 @@ def _by_audience(entries: Iterable[Entry]) -> list[list[Entry]]:
 
 
 def store_facts(
-    mind: str, drafts: list[FactDraft], entries: list[Entry], provider: str
+    agent_id: str, drafts: list[FactDraft], entries: list[Entry], provider: str
 ) -> tuple[list[tuple[str, int]], list[Ended]]:
     """Write facts, each reconciled with what is known (worker thread).
 
@@ -74,35 +73,35 @@ def store_facts(
         Pairs of fact id and the id of a journal entry that is its evidence, and what was ended.
     """
     known = {entry.id: entry for entry in entries}
-    drafts = [draft for draft in drafts if not _is_past(mind, draft)]
+    drafts = [draft for draft in drafts if not _is_past(agent_id, draft)]
     vectors = embedder.shared().encode([draft.text for draft in drafts], keep=True)
     evidence: list[tuple[str, int]] = []
     ended: list[Ended] = []
     for draft, vector in zip(drafts, vectors, strict=True):
-        fact = _fact(mind, draft, [known[entry_id] for entry_id in draft.journal_ids], provider)
-        fact_id = reconcile(mind, fact, vector)
-        ended += ended_by(mind, fact, vector)
+        fact = _fact(agent_id, draft, [known[entry_id] for entry_id in draft.journal_ids], provider)
+        fact_id = reconcile(agent_id, fact, vector)
+        ended += ended_by(agent_id, fact, vector)
         evidence += [(fact_id, entry_id) for entry_id in draft.journal_ids]
     return evidence, ended
 
 
-def _is_past(mind: str, draft: FactDraft) -> bool:
+def _is_past(agent_id: str, draft: FactDraft) -> bool:
     """Whether a preference rests on nothing but what holds no longer."""
     if draft.memory_type != "procedural":
         return False
-    ids = [entry_memory_id(mind, entry_id) for entry_id in draft.journal_ids]
+    ids = [entry_memory_id(agent_id, entry_id) for entry_id in draft.journal_ids]
     sources = facts.shared().get(ids)
     return bool(sources) and all(memory.superseded_by for memory in sources)
 
 
-def _fact(mind: str, draft: FactDraft, sources: list[Entry], provider: str) -> MemoryRecord:
+def _fact(agent_id: str, draft: FactDraft, sources: list[Entry], provider: str) -> MemoryRecord:
     private, witnesses = shared_privacy(sources)
     said = " ".join(draft.text.lower().split())
     circle = witnesses if private else ("*",)
     first, last = sources[0], sources[-1]
     importance = max(entry.importance for entry in sources) / 10
     return MemoryRecord(
-        id=memory_id_for(mind, "fact", said, *circle),
+        id=memory_id_for(agent_id, "fact", said, *circle),
         content=draft.text,
         key=draft.text,
         record="fact",

@@ -13,10 +13,10 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import conf, offload
-from ..llm import asking
-from ..llm.drafts import InsightDraft
-from ..llm.words import content_words
-from ..recall import bringing
+from ..english.tokens import content_words
+from ..llm import router
+from ..llm.provider import InsightDraft
+from ..recall import recall
 from ..recall.budget import BudgetExceeded
 from ..records import INSIGHT, Entry, MemoryRecord, PassReport, Percept
 from ..store import facts
@@ -38,33 +38,33 @@ WELL_FOUNDED = 5  # citations that make an insight worth 9 rather than 8 [A]
 
 
 @defer.inlineCallbacks
-def run_reflection(mind: Any) -> Generator[Any, Any, PassReport]:
+def run_reflection(memory: Any) -> Generator[Any, Any, PassReport]:
     """Reflect if `cumulative_importance` has reached its threshold, and link what came of it."""
-    due, end, weightiest = yield _gathered(mind)
+    due, end, weightiest = yield _gathered(memory)
     new = 0
     if due:
-        with mind.evidence.drawing_on(weightiest, priority=offload.NIGHT) as work:
-            insights = yield _insights(mind, weightiest, work)
+        with memory.evidence.drawing_on(weightiest, priority=offload.NIGHT) as work:
+            insights = yield _insights(memory, weightiest, work)
         for provider, insight in insights:
-            _write(mind, insight, provider)
+            _write(memory, insight, provider)
         new = len(insights)
         # insights and cursor are one write: killed before it, nothing happened
-        mind.journal.last_reflection = mind.clock()
-        mind.journal.advance_cursor(CURSOR, end)
-        mind.flush()
-        yield mind.index_pending(offload.NIGHT)
-    yield _link_insights(mind)
+        memory.journal.last_reflection = memory.clock()
+        memory.journal.advance_cursor(CURSOR, end)
+        memory.flush()
+        yield memory.index_pending(offload.NIGHT)
+    yield _link_insights(memory)
     return PassReport(done=True, read=len(weightiest), changed=new)
 
 
 @defer.inlineCallbacks
-def _gathered(mind: Any) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]:
+def _gathered(memory: Any) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]:
     """Whether a reflection is due, up to where it goes, and the weightiest public entries."""
-    start = mind.journal.cursors.get(CURSOR, 0)
-    settled = mind.journal.cursors.get(consolidation.CURSOR, 0)
+    start = memory.journal.cursors.get(CURSOR, 0)
+    settled = memory.journal.cursors.get(consolidation.CURSOR, 0)
     cumulative, public = 0, []
     for first in range(start + 1, settled + 1, READ_AT_ONCE):
-        for entry in mind.journal.read(first, min(first + READ_AT_ONCE - 1, settled)):
+        for entry in memory.journal.read(first, min(first + READ_AT_ONCE - 1, settled)):
             cumulative += 0 if entry.kind == INSIGHT else entry.importance
             if entry.learnable and not entry.private:
                 public.append(entry)
@@ -75,20 +75,20 @@ def _gathered(mind: Any) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]:
 
 @defer.inlineCallbacks
 def _insights(
-    mind: Any, weightiest: list[Entry], work: Work
+    memory: Any, weightiest: list[Entry], work: Work
 ) -> Generator[Any, Any, list[tuple[str, InsightDraft]]]:
     """Three questions that the entries raise, each answered from ten memories."""
-    ids = [entry_memory_id(mind.id, entry.id) for entry in weightiest]
+    ids = [entry_memory_id(memory.id, entry.id) for entry in weightiest]
     memories = yield work.run(facts.ask, "get", ids)
-    _provider, questions = yield work.ask("ask_oneself", memories, mind.name)
-    said = yield work.run(facts.ask, "newest", mind.id, INSIGHT, KNOWN)
-    known = {_gist(memory.content) for memory in said}
+    _provider, questions = yield work.ask("ask_oneself", memories, memory.name)
+    said = yield work.run(facts.ask, "newest", memory.id, INSIGHT, KNOWN)
+    known = {_gist(record.content) for record in said}
     insights: dict[frozenset[str], tuple[str, InsightDraft]] = {}
     for question in questions:
-        evidence = yield _evidence(mind, question)
+        evidence = yield _evidence(memory, question)
         work.rests_on(evidence)
         if evidence:
-            provider, drafts = yield work.ask("reflect", question, evidence, mind.name)
+            provider, drafts = yield work.ask("reflect", question, evidence, memory.name)
             for draft in drafts:
                 if (gist := _gist(draft.text)) not in known:
                     insights.setdefault(gist, (provider, _as_links(draft, evidence)))
@@ -101,10 +101,10 @@ def _gist(text: str) -> frozenset[str]:
 
 
 @defer.inlineCallbacks
-def _evidence(mind: Any, question: str) -> Generator[Any, Any, list[MemoryRecord]]:
+def _evidence(memory: Any, question: str) -> Generator[Any, Any, list[MemoryRecord]]:
     try:
-        found = yield bringing.recall(
-            mind,
+        found = yield recall.recall(
+            memory,
             question,
             listeners=(),  # nobody: what anybody may hear
             top_k=EVIDENCE,
@@ -126,35 +126,35 @@ def _as_links(draft: InsightDraft, evidence: list[MemoryRecord]) -> InsightDraft
     return InsightDraft(draft.text, tuple(links[each] for each in draft.evidence if each in links))
 
 
-def _write(mind: Any, insight: InsightDraft, provider: str) -> None:
+def _write(memory: Any, insight: InsightDraft, provider: str) -> None:
     importance = 9 if len(insight.evidence) >= WELL_FOUNDED else 8
-    entry = mind.perceive(
+    entry = memory.perceive(
         Percept(
             content=insight.text,
             kind=INSIGHT,
             origin="sleep",
             source_type="inference",
-            timestamp=mind.clock(),
+            timestamp=memory.clock(),
             evidence=insight.evidence,
         )
     )
-    method = "offline" if provider == asking.OFFLINE.name else "llm"
+    method = "offline" if provider == router.OFFLINE.name else "llm"
     worded = {"importance": importance, "scoring_method": method, "provider": provider}
-    mind.journal.update({entry.id: worded})
+    memory.journal.update({entry.id: worded})
 
 
 @defer.inlineCallbacks
-def _link_insights(mind: Any) -> Generator[Any, Any, None]:
+def _link_insights(memory: Any) -> Generator[Any, Any, None]:
     """Insights and what they cite; an insight keeps its citations, so that this can be repeated."""
-    start = mind.journal.cursors.get(LINKED_CURSOR, 0)
-    end = len(mind.journal)
+    start = memory.journal.cursors.get(LINKED_CURSOR, 0)
+    end = len(memory.journal)
     for first in range(start + 1, end + 1, READ_AT_ONCE):
         last = min(first + READ_AT_ONCE - 1, end)
-        for entry in mind.journal.read(first, last):
+        for entry in memory.journal.read(first, last):
             if entry.kind == INSIGHT:
-                yield mind.links.add_gently(
+                yield memory.links.add_gently(
                     Link(str(entry.id), cited, 1.0, "evidence", entry.timestamp)
                     for cited in entry.evidence
                 )
-        mind.journal.advance_cursor(LINKED_CURSOR, last)
+        memory.journal.advance_cursor(LINKED_CURSOR, last)
         yield offload.breathe()

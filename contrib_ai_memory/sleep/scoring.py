@@ -10,35 +10,35 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..ingest.index import reweigh
-from ..llm import asking
+from ..llm import router
 from ..records import LOCKED, PassReport
 
 CURSOR = "scored"
 
 
 @defer.inlineCallbacks
-def score_pending_entries(mind: Any) -> Generator[Any, Any, PassReport]:
+def score_pending_entries(memory: Any) -> Generator[Any, Any, PassReport]:
     """Score the next batch of entries with `scoring_method == "heuristic"`, 1-10."""
-    start = mind.journal.cursors.get(CURSOR, 0)
-    end = min(start + conf.get().NIGHT_BATCH, len(mind.journal))
-    batch = list(mind.journal.read(start + 1, end))
+    start = memory.journal.cursors.get(CURSOR, 0)
+    end = min(start + conf.get().NIGHT_BATCH, len(memory.journal))
+    batch = list(memory.journal.read(start + 1, end))
     pending = [
         e for e in batch if e.learnable and e.scoring_method == "heuristic" and LOCKED not in e.tags
     ]
     if pending:
-        with mind.evidence.drawing_on(pending, priority=offload.NIGHT) as work:
-            provider, scores = yield work.ask("score_importance", pending, mind.goals)
-            method = "offline" if provider == asking.OFFLINE.name else "llm"
+        with memory.evidence.drawing_on(pending, priority=offload.NIGHT) as work:
+            provider, scores = yield work.ask("score_importance", pending, memory.goals)
+            method = "offline" if provider == router.OFFLINE.name else "llm"
             scored = [
                 replace(entry, importance=score, scoring_method=method)
                 for entry, score in zip(pending, scores, strict=True)
             ]
-            yield work.run(reweigh, mind.id, scored)
-        mind.journal.update(
+            yield work.run(reweigh, memory.id, scored)
+        memory.journal.update(
             {
                 entry.id: {"importance": entry.importance, "scoring_method": method}
                 for entry in scored
             }
         )
-    mind.journal.advance_cursor(CURSOR, end)
-    return PassReport(done=end >= len(mind.journal), read=len(batch), changed=len(pending))
+    memory.journal.advance_cursor(CURSOR, end)
+    return PassReport(done=end >= len(memory.journal), read=len(batch), changed=len(pending))

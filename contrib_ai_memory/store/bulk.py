@@ -21,12 +21,12 @@ Row = tuple[str, dict[str, Any]]  # id, payload
 HISTORY = ("old_memory", "new_memory", "event", "created_at", "updated_at", "is_deleted")
 
 
-def page(store: FactStore, mind: str | None, offset: Any = None) -> tuple[list[Row], Any]:
+def page(store: FactStore, agent_id: str | None, offset: Any = None) -> tuple[list[Row], Any]:
     """Some memories by id, of one mind or of all, and the offset of the next page.
 
     The offset is None behind the last.
     """
-    filters = {"agent_id": mind} if mind else None
+    filters = {"agent_id": agent_id} if agent_id else None
     hits, offset = store.mem0.vector_store.page(filters, offset, PAGE)
     return sorted((str(hit.id), dict(hit.payload)) for hit in hits), offset
 

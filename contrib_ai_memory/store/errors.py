@@ -3,7 +3,7 @@
 None shows a secret of the settings, whatever a client wrote into its own error.
 """
 
-from ..redaction import redact
+from ..text.redaction import redact
 
 
 class StoreError(RuntimeError):

@@ -28,7 +28,7 @@ from weakref import WeakSet
 from twisted.internet import defer
 
 from .. import offload
-from ..llm import asking
+from ..llm import router
 from ..records import Entry, MemoryRecord
 from .journal import Journal
 from .links import link_id
@@ -158,7 +158,7 @@ class Work:
     def ask(self, operation: str, *args: Any) -> Generator[Any, Any, tuple[str, Any]]:
         """`asking.ask` on the account of this memory; what comes back is fit to be written."""
         self.check()
-        answer = yield asking.ask(
+        answer = yield router.ask(
             operation, *args, priority=self._priority, npc=self._evidence.memory_id()
         )
         self.check()

@@ -47,7 +47,7 @@ class Found:
 class Search:
     """A question to the store: its vector, its words, and its form in every lane, made once."""
 
-    mind: str
+    agent_id: str
     vector: np.ndarray
     query: str
     lanes: Mapping[str, Any]
@@ -66,7 +66,7 @@ class FactStore:
 
     def put(
         self,
-        mind: str,
+        agent_id: str,
         memories: Sequence[MemoryRecord],
         vectors: np.ndarray,
         found_by: Sequence[keys.Keys] | None = None,
@@ -82,7 +82,7 @@ class FactStore:
         ids = [memory.id for memory in memories]
         tokens = embedder.shared().count_tokens
         payloads = [
-            to_payload(mind, memory) | {"tokens": tokens(memory.content)} for memory in memories
+            to_payload(agent_id, memory) | {"tokens": tokens(memory.content)} for memory in memories
         ]
         if self.has_lanes:
             found_by = found_by or [
@@ -90,7 +90,7 @@ class FactStore:
                 for memory, vector in zip(memories, vectors, strict=True)
             ]
             self._vectors.write(ids, payloads, found_by)
-            self.count_words(mind, memories)
+            self.count_words(agent_id, memories)
         else:
             self._vectors.insert(vectors=vectors.tolist(), payloads=payloads, ids=ids)
 
@@ -99,7 +99,9 @@ class FactStore:
         if self.has_lanes and found_by:
             self._vectors.rekey(found_by)
 
-    def add(self, mind: str, memories: Sequence[MemoryRecord], vectors: np.ndarray) -> list[str]:
+    def add(
+        self, agent_id: str, memories: Sequence[MemoryRecord], vectors: np.ndarray
+    ) -> list[str]:
         """Write those that are not there yet, with their birth in Mem0's history before them.
 
         Returns:
@@ -111,7 +113,7 @@ class FactStore:
         for memory in (memories[index] for index in new):
             if not self._has_history(memory.id):  # killed before it was written, it has one
                 self._history(memory.id, None, memory.content, "ADD")
-        self.put(mind, [memories[index] for index in new], vectors[new])
+        self.put(agent_id, [memories[index] for index in new], vectors[new])
         return [memories[index].id for index in new]
 
     def change(self, memory_id: str, **payload: Any) -> None:
@@ -156,26 +158,26 @@ class FactStore:
             self.note_total()
         return over
 
-    def forget_words(self, mind: str) -> None:
+    def forget_words(self, agent_id: str) -> None:
         """Forget which words one NPC's memories have, before they are counted anew."""
         if self.has_lanes:
-            self._vectors.forget_words(mind)
+            self._vectors.forget_words(agent_id)
 
-    def count_words(self, mind: str, memories: Sequence[MemoryRecord]) -> None:
+    def count_words(self, agent_id: str, memories: Sequence[MemoryRecord]) -> None:
         """Count how many memories have each word. What nights retell does not count: it would make
         common what is told of most, and move the scores of the lines that it was drawn from."""
         if self.has_lanes:
             told = {each.id: each.words for each in memories if each.record not in OF_NIGHTS}
-            self._vectors.count_words(mind, told)
+            self._vectors.count_words(agent_id, told)
 
-    def delete_mind(self, mind: str) -> int:
+    def delete_mind(self, agent_id: str) -> int:
         """Forget all that one NPC remembers. Returns how many memories that were."""
         condition.check(conf.directory())
-        memories = self.list(mind, limit=None)
+        memories = self.list(agent_id, limit=None)
         self._forget_history([memory.id for memory in memories])  # first: found by these ids alone
         for memory in memories:
             self._vectors.delete(memory.id)
-        self.forget_words(mind)
+        self.forget_words(agent_id)
         self.note_total()
         return len(memories)
 
@@ -198,19 +200,19 @@ class FactStore:
 
     # --- reading ----------------------------------------------------------------------------
 
-    def nearest(self, mind: str, vector: np.ndarray, limit: int, **where: Any) -> list[Found]:
+    def nearest(self, agent_id: str, vector: np.ndarray, limit: int, **where: Any) -> list[Found]:
         """The `limit` nearest by cosine, best first. `where`: payload fields, or `listener`."""
-        hits = self._vectors.search("", vector.tolist(), limit, self._filters(mind, where))
+        hits = self._vectors.search("", vector.tolist(), limit, self._filters(agent_id, where))
         return [Found(from_payload(hit.id, hit.payload), hit.score) for hit in hits]
 
-    def search(self, mind: str, vector: np.ndarray, query: str) -> Search:
+    def search(self, agent_id: str, vector: np.ndarray, query: str) -> Search:
         """A question as the store is asked it, in every lane that it has."""
-        lanes = self._vectors.lanes(mind, vector, query) if self.has_lanes else {}
-        return Search(mind, vector, query, lanes)
+        lanes = self._vectors.lanes(agent_id, vector, query) if self.has_lanes else {}
+        return Search(agent_id, vector, query, lanes)
 
     def candidates(self, search: Search, limit: int, **where: Any) -> set[PointId]:
         """The ids of the `limit` best of each search lane."""
-        filters = self._filters(search.mind, where)
+        filters = self._filters(search.agent_id, where)
         if self.has_lanes:
             return self._vectors.candidates(search.lanes, limit, filters)
         dense = self._vectors.search("", search.vector.tolist(), limit, filters)
@@ -228,7 +230,7 @@ class FactStore:
         return [
             to_candidate(each, payload, scores)
             for each, payload, scores in weighed
-            if payload["agent_id"] == search.mind
+            if payload["agent_id"] == search.agent_id
         ]
 
     def _weighed_by_hand(self, search: Search, ids: Collection[str]) -> list[Weighed]:
@@ -236,11 +238,11 @@ class FactStore:
         hits = [
             hit
             for hit in self._vectors.get_many([str(each) for each in ids])
-            if hit.payload.get("agent_id") == search.mind
+            if hit.payload.get("agent_id") == search.agent_id
         ]
         memories = [from_payload(hit.id, hit.payload) for hit in hits]
         cosines = self.vectors_of(memories) @ search.vector if hits else np.empty(0)
-        filters = self._filters(search.mind, {})
+        filters = self._filters(search.agent_id, {})
         found = self._vectors.keyword_search(search.query, len(ids), filters) or []
         words = {str(hit.id): hit.score for hit in found}
         return [
@@ -261,34 +263,36 @@ class FactStore:
         found = {str(hit.id): from_payload(hit.id, hit.payload) for hit in hits}
         return [found[memory_id] for memory_id in wanted if memory_id in found]
 
-    def list(self, mind: str, limit: int | None = 100, **where: Any) -> list[MemoryRecord]:
+    def list(self, agent_id: str, limit: int | None = 100, **where: Any) -> list[MemoryRecord]:
         """Up to `limit` memories of one NPC (None: all), in no set order."""
         taught = where == {"record": FOREIGN}  # what other programs wrote bears no record of ours
-        if taught and self.count(mind, **where) < self.counts(mind)[FOREIGN]:
-            return [each for each in self.list(mind, None) if each.record == FOREIGN][:limit]
-        [hits] = self._vectors.list(self._filters(mind, where), limit)
+        if taught and self.count(agent_id, **where) < self.counts(agent_id)[FOREIGN]:
+            return [each for each in self.list(agent_id, None) if each.record == FOREIGN][:limit]
+        [hits] = self._vectors.list(self._filters(agent_id, where), limit)
         return [from_payload(hit.id, hit.payload) for hit in hits]
 
     def page(
-        self, mind: str, offset: Any = None, limit: int = 256
+        self, agent_id: str, offset: Any = None, limit: int = 256
     ) -> tuple[list[MemoryRecord], Any]:
         """Some memories of one NPC, and the offset of the next page, None behind the last."""
-        hits, offset = self._vectors.page(self._filters(mind, {}), offset, limit)
+        hits, offset = self._vectors.page(self._filters(agent_id, {}), offset, limit)
         return [from_payload(hit.id, hit.payload) for hit in hits], offset
 
-    def newest(self, mind: str, record: str, limit: int) -> list[MemoryRecord]:
+    def newest(self, agent_id: str, record: str, limit: int) -> list[MemoryRecord]:
         """The newest `limit` memories of one kind, newest first."""
-        found = self.list(mind, limit=None, record=record)
+        found = self.list(agent_id, limit=None, record=record)
         return sorted(found, key=lambda memory: memory.created_at, reverse=True)[:limit]
 
-    def counts(self, mind: str) -> dict[str, int]:
+    def counts(self, agent_id: str) -> dict[str, int]:
         """How many memories of each kind there are."""
-        counts = {kind: self.count(mind, record=kind) for kind in RECORDS}
-        counts[FOREIGN] += self.count(mind) - sum(counts.values())  # they bear no record of ours
+        counts = {kind: self.count(agent_id, record=kind) for kind in RECORDS}
+        counts[FOREIGN] += self.count(agent_id) - sum(
+            counts.values()
+        )  # they bear no record of ours
         return counts
 
-    def count(self, mind: str, **where: Any) -> int:
-        return self._vectors.count(self._filters(mind, where))
+    def count(self, agent_id: str, **where: Any) -> int:
+        return self._vectors.count(self._filters(agent_id, where))
 
     def total(self) -> int | None:
         """How many memories are in files of this game's own; None in a store that is a server."""
@@ -311,9 +315,9 @@ class FactStore:
         if lost:
             condition.begin(condition.LOST, opening.told_of_loss(lost))
 
-    def _filters(self, mind: str, where: dict[str, Any]) -> dict[str, Any]:
+    def _filters(self, agent_id: str, where: dict[str, Any]) -> dict[str, Any]:
         listener = where.pop("listener", None)
-        filters = {"agent_id": mind, **where}
+        filters = {"agent_id": agent_id, **where}
         if listener:
             filters["audience"] = {"in": [ANYONE, listener]}
         return filters

@@ -7,7 +7,7 @@ thread only.
 
 An entry that was taken out leaves its id behind. What is neither there nor was taken out is
 missing: a page that cannot be read whole gives what it has, its text is kept aside before the page
-is written, and `tending.checking` rebuilds it from the store (docs/adr/017).
+is written, and `admin.doctor` rebuilds it from the store (docs/adr/017).
 """
 
 from __future__ import annotations
@@ -137,9 +137,9 @@ class Journal:
         if name not in self.cursors:
             self.set_cursor(name, entry_id)
 
-    def heard_from(self, mind: str) -> int | None:
+    def heard_from(self, agent_id: str) -> int | None:
         """The first entry with words of another NPC's mind; None where there are none."""
-        return self.cursors.get(HEARD + mind)
+        return self.cursors.get(HEARD + agent_id)
 
     def flush(self) -> None:
         """Write what changed, pages and open page in one transaction: both or neither."""

@@ -149,9 +149,9 @@ def link_id(memory: MemoryRecord | Candidate) -> str:
     return str(memory.journal_ids[0]) if in_journal else memory.id
 
 
-def linked_memory_id(mind: str, linked: str) -> str:
+def linked_memory_id(agent_id: str, linked: str) -> str:
     """The store's id of what is linked under `linked`."""
-    return entry_memory_id(mind, int(linked)) if linked.isdecimal() else linked
+    return entry_memory_id(agent_id, int(linked)) if linked.isdecimal() else linked
 
 
 def _bucket_of(memory_id: str) -> int:

@@ -15,29 +15,29 @@ from .payload import entry_memory_id
 DRAWN_LOOKED_AT = 8  # memories nearest to a line
 
 
-def is_locked(store: FactStore, mind: str, memory: MemoryRecord) -> bool:
+def is_locked(store: FactStore, agent_id: str, memory: MemoryRecord) -> bool:
     """Return whether a memory is locked, or rests on a journal entry that is."""
     if LOCKED in memory.tags:
         return True
-    lines = [entry_memory_id(mind, entry_id) for entry_id in memory.journal_ids]
+    lines = [entry_memory_id(agent_id, entry_id) for entry_id in memory.journal_ids]
     return any(LOCKED in line.tags for line in store.get(lines))
 
 
-def locked_among(store: FactStore, mind: str, memory_ids: Collection[str]) -> set[str]:
+def locked_among(store: FactStore, agent_id: str, memory_ids: Collection[str]) -> set[str]:
     """Return those of these memories that are locked, or of which a locked one was drawn alone."""
     return {
         memory.id
         for memory in store.get(memory_ids)
         if LOCKED in memory.tags
-        or any(LOCKED in drawn.tags for drawn in drawn_from(store, mind, memory))
+        or any(LOCKED in drawn.tags for drawn in drawn_from(store, agent_id, memory))
     }
 
 
-def drawn_from(store: FactStore, mind: str, memory: MemoryRecord) -> list[MemoryRecord]:
+def drawn_from(store: FactStore, agent_id: str, memory: MemoryRecord) -> list[MemoryRecord]:
     """Return the experiences and facts that rest on nothing but this memory's entry."""
     if not memory.journal_ids:
         return []
-    near = store.nearest(mind, store.vectors_of([memory])[0], DRAWN_LOOKED_AT)
+    near = store.nearest(agent_id, store.vectors_of([memory])[0], DRAWN_LOOKED_AT)
     return [
         hit.memory
         for hit in near

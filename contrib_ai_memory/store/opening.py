@@ -1,17 +1,24 @@
-"""Opening Mem0 over the store that the settings name. Worker threads only."""
+"""Opening Mem0 over the store that the settings name. Worker threads only.
+
+Whether the server of a store can be reached at all: asked before a client waits for it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from .. import conf, small_file
+from .. import atomic_file, conf
 from ..embedding import embedder
-from ..redaction import shown
-from . import condition, reach
+from ..text.redaction import shown
+from . import condition
 from .errors import StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
 
 META = "store.json"
@@ -49,8 +56,8 @@ def open_mem0(*, any_model: bool = False) -> tuple[Any, str]:
     prepare_environment(folder)
     settings = conf.get().VECTOR_STORE
     try:
-        where = reach.address(settings.provider, settings.revealed())
-        if where and (problem := reach.refusal(where)):
+        where = address(settings.provider, settings.revealed())
+        if where and (problem := refusal(where)):
             raise StoreUnreachable(settings.provider, problem)
         mem0 = make_mem0(folder, settings.provider, settings.revealed(), words.dimensions)
     except StoreError:
@@ -116,7 +123,7 @@ def note(folder: Path, **changes: Any) -> None:
     known = written_by(folder) or {"store_id": str(uuid.uuid4())}
     changed = {key: value for key, value in (known | changes).items() if value is not None}
     if changed != known or not (folder / META).exists():
-        small_file.write(folder / META, json.dumps(changed, indent=1))
+        atomic_file.write(folder / META, json.dumps(changed, indent=1))
 
 
 def mark_of(stored: dict[str, Any]) -> Mark | None:
@@ -216,8 +223,8 @@ def _vector_store(folder: Path, provider: str, config: dict[str, Any], dimension
     from mem0.vector_stores.configs import VectorStoreConfig
 
     modules = {
-        "qdrant_edge": "qdrant_edge.QdrantEdge",
-        "qdrant": "qdrant_server.QdrantServer",
+        "qdrant_edge": "edge.QdrantEdge",
+        "qdrant": "qdrant.QdrantServer",
         "pgvector": "pgvector.PGVectorStore",
     }
     VectorStoreFactory.provider_to_class[provider] = f"{__package__}.{modules[provider]}"
@@ -229,12 +236,65 @@ def _vector_store(folder: Path, provider: str, config: dict[str, Any], dimension
             f"{dimensions} numbers. Leave it out, or name another model."
         )
     if provider == "qdrant_edge":
-        from . import qdrant_edge
+        from . import edge as edge_store
 
-        edge = qdrant_edge.QdrantEdgeConfig(**({"path": str(folder / provider)} | config))
+        edge = edge_store.QdrantEdgeConfig(**({"path": str(folder / provider)} | config))
         return VectorStoreConfig.model_construct(provider=provider, config=edge)
     if provider == "pgvector":
         from .pgvector import conninfo
 
         config = conninfo({"hnsw": False} | config)
     return VectorStoreConfig(provider=provider, config=config)
+
+
+# --- reach ----------------------------------------------------------------------------------------
+
+SECONDS = 2.0
+QDRANT_PORT, POSTGRES_PORT = 6333, 5432
+
+Address = tuple[str, int]
+
+
+def address(provider: str, config: Mapping[str, Any]) -> Address | None:
+    """Where a store listens; None where it is files, a socket file, or several hosts.
+
+    Args:
+        config: With its secrets.
+    """
+    if provider == "qdrant":
+        return _qdrant(config)
+    if provider == "pgvector":
+        return _postgres(config)
+    return None
+
+
+def refusal(where: Address, seconds: float = SECONDS) -> str:
+    """Why nothing can be reached there, "" if it can."""
+    host, port = where
+    try:
+        socket.create_connection(where, timeout=seconds).close()
+    except OSError as error:
+        return f"{host}:{port}: {error.strerror or error}"
+    return ""
+
+
+def _qdrant(config: Mapping[str, Any]) -> Address | None:
+    if config.get("url"):
+        parts = urlsplit(str(config["url"]))
+        with contextlib.suppress(ValueError):  # no such port: the client says so
+            return (parts.hostname, parts.port or QDRANT_PORT) if parts.hostname else None
+    elif config.get("host") and config.get("port"):
+        return str(config["host"]), int(config["port"])
+    return None
+
+
+def _postgres(config: Mapping[str, Any]) -> Address | None:
+    host, port = config.get("host"), config.get("port")
+    if config.get("connection_string"):
+        from psycopg.conninfo import conninfo_to_dict
+
+        parts = conninfo_to_dict(config["connection_string"])
+        host, port = parts.get("host"), parts.get("port")
+    if not host or str(host).startswith("/") or "," in str(host):
+        return None
+    return str(host), int(port or POSTGRES_PORT)

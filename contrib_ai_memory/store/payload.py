@@ -11,10 +11,10 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from .. import conf
+from ..english import cues
+from ..english.questions import asked
 from ..records import MemoryRecord, now_iso
-from ..text import cues
-from ..text.clean import sanitise
-from ..text.questions import asked
+from ..text.sanitising import sanitise
 
 RECORDS = ("entry", "experience", "fact", "taught", "summary", "insight")
 MEMORY_TYPES = ("episodic", "semantic", "working", "procedural")
@@ -27,26 +27,26 @@ LANES = ("line", "window", "near", "wide")
 Weighed = tuple[PointId, dict[str, Any], Sequence[float]]  # a point, its payload, its score in each
 
 
-def memory_id_for(mind: str, *parts: object) -> str:
-    """The id of a memory of `mind` (its UUID) from what it is: the same parts, the same id."""
-    return str(uuid.uuid5(uuid.UUID(mind), "\x1f".join(map(str, parts))))
+def memory_id_for(agent_id: str, *parts: object) -> str:
+    """The id of a memory of `agent_id` (its UUID) from what it is: the same parts, the same id."""
+    return str(uuid.uuid5(uuid.UUID(agent_id), "\x1f".join(map(str, parts))))
 
 
-def entry_memory_id(mind: str, entry_id: int) -> str:
-    return memory_id_for(mind, "entry", entry_id)
+def entry_memory_id(agent_id: str, entry_id: int) -> str:
+    return memory_id_for(agent_id, "entry", entry_id)
 
 
 _RENAMED = {"content": "data", "key": "text_lemmatized", "about": "user_id", "session_id": "run_id"}
 _BACK = {theirs: ours for ours, theirs in _RENAMED.items()}
 
 
-def to_payload(mind: str, memory: MemoryRecord) -> dict[str, Any]:
+def to_payload(agent_id: str, memory: MemoryRecord) -> dict[str, Any]:
     """A memory as Mem0 keeps it (DESIGN §3). `audience` is what the privacy filter reads."""
     plain = memory.to_dict()
     plain.pop("id")
     payload = {_RENAMED.get(name, name): value for name, value in plain.items()}
     return payload | {
-        "agent_id": mind,
+        "agent_id": agent_id,
         "hash": hashlib.md5(memory.content.encode()).hexdigest(),  # Mem0's own field
         "updated_at": now_iso(),
         "audience": list(memory.witnesses) if memory.private else [ANYONE],
@@ -156,7 +156,7 @@ class Candidate(NamedTuple):
 
     Some hundreds are made for each question, so that it is a tuple. `lanes` are the scores in
     `LANES`: two cosines and two BM25 scores (0: no word in common); `asking`, `length` and
-    `tells_time` are `text.cues` of its content, `tokens` how many it takes (0: not counted yet).
+    `tells_time` are `english.cues` of its content, `tokens` how many it takes (0: not counted yet).
     """
 
     id: str

@@ -204,7 +204,7 @@ class PGVectorStore(PGVector):
     def minds(self) -> dict[str, int]:
         """How many memories each mind has."""
         rows = self._select("payload->>'agent_id', count(*)", [], ([], []), ("GROUP BY 1", []))
-        return {mind or "": count for mind, count in rows}
+        return {agent_id or "": count for agent_id, count in rows}
 
     def _select(
         self,

@@ -105,7 +105,7 @@ class Preferences:
 
         Args:
             identity: Whose it is; "" where that is not known.
-            slot: From `text.slots`; use `slot_for` first where it is a comparison.
+            slot: From `english.preferences`; use `slot_for` first where it is a comparison.
             text: The sentence.
             when: ISO 8601 UTC.
             journal_id: The entry it was said in, if it was.

@@ -22,9 +22,9 @@ from pathlib import Path
 from twisted.internet import defer
 from twisted.python.failure import Failure
 
-from .. import conf, offload, small_file
+from .. import atomic_file, conf, offload
 from ..log import logger
-from . import pairing
+from . import generations
 
 REQUEST, STILL = "backup.request", "backup.still"  # files in the store's folder
 LOOK_SECONDS = 1.0  # between two looks for a request
@@ -52,7 +52,7 @@ def answer(write_all: Callable[[], defer.Deferred]) -> None:
     asked = json.loads((folder / REQUEST).read_text())
     (folder / REQUEST).unlink()
     problem = _written(write_all)
-    small_file.write(folder / STILL, json.dumps({"id": asked["id"], "problem": problem}))
+    atomic_file.write(folder / STILL, json.dumps({"id": asked["id"], "problem": problem}))
     until = time.monotonic() + HOLD_SECONDS
     pause = threading.Event()
     while (folder / STILL).exists():
@@ -62,7 +62,7 @@ def answer(write_all: Callable[[], defer.Deferred]) -> None:
             return
         pause.wait(0.005)
     if not problem:
-        pairing.mark_soon()
+        generations.mark_soon()
         logger().info("A backup was made.")
 
 
@@ -112,7 +112,7 @@ def held(folder: Path) -> Iterator[None]:
     """
     mine = uuid.uuid4().hex
     (folder / STILL).unlink(missing_ok=True)
-    small_file.write(folder / REQUEST, json.dumps({"id": mine, "pid": os.getpid()}))
+    atomic_file.write(folder / REQUEST, json.dumps({"id": mine, "pid": os.getpid()}))
     try:
         _wait_for(folder / STILL, mine)
         yield

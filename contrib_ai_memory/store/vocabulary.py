@@ -47,30 +47,30 @@ class Vocabulary:
     def __init__(self, folder: Path):
         self._path = folder / FILE
 
-    def count(self, mind: str, terms_of: Mapping[str, Iterable[int]]) -> None:
+    def count(self, agent_id: str, terms_of: Mapping[str, Iterable[int]]) -> None:
         """Take the words of memories in: {memory id: its different terms}."""
 
         def add(db: sqlite3.Connection) -> None:
             insert = "INSERT OR IGNORE INTO counted VALUES (?, ?)"
-            new = [each for each in terms_of if db.execute(insert, (mind, each)).rowcount]
+            new = [each for each in terms_of if db.execute(insert, (agent_id, each)).rowcount]
             if not new:
                 return
             found = Counter(term for each in new for term in set(terms_of[each]))
             db.executemany(
                 "INSERT INTO terms VALUES (?, ?, ?) "
                 "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories",
-                [(mind, term, count) for term, count in found.items()],
+                [(agent_id, term, count) for term, count in found.items()],
             )
             db.execute(
                 "INSERT INTO sizes VALUES (?, ?) "
                 "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories",
-                (mind, len(new)),
+                (agent_id, len(new)),
             )
 
         self._file().use(add, None)
 
     def rarity(
-        self, mind: str, terms: Iterable[int], reaches: Iterable[float]
+        self, agent_id: str, terms: Iterable[int], reaches: Iterable[float]
     ) -> list[dict[int, float]]:
         """The inverse document frequency of each term, once for each reach.
 
@@ -84,19 +84,21 @@ class Vocabulary:
             "SELECT NULL, memories FROM sizes WHERE mind = ? UNION ALL "
             f"SELECT term, memories FROM terms WHERE mind = ? AND term IN ({holes})"
         )
-        found = self._file().use(lambda db: dict(db.execute(query, (mind, mind, *wanted))), {})
+        found = self._file().use(
+            lambda db: dict(db.execute(query, (agent_id, agent_id, *wanted))), {}
+        )
         size = max(found.get(None, 0), FEW)
         return [
             {term: _idf(found.get(term, 0) / size, size, reach) for term in wanted}
             for reach in reaches
         ]
 
-    def forget(self, mind: str) -> None:
+    def forget(self, agent_id: str) -> None:
         """Erase what is kept of one mind."""
 
         def erase(db: sqlite3.Connection) -> None:
             for table in ("terms", "counted", "sizes"):
-                db.execute(f"DELETE FROM {table} WHERE mind = ?", (mind,))
+                db.execute(f"DELETE FROM {table} WHERE mind = ?", (agent_id,))
 
         self._file().use(erase, None)
         self._file().forget_deleted()

@@ -8,10 +8,10 @@ from django import forms
 from django.http import QueryDict
 
 from .. import conf
+from ..admin import inspect
 from ..conf import EMOTIONS_PER_EXPERIENCE
 from ..embedding.emotions import LABELS
 from ..records import MemoryRecord
-from ..tending import looking
 
 KINDS = ("say", "whisper", "pose", "arrive", "leave", "give", "note", "insight")
 RECORDS = (
@@ -31,8 +31,8 @@ class DayField(forms.CharField):
     def clean(self, value: Any) -> str:
         day = super().clean(value)
         try:
-            return looking.day_of(day) if day else ""
-        except looking.NoDay as wrong:
+            return inspect.day_of(day) if day else ""
+        except inspect.NoDay as wrong:
             raise forms.ValidationError(f"Enter a valid date: {wrong}") from None
 
 

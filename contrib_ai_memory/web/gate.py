@@ -12,8 +12,8 @@ from typing import Any
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 
-from ..senses import MemoryMixin
-from ..tending import permission
+from ..admin import access
+from ..npc import MemoryMixin
 
 
 class Stranger(PermissionError):
@@ -41,12 +41,12 @@ def visitor(account_id: int | None) -> Any:
         Stranger: It may not.
     """
     who = AccountDB.objects.filter(id=account_id).first() if account_id else None
-    if not permission.may(who, None, "look"):
+    if not access.may(who, None, "look"):
         raise Stranger("These pages are for the staff of the game.")
     return who
 
 
-def mind_for(who: Any, npc_id: int, deed: permission.Deed = "look") -> Any:
+def mind_for(who: Any, npc_id: int, deed: access.Deed = "look") -> Any:
     """The NPC of that number, if `who` may do that to its memory.
 
     Raises:
@@ -54,9 +54,9 @@ def mind_for(who: Any, npc_id: int, deed: permission.Deed = "look") -> Any:
         MayNot: They may look, and no more.
     """
     npc = ObjectDB.objects.filter(id=npc_id).first()
-    if not isinstance(npc, MemoryMixin) or not permission.may(who, npc, "look"):
+    if not isinstance(npc, MemoryMixin) or not access.may(who, npc, "look"):
         raise NoSuchMind("There is no NPC of that number that has a memory.")
-    if not permission.may(who, npc, deed):
+    if not access.may(who, npc, deed):
         raise MayNot(_REFUSED[deed].format(npc=npc.key))
     return npc
 
@@ -69,7 +69,7 @@ def with_visitor(account_id: int | None, function: Callable[..., Any], *args: An
 def with_mind(
     account_id: int | None,
     npc_id: int,
-    deed: permission.Deed,
+    deed: access.Deed,
     function: Callable[..., Any],
     *args: Any,
 ) -> Any:

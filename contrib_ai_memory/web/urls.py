@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path, register_converter
 
-from . import views, views_acting, views_drawing, views_looking
+from . import actions, views
 
 
 class Kind:
@@ -29,21 +29,21 @@ class Kind:
 register_converter(Kind, "kind")
 
 _npc = [
-    path("", views_looking.Overview.as_view(), name="overview"),
-    path("journal/", views_looking.Journal.as_view(), name="journal"),
-    path("facts/", views_looking.Memories.as_view(), name="facts"),
-    path("<kind:record>/", views_looking.Memories.as_view(), name="memories"),
-    path("search/", views_looking.Search.as_view(), name="search"),
-    path("people/", views_drawing.People.as_view(), name="people"),
-    path("people/<path:identity>/", views_drawing.Person.as_view(), name="person"),
-    path("graph/", views_drawing.Graph.as_view(), name="graph"),
-    path("nights/", views_looking.Nights.as_view(), name="nights"),
-    path("charts/", views_drawing.Charts.as_view(), name="charts"),
-    path("prompt/", views_looking.Preview.as_view(), name="prompt"),
-    path("do/<slug:name>/", views_acting.MindDeed.as_view(), name="do"),
-    path("m/<slug:memory_id>/", views_drawing.Memory.as_view(), name="memory"),
-    path("m/<slug:memory_id>/edit/", views_acting.Edit.as_view(), name="edit"),
-    path("m/<slug:memory_id>/do/<slug:name>/", views_acting.MemoryDeed.as_view(), name="do_memory"),
+    path("", views.Overview.as_view(), name="overview"),
+    path("journal/", views.Journal.as_view(), name="journal"),
+    path("facts/", views.Memories.as_view(), name="facts"),
+    path("<kind:record>/", views.Memories.as_view(), name="memories"),
+    path("search/", views.Search.as_view(), name="search"),
+    path("people/", views.People.as_view(), name="people"),
+    path("people/<path:identity>/", views.Person.as_view(), name="person"),
+    path("graph/", views.Graph.as_view(), name="graph"),
+    path("nights/", views.Nights.as_view(), name="nights"),
+    path("charts/", views.Charts.as_view(), name="charts"),
+    path("prompt/", views.Preview.as_view(), name="prompt"),
+    path("do/<slug:name>/", actions.MindDeed.as_view(), name="do"),
+    path("m/<slug:memory_id>/", views.Memory.as_view(), name="memory"),
+    path("m/<slug:memory_id>/edit/", actions.Edit.as_view(), name="edit"),
+    path("m/<slug:memory_id>/do/<slug:name>/", actions.MemoryDeed.as_view(), name="do_memory"),
 ]
 
 _pages = [
@@ -54,5 +54,5 @@ _pages = [
 
 urlpatterns = [
     path("memory/", include((_pages, "ai_memory"))),
-    path("api/memory/", include("contrib_ai_memory.web.api.urls")),
+    path("api/memory/", include("contrib_ai_memory.web.api.routes")),
 ]

@@ -24,16 +24,8 @@ import evennia
 from django.core.management.base import BaseCommand, CommandError
 
 from contrib_ai_memory.embedding.model import ModelError
-from contrib_ai_memory.management import (
-    backups,
-    files,
-    mending,
-    people,
-    replaying,
-    telling,
-    uninstalling,
-)
-from contrib_ai_memory.management.finding import refuse_another_time, refuse_while_server_runs
+from contrib_ai_memory.management import archives, removal, repair, status, text_files
+from contrib_ai_memory.management.console import refuse_another_time, refuse_while_server_runs
 from contrib_ai_memory.store.errors import StoreError
 
 AN_NPC = "key or #dbref of the NPC"
@@ -47,38 +39,38 @@ class Action(NamedTuple):
 
 
 ACTIONS = {
-    "status": Action(telling.status, "Nothing was changed."),
+    "status": Action(status.status, "Nothing was changed."),
     "replay": Action(
-        replaying.replay, "What was read is kept. Run the same command again and it goes on."
+        text_files.replay, "What was read is kept. Run the same command again and it goes on."
     ),
     "teach": Action(
-        replaying.teach, "What was learned is kept. Run the same command again and it goes on."
+        text_files.teach, "What was learned is kept. Run the same command again and it goes on."
     ),
-    "export": Action(files.export, "No file was written."),
+    "export": Action(archives.export, "No file was written."),
     "import": Action(
-        files.import_,
+        archives.import_,
         "Where it had begun to write, the NPC is half imported and paused: run the same command "
         "again, which begins anew.",
     ),
     "erase": Action(
-        people.erase,
+        removal.erase,
         "It may be half done. Run the same command again, with the memory identity that it told "
         "in the place of the name: it takes out the rest.",
     ),
-    "backup": Action(backups.backup, "No file was written."),
+    "backup": Action(archives.backup, "No file was written."),
     "restore": Action(
-        backups.restore,
+        archives.restore,
         "Run the same command again before the game is started: what was there is kept until all "
         "is in place.",
     ),
     "doctor": Action(
-        mending.doctor, "What was mended is mended. Run the same command again for the rest."
+        repair.doctor, "What was mended is mended. Run the same command again for the rest."
     ),
     "reindex": Action(
-        mending.reindex, "Nothing is lost. Run the same command again; it is quicker then."
+        repair.reindex, "Nothing is lost. Run the same command again; it is quicker then."
     ),
     "uninstall": Action(
-        uninstalling.uninstall, "It is half done. Run the same command again for the rest."
+        removal.uninstall, "It is half done. Run the same command again for the rest."
     ),
 }
 WHILE_SERVER_RUNS = ("status", "backup")

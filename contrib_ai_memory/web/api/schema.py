@@ -9,7 +9,7 @@ from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from .answering import Tending
+from .resource import Tending
 
 VERSION = "1"
 TITLE = "Memories of NPCs"
@@ -24,7 +24,7 @@ class Schema(Tending, SpectacularJSONAPIView):
     """The schema, as JSON."""
 
     renderer_classes = SpectacularJSONAPIView.renderer_classes
-    urlconf = ["contrib_ai_memory.web.api.urls"]
+    urlconf = ["contrib_ai_memory.web.api.routes"]
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         where = reverse("ai_memory_api:npcs").removesuffix("/npcs/")

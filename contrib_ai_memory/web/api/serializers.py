@@ -12,18 +12,11 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from rest_framework import serializers
 
+from ...admin import erasure, inspect, preview, provenance, stats
 from ...conf import EMOTIONS_PER_EXPERIENCE
 from ...embedding.emotions import LABELS
 from ...recall.rank import CLUES
 from ...records import Recalled, ScoreParts
-from ...tending import (
-    counting,
-    erasing,
-    graphing,
-    looking,
-    previewing,
-    tracing,
-)
 from ..forms import LONGEST_QUERY, LONGEST_TEXT
 
 RECORDS = ("fact", "experience", "taught", "summary", "insight", "entry")
@@ -87,29 +80,29 @@ class ClueField(serializers.DictField):
 
 
 Memory = told_of(
-    looking.MemoryRecord, "Memory", access_count=serializers.IntegerField(source="times_told")
+    inspect.MemoryRecord, "Memory", access_count=serializers.IntegerField(source="times_told")
 )
-Entry = told_of(looking.Entry)
+Entry = told_of(inspect.Entry)
 Score = told_of(ScoreParts, "Score", clues=ClueField())
 Found = told_of(Recalled, "Found")
-Shown = told_of(tracing.Shown)
-Trace = told_of(tracing.Trace)
-Graph = told_of(graphing.Graph)
-Person = told_of(looking.Person)
-PersonPage = told_of(looking.PersonPage)
-Night = told_of(counting.NightDone, "Night")
-Cost = told_of(counting.Cost)
-Stats = told_of(counting.Stats)
-Preview = told_of(previewing.Preview)
-Erased = told_of(erasing.Erased)
+Shown = told_of(provenance.Shown)
+Trace = told_of(provenance.Trace)
+Graph = told_of(inspect.Graph)
+Person = told_of(inspect.Person)
+PersonPage = told_of(inspect.PersonPage)
+Night = told_of(stats.NightDone, "Night")
+Cost = told_of(stats.Cost)
+Stats = told_of(stats.Stats)
+Preview = told_of(preview.Preview)
+Erased = told_of(erasure.Erased)
 
 
-class Npc(told_of(looking.Overview, "Npc")):
+class Npc(told_of(inspect.Overview, "Npc")):
     """One NPC's memory in numbers; `npc` is its number in all addresses."""
 
     npc = serializers.SerializerMethodField()
 
-    def get_npc(self, overview: looking.Overview) -> int:
+    def get_npc(self, overview: inspect.Overview) -> int:
         return int(overview.dbref.lstrip("#"))
 
 
@@ -234,8 +227,8 @@ class JournalAsked(serializers.Serializer):
 
     def validate_day(self, day: str) -> str:
         try:
-            return looking.day_of(day) if day else ""
-        except looking.NoDay as wrong:
+            return inspect.day_of(day) if day else ""
+        except inspect.NoDay as wrong:
             raise serializers.ValidationError(str(wrong)) from None
 
 

@@ -1,0 +1,446 @@
+"""Backup and restore of a whole game's memories: its database and its store at one moment.
+
+The file is a `tar.gz`: `manifest.json` first, which names every other file with its length and its
+SHA-256, then `database` (the SQLite file) and `ai_memory/…` (the store's folder).
+
+While the game runs, everything is copied twice. The first time nobody waits: what changes meanwhile
+is copied wrong. Then the game holds its store still (`store.snapshot`), and only what differs from
+the first copy is written again, the database under SQLite's own read lock: a write of the game
+waits for as long as it takes to compare it, some 0.5 ms for a megabyte.
+
+A restore unpacks and checks everything beside what is there, then exchanges folder and database by
+renaming. What was there is kept aside until both are in place; killed in between it is run again.
+Not for the reactor thread.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import sqlite3
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.conf import settings
+from django.db import connections
+
+from .. import atomic_file, conf
+from ..records import now_iso
+from ..store import condition, opening, snapshot
+from ..store.edge import size_on_disk
+from .archive import FOLDER as EXPORTS
+from .archive_format import for_us_alone
+
+FORMAT, VERSION = "contrib_ai_memory backup", 1
+MANIFEST, DATABASE, STORE, EDGE = "manifest.json", "database", "ai_memory", "qdrant_edge"
+CHUNK = 1 << 20
+FIRST_COPIES = 2  # before the store is held: the second has little to write, and the last less
+NOT_COPIED = (snapshot.REQUEST, snapshot.STILL)
+SQLITE_SIDES = ("-journal", "-wal", "-shm")
+UNPACKED, ASIDE = ".restored", ".before-restore"
+
+Progress = Callable[[str, int, int], None]
+
+
+class BadBackup(ValueError):
+    """The file cannot be put back. The message says why; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A backup.
+
+    Attributes:
+        size: Of the file in bytes.
+        generation: Of the store in it; None before the first.
+        database: Whether the game's database is in it.
+        store: Whether the memories are in it: those on a server are not.
+    """
+
+    path: Path
+    size: int
+    generation: int | None
+    database: bool
+    store: bool
+
+
+# --- what there is to be copied -------------------------------------------------------------------
+
+
+def database_file() -> Path | None:
+    """The game's database, where it is a file of SQLite."""
+    default = settings.DATABASES["default"]
+    if default["ENGINE"] != "django.db.backends.sqlite3":
+        return None
+    path = Path(str(default["NAME"]))
+    return path if path.is_file() else None
+
+
+def database_kind() -> str:
+    """What the game's database is, in words."""
+    return str(settings.DATABASES["default"]["ENGINE"]).rpartition(".")[2]
+
+
+def store_is_here() -> bool:
+    """Whether the memories are in files of this game's own."""
+    return conf.get().VECTOR_STORE.provider == EDGE
+
+
+def _trees() -> dict[str, Path]:
+    """The folders that belong to the store, by their name in the file."""
+    trees = {STORE: conf.directory()}
+    elsewhere = conf.get().VECTOR_STORE.config.get("path") if store_is_here() else None
+    if elsewhere and not Path(elsewhere).absolute().is_relative_to(conf.directory().absolute()):
+        trees[EDGE] = Path(elsewhere)
+    return trees
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """The files of a store's folder that are part of it, by their path in it."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        ours = name.parts[0] not in (EXPORTS, *NOT_COPIED)
+        if ours and not path.name.endswith(("-shm", ".new")) and path.is_file():
+            found[str(name)] = path
+    return found
+
+
+# --- making one -----------------------------------------------------------------------------------
+
+
+def make(file: Path, *, running: bool, progress: Progress = lambda *_: None) -> Made:
+    """Write a backup of this game to a file.
+
+    Args:
+        running: Whether the game runs: then it is asked to hold still.
+
+    Raises:
+        StoreFull: There is no room for it, or the folder has none.
+        NoAnswer: The running game did not hold still.
+        BadBackup: The copy of the database is damaged, and so is the database.
+    """
+    trees = {name: folder for name, folder in _trees().items() if folder.is_dir()}
+    database = database_file()
+    needed = sum(size_on_disk(folder) for folder in trees.values())
+    needed += database.stat().st_size if database else 0
+    if lack := condition.lack_of_room(file.absolute().parent, 2 * needed):
+        raise BadBackup(f"There is no room for a backup. {lack.partition(', and')[0]}.")
+    staging = file.with_name(file.name + ".copying")
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir(mode=0o700)
+    try:
+        rounds = FIRST_COPIES if running else 0
+        for done in range(rounds):
+            progress("copying", done, rounds + 1)
+            _copy(trees, database, staging, locked=False)
+        with snapshot.held(conf.directory()) if running else nullcontext():
+            _copy(trees, database, staging, locked=True)
+        progress("copying", rounds + 1, rounds + 1)
+        if database:
+            _check_database(staging / DATABASE)
+        return _pack(staging, file, database is not None, progress)
+    except sqlite3.Error as error:
+        raise BadBackup(f"The game's database cannot be copied: {error}") from None
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _copy(trees: dict[str, Path], database: Path | None, staging: Path, *, locked: bool) -> None:
+    """Make what is in `staging` the same as what is there."""
+    if database:
+        _copy_database(database, staging / DATABASE, locked=locked)
+    for name, folder in trees.items():
+        wanted = _files(folder)
+        for each, path in wanted.items():
+            copy = staging / name / each
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                make_equal(path, copy)
+            except FileNotFoundError:
+                if locked:
+                    raise
+                copy.unlink(missing_ok=True)
+        for each, path in _files(staging / name).items() if (staging / name).exists() else ():
+            if each not in wanted:
+                path.unlink()
+
+
+def _copy_database(database: Path, copy: Path, *, locked: bool) -> None:
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+        if mode == "wal":  # readers are in nobody's way there
+            if locked:
+                with closing(sqlite3.connect(copy)) as target:
+                    connection.backup(target)
+            return
+        # the file is opened and closed outside the lock: to close one lets go of all locks on it
+        with database.open("rb") as source, _writable(copy) as target:
+            if locked:
+                connection.execute("BEGIN")
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            _equalise(source, target)
+            if locked:
+                connection.execute("COMMIT")
+
+
+def make_equal(source: Path, copy: Path) -> None:
+    """Make a file the copy of another; only what differs is written, and holes stay holes."""
+    with source.open("rb") as read, _writable(copy) as write:
+        _equalise(read, write)
+
+
+@contextmanager
+def _writable(path: Path) -> Iterator[BinaryIO]:
+    with path.open("r+b" if path.exists() else "w+b", buffering=0) as file:
+        yield file
+
+
+def _equalise(source: BinaryIO, target: BinaryIO) -> None:
+    size = os.fstat(source.fileno()).st_size
+    target.truncate(size)
+    place = 0
+    for first, last in _with_data(source, 0, size):
+        _clear(target, place, first)
+        for offset in range(first, last, CHUNK):
+            length = min(CHUNK, last - offset)
+            wanted = os.pread(source.fileno(), length, offset)
+            if os.pread(target.fileno(), length, offset) != wanted:
+                os.pwrite(target.fileno(), wanted, offset)
+        place = last
+    _clear(target, place, size)
+
+
+def _with_data(file: BinaryIO, place: int, end: int) -> Iterator[tuple[int, int]]:
+    """The parts of a file, from `place` to `end`, that are no holes."""
+    while place < end:
+        try:
+            first = os.lseek(file.fileno(), place, os.SEEK_DATA)
+        except OSError:  # nothing but a hole from here on
+            return
+        if first >= end:
+            return
+        place = min(os.lseek(file.fileno(), first, os.SEEK_HOLE), end)
+        yield first, place
+
+
+def _clear(file: BinaryIO, first: int, last: int) -> None:
+    """Make a part zero, which it mostly is."""
+    for start, end in list(_with_data(file, first, last)):
+        for offset in range(start, end, CHUNK):
+            os.pwrite(file.fileno(), bytes(min(CHUNK, end - offset)), offset)
+
+
+def _check_database(copy: Path) -> None:
+    with closing(sqlite3.connect(copy)) as connection:
+        (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    for side in SQLITE_SIDES:
+        copy.with_name(copy.name + side).unlink(missing_ok=True)
+    if told != "ok":
+        raise BadBackup(f"The game's database is damaged ({told}): see its own documentation.")
+
+
+def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Made:
+    names = sorted(str(p.relative_to(staging)) for p in staging.rglob("*") if p.is_file())
+    stored = opening.written_by(staging / STORE) if (staging / STORE).exists() else {}
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "made": now_iso(),
+        "database": database_kind() if database else None,
+        "store_id": stored.get("store_id"),
+        "generation": stored.get("generation"),
+        "folders": sorted(_trees()),
+        "files": {
+            name: {"size": (staging / name).stat().st_size, "sha256": _digest(staging / name)}
+            for name in names
+        },
+    }
+    beside = file.with_name(file.name + ".part")
+    try:
+        with os.fdopen(for_us_alone(beside), "wb") as raw:
+            with tarfile.open(fileobj=raw, mode="w:gz", compresslevel=6) as tar:
+                text = json.dumps(manifest, indent=1).encode()
+                head = tarfile.TarInfo(MANIFEST)
+                head.size = len(text)
+                tar.addfile(head, io.BytesIO(text))
+                for done, name in enumerate(names):
+                    progress("packing", done, len(names))
+                    tar.add(staging / name, arcname=name, recursive=False)
+            raw.flush()
+            os.fsync(raw.fileno())
+        os.replace(beside, file)
+    finally:
+        beside.unlink(missing_ok=True)
+    atomic_file.sync(file.absolute().parent)
+    progress("packing", len(names), len(names))
+    return Made(file, file.stat().st_size, stored.get("generation"), database, store_is_here())
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# --- putting one back -----------------------------------------------------------------------------
+
+
+def manifest_of(file: Path) -> dict[str, Any]:
+    """What a backup holds.
+
+    Raises:
+        BadBackup: It is none, or of another version.
+    """
+    try:
+        with tarfile.open(file, mode="r:gz") as tar:
+            first = tar.next()
+            text = tar.extractfile(first).read() if first and first.name == MANIFEST else b"{}"
+        manifest = json.loads(text)
+    except (OSError, EOFError, ValueError, tarfile.TarError) as error:
+        raise BadBackup(f"{file} cannot be read: {error}") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise BadBackup(f"{file} was not made by `evennia ai_memory backup`.")
+    if manifest.get("version") != VERSION:
+        raise BadBackup(
+            f"{file} has version {manifest.get('version')!r} of the format, and this contrib reads "
+            f"version {VERSION}. Restore it with the version that wrote it."
+        )
+    return manifest
+
+
+def marker() -> Path:
+    """The file that is there while a restore is under way, or was broken off."""
+    return opening.restoring(conf.directory())
+
+
+def restore(file: Path, progress: Progress = lambda *_: None) -> dict[str, Any]:
+    """Put back a backup, whole, in the place of what is there. Returns its manifest.
+
+    Killed, it is run again: what was there is kept aside until all is in place.
+
+    Raises:
+        BadBackup: The file is damaged, does not fit this game, or there is no room for it.
+    """
+    manifest = manifest_of(file)
+    targets = _targets(manifest)
+    if not marker().exists():
+        for path in targets.values():  # of a restore that came to its end
+            _remove(_beside(path, ASIDE))
+    for path in targets.values():
+        _remove(_beside(path, UNPACKED))
+        path.parent.mkdir(parents=True, exist_ok=True)
+    for name in manifest["folders"]:
+        _beside(targets[name], UNPACKED).mkdir()
+    _unpack(
+        file, manifest, {name: _beside(path, UNPACKED) for name, path in targets.items()}, progress
+    )
+    connections.close_all()
+    atomic_file.write(marker(), json.dumps({"file": str(file.absolute()), "begun": now_iso()}))
+    for path in targets.values():
+        _exchange(path)
+    exports = _beside(targets[STORE], ASIDE) / EXPORTS if STORE in targets else None
+    if exports and exports.exists() and not (targets[STORE] / EXPORTS).exists():
+        exports.rename(targets[STORE] / EXPORTS)
+    marker().unlink()
+    atomic_file.sync(marker().parent)
+    for path in targets.values():
+        _remove(_beside(path, ASIDE))
+    return manifest
+
+
+def _targets(manifest: dict[str, Any]) -> dict[str, Path]:
+    """Where each part of a backup goes."""
+    parts = {name.split("/")[0] for name in manifest["files"]} | set(manifest["folders"])
+    targets = {name: path for name, path in _trees().items() if name in parts}
+    if DATABASE in parts:
+        default = settings.DATABASES["default"]
+        if default["ENGINE"] != "django.db.backends.sqlite3":
+            raise BadBackup(
+                f"The backup holds a SQLite database, and this game's is {database_kind()}: "
+                "restore it in a game with the same settings."
+            )
+        targets[DATABASE] = Path(str(default["NAME"]))
+    if unknown := parts - set(targets):
+        raise BadBackup(
+            f"The backup holds {', '.join(sorted(unknown))}, for which the settings of this game "
+            "have no place."
+        )
+    return targets
+
+
+def _unpack(
+    file: Path, manifest: dict[str, Any], into: dict[str, Path], progress: Progress
+) -> None:
+    wanted = dict(manifest["files"])
+    total = len(wanted)
+    try:
+        with tarfile.open(file, mode="r:gz") as tar:
+            for member in tar:
+                if member.name == MANIFEST:
+                    continue
+                known = wanted.pop(member.name, None)
+                part, _, rest = member.name.partition("/")
+                path = into[part] / rest if rest else into[part]
+                if known is None or ".." in Path(rest).parts or not member.isfile():
+                    raise BadBackup(f"{file} holds {member.name!r}, which its manifest does not.")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                if _write_sparse(tar.extractfile(member), path) != known["sha256"]:
+                    raise BadBackup(f"{file} is damaged: {member.name} is not what was packed.")
+                progress("unpacking", total - len(wanted), total)
+    except (EOFError, OSError, ValueError, tarfile.TarError) as error:
+        for path in into.values():
+            _remove(path)
+        if isinstance(error, BadBackup):
+            raise
+        raise BadBackup(f"{file} cannot be unpacked: {error}. Nothing was changed.") from None
+    if wanted:
+        for path in into.values():
+            _remove(path)
+        raise BadBackup(f"{file} is cut off: {len(wanted)} files are missing. Nothing was changed.")
+
+
+def _write_sparse(source: Any, path: Path) -> str:
+    """Write a file, with holes where it is zero. Returns its SHA-256."""
+    digest = hashlib.sha256()
+    with path.open("wb") as file:
+        while chunk := source.read(CHUNK):
+            digest.update(chunk)
+            if chunk.count(0) == len(chunk):
+                file.seek(len(chunk), os.SEEK_CUR)
+            else:
+                file.write(chunk)
+        file.truncate(file.tell())
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.hexdigest()
+
+
+def _exchange(path: Path) -> None:
+    """What was unpacked takes the place of what is there, which is kept aside."""
+    aside, unpacked = _beside(path, ASIDE), _beside(path, UNPACKED)
+    if aside.exists():
+        _remove(path)  # of a restore that was broken off
+    elif path.exists():
+        path.rename(aside)
+    for side in SQLITE_SIDES:  # of a database that was killed: they would change the new one
+        path.with_name(path.name + side).unlink(missing_ok=True)
+    unpacked.rename(path)
+    atomic_file.sync(path.parent)
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,335 @@
+"""One memory with all around it: what it rests on, what came of it, what it is linked with.
+
+`show` tells of one memory, `trace` follows it in both directions. The links of a whole mind are in
+`graphing`. Reactor thread; each gives a Deferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import offload
+from ..records import INSIGHT, LOCKED, PINNED, Entry, MemoryRecord
+from ..store import facts, versions
+from ..store.links import link_id, linked_memory_id
+from ..store.payload import entry_memory_id
+from . import ids
+
+EVIDENCE_SHOWN = 50
+LINKS_SHOWN = 100
+TRACED = 200  # memories of one trace
+READ_AT_ONCE = 16  # rows of the database between two turns of the reactor
+INSIGHTS_READ = 4096  # newest entries among which insights are looked for
+
+
+@dataclass(frozen=True, slots=True)
+class LinkShown:
+    """A link and its other end; `text` is empty where that is forgotten."""
+
+    linked: str
+    id: str
+    record: str
+    text: str
+    score: float
+    kind: str
+    created: str
+    private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row of Mem0's history: what a memory said before and after; `event` ADD or UPDATE."""
+
+    old: str
+    new: str
+    event: str
+    when: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One memory whole.
+
+    Attributes:
+        entry: The journal entry that it is, if it is one.
+        evidence: The entries that it rests on.
+        forgotten: Those of them that are gone.
+        superseded_by, superseded: What ended it, and what it ended.
+        tags: pinned and locked among them.
+    """
+
+    id: str
+    memory: MemoryRecord
+    entry: Entry | None
+    evidence: tuple[Entry, ...]
+    forgotten: tuple[int, ...]
+    links: tuple[LinkShown, ...]
+    superseded_by: MemoryRecord | None
+    superseded: tuple[MemoryRecord, ...]
+    history: tuple[Change, ...]
+    tags: tuple[str, ...]
+
+    @property
+    def pinned(self) -> bool:
+        return PINNED in self.tags
+
+    @property
+    def locked(self) -> bool:
+        return LOCKED in self.tags
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A memory in a trace: `depth` steps away, by `came_by` (its short id)."""
+
+    memory: MemoryRecord
+    id: str
+    depth: int
+    came_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What of a person's profile rests on a traced memory."""
+
+    identity: str
+    name: str
+    kind: str  # of the attribute, or "observation", or "preference"
+    text: str
+    private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A memory, what it came from and what came of it, nearest first.
+
+    `whole` is False where there was more than `TRACED`.
+    """
+
+    root: Step
+    sources: tuple[Step, ...]
+    results: tuple[Step, ...]
+    profiles: tuple[Drawn, ...]
+    whole: bool = True
+
+
+# --- one memory -----------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def show(npc: Any, memory_id: str) -> Generator[Any, Any, Shown]:
+    """One memory whole, by its short id, as a Deferred `Shown`.
+
+    Raises (in the Deferred):
+        ids.UnknownMemory, ids.Ambiguous
+    """
+    memory = npc.memory
+    record = yield ids.find(npc, memory_id)
+    linked = link_id(record)
+    entry = memory.journal.get(int(linked)) if linked.isdecimal() else None
+    evidence = [] if entry and entry.kind != INSIGHT else list(record.journal_ids)
+    found = [memory.journal.get(each) for each in evidence[:EVIDENCE_SHOWN]]
+    around, history, by, over = yield offload.run(
+        offload.MEMORY, about, memory.id, record, priority=offload.LOOK
+    )
+    links = yield links_of(npc, record)
+    return Shown(
+        id=ids.short(record),
+        memory=record,
+        entry=entry,
+        evidence=tuple(each for each in found if each and each.id != getattr(entry, "id", 0)),
+        forgotten=tuple(
+            number for number, each in zip(evidence, found, strict=False) if each is None
+        ),
+        links=links,
+        superseded_by=by,
+        superseded=tuple(over),
+        history=history,
+        tags=tuple(dict.fromkeys((*around, *(entry.tags if entry else ())))),
+    )
+
+
+def about(
+    agent_id: str, memory: MemoryRecord
+) -> tuple[tuple[str, ...], tuple[Change, ...], MemoryRecord | None, list[MemoryRecord]]:
+    """Its tags, its history, what ended it and what it ended (worker thread)."""
+    store = facts.shared()
+    by = store.get([memory.superseded_by]) if memory.superseded_by else []
+    over = store.list(agent_id, limit=EVIDENCE_SHOWN, superseded_by=memory.id)
+    rows = [Change(*row) for row in versions.history_of(memory.id)]
+    return memory.tags, tuple(rows), by[0] if by else None, over
+
+
+@defer.inlineCallbacks
+def links_of(npc: Any, record: MemoryRecord) -> Generator[Any, Any, tuple[LinkShown, ...]]:
+    """What a memory is linked with, the strongest first, as a Deferred tuple."""
+    memory = npc.memory
+    notes = memory.links.of(link_id(record))
+    strongest = sorted(notes, key=lambda each: (-notes[each]["score"], each))[:LINKS_SHOWN]
+    others = yield of_links(memory, strongest)
+    return tuple(
+        LinkShown(
+            linked=each,
+            id=ids.short_link(each),
+            record=others[each].record if each in others else "",
+            text=others[each].content if each in others else "",
+            private=others[each].private if each in others else False,
+            **notes[each],
+        )
+        for each in strongest
+    )
+
+
+@defer.inlineCallbacks
+def of_links(memory: Any, linked: Iterable[str]) -> Generator[Any, Any, dict[str, MemoryRecord]]:
+    """The memories behind link ids, as a Deferred dict; an entry that waits for its index too."""
+    wanted = {linked_memory_id(memory.id, each): each for each in linked}
+    stored = yield offload.run(
+        offload.MEMORY, facts.ask, "get", list(wanted), priority=offload.LOOK
+    )
+    found = {wanted[record.id]: record for record in stored}
+    for number, each in enumerate(sorted(set(wanted.values()) - set(found)), start=1):
+        if number % READ_AT_ONCE == 0:
+            yield offload.breathe()
+        entry = memory.journal.get(int(each)) if each.isdecimal() else None
+        if entry:
+            found[each] = ids.to_memory(memory.id, entry)
+    return found
+
+
+# --- where it came from, what came of it ----------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def trace(npc: Any, memory_id: str) -> Generator[Any, Any, Trace]:
+    """What a memory came from, down to the journal, and what came of it, as a Deferred `Trace`.
+
+    Raises (in the Deferred):
+        ids.UnknownMemory, ids.Ambiguous
+    """
+    root = yield ids.find(npc, memory_id)
+    sources = yield _followed(npc, root, _sources_of)
+    drawn = yield offload.run(offload.MEMORY, drawn_of, npc.memory.id, priority=offload.LOOK)
+    insights = yield _insights(npc.memory)
+    results = yield _followed(
+        npc, root, lambda agent_id, each: _results(agent_id, each, drawn, insights)
+    )
+    touched = {
+        int(link_id(step.memory))
+        for step in (_step(root), *results)
+        if link_id(step.memory).isdecimal()
+    }
+    profiles = yield profiled(npc.memory, touched)
+    return Trace(
+        root=_step(root),
+        sources=tuple(sources[:TRACED]),
+        results=tuple(results[:TRACED]),
+        profiles=profiles,
+        whole=max(len(sources), len(results)) <= TRACED,
+    )
+
+
+def _step(memory: MemoryRecord, depth: int = 0, came_by: str = "") -> Step:
+    return Step(memory, ids.short(memory), depth, came_by)
+
+
+@defer.inlineCallbacks
+def _followed(npc: Any, root: MemoryRecord, next_of: Any) -> Generator[Any, Any, list[Step]]:
+    """All that is reached from `root` by `next_of(mind, memory)`, breadth first."""
+    agent_id = npc.memory
+    seen = {root.id}
+    reached: list[Step] = []
+    layer = [_step(root)]
+    while layer and len(reached) <= TRACED:
+        following: list[Step] = []
+        for step in layer:
+            found = yield defer.maybeDeferred(next_of, agent_id, step.memory)
+            for memory in found:
+                if memory.id not in seen:
+                    seen.add(memory.id)
+                    following.append(_step(memory, step.depth + 1, step.id))
+            yield offload.breathe()
+        reached += following
+        layer = following
+    return reached
+
+
+@defer.inlineCallbacks
+def _sources_of(memory: Any, record: MemoryRecord) -> Generator[Any, Any, list[MemoryRecord]]:
+    linked = link_id(record)
+    if linked.isdecimal():
+        entry = memory.journal.get(int(linked))
+        cited = list(entry.evidence) if entry else []
+    else:
+        cited = [str(number) for number in record.journal_ids]
+    found = yield of_links(memory, cited[: TRACED + 1])
+    return [found[each] for each in cited if each in found]
+
+
+def _results(
+    memory: Any, record: MemoryRecord, drawn: list[MemoryRecord], insights: list[Entry]
+) -> list[MemoryRecord]:
+    linked = link_id(record)
+    found = [each for each in drawn if linked.isdecimal() and int(linked) in each.journal_ids]
+    cite = [ids.to_memory(memory.id, entry) for entry in insights if linked in entry.evidence]
+    return sorted([*found, *cite], key=lambda each: (each.created_at, each.id))
+
+
+def drawn_of(agent_id: str) -> list[MemoryRecord]:
+    """All of a mind that is no journal entry (worker thread)."""
+    store = facts.shared()
+    return [m for record in ids.DRAWN for m in store.list(agent_id, limit=None, record=record)]
+
+
+@defer.inlineCallbacks
+def _insights(memory: Any) -> Generator[Any, Any, list[Entry]]:
+    """The insights of the journal: what they cite stands there alone."""
+    found = yield offload.run(
+        offload.MEMORY,
+        facts.ask,
+        "newest",
+        memory.id,
+        INSIGHT,
+        INSIGHTS_READ,
+        priority=offload.LOOK,
+    )
+    entries = []
+    for number, record in enumerate(found, start=1):
+        entries.append(memory.journal.get(record.journal_ids[0]))
+        if number % READ_AT_ONCE == 0:
+            yield offload.breathe()
+    return [entry for entry in entries if entry]
+
+
+@defer.inlineCallbacks
+def profiled(memory: Any, entries: set[int]) -> Generator[Any, Any, tuple[Drawn, ...]]:
+    """What of profiles and preferences rests on these entries."""
+    found: list[Drawn] = []
+    own = {entry_memory_id(memory.id, each) for each in entries}
+    for identity in memory.profiles.identities():
+        yield offload.breathe()
+        profile = memory.profiles.get(identity)
+        if profile is None:
+            continue
+        who = identity, profile.name or memory.people.name_of(identity)
+        found += [
+            Drawn(*who, known.type, known.value, known.private)
+            for known in profile.attributes
+            if not entries.isdisjoint(known.evidence)
+        ]
+        found += [
+            Drawn(*who, "observation", noted.text, noted.private)
+            for noted in profile.observations
+            if noted.journal_id in entries
+        ]
+    for number, held in enumerate(memory.preferences, start=1):
+        if number % READ_AT_ONCE == 0:
+            yield offload.breathe()
+        if held.journal_id in entries or held.memory_id in own:
+            name = memory.people.name_of(held.identity)
+            found.append(Drawn(held.identity, name, "preference", held.text, held.private))
+    return tuple(found[:TRACED])

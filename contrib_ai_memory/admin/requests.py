@@ -1,0 +1,171 @@
+"""Erasures that players have asked for: kept for staff until they are granted or dropped.
+
+One ServerConfig entry holds them. What an NPC no longer knows of is waited for no longer, however
+it came to be forgotten. Reactor thread.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evennia.objects.models import ObjectDB
+from evennia.server.models import ServerConfig
+from twisted.internet import defer
+
+from .. import offload
+from ..npc import MemoryMixin
+from ..records import now_iso
+from ..store.attributes import as_json
+from . import inspect
+
+KEY = "ai_memory_erasure_requests"
+KEPT = 500
+READ_AT_ONCE = 4  # NPCs between two turns of the reactor
+
+
+class UnknownRequest(ValueError):
+    """There is no request of that number."""
+
+
+class TooMany(ValueError):
+    """So many requests wait that no more are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One person, to be erased from the memory of one NPC. `name` is the character's own."""
+
+    npc_id: int
+    npc: str
+    identity: str
+    name: str
+    when: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """An NPC that knows somebody, how well, and under which identity; `asked`: staff was asked to
+    let it forget them."""
+
+    npc: Any
+    identity: str
+    state: str
+    asked: bool = False
+
+
+@defer.inlineCallbacks
+def who_remembers(character: Any) -> Generator[Any, Any, list[Remembered]]:
+    """The NPCs that know a character, as a Deferred list by the NPCs' names."""
+    found = []
+    asked = {(request.npc_id, request.identity) for request in _read()}
+    for number, npc in enumerate(inspect.minds()):
+        if npc == character or not npc.pk:
+            continue
+        identity = npc.get_memory_identity(character)
+        if knows(npc, identity):
+            person = inspect.person(npc, identity).person
+            there = (npc.id, identity) in asked
+            found.append(Remembered(npc, identity, person.state, there))
+        if number % READ_AT_ONCE == 0:
+            yield offload.breathe()
+    return found
+
+
+def knows(npc: Any, identity: str) -> bool:
+    """Whether an NPC has met somebody or has a profile of them."""
+    memory = npc.memory
+    return memory.people.get(identity) is not None or memory.profiles.get(identity) is not None
+
+
+def ask(character: Any, remembered: list[Remembered]) -> int:
+    """Ask staff to erase a character from these memories. Returns how many requests are new.
+
+    Raises:
+        TooMany
+    """
+    known = _read()
+    there = {(request.npc_id, request.identity) for request in known}
+    new = [
+        Request(each.npc.id, each.npc.key, each.identity, character.key, now_iso())
+        for each in remembered
+        if (each.npc.id, each.identity) not in there
+    ]
+    if len(known) + len(new) > KEPT:  # `waiting` drops what is over, and staff what they wish
+        raise TooMany("So many requests wait already that no more are taken. Please ask staff.")
+    _write([*known, *new])
+    return len(new)
+
+
+@defer.inlineCallbacks
+def waiting() -> Generator[Any, Any, list[Request]]:
+    """The requests that are still to be granted, oldest first, as a Deferred list.
+
+    What is granted already, or asked of an NPC that is no more, is kept no longer.
+    """
+    known, over = [], set()
+    for number, request in enumerate(_read(), start=1):
+        npc = npc_of(request)
+        if npc is not None and knows(npc, request.identity):
+            known.append(request)
+        else:
+            over.add(request)
+        if number % READ_AT_ONCE == 0:
+            yield offload.breathe()
+    if over:
+        _write([request for request in _read() if request not in over])
+    return known
+
+
+@defer.inlineCallbacks
+def drop(number: int) -> Generator[Any, Any, Request]:
+    """Drop the request of that place in `waiting`, from 1, without erasing anything.
+
+    Raises (in the Deferred):
+        UnknownRequest
+    """
+    known = yield waiting()
+    if not 1 <= number <= len(known):
+        raise UnknownRequest(f"There is no request {number}; {len(known)} waiting.")
+    dropped = known[number - 1]
+    _write([request for request in _read() if request != dropped])
+    return dropped
+
+
+def settle() -> None:
+    """Keep no request, and no name in one, that was granted just now.
+
+    Whoever has forgotten somebody has its memory open: no other NPC is loaded. What else nobody
+    waits for, `waiting` finds.
+    """
+    known = _read()
+    left = [request for request in known if not _is_granted(request)]
+    if len(left) < len(known):
+        _write(left)
+
+
+def npc_of(request: Request) -> Any | None:
+    """The NPC that is to forget; None where it is no more, or has no memory any more."""
+    npc = ObjectDB.objects.filter(id=request.npc_id).first()
+    return npc if isinstance(npc, MemoryMixin) else None
+
+
+def _is_granted(request: Request) -> bool:
+    npc = ObjectDB.get_cached_instance(request.npc_id)
+    remembering = npc is not None and "memory" in vars(npc)
+    return remembering and not knows(npc, request.identity)
+
+
+def _read() -> list[Request]:
+    text = ServerConfig.objects.conf(KEY, default="")
+    return [Request(**plain) for plain in json.loads(text)] if text else []
+
+
+def _write(requests: list[Request]) -> None:
+    if requests:
+        text = as_json([asdict(request) for request in requests])
+        ServerConfig.objects.conf(KEY, value=text)
+    else:
+        ServerConfig.objects.conf(KEY, delete=True)

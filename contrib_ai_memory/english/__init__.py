@@ -1,0 +1,1 @@
+"""What the offline provider knows of English: tokens, claims, dates, preferences, questions."""

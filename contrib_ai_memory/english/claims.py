@@ -1,0 +1,335 @@
+"""Whether a sentence of talk tells something, and whether that stands without the talk around it.
+
+Rules for English talk. `claim` takes off what only opens or dresses a sentence, `tells` is true of
+all that is no filler, and `stands_alone` of what a stranger would understand a year later: it has a
+subject that is named in it and a verb, and is no order, no cheer and no mere "I agree".
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..text.sanitising import oneline
+from . import verbs
+from .contradiction import times
+from .cues import tells_time
+from .questions import asks
+from .salience import names_someone
+
+LEAST_WORDS = 4
+CUT_OFF_WORDS = 8  # a sentence that breaks off tells something from here on
+_INTRODUCTION = 60  # characters
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
+_FILLERS = frozenset(
+    "a ah aha ahh alright amen and aw aww awesome aye bye cheers congrats congratulations cool do "
+    "er exactly fine good gosh great ha haha heh hello hey hi hm hmm hmmm huh i i'm indeed is it "
+    "it's just la laughter laughs like lol man mhm mm mmm morning my evening night nah nice no "
+    "nope now of oh ok okay on oops ouch ow perfect please really right so sorry sure ta thank "
+    "thanks that that's the then there to too uh uhh um very wait well what whoa wow yay yea yeah "
+    "yep yes you your yup all be me we us are this with for have day".split()
+)
+
+# --- what is taken off ------------------------------------------------------------------------
+
+_STAGE = r"\((?:[a-z' -]{2,40})\)|\[[^\]]{0,300}\]"  # (laughs), [shows a picture]
+_ACTED = re.compile(
+    r"\s*\([^()]{0,24}\b(?:voice|laugh\w*|sigh\w*|cheer\w*|gasp\w*|groan\w*|growl\w*|chuckl\w*|"
+    r"cough\w*|sings|singing|counting|whisper\w*|hiss\w*|applause)\b[^()]{0,24}\)\.?\s*"
+)
+_LEADING = re.compile(rf"^(?:{_STAGE}|\*[^*]{{1,40}}\*|[-–—…*.\s]+)+")
+_TRAILING = re.compile(rf"(?:\s*(?:{_STAGE}))+(?P<end>[.!…]*)$")
+_OPENERS = re.compile(
+    r"^(?:"
+    # with a comma or the like behind it
+    r"(?:oh|ah|aw+|well|yeah|yea|yes|yep|yup|no|nope|nah|okay|ok|alright|all right|right|hey|hi|"
+    r"hello|look|listen|see|man|dude|guys|everyone|wow|whoa|h+m+|u+h*m*|er|ha+|(?:ha)+|lol|thanks|"
+    r"thank you|sure|indeed|honestly|actually|anyway|basically|frankly|of course|you know|i mean|"
+    r"to be honest|in fact|by the way|at least|fine|great|cool|nice|good|awesome|absolutely|"
+    r"definitely|totally|exactly|true|wait|oh my god|my god|gosh|so|now|then|also|plus|like|still|"
+    r"sadly|luckily|fortunately|unfortunately|clearly|obviously|as i said|like i said)"
+    r"\s*[,;:!.…–—-]+\s*"
+    # or with nothing
+    r"|(?:and|but|or|'?cause|because|oh|yeah|um+|uh+|well|so(?! (?:many|much|few|long|far)\b)|"
+    r"(?:and )?then|plus|also|though|although)\s+(?=\S)"
+    r")+",
+    re.IGNORECASE,
+)
+_CALLED = re.compile(
+    r"^(?!I\b)[A-Z][\w-]+,\s+(?=(?:I|my|we|that|this|these|those|it|he|she|they|let)\b)"
+)
+_TAG = re.compile(
+    r",?\s+(?:you know|you see|i guess|i think|i mean|haha|lol|though|too,? haha)(?=[.!…]*$)",
+    re.IGNORECASE,
+)
+_NO_CALL = re.compile(r"^(?:\w+ly|\w+days?|Yesterday|Today|Tonight|Tomorrow|Once|Sometimes)\b")
+
+# --- what does not stand ------------------------------------------------------------------------
+
+_GREETS = re.compile(
+    r"^\W*(?:hello|hi|hey|greetings|good (?:morning|day|evening|afternoon|night|luck|job|for you)|"
+    r"well met|hail|thanks|thank you|welcome|congrat\w*|cheers|sorry|farewell|good ?bye|see you|"
+    r"way to go|well done|have (?:a|fun))\b",
+    re.IGNORECASE,
+)
+_YOU = re.compile(
+    r"\b(?:you|your|yours|yourself|yourselves|y['’]?all|ya|thou|thy)\b", re.IGNORECASE
+)
+_POINTS = (
+    r"(?:he|she|it|they|that|this|those|these|him|her|his|their|its|them|both|same|such|which"
+    r"|one(?! (?:of|night|day|evening|morning|year|summer|winter)\b))"
+)
+_POINTING = re.compile(rf"^{_POINTS}\b", re.IGNORECASE)
+_RUMOUR = re.compile(r"^(?:they|people|some|folk) (?:say|tell|claim|whisper)\b", re.IGNORECASE)
+_THIS_THING = re.compile(
+    r"^(?:this|these) (?!(?:is|was|were|are|has|had|will|would|can|could|one|guy|thing|stuff|way"
+    r")\b)[a-z]{3,}",
+    re.IGNORECASE,
+)
+_CLEFT = re.compile(r"^it (?:is|was) .+ (?:that|who)\b", re.IGNORECASE)
+_INTRODUCED = re.compile(
+    rf"^(?:on|in|at|after|before|when|whenever|if|for|with|without|instead|as|while|since|over|by|"
+    rf"from|during|once|until|despite|through)\b[^,]{{1,{_INTRODUCTION}}},\s+(?P<rest>.+)",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"^(?:let['’]?s|let (?:me|us|him|her|them)|please|don['’]t|do not|be|come on|go (?:on|ahead)|"
+    r"here(?:['’]s| is| are| we)|check|hold on|hang on|keep (?:up|it|on|the|an?|going)|"
+    r"no need|never mind|shut)\b",
+    re.IGNORECASE,
+)
+_REACTS = re.compile(
+    r"^(?:"
+    r"I(?:['’]m| am| was|['’]d be| feel)\s+(?:\w+ly |so |just |very |super |also |pretty |quite )*"
+    r"(?:glad|happy|proud|sorry|sure|thankful|grateful|serious|kidding|saying|telling|thinking|here|"
+    r"good|fine|okay|ok|done|stoked|honou?red|in awe|in|all for|all ears|on board|game|down|there|"
+    r"the same|like that|not sure|touched|impressed|jealous|intrigued|curious|confused)\b"
+    r"|I(?:['’]m| am) (?:so |very |really |super )+\w+(?: (?:to|for|about|of) \w+)?\W*$"
+    r"|I (?:\w+ly |do |also |just |don['’]t |do not |can |could |would |did |didn['’]t |had )*"
+    r"(?:agree|understand|appreciate|see|get (?:it|that|what)|hear (?:that|what)|bet|guess|suppose|"
+    r"doubt|wonder|wish|mean|swear|care|mind|think so|hope so|know (?:that|what|how|it|why|right)|"
+    r"say|said|say so|feel (?:the same|like|that|it)|relate|imagine|"
+    r"(?:love|like|enjoy|hate|want|need|do|did|have|got|saw|feel|thought|think|remember|believe) "
+    r"(?:it|that|this|them|those|these|how|what|him|her)\b(?:\W*$| (?:so|too|when|is|was)\b))\b"
+    r"|I hope (?!to\b)|I (?:can|could)(?:['’]t|not|n['’]t| not) "
+    r"(?:wait|believe|imagine|stop|help|remember|tell|agree|say|thank)\b"
+    r"|I (?:do not|don['’]t|didn['’]t|did not) (?:know|remember|think|understand|care|want to)\b"
+    r"|(?:can|could)(?:['’]t|not|n['’]t) (?:wait|believe|imagine|agree|say|thank)\b"
+    r"|me (?:too|neither|either)\b|my (?:bad|god|gosh|goodness|pleasure|point|turn)\b"
+    r")",
+    re.IGNORECASE,
+)
+_VERDICT = re.compile(
+    r"(?:\b(?:is|are|was|were|be|been|feels?|felt|looks?|looked|sounds?|seems?)|['’](?:s|re))\s+"
+    r"(?:so |very |really |truly |super |always |just |such |too |a |an |quite |all |\w+ly )*"
+    r"(?:amazing|awesome|great|good|nice|cool|fun|incredible|inspiring|important|special|tough|hard|"
+    r"beautiful|fancy|lovely|crazy|wonderful|fantastic|epic|exciting|cute|impressive|rewarding|bad|"
+    r"frustrating|taxing|terrible|calming|electric|powerful|perfect|interesting|weird|insane|"
+    r"intense|contagious|priceless|worth it|huge|big deal|the best|blast|treat|much fun|"
+    r"source of)\b"
+    r"(?!\s+(?:[a-z]+(?:er|or|ist|man|woman|cook|friend|smith))\b)",
+    re.IGNORECASE,
+)
+# "I made it to relax", "We love them", "Something happened": what, is not in the sentence
+_VAGUE = re.compile(
+    r"^(?:I|we)(?:['’]\w+)? (?:(?!and\b|but\b|so\b)[\w'’]+ ){1,3}"
+    r"(?:it|this|that|them|these|those)\b"
+    r"|^(?:some|any|every|no)(?:thing|one|body)\b",
+    re.IGNORECASE,
+)
+_ATTITUDE = re.compile(
+    r"^I(?:['’]ve)? (?:\w+ly )?(?:think|believe|heard|hear|know|knew|thought|reckon|figure|fear|"
+    r"feel like|dreamt|dreamed|learned|found out|noticed|realized|realised)(?: that)? (?P<rest>.+)",
+    re.IGNORECASE,
+)
+_POINTS_SOMEWHERE = re.compile(
+    r"\b(?:he|she|it|they|him|her|them|that|this|these|those|one|ones|there|here|someone|something|"
+    r"stuff|things?|anything|everything|nothing)\b",
+    re.IGNORECASE,
+)
+# what is done the next moment, and where a finger points: nobody knows it a year later
+_AT_ONCE = re.compile(
+    r"\b(?:gonna|(?:will|am) just|would (?:like|love) to (?:do|go|try|use|make))\b"
+    r"|['’](?:ll|m) just\b|['’]d (?:like|love) to (?:do|go|try|use|make)\b",
+    re.IGNORECASE,
+)
+_POINTED_AT = re.compile(r"\b(?:(?:over|right) (?:here|there)|(?:this|that) way)\b", re.IGNORECASE)
+_BREAKS_OFF = re.compile(r"(?:--|[–—,:;-])\W*$")
+_WHICH_IS = re.compile(r",? which (?:is|are|was|were)(?: [^ ,]+){1,4}$", re.IGNORECASE)
+_NO_SUBJECT = re.compile(
+    r"^(?:[a-z]+s (?:his|her|their|its|him)"
+    r"|(?:(?:un)?fortunately|luckily|sadly|hopefully|actually|probably|apparently|definitely) "
+    r"(?:does|did|is|was|has|had|will|can)(?:n['’]t)?)\b",
+    re.IGNORECASE,
+)
+_DROPPED = re.compile(
+    r"^(?:(?:just|finally|recently|already)\s+)?(?:got|went|had|finished|started|lost|found|made|"
+    r"took|saw|met|bought|sold|came|tried|joined|spent|won|signed|passed|moved|visited|attended|"
+    r"gave|caught|heard|quit|wrote|painted|read)\s+(?:a|an|the|my|our|some|two|three|\d+|up|to|back|"
+    r"through|with|in|from|for|out|into|off|it|something|hiking|fishing|camping|swimming)\b",
+    re.IGNORECASE,
+)
+_FRONTED = re.compile(
+    r"^(?:(?:in|on|at|after|before|during|since|for|when|while|last|next|this|every|yesterday|today|"
+    r"tonight|tomorrow|once|recently|lately|sometimes|usually|soon|later|two|three|four|five|a few|"
+    r"the other|one|as|now|\d+)\b[^.!?,;]{0,40},?\s+)(?=I\b)",
+    re.IGNORECASE,
+)
+_SELF = re.compile(r"(?:I\b|my\b|mine\b|me\b|myself\b)", re.IGNORECASE)
+
+# words before which a noun in the plural is no subject
+_FUNCTION = frozenset(
+    "of in on at to for with by from and or but the a an as than that which who if so not into "
+    "over under through my your his her its our their this these those i we you he she they "
+    "it".split()
+)
+_SMALL = _FUNCTION | frozenset(
+    "is are was were am be been being has have had do does did will would can could should may "
+    "might must just really very also too even still never always ever now then there here what "
+    "when where how why all some any no one more most much many lot lots up down out off back "
+    "about after before get got go went gone going make makes made thing things something good "
+    "great nice better best like say said says know think way time really pretty quite ones it's "
+    "i'm that's he's she's they're we're there's don't can't didn't isn't wasn't i've i'll i'd "
+    "we'll we've".split()
+)
+
+
+_BEFORE_A_NOUN = _FUNCTION - {"who", "that", "which", "it", "he", "she"} | frozenset(
+    "two three four five six seven eight nine ten twelve dozen some any no all more many "
+    "few".split()
+)
+_BEFORE_A_VERB = frozenset("really just still also always never maybe definitely even".split())
+_NOUNS_TOO = frozenset("might must will can".split()) | frozenset(
+    "plants works tests turns plays loads waves guards guides farms ships fights "
+    "shares trades roles records reports signs points rings rides stops tracks tears leaves".split()
+)
+
+
+def claim(sentence: str) -> str:
+    """A sentence without what only opens or dresses it; what it says is kept to the letter.
+
+    >>> claim("Oh, well, (laughs) but the bridge at Elmstead fell, you know.")
+    'The bridge at Elmstead fell.'
+    """
+    text = oneline(sentence)
+    if text.count('"') % 2 or (text[:1] == '"' and text.rstrip(".!?…")[-1:] == '"'):
+        text = text.strip('"').strip()
+    text = _ACTED.sub(" ", text).strip()
+    before = None
+    while text != before:
+        before = text
+        text = _TRAILING.sub(r"\g<end>", _LEADING.sub("", text))
+        text = _OPENERS.sub("", text)
+        if not _NO_CALL.match(text):
+            text = _CALLED.sub("", text)
+        text = _TAG.sub("", text)
+    if _DROPPED.match(text):
+        text = f"I {text[:1].lower()}{text[1:]}"
+    return text[:1].upper() + text[1:]
+
+
+def of_oneself(text: str) -> bool:
+    """Whether the speaker is the subject: "Last week I sold two oxen", "My brother is ill"."""
+    return bool(_SELF.match(text) or _FRONTED.match(text))
+
+
+def tells(sentence: str) -> bool:
+    """Whether there is more in a sentence than a question, a greeting or filler."""
+    if asks(sentence) or _GREETS.match(claim(sentence)):
+        return False
+    words = [word.lower().replace("’", "'") for word in _WORD.findall(sentence)]
+    telling = sum(word not in _FILLERS for word in words)
+    return telling >= 2 or (telling > 0 and bool(_SELF.match(sentence)) and len(words) >= 3)
+
+
+def stands_alone(text: str) -> bool:
+    """Whether a claim is understood without the talk around it.
+
+    >>> [stands_alone(said) for said in ("Wolves took two of my sheep.", "It's more of an oval.")]
+    [True, False]
+    """
+    if not tells(text) or _YOU.search(text) or _is_order(text) or _REACTS.match(text):
+        return False
+    words = _words(text)
+    if _POINTED_AT.search(text) or (_AT_ONCE.search(text) and not times(text)):
+        return False
+    if len(words) < LEAST_WORDS or (_BREAKS_OFF.search(text) and len(words) < CUT_OFF_WORDS):
+        return False
+    if _points_outside(text) or not _has_verb(_words(_WHICH_IS.sub("", text))):
+        return False
+    thought = _ATTITUDE.match(text)
+    if thought and _has_verb(_words(thought["rest"])) and _points_outside(thought["rest"]):
+        return False
+    particular = names_someone(text) or re.search(r"\d", text)
+    if _VERDICT.search(text) and not (particular or of_oneself(text)):
+        return False
+    if _VAGUE.match(text) and not (particular or tells_time(text)):
+        return False
+    own = {word.lower() for word in words} - _SMALL
+    vague = len(_POINTS_SOMEWHERE.findall(text))
+    return len(own) >= (2 if not vague or names_someone(text) else 3)
+
+
+def has_verb(text: str) -> bool:
+    """Whether a text says of somebody or something what it does."""
+    return _has_verb(_words(text))
+
+
+def _words(text: str) -> list[str]:
+    return [word.replace("’", "'") for word in _WORD.findall(text)]
+
+
+def _points_outside(text: str) -> bool:
+    """Whether its subject is somebody or something that it does not name."""
+    introduced = _INTRODUCED.match(text)
+    if introduced and not names_someone(text[: introduced.start("rest")]):
+        text = introduced["rest"]
+    if not _POINTING.match(text) or _RUMOUR.match(text):
+        return False
+    if _CLEFT.match(text) or _THIS_THING.match(text):
+        return not names_someone(text)
+    return not re.match(r"both of (?:the|my|our|his|her|their)\b", text, re.IGNORECASE)
+
+
+def _is_order(text: str) -> bool:
+    if _ORDER.match(text) or _NO_SUBJECT.match(text):
+        return True
+    if of_oneself(text):
+        return False
+    first, *rest = _words(text.lower()) or [""]
+    if _without_subject([first, *rest]):
+        return True  # "looks like rain", "been a while"
+    if first not in verbs.BASES or not rest:
+        return False
+    then = rest[0]
+    if then in ("of", "and", "or") or then in verbs.AUXILIARIES:
+        return False
+    return not (then in verbs.THIRD or verbs.is_past(then))
+
+
+def _without_subject(words: list[str]) -> bool:
+    first = next((word for word in words if word not in _BEFORE_A_VERB), "")
+    begins = first in verbs.AUXILIARIES or first.endswith("n't") or first in verbs.THIRD
+    return begins and first not in _NOUNS_TOO
+
+
+def _has_verb(words: list[str]) -> bool:
+    """Whether some word is a verb that says of a subject what it does."""
+    lowered = [word.lower() for word in words]
+    for place, word in enumerate(lowered):
+        if word in verbs.AUXILIARIES or re.search(r"'(?:s|re|ve|ll|d|m)$|n't$", word):
+            return True
+        if place == 0:
+            continue
+        before = lowered[place - 1]
+        if verbs.is_past(word) or word in verbs.SAME_IN_THE_PAST:
+            return True
+        if word in verbs.THIRD and not (before[:1].isdigit() or before in _BEFORE_A_NOUN):
+            return True
+        if before in ("i", "we", "they", "who", "you") and word.isalpha():
+            return True
+        plural = before.endswith("s") and not before.endswith("ss") and not before[:1].isdigit()
+        several = plural or before in ("people", "men", "women", "folk", "children", "sheep")
+        if several and word not in _FUNCTION and word in verbs.BASES:
+            return True
+    return False

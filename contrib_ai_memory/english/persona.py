@@ -1,0 +1,352 @@
+"""Persona protection [A]: the night learns nothing about the NPC's own acts, nature or opinions.
+
+The prompt of the extraction says so; this looks at what came of it, of a model and of rules alike.
+What counts is whether the NPC is the subject of a clause, by whatever name it goes: a fact *about*
+somebody else may well name it. Rules on words and their order, not a parser.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from . import verbs
+
+READ = 4000  # characters that are looked at
+PHRASE = 4  # words before a name that belong to it
+
+_QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+# what may stand before the subject: "Yesterday, Mara …", "When asked, the assistant …"
+_OPENING = (
+    r"(?:(?:in|on|at|during|after|before|when|whenever|while|if|as|for|with|since|upon|throughout|"
+    r"until|because|once)\b[^,]{0,60},\s+|"
+    r"(?:yesterday|today|tonight|earlier|later|once|then|now|also|however|meanwhile|\w+ly),?\s+)?"
+)
+_ASSISTANT = (
+    r"(?:(?:the|this|an?|my)\s+)?(?:(?:helpful|friendly|ai|virtual|language)\s+)*"
+    r"(?:assistant|chatbot|npc|ai|language model)\b(?!\s+(?:of|to|at)\b)(?![-\w])"
+)
+# "Mara's …" is about Mara where it is of her mind or her talk; her inn is a part of the world
+_OF_ITS_OWN = (
+    r"['’]s?\s+(?:\w+\s+)?(?:personality|character|nature|opinions?|views?|moods?|feelings?|attitude|"
+    r"beliefs?|goals?|behaviou?r|responses?|repl(?:y|ies)|answers?|kindness|manners?|temper|"
+    r"thoughts?|favou?rites?|voice|role|persona|advice|words)\b"
+)
+_SPEAKS = r"(?:help|tell|told|greet|serv|inform|ask|advis|warn|thank|remind|assur|comfort|welcom)"
+_I = re.compile(
+    rf"^(?i:{_OPENING})(?:I\b|(?i:my\b|we\s+(?:talked|spoke|discussed|chatted)\b))",
+)
+_TITLES = frozenset(
+    "the a an old young big little tall fat thin blind mad one-eyed lady lord sir captain master "
+    "mistress king queen prince princess mother father brother sister uncle aunt doctor dr saint "
+    "st mr mrs ms good black white red grey".split()
+)
+
+
+_TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[^\w\s]")
+_OWN_NOUN = re.compile(
+    r"(?:personality|character|nature|opinions?|views?|moods?|feelings?|attitude|beliefs?|goals?|"
+    r"behaviou?r|responses?|repl(?:y|ies)|answers?|kindness|manners?|temper|thoughts?|favou?rites?|"
+    r"voice|role|persona|advice|words|heart|soul)"
+)
+_DETERMINERS = frozenset("the our my your this that dear".split())
+_INDEFINITE = frozenset("a an another some any no every each his her their two three".split())
+_NO_MODIFIER = frozenset(
+    "of in on at to for from with by about after before behind beside near under over between "
+    "and or but nor so yet than as like that which who whom whose where when while if because "
+    "since though although until unless whether how why what not i you he she it we they me him "
+    "us them there here then now only just even also both either neither said".split()
+)
+_OF_A_VERB = _DETERMINERS | {"a", "an", "his", "her", "its", "their", "him", "them", "it", "all"}
+_JOINING = frozenset("and but or so yet because since for though although however then".split())
+_SUBORDINATE = frozenset("when whenever if while after before once as since until".split())
+_SPEAKING = frozenset(
+    "say says said tell tells told think thinks thought believe believes believed know knows knew "
+    "claim claims claimed swear swears swore hear hears heard feel feels felt reckon reckons find "
+    "finds found insist insists agree agrees admit admits suspect suspects hope hopes guess "
+    "remember remembers declare declares consider considers".split()
+)
+_ADVERBS = frozenset(
+    "always never often also still just once now then soon again even ever only not too quite "
+    "very truly yesterday today tonight perhaps maybe clearly indeed all both no other than "
+    "none".split()
+)
+_IS = frozenset("is was are were be been being".split())
+_CLEFT_IS = frozenset("it's that's who's this's she's he's".split())
+_IS_OR_HAS = _IS | frozenset("has had have isn't wasn't seems looks always never".split())
+_AFTER_IS = frozenset("a an the not so very too always never just really been got quite".split())
+_ASIDES = frozenset("who the our an a as my your that bless".split())
+_PAUSES = frozenset(", . ; : ! — – -".split())
+_PERSON = re.compile(
+    r"(?:keeper|monger|wright|smith|man|woman|maid|lady|lord|host|hostess|mistress|master|friend|"
+    r"captain|soul|girl|boy|lass|lad|healer|priest|priestess|guard|cook)$"
+)
+
+
+def about_itself(text: str, npc_name: str, *aliases: str) -> bool:
+    """Whether a fact speaks of the NPC itself: its acts, its personality, its opinions.
+
+    Also where somebody else is said to say so: what others hold of it is nothing that it learns
+    of itself.
+
+    >>> about_itself("Mara told Alice that the ferry is late.", "Mara")
+    True
+    >>> about_itself('Alice says: "The innkeeper Mara is a warm soul."', "Mara")
+    True
+    >>> about_itself("Bram owes Mara five coins.", "Mara")
+    False
+    """
+    text = text[:READ]
+    plain = _QUOTED.sub("“…”", text)  # who "I" is in the words of others, they say
+    sentences = [sentence.strip(" -*•\t") for sentence in _SENTENCE.split(plain)]
+    if any(pattern.search(sentence) for sentence in sentences for pattern in _patterns(npc_name)):
+        return True
+    names = _all_names(npc_name, aliases)
+    said = [quoted[1:-1] for quoted in _QUOTED.findall(text)]
+    return any(_is_subject(part, names) for part in (plain, *said))
+
+
+# --- who is the subject of a clause ---------------------------------------------------------------
+
+
+def _is_subject(text: str, names: tuple[tuple[str, ...], ...]) -> bool:
+    """Whether one of `names` is the subject of a clause in a text that states something, or is
+    said to be the one who is it."""
+    words = _TOKEN.findall(text.replace("’", "'"))
+    return any(
+        _states(words, start, end) or _predicate(words, start, end) or _acted(words, start, end)
+        for start, end in _mentions(words, names)
+    )
+
+
+def _mentions(
+    words: Sequence[str], names: tuple[tuple[str, ...], ...]
+) -> Iterator[tuple[int, int]]:
+    """Where a name stands, with what belongs to it: the first token, and the one after the last.
+
+    "Mara's temper" is one; "Mara's inn", "Mara River" and "a captain" are none.
+    """
+    lowered = [word.lower() for word in words]
+    for start in range(len(words)):
+        for name in names:
+            end = start + len(name)
+            found = tuple(lowered[start:end])
+            if found == name:
+                pass
+            elif found[:-1] == name[:-1] and found[-1:] == (name[-1] + "'s",):
+                own = _of_its_own(lowered, end)
+                if own is None:
+                    break
+                end = own
+            else:
+                continue
+            first = _phrase(words, lowered, start)
+            another = end < len(words) and words[end][:1].isupper() and lowered[end] != "i"
+            if lowered[first] not in _INDEFINITE and not another:
+                yield first, end
+            break
+
+
+def _of_its_own(lowered: Sequence[str], end: int) -> int | None:
+    """Where the phrase behind "Mara's" ends: with her temper, or at once where 's is "is"."""
+    rest = lowered[end : end + 3]
+    for place, word in enumerate(rest[:2]):
+        if _OWN_NOUN.fullmatch(word):
+            return end + place + 1
+    is_verb = rest[:1] and (rest[0] in _AFTER_IS or rest[0].endswith("ing"))
+    return end if is_verb else None
+
+
+def _phrase(words: Sequence[str], lowered: Sequence[str], start: int) -> int:
+    """Where the phrase begins whose noun stands at `start`: "the old innkeeper Mara"."""
+    first = start
+    while first > 0 and start - first < PHRASE:
+        word = lowered[first - 1]
+        if word in _DETERMINERS or word in _INDEFINITE:
+            return first - 1
+        titled = words[first - 1][:1].isupper() and first == start
+        if not word[:1].isalpha() or word in _NO_MODIFIER or (_is_verb(word) and not titled):
+            break
+        if word.endswith("s") and not word.endswith("ss"):
+            break  # "the cat scratches Mara"
+        first -= 1
+    # without an article only a title, or what is said to be good or old, belongs to a name
+    told = all(lowered[place] in _TITLES for place in range(first, start))
+    titled = first == start - 1 and words[first][:1].isupper() and first == 0
+    return first if told or titled else start
+
+
+def _states(words: Sequence[str], first: int, end: int) -> bool:
+    """Whether a phrase is the subject of a verb: "the innkeeper Mara, bless her, is"."""
+    before = words[first - 1].lower() if first else ""
+    after = words[end] if end < len(words) else ""
+    if words[end - 1].lower().endswith("'s"):  # "Mara's a thief"
+        return _opens_clause(words, first)
+    if (before, after) == ("(", ")"):  # "She (Mara) is"
+        return _verb_at(words, end + 1)
+    if (before, after) == (",", ",") and _is_person(words, first - 1):  # "our host, Mara, is"
+        return _verb_at(words, end + 1)
+    on = _behind_aside(words, end) if after in (",", "(") else end
+    if on is not None and _verb_at(words, on):
+        return _opens_clause(words, first)
+    return _goes_on_with_pronoun(words, end)
+
+
+def _verb_at(words: Sequence[str], place: int) -> bool:
+    """Whether a verb that says what a subject does stands there, behind an adverb or two.
+
+    What it is asked to do is nothing that it did: "Bram fell ill; Mara is to tell his wife".
+    """
+    for at in range(place, min(place + 3, len(words))):
+        word, after = words[at].lower(), [each.lower() for each in words[at + 1 : at + 2]]
+        if _is_verb(word):
+            return word not in ("must", "should") and not (word in _IS_OR_HAS and after == ["to"])
+        if word.endswith("s") and word.isalpha() and not _OF_A_VERB.isdisjoint(after):
+            return True  # "waters the ale"
+        if not (word in _ADVERBS or word.endswith("ly")):
+            return False
+    return False
+
+
+def _is_verb(word: str) -> bool:
+    return (
+        word in verbs.AUXILIARIES
+        or word in verbs.THIRD
+        or word in verbs.SAME_IN_THE_PAST
+        or verbs.is_past(word)
+        or word.endswith("n't")
+    )
+
+
+def _opens_clause(words: Sequence[str], first: int) -> bool:
+    """Whether a clause begins there that tells something of its own: the sentence, what is said
+    or thought, a reason; not "the inn that Mara keeps", nor "when Mara slept"."""
+    if first == 0 or not words[first - 1][:1].isalpha():
+        return True
+    before = words[first - 1].lower()
+    if before in _SUBORDINATE:
+        return first == 1 and _resumed(words, first)
+    if before in _JOINING or before in _SPEAKING or before.endswith("ly") or before in _ADVERBS:
+        return True
+    if before == "that" or before in ("if", "whether", "how"):
+        said = [word.lower() for word in words[max(0, first - 4) : first - 1]]
+        return not _SPEAKING.isdisjoint(said)
+    # "in truth Mara hates elves"
+    introduced = words[0].lower() in _NO_MODIFIER and first <= PHRASE
+    return introduced and before not in _NO_MODIFIER and not any(map(_is_verb, words[:first]))
+
+
+def _resumed(words: Sequence[str], first: int) -> bool:
+    """ "If Mara is asked, she lies": the clause behind it is of the same person."""
+    comma = _index(words, ",", first)
+    return comma is not None and any(
+        word.lower() in ("she", "he", "they") for word in words[comma + 1 : comma + 2]
+    )
+
+
+def _goes_on_with_pronoun(words: Sequence[str], end: int) -> bool:
+    """ "Everyone loves Mara, because she is kind"; in "when Bram met Mara, he was" he is Bram."""
+    if words[0].lower() in _SUBORDINATE:
+        return False
+    place = end
+    while place < len(words) and (words[place] in _PAUSES or words[place].lower() in _JOINING):
+        place += 1
+    if place == end or place + 1 >= len(words):
+        return False
+    pronoun, _, clitic = words[place].lower().partition("'")
+    if pronoun not in ("she", "he", "they"):
+        return False
+    return clitic in ("s", "re") or words[place + 1].lower() in _IS_OR_HAS
+
+
+def _predicate(words: Sequence[str], first: int, end: int) -> bool:
+    """ "It was Mara who", "the kindest soul here is Mara": the NPC is whom it is told of."""
+    before = [word.lower() for word in words[max(0, first - 3) : first]]
+    while before and (before[-1] in _ADVERBS or before[-1].endswith("ly")):
+        before.pop()
+    if not before or (before[-1] not in _IS and not before[-1].endswith("'s")):
+        return False
+    if before[-1].endswith("'s") and before[-1] not in _CLEFT_IS:
+        return False
+    after = words[end].lower() if end < len(words) else ""
+    return not after[:1].isalpha() or after in ("who", "that", "whom", "and")
+
+
+def _acted(words: Sequence[str], first: int, end: int) -> bool:
+    """ "The bread was baked by Mara": who did it."""
+    lowered = [word.lower() for word in words[max(0, first - 9) : first]]
+    if not lowered or lowered[-1] != "by":
+        return False
+    return any(
+        word in _IS and any(map(verbs.is_participle, lowered[place + 1 : -1]))
+        for place, word in enumerate(lowered)
+    )
+
+
+def _is_person(words: Sequence[str], comma: int) -> bool:
+    """Whether what stands before a comma is somebody: "she", "our host"; not "the bridge"."""
+    if comma < 1:
+        return False
+    noun = words[comma - 1].lower()
+    return noun in ("she", "he", "they", "who") or bool(_PERSON.search(noun))
+
+
+def _behind_aside(words: Sequence[str], begins: int) -> int | None:
+    """Where it goes on behind ", the innkeeper," or "(the innkeeper)"."""
+    if words[begins] == "(":
+        closing = _index(words, ")", begins)
+    elif any(word.lower() in _ASIDES for word in words[begins + 1 : begins + 2]):
+        closing = _index(words, ",", begins + 1)
+    else:
+        return None
+    return closing + 1 if closing is not None else None
+
+
+def _index(words: Sequence[str], sign: str, start: int) -> int | None:
+    return next((at for at in range(start, len(words)) if words[at] == sign), None)
+
+
+@lru_cache(maxsize=256)
+def _all_names(npc_name: str, aliases: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The names as lower-case tokens, the longest first."""
+    known = {
+        tuple(_TOKEN.findall(name.lower().replace("’", "'")))
+        for each in (npc_name, *aliases)
+        for name in _names(each)
+    }
+    return tuple(sorted(filter(None, known), key=len, reverse=True))
+
+
+@lru_cache(maxsize=256)
+def _patterns(npc_name: str) -> tuple[re.Pattern[str], ...]:
+    name = "|".join(re.escape(known) for known in _names(npc_name))
+    # "Mara River" and "Mara-on-Sea" are somewhere else; "Mara, wolves came" speaks to her
+    named = rf"(?:[Tt]he\s+)?(?:{name})(?![-\w])(?!\s+[A-Z])"
+    subject = (
+        rf"(?:{named}(?!['’])(?!,\s+(?!(?:who|the|an?|as)\b[^,]*,))|(?i:{_ASSISTANT})(?!['’]))"
+    )
+    either = rf"(?:{named}|(?i:{_ASSISTANT}))"
+    others = r"(?:[A-Z][\w'’-]*(?:,\s+|\s+and\s+|,\s+and\s+)){1,5}"
+    opening = rf"^(?i:{_OPENING})"
+    return (
+        _I,
+        re.compile(rf"{opening}(?:{subject}|{either}(?i:{_OF_ITS_OWN}))"),
+        re.compile(rf"{opening}{others}{subject}"),
+        re.compile(rf"^(?i:according to|in the (?:opinion|words) of)\s+{either}"),
+        re.compile(
+            rf"\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?{_SPEAKS}(?:ed|d)?\s+(?:\w+\s+){{0,4}}by\s+{subject}"
+        ),
+    )
+
+
+def _names(npc_name: str) -> list[str]:
+    """What the NPC may be called: its whole name, and of "Mara Vane" or "Old Mara" also Mara."""
+    whole = npc_name.strip()
+    words = [w for w in whole.split() if w.lower() not in _TITLES and w[:1].isupper()]
+    names = [whole, re.sub(r"^(?:the|an?)\s+", "", whole, flags=re.IGNORECASE)]
+    if len(whole.split()) > 1 and words:
+        names.append(words[0])
+    return sorted(dict.fromkeys(names), key=len, reverse=True)

@@ -1,0 +1,194 @@
+"""What talk comes back to: words that are rare in the language and frequent in what was said.
+
+A theme is a noun as a rule, or somebody's name; never a word that all talk is full of. Where it is
+always said with the same word beside it, the two are one theme: "pottery class".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from . import verbs
+from .salience import UNLISTED
+from .tokens import WORD, stem
+
+THEMES = 3
+RECURS = 2  # memories that a theme is found in, at least
+TELLING_BELOW = 5.25  # Zipf frequency; `ferry` has 4.0, `church` 5.2, `family` 5.7
+MOST_FREQUENT = 8.0  # Zipf frequency of `the`
+NAME = 4.5  # what any name counts for
+NAME_BELOW = 5.6  # of a name: `john` has 5.3, `have` 6.7
+NAMED_AT_LEAST = 2  # times that a word has a capital inside a sentence, to be a name
+NOUN = 0.5  # share of a word's mentions in which it ends a phrase, as nouns do
+BESIDE = 0.6  # share of a theme's mentions that have the same word beside them
+
+_TALK = frozenset(
+    "safe positive negative creative special important easy strong open close free full ready "
+    "possible similar various personal social mental physical passionate yeah yes okay sure "
+    "thanks thank please hello sorry awesome amazing great cool nice wonderful lovely fantastic "
+    "incredible inspiring inspired exciting excited glad happy proud wow haha gonna wanna gotta "
+    "kinda sorta stuff thing things people person someone everyone anyone guys guy folks really "
+    "actually maybe probably definitely absolutely totally exactly certainly basically literally "
+    "honestly pretty super lots much many others another other else both each every today "
+    "yesterday tomorrow tonight week weekend month year morning evening night time times moment "
+    "day days hour minute minutes first last next second once twice little big good better best "
+    "bad worse right left wrong same different keep keeps help helps helping helped support share "
+    "shares sharing shared photo picture pictures image looks looking feeling feelings felt "
+    "journey chance point part side back down away around here there together forward always "
+    "never ever still even also just only quite enough already soon later again done gone damage "
+    "roll rolls rolled turn hit plus action bonus dice fuck fucking shit damn hell god jesus dude "
+    "man bro hey kind sort bit lot way ways reason idea ideas life world work works true real "
+    "whole own sense care mind fact myself yourself himself herself itself ourselves themselves "
+    "difference impact huge tough must might could would should going doing being having getting "
+    "making taking coming using goes".split()
+)
+_BEFORE_A_QUALITY = frozenset(
+    "is are was were be been being so very really too more most less feel feels felt it's that's "
+    "i'm how as pretty super quite totally all been get gets got look looks become became".split()
+)
+_AFTER_A_NOUN = frozenset(
+    "a an the of in on at to for with by from and or but as than that which who if so not into "
+    "over under through near before after during since until while when where because about "
+    "against my your his her its our their this these those i we you he she they it again last "
+    "this next yesterday today tomorrow tonight beside behind above below along around off out up "
+    "down".split()
+)
+_TOKEN = re.compile(rf"{WORD.pattern}|[.,!?;:…-]")
+# whoever is spoken to is not spoken of: "Thanks, Caroline!", "Caroline, that is great"
+_CALLED = re.compile(
+    r",\s+[A-Z]\w+(?=\s*(?:[.!?,;]|$))|^[A-Z]\w+,|(?<=[.!?] )[A-Z]\w+,"
+    r"|\s[A-Z]\w+(?=\s*[!?])"
+    r"|\b(?i:thanks|thank you|hey|hi|hello|yeah|yes|wow|ok|okay|sure|here|too)\s+[A-Z]\w+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """A theme as it is told, and the texts that it is found in, by their place."""
+
+    said: str
+    places: tuple[int, ...]
+
+
+def themes_of(texts: Sequence[str], passed: Collection[str] = ()) -> list[Theme]:
+    """What texts have in common, the most frequent and rarest first.
+
+    Args:
+        texts: What was said.
+        passed: Words in small letters that are no themes here, such as the speaker's name.
+
+    For worker threads: the first call loads a word list.
+    """
+    words = [_TOKEN.findall(_CALLED.sub(" ", text.replace("’", "'"))) for text in texts]
+    inside = Counter(
+        word
+        for each in words
+        for before, word in pairwise(each)
+        if before[-1].isalpha() and _may_name(word)
+    )
+    small = {word for each in words for word in each if word.islower()}
+    places: dict[str, list[int]] = {}
+    forms: dict[str, Counter[str]] = {}
+    for place, each in enumerate(words):
+        for word in dict.fromkeys(each):
+            bare = word.removesuffix("'s")
+            lower = bare.lower()
+            named = inside[word] >= NAMED_AT_LEAST and lower not in small
+            common = _is_telling(lower) and (bare.islower() or lower in small)
+            if lower in passed or not (named or common):
+                continue
+            root = bare if named else stem(lower)
+            if place not in places.setdefault(root, []):
+                places[root].append(place)
+            forms.setdefault(root, Counter())[bare if named else lower] += 1
+    often = [root for root, found in places.items() if len(found) >= RECURS]
+    often.sort(key=lambda root: (-len(places[root]) * _rarity(root), root))
+    found: list[Theme] = []
+    for root in often:
+        if len(found) == THEMES:
+            break
+        said = _as_said(forms[root], words, passed)
+        within = {part.lower() for each in found for part in each.said.split()}
+        if said and not within & {part.lower() for part in said.split() if part != "the"}:
+            found.append(Theme(said, tuple(places[root])))
+    return found
+
+
+def _may_name(word: str) -> bool:
+    lower = word.lower()
+    common = lower in _TALK or lower in verbs.AUXILIARIES or lower in verbs.BASES
+    plain = word[:1].isupper() and len(word) > 2 and "'" not in word.removesuffix("'s")
+    return plain and not common and _zipf(lower.removesuffix("'s")) < NAME_BELOW
+
+
+def _is_telling(word: str) -> bool:
+    if len(word) <= 3 or word in _TALK or "'" in word:
+        return False
+    base = verbs.base(word)
+    doing = base in verbs.BASES or word in verbs.THIRD or verbs.is_past(word)
+    if doing or word.endswith(("ing", "ly", "able", "ful")):
+        return False
+    return _zipf(word) < TELLING_BELOW
+
+
+def _rarity(root: str) -> float:
+    return MOST_FREQUENT - (_zipf(root) if root.islower() else NAME)
+
+
+def _zipf(word: str) -> float:
+    from wordfreq import zipf_frequency  # late, see text.signals
+
+    return max(UNLISTED, zipf_frequency(word, "en", wordlist="small"))
+
+
+def _as_said(forms: Counter[str], words: Sequence[Sequence[str]], passed: Collection[str]) -> str:
+    """A word with the one that is always beside it, or "the" where that always stands before it.
+
+    Empty where it is no noun: those end a phrase, where "tough" and "creative" go before one or
+    after "is" and "so".
+    """
+    form = min(forms, key=lambda each: (-forms[each], each))
+    before: Counter[str] = Counter()
+    after: Counter[str] = Counter()
+    ends = count = 0
+    for each in words:
+        for place, word in enumerate(each):
+            if (
+                word.removesuffix("'s").lower() not in forms
+                and word.removesuffix("'s") not in forms
+            ):
+                continue
+            count += 1
+            ahead = each[place - 1] if place else ""
+            behind = each[place + 1] if place + 1 < len(each) else "."
+            before[ahead] += 1
+            after[behind.removesuffix("'s")] += 1
+            ends += _ends_a_phrase(ahead.lower(), behind.lower())
+    beside = max(RECURS, BESIDE * count)
+    for word, times in after.most_common(1):
+        if times >= beside and _is_beside(word.lower(), passed):
+            return f"{form} {word}"
+    if form.islower() and ends < NOUN * count:
+        return ""
+    for word, times in before.most_common(1):
+        if times >= beside and _is_beside(word.lower(), passed) and _is_telling(word.lower()):
+            return f"{word} {form}"
+    the = before["the"] + before["The"]
+    return f"the {form}" if form.islower() and the >= BESIDE * count else form
+
+
+def _ends_a_phrase(ahead: str, behind: str) -> bool:
+    doing = behind in verbs.AUXILIARIES or behind in verbs.THIRD or verbs.is_past(behind)
+    return ahead not in _BEFORE_A_QUALITY and (
+        doing or not behind[:1].isalpha() or behind in _AFTER_A_NOUN or behind in verbs.BASES
+    )
+
+
+def _is_beside(word: str, passed: Collection[str]) -> bool:
+    doing = word in verbs.AUXILIARIES or verbs.is_past(word) or word in verbs.THIRD
+    plain = len(word) > 3 and word.isalpha() and word not in _TALK and word not in passed
+    return plain and not doing and word not in _AFTER_A_NOUN and word not in verbs.BASES

@@ -1,0 +1,195 @@
+"""The background loop [B]: fresh talk becomes experiences, a snippet at a time.
+
+A snippet is a run of talk in one conversation, before one audience: six messages, or fewer when
+the talk changes hands or falls silent. A cursor in the journal says how far extraction has come, so
+that no message is extracted twice, over restarts too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..embedding import embedder, emotions
+from ..llm import router
+from ..records import (
+    LOCKED,
+    Entry,
+    ExperienceDraft,
+    MemoryRecord,
+    Snippet,
+    seconds_between,
+    shared_privacy,
+)
+from ..store import facts, id_ranges
+from ..store.payload import memory_id_for
+
+CURSOR = "extracted"
+LOOK_AHEAD = 200  # entries looked at for the next snippet
+SNIPPETS_A_TICK = 4
+LOOKS_A_TICK = 16  # for these: what was erased, and what teaches nothing, is passed
+
+
+@defer.inlineCallbacks
+def extract_experiences(
+    memory: Any, *, until_silent: bool = False, priority: int = offload.AWAKE
+) -> Generator[Any, Any, int]:
+    """Turn what is new in the journal into experiences, at most four snippets a call.
+
+    Args:
+        memory: The NPC's MemoryHandler.
+        until_silent: Take a last snippet short of six messages without waiting for silence.
+
+    Returns (as a Deferred):
+        How many snippets were read; `SNIPPETS_A_TICK` where there is more to look at.
+    """
+    done = 0
+    for _ in range(LOOKS_A_TICK):
+        start = memory.journal.cursors.get(CURSOR, 0)
+        window = _next_window(memory, until_silent)
+        if window.entries:
+            snippet = Snippet(
+                npc_name=memory.name,
+                entries=window.context,
+                new_ids=frozenset(entry.id for entry in window.entries),
+                known_names=memory.people.names(),
+            )
+            with memory.evidence.drawing_on(window.context, priority=priority) as work:
+                provider, draft = yield work.ask("extract_experience", snippet)
+                if draft is not None and draft.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
+                    shown = window.context if provider == router.Model.name else ()
+                    yield work.run(keep, memory.id, draft, window.entries, provider, shown)
+        memory.journal.advance_cursor(CURSOR, window.end)
+        done += bool(window.entries)
+        if window.end == start or done == SNIPPETS_A_TICK:
+            return done
+        yield offload.breathe()
+    return SNIPPETS_A_TICK  # there is more
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The next run of messages, its context, and the entry id up to which it settles things."""
+
+    entries: tuple[Entry, ...]
+    context: tuple[Entry, ...]
+    end: int
+
+
+def _next_window(memory: Any, until_silent: bool) -> _Window:
+    start = memory.journal.cursors.get(CURSOR, 0)
+    run: list[Entry] = []
+    end = start
+    complete = until_silent
+    for entry in memory.journal.read(start + 1, start + LOOK_AHEAD):
+        if entry.learnable:
+            if run and entry.circle != run[-1].circle:
+                complete = True
+                break
+            run.append(entry)
+            if len(run) == conf.CONTEXT_SNIPPET:
+                complete = True
+                break
+        elif not run:
+            end = entry.id  # nothing to learn from it
+    if run and not complete:
+        quiet = conf.get().QUIET_SECONDS
+        complete = seconds_between(run[-1].timestamp, memory.clock()) >= quiet
+    if not run:  # nothing is left there, or nothing to learn from: maybe behind it
+        return _Window((), (), max(start, min(start + LOOK_AHEAD, len(memory.journal))))
+    if not complete:
+        return _Window((), (), end)
+    return _Window(tuple(run), _context(memory, run), run[-1].id)
+
+
+def _context(memory: Any, run: list[Entry]) -> tuple[Entry, ...]:
+    """All of the run, what others and the NPC itself said between, and as much before it."""
+    before = memory.journal.read(run[0].id - 4 * conf.CONTEXT_SNIPPET, run[-1].id)
+    audience, new = run[0].audience, {entry.id for entry in run}
+    around = [
+        entry
+        for entry in before
+        if entry.id not in new
+        and entry.session_id == run[0].session_id
+        and entry.audience in (None, audience)
+    ]
+    between = [entry for entry in around if entry.id > run[0].id][-conf.CONTEXT_SNIPPET :]
+    earlier = [entry for entry in around if entry.id < run[0].id][-conf.CONTEXT_SNIPPET :]
+    return tuple(sorted([*earlier, *between, *run], key=lambda entry: entry.id))
+
+
+def keep(
+    agent_id: str,
+    draft: ExperienceDraft,
+    entries: tuple[Entry, ...],
+    provider: str,
+    shown: tuple[Entry, ...] = (),
+) -> str:
+    """Store an experience, or reinforce the one that is the same (worker thread).
+
+    Args:
+        shown: What the provider saw besides; erasing follows that, too.
+
+    Returns:
+        The id of the experience that now holds these entries.
+    """
+    if draft.journal_ids:
+        entries = tuple(entry for entry in entries if entry.id in draft.journal_ids)
+    private, witnesses = shared_privacy(entries)
+    journal_ids = tuple(entry.id for entry in entries)
+    speakers = {entry.source_entity for entry in entries}
+    labels = draft.dominant_emotions or emotions.classify([draft.essence])[0]
+    experience = MemoryRecord(
+        id=memory_id_for(agent_id, "experience", *journal_ids),
+        content=draft.essence,
+        key=draft.essence,
+        record="experience",
+        about=speakers.pop() if len(speakers) == 1 else None,
+        session_id=entries[0].session_id,
+        importance=max(draft.memory_weight, max(entry.importance for entry in entries) / 10),
+        memory_weight=draft.memory_weight,
+        dominant_emotions=labels,
+        the_lesson=draft.the_lesson,
+        journal_ids=journal_ids,
+        entities=tuple(sorted({who for entry in entries for who in entry.entities})),
+        witnesses=witnesses,
+        private=private,
+        created_at=entries[-1].timestamp,
+        last_accessed=entries[-1].timestamp,
+        provider=provider,
+        context=id_ranges.of(entry.id for entry in shown if entry.id not in journal_ids),
+    )
+    return remember_or_reinforce(agent_id, experience)
+
+
+def remember_or_reinforce(agent_id: str, experience: MemoryRecord) -> str:
+    """[B] at cosine 0.92 or more to a known experience of the same audience it is the same one.
+
+    Reinforced: one more access, the newer lesson, the higher weight, the evidence joined. Done
+    again with the same evidence, nothing changes.
+    """
+    store = facts.shared()
+    vector = embedder.shared().encode([experience.content], keep=True)[0]
+    for hit in store.nearest(agent_id, vector, 5, record="experience"):
+        known = hit.memory
+        if hit.score < conf.DEDUP_COSINE:
+            break
+        if known.audience != experience.audience:
+            continue
+        if LOCKED not in known.tags and not set(experience.journal_ids) <= set(known.journal_ids):
+            store.change(
+                known.id,
+                access_count=known.access_count + 1,
+                last_accessed=max(known.last_accessed, experience.last_accessed),
+                memory_weight=max(known.memory_weight, experience.memory_weight),
+                the_lesson=experience.the_lesson or known.the_lesson,
+                journal_ids=[*known.journal_ids, *experience.journal_ids],
+                context=id_ranges.joined(known.context, experience.context),
+            )
+        return known.id
+    store.add(agent_id, [experience], vector[None])
+    return experience.id

@@ -1,0 +1,313 @@
+"""What a model's answers must look like: schemas for the request, checks for the answer.
+
+Texts come out of here as the plain text that may be stored; every list has an end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+
+from ..embedding import emotions
+from ..log import logger
+from ..records import Entry, ExperienceDraft, FactDraft
+from ..text.sanitising import oneline, sanitise
+from .provider import ATTRIBUTE_TYPES, AttributeDraft, InsightDraft, ProviderError
+
+FACTS = 100  # of one answer, as of every list whose length the question does not give
+IDS = 200
+QUESTIONS = 3  # Park et al. 2023
+MOST_TOKENS = 10_000_000  # a call that is said to have taken more was counted wrong
+
+
+class Unfit(ProviderError):
+    """The answer is not what was asked for. The message is fit for the model to read."""
+
+
+def _within_one(value: object) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return min(max(value, 0), 1)
+    return value
+
+
+Line = Annotated[str, Field(min_length=1, max_length=300)]
+Ids = Annotated[list[int], Field(max_length=IDS)]
+Confidence = Annotated[float, BeforeValidator(_within_one), Field(ge=0, le=1)]
+
+
+class Plain(BaseModel):
+    """What a model wrote, as text that may be stored: no markup, nothing hidden in it."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+    @field_validator("*")
+    @classmethod
+    def _plain(cls, value: Any) -> Any:
+        """Every text is made harmless: what a model writes comes from what players said."""
+        if isinstance(value, list):
+            return [cls._plain(item) for item in value]
+        if not isinstance(value, str):
+            return value
+        plain = oneline(sanitise(value, max(len(value), 1)))
+        if value and not plain:
+            raise ValueError("holds nothing that can be read")
+        return plain
+
+
+class ExperienceAnswer(Plain):
+    """The four dimensions of one experience [B]."""
+
+    essence: str = Field(min_length=1, max_length=600)
+    dominant_emotions: list[str] = Field(min_length=1, max_length=6)
+    memory_weight: float = Field(ge=0, le=1)
+    the_lesson: str = Field(max_length=400)
+
+    def draft(self) -> ExperienceDraft:
+        return ExperienceDraft(
+            essence=self.essence,
+            memory_weight=self.memory_weight,
+            the_lesson=self.the_lesson,
+            dominant_emotions=emotions.validated(self.dominant_emotions),
+        )
+
+
+class ScoresAnswer(Plain):
+    """One importance for each entry, in order [A]."""
+
+    scores: list[int] = Field(max_length=1000)
+
+    def of(self, wanted: int) -> list[int]:
+        """The scores, if there is one for each of so many entries."""
+        if len(self.scores) != wanted:
+            raise Unfit(f"the model scored {len(self.scores)} entries where {wanted} were asked")
+        if not all(1 <= score <= 10 for score in self.scores):
+            raise Unfit("the model gave an importance outside 1-10")
+        return self.scores
+
+
+class Fact(Plain):
+    """One fact and the ids of the entries that it rests on."""
+
+    text: str = Field(min_length=1, max_length=400)
+    entry_ids: Annotated[Ids, Field(min_length=1)]
+    preference: bool = False
+
+
+class FactsAnswer(Plain):
+    """Facts, each with the entries that it rests on [A]."""
+
+    facts: list[Fact] = Field(max_length=FACTS)
+
+    def drafts(self, entries: Sequence[Entry]) -> list[FactDraft]:
+        known = {entry.id: entry for entry in entries}
+        drafts = []
+        for fact, evidence in founded("facts", self.facts, lambda f: cited(f.entry_ids, known)):
+            about = {known[entry_id].source_entity for entry_id in evidence}
+            drafts.append(
+                FactDraft(
+                    text=fact.text,
+                    journal_ids=evidence,
+                    about=about.pop() if len(about) == 1 else None,
+                    memory_type="procedural" if fact.preference else "semantic",
+                )
+            )
+        return drafts
+
+
+class SummaryAnswer(Plain):
+    """Two or three sentences [C §3]."""
+
+    summary: str = Field(min_length=1, max_length=1200)
+
+
+class Attribute(Plain):
+    """What somebody is like, and the observations that show it."""
+
+    type: Literal[ATTRIBUTE_TYPES]
+    value: str = Field(min_length=1, max_length=300)
+    evidence: Ids
+    confidence: Confidence = 0.5
+
+
+class AttributesAnswer(Plain):
+    """A profile's attributes (O-MEM)."""
+
+    attributes: list[Attribute] = Field(max_length=FACTS)
+
+    def drafts(self, known: Container[int]) -> list[AttributeDraft]:
+        found = founded("attributes", self.attributes, lambda a: cited(a.evidence, known))
+        return [
+            AttributeDraft(one.type, one.value, evidence, one.confidence) for one, evidence in found
+        ]
+
+
+class QuestionsAnswer(Plain):
+    """What the memories make one ask oneself."""
+
+    questions: list[Line] = Field(min_length=1, max_length=20)
+
+
+class Insight(Plain):
+    """One insight and the numbers of the memories that it cites."""
+
+    insight: str = Field(min_length=1, max_length=600)
+    because_of: Ids
+
+
+class InsightsAnswer(Plain):
+    """What a reflection came to."""
+
+    insights: list[Insight] = Field(max_length=20)
+
+    def drafts(self, ids: Mapping[int, str]) -> list[InsightDraft]:
+        found = founded("insights", self.insights, lambda i: cited(i.because_of, ids))
+        return [
+            InsightDraft(one.insight, tuple(ids[number] for number in numbers))
+            for one, numbers in found
+        ]
+
+
+# --- the answer of the server around the model's --------------------------------------------------
+
+
+class _Message(BaseModel):
+    content: str | None = None
+    tool_calls: Any = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Tokens(BaseModel):
+    prompt_tokens: int = Field(ge=0, le=MOST_TOKENS)
+    completion_tokens: int = Field(ge=0, le=MOST_TOKENS)
+
+
+class Completion(BaseModel):
+    """The part of a Chat Completions answer that is used."""
+
+    choices: list[_Choice] = Field(max_length=100)
+    usage: Any = None
+
+    @property
+    def text(self) -> str:
+        """What the model says; halves of characters, which nothing can store, are left out."""
+        content = self.choices[0].message.content if self.choices else None
+        return (content or "").encode("utf-8", "ignore").decode()
+
+    @property
+    def tool_calls(self) -> list[Any]:
+        """The tools that the model calls, as they came."""
+        calls = self.choices[0].message.tool_calls if self.choices else None
+        return calls if isinstance(calls, list) else []
+
+    @property
+    def cut_off(self) -> bool:
+        return bool(self.choices) and self.choices[0].finish_reason == "length"
+
+    @property
+    def tokens(self) -> tuple[int, int] | None:
+        """In and out as the server counted, where it did and that can be."""
+        try:
+            counted = _Tokens.model_validate(self.usage)
+        except ValidationError:
+            return None
+        return counted.prompt_tokens, counted.completion_tokens
+
+
+Model = TypeVar("Model", bound=BaseModel)
+_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+
+
+def completion(body: bytes) -> Completion:
+    """The server's answer, read.
+
+    Raises:
+        ProviderError: It is no Chat Completions answer.
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        raise ProviderError("the server's answer is not UTF-8") from None
+    try:
+        return fitting(Completion, parsed(text))
+    except ValueError:
+        raise ProviderError("the server's answer is not JSON") from None
+    except Unfit as problem:
+        raise ProviderError(f"no Chat Completions answer: {problem}") from None
+
+
+def without_thinking(text: str) -> str:
+    """An answer without the thoughts that some models write in front of it."""
+    return _THINKING.sub("", text)
+
+
+def understood(model: type[Model], text: str) -> Model:
+    """The JSON object in a model's answer, whatever it says around it.
+
+    Raises:
+        Unfit: There is none, or it is not what was asked for.
+    """
+    text = without_thinking(text)
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        data = parsed(text[start : end + 1])
+    except ValueError:
+        raise Unfit("the model's answer is not JSON") from None
+    return fitting(model, data)
+
+
+def fitting(model: type[Model], data: object) -> Model:
+    """The answer as the record that was asked for.
+
+    Raises:
+        Unfit: Names the first thing that does not fit, without the text itself.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        problem = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, problem["loc"])) or "its form"
+        raise Unfit(f"the model's answer has {where}: {problem['msg']}") from None
+
+
+def cited(numbers: Sequence[int], known: Container[int]) -> tuple[int, ...]:
+    """Those of the numbers that were given to the model, each once."""
+    return tuple(dict.fromkeys(number for number in numbers if number in known))
+
+
+def founded(
+    what: str, found: Sequence[Model], evidence_of: Callable[[Model], tuple[int, ...]]
+) -> list[tuple[Model, tuple[int, ...]]]:
+    """Each with its evidence; what rests on nothing that was given is invented, and dropped.
+
+    Raises:
+        Unfit: All of it is invented. What should have come of the memories is not lost so.
+    """
+    kept = [(one, evidence) for one in found if (evidence := evidence_of(one))]
+    invented = len(found) - len(kept)
+    if invented and not kept:
+        raise Unfit(f"the model's {invented} {what} cite nothing that was given")
+    if invented:
+        logger().info(
+            "%d of %d %s cite nothing that was given: dropped", invented, len(found), what
+        )
+    return kept
+
+
+def parsed(text: str) -> object:
+    """What JSON text holds.
+
+    Raises:
+        ValueError: It is none.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None

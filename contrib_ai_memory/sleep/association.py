@@ -1,0 +1,78 @@
+"""run_dreaming_tick [A, A-MEM]: important memories are linked with those they resemble.
+
+A link's score: similarity, nearness in time, people in common. Links are by id, never by rank, and
+written in both directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..records import MemoryRecord, PassReport, now_iso, seconds_between
+from ..store import facts
+from ..store.links import Link, link_id
+from ..store.payload import entry_memory_id
+from . import consolidation
+
+CURSOR = "linked"
+
+SIMILARITY, TIME, PEOPLE = 0.7, 0.15, 0.15
+TIME_HALF_HOURS = 24.0
+
+
+@defer.inlineCallbacks
+def run_dreaming_tick(memory: Any) -> Generator[Any, Any, PassReport]:
+    """Link the next batch of entries at or above `MIN_IMPORTANCE` with similar memories."""
+    settings = conf.get()
+    start = memory.journal.cursors.get(CURSOR, 0)
+    last = memory.journal.cursors.get(consolidation.CURSOR, 0)
+    end = min(start + settings.LINK_BATCH, last)
+    important = [
+        entry
+        for entry in memory.journal.read(start + 1, end)
+        if entry.learnable and entry.importance >= settings.MIN_IMPORTANCE
+    ]
+    new = 0
+    if important:
+        with memory.evidence.drawing_on(important, priority=offload.NIGHT) as work:
+            found = yield work.run(
+                find_links,
+                memory.id,
+                [entry.id for entry in important],
+                settings.LINKS_PER_MEMORY,
+                settings.LINK_THRESHOLD,
+            )
+            new = yield memory.links.add_gently(found)
+            work.check()
+    memory.journal.advance_cursor(CURSOR, end)
+    return PassReport(done=end >= last, read=len(important), changed=new)
+
+
+def find_links(agent_id: str, entry_ids: list[int], limit: int, threshold: float) -> list[Link]:
+    """The links of these entries to what resembles them, best first each (worker thread)."""
+    store = facts.shared()
+    memories = store.get([entry_memory_id(agent_id, entry_id) for entry_id in entry_ids])
+    now = now_iso()
+    links = []
+    for memory, vector in zip(memories, store.vectors_of(memories), strict=True):
+        near = store.nearest(agent_id, vector, limit + 1)
+        for hit in near:
+            score = link_score(hit.score, memory, hit.memory)
+            if hit.memory.id != memory.id and score >= threshold:
+                links.append(Link(link_id(memory), link_id(hit.memory), score, "similar", now))
+    return links
+
+
+def link_score(similarity: float, a: MemoryRecord, b: MemoryRecord) -> float:
+    """0-1 from similarity, time proximity and entity overlap [A]."""
+    hours = abs(seconds_between(a.created_at, b.created_at)) / 3600
+    people = set(a.entities), set(b.entities)
+    union = people[0] | people[1]
+    overlap = len(people[0] & people[1]) / len(union) if union else 0.0
+    return (
+        SIMILARITY * max(0.0, similarity) + TIME / (1 + hours / TIME_HALF_HOURS) + PEOPLE * overlap
+    )

@@ -1,0 +1,135 @@
+"""The tidying of the night [A]: links that lead nowhere, entries that nobody will miss.
+
+Each step looks at a bounded part and a cursor says where the next goes on. What is taken out goes
+from the store and the links first and from the journal last: killed in between, the step is run
+again and finds the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from datetime import datetime, timedelta
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..embedding import embedder
+from ..english.salience import salience, telling_words
+from ..records import LOCKED, PINNED, Entry, PassReport
+from ..store import facts
+from ..store.links import BUCKETS, linked_memory_id
+from ..store.payload import entry_memory_id
+from . import consolidation
+
+LINKS_CURSOR = "links_checked"  # the next bucket
+PRUNED_CURSOR = "pruned"
+
+BUCKETS_A_STEP = 128
+ENTRIES_A_STEP = 128
+TELLS_SOMETHING = 0.2  # salience of a name or a number
+KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})
+
+
+@defer.inlineCallbacks
+def prune_orphaned_memory_links(memory: Any) -> Generator[Any, Any, PassReport]:
+    """Take out links to memories that are no more, a few buckets at a time."""
+    start = memory.journal.cursors.get(LINKS_CURSOR, 0)
+    end = min(start + BUCKETS_A_STEP, BUCKETS)
+    linked = memory.links.ids_in(range(start, end))
+    gone: list[str] = []
+    if linked:
+        with memory.evidence.drawing_on(priority=offload.NIGHT) as work:
+            missing = yield work.run(missing_of, memory.id, linked)
+        # an entry that waits for its index is not gone: the journal knows it
+        gone = [
+            each for each in missing if not each.isdecimal() or not memory.journal.get(int(each))
+        ]
+        memory.links.remove(gone)
+    over = end >= BUCKETS
+    memory.journal.set_cursor(LINKS_CURSOR, 0 if over else end)
+    return PassReport(done=over, read=len(linked), changed=len(gone))
+
+
+def missing_of(agent_id: str, linked: list[str]) -> list[str]:
+    """Those of these link ids that the store does not have (worker thread)."""
+    ids = {linked_memory_id(agent_id, each): each for each in linked}
+    for memory in facts.shared().get(ids):
+        del ids[memory.id]
+    return list(ids.values())
+
+
+@defer.inlineCallbacks
+def prune_low_importance_entries(memory: Any) -> Generator[Any, Any, PassReport]:
+    """Forget entries of small importance that are old and became no fact [A].
+
+    Stated preferences stay, and what was committed consciously, pinned or locked. What is too
+    young is looked at again at a later night; what was erased is passed.
+    """
+    settings = conf.get()
+    before = datetime.fromisoformat(memory.clock()) - timedelta(days=settings.PRUNE_AFTER_DAYS)
+    start = memory.journal.cursors.get(PRUNED_CURSOR, 0)
+    settled = memory.journal.cursors.get(consolidation.CURSOR, 0)
+    end = min(start + ENTRIES_A_STEP, settled)
+    batch: list[Entry] = []
+    young = 0  # the first entry behind the last that is old enough
+    for entry in memory.journal.read(start + 1, end):
+        if datetime.fromisoformat(entry.timestamp) < before:
+            batch.append(entry)
+            young = 0
+        else:
+            young = young or entry.id
+    reached = young - 1 if young else max(start, end)
+    unimportant = [entry for entry in batch if _forgettable(entry, settings.PRUNE_AT_MOST)]
+    removed: list[int] = []
+    if unimportant:
+        with memory.evidence.drawing_on(unimportant, priority=offload.NIGHT) as work:
+            removed = yield work.run(forget_entries, memory.id, unimportant)
+        memory.links.remove(map(str, removed))
+        memory.journal.remove(removed)
+    memory.journal.advance_cursor(PRUNED_CURSOR, reached)
+    return PassReport(done=reached < end or end >= settled, read=len(batch), changed=len(removed))
+
+
+def _forgettable(entry: Entry, importance: int) -> bool:
+    kept = entry.consolidated or entry.origin in ("builder", "sleep") or KEPT_TAGS & set(entry.tags)
+    return entry.importance <= importance and not kept
+
+
+def forget_entries(agent_id: str, entries: list[Entry]) -> list[int]:
+    """Take entries out of the store that nobody will miss (worker thread).
+
+    Returns:
+        The journal ids of those that may go from the journal too.
+    """
+    store = facts.shared()
+    known = {m.id: m for m in store.get([entry_memory_id(agent_id, entry.id) for entry in entries])}
+    gone = []
+    for entry in entries:
+        memory = known.get(entry_memory_id(agent_id, entry.id))
+        preferred = memory and memory.memory_type == "procedural" and not memory.superseded_by
+        if not preferred and not _may_be_asked_for(entry):
+            gone.append(entry)
+    store.delete_points([entry_memory_id(agent_id, entry.id) for entry in gone])
+    embedder.shared().forget([text for entry in gone for text in entry.texts])
+    return [entry.id for entry in gone]
+
+
+def _may_be_asked_for(entry: Entry) -> bool:
+    """Whether no model weighed it, and it names somebody, counts or has any telling word.
+
+    Rules alone do not know what nobody will miss: without this a night cost two points of recall
+    (docs/adr/014).
+    """
+    if entry.scoring_method == "llm":
+        return False
+    tells = salience(entry.content) >= TELLS_SOMETHING
+    return tells or telling_words(entry.content) > 0
+
+
+@defer.inlineCallbacks
+def clear_stale_conversations(memory: Any) -> Generator[Any, Any, PassReport]:
+    """Drop the conversations that are over, an hour after their last word [A]."""
+    yield offload.breathe()
+    cleared = memory.conversations.clear_stale(memory.clock())
+    return PassReport(done=True, read=cleared, changed=cleared)
