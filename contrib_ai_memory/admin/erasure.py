@@ -19,7 +19,7 @@ from twisted.internet import defer
 
 from .. import offload
 from ..ingest import novelty
-from ..store import attributes, facts, game_database, links, pause, preferences, profiles
+from ..store import attributes, facts, game_database, links, pause, preferences, profiles, vacuum
 from ..store.payload import entry_memory_id
 from ..text.plural import plural
 from . import erasure_plan, inspect, requests, undo_log
@@ -338,13 +338,13 @@ def _from_disk(erased: Erased) -> Generator[Any, Any, Erased]:
 
     The game's database too, where nobody waits for it; else that is noted for the next start.
     """
-    game_database.note_freed()  # first: what follows may be broken off
+    vacuum.note()  # first: what follows may be broken off
     own = yield ask(facts.ask, "begin_rewriting")
     while own and not (yield ask(facts.ask, "rewrite_some")):
         pass
     if not offload.in_game():
-        game_database.clear_freed()
-    return replace(erased, from_disk=own, at_next_start=game_database.is_freed_noted())
+        vacuum.run_if_noted()
+    return replace(erased, from_disk=own, at_next_start=vacuum.is_noted())
 
 
 # --- emptying -------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from ..admin import access, archive, erasure, erasure_plan, inspect
 from ..handler import forget_attributes
 from ..log import FILE as LOG
 from ..script import KEY
-from ..store import facts, game_database, opening
+from ..store import facts, game_database, opening, vacuum
 from .console import find_npc, open_store
 
 
@@ -79,7 +79,7 @@ def what_stays() -> Iterable[str]:
     if exports:
         files = ", ".join(path.name for path in exports)
         yield f"Exports hold what they held: {exports[0].parent}: {files}"
-    if game_database.is_freed_noted():
+    if vacuum.is_noted():
         yield (
             "The game's database could not be written anew, for want of room or since it is in "
             "use: ai_memory.log says why. The next start of the game does it."

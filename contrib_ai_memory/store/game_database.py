@@ -3,22 +3,18 @@
 Journals and profiles are Attributes, and each write of one frees what it was before. SQLite leaves
 freed bytes in the file until they are used again, unless `secure_delete` is on: so it is, for every
 connection of the game. Pages that SQLite has rearranged keep shreds of rows all the same, so after
-an erasure the file is written anew: at once where no game runs, else at its next start, since that
-blocks. Another database has its own vacuum, and its own backups.
+an erasure the file is written anew (`vacuum`). Another database has its own vacuum, and its own
+backups.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.db import DatabaseError, OperationalError, connection
+from django.db import OperationalError, connection
 from django.db.backends.signals import connection_created
-from evennia.server.models import ServerConfig
 
-from ..log import logger
 from . import condition
-
-KEY = "ai_memory_freed"  # of the ServerConfig entry that is there until the file is written anew
 
 # of SQLite: FULL, and IOERR, which a write that finds no room may be as well
 _FULL_SQLITE = (13, 10)
@@ -70,45 +66,14 @@ def is_sqlite() -> bool:
     return connection.vendor == "sqlite"
 
 
-def note_freed() -> None:
-    """Note in the database that the file is to be written anew."""
-    if is_sqlite():
-        ServerConfig.objects.conf(KEY, value=True)
-
-
-def is_freed_noted() -> bool:
-    """Whether the file is still to be written anew."""
-    return bool(ServerConfig.objects.conf(KEY))
-
-
-def clear_freed() -> None:
-    """Write the file anew if that is noted, and drop the note. It blocks.
-
-    After a failure, which is logged, or within a transaction, the note stays for the next start.
-    """
-    if connection.in_atomic_block or not is_freed_noted():
-        return
-    try:
-        vacuum()
-    except DatabaseError as problem:
-        logger().error(
-            "The game's database could not be written anew (%s): shreds of what was erased may be "
-            "left in its free space. The next start of the game tries it again. It needs room for "
-            "the file once more, and no other program that uses it.",
-            problem,
-        )
-    else:
-        ServerConfig.objects.conf(KEY, delete=True)
-
-
 def vacuum() -> None:
     """Write the whole file anew, without a byte that is not in use; blocks, and needs its size on
     the disk once more.
 
     Raises:
-        DatabaseError: There is no room, or another program uses the file.
+        django.db.DatabaseError: There is no room, or another program uses the file.
     """
-    if is_sqlite():
+    if is_sqlite() and not connection.in_atomic_block:
         with connection.cursor() as cursor:
             cursor.execute("VACUUM")
         forget_deleted()
