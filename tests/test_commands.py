@@ -52,14 +52,17 @@ def test_an_added_memory_is_recalled_at_once_and_marked_as_conscious(day, builde
     ("typed", "said"),
     [
         ("@memory/journal", "Usage: @memory/journal <npc>"),
-        ("@sleep", "Usage: @sleep[/now|/wake|/status|/log] <npc>"),
+        ("@sleep", "Usage: @sleep[/<switch>] <npc>. See help @sleep."),
+        ("@sleep/log", "Usage: @sleep/log <npc>. See help @sleep."),
         ("@memory nobody", "There is no 'nobody' here"),
-        ("@memory alice", "Alice has no memory. Its typeclass needs MemoryMixin"),
-        ("@memory/search mara", "Usage: @memory/search <npc> = <question>"),
+        ("@memory alice", "Alice has no memory. Give it a typeclass with MemoryMixin"),
+        ("@memory/search mara", "Usage: @memory/search <npc> = <question>. See help @memory."),
+        ("@memory/mood mara = now", "Usage: @memory/mood <npc>. See help @memory."),
+        ("@memory/profile", "Usage: @memory/profile <npc> [= <name>]. See help @memory."),
         ("@memory/add mara = ", "Usage: @memory/add <npc> = <text>"),
         ("@memory/add mara = |n", "There is nothing to remember"),
         ("@memory/journal mara", "perceived nothing yet"),
-        ("@memory/search mara = gold", "Nothing comes to Mara's mind"),
+        ("@memory/search mara = gold", "Mara recalls nothing for that"),
         ("@sleep/wake mara", "Mara is awake"),
         ("@npcsleep mara", "Mara falls asleep"),
     ],
@@ -70,7 +73,7 @@ def test_wrong_or_empty_input_is_answered_with_what_to_do(mara, alice, builder, 
 
 def test_a_sleeper_is_not_sent_to_sleep_twice_and_a_wake_is_deferred(day, builder):
     builder("@sleep mara")
-    assert "asleep already (compacting)" in builder("@sleep mara")
+    assert "already asleep (compacting)" in builder("@sleep mara")
     assert "will wake as soon as that is safe" in builder("@sleep/wake mara")
     assert "asleep (compacting)" in builder("@memory mara")
 
@@ -184,14 +187,14 @@ def test_a_night_at_once_tells_its_passes_as_they_begin(day, builder):
 
 def test_the_state_and_the_schedule_of_sleep_can_be_seen_and_set(day, builder):
     assert "is awake" in builder("@sleep/status mara")
-    assert "only when it is told" in builder("@sleep/schedule mara")
+    assert "no sleep schedule" in builder("@sleep/schedule mara")
     assert "every day at 22:00 (game time), for 8 hours" in builder(
         "@sleep/schedule mara = 22 8 game"
     )
     assert "every day at 22:00" in builder("@sleep/status mara")
     for wrong in ("25 4", "2", "2 0", "noon", "2 4 moon"):
-        assert "Say the hour (0-23)" in builder(f"@sleep/schedule mara = {wrong}")
-    assert "only when it is told" in builder("@sleep/schedule mara = off")
+        assert "Give the hour (0-23)" in builder(f"@sleep/schedule mara = {wrong}")
+    assert "no sleep schedule" in builder("@sleep/schedule mara = off")
     builder("@sleep mara")
     assert "asleep (compacting): pass 1 of 10, weighing the day" in builder("@sleep/status mara")
 
@@ -199,7 +202,7 @@ def test_the_state_and_the_schedule_of_sleep_can_be_seen_and_set(day, builder):
 def test_a_slip_of_the_finger_in_a_switch_does_nothing(mara, builder):
     assert "Nothing was done" in builder("@sleep/stauts mara")
     assert not mara.assistant.asleep
-    assert "One switch at a time" in builder("@sleep/now/wake mara")
+    assert "Use one switch at a time" in builder("@sleep/now/wake mara")
     assert "Nothing was done" in builder("@memory/fatcs mara")
 
 

@@ -149,7 +149,7 @@ def test_the_npc_goes_on_with_what_it_has(talked, damage, alice, builder, hears)
     said = hears(alice)
     alice.execute_cmd("say Mara, who keeps the ferry at Millbrook?")
     assert any("ferry" in line for line in said), "it does not answer"
-    assert "wakes up rested" in (night := builder("@sleep/now mara")) and "Broke off" not in night
+    assert "wakes up rested" in (night := builder("@sleep/now mara")) and "Failed:" not in night
     assert "The memory of Mara" in builder("@memory mara")
     assert "The journal of Mara" in builder("@memory/journal mara = before 70")
     assert "ferry" in builder("@memory/search mara = ferry")
@@ -281,7 +281,7 @@ def test_without_its_open_page_it_goes_on_behind_what_the_store_holds(
     said = contents(talked)
     there = {said.get(number) for number in range(65, last + 1)}
     assert there >= {LINES[number % 4].format(n=number) for number in range(64, 80)}
-    assert "Broke off" not in builder("@sleep/now mara")
+    assert "Failed:" not in builder("@sleep/now mara")
     assert "Everything fits together." in doctor()
 
 

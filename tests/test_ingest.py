@@ -642,7 +642,7 @@ def test_a_file_is_taught_and_taught_again_doubles_nothing(mara, tmp_path):
     [
         (None, "cannot be read: No such file"),
         (b"", "is empty"),
-        (b"\xff\xfe\x00", "no text in UTF-8"),
+        (b"\xff\xfe\x00", "not UTF-8 text"),
         (b"PK\x00\x01", "binary data"),
     ],
 )

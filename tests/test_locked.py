@@ -42,7 +42,7 @@ def tea(facts_of_all, mara, alice, builder):
     """Alice loves tea; a builder has locked that line before anything else is said."""
     alice.execute_cmd("say I love tea.")
     offload.wait(mara.memory.work_through(until_silent=True))
-    assert "stays as it is" in builder("@memory/lock mara = 1")
+    assert "is now locked" in builder("@memory/lock mara = 1")
     return mara
 
 
@@ -163,7 +163,7 @@ def test_what_is_locked_and_unpinned_is_not_forgotten(mara, builder):
         )
     offload.wait(mara.memory.index_pending())
     builder("@memory/lock mara = 1")
-    assert "may be cleaned away" in builder("@memory/unpin mara = 1")
+    assert "is no longer pinned" in builder("@memory/unpin mara = 1")
     mara.memory.clock = lambda: MONTHS_LATER
     builder("@sleep/now mara")
     assert [entry.content for entry in mara.memory.journal.read()] == ["Hm."]

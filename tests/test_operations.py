@@ -162,7 +162,7 @@ def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
     ("words", "broken", "advice"),
     [
         (("export", "Mara", "x.jsonl"), (archive, "_write"), "No file was written"),
-        (("erase", "Alice", "--yes"), (erasure, "_from_disk"), "takes out the rest"),
+        (("erase", "Alice", "--yes"), (erasure, "_from_disk"), "To complete it"),
         (("uninstall", "--yes"), (removal, "forget_attributes"), "for the rest"),
     ],
 )
@@ -204,7 +204,7 @@ def test_two_of_one_name_are_told_apart(talked, run, alice, tavern):
     from evennia.utils.create import create_object
 
     other = create_object("typeclasses.characters.Character", key="Alice", location=tavern)
-    with pytest.raises(CommandError, match="more than one") as told:
+    with pytest.raises(CommandError, match="Several people match") as told:
         run("erase", "Alice", "--yes")
     assert talked.get_memory_identity(other) in str(told.value)
     run("erase", talked.get_memory_identity(alice), "--yes")
@@ -212,7 +212,7 @@ def test_two_of_one_name_are_told_apart(talked, run, alice, tavern):
 
 
 def test_without_a_yes_nothing_is_erased(talked, run, monkeypatch):
-    monkeypatch.setattr(removal.sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(console.sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda question: "no")
     with pytest.raises(CommandError, match="Nothing was changed"):
         run("erase", "Alice")

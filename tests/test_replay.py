@@ -61,7 +61,7 @@ def state(mara):
 
 
 def test_the_lines_are_in_the_journal_with_the_logs_time(mara, log):
-    assert "5 new, 0 known already, 0 skipped, 1 not for Mara's ears" in replay(log)
+    assert "5 new, 0 already known, 0 skipped, 1 not heard by Mara" in replay(log)
     entries = list(mara.memory.journal.read())
     assert [entry.ref for entry in entries] == ["log:1", "log:2", "log:3", "log:5", "log:6"]
     assert entries[0].timestamp == "2015-03-12T19:01:00.000+00:00"
@@ -74,7 +74,7 @@ def test_the_lines_are_in_the_journal_with_the_logs_time(mara, log):
 def test_run_again_it_doubles_nothing(mara, log):
     replay(log, sleep=True)
     before = state(mara)
-    assert "0 new, 5 known already" in replay(log, sleep=True)
+    assert "0 new, 5 already known" in replay(log, sleep=True)
     assert state(mara) == before
 
 
@@ -110,7 +110,7 @@ def test_a_bad_line_is_reported_by_its_number_and_skipped(mara, tmp_path):
     file.write_bytes("\n".join([*bad, good]).encode() + b"\n\xff\xfe\n\n")
     read = list(read_log(file))
     assert [each.number for each in read if isinstance(each, BadLine)] == [1, 2, 3, 4, 5, 6, 7, 9]
-    assert "1 new, 0 known already, 8 skipped" in replay(file)
+    assert "1 new, 0 already known, 8 skipped" in replay(file)
 
 
 def test_people_of_the_log_whom_the_game_knows_are_themselves(mara, alice, log):

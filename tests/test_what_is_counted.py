@@ -144,7 +144,7 @@ def test_a_day_that_is_none_is_told_what_a_day_looks_like(
 ):
     said = builder(f"@memory/journal Mara = {day}")
     assert "2026-11-20" in said, said
-    assert "There is nothing" not in said
+    assert "No entry" not in said
     page = page_of(keeper, "journal", heard, day=day)
     assert "2026-11-20" in page
     assert "I keep the ferry." not in page

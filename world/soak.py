@@ -243,7 +243,7 @@ class Soak:
         self.tell(f"@memory/forget {INNKEEPER}: the line with {line.mark}")
         with self._builder() as builder:
             builder.send(f"@memory/search {INNKEEPER} = {line.mark}")
-            found = builder.expect("comes to Mara", timeout=60) + builder.drain(1)
+            found = builder.expect("Mara recalls", timeout=60) + builder.drain(1)
             numbers = re.findall(rf"(\d+) \[entry, \w+\][^\[]*{line.mark}", found)
             if not numbers:
                 self.check(f"the line with {line.mark} is found", False)

@@ -1,4 +1,4 @@
-"""@memory, @sleep and `examine` for builders, memories and forgetme for players; their cmdset."""
+"""The game's commands: @memory, @sleep, `examine`, memories, forgetme; and their cmdset."""
 
 from evennia import CmdSet
 
@@ -11,16 +11,16 @@ from .sleep import CmdSleep
 class AIMemoryCmdSet(CmdSet):
     """Add it to the CharacterCmdSet: `self.add(AIMemoryCmdSet)`.
 
-    A game with a `sleep` command of its own keeps it: `sleep` is then the game's, `@sleep` and
-    `@npcsleep` are the builders'. Where the game has an `@sleep` too, the one that is added later
-    takes the place of the other; give this one another name in a subclass of the set:
+    A game that has a `sleep` command keeps it: `sleep` runs the game's, `@sleep` and `@npcsleep`
+    run this one. If the game has an `@sleep` too, whichever is added later replaces the other.
+    Rename this one in a subclass and add that after this set:
 
         class CmdNPCSleep(CmdSleep):
             key = "@npcsleep"
             aliases = ()
 
-    Its `examine` is Evennia's, without what an NPC remembers. A game with an `examine` of its own
-    derives that from `CmdExamine`, and adds it after this set.
+    Its `examine` is Evennia's, except that it hides what an NPC remembers. A game with an
+    `examine` of its own derives that from `CmdExamine` and adds it after this set.
     """
 
     key = "AIMemoryCmdSet"

@@ -1,4 +1,4 @@
-"""What the builders' commands share: finding the NPC, permission, waiting, asking, printing."""
+"""Base of all commands: parse the switch, find the NPC, check access, wait, confirm, show."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ..npc import MemoryMixin
 from ..recall.budget import BudgetExceeded
 from ..sleep.night import SwitchedOff
 from ..store.errors import StoreError
-from .display import safe, sentence, shortened
+from .display import safe, shortened, wrapped
 
-EXPECTED = (
+EXPECTED = (  # errors whose message is written for the person who typed the command
     StoreError,
     ModelError,
     UnknownEmotion,
@@ -45,115 +45,112 @@ EXPECTED = (
     OSError,
 )
 
-_REFUSED = {
-    "look": "look into",
-    "edit": "change",
-    "erase": "erase from",
-}
+_ACTS = {"look": "view", "edit": "change", "erase": "erase"}
 
 
 class MemoryCommand(MuxCommand):
-    """A command on an NPC that has a memory."""
+    """A command that runs its actions with `run`, which takes Deferreds and reports failures."""
 
     locks = "cmd:perm(Builder)"
     help_category = "AI memory"
-    usage = ""
 
-    # --- whom and whether ---------------------------------------------------------------------
-
-    def misspelt(self) -> bool:
-        """Whether the switch is none of this command's, or there are several; then it was said.
-
-        Without this a slip of the finger would do what the command does without a switch.
-        """
-        typed = self.raw_string.split()[0].count("/") if self.raw_string.split() else 0
-        if typed > 1:
-            self.tell(f"One switch at a time: help {self.key} tells what each does.")
-        elif typed and not self.switches:
-            self.tell(f"Nothing was done. help {self.key} tells of its switches.")
-        return typed > 1 or (typed > 0 and not self.switches)
-
-    def find_npc(self, name: str, deed: access.Deed = "look") -> Any | None:
-        """The NPC called `name`, here or by #dbref or name anywhere; else a sentence was said.
-
-        Args:
-            deed: What the caller is about to do to its memory.
-        """
-        if not name:
-            self.tell(f"Usage: {safe(self.usage)}")
-            return None
-        found = self.caller.search(name, quiet=True) or self.caller.search(
-            name, global_search=True, quiet=True
-        )
-        found = found if isinstance(found, list) else list(filter(None, [found]))
-        minds = [obj for obj in found if isinstance(obj, MemoryMixin)]
-        if len(minds) > 1:
-            which = ", ".join(f"{safe(npc.key)} ({npc.dbref})" for npc in minds)
-            self.tell(f"'{safe(name)}' is more than one: {which}. Give the #dbref.")
-            return None
-        npc = (minds or found or [None])[0]
-        if not npc:
-            self.tell(
-                f"There is no '{safe(shortened(name, 60))}' here, and no object of that name or "
-                "#dbref. @memory alone lists all NPCs that have a memory."
-            )
-            return None
-        if not isinstance(npc, MemoryMixin):
-            self.tell(
-                f"{safe(npc.key)} has no memory. Its typeclass needs MemoryMixin: see the README, "
-                "or give it a typeclass that has one with @typeclass."
-            )
-            return None
-        return npc if self.may(npc, deed) else None
-
-    def may(self, npc: Any | None, deed: access.Deed) -> bool:
-        """Whether the caller may do that; if not, a sentence was said."""
-        if access.may(self.caller, npc, deed):
-            return True
-        if not access.may(self.caller, None, deed):
-            need = "Admin" if deed == "erase" else "Builder"
-            self.tell(f"Only those with the permission {need} may {_REFUSED[deed]} a memory.")
-        else:
-            self.tell(
-                f"The lock memory_{deed} of {safe(npc.key)} does not let you {_REFUSED[deed]} its "
-                f"memory. Who controls it can change that: @lock {safe(npc.key)}"
-            )
-        return False
-
-    # --- waiting and asking -------------------------------------------------------------------
-
-    def when(self, result: defer.Deferred, show: Callable[[Any], None]) -> None:
-        """Call `show` with what comes of a Deferred; what went wrong is told in a sentence."""
-        result.addCallback(show)
-        result.addErrback(self._explain)
+    def run(self, act: Callable[..., Any], *args: Any) -> None:
+        """Call a function that may return a Deferred, and show what it fails with."""
+        defer.maybeDeferred(act, *args).addErrback(self._explain)
 
     def _explain(self, reason: failure.Failure) -> None:
         if reason.check(*EXPECTED):
             self.tell(f"|r{safe(reason.getErrorMessage())}|n")
             return
-        self.tell("|rThat went wrong; server/logs/ai_memory.log says how.|n")
+        self.tell("|rThat went wrong. See server/logs/ai_memory.log.|n")
         offload.log_failure(reason, self.key)
 
-    def ask(self, question: str, yes: Callable[[], None], no: str = "Nothing was done.") -> None:
-        """Ask a question, and call `yes` where the answer is yes."""
+    # --- arguments and access -----------------------------------------------------------------
 
-        def answered(caller: Any, _prompt: str, answer: str) -> None:
-            if answer.strip().lower() in ("y", "yes"):
-                yes()
-            else:
-                caller.msg(sentence(no))
+    def switch(self) -> str | None:
+        """The switch that was typed, "" without one. None if it was rejected with a message.
 
-        get_input(self.caller, sentence(f"{question} |wyes/no|n?"), answered)
+        MuxCommand ignores an unknown switch, and a typo would run the command without one.
+        """
+        typed = self.raw_string.split()[0].count("/") if self.raw_string.split() else 0
+        if typed > 1:
+            self.tell(f"Use one switch at a time. See help {self.key}.")
+            return None
+        if typed and not self.switches:
+            self.tell(f"Nothing was done. See help {self.key} for its switches.")
+            return None
+        return self.switches[0] if self.switches else ""
 
-    # --- printing -----------------------------------------------------------------------------
+    def find_npc(self, name: str, deed: access.Deed = "look") -> Any | None:
+        """Find an NPC that the caller may access. None if a message says why there is none.
+
+        Args:
+            name: Name of somebody in the room, or any object's name or #dbref.
+            deed: What is about to be done to its memory.
+        """
+        found = self.caller.search(name, quiet=True) or self.caller.search(
+            name, global_search=True, quiet=True
+        )
+        found = found if isinstance(found, list) else list(filter(None, [found]))
+        npcs: list[Any] = [obj for obj in found if isinstance(obj, MemoryMixin)]
+        if len(npcs) == 1:
+            return npcs[0] if self.may(npcs[0], deed) else None
+        if npcs:
+            which = ", ".join(f"{safe(npc.key)} ({npc.dbref})" for npc in npcs)
+            self.tell(f"Several NPCs match '{safe(name)}': {which}. Use the #dbref.")
+        elif found:
+            self.tell(
+                f"{safe(found[0].key)} has no memory. Give it a typeclass with MemoryMixin "
+                "(@typeclass); see the README."
+            )
+        else:
+            self.tell(
+                f"There is no '{safe(shortened(name, 60))}' here, nor an object of that name or "
+                "#dbref. @memory lists all NPCs with a memory."
+            )
+        return None
+
+    def may(self, npc: Any | None, deed: access.Deed) -> bool:
+        """Whether the caller has access to the memory; if not, a message says why."""
+        if access.may(self.caller, npc, deed):
+            return True
+        if npc is None or not access.may(self.caller, None, deed):
+            needed = "Admin" if deed == "erase" else "Builder"
+            self.tell(f"You need the permission {needed} to {_ACTS[deed]} a memory.")
+        else:
+            self.tell(
+                f"The lock memory_{deed} of {safe(npc.key)} does not let you {_ACTS[deed]} its "
+                f"memory. Its owner can change that: @lock {safe(npc.key)}"
+            )
+        return False
+
+    # --- talking to the caller ----------------------------------------------------------------
+
+    def confirm(self, question: str, refused: str = "Nothing was done.") -> defer.Deferred:
+        """Ask a yes/no question. The Deferred fires with the answer, and never without one.
+
+        Args:
+            refused: Shown after a no.
+        """
+        answered: defer.Deferred = defer.Deferred()
+
+        def answer(_caller: Any, _prompt: str, text: str) -> None:
+            yes = text.strip().lower() in ("y", "yes")
+            if not yes:
+                self.tell(refused)
+            answered.callback(yes)
+
+        get_input(self.caller, wrapped(f"{question} |wyes/no|n?"), answer)
+        return answered
 
     def tell(self, text: str) -> None:
-        """Say a sentence or two."""
-        self.caller.msg(sentence(text))
+        """Show a message, wrapped."""
+        self.caller.msg(wrapped(text))
 
-    def page(self, text: str) -> None:
-        """Show text a screen at a time; at once to a caller that nobody is connected to."""
-        if not self.caller.sessions.count():
+    def page(self, *lines: str) -> None:
+        """Show lines a screen at a time; all at once to a caller without a session."""
+        text = "\n".join(lines)
+        if self.caller.sessions.count():
+            EvMore(self.caller, text, always_page=False, exit_on_lastpage=True)
+        else:
             self.caller.msg(text)
-            return
-        EvMore(self.caller, text, always_page=False, exit_on_lastpage=True)

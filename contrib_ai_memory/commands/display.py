@@ -1,4 +1,4 @@
-"""How memories look on a screen of 78 columns: stored text made harmless, wrapped, shortened."""
+"""Formatting for a screen of 78 columns: stored text escaped, wrapped, shortened; tables, bars."""
 
 from __future__ import annotations
 
@@ -11,81 +11,69 @@ from django.conf import settings
 from evennia.utils.ansi import strip_ansi
 from evennia.utils.evtable import EvTable
 
-from ..admin import edit, ids
-from ..records import Entry, MemoryRecord
 from ..text.sanitising import as_shown, oneline, visible
 
 WIDTH = 78
-IN_LISTS = 300  # characters of one memory
-WHOLE = 4000  # of one that is shown alone
-BAR_WIDTH = 20  # of a share of 1
+LIST_LIMIT = 300  # characters of a memory in a list
+FULL_LIMIT = 4000  # characters of a memory shown alone
+BAR_WIDTH = 20
 
-_LINK = re.compile(r"\|\|(?=l[cu])")  # of MXP: in a client that knows it, a click runs a command
+_MXP_LINK = re.compile(r"\|\|(?=l[cu])")  # in an MXP client a click on one runs a command
 
 
 def safe(text: Any) -> str:
-    """Stored text for a screen: its markup shown, not carried out; nothing hidden in it."""
+    """Escape stored text: markup in it is shown, not carried out, and nothing is invisible."""
     shown = as_shown(visible(str(text)))
-    shown = _LINK.sub("|||n", shown)  # a link is looked for after the strokes are single again
+    shown = _MXP_LINK.sub("|||n", shown)  # Evennia looks for links after it has unescaped `||`
     if settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED:
         shown = shown.replace("$", "$$")
     return shown
 
 
-def shortened(text: str, limit: int = IN_LISTS) -> str:
-    """At most so much of a text, with its length where that is more. Not escaped yet."""
+def shortened(text: str, limit: int = LIST_LIMIT) -> str:
+    """Cut a text that is longer than `limit`, and add its length. Not escaped."""
     if len(text) <= limit:
         return text
     return f"{text[:limit].rstrip()}… ({len(text):,} characters)"
 
 
-def brief(text: str, limit: int = 24) -> str:
-    """A name or a label of so many characters at most, escaped."""
+def label(text: Any, limit: int = 24) -> str:
+    """A name of at most `limit` characters, escaped."""
     plain = oneline(visible(str(text)))
     return safe(plain if len(plain) <= limit else plain[: limit - 1] + "…")
 
 
-def hanging(head: str, text: str, *, indent: int = 6, limit: int = IN_LISTS) -> str:
-    """`head` (markup), and behind it stored text on as many lines as it needs."""
-    plain = shortened(oneline(visible(text)), limit)
-    return _wrapped(head, plain, indent)
+def hanging(head: str, text: str, *, indent: int = 6, limit: int = LIST_LIMIT) -> str:
+    """`head` (markup) followed by stored text, wrapped with a hanging indent."""
+    return _hang(head, shortened(oneline(visible(text)), limit), indent)
 
 
-def prose(text: str, *, indent: int = 2, limit: int = WHOLE) -> str:
+def prose(text: str, *, indent: int = 2, limit: int = FULL_LIMIT) -> str:
     """Stored text with its own line breaks."""
     lines = shortened(visible(text), limit).split("\n")
-    return "\n".join(_wrapped(" " * indent, line, indent) for line in lines)
-
-
-def _wrapped(head: str, plain: str, indent: int) -> str:
-    width = len(strip_ansi(head))
-    lines = textwrap.wrap(
-        plain, WIDTH, initial_indent=" " * width, subsequent_indent=" " * indent
-    ) or [" " * width]
-    first, *rest = lines
-    return "\n".join([head + safe(first[width:]), *map(safe, rest)])
+    return "\n".join(_hang(" " * indent, line, indent) for line in lines)
 
 
 def dim(text: str, *, indent: int = 6) -> str:
-    """A line of details in grey, wrapped."""
+    """Details in grey, wrapped."""
     lines = textwrap.wrap(
         oneline(visible(text)), WIDTH, initial_indent=" " * indent, subsequent_indent=" " * indent
     )
     return "\n".join(f"|x{safe(line)}|n" for line in lines)
 
 
-def heading(text: str, beside: str = "") -> str:
-    """The first line of a screen, or of a part of it."""
-    return f"|w{safe(text)}|n" + (f" ({safe(beside)})" if beside else "")
+def heading(text: str, detail: str = "") -> str:
+    """The first line of a screen or of a section."""
+    return f"|w{safe(text)}|n" + (f" ({safe(detail)})" if detail else "")
 
 
-def sentence(text: str) -> str:
-    """Markup for a builder, wrapped; what is stored is escaped in it already."""
+def wrapped(text: str) -> str:
+    """Wrap markup in which stored text is escaped already."""
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable[int] = ()) -> str:
-    """Rows of stored text as a table; the columns of `right` are numbers."""
+    """A table of stored text; the columns in `right` are aligned to the right."""
     made = EvTable(
         *(f"|w{header}|n" for header in headers),
         border="header",
@@ -97,58 +85,30 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable
         made.add_row(*(safe(oneline(visible(str(cell)))) for cell in row))
     for column in right:
         made.reformat_column(column, align="r")
-    # EvTable has carried out the markup by now: what strokes are left are to be seen
+    # EvTable has parsed the markup; pipes that are left in it are text and need escaping again
     lines = [line.rstrip() for line in as_shown(str(made)).split("\n")]
     return "\n".join(lines)
 
 
-def bar(share: float, width: int = BAR_WIDTH) -> str:
-    """A share of 1 as a bar."""
-    return f"|g{'=' * max(int(share > 0), round(share * width))}|n"
+def bar(share: float) -> str:
+    """A share between 0 and 1 as a bar."""
+    return f"|g{'=' * max(int(share > 0), round(share * BAR_WIDTH))}|n"
 
 
-def when(iso: str) -> str:
-    """A timestamp to the minute."""
+def minute(iso: str) -> str:
+    """An ISO timestamp to the minute; "never" for an empty one."""
     return iso[:16].replace("T", " ") or "never"
 
 
-def to_resume(npc: Any) -> str:
-    """The command that lets a paused NPC hear and sleep again."""
-    return f"@memory/resume {'all' if edit.paused(npc) == 'all' else safe(npc.key)}"
+def private_mark(private: bool) -> str:
+    """The red asterisk of what was whispered, or a space."""
+    return "|r*|n" if private else " "
 
 
-# --- memories -------------------------------------------------------------------------------------
-
-
-def entry_line(entry: Entry) -> str:
-    """One journal entry: number, time, kind, importance, and what was said."""
-    mark = "|r*|n" if entry.private else " "
-    kept = "|c!|n" if "pinned" in entry.tags else " "
-    who = f"{entry.seen_as}: " if entry.seen_as and entry.kind in ("say", "whisper") else ""
-    at, weight = when(entry.timestamp), f"{entry.importance:>2}"
-    head = f"{entry.id:>5} |x{at}|n{mark}{entry.kind:<7} {weight}{kept}"
-    return hanging(head, who + entry.content)
-
-
-def memory_line(memory: MemoryRecord) -> str:
-    """One memory of the store: short id, what it says, how important, and what it rests on."""
-    mark = "|r*|n" if memory.private else " "
-    kept = "|c!|n" if "pinned" in memory.tags else " "
-    head = f"|y{ids.short(memory):<8}|n{mark}{kept}"
-    evidence = ", ".join(map(str, memory.journal_ids[:8]))
-    more = " …" if len(memory.journal_ids) > 8 else ""
-    details = f"{round(memory.importance * 10)} of 10"
-    if evidence and ids.short(memory) != evidence:
-        details += f"; from {evidence}{more}"
-    if memory.superseded_by:
-        details += f"; ended by {memory.superseded_by[:8]}"
-    elif memory.invalid_at:
-        details += f"; ended {when(memory.invalid_at)}"
-    return f"{hanging(head, memory.content, indent=10)}\n{dim(details, indent=10)}"
-
-
-def memory_in_brief(memory: MemoryRecord, beside: str = "", indent: int = 2) -> str:
-    """One memory on a line of a longer list: id, kind, and what it says."""
-    mark = "|r*|n" if memory.private else " "
-    head = f"{' ' * indent}|y{ids.short(memory):<8}|n{mark}{memory.record:<10} {safe(beside)}"
-    return hanging(head, memory.content, indent=indent + 10, limit=200)
+def _hang(head: str, plain: str, indent: int) -> str:
+    width = len(strip_ansi(head))
+    lines = textwrap.wrap(
+        plain, WIDTH, initial_indent=" " * width, subsequent_indent=" " * indent
+    ) or [" " * width]
+    first, *rest = lines
+    return "\n".join([head + safe(first[width:]), *map(safe, rest)])

@@ -11,11 +11,12 @@ from ..store.attributes import LOCK
 
 
 class CmdExamine(building.CmdExamine):
-    # Evennia's help text, whose command this is
-    __doc__ = building.CmdExamine.__doc__
+    __doc__ = building.CmdExamine.__doc__  # the help is Evennia's
+
+    examine_objs: list[tuple[Any, Sequence[str]]]
 
     def format_attributes(self, obj: Any) -> str | None:
-        """The Attributes of an object, and how many of a memory are left out."""
+        """List the Attributes of an object except those of its memory, which are counted."""
         rows = obj.db_attributes.exclude(db_lock_storage=LOCK)
         lines = sorted(self.format_single_attribute(row) for row in rows)
         if hidden := obj.db_attributes.filter(db_lock_storage=LOCK).count():
@@ -23,23 +24,23 @@ class CmdExamine(building.CmdExamine):
         return "\n  " + "\n  ".join(lines) if lines else None
 
     def func(self) -> None:
-        """Refuse single Attributes of a memory, but to a superuser, and show the rest."""
+        """Refuse to show single Attributes of a memory to anybody but a superuser."""
         readable = []
         for obj, keys in self.examine_objs:
-            locked = self._locked(obj, keys) if keys else []
-            if locked:
+            hidden = self._hidden(obj, keys) if keys else []
+            if hidden:
                 self.msg(
-                    f"{', '.join(locked)}: of the memory of {obj.key}, which examine does not "
-                    f"show. See @memory {obj.key}"
+                    f"{', '.join(hidden)}: part of the memory of {obj.key}, which examine does "
+                    f"not show. See @memory {obj.key}"
                 )
-                keys = [key for key in keys if key not in locked]
+                keys = [key for key in keys if key not in hidden]
                 if not keys:
                     continue
             readable.append((obj, keys))
         self.examine_objs = readable
         super().func()
 
-    def _locked(self, obj: Any, keys: Sequence[str]) -> list[str]:
+    def _hidden(self, obj: Any, keys: Sequence[str]) -> list[str]:
         if self.caller.locks.check_lockstring(self.caller, LOCK, access_type="attrread"):
             return []
         rows = obj.db_attributes.filter(db_key__in=list(keys), db_lock_storage=LOCK)

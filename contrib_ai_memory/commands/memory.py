@@ -1,78 +1,109 @@
-"""@memory: look into what an NPC remembers, and mend it. Its help, and which switch does what."""
+"""@memory: the command, its help, and the table of its switches."""
 
 from __future__ import annotations
 
-from ..admin import access
-from .base import MemoryCommand, safe
-from .memory_life import Living
-from .memory_lists import Lists
-from .memory_mend import Mending
-from .memory_one import OneMemory
-from .memory_whole import WholeMemory
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-_OF_ONE = ("show", "links", "trace", "pin", "unpin", "lock", "unlock")
-_NEEDS = {
-    "search": "<question>",
-    "add": "<text>",
-    "teach": "<text>",
-    "edit": "<id> <new text>",
-    "forget": "<id>, or <id> all, or about <player>",
-    "preview": "<player>: <what they would say>",
-    "import": "<file name>",
-} | dict.fromkeys(_OF_ONE, "<id>")
-_ALONE = "overview mood history stats cost pause resume wipe".split()  # a name, and no more
-_DEEDS = {
-    "edit": "edit add teach forget pin unpin lock unlock undo pause resume import".split(),
-    "erase": ["wipe"],
+from ..admin import access
+from . import memory_changes, memory_files, memory_views
+from .base import MemoryCommand
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """What a switch does.
+
+    Attributes:
+        run: Called with the command and the NPC, and with the argument if the switch takes one.
+        argument: What follows `=`, as the usage line shows it; in brackets if it may be left out,
+            "" if there is none.
+        deed: The access that it needs.
+    """
+
+    run: Callable[..., Any]
+    argument: str = ""
+    deed: access.Deed = "look"
+
+
+_NO_SWITCH = Switch(memory_views.overview)
+SWITCHES = {
+    "journal": Switch(memory_views.journal, "[<search>]"),
+    "facts": Switch(memory_views.facts, "[<search>]"),
+    "search": Switch(memory_views.search, "<question>"),
+    "show": Switch(memory_views.show, "<id>"),
+    "links": Switch(memory_views.links, "<id>"),
+    "trace": Switch(memory_views.trace, "<id>"),
+    "profile": Switch(memory_views.profile, "[<name>]"),
+    "mood": Switch(memory_views.mood),
+    "preview": Switch(memory_views.prompt, "<player>: <line>"),
+    "history": Switch(memory_views.history),
+    "stats": Switch(memory_views.growth),
+    "cost": Switch(memory_views.cost),
+    "add": Switch(memory_changes.add, "<text>", "edit"),
+    "teach": Switch(memory_changes.teach, "<text>", "edit"),
+    "edit": Switch(memory_changes.reword, "<id> <new text>", "edit"),
+    "forget": Switch(memory_changes.forget_memory, "<id>, or <id> all, or about <player>", "edit"),
+    "pin": Switch(memory_changes.pin, "<id>", "edit"),
+    "unpin": Switch(memory_changes.unpin, "<id>", "edit"),
+    "lock": Switch(memory_changes.lock, "<id>", "edit"),
+    "unlock": Switch(memory_changes.unlock, "<id>", "edit"),
+    "undo": Switch(memory_changes.undo, "[clear]", "edit"),
+    "pause": Switch(memory_changes.pause, deed="edit"),
+    "resume": Switch(memory_changes.resume, deed="edit"),
+    "export": Switch(memory_files.export, "[<file name>]"),
+    "import": Switch(memory_files.import_, "<file name>", "edit"),
+    "wipe": Switch(memory_changes.wipe, deed="erase"),
 }
 
 
-class CmdMemory(Lists, Living, OneMemory, Mending, WholeMemory, MemoryCommand):
+class CmdMemory(MemoryCommand):
     """
-    look into what an NPC remembers, and mend it
+    view and change what an NPC remembers
 
     Usage:
-      @memory                             - all NPCs that have a memory
-      @memory <npc>                       - an overview of one
-      @memory/<switch> <npc> [= <more>]
+      @memory                             - list all NPCs with a memory
+      @memory <npc>                       - overview of one NPC
+      @memory/<switch> <npc> [= <argument>]
 
-    Looking:
+    View:
       journal <npc> [= <search>]          - what it perceived
-      facts <npc> [= [ended] <words>]     - what it knows, or knew; also with
-                                            experiences, lessons, summaries or
-                                            insights before the words
-      search <npc> = <question>           - what comes to its mind, and why
-      show <npc> = <id>                   - one memory, with all around it
-      links <npc> = <id>                  - what that is linked with
-      trace <npc> = <id>                  - what it came from, what came of it
-      profile <npc> [= <name>]            - whom it knows; what it knows of one
+      facts <npc> [= [ended] <words>]     - what it knows, or used to know; for
+                                            other kinds put experiences, lessons,
+                                            summaries or insights before the words
+      search <npc> = <question>           - what it recalls, and each score
+      show <npc> = <id>                   - one memory in full
+      links <npc> = <id>                  - the memories linked with it
+      trace <npc> = <id>                  - its sources, and what came of it
+      profile <npc> [= <name>]            - the people it knows, or one of them
       mood <npc>                          - what it feels, and why
-      preview <npc> = <player>: <words>   - the prompt for an answer to that
-      history <npc>                       - what it said; what builders did
-      stats <npc>, cost <npc>             - how it grew; what it cost today
+      preview <npc> = <player>: <line>    - the prompt for its answer to a line
+      history <npc>                       - its conversation; builders' changes
+      stats <npc>, cost <npc>             - growth; today's model usage
 
-    Mending:
-      add <npc> = <text>                  - a memory; never cleaned away
-      teach <npc> = <text>                - a longer text, to be learned
-      edit <npc> = <id> <new text>        - what one memory says
-      edit <npc> = <id> importance 8      - also emotions joy, fear; lesson ...
-      forget <npc> = <id>                 - one memory
-      forget <npc> = <id> all             - and all that was drawn from it
-      forget <npc> = about <player>       - a person, whole (Admin)
-      pin, unpin <npc> = <id>             - never cleaned away
-      lock, unlock <npc> = <id>           - nor changed by the night
-      undo <npc>                          - take the last change back
+    Change:
+      add <npc> = <text>                  - add a memory, which is never pruned
+      teach <npc> = <text>                - teach it a longer text
+      edit <npc> = <id> <new text>        - reword a memory
+      edit <npc> = <id> importance 8      - also: emotions joy, fear; lesson ...
+      forget <npc> = <id>                 - forget one memory
+      forget <npc> = <id> all             - and everything derived from it
+      forget <npc> = about <player>       - erase a person (Admin)
+      pin, unpin <npc> = <id>             - never prune it
+      lock, unlock <npc> = <id>           - let only builders change it
+      undo <npc>                          - undo the last change
 
-    The whole:
-      pause, resume <npc> or all          - no hearing, learning or sleeping
-      export <npc> [= <file>]             - to a file of the game's
-      import <npc> = <file>               - from one
-      wipe <npc>                          - empty its memory (Admin)
-      requests [= drop <number>]          - players who ask to be forgotten
+    Whole memory:
+      pause, resume <npc> or all          - stop hearing, learning and sleeping
+      export <npc> [= <file name>]        - save it to a file on the server
+      import <npc> = <file name>          - load an exported file
+      wipe <npc>                          - erase all of it (Admin)
+      requests [= drop <number>]          - players who asked to be forgotten
 
-    <npc> is somebody here, or any object's name or #dbref. An <id> is the
-    number of a journal entry (12) or the first digits of another memory's
-    (3fa2c1d0), as lists and searches show them.
+    <npc> is somebody in the room, or any object's name or #dbref. An <id> is
+    the number of a journal entry (12) or the first digits of another memory's
+    id (3fa2c1d0), as lists and searches show it.
 
     Examples:
       @memory/journal mara = ferry
@@ -87,56 +118,47 @@ class CmdMemory(Lists, Living, OneMemory, Mending, WholeMemory, MemoryCommand):
       @memory/teach mara = # The ferry||/The ferry crosses at dawn. It is ...
 
     A red |r*|n marks what was whispered, a |c!|n what is pinned. A search sees
-    everything, secrets too: what each listener would get is decided when the
-    NPC answers; a preview shows it. Under each memory that was found stands
-    what its score is made of: the similarity with its clues, and weight,
-    recency and frequency, which count where RECALL_PROFILE is "salience".
+    everything, secrets too; the NPC itself tells each listener only what they
+    may know, as a preview shows. Below each result are the parts of its score.
+    Weight, recency and frequency count if RECALL_PROFILE is "salience".
 
-    What is added is kept as it is. What is taught is cut into pieces, of which
-    those are kept that are new and say something; begin a new line with ||/.
+    An added text is kept word for word. A taught text is cut into pieces, and
+    the new and informative ones are kept; ||/ begins a new line in it.
 
-    What was changed or forgotten can be taken back, the last ten times; its
-    words are kept for that long. |wundo <npc> = clear|n drops them. A person who
-    is forgotten, and a memory that is wiped, do not come back.
+    The last ten changes can be undone, for which the old text is kept;
+    |wundo <npc> = clear|n deletes it. An erased person or a wiped memory cannot
+    be brought back.
     """
 
     key = "@memory"
-    switch_options = (
-        *("journal", "facts", "search", "show", "links", "trace", "profile", "mood", "preview"),
-        *("history", "stats", "cost", "add", "teach", "edit", "forget", "pin", "unpin", "lock"),
-        *("unlock", "undo", "pause", "resume", "export", "import", "wipe", "requests"),
-    )
-    usage = "@memory[/<switch>] <npc> [= <more>]. help @memory tells of all."
+    switch_options = (*SWITCHES, "requests")
 
     def func(self) -> None:
-        action = self.switches[0] if self.switches else "overview"
-        if self.misspelt():
+        name = self.switch()
+        if name is None:
             return
-        if action == "overview" and not self.args.strip():
-            self.do_roster()
-        elif action == "requests":
-            self.do_requests()
-        elif action in ("pause", "resume") and self.lhs.lower() == "all":
-            self.do_all(action == "pause")
+        if name == "requests":
+            self.run(memory_changes.erasure_requests, self, self.rhs or "")
+        elif not name and not self.args:
+            self.run(memory_views.roster, self)
+        elif name in ("pause", "resume") and self.lhs.lower() == "all":
+            self.run(memory_changes.pause_all, self, name == "pause")
         else:
-            self._one_npc(action)
+            self._of_npc(name)
 
-    def _one_npc(self, action: str) -> None:
-        more = f" = {_NEEDS[action]}" if action in _NEEDS else ""
-        if more and not (self.lhs and self.rhs):
-            self.tell(f"Usage: @memory/{action} <npc>{more}")
+    def _of_npc(self, name: str) -> None:
+        typed = f"@memory/{name}" if name else "@memory"
+        switch = SWITCHES[name] if name else _NO_SWITCH
+        argument = self.rhs or ""
+        required = switch.argument and not switch.argument.startswith("[")
+        if not self.lhs or (required and not argument) or (argument and not switch.argument):
+            after = f" = {switch.argument}" if required else f" [= {switch.argument[1:-1]}]"
+            usage = f"{typed} <npc>{after if switch.argument else ''}"
+            self.tell(f"Usage: {usage}. See help @memory.")
             return
-        if not self.lhs:
-            self.tell(f"Usage: @memory/{action} <npc>. {safe(self.usage)}")
-            return
-        deed = next((name for name, actions in _DEEDS.items() if action in actions), "look")
-        npc = self.find_npc(self.lhs, deed)
+        npc = self.find_npc(self.lhs, switch.deed)
         if npc is None:
             return
-        if action in _ALONE and self.rhs:
-            does = "@memory" if action == "overview" else f"@memory/{action}"
-            self.tell(f"{does} takes a name, and nothing after it. help @memory tells of all.")
-        else:
-            if deed == "look" and action != "export":  # that has a line of its own
-                access.looked(self.caller, f"@memory/{action}", npc)
-            getattr(self, f"do_{action}")(npc)
+        if switch.deed == "look" and name != "export":  # an export is logged with its file
+            access.looked(self.caller, typed, npc)
+        self.run(switch.run, self, npc, *([argument] if switch.argument else []))

@@ -1,4 +1,4 @@
-"""What players see of all this: which NPCs remember them, and how to be forgotten."""
+"""The players' commands: `memories` lists who remembers them, `forgetme` has them forgotten."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from ..text.plural import plural
 from .base import MemoryCommand
 from .display import safe, table
 
-COOLDOWN = 300.0  # seconds between two erasures that a player asks for: each rewrites the store
-BY_NAME = 3  # NPCs that one name may mean there
+COOLDOWN = 300.0  # seconds between two erasures by one player: each rewrites the store
+MATCHES_ERASED = 3  # NPCs that one name may match: each erasure by name rewrites the store
+NAMES_SHOWN = 10
 
-_AS = {
+_RELATIONS = {
     "stranger": "a stranger",
     "acquaintance": "an acquaintance",
     "friend": "a friend",
-    "close": "somebody close",
+    "close": "close to them",
 }
-_FORGETTING = {
-    "ask": "forgetme asks the staff of the game to let them forget you.",
-    "self": "forgetme lets them forget you.",
-    "off": "If you wish to be forgotten, ask the staff of the game.",
+_HOW_TO_BE_FORGOTTEN = {
+    "ask": "With forgetme you ask the staff to let them forget you.",
+    "self": "With forgetme you let them forget you.",
+    "off": "If you want to be forgotten, please ask the staff.",
 }
+_NOBODY = "Nobody here remembers you."
 
 
 class CmdMemories(MemoryCommand):
@@ -39,11 +41,12 @@ class CmdMemories(MemoryCommand):
     Usage:
       memories
 
-    Some characters of this game remember those whom they meet: what was said
-    to them and around them, and who said it. This tells which of them know
-    you, and how well. What exactly they remember stays with them; ask them.
+    Some characters in this game remember the people they meet: what was said
+    to them and near them, and who said it. This command lists those who
+    remember you, and how well they know you. To find out what exactly they
+    remember, ask them.
 
-    See |whelp forgetme|n for how to be forgotten.
+    To be forgotten, see |whelp forgetme|n.
     """
 
     key = "memories"
@@ -51,43 +54,40 @@ class CmdMemories(MemoryCommand):
     help_category = "General"
 
     def func(self) -> None:
-        self.when(requests.who_remembers(self.caller), self._show)
+        self.run(self._list)
 
-    def _show(self, found: list[requests.Remembered]) -> None:
-        found = [each for each in found if _seen(self.caller, each)]
+    @defer.inlineCallbacks
+    def _list(self) -> Generator[Any, Any, None]:
+        found: list[requests.Remembered] = yield requests.who_remembers(self.caller)
+        found = [each for each in found if _may_know_of(self.caller, each)]
         if not found:
-            self.tell("Nobody here remembers you.")
+            self.tell(_NOBODY)
             return
-        rows = [(_name(self.caller, each), _how_well(each)) for each in found]
+        rows = [(_name(self.caller, each), _relation(each)) for each in found]
         self.page(
-            "\n".join(
-                [
-                    "|wThose who remember you|n",
-                    table(("who", "you are to them"), rows),
-                    _FORGETTING[conf.get().PLAYER_ERASURE],
-                ]
-            )
+            "|wThose who remember you|n",
+            table(("who", "you are to them"), rows),
+            _HOW_TO_BE_FORGOTTEN[conf.get().PLAYER_ERASURE],
         )
 
 
 class CmdForgetMe(MemoryCommand):
     """
-    be forgotten
+    have characters forget you
 
     Usage:
-      forgetme            - by everybody who remembers you
-      forgetme <name>     - by one of them
+      forgetme            - everybody who remembers you
+      forgetme <name>     - one of them
 
-    Lets the characters of this game that remember forget you: what you said
-    to them and near them, what they concluded from it, and what they think
-    of you, and what others said that names you. You are asked first. It
-    cannot be undone, and they will meet you as a stranger.
+    The characters then forget what you said to them and near them, what they
+    concluded from it, what they think of you, and what others said that
+    mentions you. They will meet you as a stranger. This cannot be undone, so
+    you are asked to confirm it first.
 
-    As the staff has set the game, this is done at once, or your wish is put
-    before them and they do it, or they do it only when you ask them yourself:
-    the command tells you which.
+    Depending on the game you are forgotten at once, or the staff is asked to
+    do it, or you have to ask the staff yourself. The command tells you which.
 
-    See |whelp memories|n for who remembers you.
+    To see who remembers you, see |whelp memories|n.
     """
 
     key = "forgetme"
@@ -98,104 +98,105 @@ class CmdForgetMe(MemoryCommand):
     def func(self) -> None:
         if conf.get().PLAYER_ERASURE == "off":
             self.tell(
-                "In this game only the staff can let somebody be forgotten. Please ask them; "
-                "memories tells who remembers you."
-            )
-            return
-        self.when(requests.who_remembers(self.caller), self._ask)
-
-    def _ask(self, found: list[requests.Remembered]) -> None:
-        """Ask first. Nobody is named whom the player does not see; without a name these forget
-        them with the others."""
-        name = self.args.strip().lower()
-        shown = {
-            each.npc.id: _name(self.caller, each) for each in found if _seen(self.caller, each)
-        }
-        if not shown:
-            self.tell("Nobody here remembers you.")
-            return
-        seen = [each for each in found if each.npc.id in shown]
-        chosen = seen if name else found
-        if name:
-            chosen = [each for each in seen if shown[each.npc.id].lower() == name]
-            chosen = chosen or [each for each in seen if name in shown[each.npc.id].lower()]
-        if not chosen:
-            self.tell(f"Nobody called '{safe(self.args.strip())}' remembers you: see memories.")
-            return
-        told = [safe(shown[each.npc.id]) for each in chosen if each.npc.id in shown]
-        names = ", ".join(dict.fromkeys(told[:10]))
-        more = f" and {len(told) - 10} more" if len(told) > 10 else ""
-        if conf.get().PLAYER_ERASURE == "self":
-            if name and len(chosen) > BY_NAME:  # each by name is a rewriting of the store
-                self.tell(
-                    f"'{safe(self.args.strip())}' are {len(chosen)}: {names}{more}. Give more of "
-                    "the name; forgetme alone is for all of them."
-                )
-                return
-            self.ask(
-                f"All that {names}{more} remember of you is erased, for ever. Do you want that:",
-                lambda: self._erase(chosen, f"{names}{more}", everywhere=not name),
-                "You stay as you are in their memory.",
+                "In this game only the staff can have you forgotten. Please ask them. To see who "
+                "remembers you: memories"
             )
         else:
-            self.ask(
-                f"The staff is asked to let {names}{more} forget you, for ever. Do you want that:",
-                lambda: self._request(chosen),
-                "You stay as you are in their memory.",
+            self.run(self._forget, self.args.strip())
+
+    @defer.inlineCallbacks
+    def _forget(self, typed: str) -> Generator[Any, Any, None]:
+        """Confirm and carry out. NPCs that the player cannot see are never named; without a name
+        they forget the player along with the others."""
+        found: list[requests.Remembered] = yield requests.who_remembers(self.caller)
+        visible = {
+            each.npc.id: _name(self.caller, each)
+            for each in found
+            if _may_know_of(self.caller, each)
+        }
+        if not visible:
+            self.tell(_NOBODY)
+            return
+        chosen = _matching(typed, found, visible) if typed else found
+        if not chosen:
+            self.tell(f"Nobody called '{safe(typed)}' remembers you. See memories.")
+            return
+        shown = [safe(visible[each.npc.id]) for each in chosen if each.npc.id in visible]
+        names = ", ".join(dict.fromkeys(shown[:NAMES_SHOWN]))
+        if len(shown) > NAMES_SHOWN:
+            names += f" and {len(shown) - NAMES_SHOWN} more"
+        at_once = conf.get().PLAYER_ERASURE == "self"
+        if at_once and typed and len(chosen) > MATCHES_ERASED:
+            self.tell(
+                f"'{safe(typed)}' matches {len(chosen)}: {names}. Type more of the name, or "
+                "forgetme alone for everybody."
             )
+            return
+        sure = yield self.confirm(
+            f"Everything that {names} remember about you will be erased for good. Continue"
+            if at_once
+            else f"The staff will be asked to let {names} forget you for good. Continue",
+            refused="They still remember you.",
+        )
+        if sure and at_once:
+            yield self._erase(chosen, names, everywhere=not typed)
+        elif sure:
+            self._request(chosen)
 
     def _request(self, chosen: list[requests.Remembered]) -> None:
-        try:
-            new = requests.ask(self.caller, chosen)
-        except requests.TooMany as problem:
-            self.tell(str(problem))
-            return
-        access.record(self.caller, "ask to be forgotten by", None, *(r.npc.dbref for r in chosen))
+        new = requests.ask(self.caller, chosen)
+        npcs = (each.npc.dbref for each in chosen)
+        access.record(self.caller, "ask to be forgotten by", None, *npcs)
         self.tell(
-            "The staff will see your request; memories tells when it is done."
+            "The staff will see your request. To see when it is done: memories"
             if new
-            else "You have asked for that already; the staff will see to it."
+            else "You have asked for that already. The staff will take care of it."
         )
 
-    def _erase(self, chosen: list[requests.Remembered], names: str, *, everywhere: bool) -> None:
-        """Erase at once: the store's files are written anew once, however many NPCs forget."""
+    @defer.inlineCallbacks
+    def _erase(
+        self, chosen: list[requests.Remembered], names: str, *, everywhere: bool
+    ) -> Generator[Any, Any, None]:
+        """Erase at once; everywhere rewrites the store's files once, however many NPCs forget."""
         player, now = self.caller.account or self.caller, time.monotonic()
-        left = COOLDOWN - (now - (player.ndb.ai_memory_forgotten or -COOLDOWN))
-        if left > 0:
-            minutes = math.ceil(left / 60)
-            self.tell(
-                "You were forgotten a short while ago. Ask again in "
-                f"{plural(minutes, 'minute', 'minutes')}."
-            )
+        wait = COOLDOWN - (now - (player.ndb.ai_memory_forgotten or -COOLDOWN))
+        if wait > 0:
+            minutes = plural(math.ceil(wait / 60), "minute")
+            self.tell(f"You were forgotten a short while ago. Try again in {minutes}.")
             return
         player.ndb.ai_memory_forgotten = now
-        self.tell("That takes a while ...")
-        gone = self._erase_everywhere(chosen) if everywhere else self._erase_from(chosen)
-        self.when(gone, lambda _gone: self.tell(f"{names} remember nothing of you now."))
-
-    @defer.inlineCallbacks
-    def _erase_everywhere(self, chosen: list[requests.Remembered]) -> Generator[Any, Any, None]:
-        for identity in dict.fromkeys(each.identity for each in chosen):  # a game may have several
-            access.record(self.caller, "erase themselves from", None, identity)
-            yield erasure.erase_everywhere(identity)
-
-    @defer.inlineCallbacks
-    def _erase_from(self, chosen: list[requests.Remembered]) -> Generator[Any, Any, None]:
-        for each in chosen:  # one, mostly: those of a name
-            access.record(self.caller, "erase themselves", each.npc, each.identity)
-            yield erasure.erase_person(each.npc, each.identity)
+        self.tell("This takes a while ...")
+        if everywhere:
+            for identity in dict.fromkeys(each.identity for each in chosen):  # may differ by NPC
+                access.record(self.caller, "erase themselves from", None, identity)
+                yield erasure.erase_everywhere(identity)
+        else:
+            for each in chosen:
+                access.record(self.caller, "erase themselves", each.npc, each.identity)
+                yield erasure.erase_person(each.npc, each.identity)
+        self.tell(f"{names} remember nothing of you now.")
 
 
-def _seen(caller: Any, remembered: requests.Remembered) -> bool:
-    """Whether a player may know of that NPC at all: not of one who listens unseen."""
-    return remembered.npc.access(caller, "view")
+def _matching(
+    typed: str, found: list[requests.Remembered], visible: dict[int, str]
+) -> list[requests.Remembered]:
+    """The visible NPCs of that name; if there is none, those whose name contains it."""
+    wanted = typed.lower()
+    named = [(each, visible[each.npc.id].lower()) for each in found if each.npc.id in visible]
+    exact = [each for each, name in named if name == wanted]
+    return exact or [each for each, name in named if wanted in name]
 
 
-def _how_well(remembered: requests.Remembered) -> str:
-    known = _AS.get(remembered.state, remembered.state)
-    return f"{known}; the staff has your request" if remembered.asked else known
+def _may_know_of(caller: Any, remembered: requests.Remembered) -> bool:
+    """Whether the player may learn that the NPC exists: one may be listening unseen."""
+    return bool(remembered.npc.access(caller, "view"))
+
+
+def _relation(remembered: requests.Remembered) -> str:
+    relation = _RELATIONS.get(remembered.state, remembered.state)
+    return f"{relation}; the staff has your request" if remembered.asked else relation
 
 
 def _name(caller: Any, remembered: requests.Remembered) -> str:
-    """What the player knows that NPC as: one in disguise stays in it."""
+    """The name the player sees, so that a disguise holds."""
     return strip_ansi(remembered.npc.get_display_name(caller))

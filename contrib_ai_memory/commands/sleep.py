@@ -1,9 +1,9 @@
-"""@sleep: send an NPC to sleep, through the night, or wake it."""
+"""@sleep: send an NPC to sleep, run a whole night, wake it, schedule its nights."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Generator
 from typing import Any
 
 from twisted.internet import defer
@@ -13,21 +13,22 @@ from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES
 from ..text.plural import plural
 from .base import MemoryCommand
-from .display import safe, to_resume
+from .display import minute, safe
+from .memory_views import resume_command
 
-_PASS_TEXTS = {
-    "score_pending_entries": ("entry weighed", "entries weighed"),
-    "run_sleep_consolidation": ("fact found or strengthened", "facts found or strengthened"),
+NIGHTS_SHOWN = 10
+
+_RESULTS = {
+    "score_pending_entries": ("entry scored", "entries scored"),
+    "run_sleep_consolidation": ("fact found or reinforced", "facts found or reinforced"),
     "run_dreaming_tick": ("link made", "links made"),
-    "prune_orphaned_memory_links": ("dangling link taken out", "dangling links taken out"),
-    "run_entity_consolidation_batch": ("thing learned of people", "things learned of people"),
+    "prune_orphaned_memory_links": ("dangling link removed", "dangling links removed"),
+    "run_entity_consolidation_batch": ("trait learned", "traits learned"),
     "run_reflection": ("insight", "insights"),
     "compress_sessions": ("conversation summarised", "conversations summarised"),
-    "prune_low_importance_entries": ("entry forgotten", "entries forgotten"),
+    "prune_low_importance_entries": ("entry pruned", "entries pruned"),
 }
-_ALWAYS_TOLD = ("score_pending_entries", "run_sleep_consolidation", "run_dreaming_tick")
-_SCHEDULE = re.compile(r"(\d{1,2})\s+(\d{1,2})(?:\s+(server|game))?", re.IGNORECASE)
-NIGHTS_SHOWN = 10
+_ALWAYS_SHOWN = ("score_pending_entries", "run_sleep_consolidation", "run_dreaming_tick")
 
 
 class CmdSleep(MemoryCommand):
@@ -35,117 +36,153 @@ class CmdSleep(MemoryCommand):
     send an NPC to sleep
 
     Usage:
-      @sleep <npc>                        - it works through its day bit by bit
-      @sleep/now <npc>                    - a whole night at once, then it wakes
-      @sleep/wake <npc>                   - wake it, as soon as that is safe
-      @sleep/status <npc>                 - how far the night is; when the next is
-      @sleep/log <npc>                    - what its last nights did
-      @sleep/schedule <npc> = <hour> <hours> [game]  - every day, for so long
+      @sleep <npc>                  - sleep, working through the night bit by bit
+      @sleep/now <npc>              - run a whole night at once, then wake up
+      @sleep/wake <npc>             - wake it as soon as that is safe
+      @sleep/status <npc>           - progress of the night; its schedule
+      @sleep/log <npc>              - what its last nights did
+      @sleep/schedule <npc> = <hour> <hours> [game]
       @sleep/schedule <npc> = off
+      @sleep/schedule <npc>         - show its schedule
 
     Examples:
       @sleep/now mara
-      @sleep/schedule mara = 2 4
-      @sleep/schedule mara = 22 8 game
+      @sleep/schedule mara = 2 4       - daily at 2:00, for 4 hours at most
+      @sleep/schedule mara = 22 8 game - at 22:00 on the game's own clock
 
-    Asleep, an NPC hears but does not answer. First it is |wcompacting|n: the
-    journal is weighed and becomes facts; a wake waits until that is done. Then
-    it is |wdreaming|n: memories are linked, people described, old talk summarised,
-    and what nobody will miss is forgotten. Whatever a night has not done when
-    it ends waits for the next. Hours are those of the server, or of the game's
-    own clock.
+    Asleep, an NPC hears but does not answer. First it is |wcompacting|n: it
+    scores the journal and makes facts of it; a wake waits until that is done.
+    Then it is |wdreaming|n: it links memories, describes people, summarises old
+    conversations, and prunes what is unimportant. Work that is not finished
+    is continued in the next night. Pinned and locked memories are left alone:
+    see |whelp @memory|n.
 
-    If your game has a sleep command of its own, |wsleep|n is the game's, and this
-    answers to |w@sleep|n and |w@npcsleep|n. What a night must leave alone is pinned
-    or locked with |w@memory/pin|n and |w@memory/lock|n.
+    If your game has a sleep command of its own, |wsleep|n runs that one. Use
+    |w@sleep|n or |w@npcsleep|n for this command.
     """
 
     key = "@sleep"
     aliases = ("@npcsleep",)
     switch_options = ("now", "wake", "status", "log", "schedule")
-    usage = "@sleep[/now|/wake|/status|/log] <npc>, or @sleep/schedule <npc> = <hour> <hours> | off"
 
     def func(self) -> None:
-        if self.misspelt():
+        name = self.switch()
+        if name is None:
             return
-        action = self.switches[0] if self.switches else "sleep"
-        npc = self.find_npc(self.lhs, "look" if action in ("status", "log") else "edit")
-        if npc is None:
+        if not self.lhs:
+            typed = f"@sleep/{name} <npc>" if name else "@sleep[/<switch>] <npc>"
+            self.tell(f"Usage: {typed}. See help @sleep.")
             return
-        script = AssistantScript.of(npc)
-        getattr(self, f"do_{action}")(npc, script)
+        npc = self.find_npc(self.lhs, "look" if name in ("status", "log") else "edit")
+        if npc is not None:
+            self.run(_SWITCHES[name], self, npc, AssistantScript.of(npc))
 
-    def do_sleep(self, npc: Any, script: AssistantScript) -> None:
-        if script.asleep:
-            self.tell(f"{safe(npc.key)} is asleep already ({script.db.sleep_phase}).")
-        else:
-            self.when(defer.maybeDeferred(script.fall_asleep), lambda _: self._asleep(npc))
 
-    def _asleep(self, npc: Any) -> None:
-        access.record(self.caller, "sleep", npc)
-        self.tell(f"{safe(npc.key)} falls asleep. @sleep/wake {safe(npc.key)} wakes it.")
+# --- asleep and awake -----------------------------------------------------------------------------
 
-    def do_now(self, npc: Any, script: AssistantScript) -> None:
-        does = "sleeps on" if script.asleep else "falls asleep"
-        self.when(
-            defer.maybeDeferred(script.fall_asleep), lambda _: self._through(npc, script, does)
+
+def _fall_asleep(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
+    name = safe(npc.key)
+    if script.asleep:
+        command.tell(f"{name} is already asleep ({script.db.sleep_phase}).")
+        return
+    script.fall_asleep()
+    access.record(command.caller, "sleep", npc)
+    command.tell(f"{name} falls asleep. To wake it: @sleep/wake {name}")
+
+
+@defer.inlineCallbacks
+def _run_night(command: CmdSleep, npc: Any, script: AssistantScript) -> Generator[Any, Any, None]:
+    name = safe(npc.key)
+    does = "sleeps on" if script.asleep else "falls asleep"
+    script.fall_asleep()
+    access.record(command.caller, "sleep now", npc)
+    command.tell(f"{name} {does} ...")
+
+    def show_pass(each: str) -> None:
+        command.tell(f"|x  {name}: {TITLES.get(each, each)} ...|n")
+
+    passes: dict[str, dict[str, Any]] = yield script.sleep_through(show_pass)
+    results = [
+        plural(passes[each]["changed"], *words)
+        for each, words in _RESULTS.items()
+        if each in passes and (each in _ALWAYS_SHOWN or passes[each]["changed"])
+    ]
+    failed = [TITLES.get(each, each) for each, done in passes.items() if done["errors"]]
+    trouble = f" Failed: {', '.join(failed)}; see @sleep/log {name}." if failed else ""
+    command.tell(f"{name} wakes up rested: {', '.join(results)}.{trouble}")
+
+
+def _wake(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
+    name = safe(npc.key)
+    if not script.asleep:
+        command.tell(f"{name} is awake.")
+        return
+    access.record(command.caller, "wake", npc)
+    if script.wake():
+        command.tell(f"{name} wakes up.")
+    else:
+        command.tell(f"{name} is {script.db.sleep_phase} and will wake as soon as that is safe.")
+
+
+def _show_status(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
+    name = safe(npc.key)
+    if script.asleep:
+        night = script.night
+        wake = "; it will wake as soon as that is safe" if script.db.wake_requested else ""
+        command.tell(
+            f"{name} is asleep ({night.phase}): pass {night.position + 1} of {len(PASSES)}, "
+            f"{TITLES[night.pass_name]}{wake}."
         )
+    else:
+        records = script.night_records
+        ended = f" Its last night ended {minute(records[-1]['ended'])}." if records else ""
+        command.tell(f"{name} is awake.{ended}")
+    if edit.paused(npc):
+        command.tell(f"It is paused and will not sleep. To resume: {resume_command(npc)}")
+    else:
+        command.tell(_schedule_text(script))
 
-    def _through(self, npc: Any, script: AssistantScript, does: str) -> None:
-        access.record(self.caller, "sleep now", npc)
-        self.tell(f"{safe(npc.key)} {does} ...")
-        told = self._progress(npc)
-        self.when(script.sleep_through(told), lambda passes: self._rested(npc, passes))
 
-    def do_wake(self, npc: Any, script: AssistantScript) -> None:
-        if not script.asleep:
-            self.tell(f"{safe(npc.key)} is awake.")
-            return
-        access.record(self.caller, "wake", npc)
-        if script.wake():
-            self.tell(f"{safe(npc.key)} wakes up.")
-        else:
-            self.tell(
-                f"{safe(npc.key)} is {script.db.sleep_phase} and will wake as soon as that is safe."
-            )
+# --- log and schedule -----------------------------------------------------------------------------
 
-    def do_status(self, npc: Any, script: AssistantScript) -> None:
-        if script.asleep:
-            night = script.night
-            wake = "; it will wake as soon as that is safe" if script.db.wake_requested else ""
-            self.tell(
-                f"{safe(npc.key)} is asleep ({night.phase}): "
-                f"pass {night.position + 1} of {len(PASSES)}, "
-                f"{TITLES[night.pass_name]}{wake}."
-            )
-        else:
-            self.tell(f"{safe(npc.key)} is awake. {self._last(script)}")
-        if edit.paused(npc):
-            self.tell(f"It is paused and will not sleep: {to_resume(npc)}")
-        else:
-            self.tell(self._when(script))
 
-    def do_log(self, npc: Any, script: AssistantScript) -> None:
-        records = script.night_records[-NIGHTS_SHOWN:]
-        if not records:
-            self.tell(f"{safe(npc.key)} has not slept yet: @sleep/now {safe(npc.key)}")
-            return
-        lines = [line for record in records for line in night_lines(record)]
-        self.page("\n".join([f"|wNights of {safe(npc.key)}|n, newest last", *lines]))
+def _show_log(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
+    name, records = safe(npc.key), script.night_records[-NIGHTS_SHOWN:]
+    if records:
+        lines = [line for record in records for line in _night_lines(record)]
+        command.page(f"|wNights of {name}|n, newest last", *lines)
+    else:
+        command.tell(f"{name} has not slept yet. Try @sleep/now {name}")
 
-    def do_schedule(self, npc: Any, script: AssistantScript) -> None:
-        if not self.rhs:
-            self.tell(self._when(script))
-            return
-        if self.rhs.lower() in ("off", "none"):
-            script.set_schedule(enabled=False)
-            access.record(self.caller, "schedule the sleep of", npc, "off")
-            self.tell(f"{safe(npc.key)} sleeps only when it is told to.")
-            return
-        found = _SCHEDULE.fullmatch(self.rhs)
+
+def _night_lines(record: dict[str, Any]) -> list[str]:
+    """When the night was, and the passes that did anything."""
+    woken = "" if record.get("whole", True) else ", woken early"
+    began = minute(record.get("started") or "?")
+    lines = [f"|w{began}|n to {record['ended'][11:16]}{woken}"]
+    for name, done in record["passes"].items():
+        if done["read"] or done["changed"] or done["errors"]:
+            figures = f"{done['read']:>6} read {done['changed']:>6} changed"
+            lines.append(f"  {TITLES.get(name, name):<24} {figures} {done['seconds']:>8.2f} s")
+        lines += [f"    |r{safe(error)}|n" for error in done["errors"]]
+    return lines if len(lines) > 1 else [*lines, "  nothing to do"]
+
+
+_SCHEDULE = re.compile(r"(\d{1,2})\s+(\d{1,2})(?:\s+(server|game))?", re.IGNORECASE)
+
+
+def _set_schedule(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
+    """Show the schedule, or set it if one is given."""
+    text = command.rhs or ""
+    if text.lower() in ("off", "none"):
+        script.set_schedule(enabled=False)
+        access.record(command.caller, "schedule the sleep of", npc, "off")
+    elif text:
+        found = _SCHEDULE.fullmatch(text)
         if not found or int(found[1]) > 23 or not 1 <= int(found[2]) <= 24:
-            self.tell(
-                "Say the hour (0-23) and for how many hours (1-24): "
+            command.tell(
+                "Give the hour (0-23) and the number of hours (1-24): "
                 f"@sleep/schedule {safe(npc.key)} = 2 4"
             )
             return
@@ -156,50 +193,25 @@ class CmdSleep(MemoryCommand):
             sleep_duration_hours=int(found[2]),
             clock=clock,
         )
-        access.record(self.caller, "schedule the sleep of", npc, found[1], found[2], clock)
-        self.tell(self._when(script))
-
-    # --- telling ------------------------------------------------------------------------------
-
-    def _progress(self, npc: Any) -> Callable[[str], None]:
-        """Tells each pass of a night as it begins."""
-        return lambda name: self.tell(f"|x  {safe(npc.key)}: {TITLES.get(name, name)} ...|n")
-
-    def _rested(self, npc: Any, passes: dict[str, dict[str, Any]]) -> None:
-        did = [
-            plural(passes[name]["changed"], *words)
-            for name, words in _PASS_TEXTS.items()
-            if name in passes and (name in _ALWAYS_TOLD or passes[name]["changed"])
-        ]
-        broke = [TITLES.get(name, name) for name, told in passes.items() if told["errors"]]
-        trouble = (
-            f" Broke off: {', '.join(broke)}; see @sleep/log {safe(npc.key)}." if broke else ""
-        )
-        self.tell(f"{safe(npc.key)} wakes up rested: {', '.join(did)}.{trouble}")
-
-    def _last(self, script: AssistantScript) -> str:
-        records = script.night_records
-        return f"Its last night ended {records[-1]['ended'][:16]}." if records else ""
-
-    def _when(self, script: AssistantScript) -> str:
-        plan = script.schedule
-        if not plan["enabled"]:
-            return "It sleeps only when it is told to (@sleep/schedule sets hours)."
-        return (
-            f"It sleeps every day at {plan['sleep_start_hour']}:00 ({plan['clock']} time), for "
-            f"{plan['sleep_duration_hours']} hours at most."
-        )
+        access.record(command.caller, "schedule the sleep of", npc, found[1], found[2], clock)
+    command.tell(_schedule_text(script))
 
 
-def night_lines(record: dict[str, Any]) -> list[str]:
-    """One night: when it was, and what each pass did that did anything."""
-    whole = "" if record.get("whole", True) else ", woken before it was over"
-    began = (record.get("started") or "?")[:16].replace("T", " ")
-    lines = [f"|w{began}|n to {record['ended'][11:16]}{whole}"]
-    for name, told in record["passes"].items():
-        if told["read"] or told["changed"] or told["errors"]:
-            figures = f"{told['read']:>6} read {told['changed']:>6} changed"
-            title = TITLES.get(name, name)
-            lines.append(f"  {title:<24} {figures} {told['seconds']:>8.2f} s")
-        lines += [f"    |r{safe(error)}|n" for error in told["errors"]]
-    return lines if len(lines) > 1 else [*lines, "  nothing was to be done"]
+def _schedule_text(script: AssistantScript) -> str:
+    plan = script.schedule
+    if not plan["enabled"]:
+        return "It has no sleep schedule. To set one: @sleep/schedule"
+    return (
+        f"It sleeps every day at {plan['sleep_start_hour']}:00 ({plan['clock']} time), for "
+        f"{plan['sleep_duration_hours']} hours at most."
+    )
+
+
+_SWITCHES = {
+    "": _fall_asleep,
+    "now": _run_night,
+    "wake": _wake,
+    "status": _show_status,
+    "log": _show_log,
+    "schedule": _set_schedule,
+}

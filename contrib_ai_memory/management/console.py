@@ -1,11 +1,9 @@
-"""What the operators' command needs first: the NPC that is meant, and nobody else at work.
-
-Progress bars: one for each thing that is done, one below the other.
-"""
+"""What every action of `evennia ai_memory` needs: find the NPC, check the server, confirm, bars."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +15,62 @@ from .. import offload
 from ..store import facts, generations
 
 
-def open_store(command: BaseCommand) -> None:
-    """Open the store before a progress bar begins: the embedding model takes its seconds."""
-    command.stdout.write("Loading the embedding model and opening the store ...")
-    facts.shared()
-
-
 def find_npc(name: str) -> Any:
-    """The NPC with that key or #dbref.
+    """Find an NPC by key or #dbref.
 
     Raises:
-        CommandError: There is none, several, or it has no memory.
+        CommandError: There is none, there are several, or it has no memory.
     """
     from evennia.utils.search import search_object
 
     from contrib_ai_memory import MemoryMixin
 
     found = search_object(name)
-    minds = [obj for obj in found if isinstance(obj, MemoryMixin)]
+    npcs: list[Any] = [obj for obj in found if isinstance(obj, MemoryMixin)]
     if not found:
         raise CommandError(f"No object is called {name!r}.")
-    if not minds:
+    if not npcs:
         raise CommandError(f"{name!r} has no memory: its typeclass needs MemoryMixin.")
-    if len(minds) > 1:
-        which = ", ".join(f"{obj.key} ({obj.dbref})" for obj in minds)
-        raise CommandError(f"{name!r} is more than one: {which}. Give the #dbref.")
-    return minds[0]
+    if len(npcs) > 1:
+        which = ", ".join(f"{npc.key} ({npc.dbref})" for npc in npcs)
+        raise CommandError(f"Several NPCs match {name!r}: {which}. Use the #dbref.")
+    return npcs[0]
+
+
+def open_store(command: BaseCommand) -> None:
+    """Open the store before a progress bar begins: the embedding model takes seconds to load."""
+    command.stdout.write("Loading the embedding model and opening the store ...")
+    facts.shared()
+
+
+def confirm(options: dict[str, Any], question: str) -> None:
+    """Ask a question that only "yes" or the option --yes answers.
+
+    Raises:
+        CommandError: The answer was not yes, or nobody is there to type one.
+    """
+    if options["yes"]:
+        return
+    if not sys.stdin.isatty():
+        raise CommandError(f"{question} Not a terminal: to confirm, add --yes.")
+    if input(f"{question} Type yes to continue: ").strip().lower() != "yes":
+        raise CommandError("Nothing was changed.")
+
+
+def writable(file: Path) -> Path:
+    """Check that a file can be written there.
+
+    Raises:
+        CommandError: It is a folder, or its folder does not exist.
+    """
+    if file.is_dir():
+        raise CommandError(f"{file} is a folder: give the name of a file in it.")
+    if not file.absolute().parent.is_dir():
+        raise CommandError(f"There is no folder {file.absolute().parent}: create it first.")
+    return file
+
+
+# --- the game server ------------------------------------------------------------------------------
 
 
 def server_runs() -> bool:
@@ -55,11 +83,11 @@ def server_runs() -> bool:
     return True
 
 
-def refuse_while_server_runs() -> None:
-    """The server keeps open pages in memory: two writers would lose entries.
+def require_stopped_server() -> None:
+    """Refuse to work beside the server, whose open journal pages would overwrite ours.
 
     Raises:
-        CommandError: The game's server process is alive.
+        CommandError: The server is running.
     """
     if server_runs():
         raise CommandError(
@@ -67,41 +95,37 @@ def refuse_while_server_runs() -> None:
         )
 
 
-def refuse_another_time() -> None:
-    """Begin a new generation in store and database, where they match.
+def begin_generation() -> None:
+    """Begin a new generation in store and database before they are written.
 
     Raises:
-        CommandError: They are of different times: what is written would cite wrong lines.
+        CommandError: They do not match, so memories written now would cite the wrong lines.
     """
     if problem := generations.settle(generations.of_store()):
         raise CommandError(problem)
     offload.wait(generations.mark_anew())
 
 
-# --- bars -----------------------------------------------------------------------------------------
+# --- progress -------------------------------------------------------------------------------------
 
 
-class Bars:
-    """A `Progress` of `tending`, as bars on the terminal.
+class ProgressBars:
+    """A `Progress` callback that shows a bar for each task; leaving the context closes the last."""
 
-    Used as a context: all bars end with it.
-    """
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._task = ""
 
-    def __init__(self, unit: str = "") -> None:
-        self._unit = unit
-        self._bar: tqdm | None = None
-        self._doing = ""
-
-    def __enter__(self) -> Bars:
+    def __enter__(self) -> ProgressBars:
         return self
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *_exc: Any) -> None:
         if self._bar is not None:
             self._bar.close()
 
-    def __call__(self, doing: str, done: int, total: int) -> None:
-        if doing != self._doing:
+    def __call__(self, task: str, done: int, total: int) -> None:
+        if self._bar is None or task != self._task:
             self.__exit__()
-            self._doing = doing
-            self._bar = tqdm(desc=doing, total=total or None, unit=self._unit, mininterval=0.3)
+            self._task = task
+            self._bar = tqdm(desc=task, total=total or None, unit="", mininterval=0.3)
         self._bar.update(max(0, done - self._bar.n))

@@ -1,7 +1,7 @@
-"""`status`: every NPC that has a memory, and the store, on one screen.
+"""`status`: every NPC with a memory, and the store, on one screen.
 
-Reads the game database as it is, and starts no NPC's heartbeat, so that it may be asked while the
-server runs: then without what only the store knows, since the server holds that.
+Reads the game's database and starts no NPC's heartbeat, so it may run beside the server. What only
+the store knows is left out then, as the server holds that.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from .. import conf
-from ..admin import erasure_plan, inspect
-from ..admin.archive import MARK
+from ..admin import erasure, erasure_plan, inspect
 from ..llm import router
 from ..npc import CATEGORY, OFF_TAG
 from ..script import KEY
@@ -26,16 +25,16 @@ HEAD = ("NPC", "dbref", "state", "entries", "memories", "links", "people", "last
 
 
 def status(command: BaseCommand, _options: dict[str, Any]) -> None:
-    """One line for each NPC, and some on the store."""
+    """Print a line for each NPC, then the state of the store."""
     edge = conf.get().VECTOR_STORE.provider == "qdrant_edge"
     counts, problem = (None, "") if edge and server_runs() else _counts()
     rows = [_row(npc, counts) for npc in inspect.minds()]
     if rows:
         command.stdout.write("\n".join(_table([HEAD, *rows])))
     else:
-        command.stdout.write("No object of this game has a memory: see the README, Installation.")
+        command.stdout.write("No object of this game has a memory. See Installation in the README.")
     command.stdout.write("")
-    for name, value in _about_store(counts, problem):
+    for name, value in _store_lines(counts, problem):
         command.stdout.write(f"{name + ':':<12}{value}")
 
 
@@ -50,7 +49,7 @@ def _counts() -> tuple[dict[str, int] | None, str]:
 
 def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
     agent_id, [script] = owner.id_of(npc), npc.scripts.get(KEY)[:1] or [None]
-    copied = owner.carries_anothers(npc)  # it begins with an empty memory when it is used
+    copied = owner.carries_anothers(npc)  # a copy: its memory will be emptied at its first use
     nights = (attributes.read(script, "night_records") or []) if script else []
     journal, links, people = (
         {} if copied else attributes.read(npc, key) or {}
@@ -78,7 +77,7 @@ def _entries(npc: Any, stored: dict[str, Any]) -> str:
 
 
 def _state(npc: Any, script: Any) -> str:
-    if attributes.read_json(npc, MARK):
+    if attributes.read_json(npc, erasure.MARK):
         return "half imported"
     if erasure_plan.unfinished(npc):
         return "half erased"
@@ -92,30 +91,30 @@ def _state(npc: Any, script: Any) -> str:
     return (script.db.sleep_phase or "compacting") if asleep else "awake"
 
 
-def _about_store(counts: dict[str, int] | None, problem: str) -> list[tuple[str, str]]:
+def _store_lines(counts: dict[str, int] | None, problem: str) -> list[tuple[str, str]]:
     folder, settings = conf.directory(), conf.get()
     written = opening.written_by(folder)
-    told = [
+    lines = [
         ("store", f"{settings.VECTOR_STORE.provider}, {folder}, {_megabytes(folder)}"),
         ("language", router.status()),
     ]
     if written:
         model = f"{written['embedding_model']}, {written['dimensions']} dimensions"
-        told.insert(1, ("vectors", model))
-        told.insert(2, ("store id", written["store_id"]))
-        told.insert(3, ("generation", str(written.get("generation", 0))))
+        lines.insert(1, ("vectors", model))
+        lines.insert(2, ("store id", written["store_id"]))
+        lines.insert(3, ("generation", str(written.get("generation", 0))))
     if not settings.ENABLED:
-        told.append(("switch", 'CONTRIB_AI_MEMORY["ENABLED"] is off: no NPC learns'))
+        lines.append(("switch", 'CONTRIB_AI_MEMORY["ENABLED"] is False: no NPC learns'))
     if counts is None and not problem:
-        problem = "the server is running and holds the store; @memory tells the rest in the game"
+        problem = "the server is running and holds the store; use @memory in the game for the rest"
     problems = [problem, generations.settle(written), condition.lack_of_room(folder)]
     if lost := written.get("lost"):
         problems.append(opening.told_of_loss(lost))
-    return told + [("problem", each) for each in dict.fromkeys(problems) if each]
+    return lines + [("problem", each) for each in dict.fromkeys(problems) if each]
 
 
 def _megabytes(folder: Path) -> str:
-    """What the folder takes of the disk; files with holes take less than their length."""
+    """Disk usage of a folder; sparse files take less than their length."""
     sizes = (each.stat().st_blocks * 512 for each in folder.rglob("*") if each.is_file())
     return f"{sum(sizes) / 1e6:.1f} MB on disk"
 

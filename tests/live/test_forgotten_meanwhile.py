@@ -94,7 +94,7 @@ def _type(builder: Telnet, command: str, *wanted: str) -> str:
 
 
 def _id_of(builder: Telnet, word: str) -> str:
-    shown = _type(builder, f"@memory/search {INNKEEPER} = {word}", "comes to Mara")
+    shown = _type(builder, f"@memory/search {INNKEEPER} = {word}", "Mara recalls")
     return re.search(rf"(\d+) \[entry, \w+\] Alice: Mara, [^\[]*{word}", shown)[1]
 
 
@@ -105,7 +105,7 @@ def _forget(builder: Telnet, number: str) -> None:
 
 def _all_it_knows(builder: Telnet, word: str) -> str:
     searched = _type(
-        builder, f"@memory/search {INNKEEPER} = {word} well of the old mill", "comes to Mara"
+        builder, f"@memory/search {INNKEEPER} = {word} well of the old mill", "Mara recalls"
     )
     return searched + "".join(
         _type(builder, f"@memory/{listed} {INNKEEPER}", INNKEEPER)
