@@ -43,7 +43,7 @@ def later(mara):
 
 
 def night(mara):
-    return offload.wait(mara.assistant.sleep_through())
+    return offload.wait(mara.assistant.sleep.whole_night())
 
 
 def stored(mara, record):

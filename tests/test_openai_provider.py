@@ -434,7 +434,7 @@ def test_a_malformed_answer_by_night_is_done_offline_and_the_server_stays_in_use
 
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     server.behave(structured="not json at all")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     found = facts.shared().list(mara.memory.id, record="fact")
     assert [(fact.content, fact.provider) for fact in found] == [
         ("Alice keeps the ferry at Millbrook.", "offline")

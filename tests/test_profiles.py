@@ -30,7 +30,7 @@ quick = settings(
 
 
 def night(mara):
-    return offload.wait(mara.assistant.sleep_through())
+    return offload.wait(mara.assistant.sleep.whole_night())
 
 
 def run_pass(mara):

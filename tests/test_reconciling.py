@@ -134,9 +134,9 @@ def test_killed_between_its_two_writes_it_is_finished_by_the_next_night(store_fo
 
 def test_a_changed_claim_changes_what_a_night_of_talk_leaves(mara, alice):
     alice.execute_cmd("say I have seven sheep in the north field.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     alice.execute_cmd("say I have nine sheep in the north field.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     held = facts.shared().list(mara.memory.id, record="fact")
     assert {m.content: bool(m.superseded_by) for m in held} == {
         "Alice has seven sheep in the north field.": True,
@@ -255,7 +255,7 @@ def hear(mara):
             )
         )
         mara.memory.clock = lambda: f"2026-03-{day:02d}T23:00:00+00:00"
-        offload.wait(mara.assistant.sleep_through())
+        offload.wait(mara.assistant.sleep.whole_night())
         return entry
 
     return perceive
@@ -348,7 +348,7 @@ def test_killed_while_it_retires_the_next_night_finishes(mara, hear, monkeypatch
             hear(4, "I did not sell the grey mare of my uncle to the miller.")
     mara.memory.journal.set_cursor("consolidated", 1)
     mara.memory.journal.update({2: {"consolidated": False}})
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     assert len({m.superseded_by for m in [line_of(mara, lie), *drawn(mara, lie)]}) == 1
     assert line_of(mara, lie).superseded_by
     assert len(changed) == min(at + 1, 3)  # an experience, the line, the fact

@@ -79,7 +79,7 @@ class CmdSleep(MemoryCommand):
         if script.asleep:
             self.tell(f"{safe(npc.key)} is asleep already ({script.db.sleep_phase}).")
         else:
-            self.when(defer.maybeDeferred(script.fall_asleep), lambda _: self._asleep(npc))
+            self.when(defer.maybeDeferred(script.sleep.begin), lambda _: self._asleep(npc))
 
     def _asleep(self, npc: Any) -> None:
         access.record(self.caller, "sleep", npc)
@@ -88,21 +88,21 @@ class CmdSleep(MemoryCommand):
     def do_now(self, npc: Any, script: AssistantScript) -> None:
         does = "sleeps on" if script.asleep else "falls asleep"
         self.when(
-            defer.maybeDeferred(script.fall_asleep), lambda _: self._through(npc, script, does)
+            defer.maybeDeferred(script.sleep.begin), lambda _: self._through(npc, script, does)
         )
 
     def _through(self, npc: Any, script: AssistantScript, does: str) -> None:
         access.record(self.caller, "sleep now", npc)
         self.tell(f"{safe(npc.key)} {does} ...")
         told = self._progress(npc)
-        self.when(script.sleep_through(told), lambda passes: self._rested(npc, passes))
+        self.when(script.sleep.whole_night(told), lambda passes: self._rested(npc, passes))
 
     def do_wake(self, npc: Any, script: AssistantScript) -> None:
         if not script.asleep:
             self.tell(f"{safe(npc.key)} is awake.")
             return
         access.record(self.caller, "wake", npc)
-        if script.wake():
+        if script.sleep.wake():
             self.tell(f"{safe(npc.key)} wakes up.")
         else:
             self.tell(
@@ -111,7 +111,7 @@ class CmdSleep(MemoryCommand):
 
     def do_status(self, npc: Any, script: AssistantScript) -> None:
         if script.asleep:
-            night = script.night
+            night = script.sleep.night
             wake = "; it will wake as soon as that is safe" if script.db.wake_requested else ""
             self.tell(
                 f"{safe(npc.key)} is asleep ({night.phase}): "
@@ -126,7 +126,7 @@ class CmdSleep(MemoryCommand):
             self.tell(self._when(script))
 
     def do_log(self, npc: Any, script: AssistantScript) -> None:
-        records = script.night_records[-NIGHTS_SHOWN:]
+        records = script.sleep.records[-NIGHTS_SHOWN:]
         if not records:
             self.tell(f"{safe(npc.key)} has not slept yet: @sleep/now {safe(npc.key)}")
             return
@@ -138,7 +138,7 @@ class CmdSleep(MemoryCommand):
             self.tell(self._when(script))
             return
         if self.rhs.lower() in ("off", "none"):
-            script.set_schedule(enabled=False)
+            script.sleep.set_schedule(enabled=False)
             access.record(self.caller, "schedule the sleep of", npc, "off")
             self.tell(f"{safe(npc.key)} sleeps only when it is told to.")
             return
@@ -150,7 +150,7 @@ class CmdSleep(MemoryCommand):
             )
             return
         clock = (found[3] or "server").lower()
-        script.set_schedule(
+        script.sleep.set_schedule(
             enabled=True,
             sleep_start_hour=int(found[1]),
             sleep_duration_hours=int(found[2]),
@@ -178,11 +178,11 @@ class CmdSleep(MemoryCommand):
         self.tell(f"{safe(npc.key)} wakes up rested: {', '.join(did)}.{trouble}")
 
     def _last(self, script: AssistantScript) -> str:
-        records = script.night_records
+        records = script.sleep.records
         return f"Its last night ended {records[-1]['ended'][:16]}." if records else ""
 
     def _when(self, script: AssistantScript) -> str:
-        plan = script.schedule
+        plan = script.sleep.schedule
         if not plan["enabled"]:
             return "It sleeps only when it is told to (@sleep/schedule sets hours)."
         return (
