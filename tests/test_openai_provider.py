@@ -592,13 +592,13 @@ from django.conf import settings
 from twisted.internet import defer, reactor
 settings.CONTRIB_AI_MEMORY = json.loads(sys.argv[1])
 from contrib_ai_memory import offload
-from contrib_ai_memory.llm import asking
+from contrib_ai_memory.llm import router
 from contrib_ai_memory.records import Entry
 ENTRY = Entry(4, "2026-01-01T00:00:00+00:00", "I keep the ferry.", "say", seen_as="Alice")
 seen = []
 
 def score(npc=None):
-    return asking.ask("score_importance", [ENTRY], "", npc=npc)
+    return router.ask("score_importance", [ENTRY], "", npc=npc)
 
 @defer.inlineCallbacks
 def scene():
@@ -653,7 +653,7 @@ def test_a_call_that_waited_behind_others_in_vain_does_not_count_against_the_ser
     body = """
     answers = yield defer.gatherResults([score() for _ in range(6)])
     seen.extend(sorted({provider for provider, _ in answers}))
-    seen.append(asking.health.problem)
+    seen.append(router.health.problem)
     """
     assert plays(body, max_concurrency=1, timeout=1.5) == ["offline", "openai", ""]
 
@@ -731,7 +731,7 @@ def test_an_npc_that_used_up_its_tokens_goes_without_and_the_others_do_not(serve
     assert [score("mara-id") for _ in range(4)] == ["openai", "openai", "offline", "offline"]
     assert score("finn-id") == "openai"
     [line] = said(logging.WARNING)
-    assert "the day's 80 tokens of mind mara-id are used up" in line
+    assert "the day's 80 tokens of NPC mara-id are used up" in line
     assert len(server.requests) == 3
     assert "m at http" in router.status()
 
@@ -748,11 +748,11 @@ def test_what_was_spent_is_still_known_after_a_reload(server, llm, store_folder)
     llm(daily_tokens=40)
     server.behave(usage=COSTS)
     assert score("mara-id") == "openai"
-    router._models.clear()
-    router._usages.clear()
+    router._model_of.cache_clear()
+    router._usage_in.cache_clear()
     assert router.usage()["by_npc"]["mara-id"]["tokens_in"] == 30
-    router._models.clear()
-    router._usages.clear()
+    router._model_of.cache_clear()
+    router._usage_in.cache_clear()
     assert score("mara-id") == "offline"
     assert [path.name for path in store_folder.glob("llm_usage*")] == ["llm_usage.json"]
 
@@ -776,7 +776,7 @@ def test_a_broken_count_is_begun_anew(server, llm, store_folder, said, content):
     assert score() == "openai"
     assert router.usage()["calls"] == 1
     [line] = said(logging.WARNING)
-    assert "begins anew" in line
+    assert "start from zero" in line
 
 
 def test_a_count_that_cannot_be_written_costs_no_answer(server, llm, store_folder, said):
@@ -798,6 +798,6 @@ def test_the_count_is_never_written_on_the_reactor_thread(server, plays):
     __import__("os").replace = noted
     yield score("mara-id")
     seen.extend(writers)
-    seen.append(asking.usage()["by_npc"]["mara-id"]["calls"])
+    seen.append(router.usage()["by_npc"]["mara-id"]["calls"])
     """
     assert plays(body) == [False, 1]

@@ -638,7 +638,7 @@ def test_a_locked_fact_is_neither_ended_nor_joined_by_what_a_night_finds(night, 
     assert set(locked.tags) >= {"pinned", "locked"}
     again = replace(locked, id=memory_id_for(agent_id, "again"), journal_ids=(99,), tags=())
     vector = store.vectors_of([locked])[0]
-    assert reconciliation.reconcile(agent_id, again, vector) == fact.id
+    assert reconciliation.reconcile(agent_id, again, vector).fact_id == fact.id
     assert store.get([fact.id]) == [locked]
     text, quote = (each.replace("12", "14") for each in (locked.content, locked.quote))
     changed = replace(again, id=memory_id_for(agent_id, "changed"), content=text, quote=quote)
