@@ -94,7 +94,7 @@ class Watch:
 
 @contextmanager
 def watched() -> Iterator[Watch]:
-    """A watch on `asking.ask`, `offload.run` and `offload.breathe`, which pass through as ever."""
+    """A watch on `router.ask`, `offload.run` and `offload.breathe`, which pass through as ever."""
     from contrib_ai_memory import offload
     from contrib_ai_memory.llm import router
 

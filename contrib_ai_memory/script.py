@@ -12,7 +12,7 @@ import math
 import random
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -487,10 +487,6 @@ class AnswerQueue:
 
     def __len__(self) -> int:
         return sum(map(len, self._lines.values()))
-
-    def __iter__(self) -> Iterator[PendingLine]:
-        for lines in self._lines.values():
-            yield from lines
 
     def add(self, line: PendingLine) -> Verdict:
         """Queue a line, if it may wait."""
