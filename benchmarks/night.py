@@ -94,7 +94,7 @@ class Watch:
 
 @contextmanager
 def watched() -> Iterator[Watch]:
-    """A watch on `asking.ask`, `offload.run` and `offload.breathe`, which pass through as ever."""
+    """A watch on `router.ask`, `offload.run` and `offload.breathe`, which pass through as ever."""
     from contrib_ai_memory import offload
     from contrib_ai_memory.llm import router
 
@@ -189,13 +189,13 @@ def night(npc: Any, watch: Watch) -> float:
     from contrib_ai_memory import offload
 
     script = npc.assistant
-    script.fall_asleep()
+    script.sleep.begin()
     watch.look()
     slept = 0.0
     with progress(None, f"a night of {npc.key}", "tick") as ticks:
         while script.asleep:
             script.ndb.last_sleep_tick = None
-            watch.doing = script.night.pass_name
+            watch.doing = script.sleep.night.pass_name
             start, worked = time.perf_counter(), time.process_time()
             watch.begin()
             offload.wait(script.at_tick())
@@ -220,7 +220,7 @@ def measure(report: Report, lengths: Sequence[int]) -> None:
         with watched() as watch:
             seconds = night(npc, watch)
         busy = watch.worked.total()
-        [record] = npc.assistant.night_records
+        [record] = npc.assistant.sleep.records
         if not record["whole"] or any(told["errors"] for told in record["passes"].values()):
             raise SystemExit(f"The night over {length} entries did not come to its end: {record}")
         counts = offload.wait(npc.memory.counts())

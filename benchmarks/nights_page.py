@@ -120,7 +120,7 @@ def left(npc: Any, night: int, heard: int) -> dict[str, Any]:
     counts = offload.wait(npc.memory.counts())
     facts = stored(npc, "fact")
     profiles = profiles_of(npc)
-    record = npc.assistant.night_records[-1]
+    record = npc.assistant.sleep.records[-1]
     return {
         "night": night,
         "heard": heard,
@@ -155,11 +155,11 @@ def _tell(report: Report, npc: Any, rows: Sequence[dict[str, Any]]) -> None:
     passes = [
         {"night": number, "pass": name}
         | {column: done[column] for column in ("read", "changed", "steps", "seconds")}
-        for number, record in enumerate(npc.assistant.night_records, start=1)
+        for number, record in enumerate(npc.assistant.sleep.records, start=1)
         for name, done in record["passes"].items()
     ]
     report.table(PASS_COLUMNS, passes)
-    for record in npc.assistant.night_records:
+    for record in npc.assistant.sleep.records:
         errors = [error for done in record["passes"].values() for error in done["errors"]]
         if errors or not record["whole"]:
             report.note(f"A night was not whole: {errors}")

@@ -30,9 +30,11 @@ def _watch():
     told = {"idle": (yield _late(float(idle)))}
     scripts = [AssistantScript.of(npc) for npc in inspect.minds()]
     for script in scripts:
-        script.fall_asleep()
+        script.sleep.begin()
     told["asleep"] = yield _late(float(asleep))
-    told["steps"] = sum(done["steps"] for script in scripts for done in script.night.done.values())
+    told["steps"] = sum(
+        done["steps"] for script in scripts for done in script.sleep.night.done.values()
+    )
     told["over"] = sum(not script.asleep for script in scripts)
     Path(out + ".part").write_text(json.dumps(told))
     Path(out + ".part").rename(out)

@@ -147,6 +147,11 @@ class Settings(_Section):
     )
     EMBEDDING: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="see below")
     LLM: LLMSettings | None = Field(None, description="see below; without one, no model is used")
+    PROVIDER: str | None = Field(
+        None,
+        description="who answers: openai (the server of LLM), offline, or the path of a class of "
+        "your own; None: openai where LLM is set, else offline",
+    )
 
     TICK_RATE: int = Field(5, ge=1, le=3600, description="[B] whole seconds between awake ticks")
     TICK_RATE_SLEEP: Seconds = Field(60, description="[A] seconds between ticks of the night")
@@ -207,6 +212,13 @@ class Settings(_Section):
     )
     REFLECT_AT: int = Field(150, ge=1, le=100_000, description="[A] importance that has added up")
     LINK_BATCH: int = Field(32, ge=1, le=500, description="entries linked in one step")
+
+    @field_validator("PROVIDER")
+    @classmethod
+    def _names_a_provider(cls, provider: str | None) -> str | None:
+        if provider is None or re.fullmatch(r"offline|openai|\w+(?:\.\w+)+", provider):
+            return provider
+        raise ValueError("openai, offline, or the path of a class, as world.oracle.Oracle")
 
 
 def get() -> Settings:

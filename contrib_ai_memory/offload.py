@@ -8,8 +8,8 @@ The reactor thread never waits: it submits plain data and gets a Deferred. Two l
 
 The threads are daemons, are never joined and never touch an Evennia or Django object: a worker
 that is still busy at `evennia reload` would otherwise keep the old process alive and the game down
-(EVENNIA.md). Where no reactor runs (management commands, tests, a shell) there is nobody to keep
-waiting, and the work is done at once in the caller's thread.
+(EVENNIA.md). Where no reactor runs (management commands, tests, a shell) nothing else has to go on
+meanwhile, and the work is done at once in the caller's thread.
 """
 
 from __future__ import annotations
@@ -32,22 +32,131 @@ from .log import logger
 MEMORY = "memory"
 MODEL = "model"
 
-# answers to players go first, then what staff look at, then housekeeping
+# answers to players first, then pages for staff, then housekeeping
 REPLY, LOOK, AWAKE, NIGHT = range(4)
 
 QUEUE_LENGTH = 256
 SETTLE_SECONDS = 20.0
-SWITCH_SECONDS = 0.001  # that a busy worker keeps the interpreter while the reactor waits for it
-GIVE_WAY_SECONDS = 0.05  # at most
-TURN_SECONDS = 0.001  # of one turn of the reactor, for all that `breathe`
+SWITCH_SECONDS = 0.001  # interpreter switch interval: how long a busy worker holds the GIL
+GIVE_WAY_SECONDS = 0.05  # longest wait of `give_way`
+TURN_SECONDS = 0.001  # of one reactor turn, for all work that waits in `breathe`
 
 
 class Busy(RuntimeError):
-    """A lane's queue is full. Nothing was started; housekeeping tries again at its next tick."""
+    """A lane's queue is full. Nothing was started; housekeeping retries at its next tick."""
 
 
 class TimedOut(TimeoutError):
     """A job took longer than its time-out. Its late result is dropped."""
+
+
+def run(
+    lane: str,
+    job: Callable[..., Any],
+    *args: Any,
+    priority: int = AWAKE,
+    timeout: float = 60.0,
+) -> defer.Deferred:
+    """Run `job(*args)` off the reactor thread; the Deferred fires on it.
+
+    Args:
+        lane: MEMORY or MODEL.
+        job: A function of plain data.
+        priority: REPLY before LOOK before AWAKE before NIGHT.
+        timeout: Seconds from now, waiting in the queue included.
+
+    Raises (in the Deferred):
+        Busy: The queue is full.
+        TimedOut: No result within `timeout`.
+    """
+    from twisted.internet import reactor
+
+    if not reactor.running:
+        return defer.execute(job, *args)
+    if not _lanes:
+        # at exit Python would take apart a million objects of the embedding model, for seconds,
+        # while the new server of a reload needs the old one's ports: they are left where they are
+        reactor.addSystemEventTrigger("after", "shutdown", gc.freeze)
+        # the reactor releases the GIL on every database query, and gets it back within this time
+        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_SECONDS))
+    if lane not in _lanes:
+        _lanes[lane] = Lane(lane, threads=_threads_of(lane))
+    return _lanes[lane].submit(lambda: job(*args), priority, timeout)
+
+
+def breathe() -> defer.Deferred:
+    """Pause work that only the reactor thread may do; fires at one of its next turns.
+
+    However many NPCs work at once, a turn runs only as many of them as fit into `TURN_SECONDS`; the
+    rest of every turn belongs to the game.
+    """
+    from twisted.internet import reactor
+
+    if not reactor.running:
+        return defer.succeed(None)
+    _breathing.append(defer.Deferred())
+    _schedule_turn(reactor)
+    return _breathing[-1]
+
+
+def give_way() -> None:
+    """Let the reactor finish its piece of work before a night's job holds the GIL for milliseconds.
+
+    Called by workers before a long library call. The reactor releases the GIL on every database
+    query; without this it would wait for a whole library call each time to get it back.
+    """
+    if getattr(_here, "gives_way", False) and _at_work.is_set():
+        _paused.clear()
+        if _at_work.is_set():
+            _paused.wait(GIVE_WAY_SECONDS)
+
+
+def wait(result: defer.Deferred) -> Any:
+    """The result of a Deferred that has fired already, since no reactor runs.
+
+    Raises:
+        RuntimeError: It has not fired: a reactor runs, and must not be waited for.
+    """
+    seen: list[Any] = []
+    result.addBoth(seen.append)
+    if not seen:
+        raise RuntimeError("offload.wait was called where the reactor runs: use the Deferred")
+    if isinstance(seen[0], failure.Failure):
+        seen[0].raiseException()
+    return seen[0]
+
+
+def log_failure(reason: failure.Failure, doing: str) -> None:
+    """Errback for work that nobody waits for: log the error, once."""
+    exc_info = reason.type, reason.value, reason.getTracebackObject()
+    logger().error("%s failed: %s", doing, reason.getErrorMessage(), exc_info=exc_info)
+
+
+def in_game() -> bool:
+    """Whether a reactor runs, which slow work would block."""
+    from twisted.internet import reactor
+
+    return bool(reactor.running)
+
+
+def settle() -> None:
+    """Wait for the memory worker's running job: the last thing before the server stops. May block.
+
+    A process that ends while one of its threads imports the embedding model (seconds, once after
+    a start) hangs; the new server of a reload meets it, and the game stays down. Jobs of embedding
+    and store take milliseconds. Calls to language models are not waited for.
+    """
+    _stopping.set()
+    if MEMORY in _lanes:
+        _lanes[MEMORY].settle(SETTLE_SECONDS)
+
+
+def stopping() -> bool:
+    """Whether the server is about to stop: whatever waits for the reactor thread gives up."""
+    return _stopping.is_set()
+
+
+# --- lanes ----------------------------------------------------------------------------------------
 
 
 class Lane:
@@ -65,17 +174,7 @@ class Lane:
         self._idle.set()
 
     def submit(self, job: Callable[[], Any], priority: int, timeout: float) -> defer.Deferred:
-        """Run `job` on a thread of this lane; the Deferred fires on the reactor thread.
-
-        Args:
-            job: Takes nothing, touches only plain data.
-            priority: REPLY, LOOK, AWAKE or NIGHT.
-            timeout: Seconds from now, waiting in the queue included.
-
-        Raises (in the Deferred):
-            Busy: The queue is full.
-            TimedOut: No result within `timeout`.
-        """
+        """Queue `job`, which takes nothing and touches only plain data; see `run`."""
         from twisted.internet import reactor
 
         if self._closed:
@@ -93,15 +192,15 @@ class Lane:
 
         timer = reactor.callLater(timeout, expire)
 
-        def settle(result: Any) -> Any:
+        def cancel_timer(result: Any) -> Any:
             if timer.active():
                 timer.cancel()
             return result
 
-        return done.addBoth(settle)
+        return done.addBoth(cancel_timer)
 
     def settle(self, timeout: float) -> None:
-        """Begin no more jobs, and wait for the running one (lanes of one thread)."""
+        """Start no more jobs, and wait for the running one (lanes of one thread)."""
         self._closed = True
         self._idle.wait(timeout)
 
@@ -120,105 +219,23 @@ class Lane:
             priority, _order, job, done = self._queue.get()
             self._idle.clear()
             try:
-                if done.called or self._closed:  # its time ran out in the queue
+                if done.called or self._closed:  # it timed out in the queue
                     continue
                 _here.gives_way = priority >= NIGHT
                 result = job()
-            except BaseException:  # noqa: BLE001  (carried whole to whoever asked)
+            except BaseException:  # noqa: BLE001  (passed on to the caller)
                 result = failure.Failure()
             finally:
                 self._idle.set()
             reactor.callFromThread(_deliver, done, result)
 
 
-def _deliver(done: defer.Deferred, result: Any) -> None:
-    if not done.called:
-        _fire(done, result)
-
-
-def _fire(done: defer.Deferred, result: Any) -> None:
-    """Let the work go on that waits for this, and have workers give way until it pauses."""
-    _at_work.set()
-    try:
-        done.callback(result)
-    finally:
-        _at_work.clear()
-        _paused.set()
-
-
-def give_way() -> None:
-    """Where a worker is about to keep the interpreter for milliseconds, in one call of a library:
-    a job of the night waits until the reactor thread has done its piece of work, if it is at one.
-
-    That lets go of the interpreter at each query of the database; without this it would have it
-    back only after a whole call of the worker's, once for every query.
-    """
-    if getattr(_here, "gives_way", False) and _at_work.is_set():
-        _paused.clear()
-        if _at_work.is_set():
-            _paused.wait(GIVE_WAY_SECONDS)
-
-
-_waiting: deque[defer.Deferred] = deque()  # for a turn of the reactor, the longest first
-_turn: Any = None  # the call that gives it to them
-_here = threading.local()  # `gives_way`: whether this thread is at a job of the night
-_at_work, _paused = threading.Event(), threading.Event()  # whether the reactor is at a piece
 _lanes: dict[str, Lane] = {}
+_here = threading.local()  # `gives_way`: whether this thread runs a job of the night
+_at_work, _paused = threading.Event(), threading.Event()  # whether the reactor runs a piece of work
 _stopping = threading.Event()
-
-
-def run(
-    lane: str,
-    job: Callable[..., Any],
-    *args: Any,
-    priority: int = AWAKE,
-    timeout: float = 60.0,
-) -> defer.Deferred:
-    """Run `job(*args)` off the reactor thread and give its result as a Deferred.
-
-    Args:
-        lane: MEMORY or MODEL.
-        job: A function of plain data.
-        priority: REPLY before LOOK before AWAKE before NIGHT.
-        timeout: Seconds until the Deferred fails with `TimedOut`.
-    """
-    from twisted.internet import reactor
-
-    if not reactor.running:
-        return defer.execute(job, *args)
-    if not _lanes:
-        # at its end Python would take apart a million objects of the embedding model, for seconds,
-        # while the new server of a reload meets the old one's ports: they are left where they are
-        reactor.addSystemEventTrigger("after", "shutdown", gc.freeze)
-        # the reactor thread lets go at each query of the database, and has it back that soon
-        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_SECONDS))
-    if lane not in _lanes:
-        _lanes[lane] = Lane(lane, threads=_threads_of(lane))
-    return _lanes[lane].submit(lambda: job(*args), priority, timeout)
-
-
-def in_game() -> bool:
-    """Whether a reactor runs, so that others would wait for what takes long."""
-    from twisted.internet import reactor
-
-    return bool(reactor.running)
-
-
-def settle() -> None:
-    """Let the memory worker come to rest: the last thing before the server stops. It may block.
-
-    A process cannot end while a thread of it imports the model (seconds, once after a start): it
-    hangs, the new server of a reload meets it, and the game stays down. Jobs of embedding and store
-    take milliseconds. Calls to language models are not waited for.
-    """
-    _stopping.set()
-    if MEMORY in _lanes:
-        _lanes[MEMORY].settle(SETTLE_SECONDS)
-
-
-def stopping() -> bool:
-    """Whether the server is about to stop: what still waits for the reactor thread gives up."""
-    return _stopping.is_set()
+_breathing: deque[defer.Deferred] = deque()  # work that waits for a turn, longest first
+_turn: Any = None  # the scheduled call of `_give_turn`
 
 
 def _threads_of(lane: str) -> int:
@@ -228,55 +245,31 @@ def _threads_of(lane: str) -> int:
     return llm.max_concurrency if lane == MODEL and llm else 1
 
 
-def breathe() -> defer.Deferred:
-    """Fires at one of the reactor's next turns: a pause in work that only its thread may do.
-
-    However many NPCs work at once, a turn goes to no more of them than `TURN_SECONDS` hold: the
-    game has every turn's rest.
-    """
-    from twisted.internet import reactor
-
-    if not reactor.running:
-        return defer.succeed(None)
-    _waiting.append(defer.Deferred())
-    _next_turn(reactor)
-    return _waiting[-1]
+def _deliver(done: defer.Deferred, result: Any) -> None:
+    if not done.called:
+        _fire(done, result)
 
 
-def _next_turn(reactor: Any) -> None:
+def _fire(done: defer.Deferred, result: Any) -> None:
+    """Resume the work that waits for `done`; workers give way until it pauses again."""
+    _at_work.set()
+    try:
+        done.callback(result)
+    finally:
+        _at_work.clear()
+        _paused.set()
+
+
+def _schedule_turn(reactor: Any) -> None:
     global _turn
-    if _waiting and not (_turn and _turn.active()):
+    if _breathing and not (_turn and _turn.active()):
         _turn = reactor.callLater(0, _give_turn, reactor)
 
 
 def _give_turn(reactor: Any) -> None:
     until = time.perf_counter() + TURN_SECONDS
-    while _waiting:
-        _fire(_waiting.popleft(), None)
+    while _breathing:
+        _fire(_breathing.popleft(), None)
         if time.perf_counter() >= until:
             break
-    _next_turn(reactor)
-
-
-def wait(result: defer.Deferred) -> Any:
-    """The result of a Deferred where no reactor runs, and it has therefore fired already.
-
-    Raises:
-        RuntimeError: It has not fired: a reactor runs, and must not be waited for.
-    """
-    seen: list[Any] = []
-    result.addBoth(seen.append)
-    if not seen:
-        raise RuntimeError("offload.wait was called where the reactor runs: use the Deferred")
-    if isinstance(seen[0], failure.Failure):
-        seen[0].raiseException()
-    return seen[0]
-
-
-def log_failure(reason: failure.Failure, doing: str) -> None:
-    """Errback for work that nobody waits for: the error goes to the log, once."""
-    logger().error("%s failed: %s", doing, reason.getErrorMessage(), exc_info=_exc_info(reason))
-
-
-def _exc_info(reason: failure.Failure) -> tuple:
-    return reason.type, reason.value, reason.getTracebackObject()
+    _schedule_turn(reactor)

@@ -18,6 +18,7 @@ from typing import Any
 from . import conf
 from .embedding import model as embedding_model
 from .embedding.model import BUNDLED_DIMENSIONS
+from .llm import router
 from .store import opening
 from .text import redaction
 
@@ -37,7 +38,8 @@ def faults() -> list[str]:
     """A sentence for each setting that cannot work whatever happens."""
     if not conf.get().ENABLED:
         return []
-    return [redaction.redact(each) for each in (*_directories(), *_store(), *_models())]
+    found = (*_directories(), *_store(), *_models(), *_provider())
+    return [redaction.redact(each) for each in found]
 
 
 def doubts() -> list[str]:
@@ -145,6 +147,11 @@ def _models() -> Iterator[str]:
         yield _named("['EMBEDDING']['model']", model, "is a file; name the folder of a model.")
     elif _LIKE_A_PATH.search(model) or not _HUB_NAME.fullmatch(model):
         yield _named("['EMBEDDING']['model']", model, "there is no such folder.")
+
+
+def _provider() -> Iterator[str]:
+    if problem := router.problem_with_setting():
+        yield _named("['PROVIDER']", conf.get().PROVIDER, problem)
 
 
 def _unreached_hub() -> Iterator[str]:

@@ -1,12 +1,7 @@
-"""AssistantScript: the heartbeat of one NPC. It answers, learns, sleeps.
+"""AssistantScript: the heartbeat of one NPC, and the queue of lines that wait for its answer.
 
-Evennia calls `at_repeat` and waits for nothing: the busy latch, the deadline and the errback are
-here. All of it runs on the reactor thread; the work itself is handed to `offload`.
-
-Turns: the lines that wait for an answer, one line of each speaker in turn.
-
-A speaker's next line waits behind those of the others. Somebody who says more than can wait is
-excused once; while they go on, none of it is answered.
+Evennia calls `at_repeat` and does not wait for it: the busy latch, the deadline and the errback are
+here. Everything runs on the reactor thread; the work itself goes to `offload`.
 """
 
 from __future__ import annotations
@@ -17,7 +12,7 @@ import math
 import random
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -35,26 +30,28 @@ from .english import salience
 from .handler import living, shed_copied
 from .log import logger
 from .recall.tool_loop import CannotDo
-from .records import Entry, ToldFrom, now_iso
+from .records import Entry, ToldFrom, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact
-from .sleep.night import PAUSE, SCHEDULE, NotNow, SleepsAtNight, SwitchedOff
+from .sleep.night import PAUSE, SCHEDULE, NotNow, Sleep, SwitchedOff
 from .store import attributes, condition, facts, game_database, generations, pause, snapshot
 from .store.chat_log import exchange
 from .store.errors import StoreError, StoreHeld
 from .store.evidence import EvidenceGone
 
 KEY = attributes.HEARTBEAT
-ASKED_KEPT = 32  # entries of which it is known that an answer was wished for
-PEOPLE_SECONDS = 60.0  # how often the index of people is written
-ATTEMPTS = 3  # at one answer, while memories are forgotten under it
-JITTER = 0.1  # share of the tick by which NPCs drift apart
+ASKED_KEPT = 32  # entries known to have been passed to `wants_reply`
+EXCHANGES_KEPT = 50  # people whose last exchange with the NPC is known
+PEOPLE_SECONDS = 60.0  # between two writes of the index of people
+ATTEMPTS = 3  # at one answer whose evidence is forgotten meanwhile
+JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
+ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
 
 
-class AssistantScript(SleepsAtNight, DefaultScript):
-    """One NPC's heartbeat; `script.obj` is the NPC.
+class AssistantScript(DefaultScript):
+    """The heartbeat of one NPC; `script.obj` is the NPC, `script.sleep` its sleep.
 
-    db: operating_mode (awake | sleep), sleep_phase (compacting | dreaming | None), night (where
-    the night stands), night_records, sleep_schedule.
+    db: operating_mode (awake | sleep); sleep_phase, night, night_records, sleep_schedule and the
+    rest belong to `Sleep`.
     """
 
     def at_script_creation(self) -> None:
@@ -67,11 +64,11 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         self.db.sleep_phase = None
         self.db.sleep_schedule = dict(SCHEDULE)
         if self.obj:
-            shed_copied(self.obj)  # `copy` makes the scripts when the Attributes are cloned
+            shed_copied(self.obj)  # `copy` creates the scripts after cloning the Attributes
 
     @classmethod
     def of(cls, npc: Any) -> AssistantScript:
-        """The heartbeat of `npc`, made and started if it has none."""
+        """Return the heartbeat of `npc`, created and started if it has none."""
         known = npc.ndb.ai_memory_assistant
         if known is not None and known.pk:
             return known
@@ -81,33 +78,41 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         script.rearm()
         return script
 
-    # --- staying alive ------------------------------------------------------------------------
+    @property
+    def sleep(self) -> Sleep:
+        return Sleep(self)
+
+    @property
+    def asleep(self) -> bool:
+        return bool(self.db.operating_mode == "sleep")
+
+    # --- the timer ----------------------------------------------------------------------------
 
     def at_start(self, **kwargs: Any) -> None:
         if conf.get().ENABLED:
             _warm_up()
 
     def at_server_start(self) -> None:
-        """After a crash a persistent Script is active but has no timer (EVENNIA.md)."""
+        """Restart the timer: after a crash a persistent Script has none (EVENNIA.md)."""
         self.rearm()
         if conf.get().ENABLED:
             _warm_up()
 
     def at_server_reload(self) -> None:
-        self._rest()
+        self._settle()
 
     def at_server_shutdown(self) -> None:
-        self._rest()
+        self._settle()
 
-    def _rest(self) -> None:
-        """The last lines on disk (partings are heard late), and no more work for the store."""
+    def _settle(self) -> None:
+        """Write the last lines (departures are heard late), then give the store no more work."""
         if self.obj is not None:
             self.obj.memory.flush()
         offload.settle()
         facts.close_shared()
 
     def rearm(self) -> None:
-        """Start the timer if it should be running and is not, or runs at another rate."""
+        """Start the timer if it should be running and is not, or runs at an old rate."""
         rate = conf.get().TICK_RATE
         if not self.is_active or self.db._manually_paused:
             return
@@ -118,27 +123,26 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         from twisted.internet import reactor
 
         if self.obj and AssistantScript.of(self.obj) is not self:
-            self.delete()  # of a copy that had a heartbeat before it got its original's
+            self.delete()  # a copy that had a heartbeat before it got its original's
             return
         late = random.uniform(0, JITTER * self.interval)
         beat = task.deferLater(reactor, late, self.at_tick)
-        beat.addErrback(lambda reason: reason.trap(StoreHeld))  # told when it began
+        beat.addErrback(lambda reason: reason.trap(StoreHeld))  # logged when it began
         beat.addErrback(offload.log_failure, f"the tick of #{self.obj.id if self.obj else None}")
 
     # --- the tick -----------------------------------------------------------------------------
 
     def at_tick(self) -> defer.Deferred:
-        """One beat: awake, the background loop; asleep, a bounded piece of the night.
+        """Run one beat: awake, the background loop; asleep, a bounded piece of the night.
 
         Skipped while the last one is still busy, unless that is past its deadline.
         """
         if not (conf.get().ENABLED and self.obj and self.obj.pk) or pause.paused(self.obj):
             return defer.succeed(None)
-        busy_since = self.ndb.busy_since
-        if busy_since is not None:
-            if time.monotonic() - busy_since < conf.get().TICK_DEADLINE:
+        if self.busy:
+            if time.monotonic() - self.ndb.busy_since < conf.get().TICK_DEADLINE:
                 return defer.succeed(None)
-            logger().error("#%s: a tick passed its deadline and was given up.", self.obj.id)
+            logger().error("#%s: a tick passed its deadline and was abandoned.", self.obj.id)
         self.ndb.busy_since = mine = time.monotonic()
 
         def release(result: Any) -> Any:
@@ -146,10 +150,15 @@ class AssistantScript(SleepsAtNight, DefaultScript):
                 self.ndb.busy_since = None
             return result
 
-        return defer.maybeDeferred(self._beat).addBoth(release).addErrback(self._tell_overtaken)
+        return defer.maybeDeferred(self._beat).addBoth(release).addErrback(self._log_evidence_gone)
 
-    def _tell_overtaken(self, reason: Failure) -> None:
-        """Something was forgotten under the tick's hands, or the NPC is no more."""
+    @property
+    def busy(self) -> bool:
+        """Whether a tick is under way, or the memory is held still."""
+        return self.ndb.busy_since is not None
+
+    def _log_evidence_gone(self, reason: Failure) -> None:
+        """Errback: what the work was drawn from was forgotten, or the NPC was deleted."""
         reason.trap(EvidenceGone)
         logger().info("#%s: %s", self.db_obj_id, reason.getErrorMessage())
 
@@ -158,12 +167,12 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         try:
             self.obj.memory.flush_talk()
             if self.obj.memory.unwritten:
-                return  # nothing is worked on that a crash would take away
-            yield _mark_anew()
-            yield self._sleep_beat() if self.asleep else self._awake_beat()
-        except StoreHeld:  # the journal alone goes on, and nobody is kept waiting for a night
+                return  # no work on lines that a crash would lose
+            yield _mark_generation()
+            yield self.sleep.beat() if self.asleep else self._awake_beat()
+        except StoreHeld:  # only the journal goes on; nobody waits for the end of a night
             if self.asleep:
-                self._wake_up(self.night)
+                self.sleep.interrupt()
             raise
         except OperationalError as error:
             if not game_database.note_full(error):
@@ -179,184 +188,209 @@ class AssistantScript(SleepsAtNight, DefaultScript):
         if len(memory.journal):
             yield memory.work_through()
         self.ndb.last_beat = now_iso()
-        self.sleep_on_schedule()
+        self.sleep.begin_on_schedule()
 
     # --- holding still ------------------------------------------------------------------------
 
     @defer.inlineCallbacks
     def hold_still(self) -> Generator[Any, Any, None]:
-        """Wait until nothing works on the memory, and let nothing begin until `let_go`.
+        """Wait until no work on the memory is under way, and start none until `let_go`.
 
-        One at a time: whoever comes second waits for the `let_go` of the first. What is said
-        meanwhile is heard and kept, and answered afterwards.
+        One caller at a time: the next waits for `let_go`. Lines said meanwhile are journalled, and
+        answered afterwards.
         """
         from twisted.internet import reactor
 
-        yield self.tending.acquire()
-        self.ndb.held = True  # whoever waits for an answer goes on waiting
+        yield self.edit_lock.acquire()
+        self.ndb.held = True  # lines go on waiting for their answers
         try:
             until = time.monotonic() + conf.get().TICK_DEADLINE
-            while self.ndb.busy_since is not None or self.ndb.answering:
+            while self.busy or self.ndb.answering:
                 if not reactor.running or time.monotonic() >= until:
-                    break  # nothing goes on behind anybody's back, or it was given up
+                    break  # without a reactor nothing else can run; past the deadline: abandoned
                 yield task.deferLater(reactor, PAUSE, lambda: None)
         except BaseException:
-            self._go_on()
+            self._resume()
             raise
         self.ndb.busy_since = math.inf
         self.ndb.answering = True
-        self.obj.memory.evidence.give_up()  # what did not come to its end in time
+        self.obj.memory.evidence.give_up()  # void the work that did not finish in time
 
     def let_go(self) -> None:
-        """Let the heartbeat and the answers go on, for who has held it still."""
+        """Let the heartbeat and the answers go on after `hold_still`."""
         self.ndb.busy_since, self.ndb.answering = None, False
-        self._go_on()
+        self._resume()
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         self.ndb.held = False
-        self._begin_answering()
-        self.tending.release()
+        self._start_answering()
+        self.edit_lock.release()
 
     @property
-    def tending(self) -> defer.DeferredLock:
-        """Held by whoever looks after the memory: one at a time."""
-        self.ndb.tending = self.ndb.tending or defer.DeferredLock()
-        return self.ndb.tending
+    def edit_lock(self) -> defer.DeferredLock:
+        """Serialises edits of this memory."""
+        self.ndb.edit_lock = self.ndb.edit_lock or defer.DeferredLock()
+        return self.ndb.edit_lock
 
     # --- answering ----------------------------------------------------------------------------
 
     def wants_reply(self, entry: Entry, speaker: Any, floor: Floor | None = None) -> None:
-        """Answer `entry`, once, when it is its speaker's turn.
+        """Queue `entry` for an answer, once.
 
         Args:
-            floor: Whose exchange it is with the answer; by default the speaker's.
+            floor: The exchange that the answer continues; by default one with the speaker.
         """
         asked = (entry.id, entry.timestamp)
         if asked in (self.ndb.asked or ()):
             return
         self.ndb.asked = [*(self.ndb.asked or ()), asked][-ASKED_KEPT:]
         if self.asleep:
-            self._murmur(speaker)
+            self._tell_asleep(speaker)
             return
-        floor = floor or Floor(entry.source_entity)
-        verdict = self.waiting_for_answers.add(Waiting(entry, speaker, floor))
-        if verdict is not Verdict.WAITS:
+        line = PendingLine(entry, speaker, floor or Floor(entry.source_entity))
+        verdict = self.answer_queue.add(line)
+        if verdict is not Verdict.QUEUED:
             logger().info("#%s: entry %s is not answered, too many wait.", self.obj.id, entry.id)
         if verdict in (Verdict.TOO_FAST, Verdict.CROWDED):
             self.obj.excuse(entry, speaker, crowded=verdict is Verdict.CROWDED)
-        self._begin_answering()
-
-    def _begin_answering(self) -> None:
-        if self.ndb.answering or self.ndb.held or not self.waiting_for_answers:
-            return
-        self.ndb.answering = True
-        self._answer_all().addErrback(offload.log_failure, f"an answer of #{self.db_obj_id}")
+        self._start_answering()
 
     @property
-    def waiting_for_answers(self) -> Turns:
-        """The lines that wait for an answer, in turn."""
-        if self.ndb.waiting is None:
-            self.ndb.waiting = Turns()
-        return self.ndb.waiting
+    def answer_queue(self) -> AnswerQueue:
+        if self.ndb.answer_queue is None:
+            self.ndb.answer_queue = AnswerQueue()
+        return self.ndb.answer_queue
 
     @property
     def floor(self) -> Floor:
-        """Whose exchange with the NPC is going on; nobody's after a start."""
+        """The exchange that is going on with the NPC; nobody's after a start."""
         return self.ndb.floor or Floor()
 
     @floor.setter
     def floor(self, floor: Floor) -> None:
         self.ndb.floor = floor
 
+    def engaged(self, asked_by: str | None = None) -> str:
+        """Why the NPC cannot fall asleep of its own will now; "" if it can.
+
+        Args:
+            asked_by: Identity of the person who wants it to sleep: their own talk does not keep
+                it awake.
+        """
+        if self.answer_queue:
+            return "still has somebody to answer"
+        now, within = self.obj.memory.clock(), conf.get().EXCHANGE_SECONDS
+        exchanges = (self.ndb.exchanges or {}).items()
+        if asked_by is None:
+            talking = self.obj.memory.conversations.busy(now, within)
+        else:
+            talking = any(
+                who != asked_by and seconds_between(last, now) <= within for who, last in exchanges
+            )
+        return "is in the middle of a conversation" if talking else ""
+
+    def _start_answering(self) -> None:
+        if self.ndb.answering or self.ndb.held or not self.answer_queue:
+            return
+        self.ndb.answering = True
+        self._answer_all().addErrback(offload.log_failure, f"an answer of #{self.db_obj_id}")
+
     @defer.inlineCallbacks
     def _answer_all(self) -> Generator[Any, Any, None]:
         from twisted.internet import reactor
 
         try:
-            while self.waiting_for_answers and not self.ndb.held:
+            while self.answer_queue and not self.ndb.held:
                 wait = (self.ndb.last_reply or 0) + conf.get().REPLY_COOLDOWN - time.monotonic()
                 if wait > 0 and reactor.running:
                     yield task.deferLater(reactor, wait, lambda: None)
-                    continue  # somebody may have begun to look after the memory
-                waiting = self.waiting_for_answers.take()
-                entry = waiting.entry
+                    continue  # the memory may be held still by now
+                line = self.answer_queue.take()
+                number = line.entry.id
                 try:
-                    yield self._answer(waiting)
+                    yield self._answer(line)
                 except EvidenceGone as problem:
                     logger().info(
-                        "#%s: entry %s is not answered. %s", self.db_obj_id, entry.id, problem
+                        "#%s: entry %s is not answered. %s", self.db_obj_id, number, problem
                     )
                 except StoreError as problem:
                     logger().error("#%s cannot answer: %s", self.obj.id, problem)
                 except (offload.TimedOut, offload.Busy) as problem:
                     logger().warning(
-                        "#%s did not answer entry %s: %s", self.obj.id, entry.id, problem
+                        "#%s did not answer entry %s: %s", self.obj.id, number, problem
                     )
                 except OperationalError as problem:
                     if not game_database.note_full(problem):
-                        offload.log_failure(Failure(), f"answering entry {entry.id}")
-                except Exception:  # noqa: BLE001  (those who wait behind it are answered)
-                    offload.log_failure(Failure(), f"answering entry {entry.id} of #{self.obj.id}")
+                        offload.log_failure(Failure(), f"answering entry {number}")
+                except Exception:  # noqa: BLE001  (the lines behind it are still answered)
+                    offload.log_failure(Failure(), f"answering entry {number} of #{self.obj.id}")
         finally:
-            if self.ndb.busy_since != math.inf:  # else it is held still, and was given up
+            if self.ndb.busy_since != math.inf:  # else the memory is held still, and this was void
                 self.ndb.answering = False
 
     @defer.inlineCallbacks
-    def _answer(self, waiting: Waiting) -> Generator[Any, Any, None]:
-        npc, memory = self.obj, self.obj.memory
-        entry, speaker = waiting.entry, waiting.speaker
-        hands = Hands(self, entry, speaker)
-        answer = yield self._thought_out(entry, hands)
-        said = answer.text, entry, speaker, answer.told, answer.told_from
-        own = npc.speak(*said) if answer.text else None
-        memory.history.add(exchange(entry, answer.rounds, own, hands.spoken, answer.told_from))
+    def _answer(self, line: PendingLine) -> Generator[Any, Any, None]:
+        npc, memory, entry = self.obj, self.obj.memory, line.entry
+        actions = ReplyActions(self, entry, line.speaker)
+        answer = yield self._compose(entry, actions)
+        own = None
+        if answer.text:
+            own = npc.speak(answer.text, entry, line.speaker, answer.told, answer.told_from)
+        memory.history.add(exchange(entry, answer.rounds, own, actions.spoken, answer.told_from))
         memory.note_accessed(entry, answer.told)
         self.ndb.last_reply = time.monotonic()
-        self._note_exchange(waiting)
-        if hands.tired:
-            self._nod_off(entry)
+        self._note_exchange(line)
+        if actions.wants_sleep:
+            self._fall_asleep(entry)
         if not self.ndb.compacting:  # nobody waits for it
             self.ndb.compacting = True
-            compact(memory, EMERGENCY, offload.AWAKE).addErrback(self._tell_overtaken).addErrback(
-                offload.log_failure, f"compacting what #{self.obj.id} said"
-            ).addCallback(lambda _: setattr(self.ndb, "compacting", False))
+            compact(memory, EMERGENCY, offload.AWAKE).addErrback(
+                self._log_evidence_gone
+            ).addErrback(offload.log_failure, f"compacting what #{self.obj.id} said").addCallback(
+                lambda _: setattr(self.ndb, "compacting", False)
+            )
 
     @defer.inlineCallbacks
-    def _thought_out(self, entry: Entry, hands: Hands) -> Generator[Any, Any, Any]:
-        """An `Answer`; thought out anew where what it rested on was forgotten meanwhile."""
+    def _compose(self, entry: Entry, actions: ReplyActions) -> Generator[Any, Any, Any]:
+        """Make an `Answer`, anew where something that it rested on was forgotten meanwhile."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return (yield self.obj.memory.answer(entry, hands))
+                return (yield self.obj.memory.answer(entry, actions))
             except EvidenceGone:
-                asked_still = self.obj and self.obj.pk and self.obj.memory.journal.get(entry.id)
-                if attempt == ATTEMPTS or hands.spoken or not asked_still:
+                still_there = self.obj and self.obj.pk and self.obj.memory.journal.get(entry.id)
+                if attempt == ATTEMPTS or actions.spoken or not still_there:
                     raise
 
-    def _nod_off(self, entry: Entry) -> None:
-        """Fall asleep as was said, now that it is said, unless somebody else has come meanwhile."""
+    def _fall_asleep(self, entry: Entry) -> None:
+        """Fall asleep after the answer that announced it, unless somebody else came meanwhile."""
         try:
-            self.go_to_sleep(entry.source_entity)
+            self.sleep.go_to_sleep(entry.source_entity)
         except (NotNow, SwitchedOff) as problem:
             logger().info("#%s stays awake: %s", self.obj.id, problem)
 
-    def _note_exchange(self, waiting: Waiting) -> None:
-        now, identity = self.obj.memory.clock(), waiting.entry.source_entity
+    def _note_exchange(self, line: PendingLine) -> None:
+        now, identity = self.obj.memory.clock(), line.entry.source_entity
         exchanges = self.ndb.exchanges or {}
         exchanges[identity] = now
-        self.ndb.exchanges = dict(list(exchanges.items())[-50:])
-        if waiting.entry.kind != "whisper":
-            floor = self.floor if self.floor.partner == identity else waiting.floor
+        self.ndb.exchanges = dict(list(exchanges.items())[-EXCHANGES_KEPT:])
+        if line.entry.kind != "whisper":
+            floor = self.floor if self.floor.partner == identity else line.floor
             self.floor = replace(floor, since=datetime.fromisoformat(now).timestamp())
 
-    def _murmur(self, speaker: Any) -> None:
+    def _tell_asleep(self, speaker: Any) -> None:
         now = time.monotonic()
-        if now - (self.ndb.last_murmur or -60) >= 60:
-            self.ndb.last_murmur = now
+        if now - (self.ndb.told_asleep or -ASLEEP_SECONDS) >= ASLEEP_SECONDS:
+            self.ndb.told_asleep = now
             speaker.msg(f"{self.obj.get_display_name(speaker)} is fast asleep.")
 
 
-class Hands:
-    """What an NPC does in the world while it thinks about an answer: `recall.tool_loop.Hands`."""
+class ReplyActions:
+    """What an NPC does in the game while it composes an answer: `recall.tool_loop.Hands`.
+
+    Attributes:
+        spoken: Journal ids of what it said and did.
+        wants_sleep: The model called `go_to_sleep`; done after the answer.
+    """
 
     def __init__(self, script: AssistantScript, entry: Entry, speaker: Any):
         self._script = script
@@ -364,7 +398,7 @@ class Hands:
         self._entry = entry
         self.speaker = speaker
         self.spoken: list[int] = []
-        self.tired = False
+        self.wants_sleep = False
 
     def present(self, name: str) -> str | None:
         seen = self._npc.seen_here(name)
@@ -387,10 +421,10 @@ class Hands:
 
     def go_to_sleep(self) -> None:
         try:
-            self._script.refuse_rude_sleep(self._entry.source_entity)
+            self._script.sleep.check_may_begin(self._entry.source_entity)
         except (NotNow, SwitchedOff) as problem:
             raise CannotDo(str(problem)) from None
-        self.tired = True  # it says so first
+        self.wants_sleep = True
 
     def _utter(
         self,
@@ -404,12 +438,110 @@ class Hands:
             text, listener, private=private, session_id=session_id, told_from=told_from
         )
         if own is None:
-            raise CannotDo("whoever may hear it is not here")
+            raise CannotDo("the one who may hear it is not here")
         self.spoken.append(own.id)
 
 
+# --- the lines that wait --------------------------------------------------------------------------
+
+LINES_EACH = 3  # of one speaker in the queue
+LINES_IN_ALL = 30
+QUIET_SECONDS = 10.0  # without a line before a speaker who flooded is heard again
+EXCUSE_SECONDS = 60.0  # between two excuses to the same speaker
+SPEAKERS_KEPT = 200  # of whom floods and excuses are remembered
+
+
+@dataclass(frozen=True, slots=True)
+class PendingLine:
+    """A line that waits for its answer; `floor` is the exchange that the answer continues."""
+
+    entry: Entry
+    speaker: Any
+    floor: Floor
+
+
+class Verdict(enum.Enum):
+    """What becomes of a line that asks for an answer."""
+
+    QUEUED = "queued"
+    TOO_FAST = "too fast"  # refused, and the speaker is to be told
+    CROWDED = "crowded"  # the same, because too many speakers wait already
+    DROPPED = "dropped"  # refused, and the speaker has been told before
+
+
+class AnswerQueue:
+    """The lines that wait for an answer, one line of each speaker in turn.
+
+    A speaker with more lines than may wait is flooding: the first one waiting is still answered,
+    the others are not, nor what follows until the speaker has been quiet for a while.
+
+    Args:
+        clock: Gives monotonic seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self._clock = clock
+        self._lines: OrderedDict[str | None, deque[PendingLine]] = OrderedDict()
+        self._flooding: OrderedDict[str | None, float] = OrderedDict()
+        self._excused: OrderedDict[str | None, float] = OrderedDict()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._lines.values()))
+
+    def add(self, line: PendingLine) -> Verdict:
+        """Queue a line, if it may wait."""
+        who, now = line.entry.source_entity, self._clock()
+        if now - self._flooding.get(who, -QUIET_SECONDS) < QUIET_SECONDS:
+            _note_time(self._flooding, who, now)
+            return Verdict.DROPPED
+        self._flooding.pop(who, None)
+        own = self._lines.get(who) or deque()
+        if len(own) >= LINES_EACH:
+            self._lines[who] = deque([own[0]])
+            _note_time(self._flooding, who, now)
+            verdict = Verdict.TOO_FAST
+        elif len(self) < LINES_IN_ALL:
+            self._lines.setdefault(who, deque()).append(line)
+            return Verdict.QUEUED
+        else:
+            verdict = Verdict.CROWDED
+        if now - self._excused.get(who, -EXCUSE_SECONDS) < EXCUSE_SECONDS:
+            return Verdict.DROPPED
+        _note_time(self._excused, who, now)
+        return verdict
+
+    def take(self) -> PendingLine:
+        """Take the next line; its speaker's remaining lines go behind all others.
+
+        Raises:
+            KeyError: Nothing waits.
+        """
+        who, lines = self._lines.popitem(last=False)
+        if len(lines) > 1:
+            self._lines[who] = lines
+        return lines.popleft()
+
+    def drop(self, identity: str | None) -> None:
+        """Forget a speaker and their lines."""
+        for known in (self._lines, self._flooding, self._excused):
+            known.pop(identity, None)
+
+    def clear(self) -> None:
+        for known in (self._lines, self._flooding, self._excused):
+            known.clear()
+
+
+def _note_time(seconds: OrderedDict[str | None, float], who: str | None, now: float) -> None:
+    seconds[who] = now
+    seconds.move_to_end(who)
+    while len(seconds) > SPEAKERS_KEPT:
+        seconds.popitem(last=False)
+
+
+# --- opening the store, once a process ------------------------------------------------------------
+
 _warming = False
-_paired = False  # whether the store was opened and compared with the game's database
+_compared = False  # whether the store was opened and compared with the game's database
 
 
 def _warm_up() -> None:
@@ -418,46 +550,44 @@ def _warm_up() -> None:
     if _warming:
         return
     _warming = True
-    from twisted.internet import reactor
-
-    if reactor.running:
+    if offload.in_game():
         generations.expect()
-        snapshot.watch(_write_all)
-    _open().addErrback(_report_unusable)
-    # what not every answer needs; answers that wait already go first
+        snapshot.watch(_flush_all)
+    _open().addErrback(_log_unusable)
+    # what not every answer needs; queued answers go first
     more = offload.run(offload.MEMORY, _load_the_rest, priority=offload.NIGHT, timeout=300)
     more.addErrback(offload.log_failure, "loading what later answers need")
 
 
 @defer.inlineCallbacks
 def _open() -> Generator[Any, Any, None]:
-    """Open the store, and mark it and the game's database as of one moment, if they are."""
-    global _paired
+    """Open the store; mark it and the game's database as one generation, if they match."""
+    global _compared
     stored = yield offload.run(offload.MEMORY, _open_all, priority=offload.REPLY, timeout=300)
-    _paired = True
+    _compared = True
     if not generations.compare(stored):
         yield generations.mark_anew()
 
 
 @defer.inlineCallbacks
-def _write_all() -> Generator[Any, Any, None]:
-    """Write to the game's database what NPCs heard, as a Deferred."""
+def _flush_all() -> Generator[Any, Any, None]:
+    """Write what all NPCs heard to the game's database."""
     for memory in living():
         if memory.owner.pk:
             memory.flush()
             if memory.unwritten:
-                raise RuntimeError("its disk has no room")
+                raise RuntimeError("its disk is full")
         yield offload.breathe()
 
 
 @defer.inlineCallbacks
-def _mark_anew() -> Generator[Any, Any, None]:
-    """Mark store and database anew, where that is due; one that was not opened yet is.
+def _mark_generation() -> Generator[Any, Any, None]:
+    """Mark store and database as a new generation where that is due; open the store if it is not.
 
     Raises (in the Deferred):
         StoreHeld: The store takes no writes.
     """
-    if not _paired:
+    if not _compared:
         yield _open()
     if condition.held():
         yield offload.run(offload.MEMORY, facts.check_writable)
@@ -474,111 +604,10 @@ def _open_all() -> dict[str, Any]:
 def _load_the_rest() -> None:
     salience.load()
     if conf.get().LLM is not None:
-        import openai.resources.chat  # noqa: F401 - takes 0.4 s: not amid the first answer
-    gc.freeze()  # a full collection would look at every object of the model: 0.2 s, on any thread
+        import openai.resources.chat  # noqa: F401 - takes 0.4 s: not during the first answer
+    gc.freeze()  # a full collection would scan every object of the model: 0.2 s, on any thread
 
 
-def _report_unusable(reason: Any) -> None:
-    if not reason.check(StoreHeld):  # that was told
+def _log_unusable(reason: Any) -> None:
+    if not reason.check(StoreHeld):  # which is logged where it begins
         logger().error("NPC memories do not work: %s", reason.getErrorMessage())
-
-
-# --- turns ----------------------------------------------------------------------------------------
-
-LINES_EACH = 3  # of one speaker that wait at once
-LINES_IN_ALL = 30
-QUIET_SECONDS = 10.0  # without a line of theirs until a speaker who flooded is heard again
-EXCUSED_AGAIN = 60.0  # seconds until the same speaker is given another excuse
-SPEAKERS_KEPT = 200  # of whom it is remembered that they flooded or were excused
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A line that is to be answered: its entry, who said it, and the floor with its answer."""
-
-    entry: Entry
-    speaker: Any
-    floor: Floor
-
-
-class Verdict(enum.Enum):
-    """What becomes of a line that asks for an answer."""
-
-    WAITS = "waits"
-    TOO_FAST = "too fast"  # it is not answered, and the speaker is to be told so
-    CROWDED = "crowded"  # the same, for too many speakers wait already
-    DROPPED = "dropped"  # it is not answered, and the speaker has been told
-
-
-class Turns:
-    """The lines that wait, in the order in which they are answered.
-
-    Args:
-        clock: Gives monotonic seconds.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic):
-        self._clock = clock
-        self._lines: OrderedDict[str | None, deque[Waiting]] = OrderedDict()
-        self._flooding: OrderedDict[str | None, float] = OrderedDict()
-        self._excused: OrderedDict[str | None, float] = OrderedDict()
-
-    def __len__(self) -> int:
-        return sum(map(len, self._lines.values()))
-
-    def __iter__(self) -> Iterator[Waiting]:
-        for lines in self._lines.values():
-            yield from lines
-
-    def add(self, waiting: Waiting) -> Verdict:
-        """Let a line wait, if it may.
-
-        One line too many of a speaker is a flood: their first waiting line is still answered, the
-        others are not, nor what they say until they have been quiet for a while.
-        """
-        who, now = waiting.entry.source_entity, self._clock()
-        if now - self._flooding.get(who, -QUIET_SECONDS) < QUIET_SECONDS:
-            _keep(self._flooding, who, now)
-            return Verdict.DROPPED
-        self._flooding.pop(who, None)
-        own = self._lines.get(who, ())
-        if len(own) >= LINES_EACH:
-            self._lines[who] = deque([own[0]])
-            _keep(self._flooding, who, now)
-            verdict = Verdict.TOO_FAST
-        elif len(self) < LINES_IN_ALL:
-            self._lines.setdefault(who, deque()).append(waiting)
-            return Verdict.WAITS
-        else:
-            verdict = Verdict.CROWDED
-        if now - self._excused.get(who, -EXCUSED_AGAIN) < EXCUSED_AGAIN:
-            return Verdict.DROPPED
-        _keep(self._excused, who, now)
-        return verdict
-
-    def take(self) -> Waiting:
-        """The line whose turn it is; the next one of its speaker goes behind all others.
-
-        Raises:
-            KeyError: Nothing waits.
-        """
-        who, lines = self._lines.popitem(last=False)
-        if len(lines) > 1:
-            self._lines[who] = lines
-        return lines.popleft()
-
-    def drop(self, identity: str | None) -> None:
-        """Forget a speaker and what they wait for."""
-        for known in (self._lines, self._flooding, self._excused):
-            known.pop(identity, None)
-
-    def clear(self) -> None:
-        for known in (self._lines, self._flooding, self._excused):
-            known.clear()
-
-
-def _keep(seconds: OrderedDict[str | None, float], who: str | None, now: float) -> None:
-    seconds[who] = now
-    seconds.move_to_end(who)
-    while len(seconds) > SPEAKERS_KEPT:
-        seconds.popitem(last=False)

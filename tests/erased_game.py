@@ -88,7 +88,7 @@ def play(folder: Path, settings: dict[str, Any], server: ModelServer | None) -> 
                 server.behave(text=answer or "Is that so?", structured=echo)
             people[who].execute_cmd(line)
         for npc in npcs if server is None or night else ():
-            offload.wait(npc.assistant.sleep_through())
+            offload.wait(npc.assistant.sleep.whole_night())
     for npc in npcs:
         npc.memory.flush()
     before = holding(game.folder)

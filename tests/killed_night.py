@@ -241,8 +241,8 @@ def _sleep(mara: Any) -> None:
         while script.asleep:
             script.ndb.last_sleep_tick = None
             offload.wait(script.at_tick())
-    elif not script.night_records:
-        offload.wait(script.sleep_through())
+    elif not script.sleep.records:
+        offload.wait(script.sleep.whole_night())
     mara.memory.flush()
 
 

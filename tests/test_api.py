@@ -14,7 +14,7 @@ from evennia.utils.create import create_account
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.records import Percept
-from contrib_ai_memory.sleep.night import SleepsAtNight
+from contrib_ai_memory.sleep.night import Sleep
 from contrib_ai_memory.web.api import throttling
 
 PASSWORD = "lantern-and-oar"
@@ -118,7 +118,7 @@ def lived(mara, alice, bram):
     offload.wait(mara.memory.add("The cellar floods in spring."))
     while not offload.wait(mara.memory.work_through(until_silent=True)):
         pass
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     return mara
 
 
@@ -565,7 +565,7 @@ def test_a_whole_night_is_not_waited_for(builder_api, lived, monkeypatch):
         begun.append(self)
         return defer.Deferred()
 
-    monkeypatch.setattr(SleepsAtNight, "sleep_through", never_ends)
+    monkeypatch.setattr(Sleep, "whole_night", never_ends)
     status, told = builder_api("POST", f"/npcs/{lived.id}/nights/", {"at_once": True})
     assert (status, told["state"], len(begun)) == (202, "compacting", 1)
 

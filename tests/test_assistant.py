@@ -170,7 +170,7 @@ def test_one_answer_that_fails_does_not_silence_the_npc(mara, alice, monkeypatch
     monkeypatch.setattr(mara, "at_memory_reply", spoken)
     heard = hears(alice)
     alice.execute_cmd("say Good day again.")
-    assert "Well met" in heard[-1] or "will" in heard[-1]
+    assert "Well met, Alice." in heard[-1]
 
 
 def test_someone_without_an_identity_is_a_witness_of_nothing(mara, alice, bram, monkeypatch, hears):
@@ -189,7 +189,7 @@ def test_switched_off_nobody_is_sent_to_sleep(mara, settings):
 
     settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "ENABLED": False}
     with pytest.raises(SwitchedOff, match="ENABLED"):
-        offload.wait(mara.assistant.sleep_through())
+        offload.wait(mara.assistant.sleep.whole_night())
     assert not mara.assistant.asleep
 
 
@@ -199,13 +199,13 @@ def test_a_night_that_cannot_be_slept_leaves_the_npc_awake(mara, alice):
     alice.execute_cmd("say I keep the ferry.")
     facts.close_shared()
     with pytest.raises(StoreClosed):
-        offload.wait(mara.assistant.sleep_through())
+        offload.wait(mara.assistant.sleep.whole_night())
     assert not mara.assistant.asleep
 
 
 def test_a_deleted_npc_leaves_nothing_in_mem0s_history_either(mara, alice, store_folder):
     alice.execute_cmd("say I hide an xylophone in Elmstead since the flood.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     history = store_folder / "mem0" / "history.db"
     assert b"xylophone" in history.read_bytes()
     mara.delete()

@@ -40,7 +40,7 @@ def talked(mara, alice, bram):
         (bram, "say My sheep graze in the north field."),
     ):
         who.execute_cmd(line)
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     mara.memory.flush()
     return mara
 
@@ -162,7 +162,7 @@ def assert_empty(npc):
     assert list(memory.links.ids_in(range(2048))) == []
     assert memory.links.count == 0
     assert attributes.read(npc, "working_memory") in (None, {})
-    assert npc.assistant.night_records == []
+    assert npc.assistant.sleep.records == []
     assert not attributes.read(npc.assistant, "conversation_history")
     assert told(npc, "Where is the silver key?") == []
 

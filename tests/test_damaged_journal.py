@@ -106,7 +106,7 @@ def talked(mara, alice, bram):
                 location="#2",
             )
         )
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     assert len(mara.memory.journal) > 2 * PAGE_SIZE
     return mara
 
@@ -201,7 +201,7 @@ def test_doctor_rebuilds_the_page_from_the_store(talked, damage, alice, bram, do
         assert after[number].importance == before[number].importance
     assert "Everything fits together." in doctor()
     alice.execute_cmd("say The ferry has a new rope.")
-    offload.wait(talked.assistant.sleep_through())
+    offload.wait(talked.assistant.sleep.whole_night())
     assert stored(talked).items() >= memories.items()
 
 

@@ -29,7 +29,7 @@ def talked(mara, alice, bram):
         (bram, "say My sheep graze in the north field."),
     ):
         who.execute_cmd(line)
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     mara.memory.flush()
     return mara
 

@@ -40,7 +40,7 @@ def talked(mara, alice, bram):
     ]
     for who, line in says:
         who.execute_cmd(line)
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     mara.memory.flush()
     return mara
 
@@ -315,7 +315,7 @@ def test_a_wiped_mind_is_empty_and_learns_anew(talked, bram):
     assert talked.memory.id == mind_id
     assert len(talked.memory.journal) == 0
     assert talked.memory.links.count == 0
-    assert talked.assistant.night_records == []
+    assert talked.assistant.sleep.records == []
     bram.execute_cmd("say I planted barley today.")
     offload.wait(talked.memory.index_pending())
     assert told(talked, "barley") == ["I planted barley today."]
@@ -341,7 +341,7 @@ def test_error_texts_of_nights_go_and_their_kind_stays(talked, alice):
     }
     attributes.write(talked.assistant, "night_records", [night])
     erase(talked, alice)
-    [kept] = talked.assistant.night_records
+    [kept] = talked.assistant.sleep.records
     assert kept["passes"]["run_reflection"]["errors"] == ["ValueError"]
 
 

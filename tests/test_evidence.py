@@ -64,7 +64,7 @@ def test_a_work_on_a_line_that_was_gone_before_it_began_is_void(mara, talk):
 
 
 def test_a_work_is_void_once_a_memory_drawn_from_the_forgotten_line_came_to_mind(mara, talk):
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     [fact] = [each for each in offload.wait(mara.memory.facts()) if "ferry" in each.content]
     with mara.memory.evidence.drawing_on() as work:
         work.rests_on([fact])
@@ -92,7 +92,7 @@ def test_a_pass_whose_evidence_goes_is_tried_again_and_is_no_failure(mara, talk,
         return drafts
 
     monkeypatch.setattr(router.OFFLINE, "extract_facts", forgetting)
-    done = offload.wait(mara.assistant.sleep_through())
+    done = offload.wait(mara.assistant.sleep.whole_night())
     assert forgot
     assert not done["run_sleep_consolidation"]["errors"]
     known = [fact.content for fact in offload.wait(mara.memory.facts())]

@@ -15,7 +15,7 @@ def talked(mara, alice):
     alice.execute_cmd("whisper Mara = I hide a silver key in Elmstead.")
     for number in range(40):
         alice.execute_cmd(f"say I prefer tea and keep the ferry number {number}.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     mara.memory.links.add([Link(str(a), str(a + 1), 0.5, "similar", "") for a in range(1, 30)])
     mara.memory.flush()
     return mara

@@ -55,8 +55,8 @@ def test_a_night_a_day_and_the_doctor_leave_it_as_it_is(mara, alice, hears, buil
     memory_id = script(mara, FERRY)
     for line in ("I keep the mill.", "I love tea.", "Wolves came down from Harrow Hill."):
         alice.execute_cmd(f"say {line}")
-    offload.wait(mara.assistant.sleep_through())
-    errors = [p["errors"] for n in mara.assistant.night_records for p in n["passes"].values()]
+    offload.wait(mara.assistant.sleep.whole_night())
+    errors = [p["errors"] for n in mara.assistant.sleep.records for p in n["passes"].values()]
     assert not any(errors)
     assert offload.wait(doctor.doctor(mend=True)) == []
     assert facts.shared().get([memory_id])[0].content == FERRY
@@ -105,7 +105,7 @@ def test_odd_metadata_of_a_script_does_not_silence_the_npc(mara, alice, hears, b
     alice.execute_cmd("say Wolves came down from Harrow Hill.")
     plain_point(mara, KEY, **metadata)
     assert "Harrow Hill" in asks(mara, alice, hears, "where did the wolves come down from?")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     assert "went wrong" not in builder("@memory/search Mara = silver key")
     assert "went wrong" not in builder("@memory/stats Mara")
 

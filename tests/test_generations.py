@@ -25,7 +25,7 @@ def talked(mara, alice, bram):
         (alice, "whisper Mara = I hide a silver key in Elmstead."),
     ):
         who.execute_cmd(line)
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     mara.memory.flush()
     offload.wait(generations.mark_anew())
     return mara

@@ -236,8 +236,8 @@ def test_a_window_without_an_end_does_not_make_a_history_without_an_end(context,
 def test_a_night_compacts_it_after_its_facts_were_drawn(context, mara, alice):
     context(1000)
     mara.memory.history.add(m for n in range(40) for m in told(n, words="I keep geese. " * 6))
-    offload.wait(mara.assistant.sleep_through())
-    done = mara.assistant.night_records[-1]["passes"]
+    offload.wait(mara.assistant.sleep.whole_night())
+    done = mara.assistant.sleep.records[-1]["passes"]
     assert list(done)[-1] == "compact_conversation_history"
     assert done["compact_conversation_history"]["changed"] == 1
     assert len(stored(mara)) == 21

@@ -36,8 +36,8 @@ def talked(mara, alice, bram):
     ):
         who.execute_cmd(line)
     wait(mara.memory.ingest("Elmstead was founded by the monks of Tarn in 1204."))
-    wait(mara.assistant.sleep_through())
-    mara.assistant.set_schedule(enabled=False, sleep_start_hour=3)
+    wait(mara.assistant.sleep.whole_night())
+    mara.assistant.sleep.set_schedule(enabled=False, sleep_start_hour=3)
     mara.memory.flush()
     return mara
 
@@ -258,7 +258,7 @@ def test_a_file_without_a_schedule_leaves_none(talked, tmp_path):
     write(tmp_path / "b.jsonl", lines)
     wait(archive.import_(talked, tmp_path / "b.jsonl", replace=True))
     assert spelled(export(talked, tmp_path / "c.jsonl")) == spelled(lines)
-    assert talked.assistant.schedule == SCHEDULE
+    assert talked.assistant.sleep.schedule == SCHEDULE
 
 
 @pytest.mark.parametrize("name", ["content", "kind", "origin", "source_type", "scoring_method"])

@@ -152,7 +152,7 @@ def test_a_night_with_a_hostile_server_ends_unharmed(server, llm, mara, alice, w
     server.behave(**behaviour)
     asked, began = len(server.requests), time.monotonic()
 
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
 
     assert time.monotonic() - began < 20
     assert not mara.assistant.asleep

@@ -39,7 +39,7 @@ def day(mara, alice, bram):
 
 @pytest.fixture
 def night(day):
-    wait(day.assistant.sleep_through())
+    wait(day.assistant.sleep.whole_night())
     return day
 
 

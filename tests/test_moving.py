@@ -24,11 +24,11 @@ def talked(mara, alice, bram):
         (bram, "say My sheep graze in the north field."),
     ):
         line[0].execute_cmd(line[1])
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     offload.wait(mara.memory.ingest("Elmstead was founded by the monks of Tarn in 1204."))
     alice.execute_cmd("say The ferry has a new rope.")
-    offload.wait(mara.assistant.sleep_through())
-    mara.assistant.set_schedule(enabled=True, sleep_start_hour=3)
+    offload.wait(mara.assistant.sleep.whole_night())
+    mara.assistant.sleep.set_schedule(enabled=True, sleep_start_hour=3)
     mara.memory.flush()
     return mara
 
@@ -83,12 +83,12 @@ def test_an_imported_memory_goes_on_living(talked, alice, tmp_path):
     offload.wait(erasure.wipe(talked))
     import_(talked, tmp_path / "a.jsonl")
     before = facts.shared().counts(talked.memory.id)
-    offload.wait(talked.assistant.sleep_through())
+    offload.wait(talked.assistant.sleep.whole_night())
     assert facts.shared().counts(talked.memory.id) == before, "the night made it all once more"
     alice.execute_cmd("say My cat is called Biscuit.")
     offload.wait(talked.memory.index_pending())
     assert "My cat is called Biscuit." in told(talked, "cat")
-    assert talked.assistant.schedule["sleep_start_hour"] == 3
+    assert talked.assistant.sleep.schedule["sleep_start_hour"] == 3
     assert not pause.paused(talked)
 
 
@@ -106,7 +106,7 @@ def test_beside_its_original_it_is_a_mind_of_its_own(talked, alice, tavern, tmp_
     counts = facts.shared().counts
     assert counts(twin.memory.id) == counts(talked.memory.id)
     assert twin.memory.links.count == talked.memory.links.count
-    offload.wait(twin.assistant.sleep_through())
+    offload.wait(twin.assistant.sleep.whole_night())
     assert counts(twin.memory.id) == counts(talked.memory.id), "its own memories are new to it"
     offload.wait(erasure.wipe(twin))
     assert told(talked, query, speaker=hers), "the original went with its copy"

@@ -30,7 +30,7 @@ def talked(mara, alice, bram):
         (alice, "whisper Mara = I hide a silver key in Elmstead."),
     ):
         who.execute_cmd(line)
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     mara.memory.flush()
     return mara
 
@@ -105,7 +105,7 @@ def test_status_while_the_server_runs_leaves_the_store_alone(talked, run, monkey
     [
         (lambda npc: pause.pause(npc, True), "paused"),
         (lambda npc: npc.tags.add("memory_off", category="ai_memory"), "off"),
-        (lambda npc: npc.assistant.fall_asleep(), "compacting"),
+        (lambda npc: npc.assistant.sleep.begin(), "compacting"),
         (
             lambda npc: attributes.write_json(npc, archive.MARK, {"paused": False}),
             "half imported",

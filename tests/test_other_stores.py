@@ -43,7 +43,7 @@ def test_mem0s_own_qdrant_remembers_recalls_and_keeps_secrets(mara, alice, bram,
 
 def test_a_night_over_mem0s_own_qdrant_makes_facts_and_links(mara, alice, bram, local_qdrant):
     alice.execute_cmd("say I keep the ferry at Millbrook.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     assert [fact.content for fact in facts.shared().list(mara.memory.id, record="fact")] == [
         "Alice keeps the ferry at Millbrook."
     ]

@@ -354,7 +354,7 @@ def test_after_a_night_facts_people_graph_nights_and_charts_show_what_it_made(ke
         "Mara, I love you dearly, you are my best friend.",
         "Mara, I like tea better than coffee.",
     )
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     assert "ferry at Millbrook" in words(keeper.get(url("facts", mara)))
     assert "No memory matches" in words(keeper.get(url("facts", mara), {"text": "dragon"}))
     assert re.search(r"Alice player \w+", words(keeper.get(url("people", mara))))
@@ -373,7 +373,7 @@ def test_after_a_night_facts_people_graph_nights_and_charts_show_what_it_made(ke
 
 def test_a_memory_is_shown_whole_with_what_came_of_it(keeper, mara, alice):
     [entry] = told(mara, alice, "Mara, I keep the ferry at Millbrook.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     text = words(keeper.get(url("memory", mara, entry.id)))
     assert "What came of it" in text
     [fact] = offload.wait(inspect.memories(mara, "fact")).memories
@@ -418,7 +418,7 @@ def test_what_is_not_there_is_said_in_a_sentence(keeper, mara):
 
 def test_a_person_is_found_by_the_beginning_of_a_name_as_well(keeper, mara, alice):
     told(mara, alice, "Mara, I keep the ferry at Millbrook.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     who = mara.get_memory_identity(alice)
     by_name, by_identity = (keeper.get(url("person", mara, each)) for each in ("ali", who))
     assert "Millbrook" in words(by_name)
@@ -440,7 +440,7 @@ def test_an_npc_that_knows_nothing_has_a_page_that_says_so(page, keeper, mara):
 def test_a_relationship_over_time_is_a_curve(keeper, mara, alice):
     who = mara.get_memory_identity(alice)
     told(mara, alice, "Good morning.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     profile = mara.memory.profiles.get(who)
     assert len(profile.relationship.course) == 1
     course = (("2026-03-01", 0.1), ("2026-03-02", 0.3), ("2026-03-05", 0.2))
@@ -546,7 +546,7 @@ def test_a_text_that_would_be_cut_off_is_refused_and_one_of_old_may_stay(keeper,
 
 def test_forgetting_asks_first_tells_what_goes_and_does_it_by_post_alone(keeper, mara, alice, log):
     [entry] = told(mara, alice, "Mara, I keep the ferry at Millbrook.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     page = url("do_memory", mara, entry.id, "forget-all")
     asked = words(keeper.get(page))
     assert "1 journal entry" in asked and "1 fact" in asked
@@ -561,7 +561,7 @@ def test_forgetting_asks_first_tells_what_goes_and_does_it_by_post_alone(keeper,
 
 def test_forgetting_one_leaves_what_was_drawn_from_it(keeper, mara, alice):
     [entry] = told(mara, alice, "Mara, I keep the ferry at Millbrook.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     keeper.post(url("do_memory", mara, entry.id, "forget"))
     assert mara.memory.journal.get(entry.id) is None
     assert offload.wait(inspect.memories(mara, "fact")).total == 1
@@ -594,7 +594,7 @@ def test_an_npc_is_sent_to_sleep_and_woken_with_a_line_in_the_log(keeper, mara, 
     keeper.post(url("do", mara, "wake"))
     assert mara.assistant.db.wake_requested or not mara.assistant.asleep
     keeper.post(url("do", mara, "sleep-now"))
-    assert mara.assistant.night_records, "no reactor runs here: the night is over at once"
+    assert mara.assistant.sleep.records, "no reactor runs here: the night is over at once"
     assert [deed for line in log for deed in ("sleep now", "wake") if deed in line] != []
 
 

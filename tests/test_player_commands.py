@@ -17,7 +17,7 @@ def night(mara, alice, bram):
     alice.execute_cmd("whisper Mara = I hide a silver key in Elmstead.")
     bram.execute_cmd("say The bridge at Elmstead has 12 arches.")
     wait(mara.memory.work_through(until_silent=True))
-    wait(mara.assistant.sleep_through())
+    wait(mara.assistant.sleep.whole_night())
     return mara
 
 

@@ -524,10 +524,10 @@ def test_one_line_fills_a_few_slots_at_most(mara, alice, preferences):
 def test_what_was_drawn_from_a_retired_line_is_not_told_again(mara, alice):
     alice.execute_cmd("say I love tea with honey.")
     offload.wait(mara.memory.work_through(until_silent=True))
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     alice.execute_cmd("say I hate tea with honey.")
     for _ in range(2):
-        offload.wait(mara.assistant.sleep_through())
+        offload.wait(mara.assistant.sleep.whole_night())
     found = offload.wait(mara.memory.recall("What does Alice think of tea with honey?", top_k=20))
     told = [item.memory.content for item in found.memories]
     assert any("hate" in text for text in told)

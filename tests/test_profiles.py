@@ -30,7 +30,7 @@ quick = settings(
 
 
 def night(mara):
-    return offload.wait(mara.assistant.sleep_through())
+    return offload.wait(mara.assistant.sleep.whole_night())
 
 
 def run_pass(mara):
@@ -144,7 +144,7 @@ def test_what_a_provider_rests_on_nothing_that_it_was_shown_is_left_out(mara):
         AttributeDraft("trait", "Is a spy.", (99,), 0.9),
         AttributeDraft("omen", "Sings at night.", (2,), 7.0),
     ]
-    known = entity_consolidation.attributes_with(mara.memory.id, profile, seen, drafts, "llm")
+    known = entity_consolidation.attributes_with(mara.memory.id, profile, seen, drafts)
     assert [(one.type, one.evidence) for one in known] == [("occupation", (1,)), ("fact", (2,))]
     assert known[1].confidence <= 1
 

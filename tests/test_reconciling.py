@@ -15,7 +15,7 @@ from contrib_ai_memory.sleep.reconciliation import Relation, reconcile, relation
 from contrib_ai_memory.store import facts
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
-MIND = "5f1f3c1e-8a0b-4c57-9d0e-6a1c2b3d4e5f"
+NPC = "5f1f3c1e-8a0b-4c57-9d0e-6a1c2b3d4e5f"
 _entries = itertools.count(1)
 
 
@@ -23,7 +23,7 @@ def fact(text, day=1, **more) -> MemoryRecord:
     when = f"2026-03-{day:02d}T19:00:00+00:00"
     circle = more.get("witnesses", ()) if more.get("private") else ("*",)
     made = {
-        "id": memory_id_for(MIND, "fact", text.lower(), *circle),
+        "id": memory_id_for(NPC, "fact", text.lower(), *circle),
         "content": text,
         "key": text,
         "record": "fact",
@@ -37,11 +37,11 @@ def fact(text, day=1, **more) -> MemoryRecord:
 
 
 def learn(record):
-    return reconcile(MIND, record, embedder.shared().encode([record.content])[0])
+    return reconcile(NPC, record, embedder.shared().encode([record.content])[0])
 
 
 def known():
-    return {m.content: m for m in facts.shared().list(MIND, limit=None)}
+    return {m.content: m for m in facts.shared().list(NPC, limit=None)}
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,7 @@ def test_the_same_again_is_evidence_and_doubles_nothing(store_folder):
     first = learn(fact("Alice keeps the ferry at Millbrook."))
     again = fact("Alice keeps the ferry at Millbrook!", 2)
     assert learn(again) == learn(again) == first
+    assert first.ended == ()
     [held] = known().values()
     assert len(held.journal_ids) == 2
     assert held.access_count == 2
@@ -84,12 +85,13 @@ def test_a_change_ends_the_old_and_recall_tells_the_new_while_both_are_kept(stor
 
     learn(fact("The ferry toll at Millbrook is seven crowns.", 1))
     new = fact("The ferry toll at Millbrook is nine crowns.", 5)
-    learn(new)
-    learn(new)
+    once, again = learn(new), learn(new)
+    assert [past.text for past in once.ended] == ["The ferry toll at Millbrook is seven crowns."]
+    assert again == once, "run again it tells the same"
     held = known()
     old = held["The ferry toll at Millbrook is seven crowns."]
     assert (old.invalid_at, old.superseded_by) == (new.valid_from, new.id)
-    asked = Question(MIND, "how much is the ferry toll?", "2026-03-09T00:00:00+00:00")
+    asked = Question(NPC, "how much is the ferry toll?", "2026-03-09T00:00:00+00:00")
     assert [item.memory.content for item in recall(asked).memories] == [new.content]
 
 
@@ -126,7 +128,8 @@ def test_killed_between_its_two_writes_it_is_finished_by_the_next_night(store_fo
         )
         with pytest.raises(KeyboardInterrupt):
             learn(new)
-    learn(new)
+    [ended] = learn(new).ended
+    assert ended.by == new.content
     held = known()
     assert held["The ferry toll at Millbrook is seven crowns."].superseded_by == new.id
     assert not held[new.content].superseded_by
@@ -134,9 +137,9 @@ def test_killed_between_its_two_writes_it_is_finished_by_the_next_night(store_fo
 
 def test_a_changed_claim_changes_what_a_night_of_talk_leaves(mara, alice):
     alice.execute_cmd("say I have seven sheep in the north field.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     alice.execute_cmd("say I have nine sheep in the north field.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     held = facts.shared().list(mara.memory.id, record="fact")
     assert {m.content: bool(m.superseded_by) for m in held} == {
         "Alice has seven sheep in the north field.": True,
@@ -255,7 +258,7 @@ def hear(mara):
             )
         )
         mara.memory.clock = lambda: f"2026-03-{day:02d}T23:00:00+00:00"
-        offload.wait(mara.assistant.sleep_through())
+        offload.wait(mara.assistant.sleep.whole_night())
         return entry
 
     return perceive
@@ -348,7 +351,7 @@ def test_killed_while_it_retires_the_next_night_finishes(mara, hear, monkeypatch
             hear(4, "I did not sell the grey mare of my uncle to the miller.")
     mara.memory.journal.set_cursor("consolidated", 1)
     mara.memory.journal.update({2: {"consolidated": False}})
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     assert len({m.superseded_by for m in [line_of(mara, lie), *drawn(mara, lie)]}) == 1
     assert line_of(mara, lie).superseded_by
     assert len(changed) == min(at + 1, 3)  # an experience, the line, the fact

@@ -24,7 +24,7 @@ def day(mara, alice, bram):
 
 
 def night(mara):
-    return offload.wait(mara.assistant.sleep_through())
+    return offload.wait(mara.assistant.sleep.whole_night())
 
 
 def known(mara):
@@ -171,7 +171,7 @@ def test_a_fact_from_several_entries_is_as_private_as_the_most_private(mara, day
 
 
 def test_asleep_it_hears_but_does_not_answer(mara, alice, hears):
-    mara.assistant.fall_asleep()
+    mara.assistant.sleep.begin()
     heard = hears(alice)
     alice.execute_cmd("say Good day, Mara.")
     alice.execute_cmd("say Mara?")
@@ -181,9 +181,9 @@ def test_asleep_it_hears_but_does_not_answer(mara, alice, hears):
 
 def test_a_wake_while_compacting_is_deferred_until_dreaming(day):
     script = day.assistant
-    script.fall_asleep()
+    script.sleep.begin()
     assert script.db.sleep_phase == COMPACTING
-    assert script.wake() is False
+    assert script.sleep.wake() is False
     assert script.asleep
     for _ in range(10):
         script.ndb.last_sleep_tick = None
@@ -198,10 +198,10 @@ def test_a_wake_while_compacting_is_deferred_until_dreaming(day):
 
 def test_a_wake_while_dreaming_is_honoured_at_once(day):
     script = day.assistant
-    script.fall_asleep()
+    script.sleep.begin()
     first_dream = next(i for i, p in enumerate(PASSES) if p.phase == DREAMING)
-    script._put_night(Night(first_dream))
-    assert script.wake() is True
+    script.sleep._put(Night(first_dream))
+    assert script.sleep.wake() is True
     assert not script.asleep
 
 
@@ -213,22 +213,22 @@ def test_what_a_wake_left_is_done_the_next_night(day):
 
 def test_the_night_goes_on_where_it_was_after_a_restart(day):
     script = day.assistant
-    script.fall_asleep()
+    script.sleep.begin()
     offload.wait(script.at_tick())
-    position = script.night.position
+    position = script.sleep.night.position
     assert position > 0
     script.nattributes.clear()  # what a restart does
-    assert script.night.position == position
+    assert script.sleep.night.position == position
     assert script.asleep
 
 
 def test_the_tick_of_the_night_is_slower_than_the_awake_one(day, settings):
     script = day.assistant
-    script.fall_asleep()
+    script.sleep.begin()
     offload.wait(script.at_tick())
-    before = script.night
+    before = script.sleep.night
     offload.wait(script.at_tick())  # within TICK_RATE_SLEEP
-    assert script.night == before
+    assert script.sleep.night == before
 
 
 def test_one_tick_does_a_bounded_number_of_steps(mara, monkeypatch):
@@ -308,21 +308,21 @@ def test_what_is_heard_while_a_batch_is_scored_is_scored_too(mara, alice, bram, 
 
 def test_it_does_not_go_to_sleep_of_its_own_will_where_that_would_be_rude(mara, alice):
     from contrib_ai_memory.attention import Floor
-    from contrib_ai_memory.script import Waiting
+    from contrib_ai_memory.script import PendingLine
     from contrib_ai_memory.sleep.night import NotNow
 
     alice.execute_cmd("say Mara, I keep the ferry.")
     with pytest.raises(NotNow, match="middle of a conversation"):
-        mara.assistant.go_to_sleep()
+        mara.assistant.sleep.go_to_sleep()
     mara.memory.clock = lambda: "2100-01-01T00:00:00+00:00"
     entry = mara.memory.journal.get(1)
-    mara.assistant.waiting_for_answers.add(Waiting(entry, alice, Floor()))
+    mara.assistant.answer_queue.add(PendingLine(entry, alice, Floor()))
     with pytest.raises(NotNow, match="somebody to answer"):
-        mara.assistant.go_to_sleep()
-    mara.assistant.waiting_for_answers.clear()
-    mara.assistant.go_to_sleep()
+        mara.assistant.sleep.go_to_sleep()
+    mara.assistant.answer_queue.clear()
+    mara.assistant.sleep.go_to_sleep()
     with pytest.raises(NotNow, match="asleep already"):
-        mara.assistant.go_to_sleep()
+        mara.assistant.sleep.go_to_sleep()
 
 
 def test_a_schedule_sends_it_to_sleep_once_in_its_hours(mara):
@@ -330,10 +330,12 @@ def test_a_schedule_sends_it_to_sleep_once_in_its_hours(mara):
 
     script = mara.assistant
     hour = datetime.now().hour
-    script.set_schedule(enabled=True, sleep_start_hour=(hour + 2) % 24, sleep_duration_hours=1)
+    script.sleep.set_schedule(
+        enabled=True, sleep_start_hour=(hour + 2) % 24, sleep_duration_hours=1
+    )
     offload.wait(script.at_tick())
     assert not script.asleep
-    script.set_schedule(sleep_start_hour=hour, sleep_duration_hours=2)
+    script.sleep.set_schedule(sleep_start_hour=hour, sleep_duration_hours=2)
     offload.wait(script.at_tick())
     assert script.asleep
     while script.asleep:
@@ -341,7 +343,7 @@ def test_a_schedule_sends_it_to_sleep_once_in_its_hours(mara):
         offload.wait(script.at_tick())
     offload.wait(script.at_tick())
     assert not script.asleep  # once is enough for these hours
-    assert len(script.night_records) == 1
+    assert len(script.sleep.records) == 1
 
 
 def test_the_last_nights_are_recorded_and_no_more_than_thirty(mara, alice):
@@ -349,11 +351,11 @@ def test_the_last_nights_are_recorded_and_no_more_than_thirty(mara, alice):
 
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     night(mara)
-    [record] = mara.assistant.night_records
+    [record] = mara.assistant.sleep.records
     assert record["whole"] and record["started"] <= record["ended"]
     assert record["passes"]["run_sleep_consolidation"]["changed"] == 1
     assert record["passes"]["run_sleep_consolidation"]["seconds"] >= 0
     for _ in range(NIGHTS_KEPT):
         night(mara)
-    assert len(mara.assistant.night_records) == NIGHTS_KEPT
-    assert record not in mara.assistant.night_records
+    assert len(mara.assistant.sleep.records) == NIGHTS_KEPT
+    assert record not in mara.assistant.sleep.records

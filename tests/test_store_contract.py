@@ -331,7 +331,7 @@ def test_days_and_nights_leave_whole_memories_and_no_secret_reaches_another(inn,
         bram.execute_cmd("say Wolves came down from Harrow Hill.")
         alice.execute_cmd("whisper Mara = I hide a silver key under the third step.")
         alice.execute_cmd(f"say The mayor raised the toll to {night + 8} crowns.")
-        offload.wait(mara.assistant.sleep_through())
+        offload.wait(mara.assistant.sleep.whole_night())
     store, agent_id = facts.shared(), mara.memory.id
     rows = [row for record in facts.RECORDS for row in store.list(agent_id, None, record=record)]
     assert len(rows) == store.count(agent_id) > 10
@@ -340,7 +340,7 @@ def test_days_and_nights_leave_whole_memories_and_no_secret_reaches_another(inn,
     told = [each.content for each in store.list(agent_id, None, record="fact")]
     assert "Alice keeps the ferry at Millbrook." in told
     assert len(told) == len(set(told))
-    errors = [p["errors"] for n in mara.assistant.night_records for p in n["passes"].values()]
+    errors = [p["errors"] for n in mara.assistant.sleep.records for p in n["passes"].values()]
     assert not any(errors)
     assert mara.memory.links.count >= 1
     heard = hears(bram)

@@ -38,7 +38,7 @@ def day(mara, alice, bram):
 @pytest.fixture
 def night(day):
     """The day, slept over: facts with their evidence."""
-    wait(day.assistant.sleep_through())
+    wait(day.assistant.sleep.whole_night())
     return day
 
 
@@ -136,7 +136,7 @@ def test_the_overview_counts_what_there_is(night):
     assert seen.state == "awake" and seen.pending == 0
     assert seen.entries == len(night.memory.journal)
     assert seen.counts["fact"] >= 2 and seen.links > 0 and seen.people == 2
-    assert seen.last_night == night.assistant.night_records[-1]["ended"]
+    assert seen.last_night == night.assistant.sleep.records[-1]["ended"]
 
 
 def test_the_journal_is_paged_backwards_and_ends(mara):
@@ -638,7 +638,7 @@ def test_a_locked_fact_is_neither_ended_nor_joined_by_what_a_night_finds(night, 
     assert set(locked.tags) >= {"pinned", "locked"}
     again = replace(locked, id=memory_id_for(agent_id, "again"), journal_ids=(99,), tags=())
     vector = store.vectors_of([locked])[0]
-    assert reconciliation.reconcile(agent_id, again, vector) == fact.id
+    assert reconciliation.reconcile(agent_id, again, vector).fact_id == fact.id
     assert store.get([fact.id]) == [locked]
     text, quote = (each.replace("12", "14") for each in (locked.content, locked.quote))
     changed = replace(again, id=memory_id_for(agent_id, "changed"), content=text, quote=quote)
@@ -652,7 +652,7 @@ def test_a_locked_entry_is_not_weighed_again_by_the_night(day, alice):
     entry = entry_of(day, "ferry")
     wait(edit.lock(day, alice, str(entry.id)))
     before = day.memory.journal.get(entry.id)
-    wait(day.assistant.sleep_through())
+    wait(day.assistant.sleep.whole_night())
     after = day.memory.journal.get(entry.id)
     assert (after.importance, after.scoring_method) == (before.importance, "heuristic")
     assert entry_of(day, "bridge").scoring_method == "offline"
@@ -679,7 +679,7 @@ def test_a_paused_npc_perceives_learns_and_sleeps_not_until_it_goes_on(day, alic
     assert len(day.memory.journal) == heard
     assert inspect.state_of(day) == "paused"
     with pytest.raises(SwitchedOff, match="@memory/resume Mara"):
-        day.assistant.fall_asleep()
+        day.assistant.sleep.begin()
     assert not edit.pause(day, alice)
     assert edit.pause(day, alice, on=False)
     alice.execute_cmd("say The weir is broken.")
@@ -801,7 +801,7 @@ def test_the_weight_of_a_line_follows_its_importance_there_and_back(day, alice):
 
 def test_undone_an_added_memory_is_not_known_by_what_was_drawn_from_it_either(day, alice):
     wait(edit.add(day, alice, "Alice owns nine boats at Harrow."))
-    wait(day.assistant.sleep_through())
+    wait(day.assistant.sleep.whole_night())
     assert wait(inspect.memories(day, text="nine boats")).total
     wait(edit.undo(day, alice))
     assert wait(inspect.memories(day, text="nine boats")).total == 0

@@ -144,7 +144,7 @@ def test_the_offline_answer_goes_and_one_from_others_words_stays(
     alice.execute_cmd("say Mara, the zanzibar chest lies below the stairs.")
     alice.location = None
     bram.execute_cmd("say Mara, wolves took two sheep near Harrow Hill.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     heard = hears(bram)
     bram.execute_cmd("say Mara, where is the chest?")
     bram.execute_cmd("say Mara, who took the sheep?")
@@ -231,7 +231,7 @@ def roses(tavern, mara, bram, admin):
     second.execute_cmd("say I love barley bread.")
     bram.execute_cmd("say Rose has a good oven.")
     first.execute_cmd("whisper Mara = Rose the baker owes me a wombat.")
-    offload.wait(mara.assistant.sleep_through())
+    offload.wait(mara.assistant.sleep.whole_night())
     return first, second
 
 

@@ -4,7 +4,7 @@ import pytest
 from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.script import Turns
+from contrib_ai_memory.script import AnswerQueue
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_whoever_looks_after_the_memory_comes_between_two_answers(busy, alice, b
 
 def test_whoever_has_flooded_is_answered_again_when_they_have_been_quiet(busy, alice):
     now = [0.0]
-    busy.assistant.ndb.waiting = Turns(lambda: now[0])
+    busy.assistant.ndb.answer_queue = AnswerQueue(lambda: now[0])
     for number in range(9):
         alice.execute_cmd(f"say Mara, look at number {number}!")
     busy.assistant.let_go()
@@ -141,7 +141,7 @@ def test_a_crowd_waits_within_bounds_and_everybody_else_is_excused(busy, tavern)
     ]
     for guest in crowd:
         guest.execute_cmd("say Good evening, Mara.")
-    assert len(busy.assistant.waiting_for_answers) == 30
+    assert len(busy.assistant.answer_queue) == 30
     assert replies(busy, since) == [
         f"Not now, Guest{n}: there are too many before you." for n in (30, 31, 32)
     ]

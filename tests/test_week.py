@@ -104,7 +104,7 @@ def lived_through():
                 )
             )
         mara.memory.clock = lambda night=f"{day}T23:00:00+00:00": night
-        offload.wait(mara.assistant.sleep_through())
+        offload.wait(mara.assistant.sleep.whole_night())
     return mara
 
 
@@ -137,7 +137,7 @@ def profile(mara, name):
 
 
 def test_every_night_of_the_week_came_to_its_end(week):
-    records = week.assistant.night_records
+    records = week.assistant.sleep.records
     assert [record["whole"] for record in records] == [True] * 7
     assert not any(done["errors"] for record in records for done in record["passes"].values())
 

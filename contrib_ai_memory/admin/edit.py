@@ -79,7 +79,7 @@ def _alone(act: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:
 
     @wraps(act)
     def tended(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
-        return npc.assistant.tending.run(begin, npc, *args, **options)
+        return npc.assistant.edit_lock.run(begin, npc, *args, **options)
 
     return tended
 

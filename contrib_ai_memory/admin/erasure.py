@@ -408,5 +408,5 @@ def all_nights(npc: Any) -> None:
     script = npc.assistant
     for key in ("night_records", "night"):
         script.attributes.remove(key)
-    script.waiting_for_answers.clear()
+    script.answer_queue.clear()
     script.ndb.exchanges = {}

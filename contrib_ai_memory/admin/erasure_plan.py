@@ -527,13 +527,13 @@ def _without(kept: Iterable[Any], who: Somebody) -> tuple[Any, ...]:
 def from_nights(npc: Any, who: Somebody) -> None:
     """Error texts of the nights, which may quote anything; what kind they were stays."""
     script = npc.assistant
-    for key, nights in (("night_records", script.night_records), ("night", None)):
+    for key, nights in (("night_records", script.sleep.records), ("night", None)):
         records = nights if nights is not None else [attributes.read(script, key) or {}]
         for record in records:
             for done in record.get("passes", record.get("done", {})).values():
                 done["errors"] = [each.split(":")[0] for each in done.get("errors", ())]
         attributes.write(script, key, records if nights is not None else records[0])
-    script.waiting_for_answers.drop(who.identity)
+    script.answer_queue.drop(who.identity)
     (script.ndb.exchanges or {}).pop(who.identity, None)
 
 

@@ -273,7 +273,7 @@ def _overview(npc: Any, counts: dict[str, int]) -> Overview:
         counts=counts,
         links=memory.links.count,
         people=len(memory.people),
-        last_night=script.last_night,
+        last_night=script.sleep.last_night,
         tokens=spent.get("tokens_in", 0) + spent.get("tokens_out", 0),
         last_beat=script.ndb.last_beat or "",
         language=router.status(),

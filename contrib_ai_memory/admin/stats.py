@@ -104,7 +104,7 @@ class Stats:
 
 def nights(npc: Any) -> tuple[NightDone, ...]:
     """What its last nights did, newest first."""
-    return tuple(_night(record) for record in reversed(AssistantScript.of(npc).night_records))
+    return tuple(_night(record) for record in reversed(AssistantScript.of(npc).sleep.records))
 
 
 def _night(record: dict[str, Any]) -> NightDone:

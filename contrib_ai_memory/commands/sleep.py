@@ -86,7 +86,7 @@ def _fall_asleep(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
     if script.asleep:
         command.tell(f"{name} is already asleep ({script.db.sleep_phase}).")
         return
-    script.fall_asleep()
+    script.sleep.begin()
     access.record(command.caller, "sleep", npc)
     command.tell(f"{name} falls asleep. To wake it: @sleep/wake {name}")
 
@@ -95,14 +95,14 @@ def _fall_asleep(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
 def _run_night(command: CmdSleep, npc: Any, script: AssistantScript) -> Generator[Any, Any, None]:
     name = safe(npc.key)
     does = "sleeps on" if script.asleep else "falls asleep"
-    script.fall_asleep()
+    script.sleep.begin()
     access.record(command.caller, "sleep now", npc)
     command.tell(f"{name} {does} ...")
 
     def show_pass(each: str) -> None:
         command.tell(f"|x  {name}: {TITLES.get(each, each)} ...|n")
 
-    passes: dict[str, dict[str, Any]] = yield script.sleep_through(show_pass)
+    passes: dict[str, dict[str, Any]] = yield script.sleep.whole_night(show_pass)
     results = [
         plural(passes[each]["changed"], *words)
         for each, words in _RESULTS.items()
@@ -119,7 +119,7 @@ def _wake(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
         command.tell(f"{name} is awake.")
         return
     access.record(command.caller, "wake", npc)
-    if script.wake():
+    if script.sleep.wake():
         command.tell(f"{name} wakes up.")
     else:
         command.tell(f"{name} is {script.db.sleep_phase} and will wake as soon as that is safe.")
@@ -128,14 +128,14 @@ def _wake(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
 def _show_status(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
     name = safe(npc.key)
     if script.asleep:
-        night = script.night
+        night = script.sleep.night
         wake = "; it will wake as soon as that is safe" if script.db.wake_requested else ""
         command.tell(
             f"{name} is asleep ({night.phase}): pass {night.position + 1} of {len(PASSES)}, "
             f"{TITLES[night.pass_name]}{wake}."
         )
     else:
-        records = script.night_records
+        records = script.sleep.records
         ended = f" Its last night ended {minute(records[-1]['ended'])}." if records else ""
         command.tell(f"{name} is awake.{ended}")
     if edit.paused(npc):
@@ -148,7 +148,7 @@ def _show_status(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
 
 
 def _show_log(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
-    name, records = safe(npc.key), script.night_records[-NIGHTS_SHOWN:]
+    name, records = safe(npc.key), script.sleep.records[-NIGHTS_SHOWN:]
     if records:
         lines = [line for record in records for line in _night_lines(record)]
         command.page(f"|wNights of {name}|n, newest last", *lines)
@@ -176,7 +176,7 @@ def _set_schedule(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
     """Show the schedule, or set it if one is given."""
     text = command.rhs or ""
     if text.lower() in ("off", "none"):
-        script.set_schedule(enabled=False)
+        script.sleep.set_schedule(enabled=False)
         access.record(command.caller, "schedule the sleep of", npc, "off")
     elif text:
         found = _SCHEDULE.fullmatch(text)
@@ -187,7 +187,7 @@ def _set_schedule(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
             )
             return
         clock = (found[3] or "server").lower()
-        script.set_schedule(
+        script.sleep.set_schedule(
             enabled=True,
             sleep_start_hour=int(found[1]),
             sleep_duration_hours=int(found[2]),
@@ -198,7 +198,7 @@ def _set_schedule(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
 
 
 def _schedule_text(script: AssistantScript) -> str:
-    plan = script.schedule
+    plan = script.sleep.schedule
     if not plan["enabled"]:
         return "It has no sleep schedule. To set one: @sleep/schedule"
     return (

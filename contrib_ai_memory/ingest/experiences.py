@@ -61,7 +61,7 @@ def extract_experiences(
             with memory.evidence.drawing_on(window.context, priority=priority) as work:
                 provider, draft = yield work.ask("extract_experience", snippet)
                 if draft is not None and draft.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
-                    shown = window.context if provider == router.Model.name else ()
+                    shown = () if provider == router.OFFLINE.name else window.context
                     yield work.run(keep, memory.id, draft, window.entries, provider, shown)
         memory.journal.advance_cursor(CURSOR, window.end)
         done += bool(window.entries)

@@ -1,9 +1,8 @@
-"""Whether the model server is to be asked: a circuit breaker, and what it makes known of itself.
+"""Circuit breaker for the model server, with its log messages.
 
-Closed, every call goes through. A server that cannot be reached opens it: nobody asks for
-`retry_after` seconds. After that it is half-open: one call goes through as a trial, the others stay
-away until it is known how that ended. Each trial that fails doubles the time, up to eight times.
-Reactor thread only.
+Closed, every call goes through. A server that cannot be reached opens it: no call for `retry_after`
+seconds. Then it is half-open: one call goes through as a trial, the others wait for its outcome.
+Each failed trial doubles the time, up to eight times. Reactor thread only.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from email.utils import parsedate_to_datetime
 from ..log import logger
 from .provider import Unreachable
 
-LONGEST = 8  # times `retry_after`, however often the server fails
+LONGEST = 8  # times `retry_after`
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """One call that was let through; a trial decides whether the breaker closes."""
+    """One call that was let through; the outcome of a trial opens or closes the breaker."""
 
     trial: bool = False
 
 
 @dataclass
 class Health:
-    """What is known of the configured server. `since` and `pause` are seconds of `clock`."""
+    """The state of the configured server. `since` and `pause` are seconds of `clock`."""
 
     problem: str = ""
     since: float = 0.0
@@ -40,9 +39,9 @@ class Health:
     clock: Callable[[], float] = time.monotonic
 
     def admit(self) -> Ticket | None:
-        """A ticket for a call, None where the server is to be left alone.
+        """Return a ticket for a call; None while the breaker is open.
 
-        Whoever gets one hands it back with `over`, whatever became of the call.
+        The caller hands it back with `over`, whatever the outcome.
         """
         if not self.problem:
             return Ticket()
@@ -52,13 +51,13 @@ class Health:
         return Ticket(trial=True)
 
     def fail(self, ticket: Ticket, error: Exception, retry_after: float) -> None:
-        """The server was not reached.
+        """Note that the server was not reached.
 
         Args:
-            retry_after: Seconds of the settings. The server's own wish may make them more.
+            retry_after: Seconds from the settings; the server may ask for more.
         """
         if self.problem and not ticket.trial:
-            return  # it was under way before the breaker opened: nothing new
+            return  # it began before the breaker opened
         if not self.problem:
             logger().warning(
                 "model server: %s. NPCs answer through the offline provider until it is back.",
@@ -74,28 +73,28 @@ class Health:
             logger().info("model server: %s. Asked again in %g s.", error, self.pause)
 
     def succeed(self, operation: str) -> None:
-        """The server gave an answer that could be used."""
+        """Note a usable answer."""
         self.unusable.pop(operation, None)
         self._close()
 
     def misanswered(self, operation: str, error: Exception) -> None:
-        """The server is there, but its answer cannot be used."""
+        """Note an unusable answer: the server is there."""
         self._close()
         self.complain(operation, error)
 
     def complain(self, operation: str, error: Exception) -> None:
-        """Say that the offline provider did it: a warning for the first, until that went well."""
+        """Log that the offline provider did it: the first as a warning, until a call succeeds."""
         say = logger().info if self.unusable else logger().warning
         say("%s: %s. The offline provider did it instead.", operation, error)
         self.unusable[operation] = str(error)
 
     def over(self, ticket: Ticket) -> None:
-        """A call is over. A trial that came to no end leaves the next one to try."""
+        """Take a ticket back. An unfinished trial leaves the next call to try."""
         if ticket.trial:
             self.on_trial = False
 
     def reset(self) -> None:
-        """Nothing is known any more, as after a start."""
+        """Forget everything, as after a start."""
         self.problem = ""
         self.failures, self.since, self.pause = 0, 0.0, 0.0
         self.on_trial = False
@@ -109,7 +108,7 @@ class Health:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks to be left alone, from `Retry-After`: a number or an HTTP date."""
+    """Read `Retry-After`, seconds or an HTTP date, as seconds."""
     wish = headers.get("retry-after", "").strip()
     if not wish:
         return None
@@ -118,7 +117,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     try:
         date = parsedate_to_datetime(wish)
     except (ValueError, OverflowError):
-        return None  # nothing that can be honoured
+        return None
     if date.tzinfo is None:
         date = date.replace(tzinfo=UTC)
     return max(0.0, (date - datetime.now(UTC)).total_seconds())

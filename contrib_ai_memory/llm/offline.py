@@ -1,12 +1,8 @@
 """The offline provider: no language model, simple and deterministic.
 
-Sentences are weighed by rules, told in the third person where the rules reach and quoted where they
-do not; replies are built from recalled memories alone.
-
-The offline provider at night: what recurs is what matters. Simple, deterministic, no model.
-
-A summary is made of a talk's own sentences; what somebody is like is what they say of themselves;
-a reflection names what is spoken of again and again.
+Replies are built from recalled memories alone. Sentences are weighed by rules, put in the third
+person where the rules reach and quoted where they do not. Summaries are made of a talk's own
+sentences, attributes of what people say of themselves, insights of what is mentioned often.
 """
 
 from __future__ import annotations
@@ -15,6 +11,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,6 +20,7 @@ from ..embedding import embedder
 from ..english import person, themes
 from ..english.claims import claim, of_oneself, stands_alone, tells
 from ..english.persona import about_itself
+from ..english.preferences import stated
 from ..english.questions import asked, asks, statements
 from ..english.salience import RARE_TERMS, has_rare_terms, salience, states_preference
 from ..english.testimony import claimed
@@ -39,173 +37,26 @@ from ..records import (
     Snippet,
 )
 from ..text.sanitising import oneline
-from .provider import AttributeDraft, InsightDraft, Observation
+from .provider import AttributeDraft, InsightDraft, Observation, combined_confidence
 
 SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
 QUESTIONS = 3
-WELL_SAID = 3  # mentions that make "often"
-SPEAKERS = 4  # that an insight names
-QUOTED = 160  # characters of a quotation in an insight
-
-_OF_A_THEME = re.compile(r"^What is said of (?P<theme>.+)\?$")
-# how sure a thing said once is: kin and home last, a plain fact may not
-_AT_ONCE = {"relationship": 0.55, "place": 0.55, "occupation": 0.55, "preference": 0.55}
-_PLAIN = 0.45
-
-
-class OfflineNight:
-    """The operations of the night, in an honest, deterministic version each."""
-
-    def summarise(self, lines: Sequence[str]) -> str:
-        """The three sentences that hold most and lie nearest to what the talk is about.
-
-        Args:
-            lines: "Speaker: words", oldest first.
-        """
-        told = [sentence for line in lines for sentence in _told(line)]
-        if not told:  # nothing but questions and small talk
-            return max(lines, key=len, default="")
-        if len(told) <= SUMMARY_SENTENCES:
-            return " ".join(dict.fromkeys(told))
-        vectors = embedder.shared().encode(told, known=True)  # most became facts
-        centre = vectors.mean(axis=0)
-        worth = vectors @ centre + [salience(sentence) for sentence in told]
-        best = sorted(range(len(told)), key=lambda place: (-worth[place], place))
-        chosen = sorted(best[:SUMMARY_SENTENCES])
-        return " ".join(dict.fromkeys(told[place] for place in chosen))
-
-    def describe(self, name: str, observations: Sequence[Observation]) -> list[AttributeDraft]:
-        """What is told of somebody by name; said more than once, it is surer."""
-        found: dict[frozenset[str], tuple[str, str, list[int]]] = {}
-        for seen in observations:
-            for sentence in sentences_of(seen.text):
-                kind = kind_of(sentence, name)
-                if kind:
-                    key = frozenset(content_words(sentence))
-                    found.setdefault(key, (kind, sentence, []))[2].append(seen.journal_id)
-        return [
-            AttributeDraft(
-                kind,
-                value,
-                tuple(dict.fromkeys(evidence)),
-                min(0.9, _AT_ONCE.get(kind, _PLAIN) + 0.1 * (len(evidence) - 1)),
-            )
-            for kind, value, evidence in list(found.values())[:ATTRIBUTES_AT_MOST]
-        ]
-
-    def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
-        """About those who are heard most, and about what is spoken of most."""
-        heard = Counter(memory.speaker for memory in memories if memory.speaker)
-        often = sorted(heard, key=lambda name: (-heard[name], name))
-        questions = [f"What have I learned about {name}?" for name in often[: QUESTIONS - 1]]
-        texts = [memory.content for memory in _once(memories)]
-        shared = themes.themes_of(texts, _names((*heard, npc_name)))[:1]
-        return [*questions, *(f"What is said of {theme.said}?" for theme in shared)]
-
-    def reflect(
-        self, question: str, memories: Sequence[MemoryRecord], npc_name: str
-    ) -> list[InsightDraft]:
-        """What recurs in the memories of whoever the question names, or what many speak of."""
-        spoken = [memory for memory in _once(memories) if memory.speaker]
-        speakers = {memory.speaker for memory in spoken}
-        passed = _names((*speakers, npc_name))
-        asked = _OF_A_THEME.match(question)
-        if asked:
-            return _of_many(asked["theme"], spoken)
-        named = [
-            name for name in sorted(speakers) if re.search(rf"\b{re.escape(name)}\b", question)
-        ]
-        return _of_one(named[0], spoken, passed) if named else []
-
-
-def _once(memories: Sequence[MemoryRecord]) -> list[MemoryRecord]:
-    """Of memories that rest on the same lines, such as an entry and its fact, the first."""
-    seen: set[int] = set()
-    kept = []
-    for memory in memories:
-        if not memory.journal_ids or not seen.issuperset(memory.journal_ids):
-            kept.append(memory)
-            seen.update(memory.journal_ids)
-    return kept
-
-
-def _names(people: Iterable[str]) -> set[str]:
-    return {word.lower() for name in people for word in name.split()}
-
-
-def _of_one(
-    name: str, memories: Sequence[MemoryRecord], passed: Collection[str]
-) -> list[InsightDraft]:
-    """What somebody comes back to, with a sentence of theirs and the memories that it is in."""
-    of_them = [memory for memory in memories if memory.speaker == name]
-    found = themes.themes_of([memory.content for memory in of_them], passed)
-    if sum(len(theme.places) for theme in found) < WELL_SAID:
-        return []
-    cited = dict.fromkeys(of_them[place].id for theme in found for place in theme.places)
-    about = [of_them[place] for place in found[0].places]
-    text = f"{name} often speaks of {_listed([theme.said for theme in found])}"
-    return [InsightDraft(text + _as_in(about, found[0].said), tuple(cited))]
-
-
-def _of_many(theme: str, memories: Sequence[MemoryRecord]) -> list[InsightDraft]:
-    """Who all speaks of a theme; of one person alone it is no talk of the town."""
-    about = [memory for memory in memories if _mentions(memory.content, theme)]
-    people = sorted({memory.speaker for memory in about})
-    if len(people) < 2:
-        return []
-    both = "both" if len(people) == 2 else "all"
-    text = f"{_listed(people[:SPEAKERS])} {both} speak of {theme}"
-    return [InsightDraft(text + _as_in(about, theme), tuple(memory.id for memory in about))]
-
-
-def _as_in(memories: Sequence[MemoryRecord], theme: str) -> str:
-    """A short sentence that names a theme, for a quotation: "…, as in 'The ferry sank.'"."""
-    said = [
-        text
-        for memory in memories
-        for text in map(claim, sentences_of(memory.quote or memory.content))
-        if _mentions(text, theme) and stands_alone(text) and len(text) <= QUOTED
-    ]
-    if not said:
-        return "."
-    shortest = min(said, key=lambda text: (len(text), text)).replace('"', "'")
-    return f', as in "{shortest if shortest[-1:] in ".!?…" else shortest + "."}"'
-
-
-def _mentions(text: str, theme: str) -> bool:
-    bare = theme.removeprefix("the ")
-    return bool(re.search(rf"\b{re.escape(bare)}", text, re.IGNORECASE))
-
-
-def _listed(said: Sequence[str]) -> str:
-    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
-
-
-def _told(line: str) -> list[str]:
-    """The sentences of a line that tell something, with their speaker."""
-    speaker, colon, words = line.partition(": ")
-    if not colon:
-        speaker, words = "", line
-    told = []
-    for sentence in sentences_of(words):
-        if not tells(sentence):
-            continue
-        sentence = claim(sentence)
-        sentence = sentence if sentence[-1:] in ".!?…" else sentence + "."
-        if speaker and person.speaks_of_self(sentence):
-            told.append(person.third_person(sentence, speaker))
-        else:
-            told.append(f'{speaker} says: "{sentence}"' if speaker else sentence)
-    return told
-
-
-# --- offline --------------------------------------------------------------------------------------
 
 ANSWERS_FROM = 0.33  # cosine of question and memory, names left out, that makes it an answer
-ANSWERS_WITHWORDS = 0.6  # or this share of the question's own words found in the memory
+ANSWERS_WITH_WORDS = 0.6  # or this share of the question's own words found in the memory
 TOLD_AT_ONCE = 2  # memories that one reply may tell
-NEARLY_AS_GOOD = 0.85  # a second memory is told if it is this near to the first
+NEARLY_AS_GOOD = 0.85  # share of the best relevance at which a second memory is told
+
+WELL_SAID = 3  # mentions that make "often"
+SPEAKERS = 4  # named by an insight
+QUOTED = 160  # characters of a quotation in an insight
+
+# confidence in something said once: kin and home last, a plain fact may not
+_SAID_ONCE = {"relationship": 0.55, "place": 0.55, "occupation": 0.55, "preference": 0.55}
+_PLAIN = 0.45
+ACT_WORDS = 6  # at most, of a sentence whose act supports a preference
+ACT_CONFIDENCE = 0.3
 
 _GREETS = re.compile(
     r"^\W*(?:hello|hi|hey|greetings|good (?:morning|day|evening|afternoon)|well met|hail)\b",
@@ -220,16 +71,18 @@ _THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _END = re.compile(r"[.!?…][\"”'’)\]]*$")
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+_QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
+_OF_A_THEME = re.compile(r"^What is said of (?P<theme>.+)\?$")
 
 
-class OfflineProvider(OfflineNight):
-    """Every operation in an honest, deterministic version."""
+class OfflineProvider:
+    """Every operation of `Provider` in an honest, deterministic version."""
 
     name = "offline"
     lane = offload.MEMORY
     timeout = 60.0
 
-    # --- talk -------------------------------------------------------------------------------
+    # --- talk ---------------------------------------------------------------------------------
 
     def reply(self, request: ReplyRequest) -> Reply:
         if request.kind == "give":
@@ -314,12 +167,130 @@ class OfflineProvider(OfflineNight):
             if stands_alone(said) and not about_itself(reported(said, entry), npc_name)
         ]
 
+    def summarise(self, lines: Sequence[str]) -> str:
+        """Choose the three most salient sentences nearest to the centre of the talk.
 
-_QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
+        Args:
+            lines: "Speaker: words", oldest first.
+        """
+        told = [sentence for line in lines for sentence in _told(line)]
+        if not told:  # nothing but questions and small talk
+            return max(lines, key=len, default="")
+        if len(told) <= SUMMARY_SENTENCES:
+            return " ".join(dict.fromkeys(told))
+        vectors = embedder.shared().encode(told, known=True)  # most became facts
+        centre = vectors.mean(axis=0)
+        worth = vectors @ centre + [salience(sentence) for sentence in told]
+        best = sorted(range(len(told)), key=lambda place: (-worth[place], place))
+        chosen = sorted(best[:SUMMARY_SENTENCES])
+        return " ".join(dict.fromkeys(told[place] for place in chosen))
+
+    def describe(self, name: str, observations: Sequence[Observation]) -> list[AttributeDraft]:
+        """Collect what is told of somebody by name; the more often, the surer."""
+        found: dict[frozenset[str], tuple[str, str, list[int]]] = {}
+        for seen in observations:
+            for sentence in sentences_of(seen.text):
+                kind = kind_of(sentence, name)
+                if kind:
+                    key = frozenset(content_words(sentence))
+                    found.setdefault(key, (kind, sentence, []))[2].append(seen.journal_id)
+        drafts = [
+            AttributeDraft(
+                kind,
+                value,
+                tuple(dict.fromkeys(evidence)),
+                min(0.9, _SAID_ONCE.get(kind, _PLAIN) + 0.1 * (len(evidence) - 1)),
+            )
+            for kind, value, evidence in list(found.values())[:ATTRIBUTES_AT_MOST]
+        ]
+        return _with_acts(drafts, name, observations)
+
+    def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
+        """Ask about the people heard most, and the theme mentioned most."""
+        heard = Counter(memory.speaker for memory in memories if memory.speaker)
+        often = sorted(heard, key=lambda name: (-heard[name], name))
+        questions = [f"What have I learned about {name}?" for name in often[: QUESTIONS - 1]]
+        texts = [memory.content for memory in _once(memories)]
+        shared = themes.themes_of(texts, _names((*heard, npc_name)))[:1]
+        return [*questions, *(f"What is said of {theme.said}?" for theme in shared)]
+
+    def reflect(
+        self, question: str, memories: Sequence[MemoryRecord], npc_name: str
+    ) -> list[InsightDraft]:
+        """Name what recurs in the memories of the person asked about, or who mentions a theme."""
+        spoken = [memory for memory in _once(memories) if memory.speaker]
+        speakers = {memory.speaker for memory in spoken}
+        passed = _names((*speakers, npc_name))
+        asked = _OF_A_THEME.match(question)
+        if asked:
+            return _of_many(asked["theme"], spoken)
+        named = [
+            name for name in sorted(speakers) if re.search(rf"\b{re.escape(name)}\b", question)
+        ]
+        return _of_one(named[0], spoken, passed) if named else []
+
+
+# --- replies --------------------------------------------------------------------------------------
+
+
+def _asked(memory: MemoryRecord) -> bool:
+    """Whether a memory is a question, which answers nothing."""
+    return memory.question or asks(memory.quote or memory.content)
+
+
+def _told_once(memories: list[MemoryRecord]) -> list[MemoryRecord]:
+    """Drop memories that share evidence with an earlier one, as an entry and its own fact do."""
+    kept: list[MemoryRecord] = []
+    for memory in memories:
+        evidence = set(memory.journal_ids)
+        if not any(evidence & set(other.journal_ids) for other in kept):
+            kept.append(memory)
+    return kept
+
+
+def _tell(memory: MemoryRecord, request: ReplyRequest) -> str:
+    said = memory.record == "entry" and memory.key != memory.content  # a pose is nobody's words
+    words = memory.quote or (memory.content if said else "")
+    words = _ended(oneline(statements(words) or words)) if words else ""
+    if words and memory.about and memory.about == request.speaker_id:
+        if person.speaks_of_self(words) and len(sentences_of(words)) == 1:
+            return f"You told me that {person.second_person(words)}"
+        return f'You told me: "{words}"'
+    if said and memory.speaker:
+        return f'{memory.speaker} said: "{words}"'
+    return _ended(oneline(memory.content))
+
+
+def _relevance(request: ReplyRequest, told: list[MemoryRecord]) -> list[float]:
+    """Score how well each memory answers; from 1.0 on it is an answer.
+
+    Names of people are left out: everything that Alice said resembles a question about Alice.
+    """
+    if not told:
+        return []
+    names = {w.lower() for m in told for w in WORD.findall(m.speaker)}
+    names |= {word.lower() for word in WORD.findall(f"{request.speaker} {request.npc_name}")}
+    question = " ".join(
+        word for word in request.utterance.split() if not set(lowered(word)) & names
+    )
+    asked = content_words(question) - names
+    vectors = embedder.shared().encode([question, *(m.quote or m.content for m in told)])
+    cosines = vectors[1:] @ vectors[0]
+    shares = [
+        len(asked & content_words(memory.content)) / len(asked) if asked else 0.0 for memory in told
+    ]
+    return np.maximum(cosines / ANSWERS_FROM, np.array(shares) / ANSWERS_WITH_WORDS).tolist()
+
+
+def _vary(seed: str, *choices: str) -> str:
+    return choices[zlib.crc32(seed.encode()) % len(choices)]
+
+
+# --- sentences ------------------------------------------------------------------------------------
 
 
 def without_address(text: str, name: str) -> str:
-    """Talk without the name it is addressed to: "Mara, wolves came" is about wolves.
+    """Strip the name that a line is addressed to: "Mara, wolves came" is about wolves.
 
     >>> without_address("Mara, wolves took my sheep.", "Mara")
     'Wolves took my sheep.'
@@ -339,9 +310,9 @@ def without_address(text: str, name: str) -> str:
 
 
 def reported(sentence: str, entry: Entry) -> str:
-    """A sentence as a claim of whoever said or posed it: in the third person, or quoted.
+    """Report a sentence as a claim of its speaker: in the third person, or quoted.
 
-    Who speaks to somebody is quoted: "I am proud of you" is not told in the third person.
+    What is said to the NPC is quoted: "I am proud of you" does not work in the third person.
     """
     sentence = _ended(sentence)
     if entry.kind == "pose":
@@ -354,16 +325,20 @@ def reported(sentence: str, entry: Entry) -> str:
     return f'{entry.seen_as} says: "{within}"'
 
 
+def _ended(text: str) -> str:
+    return text if _END.search(text) else text + "."
+
+
 def _importance(entry: Entry, wanted: set[str]) -> int:
-    # The importance given in passing holds `content_importance`; to count it twice would lift all
-    # talk alike. What it leaves out, for the time it takes, is made good here.
+    # The heuristic importance includes `content_importance`, which is not counted twice. What takes
+    # too long for the heuristic is added here.
     score = entry.importance + 4 * RARE_TERMS * has_rare_terms(entry.content)
     score += 2 * bool(wanted & content_words(entry.content))
     score += bool(_OF_ONESELF.search(entry.content))
     score += entry.private - 2 * entry.is_question
     says_nothing = len(content_words(entry.content)) < 2
     score -= 2 * says_nothing
-    # at 1 it would never be recalled again [C §2.4], and rules are no good judges of that
+    # at 1 it would never be recalled again [C §2.4], and rules judge that badly
     return max(1 if says_nothing else 2, min(10, round(score)))
 
 
@@ -391,61 +366,136 @@ def _lesson(sentence: str, entry: Entry) -> str:
     return f"Bear in mind what {name} said about this."
 
 
-# --- telling --------------------------------------------------------------------------------------
+def _told(line: str) -> list[str]:
+    """The sentences of a line that state something, with their speaker."""
+    speaker, colon, words = line.partition(": ")
+    if not colon:
+        speaker, words = "", line
+    told = []
+    for sentence in sentences_of(words):
+        if not tells(sentence):
+            continue
+        sentence = claim(sentence)
+        sentence = sentence if sentence[-1:] in ".!?…" else sentence + "."
+        if speaker and person.speaks_of_self(sentence):
+            told.append(person.third_person(sentence, speaker))
+        else:
+            told.append(f'{speaker} says: "{sentence}"' if speaker else sentence)
+    return told
 
 
-def _asked(memory: MemoryRecord) -> bool:
-    """What somebody wanted to know is nothing to tell."""
-    return memory.question or asks(memory.quote or memory.content)
+# --- preferences and what bears them out ----------------------------------------------------------
 
 
-def _told_once(memories: list[MemoryRecord]) -> list[MemoryRecord]:
-    """Without those that rest on what one before them rests on: an entry beside its own fact."""
-    kept: list[MemoryRecord] = []
+def _with_acts(
+    drafts: Iterable[AttributeDraft], name: str, seen: Sequence[Observation]
+) -> list[AttributeDraft]:
+    """Join what supports a preference to it.
+
+    That Alice prefers tea over coffee, orders tea and refuses coffee is one preference with three
+    pieces of evidence, as in the source's example.
+    """
+    likings: dict[str, AttributeDraft] = {}
+    rest, left = [], []
+    for draft in drafts:
+        said = stated(draft.value)
+        told = draft.type == "fact" and said is not None and said.subject == name.lower()
+        if told or draft.type == "preference":
+            likings[draft.value] = replace(draft, type="preference")
+        else:
+            rest.append(draft)
+    for draft in rest:
+        liking = next((one for one in likings.values() if _supports(draft.value, one)), None)
+        if liking is None or draft.type != "fact":
+            left.append(draft)
+        else:
+            likings[liking.value] = _with_evidence(liking, draft.evidence)
+    for noted in seen:  # an act is no attribute of its own
+        for liking in list(likings.values()):
+            known = noted.journal_id in liking.evidence
+            if not known and noted.text.startswith(name) and _supports(noted.text, liking):
+                likings[liking.value] = _with_evidence(liking, (noted.journal_id,))
+    return [*likings.values(), *left]
+
+
+def _with_evidence(liking: AttributeDraft, more: tuple[int, ...]) -> AttributeDraft:
+    return replace(
+        liking,
+        evidence=tuple(dict.fromkeys((*liking.evidence, *more))),
+        confidence=combined_confidence(liking.confidence, ACT_CONFIDENCE),
+    )
+
+
+def _supports(text: str, liking: AttributeDraft) -> bool:
+    """Whether a short sentence, as a rule an act, is about the object of a preference."""
+    said = stated(liking.value)
+    words = content_words(text)
+    if said is None or len(words) > ACT_WORDS:
+        return False
+    return bool(words & content_words(" ".join((said.slot, *said.mentions))))
+
+
+# --- reflection -----------------------------------------------------------------------------------
+
+
+def _once(memories: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+    """Keep the first of memories that rest on the same lines, such as an entry and its fact."""
+    seen: set[int] = set()
+    kept = []
     for memory in memories:
-        evidence = set(memory.journal_ids)
-        if not any(evidence & set(other.journal_ids) for other in kept):
+        if not memory.journal_ids or not seen.issuperset(memory.journal_ids):
             kept.append(memory)
+            seen.update(memory.journal_ids)
     return kept
 
 
-def _tell(memory: MemoryRecord, request: ReplyRequest) -> str:
-    said = memory.record == "entry" and memory.key != memory.content  # a pose is nobody's words
-    words = memory.quote or (memory.content if said else "")
-    words = _ended(oneline(statements(words) or words)) if words else ""
-    if words and memory.about and memory.about == request.speaker_id:
-        if person.speaks_of_self(words) and len(sentences_of(words)) == 1:
-            return f"You told me that {person.second_person(words)}"
-        return f'You told me: "{words}"'
-    if said and memory.speaker:
-        return f'{memory.speaker} said: "{words}"'
-    return _ended(oneline(memory.content))
+def _names(people: Iterable[str]) -> set[str]:
+    return {word.lower() for name in people for word in name.split()}
 
 
-def _ended(text: str) -> str:
-    return text if _END.search(text) else text + "."
-
-
-def _relevance(request: ReplyRequest, told: list[MemoryRecord]) -> list[float]:
-    """For each memory how well it answers; from 1.0 on it is an answer.
-
-    Names of people are left out: everything that Alice said resembles a question about Alice.
-    """
-    if not told:
+def _of_one(
+    name: str, memories: Sequence[MemoryRecord], passed: Collection[str]
+) -> list[InsightDraft]:
+    """An insight into what somebody often speaks of, with a quotation and its evidence."""
+    of_them = [memory for memory in memories if memory.speaker == name]
+    found = themes.themes_of([memory.content for memory in of_them], passed)
+    if sum(len(theme.places) for theme in found) < WELL_SAID:
         return []
-    names = {w.lower() for m in told for w in WORD.findall(m.speaker)}
-    names |= {word.lower() for word in WORD.findall(f"{request.speaker} {request.npc_name}")}
-    question = " ".join(
-        word for word in request.utterance.split() if not set(lowered(word)) & names
-    )
-    asked = content_words(question) - names
-    vectors = embedder.shared().encode([question, *(m.quote or m.content for m in told)])
-    cosines = vectors[1:] @ vectors[0]
-    shares = [
-        len(asked & content_words(memory.content)) / len(asked) if asked else 0.0 for memory in told
+    cited = dict.fromkeys(of_them[place].id for theme in found for place in theme.places)
+    about = [of_them[place] for place in found[0].places]
+    text = f"{name} often speaks of {_listed([theme.said for theme in found])}"
+    return [InsightDraft(text + _as_in(about, found[0].said), tuple(cited))]
+
+
+def _of_many(theme: str, memories: Sequence[MemoryRecord]) -> list[InsightDraft]:
+    """An insight into who speaks of a theme, where there are at least two."""
+    about = [memory for memory in memories if _mentions(memory.content, theme)]
+    people = sorted({memory.speaker for memory in about})
+    if len(people) < 2:
+        return []
+    both = "both" if len(people) == 2 else "all"
+    text = f"{_listed(people[:SPEAKERS])} {both} speak of {theme}"
+    return [InsightDraft(text + _as_in(about, theme), tuple(memory.id for memory in about))]
+
+
+def _as_in(memories: Sequence[MemoryRecord], theme: str) -> str:
+    """Quote the shortest sentence that names a theme: `, as in "The ferry sank."`."""
+    said = [
+        text
+        for memory in memories
+        for text in map(claim, sentences_of(memory.quote or memory.content))
+        if _mentions(text, theme) and stands_alone(text) and len(text) <= QUOTED
     ]
-    return np.maximum(cosines / ANSWERS_FROM, np.array(shares) / ANSWERS_WITHWORDS).tolist()
+    if not said:
+        return "."
+    shortest = min(said, key=lambda text: (len(text), text)).replace('"', "'")
+    return f', as in "{shortest if shortest[-1:] in ".!?…" else shortest + "."}"'
 
 
-def _vary(seed: str, *choices: str) -> str:
-    return choices[zlib.crc32(seed.encode()) % len(choices)]
+def _mentions(text: str, theme: str) -> bool:
+    bare = theme.removeprefix("the ")
+    return bool(re.search(rf"\b{re.escape(bare)}", text, re.IGNORECASE))
+
+
+def _listed(said: Sequence[str]) -> str:
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"

@@ -1,7 +1,7 @@
 """The openai provider: any OpenAI-compatible server (OpenAI, vLLM, Ollama, llama.cpp).
 
-Blocking; runs on the MODEL lane. Every call has a hard time-out and an end to what it reads, and
-every failure that a server can cause ends as one `ProviderError`.
+Blocking; runs on the MODEL lane. Every call has a hard time-out and a bounded response, and every
+failure that a server can cause is raised as a `ProviderError`.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Answer = TypeVar("Answer", bound=BaseModel)
 Result = TypeVar("Result")
 Counter = Callable[[str, int, int], None]  # purpose, tokens in, tokens out
 
-ANSWER_BYTES = 2_000_000  # of one HTTP answer: a long one is some 50 kB
-SHOWN_AGAIN = 4000  # characters of a bad answer that the model sees in order to mend it
+ANSWER_BYTES = 2_000_000  # of one HTTP response: a long one is some 50 kB
+SHOWN_AGAIN = 4000  # characters of an unusable answer that the model is shown to repair it
 LEAST_SECONDS = 0.05
 
 _FORM_REFUSED = (400, 422)
-_OUR_FAULT = (400, 413, 422)  # a filter, a prompt too long: the next request may do
+_OUR_FAULT = (400, 413, 422)  # a filter, a prompt too long: the next request may succeed
 _RETRIED = (408, 409, 425, 429, 500, 502, 503, 504)
 _BACKOFF = wait_random_exponential(multiplier=0.5, max=5)
 
@@ -51,7 +51,7 @@ class OpenAIProvider:
 
     Args:
         settings: The server and its limits.
-        count: Is told of every answered call: purpose, tokens in, tokens out.
+        count: Called for every answered call: purpose, tokens in, tokens out.
     """
 
     name = "openai"
@@ -67,15 +67,15 @@ class OpenAIProvider:
         self._settings = settings
         self._count = count
         self._forms: dict[str, str] = {}  # response model → the form that the server takes for it
-        self._takes_tools: bool | None = None  # not known yet
-        self._form = prompts.FORMS[0]  # where a response model begins that was not asked for yet
-        self._here = threading.local()  # of the call that this thread makes
+        self._takes_tools: bool | None = None  # unknown
+        self._form = prompts.FORMS[0]  # the first one tried for a new response model
+        self._here = threading.local()  # state of this thread's call
         self.timeout = settings.timeout
         self._client = openai.OpenAI(
             base_url=settings.base_url.get_secret_value(),
             api_key=settings.api_key.get_secret_value(),
-            max_retries=0,  # tenacity does that, under one deadline
-            default_headers={"Accept-Encoding": "identity"},  # what is read has a known size
+            max_retries=0,  # tenacity retries, under one deadline
+            default_headers={"Accept-Encoding": "identity"},  # so that the size read is bounded
             http_client=openai.DefaultHttpxClient(
                 follow_redirects=False, event_hooks={"response": [self._read]}
             ),
@@ -87,8 +87,10 @@ class OpenAIProvider:
         return Reply(self.converse(prompts.reply(request), ()).text)
 
     def converse(self, messages: Messages, tools: Sequence[Tool]) -> Turn:
-        """What a speaking NPC says next, or the tools that it calls first: at least one of them
-        where no tool was called before. Each call in `messages` has its results behind it."""
+        """Continue a talk: a text, or tool calls; not empty unless tools were called before.
+
+        Every call in `messages` is followed by its result.
+        """
         answer = self._with_tools(messages, tools, self._deadline())
         turn = turn_in(answer, tools=bool(tools))
         if not turn.text and not turn.calls and messages[-1]["role"] != "tool":
@@ -160,14 +162,14 @@ class OpenAIProvider:
     def _with_tools(
         self, messages: Messages, tools: Sequence[Tool], deadline: float
     ) -> schemas.Completion:
-        """The answer of a server that may know nothing of tools; what it refuses is remembered."""
+        """Ask a server that may not support tools, and remember if it refuses them."""
         told = any(message["role"] == "tool" for message in messages)
         if (tools or told) and self._takes_tools is not False:
             options = {"tools": list(tools)} if tools else {}
             try:
                 answer = self._answered("reply", messages, deadline, **options)
             except Refused as refusal:
-                # tools that were taken before are not the reason: the request is
+                # tools that were accepted before are not the reason
                 if refusal.status not in _FORM_REFUSED or (tools and self._takes_tools):
                     raise
             else:
@@ -179,7 +181,7 @@ class OpenAIProvider:
             logger().info("model server: takes no tools, is asked without them.")
         return answer
 
-    # --- an answer of a certain form ----------------------------------------------------------
+    # --- structured answers -------------------------------------------------------------------
 
     def _structured(
         self,
@@ -188,7 +190,7 @@ class OpenAIProvider:
         model: type[Answer],
         read: Callable[[Answer], Result],
     ) -> Result:
-        """What `read` makes of the answer; one that does not fit is sent back once."""
+        """Ask for an answer of one schema and `read` it; an unfit one is sent back once."""
         deadline = self._deadline()
         text = self._formed(purpose, messages, model, deadline)
         try:
@@ -199,13 +201,13 @@ class OpenAIProvider:
         try:
             text = self._formed(purpose, again, model, deadline)
         except Unreachable:
-            raise problem from None  # the server was there: no time was left to mend it
+            raise problem from None  # the server was there, but no time was left for the repair
         return read(schemas.understood(model, text))
 
     def _formed(
         self, purpose: str, messages: Messages, model: type[Answer], deadline: float
     ) -> str:
-        """The answer in the strictest form that this server takes."""
+        """Ask in the strictest form that this server accepts."""
         name = model.__name__
         settled = name in self._forms
         form = self._forms.get(name, self._form)
@@ -214,7 +216,7 @@ class OpenAIProvider:
             try:
                 text = self._complete(purpose, asked, deadline, **options)
             except Refused as refusal:
-                # a form that was taken before is not the reason: the request is
+                # a form that was accepted before is not the reason
                 if settled or form == prompts.FORMS[-1] or refusal.status not in _FORM_REFUSED:
                     raise
                 form = prompts.FORMS[prompts.FORMS.index(form) + 1]
@@ -256,17 +258,17 @@ class OpenAIProvider:
         try:
             body = attempts(self._post, messages, deadline, options)
         except self._errors as error:
-            kind = _told(error)
+            kind = _kind_of(error)
             seconds = time.monotonic() - started
             logger().info("%s: no answer, %.2f s, %s (%s)", purpose, seconds, settings.model, kind)
             problem = f"{settings.base_url}: {kind}"
             if isinstance(error, self._status_error) and error.status_code in _OUR_FAULT:
                 raise Refused(problem, error.status_code) from None
-            raise Unreachable(problem, self._wish(error)) from None
+            raise Unreachable(problem, self._wished_pause(error)) from None
         return self._counted(purpose, body, messages, time.monotonic() - started)
 
     def _post(self, messages: Messages, deadline: float, options: dict[str, Any]) -> bytes:
-        """One request; its answer is read by `_read`, on this thread."""
+        """Send one request; `_read` reads its response, on this thread."""
         here = self._here
         here.deadline, here.body, here.problem = deadline, b"", ""
         create = self._client.chat.completions.with_streaming_response.create
@@ -283,13 +285,13 @@ class OpenAIProvider:
         return here.body
 
     def _read(self, response: Any) -> None:
-        """Hook of the HTTP client: read a good answer while it comes in, and no other."""
+        """Hook of the HTTP client: read a successful response within its bounds."""
         here = self._here
         if not response.is_success:
-            response.close()  # its words may repeat the prompt, and may have no end
+            response.close()  # its text may repeat the prompt, or be endless
             return
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            here.problem = "a packed answer that was not asked for"
+            here.problem = "a compressed answer that was not asked for"
         body = bytearray()
         for part in () if here.problem else response.iter_raw():
             body += part
@@ -305,7 +307,7 @@ class OpenAIProvider:
     def _counted(
         self, purpose: str, body: bytes, messages: Messages, seconds: float
     ) -> schemas.Completion:
-        """An answer, after it was counted: what cannot be used costs as much."""
+        """Parse a response and count its tokens, also if it cannot be used."""
         settings = self._settings
         asked = prompts.tokens(messages)
         tokens = (asked, min(estimated(len(body)), settings.max_tokens))
@@ -325,11 +327,11 @@ class OpenAIProvider:
         return answer
 
     def _pause(self, state: RetryCallState) -> float:
-        """Seconds before the next attempt: what the server wishes, else a random, growing while."""
-        wish = self._wish(state.outcome.exception() if state.outcome else None)
-        return _BACKOFF(state) if wish is None else wish
+        """Seconds before the next attempt: the server's Retry-After, else a random backoff."""
+        wished = self._wished_pause(state.outcome.exception() if state.outcome else None)
+        return _BACKOFF(state) if wished is None else wished
 
-    def _wish(self, error: BaseException | None) -> float | None:
+    def _wished_pause(self, error: BaseException | None) -> float | None:
         if isinstance(error, self._status_error):
             return retry_after(error.response.headers)
         return None
@@ -340,7 +342,7 @@ class OpenAIProvider:
         return isinstance(error, self._network_error)
 
 
-def _told(error: Exception) -> str:
-    """The kind of an error. A server's own words may repeat the prompt: they are left out."""
+def _kind_of(error: Exception) -> str:
+    """The kind of an error, without the server's text, which may repeat the prompt."""
     status = getattr(error, "status_code", None)
     return type(error).__name__ + (f" (HTTP {status})" if status else "")

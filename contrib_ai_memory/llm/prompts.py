@@ -1,4 +1,4 @@
-"""The prompts. What players said goes in as data, one JSON line each, never as instructions."""
+"""The prompts. Players' words go in as data, one JSON line each, never as instructions."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ Messages = list[dict[str, Any]]  # of Chat Completions
 
 
 def reply(request: ReplyRequest) -> Messages:
-    """Chat Completions messages for an answer to the speaker, after the conversation so far."""
+    """Messages that ask for an answer to the speaker, with the request's conversation."""
     return talk(request, [said(turn) for turn in request.conversation])
 
 
 def talk(request: ReplyRequest, past: Messages) -> Messages:
-    """The same, after the talk that `past` holds."""
+    """Messages that ask for an answer to the speaker, after the messages of `past`."""
     system = REPLY.format(
         name=request.npc_name,
         persona=request.persona or _FALLBACK_PERSONA,
@@ -115,12 +115,12 @@ def said(turn: Message) -> dict[str, Any]:
 
 
 def told(speaker: str, words: str) -> str:
-    """What somebody says, on one line that nobody can break out of."""
+    """A spoken line as text that cannot forge another line or role."""
     return f"{neutralise(speaker)} says: {neutralise(words)}"
 
 
 def tokens(messages: Iterable[Mapping[str, Any]]) -> int:
-    """What messages cost, by a cheap estimate: no tokeniser on the reactor thread."""
+    """Estimate the tokens of messages cheaply: no tokeniser on the reactor thread."""
     return estimated(sum(map(_length, messages)))
 
 
@@ -168,7 +168,7 @@ def insights(question: str, memories: Sequence[MemoryRecord], npc_name: str) -> 
 
 
 def numbered(memories: Sequence[MemoryRecord]) -> list[str]:
-    """Memories under the short numbers 1, 2, 3 …: ids are long, and models copy them wrong."""
+    """Number memories 1, 2, 3 …: models copy long ids wrong."""
     return [
         _data(number=number, when=memory.created_at, text=memory.words)
         for number, memory in enumerate(memories, start=1)
@@ -178,11 +178,11 @@ def numbered(memories: Sequence[MemoryRecord]) -> list[str]:
 def in_form(
     messages: Messages, answer: type[BaseModel], form: str
 ) -> tuple[Messages, dict[str, object]]:
-    """A task whose answer is JSON, asked for in one of `FORMS`.
+    """Ask for a JSON answer in one of `FORMS`.
 
     Returns:
-        The messages, with the schema in words where the server takes none beside them, and the
-        options of the request.
+        The messages, with the schema in their text unless the server takes it as an option, and
+        the options of the request.
     """
     schema = answer.model_json_schema()
     if form == "json_schema":
@@ -190,12 +190,14 @@ def in_form(
         return messages, {"response_format": {"type": form, "json_schema": named}}
     task, *rest = messages
     told = task["content"] + FITTING.format(schema=json.dumps(schema))
-    options = {"response_format": {"type": form}} if form == "json_object" else {}
+    options: dict[str, object] = {}
+    if form == "json_object":
+        options["response_format"] = {"type": form}
     return [{"role": task["role"], "content": told}, *rest], options
 
 
 def repair(messages: Messages, answer: str, problem: str) -> Messages:
-    """The same task once more, with the answer that did not fit and what was wrong with it."""
+    """Repeat a task with the unusable answer and what is wrong with it."""
     again = REPAIR.format(problem=problem)
     return [
         *messages,
@@ -205,7 +207,7 @@ def repair(messages: Messages, answer: str, problem: str) -> Messages:
 
 
 def encodable(messages: Messages) -> Messages:
-    """Messages without the lone surrogates that no request can carry."""
+    """Replace lone surrogates, which no request can carry."""
     return [
         {**message, "content": message["content"].encode("utf-8", "replace").decode()}
         if message["content"]

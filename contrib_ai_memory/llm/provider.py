@@ -1,31 +1,30 @@
-"""What a provider of language must be able to do. Two exist: `offline` and `openai_compatible`.
+"""The protocol of language providers, their errors, and the drafts that they return.
 
-All methods take and give plain data and may block: they run on worker threads.
-
-What a provider draws from the journal at night, before it is stored.
+Two come with the contrib, `offline` and `openai_compatible`; the setting PROVIDER takes the path of
+another. All methods take and return plain data and may block: they run on worker threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
 from ..text.redaction import redact
 
 
 class ProviderError(RuntimeError):
-    """The provider gave no usable answer. The message says why, for the log and for builders."""
+    """The provider gave no usable answer; the offline one does the work. The message says why."""
 
     def __init__(self, message: str):
         super().__init__(redact(message))
 
 
 class Unreachable(ProviderError):
-    """The server is not there, or refuses: it is left alone for a while.
+    """The server is not there, or refuses every request: the breaker opens.
 
-    `retry_after` is how many seconds it asked for, None where it did not say.
+    `retry_after` is the time in seconds that it asked for; None if it named none.
     """
 
     def __init__(self, message: str, retry_after: float | None = None):
@@ -34,63 +33,72 @@ class Unreachable(ProviderError):
 
 
 class Refused(ProviderError):
-    """The server does not take this request; another one it may take."""
+    """The server refuses this request; it may take others."""
 
     def __init__(self, message: str, status: int):
         super().__init__(message)
         self.status = status
 
 
+@runtime_checkable
 class Provider(Protocol):
-    """The protocol of a language provider. `openai` has `converse` besides: talk with tools."""
+    """A language provider. `openai` also has `converse`, talk with tools.
+
+    Attributes:
+        name: Kept with what it draws. "offline" marks what rules drew rather than a model.
+        lane: offload.MEMORY or offload.MODEL.
+        timeout: Seconds that one call may take, retries included.
+    """
 
     name: str
-    lane: str  # offload.MEMORY or offload.MODEL
-    timeout: float  # seconds that one call may take, its retries included
+    lane: str
+    timeout: float
 
     def reply(self, request: ReplyRequest) -> Reply:
-        """What the NPC says: plain text, never empty."""
+        """Answer a line as the NPC: plain text, never empty."""
         ...
 
     def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
-        """The four dimensions of [B] for the new messages, or None where nothing happened."""
+        """Extract the four dimensions of [B] from the new messages; None if nothing happened."""
         ...
 
     def score_importance(self, entries: Sequence[Entry], goals: str) -> list[int]:
-        """1-10 for each entry, in order [A]: relevance to `goals`, novelty, future utility."""
+        """Score each entry 1-10, in order [A]: relevance to `goals`, novelty, future utility."""
         ...
 
     def extract_facts(self, entries: Sequence[Entry], npc_name: str) -> list[FactDraft]:
-        """Facts in the third person [A], each with the ids of the entries that it rests on."""
+        """Extract facts in the third person [A], each with the ids of the entries it rests on."""
         ...
 
     def summarise(self, lines: Sequence[str]) -> str:
-        """Two or three sentences with the names, numbers and decisions of a conversation [C §3]."""
+        """Summarise a conversation in two or three sentences: names, numbers, decisions [C §3]."""
         ...
 
     def describe(self, name: str, observations: Sequence[Observation]) -> list[AttributeDraft]:
-        """What somebody is like, each attribute with the journal ids that it rests on (O-MEM)."""
+        """Describe a person by attributes, each with the journal ids it rests on (O-MEM)."""
         ...
 
     def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
-        """At most three questions that these memories raise (Park et al. 2023)."""
+        """Ask at most three questions that these memories raise (Park et al. 2023)."""
         ...
 
     def reflect(
         self, question: str, memories: Sequence[MemoryRecord], npc_name: str
     ) -> list[InsightDraft]:
-        """Insights that answer a question, each with the ids of the memories that it cites."""
+        """Answer a question by insights, each with the ids of the memories it cites."""
         ...
 
 
 # --- drafts ---------------------------------------------------------------------------------------
 
-ATTRIBUTE_TYPES = ("fact", "preference", "relationship", "trait", "occupation", "place")
+AttributeType = Literal["fact", "preference", "relationship", "trait", "occupation", "place"]
+ATTRIBUTE_TYPES: tuple[str, ...] = get_args(AttributeType)
+HIGHEST_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Something seen or heard of somebody (Pf, O-MEM), with the entry that it comes from."""
+    """Something seen or heard of a person (Pf, O-MEM), with the entry that it comes from."""
 
     text: str
     journal_id: int
@@ -101,7 +109,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class AttributeDraft:
-    """What somebody is like, drawn from observations (Pa, O-MEM).
+    """An attribute of a person, drawn from observations (Pa, O-MEM).
 
     `type` is one of `ATTRIBUTE_TYPES`; `evidence` are journal ids; `confidence` is 0-1.
     """
@@ -112,9 +120,14 @@ class AttributeDraft:
     confidence: float
 
 
+def combined_confidence(a: float, b: float) -> float:
+    """Confidence in what two pieces of evidence show."""
+    return round(max(a, b, min(HIGHEST_CONFIDENCE, 1 - (1 - a) * (1 - b))), 4)
+
+
 @dataclass(frozen=True, slots=True)
 class InsightDraft:
-    """What a reflection came to (Park et al. 2023), with the ids of the memories it cites."""
+    """A conclusion of a reflection (Park et al. 2023), with the ids of the memories it cites."""
 
     text: str
     evidence: tuple[str, ...]

@@ -1,6 +1,8 @@
-"""Asking for language: the configured model first, the offline provider where it does not answer.
+"""Chooses the provider that answers an operation, and asks it off the reactor thread.
 
-Reactor thread. Whether the server is asked at all is for the breaker and the budgets to say.
+Where PROVIDER chooses the model server or a class of the game's own, that one is asked first; the
+offline provider does the work when it gives no answer. The breaker and the token budgets decide
+whether the model server is asked at all. Reactor thread.
 """
 
 from __future__ import annotations
@@ -8,26 +10,117 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator
-from functools import partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
 from twisted.internet import defer
 
 from .. import conf, offload
-from .breaker import Health, Ticket
+from .breaker import Health
 from .offline import OfflineProvider
 from .provider import Provider, ProviderError, Unreachable
 from .usage import FILE, BudgetUsedUp, Usage
 
 OFFLINE = OfflineProvider()
 health = Health()
-_models: dict[tuple[conf.LLMSettings, Path], Model] = {}
-_usages: dict[Path, Usage] = {}
+
+
+@defer.inlineCallbacks
+def ask(
+    operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
+) -> Generator[Any, Any, tuple[str, Any]]:
+    """Call one operation of the provider protocol off the reactor thread.
+
+    Args:
+        operation: A method of `Provider`.
+        priority: offload.REPLY, AWAKE or NIGHT.
+        npc: The agent id charged for it; None charges the game alone.
+
+    Returns (as a Deferred):
+        The name of the provider that answered, and its answer.
+    """
+    answered, answer = yield ask_model(operation, *args, priority=priority, npc=npc)
+    if answered:
+        return Model.name, answer
+    return (yield ask_without_tools(operation, *args, priority=priority))
+
+
+@defer.inlineCallbacks
+def ask_model(
+    operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
+) -> Generator[Any, Any, tuple[bool, Any]]:
+    """Call one operation of the model server's provider, `converse` with its tools included.
+
+    Returns (as a Deferred):
+        Whether it answered, and its answer. It does not where none is configured, while the breaker
+        is open, and when its tokens are used up.
+    """
+    chosen = model()
+    if chosen is None or not _affords(chosen, npc) or (ticket := health.admit()) is None:
+        return False, None
+    begun: list[float] = []
+
+    def job() -> Any:
+        begun.append(time.monotonic())
+        return chosen.do(operation, args, npc)
+
+    retry_after = chosen.settings.retry_after
+    try:
+        answer = yield offload.run(chosen.lane, job, priority=priority, timeout=chosen.timeout + 1)
+    except Unreachable as error:
+        health.fail(ticket, error, retry_after)
+    except BudgetUsedUp:
+        pass  # logged by `Usage`
+    except ProviderError as error:
+        health.misanswered(operation, error)
+    except offload.TimedOut as error:
+        if begun and time.monotonic() - begun[0] >= chosen.timeout:
+            health.fail(ticket, error, retry_after)
+        else:  # it waited behind other calls, which says nothing about the server
+            health.complain(operation, error)
+    except offload.Busy as error:
+        health.complain(operation, error)
+    else:
+        health.succeed(operation)
+        return True, answer
+    finally:
+        health.over(ticket)
+    return False, None
+
+
+@defer.inlineCallbacks
+def ask_without_tools(
+    operation: str, *args: Any, priority: int = offload.AWAKE
+) -> Generator[Any, Any, tuple[str, Any]]:
+    """Call one operation of the game's own provider, else of the offline one, as `ask` does."""
+    own = own_provider()
+    if own is not None:
+        try:
+            answer = yield _run(own, operation, args, priority)
+        except (ProviderError, offload.TimedOut, offload.Busy) as error:
+            health.complain(operation, error)
+        else:
+            health.succeed(operation)
+            return own.name, answer
+    answer = yield _run(OFFLINE, operation, args, priority)
+    return OFFLINE.name, answer
+
+
+def _run(
+    provider: Provider, operation: str, args: tuple[Any, ...], priority: int
+) -> defer.Deferred:
+    job = getattr(provider, operation)
+    return offload.run(provider.lane, job, *args, priority=priority, timeout=provider.timeout)
+
+
+# --- the providers that the settings choose -------------------------------------------------------
 
 
 class Model:
-    """The openai provider behind its budgets, made on the thread that first uses it."""
+    """The openai provider behind its token budgets, created on the thread that first uses it."""
 
     name = "openai"
     lane = offload.MODEL
@@ -37,14 +130,14 @@ class Model:
         self.counts = counts
         self.timeout = settings.timeout
         self._provider: Provider | None = None
-        self._making = threading.Lock()
-        self._here = threading.local()  # for whom this thread asks
+        self._creating = threading.Lock()
+        self._here = threading.local()  # the NPC that this thread's call is charged to
 
     def do(self, operation: str, args: tuple[Any, ...], npc: str | None) -> Any:
-        """One operation of the protocol, on account of `npc` (worker thread)."""
+        """Call one operation, charged to `npc` (worker thread)."""
         self.counts.load()
         self.counts.check(npc, self.settings)
-        with self._making:
+        with self._creating:
             if self._provider is None:
                 from .openai_compatible import OpenAIProvider
 
@@ -57,118 +150,57 @@ class Model:
 
 
 def model() -> Model | None:
-    """The model of the configured server, or None where the settings name none."""
-    settings = conf.get().LLM
-    if settings is None:
+    """The model of the configured server; None where the settings choose another provider."""
+    settings = conf.get()
+    if settings.LLM is None or settings.PROVIDER not in (None, Model.name):
         return None
-    counts = _counts()
-    key = settings, counts.path
-    if key not in _models:
-        _models.clear()
-        _models[key] = Model(settings, counts)
-    return _models[key]
+    return _model_of(settings.LLM, _counts())
 
 
-def _counts() -> Usage:
-    path = conf.directory() / FILE
-    if path not in _usages:
-        _usages.clear()
-        _usages[path] = Usage(path)
-    return _usages[path]
+def own_provider() -> Provider | None:
+    """The instance of the class that PROVIDER names; None where it names none.
 
-
-@defer.inlineCallbacks
-def ask(
-    operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
-) -> Generator[Any, Any, tuple[str, Any]]:
-    """Call one operation of the provider protocol off the reactor thread.
-
-    Args:
-        operation: A method of `Provider`.
-        priority: offload.REPLY, AWAKE or NIGHT.
-        npc: The mind on whose account it is; None counts for the game alone.
-
-    Returns (as a Deferred):
-        The name of the provider that answered, and its answer.
+    Raises:
+        ImproperlyConfigured: There is no such class, or it is no provider.
     """
-    answered, answer = yield ask_model(operation, *args, priority=priority, npc=npc)
-    if answered:
-        return Model.name, answer
-    answer = yield ask_offline(operation, *args, priority=priority)
-    return OFFLINE.name, answer
-
-
-@defer.inlineCallbacks
-def ask_model(
-    operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
-) -> Generator[Any, Any, tuple[bool, Any]]:
-    """The same, of the model alone.
-
-    Returns (as a Deferred):
-        Whether it answered, and its answer. It does not where none is set, where it is left alone
-        for a while, and where its tokens are used up.
-    """
-    chosen = model()
-    ticket = health.admit() if chosen is not None and _affords(chosen, npc) else None
-    if chosen is None or ticket is None:
-        return False, None
+    path = conf.get().PROVIDER
+    if path in (None, OFFLINE.name, Model.name):
+        return None
     try:
-        answer = yield _ask_model(chosen, ticket, operation, args, priority, npc)
-    finally:
-        health.over(ticket)
-    return answer
+        provider = _instance_of(import_string(path))
+    except Exception as error:  # the game's own code runs here
+        raise ImproperlyConfigured(
+            f"it cannot be loaded ({type(error).__name__}: {error})."
+        ) from error
+    if not isinstance(provider, Provider):
+        raise ImproperlyConfigured(
+            "it is no provider: it needs the methods of contrib_ai_memory.llm.provider.Provider."
+        )
+    return provider
 
 
-def ask_offline(operation: str, *args: Any, priority: int = offload.AWAKE) -> defer.Deferred:
-    """The same, of the offline provider, as a Deferred answer."""
-    job = getattr(OFFLINE, operation)
-    return offload.run(OFFLINE.lane, job, *args, priority=priority, timeout=OFFLINE.timeout)
-
-
-@defer.inlineCallbacks
-def _ask_model(
-    chosen: Model,
-    ticket: Ticket,
-    operation: str,
-    args: tuple[Any, ...],
-    priority: int,
-    npc: str | None,
-) -> Generator[Any, Any, tuple[bool, Any]]:
-    begun: list[float] = []
-
-    def job() -> Any:
-        begun.append(time.monotonic())
-        return chosen.do(operation, args, npc)
-
-    deadline = chosen.timeout + 1
-    fail = partial(health.fail, ticket, retry_after=chosen.settings.retry_after)
+def problem_with_setting() -> str:
+    """Why PROVIDER cannot be used as it is set; "" if it can."""
+    if conf.get().PROVIDER == "openai" and conf.get().LLM is None:
+        return "it needs the settings of a server, CONTRIB_AI_MEMORY['LLM']."
     try:
-        answer = yield offload.run(chosen.lane, job, priority=priority, timeout=deadline)
-    except Unreachable as error:
-        fail(error)
-    except BudgetUsedUp:
-        pass  # the log knows
-    except ProviderError as error:
-        health.misanswered(operation, error)
-    except offload.TimedOut as error:
-        if begun and time.monotonic() - begun[0] >= chosen.timeout:
-            fail(error)
-        else:  # it waited behind other calls: that says nothing about the server
-            health.complain(operation, error)
-    except offload.Busy as error:
-        health.complain(operation, error)
-    else:
-        health.succeed(operation)
-        return True, answer
-    return False, None
+        own_provider()
+    except ImproperlyConfigured as problem:
+        return str(problem)
+    return ""
 
 
-def _affords(chosen: Model, npc: str | None) -> bool:
-    try:
-        chosen.counts.check(npc, chosen.settings)
-    except BudgetUsedUp:
-        return False
-    return True
+@lru_cache(maxsize=1)
+def _model_of(settings: conf.LLMSettings, counts: Usage) -> Model:
+    return Model(settings, counts)
+
+
+@lru_cache(maxsize=1)
+def _instance_of(kind: type[Provider]) -> Provider:
+    return kind()
+
+
+# --- what it costs, and who answers ---------------------------------------------------------------
 
 
 def usage() -> dict[str, Any]:
@@ -176,8 +208,8 @@ def usage() -> dict[str, Any]:
 
     Returns:
         {"day", "calls", "tokens_in", "tokens_out", "by_purpose": {operation: {"calls",
-        "tokens_in", "tokens_out"}}, "by_npc": {mind: {the same}}}. The first look after a start
-        reads one small file.
+        "tokens_in", "tokens_out"}}, "by_npc": {agent id: {the same}}}. The first call after
+        a start reads one small file.
     """
     counts = _counts()
     counts.load()
@@ -185,14 +217,17 @@ def usage() -> dict[str, Any]:
 
 
 def tokens_by_day(agent_id: str) -> list[tuple[str, int]]:
-    """(day, tokens) of one mind on the last days, oldest first, today last."""
+    """(day, tokens) of one NPC on the last days, oldest first, today last."""
     counts = _counts()
     counts.load()
     return counts.by_day(agent_id)
 
 
 def status() -> str:
-    """One sentence for builders: who answers, and what is wrong if something is."""
+    """One phrase for builders: who answers, and what is wrong if something is."""
+    own = own_provider()
+    if own is not None:
+        return f"{own.name} ({conf.get().PROVIDER}), a provider of the game's own"
     chosen = model()
     if chosen is None:
         return "offline provider (no language model is set)"
@@ -203,3 +238,20 @@ def status() -> str:
     except BudgetUsedUp as problem:
         return f"offline provider until midnight UTC, because {problem}"
     return f"{chosen.settings.model} at {chosen.settings.base_url}"
+
+
+def _affords(chosen: Model, npc: str | None) -> bool:
+    try:
+        chosen.counts.check(npc, chosen.settings)
+    except BudgetUsedUp:
+        return False
+    return True
+
+
+def _counts() -> Usage:
+    return _usage_in(conf.directory() / FILE)
+
+
+@lru_cache(maxsize=1)
+def _usage_in(path: Path) -> Usage:
+    return Usage(path)

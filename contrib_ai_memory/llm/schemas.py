@@ -1,6 +1,6 @@
-"""What a model's answers must look like: schemas for the request, checks for the answer.
+"""The forms of a model's answers: schemas for the requests, checks for the answers.
 
-Texts come out of here as the plain text that may be stored; every list has an end.
+Texts leave this module as plain text that may be stored; every list is bounded.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
@@ -16,16 +16,16 @@ from ..embedding import emotions
 from ..log import logger
 from ..records import Entry, ExperienceDraft, FactDraft
 from ..text.sanitising import oneline, sanitise
-from .provider import ATTRIBUTE_TYPES, AttributeDraft, InsightDraft, ProviderError
+from .provider import AttributeDraft, AttributeType, InsightDraft, ProviderError
 
-FACTS = 100  # of one answer, as of every list whose length the question does not give
+FACTS = 100  # items of one answer, in each list whose length the request does not give
 IDS = 200
 QUESTIONS = 3  # Park et al. 2023
-MOST_TOKENS = 10_000_000  # a call that is said to have taken more was counted wrong
+MOST_TOKENS = 10_000_000  # a reported usage above this is wrong
 
 
 class Unfit(ProviderError):
-    """The answer is not what was asked for. The message is fit for the model to read."""
+    """The answer does not have the form asked for. The message may be shown to the model."""
 
 
 def _within_one(value: object) -> object:
@@ -40,21 +40,21 @@ Confidence = Annotated[float, BeforeValidator(_within_one), Field(ge=0, le=1)]
 
 
 class Plain(BaseModel):
-    """What a model wrote, as text that may be stored: no markup, nothing hidden in it."""
+    """A model's output whose texts may be stored: no markup, no hidden characters."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
     @field_validator("*")
     @classmethod
     def _plain(cls, value: Any) -> Any:
-        """Every text is made harmless: what a model writes comes from what players said."""
+        """Sanitise every text: a model's output derives from what players said."""
         if isinstance(value, list):
             return [cls._plain(item) for item in value]
         if not isinstance(value, str):
             return value
         plain = oneline(sanitise(value, max(len(value), 1)))
         if value and not plain:
-            raise ValueError("holds nothing that can be read")
+            raise ValueError("has no readable text")
         return plain
 
 
@@ -125,9 +125,9 @@ class SummaryAnswer(Plain):
 
 
 class Attribute(Plain):
-    """What somebody is like, and the observations that show it."""
+    """An attribute of a person and the observations that show it."""
 
-    type: Literal[ATTRIBUTE_TYPES]
+    type: AttributeType
     value: str = Field(min_length=1, max_length=300)
     evidence: Ids
     confidence: Confidence = 0.5
@@ -146,7 +146,7 @@ class AttributesAnswer(Plain):
 
 
 class QuestionsAnswer(Plain):
-    """What the memories make one ask oneself."""
+    """Questions that the memories raise."""
 
     questions: list[Line] = Field(min_length=1, max_length=20)
 
@@ -159,7 +159,7 @@ class Insight(Plain):
 
 
 class InsightsAnswer(Plain):
-    """What a reflection came to."""
+    """The insights of a reflection."""
 
     insights: list[Insight] = Field(max_length=20)
 
@@ -171,7 +171,7 @@ class InsightsAnswer(Plain):
         ]
 
 
-# --- the answer of the server around the model's --------------------------------------------------
+# --- the server's response ------------------------------------------------------------------------
 
 
 class _Message(BaseModel):
@@ -190,20 +190,20 @@ class _Tokens(BaseModel):
 
 
 class Completion(BaseModel):
-    """The part of a Chat Completions answer that is used."""
+    """The parts of a Chat Completions response that are used."""
 
     choices: list[_Choice] = Field(max_length=100)
     usage: Any = None
 
     @property
     def text(self) -> str:
-        """What the model says; halves of characters, which nothing can store, are left out."""
+        """The model's text, without lone surrogates, which nothing can store."""
         content = self.choices[0].message.content if self.choices else None
         return (content or "").encode("utf-8", "ignore").decode()
 
     @property
     def tool_calls(self) -> list[Any]:
-        """The tools that the model calls, as they came."""
+        """The tool calls, unchecked."""
         calls = self.choices[0].message.tool_calls if self.choices else None
         return calls if isinstance(calls, list) else []
 
@@ -213,7 +213,7 @@ class Completion(BaseModel):
 
     @property
     def tokens(self) -> tuple[int, int] | None:
-        """In and out as the server counted, where it did and that can be."""
+        """Tokens in and out as the server reports them; None without a plausible report."""
         try:
             counted = _Tokens.model_validate(self.usage)
         except ValidationError:
@@ -221,15 +221,15 @@ class Completion(BaseModel):
         return counted.prompt_tokens, counted.completion_tokens
 
 
-Model = TypeVar("Model", bound=BaseModel)
+Schema = TypeVar("Schema", bound=BaseModel)
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
 
 def completion(body: bytes) -> Completion:
-    """The server's answer, read.
+    """Parse the server's response.
 
     Raises:
-        ProviderError: It is no Chat Completions answer.
+        ProviderError: It is no Chat Completions response.
     """
     try:
         text = body.decode()
@@ -244,15 +244,15 @@ def completion(body: bytes) -> Completion:
 
 
 def without_thinking(text: str) -> str:
-    """An answer without the thoughts that some models write in front of it."""
+    """Strip the <think> blocks that some models write before their answer."""
     return _THINKING.sub("", text)
 
 
-def understood(model: type[Model], text: str) -> Model:
-    """The JSON object in a model's answer, whatever it says around it.
+def understood(model: type[Schema], text: str) -> Schema:
+    """Read the JSON object in a model's answer, ignoring any text around it.
 
     Raises:
-        Unfit: There is none, or it is not what was asked for.
+        Unfit: There is none, or it does not have the form asked for.
     """
     text = without_thinking(text)
     start, end = text.find("{"), text.rfind("}")
@@ -263,11 +263,11 @@ def understood(model: type[Model], text: str) -> Model:
     return fitting(model, data)
 
 
-def fitting(model: type[Model], data: object) -> Model:
-    """The answer as the record that was asked for.
+def fitting(model: type[Schema], data: object) -> Schema:
+    """Validate an answer against the schema that was asked for.
 
     Raises:
-        Unfit: Names the first thing that does not fit, without the text itself.
+        Unfit: Names the first violation, without quoting the answer.
     """
     try:
         return model.model_validate(data)
@@ -278,17 +278,17 @@ def fitting(model: type[Model], data: object) -> Model:
 
 
 def cited(numbers: Sequence[int], known: Container[int]) -> tuple[int, ...]:
-    """Those of the numbers that were given to the model, each once."""
+    """Those numbers that were shown to the model, each once."""
     return tuple(dict.fromkeys(number for number in numbers if number in known))
 
 
 def founded(
-    what: str, found: Sequence[Model], evidence_of: Callable[[Model], tuple[int, ...]]
-) -> list[tuple[Model, tuple[int, ...]]]:
-    """Each with its evidence; what rests on nothing that was given is invented, and dropped.
+    what: str, found: Sequence[Schema], evidence_of: Callable[[Schema], tuple[int, ...]]
+) -> list[tuple[Schema, tuple[int, ...]]]:
+    """Pair each item with its evidence; drop those that cite nothing that was shown.
 
     Raises:
-        Unfit: All of it is invented. What should have come of the memories is not lost so.
+        Unfit: All of them are invented: the work is done again rather than lost.
     """
     kept = [(one, evidence) for one in found if (evidence := evidence_of(one))]
     invented = len(found) - len(kept)
@@ -302,10 +302,10 @@ def founded(
 
 
 def parsed(text: str) -> object:
-    """What JSON text holds.
+    """Parse JSON text.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not JSON.
     """
     try:
         return json.loads(text)

@@ -1,7 +1,7 @@
-"""The tools that a speaking NPC may call (DESIGN §7): their schemas, and what a call must hold.
+"""The tools that a speaking NPC may call (DESIGN §7): their schemas, and the calls as messages.
 
-A model writes the calls, and what it writes may come from what a player said: everything in them
-is checked, made plain and bounded here. What is wrong with one is told to the model in words.
+Models write the calls, partly from what players said: everything in them is validated, sanitised
+and bounded here. The model is told in words what is wrong with a call.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
 
@@ -20,7 +20,7 @@ from . import schemas
 from .prompts import Messages
 from .schemas import Plain
 
-CALLS_A_ROUND = 8  # what is called beyond that is not done
+CALLS_A_ROUND = 8  # further calls are not carried out
 ARGUMENTS_LENGTH = 4000  # characters of the arguments of one call
 REPLY_LENGTH = 2000  # characters that an NPC says at once
 
@@ -31,12 +31,12 @@ Tool = dict[str, Any]  # as Chat Completions has it
 
 
 class BadCall(ValueError):
-    """A call that cannot be done. The message is for the model that made it."""
+    """An invalid tool call. The message is returned to the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call. `arguments` is JSON text as the model wrote it, with an end."""
+    """One call. `arguments` is JSON text as the model wrote it, of bounded length."""
 
     id: str
     name: str
@@ -45,9 +45,9 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a model says, or the tools that it calls before it says more.
+    """A model's text, or the tools that it calls before it says more.
 
-    `unheard` is how many calls there were beyond `CALLS_A_ROUND`.
+    `unheard` is the number of calls beyond `CALLS_A_ROUND`.
     """
 
     text: str
@@ -62,14 +62,19 @@ def _label(value: object) -> object:
     return value.strip().lower() if isinstance(value, str) else value
 
 
-Emotion = Annotated[Literal[LABELS], BeforeValidator(_label)]
+if TYPE_CHECKING:
+    _Label = str
+else:
+    _Label = Literal[LABELS]
+
+Emotion = Annotated[_Label, BeforeValidator(_label)]
 Emotions = Annotated[list[Emotion], Field(min_length=1, max_length=3)]
 Name = Annotated[str, Field(min_length=1, max_length=80)]
 Spoken = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class Arguments(Plain):
-    """The arguments of one tool; the docstring of each is what the model is told of it."""
+    """The arguments of one tool; each docstring is the tool's description for the model."""
 
     tool: ClassVar[str]
 
@@ -155,10 +160,10 @@ def offered(kinds: Sequence[type[Arguments]] = (*REMEMBERING, *ACTING)) -> list[
 
 
 def read(call: ToolCall) -> Arguments:
-    """The arguments of a call, checked and made plain.
+    """Validate and sanitise the arguments of a call.
 
     Raises:
-        BadCall: There is no such tool, or it cannot be called like that.
+        BadCall: There is no such tool, or its arguments are invalid.
     """
     kind = _BY_NAME.get(call.name)
     if kind is None:
@@ -187,19 +192,20 @@ def _parsed(arguments: str) -> dict[str, Any]:
 
 
 def turn_in(answer: schemas.Completion, *, tools: bool) -> Turn:
-    """What a server's answer says, and which tools it calls if there were any to call."""
+    """Read the text of a server's response, and its tool calls if tools were offered."""
     text = schemas.without_thinking(answer.text).strip().strip('"“”').strip()
-    came = answer.tool_calls if tools else []
-    calls = _calls_in(came[:CALLS_A_ROUND])
-    return Turn(text[:REPLY_LENGTH], calls, unheard=max(0, len(came) - CALLS_A_ROUND))
+    raw = answer.tool_calls if tools else []
+    calls = _calls_in(raw[:CALLS_A_ROUND])
+    return Turn(text[:REPLY_LENGTH], calls, unheard=max(0, len(raw) - CALLS_A_ROUND))
 
 
-def _calls_in(came: Sequence[Any]) -> tuple[ToolCall, ...]:
-    """Calls as they came from a server, which may hold anything; each gets an id of its own."""
+def _calls_in(raw: Sequence[Any]) -> tuple[ToolCall, ...]:
+    """Read calls as a server sent them, which may be anything; each gets a unique id."""
     calls: list[ToolCall] = []
-    for number, each in enumerate(came):
+    for number, each in enumerate(raw):
         each = each if isinstance(each, dict) else {}
-        function = each.get("function") if isinstance(each.get("function"), dict) else {}
+        function = each.get("function")
+        function = function if isinstance(function, dict) else {}
         arguments = function.get("arguments")
         if arguments is not None and not isinstance(arguments, str):
             arguments = json.dumps(arguments)  # some servers send the object itself
@@ -215,7 +221,7 @@ def _calls_in(came: Sequence[Any]) -> tuple[ToolCall, ...]:
 
 
 def as_message(turn: Turn) -> dict[str, Any]:
-    """A turn as an assistant message. Arguments that are no JSON are left out: servers parse it."""
+    """A turn as an assistant message, without arguments that are no JSON: servers parse them."""
     calls = []
     for call in turn.calls:
         try:
@@ -229,15 +235,12 @@ def as_message(turn: Turn) -> dict[str, Any]:
 
 
 def result(call: ToolCall, text: str) -> dict[str, Any]:
-    """The message that gives the result of a call."""
+    """The message with the result of a call."""
     return {"role": "tool", "tool_call_id": call.id, "content": text}
 
 
 def paired(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages in which every call has its result and every result its call, directly before it.
-
-    A call of which a result is missing goes whole, and so does a result without its call.
-    """
+    """Drop calls that lack a result, and results without their call directly before them."""
     kept: list[dict[str, Any]] = []
     place = 0
     while place < len(messages):
@@ -255,12 +258,12 @@ def paired(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def called_in(message: dict[str, Any]) -> list[str]:
-    """The ids of the calls that a message makes."""
+    """The ids of the calls in a message."""
     return [call["id"] for call in message.get("tool_calls") or ()]
 
 
 def without_tools(messages: Messages) -> Messages:
-    """The same talk for a server that knows no tools: what they brought up is told as text."""
+    """The same messages for a server without tools: their results become text."""
     plain = []
     for message in messages:
         if message["role"] == "tool":

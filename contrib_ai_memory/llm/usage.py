@@ -1,8 +1,8 @@
-"""What language costs: the calls and tokens of each day (UTC), by purpose and by NPC, and budgets.
+"""Usage of the model server: calls and tokens of each day (UTC) by purpose and NPC, and budgets.
 
-The counts lie in `llm_usage.json` beside the store, so that a reload does not begin the day anew.
-Counting and writing are done on the worker thread that made the call; the reactor thread only looks
-at numbers in memory.
+The counts are kept in `llm_usage.json` beside the store, so that they survive a reload. They are
+counted and written on the worker thread that made the call; the reactor thread only reads numbers
+in memory.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ..log import logger
 from .provider import ProviderError
 
 FILE = "llm_usage.json"
-CHARACTERS_PER_TOKEN = 4  # where a server does not tell
+CHARACTERS_PER_TOKEN = 4  # an estimate, where a server reports none
 DAYS_KEPT = 30
 
 
 class BudgetUsedUp(ProviderError):
-    """Today's tokens are spent. The offline provider answers until the day is over."""
+    """Today's tokens are spent: the offline provider answers until the day is over."""
 
 
 class Spent(BaseModel):
-    """Calls that were answered, and their tokens."""
+    """Answered calls and their tokens."""
 
     calls: int = Field(0, ge=0)
     tokens_in: int = Field(0, ge=0)
@@ -46,7 +46,7 @@ class Spent(BaseModel):
 
 
 class Day(BaseModel):
-    """One day, as it lies in the file. `day` is an ISO date in UTC."""
+    """One day in the file. `day` is an ISO date in UTC."""
 
     day: str = ""
     purposes: dict[str, Spent] = Field(default_factory=dict)
@@ -58,7 +58,7 @@ class Day(BaseModel):
 
 
 class Days(BaseModel):
-    """The last days, oldest first, as they lie in the file."""
+    """The file: the last days, oldest first."""
 
     days: list[Day] = Field(min_length=1)
 
@@ -69,15 +69,15 @@ def today() -> str:
 
 
 def estimated(text_length: int) -> int:
-    """Tokens of a text of so many characters, where nobody counted them."""
+    """Estimate the tokens of a text of this many characters."""
     return -(-text_length // CHARACTERS_PER_TOKEN)
 
 
 class Usage:
-    """The count of one game.
+    """Usage of one game.
 
     Args:
-        path: Its file; the folder is made.
+        path: Its file; the folder is created.
         date: The clock, an ISO date.
     """
 
@@ -85,14 +85,14 @@ class Usage:
         self.path = path
         self._date = date
         self._days = [Day(day=date())]
-        self._told: set[str] = set()
+        self._logged: set[str] = set()  # whose budget was logged as used up today
         self._loaded = False
         self._unwritable = False
         self._lock = threading.Lock()  # of the numbers: held for moments
         self._file = threading.Lock()  # of the file: held while a disk is slow
 
     def load(self) -> None:
-        """Read what was counted before the last reload, once."""
+        """Read the counts from before the last reload, once."""
         if self._loaded:
             return
         with self._file:
@@ -104,7 +104,7 @@ class Usage:
                 self._loaded = True
 
     def count(self, purpose: str, npc: str | None, tokens_in: int, tokens_out: int) -> None:
-        """Count one answered call and write the file. Worker thread."""
+        """Count one answered call and write the file (worker thread)."""
         self.load()
         with self._lock:
             day = self._present()
@@ -114,7 +114,7 @@ class Usage:
         self._write()
 
     def check(self, npc: str | None, settings: conf.LLMSettings) -> None:
-        """Whether there are tokens left; of what is spent the log is told once a day.
+        """Check that there are tokens left; a budget that is used up is logged once a day.
 
         Raises:
             BudgetUsedUp: Says whose budget it is.
@@ -124,13 +124,13 @@ class Usage:
             limits = [("the game", day.tokens, settings.daily_tokens)]
             if npc is not None:
                 spent = day.npcs.get(npc, Spent()).tokens
-                limits.append((f"mind {npc}", spent, settings.daily_tokens_per_npc))
+                limits.append((f"NPC {npc}", spent, settings.daily_tokens_per_npc))
             for whose, tokens, limit in limits:
                 if limit is None or tokens < limit:
                     continue
                 problem = f"the day's {limit} tokens of {whose} are used up"
-                first = whose not in self._told
-                self._told.add(whose)
+                first = whose not in self._logged
+                self._logged.add(whose)
                 break
             else:
                 return
@@ -158,7 +158,7 @@ class Usage:
             }
 
     def by_day(self, npc: str) -> list[tuple[str, int]]:
-        """(day, tokens) of one mind, on the last thirty days that had any calls, oldest first."""
+        """(day, tokens) of one NPC on the last thirty days with any calls, oldest first."""
         with self._lock:
             self._present()
             return [(day.day, day.npcs.get(npc, Spent()).tokens) for day in self._days]
@@ -167,7 +167,7 @@ class Usage:
         if self._days[-1].day != self._date():
             spent = [day for day in self._days if day.purposes]
             self._days = [*spent, Day(day=self._date())][-DAYS_KEPT:]
-            self._told.clear()
+            self._logged.clear()
         return self._days[-1]
 
     def _read(self) -> list[Day]:
@@ -177,7 +177,7 @@ class Usage:
             return []
         except (ValidationError, OSError) as error:
             kind = type(error).__name__
-            logger().warning("%s cannot be read (%s): the count begins anew.", self.path, kind)
+            logger().warning("%s cannot be read (%s): the counts start from zero.", self.path, kind)
             return []
 
     def _write(self) -> None:
@@ -190,7 +190,7 @@ class Usage:
             except OSError as error:
                 if not self._unwritable:
                     logger().warning(
-                        "%s cannot be written (%s): a reload will forget today's tokens.",
+                        "%s cannot be written (%s): today's counts will be lost at a reload.",
                         self.path,
                         error,
                     )

@@ -154,7 +154,7 @@ def end_session(replay: Replay, bar: tqdm, *, night: bool = True) -> None:
 def sleep_through(npc: Any, bar: tqdm) -> None:
     """Run a whole night tick by tick, with its progress beside the bar."""
     script = npc.assistant
-    script.fall_asleep()
+    script.sleep.begin()
     while script.asleep:
         script.ndb.last_sleep_tick = None
         offload.wait(script.at_tick())

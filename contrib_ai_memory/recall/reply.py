@@ -66,7 +66,7 @@ def answer(
         text = yield talk.converse(work)
         if text is not None:
             return Answer(text, talk.told, tuple(talk.rounds), talk.told_from)
-        reply = yield router.ask_offline("reply", request, priority=offload.REPLY)
+        _provider, reply = yield router.ask_without_tools("reply", request, priority=offload.REPLY)
         work.check()
     told = [item for item in request.recalled if reply.told is None or item.memory.id in reply.told]
     # what the model was given before it failed is in the calls of its tools

@@ -1,7 +1,7 @@
-"""run_dreaming_tick [A, A-MEM]: important memories are linked with those they resemble.
+"""run_dreaming_tick [A, A-MEM]: important memories are linked with similar ones.
 
-A link's score: similarity, nearness in time, people in common. Links are by id, never by rank, and
-written in both directions.
+A link's score combines similarity, nearness in time and people in common. Links are by id, never by
+rank, and written in both directions.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def run_dreaming_tick(memory: Any) -> Generator[Any, Any, PassReport]:
 
 
 def find_links(agent_id: str, entry_ids: list[int], limit: int, threshold: float) -> list[Link]:
-    """The links of these entries to what resembles them, best first each (worker thread)."""
+    """Find links of these entries to similar memories, best first for each (worker thread)."""
     store = facts.shared()
     memories = store.get([entry_memory_id(agent_id, entry_id) for entry_id in entry_ids])
     now = now_iso()

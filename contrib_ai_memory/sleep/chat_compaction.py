@@ -1,7 +1,7 @@
-"""compact_conversation_history [A]: what was said long ago gives way to a few sentences.
+"""compact_conversation_history [A]: the oldest messages give way to a few sentences.
 
-By the time of this pass all of it was journalled and the night has drawn its facts. Before each
-audience what falls out becomes one summary, made of the words that this audience heard. Everything
+All of them are in the journal, and at night their facts have been extracted before this pass. For
+each audience the dropped messages become one summary, made of what this audience heard. Everything
 is put in place with one write: killed before it, nothing happened.
 """
 
@@ -20,13 +20,13 @@ AT_NIGHT, EMERGENCY = 0.7, 0.8  # [A] share of the context window
 
 
 def compact_conversation_history(memory: Any) -> defer.Deferred:
-    """The night's pass: compact the history from 70 % of the context window on."""
+    """Run the night's pass: compact the history above 70 % of the context window."""
     return compact(memory, AT_NIGHT, offload.NIGHT)
 
 
 @defer.inlineCallbacks
 def compact(memory: Any, share: float, priority: int) -> Generator[Any, Any, PassReport]:
-    """Compact the conversation history if it takes that share of the context window.
+    """Compact the conversation history if it takes this share of the context window.
 
     Args:
         memory: The NPC's MemoryHandler.
@@ -35,16 +35,16 @@ def compact(memory: Any, share: float, priority: int) -> Generator[Any, Any, Pas
     context = min(conf.get().CONTEXT_TOKENS, chat_log.LARGEST)
     if memory.history.tokens < share * context:
         return PassReport(done=True)
-    fallen = chat_log.falling(memory.history.messages)
+    dropped = chat_log.falling(memory.history.messages)
     summaries = []
-    # where something of it is forgotten meanwhile, `replace` finds that it is not what it was
+    # `history.replace` refuses if some of it was forgotten meanwhile
     with memory.evidence.drawing_on(priority=priority) as work:
-        for audience, lines in chat_log.lines_by_audience(fallen, memory.name).items():
+        for audience, lines in chat_log.lines_by_audience(dropped, memory.name).items():
             text = lines[0]
             if len(lines) > 1:
                 _provider, text = yield work.ask("summarise", lines)
-            summaries.append(chat_log.summary_of(fallen, audience, text))
-    if not fallen:
+            summaries.append(chat_log.summary_of(dropped, audience, text))
+    if not dropped:
         return PassReport(done=True)
-    done = memory.history.replace(fallen, chat_log.bounded(summaries, context))
-    return PassReport(done=done, read=len(fallen), changed=len(summaries) if done else 0)
+    done = memory.history.replace(dropped, chat_log.bounded(summaries, context))
+    return PassReport(done=done, read=len(dropped), changed=len(summaries) if done else 0)

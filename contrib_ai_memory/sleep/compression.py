@@ -1,9 +1,9 @@
-"""Session compression [C §3]: old conversations become two or three sentences each.
+"""compress_sessions [C §3]: old conversations become two or three sentences each.
 
-Above ten conversations that are not compressed, the oldest five are summarised; so they are where
-fewer conversations fill more of the journal than one step reads. The originals stay:
-they are marked, and give way to their summary where that is told (docs/adr/011). A summary is
-written after its originals are marked, so that where it exists its work is done.
+With more than ten uncompressed conversations, the oldest five are summarised; also with fewer,
+where they fill more of the journal than one step reads. The originals stay, marked as compressed,
+and recall returns the summary instead (docs/adr/011). A summary is written after its originals are
+marked: where it exists, its work is done.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from ..store.payload import entry_memory_id, memory_id_for
 from . import consolidation
 
 CURSOR = "compressed"  # every conversation that began before it is compressed
-UNTIL_CURSOR = "compress_until"  # and those up to it are to be
+UNTIL_CURSOR = "compress_until"  # those that began up to it are being compressed
 
 READ_AT_ONCE = 64
-READ_AT_MOST = 4096  # entries looked at in one step; behind more, even few conversations are many
-LINES_SUMMARISED = 200  # of one conversation; what is said beyond that stays as it is
+READ_AT_MOST = 4096  # entries read in one step
+LINES_SUMMARISED = 200  # of one conversation; the lines after them stay uncompressed
 KEPT_TAGS = frozenset({PINNED, LOCKED})
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One conversation before one audience, as the journal has it."""
+    """One conversation before one audience, from the journal."""
 
     session_id: str
     entries: tuple[Entry, ...]
@@ -54,7 +54,7 @@ class Session:
 
 @defer.inlineCallbacks
 def compress_sessions(memory: Any) -> Generator[Any, Any, PassReport]:
-    """Summarise the oldest conversations where there are too many; one step does one of them."""
+    """Summarise the oldest conversations if there are too many, one in each step."""
     settings = conf.get()
     with memory.evidence.drawing_on(priority=offload.NIGHT) as work:
         found = yield _pending(memory, work)
@@ -66,7 +66,7 @@ def compress_sessions(memory: Any) -> Generator[Any, Any, PassReport]:
         return PassReport(done=not (found.more and moved))
     under_way = pending[0].entries[0].id <= memory.journal.cursors.get(UNTIL_CURSOR, 0)
     if (len(pending) > settings.COMPRESS_ABOVE or found.more) and not under_way:
-        # all of them are named before the first is done: a night that is killed does no more
+        # noted before the first is summarised, so that a night that was killed does no more
         last = pending[min(settings.COMPRESS_SESSIONS, len(pending)) - 1]
         memory.journal.advance_cursor(UNTIL_CURSOR, last.entries[0].id)
         memory.journal.flush()
@@ -82,13 +82,13 @@ def compress_sessions(memory: Any) -> Generator[Any, Any, PassReport]:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What one look behind the cursor finds.
+    """Uncompressed conversations after the cursor.
 
     Attributes:
-        sessions: Conversations that are over, consolidated and not summarised, the oldest first:
-            as many as decide whether there are too many.
+        sessions: Those that are over and consolidated, oldest first, as many as decide whether
+            there are too many.
         begins: The first entry that may belong to a conversation without a summary.
-        more: Whether the journal goes on behind the entries that one step reads.
+        more: Whether the journal goes on after the entries that one step reads.
     """
 
     sessions: list[Session]
@@ -98,13 +98,13 @@ class _Found:
 
 @defer.inlineCallbacks
 def _pending(memory: Any, work: Work) -> Generator[Any, Any, _Found]:
-    """Find the oldest conversations after the cursor that are to be summarised."""
+    """Find the oldest conversations after the cursor that have no summary."""
     start = memory.journal.cursors.get(CURSOR, 0)
     settled = memory.journal.cursors.get(consolidation.CURSOR, 0)
     end = min(settled, start + READ_AT_MOST)
     enough = wanted = conf.get().COMPRESS_ABOVE + 1
     talks: dict[tuple, list[Entry]] = {}
-    heard_last: dict[tuple, str] = {}  # when its last line was said
+    last_heard: dict[tuple, str] = {}  # the time of the last line
     pending: list[Session] = []
     for first in range(start + 1, end + 1, READ_AT_ONCE):
         last = min(first + READ_AT_ONCE - 1, end)
@@ -113,12 +113,12 @@ def _pending(memory: Any, work: Work) -> Generator[Any, Any, _Found]:
             when = entry.timestamp
             if entry.learnable and entry.session_id:
                 lines = talks.setdefault(entry.circle, [])
-                if len(lines) < LINES_SUMMARISED:  # what follows changes nothing of the summary
+                if len(lines) < LINES_SUMMARISED:  # later lines do not change the summary
                     lines.append(entry)
-                    heard_last[entry.circle] = when
+                    last_heard[entry.circle] = when
         yield work.breathe()
         when = memory.clock() if last == end else when
-        over = _over(talks, heard_last, when) if when else []
+        over = _over(talks, last_heard, when) if when else []
         if len(over) < enough and last < end:
             continue
         pending = yield _unsummarised(memory.id, over, work)
@@ -131,15 +131,14 @@ def _pending(memory: Any, work: Work) -> Generator[Any, Any, _Found]:
 
 
 def _over(
-    talks: dict[tuple, list[Entry]], heard_last: dict[tuple, str], when: str
+    talks: dict[tuple, list[Entry]], last_heard: dict[tuple, str], when: str
 ) -> list[Session]:
-    """Those of these conversations that nothing was added to for an hour before `when`, or nothing
-    that would change their summary."""
+    """Those conversations that were idle for an hour at `when`, as far as their summary goes."""
     stale = conf.get().STALE_CONVERSATION
     return [
         _session(circle, entries)
         for circle, entries in talks.items()
-        if seconds_between(heard_last[circle], when) > stale
+        if seconds_between(last_heard[circle], when) > stale
     ]
 
 
@@ -156,16 +155,13 @@ def _unsummarised(
     return [each for each in sessions if each.summary_id(agent_id) not in existing]
 
 
-# --- on the worker thread -------------------------------------------------------------------------
-
-
 def existing_of(ids: list[str]) -> set[str]:
-    """Those of these ids that the store has."""
+    """Those ids that the store has (worker thread)."""
     return {memory.id for memory in facts.shared().get(ids)}
 
 
 def store_summary(agent_id: str, session: Session, summary: str, provider: str) -> None:
-    """Mark the originals, then write the summary: where it exists, everything is done."""
+    """Mark the originals, then write the summary (worker thread)."""
     store = facts.shared()
     originals = store.get([entry_memory_id(agent_id, entry.id) for entry in session.entries])
     for memory in originals:

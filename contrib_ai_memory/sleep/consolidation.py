@@ -1,8 +1,8 @@
-"""run_sleep_consolidation [A]: what matters in the journal becomes facts in Mem0.
+"""run_sleep_consolidation [A]: important journal entries become facts in Mem0.
 
-Extraction sees one audience at a time, so that a fact is as private as what it was drawn from. Ids
-come from what a fact says and who may know it: a night that is killed and run again finds its own
-facts and doubles none.
+Extraction sees one audience at a time, so that a fact is as private as its sources. A fact's id is
+made from its text and audience: a night that was killed and runs again finds its own facts and
+doubles none.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..store import facts
 from ..store.links import Link
 from ..store.payload import entry_memory_id, memory_id_for
 from . import scoring
-from .reconciliation import Ended, end_attributes, ended_by, reconcile
+from .reconciliation import Ended, end_attributes, reconcile
 
 CURSOR = "consolidated"
 
@@ -67,10 +67,10 @@ def _by_audience(entries: Iterable[Entry]) -> list[list[Entry]]:
 def store_facts(
     agent_id: str, drafts: list[FactDraft], entries: list[Entry], provider: str
 ) -> tuple[list[tuple[str, int]], list[Ended]]:
-    """Write facts, each reconciled with what is known (worker thread).
+    """Write facts, each reconciled with the known ones (worker thread).
 
     Returns:
-        Pairs of fact id and the id of a journal entry that is its evidence, and what was ended.
+        Pairs of fact id and the id of a journal entry that is its evidence; the facts that ended.
     """
     known = {entry.id: entry for entry in entries}
     drafts = [draft for draft in drafts if not _is_past(agent_id, draft)]
@@ -79,14 +79,20 @@ def store_facts(
     ended: list[Ended] = []
     for draft, vector in zip(drafts, vectors, strict=True):
         fact = _fact(agent_id, draft, [known[entry_id] for entry_id in draft.journal_ids], provider)
-        fact_id = reconcile(agent_id, fact, vector)
-        ended += ended_by(agent_id, fact, vector)
-        evidence += [(fact_id, entry_id) for entry_id in draft.journal_ids]
+        reconciled = reconcile(agent_id, fact, vector)
+        ended += reconciled.ended
+        evidence += [(reconciled.fact_id, entry_id) for entry_id in draft.journal_ids]
     return evidence, ended
 
 
+def fact_id(agent_id: str, text: str, audience: tuple[str, ...] | None) -> str:
+    """The id of the fact with this text and audience; None is everybody."""
+    said = " ".join(text.lower().split())
+    return memory_id_for(agent_id, "fact", said, *(("*",) if audience is None else audience))
+
+
 def _is_past(agent_id: str, draft: FactDraft) -> bool:
-    """Whether a preference rests on nothing but what holds no longer."""
+    """Whether all sources of a preference are superseded."""
     if draft.memory_type != "procedural":
         return False
     ids = [entry_memory_id(agent_id, entry_id) for entry_id in draft.journal_ids]
@@ -96,12 +102,10 @@ def _is_past(agent_id: str, draft: FactDraft) -> bool:
 
 def _fact(agent_id: str, draft: FactDraft, sources: list[Entry], provider: str) -> MemoryRecord:
     private, witnesses = shared_privacy(sources)
-    said = " ".join(draft.text.lower().split())
-    circle = witnesses if private else ("*",)
     first, last = sources[0], sources[-1]
     importance = max(entry.importance for entry in sources) / 10
     return MemoryRecord(
-        id=memory_id_for(agent_id, "fact", said, *circle),
+        id=fact_id(agent_id, draft.text, witnesses if private else None),
         content=draft.text,
         key=draft.text,
         record="fact",

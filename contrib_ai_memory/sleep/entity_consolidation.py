@@ -1,20 +1,10 @@
-"""run_entity_consolidation_batch [A 4.2, O-MEM]: from what is seen of people to what they are like.
+"""run_entity_consolidation_batch [A 4.2, O-MEM]: observations of people become their attributes.
 
-Two stages, one a step. *Observe*: a cursor walks the journal, and each entry adds to the profile of
-whoever it comes from and of those whom it names. *Consolidate*: of an entity with enough new
-observations, those of one audience become attributes, as private as they were. Each profile holds
-the newest entry that it counts: a step that was killed is run again and counts nothing twice.
-
-What observations of somebody come to: attributes with evidence [A 4.2, O-MEM] (worker thread).
-
-An attribute that says the same as a known one lends it its evidence; one that contradicts it, or
-fills the slot of its preference, takes its place. What rests on facts that were ended is left out.
-
-What moves favorability [A]: trust grows slowly, and is lost faster.
-
-Talk that is heard every evening makes an acquaintance of anybody, and never more than that; what is
-confided makes a friend. Only kindness and gifts go further, and of them too a conversation gives no
-more than so much: who flatters forty times is not close by midnight. What hurts always counts.
+Two stages, one a step. *Observe*: a cursor walks the journal, and each entry adds observations, and
+favorability [A], to the profile of its source and of those whom it names. *Consolidate*: enough new
+observations of an entity become attributes, those of one audience at a time, and as private as
+they were. Each profile holds the newest entry that it counts: a step that was killed and runs again
+counts nothing twice.
 """
 
 from __future__ import annotations
@@ -34,13 +24,17 @@ from ..english.claims import claim, tells
 from ..english.contradiction import contradicts
 from ..english.preferences import stated
 from ..english.tokens import content_words, lowered, sentences_of, stem
-from ..llm import router
 from ..llm.offline import reported, without_address
-from ..llm.provider import ATTRIBUTE_TYPES, AttributeDraft
+from ..llm.provider import (
+    ATTRIBUTE_TYPES,
+    HIGHEST_CONFIDENCE,
+    AttributeDraft,
+    combined_confidence,
+)
 from ..records import LOCKED, TALK_KINDS, Entry, PassReport
 from ..store import facts
 from ..store.evidence import Work
-from ..store.payload import entry_memory_id, memory_id_for
+from ..store.payload import entry_memory_id
 from ..store.profiles import (
     EVIDENCE_KEPT,
     OBSERVATIONS_KEPT,
@@ -56,13 +50,15 @@ from . import consolidation
 CURSOR = "observed"
 
 SENTENCES_AN_ENTRY = 12
-DESCRIBED_AT_ONCE = 40  # observations in one question to the provider
+DESCRIBED_AT_ONCE = 40  # observations in one request to the provider
+TEXT_LENGTH = 500  # characters of an observation or an attribute
+NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
 _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
 @defer.inlineCallbacks
 def run_entity_consolidation_batch(memory: Any) -> Generator[Any, Any, PassReport]:
-    """Draw together the observations of one entity where there are enough, else observe more."""
+    """Consolidate the observations of one entity if there are enough, else observe more."""
     with memory.evidence.drawing_on(priority=offload.NIGHT) as work:
         due = yield _next_due(memory, work)
     return (yield _observe(memory) if due is None else _consolidate(memory, due))
@@ -74,7 +70,7 @@ def run_entity_consolidation_batch(memory: Any) -> Generator[Any, Any, PassRepor
 @defer.inlineCallbacks
 def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
     settings = conf.get()
-    # what a step adds finds room beside what is not drawn together yet: none of that is lost
+    # a step adds no more than fits beside the observations that are not consolidated yet
     room = (OBSERVATIONS_KEPT - settings.MIN_OBSERVATIONS) // SENTENCES_AN_ENTRY
     start = memory.journal.cursors.get(CURSOR, 0)
     last = memory.journal.cursors.get(consolidation.CURSOR, 0)
@@ -82,10 +78,10 @@ def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
     if end <= start:
         return PassReport(done=True)
     batch = [entry for entry in memory.journal.read(start + 1, end) if entry.learnable]
-    turned = {entry.id for entry in batch if _is_turned_on(memory, entry)}
+    about_npc = {entry.id for entry in batch if _is_about_npc(memory, entry)}
     changed = 0
     with memory.evidence.drawing_on(batch, priority=offload.NIGHT) as work:
-        heard = yield work.run(heard_in, batch, memory.name, turned)
+        heard = yield work.run(heard_in, batch, memory.name, about_npc)
         for identity, entries in _by_entity(batch).items():
             changed += _note(memory, identity, entries, heard)
             yield work.breathe()
@@ -95,16 +91,21 @@ def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What one entry tells, sentence by sentence, and by how much it moves favorability."""
+    """What one entry tells.
+
+    Attributes:
+        sentences: Each with its observation; None if it states nothing.
+        warmth: The step of favorability for the feeling in it.
+    """
 
     sentences: tuple[tuple[str, Noted | None], ...]
     warmth: float
 
 
-def heard_in(batch: Sequence[Entry], npc_name: str, turned: Collection[int]) -> dict[int, Heard]:
-    """What entries tell, and what those felt that are turned on the NPC (worker thread)."""
+def heard_in(batch: Sequence[Entry], npc_name: str, about_npc: Collection[int]) -> dict[int, Heard]:
+    """Observe entries; the feeling of those about the NPC counts (worker thread)."""
     said = {entry.id: without_address(entry.content, npc_name) for entry in batch}
-    felt = [entry.id for entry in batch if entry.id in turned]
+    felt = [entry.id for entry in batch if entry.id in about_npc]
     labels = emotions.classify([said[entry_id] for entry_id in felt])
     warmth = {entry_id: warmth_of(found) for entry_id, found in zip(felt, labels, strict=True)}
     return {
@@ -114,7 +115,7 @@ def heard_in(batch: Sequence[Entry], npc_name: str, turned: Collection[int]) -> 
 
 
 def _observed(entry: Entry, said: str) -> tuple[tuple[str, Noted | None], ...]:
-    """Its sentences with an observation each; what asks or greets tells nothing and has none."""
+    """The sentences of an entry with their observations; a question or greeting has none."""
     found: list[tuple[str, Noted | None]] = []
     for place, sentence in enumerate(sentences_of(said)[:SENTENCES_AN_ENTRY]):
         noted = Noted(
@@ -129,8 +130,8 @@ def _observed(entry: Entry, said: str) -> tuple[tuple[str, Noted | None], ...]:
     return tuple(found)
 
 
-def _is_turned_on(memory: Any, entry: Entry) -> bool:
-    """Whether talk is about the NPC: who hates wolves and tells it so does not hate the NPC."""
+def _is_about_npc(memory: Any, entry: Entry) -> bool:
+    """Whether talk is about the NPC: a line about hating wolves shows no dislike of the NPC."""
     if entry.kind not in TALK_KINDS or entry.origin != "perceived" or not entry.source_entity:
         return False
     if memory.owner.is_named(without_address(entry.content, memory.name)):
@@ -143,13 +144,13 @@ def _is_turned_on(memory: Any, entry: Entry) -> bool:
 def _by_entity(batch: Iterable[Entry]) -> dict[str, list[Entry]]:
     touched: dict[str, list[Entry]] = {}
     for entry in batch:
-        for identity in sorted({entry.source_entity, *entry.entities} - {None}):
+        for identity in sorted({*filter(None, [entry.source_entity]), *entry.entities}):
             touched.setdefault(identity, []).append(entry)
     return touched
 
 
 def _note(memory: Any, identity: str, entries: Iterable[Entry], heard: dict[int, Heard]) -> bool:
-    """Add entries to one profile. Returns whether anything changed."""
+    """Add entries to one profile. Returns whether it changed."""
     if identity == memory.owner.get_memory_identity(memory.owner):
         return False
     known = memory.profiles.get(identity)
@@ -158,7 +159,7 @@ def _note(memory: Any, identity: str, entries: Iterable[Entry], heard: dict[int,
     for entry in entries:
         if entry.id <= profile.through:
             continue  # counted already
-        seen = _of(memory, identity, entry, heard[entry.id])
+        seen = _observations_of(memory, identity, entry, heard[entry.id])
         met = identity == entry.source_entity and entry.origin == "perceived"
         if met:
             standing = moved(profile.relationship, entry, heard[entry.id].warmth)
@@ -175,8 +176,8 @@ def _note(memory: Any, identity: str, entries: Iterable[Entry], heard: dict[int,
     return True
 
 
-def _of(memory: Any, identity: str, entry: Entry, heard: Heard) -> list[Noted]:
-    """Of its source all that an entry tells; of others where they are named."""
+def _observations_of(memory: Any, identity: str, entry: Entry, heard: Heard) -> list[Noted]:
+    """What an entry tells of one entity: its source, or somebody named in it."""
     sentences = heard.sentences
     if identity != entry.source_entity:
         naming = tuple(each for each in sentences if identity in memory.people.mentioned(each[0]))
@@ -189,11 +190,11 @@ def _of(memory: Any, identity: str, entry: Entry, heard: Heard) -> list[Noted]:
 
 @defer.inlineCallbacks
 def _next_due(memory: Any, work: Work) -> Generator[Any, Any, str | None]:
-    """The first entity with enough new observations, or with some of a number begun with."""
+    """Find the first entity with enough new observations, or whose consolidation has begun."""
     at_least = conf.get().MIN_OBSERVATIONS
     for identity in memory.profiles.identities():
         if not memory.profiles.is_at_hand(identity):
-            yield work.breathe()  # a row is read
+            yield work.breathe()  # before a database row is read
         if memory.profiles.due(identity, at_least):
             return identity
     return None
@@ -201,7 +202,7 @@ def _next_due(memory: Any, work: Work) -> Generator[Any, Any, str | None]:
 
 @defer.inlineCallbacks
 def _consolidate(memory: Any, identity: str) -> Generator[Any, Any, PassReport]:
-    """Attributes from the observations of one entity that one audience knows of."""
+    """Draw attributes from those observations of one entity that one audience knows."""
     profile = memory.profiles.get(identity)
     settling = profile.settling if profile.in_work else profile.new[-1].journal_id
     pending = [noted for noted in profile.new if noted.journal_id <= settling]
@@ -209,48 +210,39 @@ def _consolidate(memory: Any, identity: str) -> Generator[Any, Any, PassReport]:
     group = [noted for noted in pending if audience_of(noted) == circle][:DESCRIBED_AT_ONCE]
     seen = filter(None, (memory.journal.get(noted.journal_id) for noted in group))
     with memory.evidence.drawing_on(seen, priority=offload.NIGHT) as work:
-        provider, drafts = yield work.ask("describe", profile.name, group)
-        known = yield work.run(attributes_with, memory.id, profile, group, drafts, provider)
+        _provider, drafts = yield work.ask("describe", profile.name, group)
+        known = yield work.run(attributes_with, memory.id, profile, group, drafts)
     if memory.profiles.get(identity) != profile:
-        return PassReport(done=False)  # somebody else changed it: it is read again
+        return PassReport(done=False)  # changed meanwhile: read again
     memory.profiles.put(profile.consolidated({each.key for each in group}, known, settling))
     new = set(known).difference(profile.attributes)
     return PassReport(done=False, read=len(group), changed=len(new))
 
 
-# --- describing -----------------------------------------------------------------------------------
-
-TEXT_LENGTH = 500  # characters of an observation or an attribute
-
-NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
-SUREST = 0.95
-AN_ACT = 6  # words at most of a sentence that bears out a preference, offline
-ACT_CONFIDENCE = 0.3
+# --- attributes -----------------------------------------------------------------------------------
 
 
 def attributes_with(
-    agent_id: str,
-    profile: Profile,
-    group: Sequence[Noted],
-    drafts: Iterable[AttributeDraft],
-    provider: str,
+    agent_id: str, profile: Profile, group: Sequence[Noted], drafts: Iterable[AttributeDraft]
 ) -> list[ProfileAttribute]:
-    """The profile's attributes with those drawn from `group`, of one audience."""
+    """Add to a profile's attributes those drawn from `group`, of one audience (worker thread).
+
+    An attribute that says the same as a known one adds its evidence to it; one that contradicts it,
+    or fills the slot of its preference, replaces it. Attributes of ended facts are left out.
+    """
     when = {noted.journal_id: noted.timestamp for noted in group}
     known = list(profile.attributes)
     store = facts.shared()
-    for draft in (
-        borne_out(drafts, profile.name, group) if provider == router.OFFLINE.name else drafts
-    ):
+    for draft in drafts:
         evidence = tuple(sorted({each for each in draft.evidence if each in when}))
         value = short(draft.value)
         if not evidence or not value:
-            continue  # it rests on nothing that was shown
+            continue  # it cites nothing that was shown
         new = ProfileAttribute(
             type=draft.type if draft.type in ATTRIBUTE_TYPES else "fact",
             value=value,
             evidence=evidence,
-            confidence=round(min(SUREST, max(0.0, draft.confidence)), 4),
+            confidence=round(min(HIGHEST_CONFIDENCE, max(0.0, draft.confidence)), 4),
             updated=max(when[each] for each in evidence),
             private=group[0].private,
             witnesses=group[0].witnesses,
@@ -260,20 +252,19 @@ def attributes_with(
 
 
 def _holding(agent_id: str, known: list[ProfileAttribute]) -> list[ProfileAttribute]:
-    """Those of these that are not told by a fact which was ended."""
+    """Those attributes whose fact has not ended."""
     ids = [_fact_id(agent_id, each) for each in known]
     past = {fact.id for fact in facts.shared().get(set(ids)) if fact.invalid_at}
     return [each for each, fact_id in zip(known, ids, strict=True) if fact_id not in past]
 
 
 def _fact_id(agent_id: str, known: ProfileAttribute) -> str:
-    """Return the id that a fact has which says the same as an attribute."""
-    said = " ".join(known.value.lower().split())
-    return memory_id_for(agent_id, "fact", said, *(audience_of(known) or ("*",)))
+    """The id of a fact with the text and audience of an attribute."""
+    return consolidation.fact_id(agent_id, known.value, audience_of(known))
 
 
 def _is_locked(store: facts.FactStore, agent_id: str, known: ProfileAttribute) -> bool:
-    """Return whether the fact that says an attribute, or a line that it rests on, is locked."""
+    """Whether the fact of an attribute, or an entry that it rests on, is locked."""
     ids = [_fact_id(agent_id, known), *(entry_memory_id(agent_id, each) for each in known.evidence)]
     return any(LOCKED in memory.tags for memory in store.get(ids))
 
@@ -283,20 +274,20 @@ def _join(
     new: ProfileAttribute,
     locked: Callable[[ProfileAttribute], bool] = lambda old: False,
 ) -> None:
-    """Add an attribute, or lend its evidence to the one that says the same to the same people."""
+    """Add an attribute, or add its evidence to the one that says the same to the same audience."""
     for place, old in enumerate(known):
         same = old.type == new.type and audience_of(old) == audience_of(new)
         if same and says_the_same(old.value, new.value):
             known[place] = _reinforced(old, new)
             return
-    replaced = [old for old in known if _takes_the_place(new, old)]
+    replaced = [old for old in known if _replaces(new, old)]
     if any(old.updated > new.updated or locked(old) for old in replaced):
-        return  # it was so before, or a builder says that it is not so
+        return  # it is outdated, or contradicts what a builder locked
     known[:] = [old for old in known if old not in replaced]
     known.append(new)
 
 
-def _takes_the_place(new: ProfileAttribute, old: ProfileAttribute) -> bool:
+def _replaces(new: ProfileAttribute, old: ProfileAttribute) -> bool:
     if audience_of(old) != audience_of(new):
         return False
     if old.type == new.type == "preference":
@@ -312,98 +303,52 @@ def _reinforced(old: ProfileAttribute, new: ProfileAttribute) -> ProfileAttribut
     return replace(
         old,
         evidence=tuple(sorted({*old.evidence, *new.evidence}))[-EVIDENCE_KEPT:],
-        confidence=_surer(old.confidence, new.confidence),
+        confidence=combined_confidence(old.confidence, new.confidence),
         updated=max(old.updated, new.updated),
     )
-
-
-def _surer(a: float, b: float) -> float:
-    return round(max(a, b, min(SUREST, 1 - (1 - a) * (1 - b))), 4)
 
 
 def says_the_same(a: str, b: str) -> bool:
     """Whether two attributes have nearly the same words, in nearly the same order."""
     if not contradiction.says_the_same(a, b):
         return False
-    return SequenceMatcher(None, _telling(a), _telling(b)).ratio() >= NEARLY_EQUAL
+    return SequenceMatcher(None, _content_stems(a), _content_stems(b)).ratio() >= NEARLY_EQUAL
 
 
-def _telling(text: str) -> list[str]:
-    """The stems of the words that say something, in their order."""
-    telling = content_words(text)
-    return [root for root in map(stem, lowered(text)) if root in telling]
-
-
-def borne_out(
-    drafts: Iterable[AttributeDraft], name: str, seen: Sequence[Noted]
-) -> list[AttributeDraft]:
-    """Offline drafts on `name`: that Alice prefers tea over coffee, orders tea and refuses coffee
-    is one preference with three pieces of evidence, as in the source's example."""
-    likings: dict[str, AttributeDraft] = {}
-    rest, left = [], []
-    for draft in drafts:
-        said = stated(draft.value)
-        told = draft.type == "fact" and said is not None and said.subject == name.lower()
-        if told or draft.type == "preference":
-            likings[draft.value] = replace(draft, type="preference")
-        else:
-            rest.append(draft)
-    for draft in rest:
-        liking = next((one for one in likings.values() if _bears_out(draft.value, one)), None)
-        if liking is None or draft.type != "fact":
-            left.append(draft)
-        else:
-            likings[liking.value] = _with_evidence(liking, draft.evidence)
-    for noted in seen:  # an act is no attribute of its own
-        for liking in list(likings.values()):
-            known = noted.journal_id in liking.evidence
-            if not known and noted.text.startswith(name) and _bears_out(noted.text, liking):
-                likings[liking.value] = _with_evidence(liking, (noted.journal_id,))
-    return [*likings.values(), *left]
-
-
-def _with_evidence(liking: AttributeDraft, more: tuple[int, ...]) -> AttributeDraft:
-    return replace(
-        liking,
-        evidence=tuple(dict.fromkeys((*liking.evidence, *more))),
-        confidence=_surer(liking.confidence, ACT_CONFIDENCE),
-    )
-
-
-def _bears_out(text: str, liking: AttributeDraft) -> bool:
-    """Whether a short sentence, an act as a rule, has to do with what a preference is about."""
-    said = stated(liking.value)
-    words = content_words(text)
-    if said is None or len(words) > AN_ACT:
-        return False
-    return bool(words & content_words(" ".join((said.slot, *said.mentions))))
+def _content_stems(text: str) -> list[str]:
+    """The stems of the content words, in their order."""
+    content = content_words(text)
+    return [root for root in map(stem, lowered(text)) if root in content]
 
 
 def short(text: str) -> str:
-    """One line of bounded length."""
+    """Cut to one line of bounded length."""
     text = oneline(text)
     return text if len(text) <= TEXT_LENGTH else text[: TEXT_LENGTH - 1].rstrip() + "…"
 
 
-# --- favor ----------------------------------------------------------------------------------------
+# --- favorability ---------------------------------------------------------------------------------
 
+# [A] Trust grows slowly and is lost faster. Talk makes an acquaintance of anybody and no more,
+# confidences make a friend, only kindness and gifts go further. Each conversation gives a bounded
+# gain: forty compliments make nobody close by midnight. Harsh words always count in full.
 TALK, CONFIDENCE, GIFT = 0.01, 0.03, 0.05
 KIND, HARSH = 0.02, -0.05
-TALK_A_SESSION = 0.05  # what talk, said or confided, gives in one conversation
-ALL_A_SESSION = 0.1  # what talk, kindness and gifts give in it together
+TALK_A_SESSION = 0.05  # most that talk, said or confided, gives in one conversation
+ALL_A_SESSION = 0.1  # most that talk, kindness and gifts give in it together
 TALKED_UP_TO, CONFIDED_UP_TO = 0.45, 0.7  # an acquaintance; a friend
-SESSIONS_KEPT = 4  # conversations of which it is known what they gave
+SESSIONS_KEPT = 4  # conversations whose gains are remembered
 
 WARM = frozenset(emotions.FAMILIES[0] + emotions.FAMILIES[1])  # joy, trust
 COLD = frozenset(emotions.FAMILIES[5] + emotions.FAMILIES[6])  # disgust, anger
-AGREEING = 2  # of the three nearest emotions, with the nearest of all not against them
+AGREEING = 2  # of the three nearest emotions, the nearest not being opposed
 
 
 def moved(before: Relationship, entry: Entry, warmth: float) -> Relationship:
-    """How it stands with whoever an entry comes from, after it.
+    """The relationship with the source of an entry, after it.
 
     Args:
-        warmth: What `warmth_of` makes of an entry that is turned on the NPC, else 0.
+        warmth: `warmth_of` an entry about the NPC, else 0.
     """
     session = entry.session_id or entry.timestamp[:10]
     had = dict(before.gained).get(session, 0.0)
@@ -435,7 +380,7 @@ def _talk(entry: Entry, favorability: float, had: float) -> float:
 
 
 def warmth_of(labels: Sequence[str]) -> float:
-    """The step of favorability for the three nearest emotions of a text, nearest first."""
+    """The step of favorability for a text by its three nearest emotions, nearest first."""
     for family, opposite, step in ((WARM, COLD, KIND), (COLD, WARM, HARSH)):
         if sum(label in family for label in labels) >= AGREEING and labels[0] not in opposite:
             return step

@@ -1,8 +1,8 @@
-"""The tidying of the night [A]: links that lead nowhere, entries that nobody will miss.
+"""The pruning passes [A]: dangling links, old unimportant entries, stale conversations.
 
-Each step looks at a bounded part and a cursor says where the next goes on. What is taken out goes
-from the store and the links first and from the journal last: killed in between, the step is run
-again and finds the rest.
+Each step looks at a bounded part; a cursor says where the next one goes on. What is removed goes
+from the store and the links first and from the journal last: a step that was killed runs again and
+finds the rest.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..embedding import embedder
 from ..english.salience import salience, telling_words
-from ..records import LOCKED, PINNED, Entry, PassReport
+from ..records import Entry, PassReport
 from ..store import facts
 from ..store.links import BUCKETS, linked_memory_id
 from ..store.payload import entry_memory_id
 from . import consolidation
+from .reconciliation import KEPT_TAGS
 
 LINKS_CURSOR = "links_checked"  # the next bucket
 PRUNED_CURSOR = "pruned"
@@ -28,12 +29,11 @@ PRUNED_CURSOR = "pruned"
 BUCKETS_A_STEP = 128
 ENTRIES_A_STEP = 128
 TELLS_SOMETHING = 0.2  # salience of a name or a number
-KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})
 
 
 @defer.inlineCallbacks
 def prune_orphaned_memory_links(memory: Any) -> Generator[Any, Any, PassReport]:
-    """Take out links to memories that are no more, a few buckets at a time."""
+    """Remove links to memories that are gone, a few buckets at a time."""
     start = memory.journal.cursors.get(LINKS_CURSOR, 0)
     end = min(start + BUCKETS_A_STEP, BUCKETS)
     linked = memory.links.ids_in(range(start, end))
@@ -41,7 +41,7 @@ def prune_orphaned_memory_links(memory: Any) -> Generator[Any, Any, PassReport]:
     if linked:
         with memory.evidence.drawing_on(priority=offload.NIGHT) as work:
             missing = yield work.run(missing_of, memory.id, linked)
-        # an entry that waits for its index is not gone: the journal knows it
+        # an entry that is not indexed yet is in the journal alone
         gone = [
             each for each in missing if not each.isdecimal() or not memory.journal.get(int(each))
         ]
@@ -52,7 +52,7 @@ def prune_orphaned_memory_links(memory: Any) -> Generator[Any, Any, PassReport]:
 
 
 def missing_of(agent_id: str, linked: list[str]) -> list[str]:
-    """Those of these link ids that the store does not have (worker thread)."""
+    """Those link ids that the store does not have (worker thread)."""
     ids = {linked_memory_id(agent_id, each): each for each in linked}
     for memory in facts.shared().get(ids):
         del ids[memory.id]
@@ -61,10 +61,10 @@ def missing_of(agent_id: str, linked: list[str]) -> list[str]:
 
 @defer.inlineCallbacks
 def prune_low_importance_entries(memory: Any) -> Generator[Any, Any, PassReport]:
-    """Forget entries of small importance that are old and became no fact [A].
+    """Remove old entries of low importance that became no fact [A].
 
-    Stated preferences stay, and what was committed consciously, pinned or locked. What is too
-    young is looked at again at a later night; what was erased is passed.
+    Stated preferences stay, and what was committed consciously, pinned or locked. Entries that are
+    too young are looked at again at a later night.
     """
     settings = conf.get()
     before = datetime.fromisoformat(memory.clock()) - timedelta(days=settings.PRUNE_AFTER_DAYS)
@@ -72,7 +72,7 @@ def prune_low_importance_entries(memory: Any) -> Generator[Any, Any, PassReport]
     settled = memory.journal.cursors.get(consolidation.CURSOR, 0)
     end = min(start + ENTRIES_A_STEP, settled)
     batch: list[Entry] = []
-    young = 0  # the first entry behind the last that is old enough
+    young = 0  # the first entry after the last old enough
     for entry in memory.journal.read(start + 1, end):
         if datetime.fromisoformat(entry.timestamp) < before:
             batch.append(entry)
@@ -97,10 +97,10 @@ def _forgettable(entry: Entry, importance: int) -> bool:
 
 
 def forget_entries(agent_id: str, entries: list[Entry]) -> list[int]:
-    """Take entries out of the store that nobody will miss (worker thread).
+    """Remove entries from the store, but for preferences and what may be asked for (worker thread).
 
     Returns:
-        The journal ids of those that may go from the journal too.
+        The journal ids of the removed entries.
     """
     store = facts.shared()
     known = {m.id: m for m in store.get([entry_memory_id(agent_id, entry.id) for entry in entries])}
@@ -116,9 +116,9 @@ def forget_entries(agent_id: str, entries: list[Entry]) -> list[int]:
 
 
 def _may_be_asked_for(entry: Entry) -> bool:
-    """Whether no model weighed it, and it names somebody, counts or has any telling word.
+    """Whether no model scored an entry and it has a name, a number or any telling word.
 
-    Rules alone do not know what nobody will miss: without this a night cost two points of recall
+    Rules alone do not know what nobody will ask for: without this a night cost two points of recall
     (docs/adr/014).
     """
     if entry.scoring_method == "llm":
@@ -129,7 +129,7 @@ def _may_be_asked_for(entry: Entry) -> bool:
 
 @defer.inlineCallbacks
 def clear_stale_conversations(memory: Any) -> Generator[Any, Any, PassReport]:
-    """Drop the conversations that are over, an hour after their last word [A]."""
+    """Drop conversations that were idle for an hour [A]."""
     yield offload.breathe()
     cleared = memory.conversations.clear_stale(memory.clock())
     return PassReport(done=True, read=cleared, changed=cleared)

@@ -1,14 +1,13 @@
-"""A new fact beside what is known: the same again, a change, or news (worker thread).
+"""Reconciliation of new facts with known ones: a repetition, a change, or news.
 
-Compared are facts of one audience: what was whispered neither strengthens nor ends what was said
-aloud. The nearest by meaning are looked at, so that the twin is always among them; what they say is
-then compared by numbers, negations and names, which vectors hardly see.
+Only facts of one audience are compared: a whisper neither strengthens nor ends what was said aloud.
+The nearest by meaning are the candidates; numbers, negations and names, which vectors hardly show,
+decide between them.
 
-What goes with a fact that ends: the lines that told it, and what was drawn from them alone.
-
-Nothing is lost: a line that is retired stays in the journal and in the store, with the time since
-when it holds no longer and the fact that took its place; recall brings that one to mind. A line
-that tells anything besides is left alone, since it would go with it.
+When a fact ends, the lines that told it are retired, with the experiences drawn from them. Nothing
+is lost: a retired line stays in the journal and in the store, with the time since when it no
+longer holds and the fact that replaced it, which recall returns instead. A line that tells anything
+else is left alone.
 """
 
 from __future__ import annotations
@@ -28,69 +27,112 @@ from ..records import LOCKED, PINNED, MemoryRecord
 from ..store import facts
 from ..store.locks import is_locked
 from ..store.payload import entry_memory_id
+from ..store.profiles import ProfileAttribute, audience_of
 
-LOOKED_AT = 8
+LOOKED_AT = 8  # known facts nearest to a new one
+EXPERIENCES_LOOKED_AT = 8  # nearest to a line that is retired
+SAME_CONTENT = 0.8  # share of a fact's words in an experience that tells it
+KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})  # never retired or pruned
 
 
 class Relation(Enum):
-    """What a new fact is to a known one."""
+    """How a new fact relates to a known one."""
 
     SAME = "same"
     CHANGE = "change"
     OTHER = "other"
 
 
-def reconcile(agent_id: str, fact: MemoryRecord, vector: np.ndarray) -> str:
-    """Store a fact, or join it to the one that it repeats, or let it end the one it contradicts.
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A fact that no longer holds and its replacement, as a profile needs to know it.
 
-    What it ends is marked before it is written, and what told that before it: killed in between
-    and run again, it is written then. Done again with the same evidence, nothing changes.
+    Attributes:
+        by: What the replacement says.
+        since: The newest journal entry that the replacement rests on.
+    """
 
-    Returns:
-        The id of the fact that now holds the evidence.
+    text: str
+    by: str
+    since: int
+    journal_ids: tuple[int, ...]
+    people: tuple[str, ...]
+    audience: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, past: MemoryRecord, holds: MemoryRecord) -> Ended:
+        people = tuple(sorted({*filter(None, [past.about]), *past.entities}))
+        since = max(holds.journal_ids, default=0)
+        return cls(past.content, holds.content, since, past.journal_ids, people, past.audience)
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What became of a new fact.
+
+    Attributes:
+        fact_id: The id of the fact that now holds its evidence.
+        ended: The facts that it ended, also those of a step that was killed and runs again.
+    """
+
+    fact_id: str
+    ended: tuple[Ended, ...]
+
+
+def reconcile(agent_id: str, fact: MemoryRecord, vector: np.ndarray) -> Reconciled:
+    """Store a fact, join it to the one that it repeats, or end those that it contradicts.
+
+    A fact is marked as ended before its replacement is written, and the lines that told it before
+    that: a step that was killed in between finishes when it runs again. Run again with the same
+    evidence, nothing changes (worker thread).
     """
     store = facts.shared()
-    [own] = store.get([fact.id]) or [None]
+    own = next(iter(store.get([fact.id])), None)
+    # one more than is compared: the fact itself may be in the store
+    found = store.nearest(agent_id, vector, LOOKED_AT + 1, record="fact")
+    ended = [hit.memory for hit in found if hit.memory.superseded_by == fact.id]
+
+    def reconciled(fact_id: str) -> Reconciled:
+        return Reconciled(fact_id, tuple(Ended.of(past, fact) for past in ended))
+
     if own and (LOCKED in own.tags or set(fact.journal_ids) <= set(own.journal_ids)):
-        return own.id
-    near = [
-        hit
-        for hit in store.nearest(agent_id, vector, LOOKED_AT, record="fact")
+        return reconciled(own.id)
+    related = [
+        (hit.memory, relation(fact, hit.memory, hit.score))
+        for hit in found[:LOOKED_AT]
         if hit.memory.audience == fact.audience and not hit.memory.superseded_by
     ]
-    for hit in near:
-        if relation(fact, hit.memory, hit.score) is Relation.SAME:
-            _reinforce(store, hit.memory, fact)
-            return hit.memory.id
-    changed = [
-        hit.memory for hit in near if relation(fact, hit.memory, hit.score) is Relation.CHANGE
-    ]
-    # what contradicts something locked ends nothing else either
+    for known, how in related:
+        if how is Relation.SAME:
+            _reinforce(store, known, fact)
+            return reconciled(known.id)
+    changed = [known for known, how in related if how is Relation.CHANGE]
+    # a fact that contradicts a locked one ends no other either
     locked = [known for known in changed if is_locked(store, agent_id, known)]
+    stored = fact
     for known in locked[:1] or changed:
-        fact = _end_one(store, agent_id, known, fact, locked=bool(locked))
+        if stored.valid_from >= known.valid_from and not locked:
+            _end(store, agent_id, known, stored.id, stored.valid_from)
+            ended.append(known)
+        else:
+            retire_sources(store, agent_id, stored, known.id, known.valid_from)
+            stored = replace(stored, invalid_at=known.valid_from, superseded_by=known.id)
     if own:  # it held once, was ended, and holds again
-        _revive(store, own, fact)
+        _revive(store, own, stored)
     else:
-        store.add(agent_id, [fact], vector[None])
-    return fact.id
-
-
-def ended_by(agent_id: str, fact: MemoryRecord, vector: np.ndarray) -> list[Ended]:
-    """What a fact has ended: looked up, so that a step that is run again finds it too."""
-    near = facts.shared().nearest(agent_id, vector, LOOKED_AT + 1, record="fact")
-    return [Ended.of(hit.memory, fact) for hit in near if hit.memory.superseded_by == fact.id]
+        store.add(agent_id, [stored], vector[None])
+    return reconciled(fact.id)
 
 
 def relation(new: MemoryRecord, known: MemoryRecord, cosine: float) -> Relation:
-    """What `new` is to `known`, of one audience."""
+    """Relate `new` to `known`, two facts of one audience."""
     if new.about != known.about:
-        return Relation.OTHER  # what two people say is two claims
+        return Relation.OTHER  # two people's statements are two claims
     if cosine >= conf.DEDUP_COSINE and says_the_same(new.content, known.content):
         return Relation.SAME
     said = _as_said(new, known)
     if replaces(*said) or (cosine >= conf.CHANGE_COSINE and contradicts(*said)):
-        return Relation.CHANGE  # two places are far apart, and still one takes the other's place
+        return Relation.CHANGE  # two places need not be near in meaning
     return Relation.OTHER
 
 
@@ -100,17 +142,9 @@ def _as_said(new: MemoryRecord, known: MemoryRecord) -> tuple[str, str]:
     return new.content, known.content
 
 
-def _end_one(
-    store: facts.FactStore, agent_id: str, known: MemoryRecord, new: MemoryRecord, *, locked: bool
-) -> MemoryRecord:
-    """End the older of two that contradict each other, and what told it: the new one, where the
-    known one is `locked`. Gives `new` as it is to be stored."""
-    if new.valid_from >= known.valid_from and not locked:
-        retire_sources(store, agent_id, known, new.id, new.valid_from)
-        store.change(known.id, invalid_at=new.valid_from, superseded_by=new.id)
-        return new
-    retire_sources(store, agent_id, new, known.id, known.valid_from)
-    return replace(new, invalid_at=known.valid_from, superseded_by=known.id)
+def _end(store: facts.FactStore, agent_id: str, known: MemoryRecord, by: str, when: str) -> None:
+    retire_sources(store, agent_id, known, by, when)
+    store.change(known.id, invalid_at=when, superseded_by=by)
 
 
 def _reinforce(store: facts.FactStore, known: MemoryRecord, again: MemoryRecord) -> None:
@@ -137,46 +171,19 @@ def _revive(store: facts.FactStore, own: MemoryRecord, again: MemoryRecord) -> N
     )
 
 
-# --- retiring -------------------------------------------------------------------------------------
-
-KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})  # what somebody wished to be kept
-EXPERIENCES_LOOKED_AT = 8  # nearest to a line that is retired
-TELLS_OF_IT = 0.8  # share of a fact's words in an experience that tells it
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A fact that holds no longer, and what took its place, as a profile needs to know it.
-
-    Attributes:
-        by: What the other says.
-        since: The newest journal entry that this other rests on.
-    """
-
-    text: str
-    by: str
-    since: int
-    journal_ids: tuple[int, ...]
-    people: tuple[str, ...]
-    audience: tuple[str, ...] | None
-
-    @classmethod
-    def of(cls, past: MemoryRecord, holds: MemoryRecord) -> Ended:
-        people = tuple(sorted({*filter(None, [past.about]), *past.entities}))
-        since = max(holds.journal_ids, default=0)
-        return cls(past.content, holds.content, since, past.journal_ids, people, past.audience)
+# --- what told a fact that ended ------------------------------------------------------------------
 
 
 def retire_sources(
     store: facts.FactStore, agent_id: str, past: MemoryRecord, by: str, when: str
 ) -> None:
-    """Retire what told a fact, before the fact itself is ended (worker thread).
+    """Retire the lines that told a fact, before the fact itself is ended (worker thread).
 
-    Killed anywhere and done again, since the fact still holds then, it ends in the same state.
+    Killed anywhere, it is run again, since the fact still holds then, and ends in the same state.
 
     Args:
         past: The fact that ends, in the store or not yet in it.
-        by: The id of the fact that takes its place.
+        by: The id of the fact that replaces it.
         when: ISO timestamp since when.
     """
     lines = store.get(entry_memory_id(agent_id, entry_id) for entry_id in past.journal_ids)
@@ -189,7 +196,7 @@ def retire_sources(
 
 
 def end_attributes(memory: Any, ended: Iterable[Ended]) -> None:
-    """Take out of profiles what rests on facts that ended (reactor thread)."""
+    """Remove from profiles the attributes that rest on ended facts (reactor thread)."""
     for fact in ended:
         for identity in fact.people:
             profile = memory.profiles.get(identity)
@@ -204,15 +211,14 @@ def end_attributes(memory: Any, ended: Iterable[Ended]) -> None:
                 memory.profiles.put(replace(profile, attributes=held))
 
 
-def _is_locked(memory: Any, known: Any) -> bool:
-    """Return whether an attribute rests on a journal entry that is locked."""
+def _is_locked(memory: Any, known: ProfileAttribute) -> bool:
+    """Whether an attribute rests on a locked journal entry."""
     entries = map(memory.journal.get, known.evidence)
     return any(LOCKED in entry.tags for entry in entries if entry)
 
 
-def _rests_on(known: Any, fact: Ended) -> bool:
-    audience = tuple(sorted(known.witnesses)) if known.private else None
-    if audience != fact.audience:
+def _rests_on(known: ProfileAttribute, fact: Ended) -> bool:
+    if audience_of(known) != fact.audience:
         return False
     if set(known.evidence) <= set(fact.journal_ids) and _tells(known.value, fact.text):
         return True
@@ -224,7 +230,7 @@ def _is_kept(line: MemoryRecord) -> bool:
 
 
 def _says_more(line: MemoryRecord, past: MemoryRecord) -> bool:
-    """Whether a line tells anything besides one fact; a greeting is nothing."""
+    """Whether a line tells anything besides one fact; greetings do not count."""
     told = [sentence for sentence in sentences_of(line.content) if tells(sentence)]
     if not past.quote:
         return len(told) > 1
@@ -235,7 +241,7 @@ def _says_more(line: MemoryRecord, past: MemoryRecord) -> bool:
 def _experiences(
     store: facts.FactStore, agent_id: str, line: MemoryRecord, past: MemoryRecord
 ) -> list[MemoryRecord]:
-    """Those that rest on a line and tell what it told."""
+    """The experiences that rest on a line and tell the fact that it told."""
     [vector] = store.vectors_of([line])
     near = store.nearest(agent_id, vector, EXPERIENCES_LOOKED_AT, record="experience")
     return [
@@ -249,4 +255,4 @@ def _experiences(
 
 def _tells(text: str, fact: str) -> bool:
     words = content_words(fact)
-    return len(words & content_words(text)) >= TELLS_OF_IT * len(words)
+    return len(words & content_words(text)) >= SAME_CONTENT * len(words)

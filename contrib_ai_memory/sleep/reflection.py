@@ -1,7 +1,7 @@
-"""run_reflection [A, Park et al. 2023]: what the last days come to, as insights with citations.
+"""run_reflection [A, Park et al. 2023]: insights into the last days, with citations.
 
-A reflection is due when the importance of what was perceived since the last one adds up. It draws
-on what may be told to anybody: an insight is public, and a secret never gets into one.
+A reflection is due when the importance perceived since the last one adds up to REFLECT_AT. It
+draws on what anybody may hear: an insight is public, and contains no secret.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
 from . import consolidation
 
-CURSOR = "reflected"  # the importance of all entries up to it has been counted
+CURSOR = "reflected"  # entries up to it counted towards a reflection
 LINKED_CURSOR = "insights_linked"
 
 READ_AT_ONCE = 64
-LOOKED_AT = 40  # the weightiest entries that the questions are drawn from
-EVIDENCE = 10  # [A] pieces for each question
+LOOKED_AT = 40  # most important entries that the questions are drawn from
+EVIDENCE = 10  # [A] memories for each question
 EVIDENCE_TOKENS = 4000
-KNOWN = 200  # earlier insights that are not written again
+KNOWN = 200  # newest insights, which are not written again
 _QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
 WELL_FOUNDED = 5  # citations that make an insight worth 9 rather than 8 [A]
 
 
 @defer.inlineCallbacks
 def run_reflection(memory: Any) -> Generator[Any, Any, PassReport]:
-    """Reflect if `cumulative_importance` has reached its threshold, and link what came of it."""
-    due, end, weightiest = yield _gathered(memory)
+    """Reflect if `cumulative_importance` has reached its threshold, and link the insights."""
+    due, end, important = yield _gather(memory)
     new = 0
     if due:
-        with memory.evidence.drawing_on(weightiest, priority=offload.NIGHT) as work:
-            insights = yield _insights(memory, weightiest, work)
+        with memory.evidence.drawing_on(important, priority=offload.NIGHT) as work:
+            insights = yield _insights(memory, important, work)
         for provider, insight in insights:
             _write(memory, insight, provider)
         new = len(insights)
@@ -54,12 +54,12 @@ def run_reflection(memory: Any) -> Generator[Any, Any, PassReport]:
         memory.flush()
         yield memory.index_pending(offload.NIGHT)
     yield _link_insights(memory)
-    return PassReport(done=True, read=len(weightiest), changed=new)
+    return PassReport(done=True, read=len(important), changed=new)
 
 
 @defer.inlineCallbacks
-def _gathered(memory: Any) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]:
-    """Whether a reflection is due, up to where it goes, and the weightiest public entries."""
+def _gather(memory: Any) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]:
+    """Whether a reflection is due, its last entry, and the most important public entries."""
     start = memory.journal.cursors.get(CURSOR, 0)
     settled = memory.journal.cursors.get(consolidation.CURSOR, 0)
     cumulative, public = 0, []
@@ -75,10 +75,10 @@ def _gathered(memory: Any) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]
 
 @defer.inlineCallbacks
 def _insights(
-    memory: Any, weightiest: list[Entry], work: Work
+    memory: Any, important: list[Entry], work: Work
 ) -> Generator[Any, Any, list[tuple[str, InsightDraft]]]:
-    """Three questions that the entries raise, each answered from ten memories."""
-    ids = [entry_memory_id(memory.id, entry.id) for entry in weightiest]
+    """Answer three questions that the entries raise, each from ten memories."""
+    ids = [entry_memory_id(memory.id, entry.id) for entry in important]
     memories = yield work.run(facts.ask, "get", ids)
     _provider, questions = yield work.ask("ask_oneself", memories, memory.name)
     said = yield work.run(facts.ask, "newest", memory.id, INSIGHT, KNOWN)
@@ -96,7 +96,7 @@ def _insights(
 
 
 def _gist(text: str) -> frozenset[str]:
-    """What an insight says, whatever the order and the sentence that it quotes."""
+    """The content words of an insight, without its quotation, to recognise it again."""
     return frozenset(content_words(_QUOTATION.sub("", text))) or frozenset({text})
 
 
@@ -106,7 +106,7 @@ def _evidence(memory: Any, question: str) -> Generator[Any, Any, list[MemoryReco
         found = yield recall.recall(
             memory,
             question,
-            listeners=(),  # nobody: what anybody may hear
+            listeners=(),  # public memories only
             top_k=EVIDENCE,
             token_budget=EVIDENCE_TOKENS,
             priority=offload.NIGHT,
@@ -117,7 +117,7 @@ def _evidence(memory: Any, question: str) -> Generator[Any, Any, list[MemoryReco
 
 
 def _is_evidence(memory: MemoryRecord) -> bool:
-    """An insight rests on no other insight, and on no talk of NPCs."""
+    """Insights and talk of NPCs are no evidence."""
     return memory.record != INSIGHT and memory.learnable
 
 
@@ -145,7 +145,7 @@ def _write(memory: Any, insight: InsightDraft, provider: str) -> None:
 
 @defer.inlineCallbacks
 def _link_insights(memory: Any) -> Generator[Any, Any, None]:
-    """Insights and what they cite; an insight keeps its citations, so that this can be repeated."""
+    """Link insights with what they cite; run again, it changes nothing."""
     start = memory.journal.cursors.get(LINKED_CURSOR, 0)
     end = len(memory.journal)
     for first in range(start + 1, end + 1, READ_AT_ONCE):

@@ -1,4 +1,4 @@
-"""score_pending_entries [A]: what was weighed in passing is weighed again in peace."""
+"""score_pending_entries [A]: heuristic importances are scored again by the provider."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class Work:
 
     @defer.inlineCallbacks
     def ask(self, operation: str, *args: Any) -> Generator[Any, Any, tuple[str, Any]]:
-        """`asking.ask` on the account of this memory; what comes back is fit to be written."""
+        """`router.ask` on the account of this memory; what comes back is fit to be written."""
         self.check()
         answer = yield router.ask(
             operation, *args, priority=self._priority, npc=self._evidence.memory_id()

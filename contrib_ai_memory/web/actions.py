@@ -106,7 +106,7 @@ def _wake(npc: Any, who: Any, _memory_id: str) -> str | None:
     script = AssistantScript.of(npc)
     if not script.asleep:
         return "It is awake."
-    script.wake()
+    script.sleep.wake()
     access.record(who, "wake", npc)
     return None
 
@@ -115,7 +115,7 @@ def _sleep(npc: Any, who: Any, _memory_id: str) -> str | None:
     script = AssistantScript.of(npc)
     if script.asleep:
         return "It is asleep already."
-    script.fall_asleep()
+    script.sleep.begin()
     access.record(who, "sleep", npc)
     return None
 
@@ -134,8 +134,8 @@ def _continue(npc: Any, who: Any, _memory_id: str) -> str | None:
 def _sleep_now(npc: Any, who: Any, _memory_id: str) -> None:
     """Begins a night and waits for none of it: the page of the nights tells how far it is."""
     script = AssistantScript.of(npc)
-    script.fall_asleep()
-    script.sleep_through().addErrback(offload.log_failure, f"the night of #{npc.id}")
+    script.sleep.begin()
+    script.sleep.whole_night().addErrback(offload.log_failure, f"the night of #{npc.id}")
     access.record(who, "sleep now", npc)
 
 

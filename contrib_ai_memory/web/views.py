@@ -336,7 +336,7 @@ class Overview(MindPage):
 def _overview(npc: Any) -> Any:
     told = yield inspect.overview(npc)
     acts = [act.told() for act in reversed(undo_log.acts(npc))]
-    return told, AssistantScript.of(npc).schedule, night_now(npc), acts
+    return told, AssistantScript.of(npc).sleep.schedule, night_now(npc), acts
 
 
 def night_now(npc: Any) -> dict[str, Any] | None:
@@ -344,7 +344,7 @@ def night_now(npc: Any) -> dict[str, Any] | None:
     script = AssistantScript.of(npc)
     if not script.asleep:
         return None
-    night = script.night
+    night = script.sleep.night
     return {
         "phase": night.phase,
         "position": min(night.position + 1, len(PASSES)),

@@ -381,9 +381,9 @@ def _sleep(npc: Any, who: Any, at_once: bool) -> dict[str, Any]:
     script = AssistantScript.of(npc)
     if script.asleep:
         raise Busy(f"{npc.key} is asleep already. Wake it first, or wait for the morning.")
-    script.fall_asleep()
+    script.sleep.begin()
     if at_once:
-        night = script.sleep_through()
+        night = script.sleep.whole_night()
         night.addErrback(offload.log_failure, f"the night of #{npc.id}")
     access.record(who, "sleep now" if at_once else "sleep", npc)
     return status(npc, who)
@@ -402,7 +402,7 @@ def _wake(npc: Any, who: Any) -> dict[str, Any]:
     script = AssistantScript.of(npc)
     if not script.asleep:
         raise Busy(f"{npc.key} is awake.")
-    script.wake()
+    script.sleep.wake()
     access.record(who, "wake", npc)
     return status(npc, who)
 
