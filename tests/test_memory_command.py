@@ -101,7 +101,7 @@ def test_the_journal_is_searched_by_person_day_and_kind(day, builder):
     assert "ferry" in builder(f"@memory/journal mara = {today}")
     assert "nothing of that" in builder("@memory/journal mara = 2001-01-01")
     assert "silver key" in builder("@memory/journal mara = whisper")
-    assert "knows nobody of the name 'Cleo'" in builder("@memory/journal mara = about Cleo")
+    assert "knows nobody called 'Cleo'" in builder("@memory/journal mara = about Cleo")
 
 
 def test_facts_are_searched_and_ended_ones_shown_apart(night, builder):
@@ -161,7 +161,7 @@ def test_the_preview_is_the_prompt_and_keeps_secrets(day, builder):
     assert len(day.memory.journal) == day.memory.journal.last_id
     assert "Say who would say what" in builder("@memory/preview mara = Alice")
     assert "There is nothing to answer" in builder("@memory/preview mara = Alice: ")
-    assert "knows nobody of the name" in builder("@memory/preview mara = Cleo: Good day")
+    assert "knows nobody called" in builder("@memory/preview mara = Cleo: Good day")
 
 
 def test_a_previewed_whisper_brings_what_only_those_two_know(day, builder):
@@ -204,7 +204,7 @@ def test_an_edit_changes_words_importance_emotions_and_lesson_and_is_undone(nigh
     for _ in range(4):
         assert "Taken back" in builder("@memory/undo mara")
     assert facts.shared().get([fact.id]) == [fact]
-    assert "Nothing was done" in builder("@memory/undo mara")
+    assert "There is nothing to undo" in builder("@memory/undo mara")
 
 
 @pytest.mark.parametrize(
@@ -920,7 +920,7 @@ def test_what_one_npc_forgot_loads_no_other_that_is_asked_to_forget(player, nigh
     del vars(listener)["memory"]
     night.memory.people.forget(night.get_memory_identity(alice))
     night.memory.profiles.forget(night.get_memory_identity(alice))
-    requests.settle()
+    requests.drop_granted()
     assert "memory" not in vars(listener), "it was not asked"
     [left] = wait(requests.waiting())
     assert left.npc == "Odo"
@@ -960,7 +960,7 @@ def test_a_look_into_a_memory_is_one_line_in_the_log_and_again_after_ten_minutes
 def test_so_many_looks_are_kept_in_mind_and_no_more(day, log, monkeypatch):
     monkeypatch.setattr(access, "LOOKS_KEPT", 5)
     for number in range(20):
-        access.looked(day, f"page {number}", day)
+        access.record_look(day, f"page {number}", day)
     assert (len(access._looks), len(log)) == (5, 20)
 
 

@@ -1,4 +1,7 @@
-"""Short ids that can be typed: a journal entry is its number, all else a few digits of its UUID."""
+"""Find a memory or a person by what was typed: a short id, a name.
+
+The short id of a journal entry is its number, that of any other memory the start of its UUID.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +19,18 @@ from ..store.links import link_id
 from ..store.payload import entry_memory_id
 
 LENGTH = 8  # hex digits shown
-LEAST = 4  # hex digits that must be typed
-DRAWN = ("experience", "fact", "taught", "summary")  # what is no journal entry itself
-
-LENGTH_OF_ALL = 36
+UUID_LENGTH = 36
+DRAWN = ("experience", "fact", "taught", "summary")  # records that are no journal entries
 
 _PREFIX = re.compile(r"[0-9a-f-]{4,36}")
 
 
 class UnknownMemory(ValueError):
-    """There is no memory of that id."""
+    """There is no memory with that id."""
 
 
 class Ambiguous(ValueError):
-    """The id fits several."""
+    """The id or name fits several."""
 
 
 class UnknownPerson(ValueError):
@@ -37,27 +38,27 @@ class UnknownPerson(ValueError):
 
 
 def short(memory: MemoryRecord | Entry) -> str:
-    """What a builder types for a memory: `12`, or `3fa2c1d0`."""
+    """Return the short id of a memory: `12`, or `3fa2c1d0`."""
     if isinstance(memory, Entry):
         return str(memory.id)
     return short_link(link_id(memory))
 
 
 def short_link(linked: str) -> str:
-    """The same for an id under which `store.links` knows a memory."""
+    """Return the short id for a link id (`store.links`)."""
     return linked if linked.isdecimal() else linked[:LENGTH]
 
 
 @defer.inlineCallbacks
 def find(npc: Any, text: str) -> Generator[Any, Any, MemoryRecord]:
-    """The memory of a typed id, as a Deferred `MemoryRecord`.
+    """Find a memory by a typed id, as a Deferred `MemoryRecord`.
 
-    An entry that the store does not hold (the NPC's own words, comings and goings) is made from
-    the journal.
+    An entry that the store does not hold (the NPC's own words, arrivals and departures) is made
+    from the journal.
 
     Raises (in the Deferred):
-        UnknownMemory: There is none; the message says how ids look.
-        Ambiguous: The message names those that it fits.
+        UnknownMemory: The message says how ids look.
+        Ambiguous: The message lists what it fits.
     """
     memory, wanted = npc.memory, text.strip().lstrip("#").lower()
     if wanted.isdecimal() and len(wanted) < 10 and (entry := memory.journal.get(int(wanted))):
@@ -65,7 +66,7 @@ def find(npc: Any, text: str) -> Generator[Any, Any, MemoryRecord]:
         return record
     if not _PREFIX.fullmatch(wanted):
         raise UnknownMemory(_no_such(npc, text))
-    found = yield offload.run(offload.MEMORY, of_prefix, memory.id, wanted, priority=offload.LOOK)
+    found = yield offload.run(offload.MEMORY, _of_prefix, memory.id, wanted, priority=offload.LOOK)
     if not found:
         raise UnknownMemory(_no_such(npc, text))
     if len(found) > 1:
@@ -95,12 +96,12 @@ def _entry_memory(memory: Any, entry: Entry) -> Generator[Any, Any, MemoryRecord
     return stored[0] if stored else to_memory(memory.id, entry)
 
 
-def of_prefix(agent_id: str, prefix: str) -> list[MemoryRecord]:
-    """The memories of a mind whose UUID begins so (worker thread)."""
+def _of_prefix(agent_id: str, prefix: str) -> list[MemoryRecord]:
+    """Find the memories of an NPC whose UUID starts so (worker thread)."""
     store = facts.shared()
-    if len(prefix) == LENGTH_OF_ALL:
+    if len(prefix) == UUID_LENGTH:
         for memory in store.get([prefix]):
-            if is_of(agent_id, memory):
+            if _is_of(agent_id, memory):
                 return [memory]
         return []
     bare = prefix.replace("-", "")
@@ -113,8 +114,8 @@ def of_prefix(agent_id: str, prefix: str) -> list[MemoryRecord]:
     return sorted(found, key=lambda memory: memory.id)
 
 
-def is_of(agent_id: str, memory: MemoryRecord) -> bool:
-    """Whether a memory of the shared store is one of this mind (worker thread)."""
+def _is_of(agent_id: str, memory: MemoryRecord) -> bool:
+    """Whether a memory of the shared store belongs to this NPC (worker thread)."""
     linked = link_id(memory)
     if linked.isdecimal():
         return entry_memory_id(agent_id, int(linked)) == memory.id
@@ -123,37 +124,29 @@ def is_of(agent_id: str, memory: MemoryRecord) -> bool:
 
 
 def person(npc: Any, text: str) -> str:
-    """The memory identity of somebody the NPC knows, from the name it knows or an identity.
+    """Find the memory identity of somebody the NPC knows, by name, #dbref or identity.
 
     Raises:
-        UnknownPerson: It knows nobody of that name; the message names some whom it knows.
-        Ambiguous: It knows several; the message tells their identities.
+        UnknownPerson: The message names some whom the NPC knows.
+        Ambiguous: The message lists their identities.
     """
-    wanted = text.strip()
-    memory = npc.memory
+    memory, wanted = npc.memory, text.strip()
     if memory.people.get(wanted) or memory.profiles.get(wanted):
         return wanted
-    named = {each.identity for each in memory.people if each.name.lower() == wanted.lower()}
-    if not named:
-        named = {each.identity for each in memory.people if _dbref(each.identity) == wanted}
-    if not named:
-        named = {
-            each.identity
-            for each in memory.people
-            if wanted and wanted.lower() in each.name.lower()
-        }
+    name, known = wanted.lower(), list(memory.people)
+    named = (
+        {each.identity for each in known if each.name.lower() == name}
+        or {each.identity for each in known if each.identity.split("@")[0] == wanted}
+        or {each.identity for each in known if name and name in each.name.lower()}
+    )
     if len(named) > 1:
         raise Ambiguous(
-            f"{npc.key} knows {len(named)} people of the name '{wanted[:40]}': "
+            f"{npc.key} knows {len(named)} people called '{wanted[:40]}': "
             f"{', '.join(sorted(named)[:8])}. Give one of these."
         )
     if not named:
         names = sorted(memory.people.names())
         some = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
         whom = f"It knows {some}." if names else "It has met nobody yet."
-        raise UnknownPerson(f"{npc.key} knows nobody of the name '{wanted[:40]}'. {whom}")
+        raise UnknownPerson(f"{npc.key} knows nobody called '{wanted[:40]}'. {whom}")
     return named.pop()
-
-
-def _dbref(identity: str) -> str:
-    return identity.split("@")[0]

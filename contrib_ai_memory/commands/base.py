@@ -34,7 +34,7 @@ EXPECTED = (
     ids.UnknownMemory,
     ids.Ambiguous,
     ids.UnknownPerson,
-    inspect.BadSearch,
+    inspect.InvalidSearch,
     edit.CannotEdit,
     preview.NothingSaid,
     undo_log.NothingToUndo,
@@ -73,7 +73,7 @@ class MemoryCommand(MuxCommand):
             self.tell(f"Nothing was done. help {self.key} tells of its switches.")
         return typed > 1 or (typed > 0 and not self.switches)
 
-    def find_npc(self, name: str, deed: access.Deed = "look") -> Any | None:
+    def find_npc(self, name: str, deed: access.Action = "look") -> Any | None:
         """The NPC called `name`, here or by #dbref or name anywhere; else a sentence was said.
 
         Args:
@@ -106,7 +106,7 @@ class MemoryCommand(MuxCommand):
             return None
         return npc if self.may(npc, deed) else None
 
-    def may(self, npc: Any | None, deed: access.Deed) -> bool:
+    def may(self, npc: Any | None, deed: access.Action) -> bool:
         """Whether the caller may do that; if not, a sentence was said."""
         if access.may(self.caller, npc, deed):
             return True

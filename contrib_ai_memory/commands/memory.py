@@ -138,5 +138,5 @@ class CmdMemory(Lists, Living, OneMemory, Mending, WholeMemory, MemoryCommand):
             self.tell(f"{does} takes a name, and nothing after it. help @memory tells of all.")
         else:
             if deed == "look" and action != "export":  # that has a line of its own
-                access.looked(self.caller, f"@memory/{action}", npc)
+                access.record_look(self.caller, f"@memory/{action}", npc)
             getattr(self, f"do_{action}")(npc)

@@ -41,7 +41,7 @@ class Living:
             lines.append("  nothing yet: only talk that it answered is kept here")
         lines.append(heading("What builders did", "the newest first; @memory/undo takes it back"))
         acts = undo_log.acts(npc)
-        lines += [hanging("  ", act.told(), indent=4) for act in reversed(acts)]
+        lines += [hanging("  ", act.summary(), indent=4) for act in reversed(acts)]
         if not acts:
             lines.append("  nothing that can be taken back")
         self.page("\n".join(lines))

@@ -44,7 +44,7 @@ class Lists:
     # --- all of them, and one -----------------------------------------------------------------
 
     def do_roster(self) -> None:
-        every = inspect.minds()
+        every = inspect.npcs()
         found = [npc for npc in every if access.may(self.caller, npc, "look")]
         if every and not found:
             self.tell("The locks memory_look of all NPCs keep you out of their memories.")
@@ -144,9 +144,9 @@ def asked_of_journal(npc: Any, text: str) -> dict[str, Any]:
         if found := _BEFORE.fullmatch(part):
             wanted["before"] = _entry(part, found[1])
         elif _AFTER.fullmatch(part):
-            raise inspect.BadSearch(f"'{part[:40]}' cannot be asked for. {_PLACES}")
+            raise inspect.InvalidSearch(f"'{part[:40]}' cannot be asked for. {_PLACES}")
         elif _DAY.fullmatch(part):
-            wanted["day"] = inspect.day_of(part)
+            wanted["day"] = inspect.parse_date(part)
         elif part.lower() in _KINDS:
             wanted["kind"] = part.lower()
         elif found := _ABOUT.fullmatch(part):
@@ -159,7 +159,7 @@ def asked_of_journal(npc: Any, text: str) -> dict[str, Any]:
 def _entry(part: str, text: str) -> int:
     if found := _ENTRY.fullmatch(text):
         return int(found[1])
-    raise inspect.BadSearch(
+    raise inspect.InvalidSearch(
         f"'{part[:40]}' is before no entry. {_PLACES} To look for words, leave 'before' out."
     )
 

@@ -79,25 +79,25 @@ class Mending:
             return
         cascade = _ALL.fullmatch(self.rhs)
         memory_id = cascade[1] if cascade else self.rhs
-        going = forget.doomed(npc, memory_id, cascade=bool(cascade))
+        going = forget.select(npc, memory_id, cascade=bool(cascade))
         self.when(going, lambda going: self._ask_forget(npc, memory_id, going, bool(cascade)))
 
-    def _ask_forget(self, npc: Any, memory_id: str, going: forget.Doomed, cascade: bool) -> None:
+    def _ask_forget(self, npc: Any, memory_id: str, going: forget.Selection, cascade: bool) -> None:
         root = going.memories[0]
         said = safe(shortened(root.content, _QUOTED))
 
         def yes() -> None:
-            gone = edit.forget(npc, self.caller, memory_id, cascade)
+            gone = forget.forget(npc, self.caller, memory_id, cascade)
             self.when(gone, lambda gone: self._forgotten(npc, gone))
 
-        self.ask(f'Let {safe(npc.key)} forget {going.told()}: {ids.short(root)}, "{said}"?', yes)
+        self.ask(f'Let {safe(npc.key)} forget {going.summary()}: {ids.short(root)}, "{said}"?', yes)
 
-    def _forgotten(self, npc: Any, gone: edit.Forgotten) -> None:
+    def _forgotten(self, npc: Any, gone: forget.Forgotten) -> None:
         name = safe(npc.key)
         back = (
             f"@memory/undo {name} brings it back." if gone.undoable else "It was too much to undo."
         )
-        self.tell(f"{name} has forgotten {gone.told}. |x{back}|n")
+        self.tell(f"{name} has forgotten {gone.summary}. |x{back}|n")
 
     def _ask_about(self, npc: Any, identity: str) -> None:
         name = npc.memory.people.name_of(identity) or identity
@@ -115,7 +115,7 @@ class Mending:
         )
 
     def _erased(self, npc: Any, name: str, gone: erasure.Erased) -> None:
-        self.caller.msg(hanging(f"{safe(npc.key)} knows {safe(name)} no more: ", gone.told()))
+        self.caller.msg(hanging(f"{safe(npc.key)} knows {safe(name)} no more: ", gone.summary()))
         self.tell(
             "|xOther NPCs may remember them still; exports and backups made before hold them. "
             f"{gone.left_on_disk}|n"
@@ -146,7 +146,7 @@ class Mending:
     def do_undo(self, npc: Any) -> None:
         name = safe(npc.key)
         if (self.rhs or "").lower() == "clear":
-            count = undo_log.forget(npc)
+            count = undo_log.clear(npc)
             access.record(self.caller, "clear what could be undone", npc)
             changes = plural(count, "change")
             self.tell(f"Dropped: {changes} of {name} can no longer be taken back.")
@@ -159,7 +159,7 @@ class Mending:
             return
         taken = edit.undo(npc, self.caller)
         self.when(
-            taken, lambda act: self.caller.msg(hanging(f"Taken back at {name}: ", act.told()))
+            taken, lambda act: self.caller.msg(hanging(f"Taken back at {name}: ", act.summary()))
         )
 
     def do_pause(self, npc: Any) -> None:
@@ -185,7 +185,7 @@ class Mending:
         """Pause all NPCs whose locks let the caller, or let them go on."""
         if not self.may(None, "edit"):
             return
-        every = inspect.minds()
+        every = inspect.npcs()
         locked = [npc for npc in every if not access.may(self.caller, npc, "edit")]
         if every and len(locked) == len(every):
             self.tell("Nothing was done: the locks memory_edit of all NPCs keep you out.")

@@ -53,7 +53,7 @@ class WholeMemory:
 
     def _import_of(self, npc: Any, path: Path, header: archive_format.Header) -> None:
         """Whispers are in a file: who may not look into the NPC that it is of gets none of it."""
-        owners = inspect.bodies_of(header.agent_id)
+        owners = inspect.owners_of(header.agent_id)
         closed = [each for each in owners if not access.may(self.caller, each, "look")]
         if closed:
             self.tell(
@@ -128,7 +128,7 @@ class WholeMemory:
         )
 
     def _wiped(self, npc: Any, gone: erasure.Erased) -> None:
-        self.caller.msg(hanging(f"{safe(npc.key)} remembers nothing now. Gone: ", gone.told()))
+        self.caller.msg(hanging(f"{safe(npc.key)} remembers nothing now. Gone: ", gone.summary()))
         if gone.left_on_disk:
             self.tell(f"|x{gone.left_on_disk}|n")
 

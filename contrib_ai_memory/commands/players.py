@@ -146,7 +146,7 @@ class CmdForgetMe(MemoryCommand):
 
     def _request(self, chosen: list[requests.Remembered]) -> None:
         try:
-            new = requests.ask(self.caller, chosen)
+            new = requests.submit(self.caller, chosen)
         except requests.TooMany as problem:
             self.tell(str(problem))
             return

@@ -27,7 +27,7 @@ def backup(command: BaseCommand, options: dict[str, Any]) -> None:
         raise CommandError(f"There is no folder {file.absolute().parent}: make it first.")
     try:
         with Bars() as bars:
-            made = backups.make(file, running=server_runs(), progress=bars)
+            made = backups.create(file, running=server_runs(), progress=bars)
     except (snapshot.NoAnswer, backups.BadBackup) as problem:
         raise CommandError(str(problem)) from None
     except OSError as error:
@@ -54,7 +54,7 @@ def restore(command: BaseCommand, options: dict[str, Any]) -> None:
     """Put back a backup in the place of what is there."""
     file = options["file"]
     try:
-        held = backups.manifest_of(file)
+        held = backups.read_manifest(file)
         ask(
             options,
             f"Put back the backup of {held['made'][:16].replace('T', ' ')} UTC, in the place of "

@@ -31,7 +31,7 @@ from .console import find_npc, open_store
 
 def erase(command: BaseCommand, options: dict[str, Any]) -> None:
     """Erase a person, everywhere or from one NPC."""
-    npcs = [find_npc(options["npc"])] if options["npc"] else inspect.minds()
+    npcs = [find_npc(options["npc"])] if options["npc"] else inspect.npcs()
     person = options["person"]
     found = people_called(person, npcs)
     if not found:
@@ -55,7 +55,7 @@ def erase(command: BaseCommand, options: dict[str, Any]) -> None:
         raise CommandError(str(problem)) from None
     keys = {npc.dbref: npc.key for npc in npcs}
     for dbref, erased in done.items():
-        command.stdout.write(f"{keys[dbref]} ({dbref}): {erased.told()}")
+        command.stdout.write(f"{keys[dbref]} ({dbref}): {erased.summary()}")
     if not done:
         command.stdout.write(f"No NPC remembered anything of {name}.")
     for line in what_stays():

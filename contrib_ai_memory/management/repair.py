@@ -22,7 +22,7 @@ def doctor(command: BaseCommand, options: dict[str, Any]) -> None:
             bar.set_description(doing)
             bar.update()
 
-        found = offload.wait(memory_doctor.doctor(npcs, mend=options["mend"], progress=progress))
+        found = offload.wait(memory_doctor.check(npcs, mend=options["mend"], progress=progress))
     for each in found:
         state = "mended" if each.mended else "found"
         command.stdout.write(f"{state}: {each.where}: {_counted(each)}")

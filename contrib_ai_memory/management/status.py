@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand
 
 from .. import conf
 from ..admin import erasure_plan, inspect
-from ..admin.archive import MARK
+from ..admin.erasure import IMPORT_MARK
 from ..llm import router
 from ..npc import CATEGORY, OFF_TAG
 from ..script import KEY
@@ -29,7 +29,7 @@ def status(command: BaseCommand, _options: dict[str, Any]) -> None:
     """One line for each NPC, and some on the store."""
     edge = conf.get().VECTOR_STORE.provider == "qdrant_edge"
     counts, problem = (None, "") if edge and server_runs() else _counts()
-    rows = [_row(npc, counts) for npc in inspect.minds()]
+    rows = [_row(npc, counts) for npc in inspect.npcs()]
     if rows:
         command.stdout.write("\n".join(_table([HEAD, *rows])))
     else:
@@ -78,7 +78,7 @@ def _entries(npc: Any, stored: dict[str, Any]) -> str:
 
 
 def _state(npc: Any, script: Any) -> str:
-    if attributes.read_json(npc, MARK):
+    if attributes.read_json(npc, IMPORT_MARK):
         return "half imported"
     if erasure_plan.unfinished(npc):
         return "half erased"

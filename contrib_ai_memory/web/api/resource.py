@@ -89,7 +89,7 @@ class Tending(APIView):
     filter_backends = ()
     pagination_class = None
     schema = ToldSchema()
-    deeds: dict[str, access.Deed] = {}
+    deeds: dict[str, access.Action] = {}
 
     def get_authenticators(self) -> list[Any]:
         """Whatever the game's REST_FRAMEWORK says, and the website's log-in in any case."""
@@ -134,10 +134,10 @@ class Tending(APIView):
         return bridge.on_reactor(*job, timeout=timeout)
 
     def _noted(
-        self, npc: Any, who: Any, deed: access.Deed, function: Callable[..., Any], *args: Any
+        self, npc: Any, who: Any, deed: access.Action, function: Callable[..., Any], *args: Any
     ) -> Any:
         if deed == "look":
-            access.looked(who, f"the API's {type(self).__name__.lower()}", npc)
+            access.record_look(who, f"the API's {type(self).__name__.lower()}", npc)
         return function(npc, who, *args)
 
     def asked(self, serializer: type[Serializer]) -> dict[str, Any]:

@@ -227,8 +227,8 @@ class JournalAsked(serializers.Serializer):
 
     def validate_day(self, day: str) -> str:
         try:
-            return inspect.day_of(day) if day else ""
-        except inspect.NoDay as wrong:
+            return inspect.parse_date(day) if day else ""
+        except inspect.InvalidDate as wrong:
             raise serializers.ValidationError(str(wrong)) from None
 
 
