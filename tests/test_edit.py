@@ -102,7 +102,7 @@ def test_what_is_taught_is_undone_with_the_preference_that_it_changed(mara, alic
     before, held = everything(mara), list(mara.memory.preferences)
     learned = wait(edit.teach(mara, alice, "I prefer coffee to tea."))
     assert learned.new and list(mara.memory.preferences) != held
-    assert wait(edit.undo(mara, alice)).deed == "teach"
+    assert wait(edit.undo(mara, alice)).action == "teach"
     assert everything(mara) == before
     assert list(mara.memory.preferences) == held
 
@@ -137,24 +137,24 @@ def test_acts_are_undone_last_first(day, alice):
     entry = entry_of(day, "ferry")
     wait(edit.pin(day, alice, str(entry.id)))
     wait(edit.edit(day, alice, str(entry.id), content="I keep the weir at Millbrook."))
-    assert wait(edit.undo(day, alice)).deed == "edit"
+    assert wait(edit.undo(day, alice)).action == "edit"
     assert "pinned" in day.memory.journal.get(entry.id).tags
-    assert wait(edit.undo(day, alice)).deed == "pin"
+    assert wait(edit.undo(day, alice)).action == "pin"
     assert day.memory.journal.get(entry.id) == entry
 
 
 def test_only_the_act_that_was_taken_back_is_kept_no_longer(day, alice, monkeypatch):
     entry = entry_of(day, "ferry")
     wait(edit.edit(day, alice, str(entry.id), importance=9))
-    step = edit.put_back
+    step = edit._restore_stored
 
     def meanwhile(*args):
         undo_log.add(day, alice, "another", [], undo_log.Before())
         return step(*args)
 
-    monkeypatch.setattr(edit, "put_back", meanwhile)
-    assert wait(edit.undo(day, alice)).deed == "edit"
-    assert [act.deed for act in undo_log.acts(day)] == ["another"]
+    monkeypatch.setattr(edit, "_restore_stored", meanwhile)
+    assert wait(edit.undo(day, alice)).action == "edit"
+    assert [act.action for act in undo_log.acts(day)] == ["another"]
 
 
 def test_what_a_night_ended_stays_ended_when_an_edit_is_undone(night, alice):
@@ -188,7 +188,7 @@ def test_an_edit_writes_over_nothing_that_came_meanwhile(night, alice, monkeypat
         facts.shared().change(fact.id, **since, access_count=7)
         return step(*args)
 
-    monkeypatch.setattr(undo_log, "keep", meanwhile)
+    monkeypatch.setattr(undo_log, "add", meanwhile)
     wait(edit.edit(night, alice, fact.id, content="Alice owns the mill.", importance=9))
     [now] = facts.shared().get([fact.id])
     assert (now.content, now.importance) == ("Alice owns the mill.", 0.9)

@@ -282,7 +282,7 @@ def test_a_line_of_no_end_does_not_fill_the_memory(talked, tmp_path, monkeypatch
     place, number = number_of(lines, "entry")
     lines[place]["value"]["content"] = "x" * 200_000
     write(tmp_path / "b.jsonl", lines)
-    refused(talked, tmp_path / "b.jsonl", number, "longer than any")
+    refused(talked, tmp_path / "b.jsonl", number, "is too long")
 
 
 def test_a_file_that_is_written_while_it_is_read_is_refused(talked, tmp_path, monkeypatch):

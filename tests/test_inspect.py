@@ -244,7 +244,7 @@ def test_a_preview_is_the_prompt_that_the_model_would_be_sent(day, alice, settin
 def test_a_preview_keeps_secrets_from_those_who_did_not_hear_them(day, alice, bram):
     question = "Where is the silver key?"
     told = {
-        name: wait(preview.preview(day, name, question)).as_text() for name in ("Alice", "Bram")
+        name: str(wait(preview.preview(day, name, question)).messages) for name in ("Alice", "Bram")
     }
     assert "Elmstead" not in told["Bram"].split("Bram says: Where")[0].split("bridge")[0]
     assert "silver key in Elmstead" in told["Alice"]

@@ -142,7 +142,7 @@ def test_an_import_that_was_killed_is_done_again_whole(talked, tmp_path, monkeyp
     export(talked, tmp_path / "a.jsonl")
     offload.wait(erasure.wipe(talked))
     with monkeypatch.context() as broken:
-        broken.setattr(archive, "_store", killed)
+        broken.setattr(archive, "_write_stored", killed)
         with pytest.raises(KeyboardInterrupt):
             import_(talked, tmp_path / "a.jsonl")
     assert attributes.read_json(talked, erasure.IMPORT_MARK)
@@ -158,7 +158,7 @@ def test_who_was_paused_is_paused_after_an_import_that_was_begun_twice(
 ):
     export(talked, tmp_path / "a.jsonl")
     pause.pause(talked, True)
-    for broken_off in ("_import", "_store"):
+    for broken_off in ("_read_lines", "_write_stored"):
         with monkeypatch.context() as broken:
             broken.setattr(archive, broken_off, killed)
             with pytest.raises(KeyboardInterrupt):
@@ -210,7 +210,7 @@ def lines_of(path):
         (lambda lines: lines[:-1], "is cut off after line"),
         (lambda lines: [*lines[:5], lines[5][:20]], "is cut off in the middle of line 6"),
         (lambda lines: [*lines[:5], "{oops}\n", *lines[5:]], "line 6 is not JSON: '{oops}'"),
-        (lambda lines: [*lines[:5], *lines[6:]], "is not whole: its last line counts"),
+        (lambda lines: [*lines[:5], *lines[6:]], "is not complete: its last line counts"),
         (lambda lines: [*lines, "{}\n"], "more after it"),
         (lambda lines: lines[1:], "its first line does not say so"),
         (lambda lines: [], "is not an exported memory"),

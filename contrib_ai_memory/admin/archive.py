@@ -36,7 +36,6 @@ from ..store.payload import entry_memory_id
 from ..store.people import ATTRIBUTE as PEOPLE
 from ..store.people import People
 from ..store.profiles import Profiles
-from ..store.validation import Invalid
 from . import erasure, inspect, reindex
 from .archive_format import (
     ROWS_OF,
@@ -46,18 +45,16 @@ from .archive_format import (
     Header,
     Line,
     Reader,
-    SeenIds,
     Writer,
 )
-from .batch import ENTRIES_AT_ONCE, exclusively, journal_pages, link_pages, run_job, store_pages
 from .erasure import IMPORT_MARK
+from .jobs import ENTRIES_AT_ONCE, batch_job, exclusively, journal_pages, link_pages, store_pages
 from .reindex import Progress, silent
 
 __all__ = ["BadArchive", "Exported", "Imported", "NotEmpty", "export", "import_"]
 
 FOLDER = "exports"  # in the contrib's own folder, for exports without a file name
 KEYS_AT_ONCE = 16
-CHECKED_AT_ONCE = 256
 LINES_AT_ONCE = 64
 
 
@@ -96,12 +93,12 @@ def _export(npc: Any, path: Path | None, progress: Progress) -> Generator[Any, A
     memory = npc.memory
     memory.flush()
     header = Header(memory.id, npc.get_memory_identity(npc), npc.key)
-    writer = yield run_job(Writer, path or conf.directory() / FOLDER / file_name(npc), header)
+    writer = yield batch_job(Writer, path or conf.directory() / FOLDER / file_name(npc), header)
     try:
         exported = yield _write(npc, writer, progress)
-        yield run_job(writer.finish)
+        yield batch_job(writer.finish)
     except BaseException:
-        yield run_job(writer.discard)
+        yield batch_job(writer.discard)
         raise
     return exported
 
@@ -116,17 +113,17 @@ def file_name(npc: Any) -> str:
 def _write(npc: Any, writer: Writer, progress: Progress) -> Generator[Any, Any, Exported]:
     memory = npc.memory
     end = len(memory.journal)
-    yield run_job(writer.add, list(_single_lines(npc)))
+    yield batch_job(writer.add, list(_single_lines(npc)))
     for category in ROWS_OF:
         yield _write_rows(npc, writer, category)
     entries = 0
     for number, page in enumerate(journal_pages(memory.journal, last=end), start=1):
         entries += len(page)
-        yield run_job(writer.add, [{"kind": "entry", "value": entry.to_dict()} for entry in page])
+        yield batch_job(writer.add, [{"kind": "entry", "value": entry.to_dict()} for entry in page])
         progress("journal", min(number * ENTRIES_AT_ONCE, end), end)
     for links in link_pages(memory.links):
-        yield run_job(_write_links, writer, links)
-    total = yield run_job(facts.ask, "count", memory.id)
+        yield batch_job(_write_links, writer, links)
+    total = yield batch_job(facts.ask, "count", memory.id)
     memories = 0
 
     def count(written: int) -> None:
@@ -135,7 +132,7 @@ def _write(npc: Any, writer: Writer, progress: Progress) -> Generator[Any, Any, 
         progress("memories", memories, total)
 
     yield store_pages(_write_memories, writer, memory.id, on_page=count)
-    lines = yield run_job(_write_centroids, writer, memory.id)
+    lines = yield batch_job(_write_centroids, writer, memory.id)
     return Exported(writer.path, entries, memories, lines)
 
 
@@ -172,7 +169,7 @@ def _write_rows(npc: Any, writer: Writer, category: str) -> Generator[Any, Any, 
             }
             for key in keys[first : first + KEYS_AT_ONCE]
         ]
-        yield run_job(writer.add, lines)
+        yield batch_job(writer.add, lines)
 
 
 # --- the store's part (worker thread) -------------------------------------------------------------
@@ -237,15 +234,6 @@ class Imported:
     copied: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
-    """A checked file: the number of its lines, its state (`Reader.state`), and the ids in it."""
-
-    lines: int
-    state: tuple[int, ...]
-    seen: SeenIds
-
-
 @defer.inlineCallbacks
 def import_(
     npc: Any, path: Path, *, replace: bool = False, progress: Progress = silent
@@ -265,7 +253,7 @@ def import_(
         NotEmpty: Nothing was changed.
         StoreError: The store cannot be used.
     """
-    checked = yield _check(path, progress)
+    checked = yield _checked(path, progress)
     try:
         imported = yield exclusively(npc, _import, path, checked, replace, progress)
     finally:
@@ -275,7 +263,7 @@ def import_(
 
 @defer.inlineCallbacks
 def _import(
-    npc: Any, path: Path, checked: _Checked, replace: bool, progress: Progress
+    npc: Any, path: Path, checked: Checker, replace: bool, progress: Progress
 ) -> Generator[Any, Any, Imported]:
     half = attributes.read_json(npc, IMPORT_MARK)
     if not replace and not half and (yield _remembers(npc)):
@@ -283,7 +271,7 @@ def _import(
             f"{npc.key} already remembers something, which an import would replace. Export it "
             "first if it is wanted, then import with --replace."
         )
-    reader = yield run_job(_reopened, path, checked)
+    reader = yield batch_job(_reopened, path, checked)
     was_paused = half["paused"] if half else pause.paused(npc) == "npc"
     attributes.write_json(npc, IMPORT_MARK, {"paused": was_paused})
     pause.pause(npc, True)
@@ -295,64 +283,23 @@ def _import(
 
 
 @defer.inlineCallbacks
-def _check(path: Path, progress: Progress) -> Generator[Any, Any, _Checked]:
-    """Read a file to its end and check every line, as a Deferred `_Checked`."""
-    reader = yield run_job(Reader, path)
-    seen = yield run_job(SeenIds)
+def _checked(path: Path, progress: Progress) -> Generator[Any, Any, Checker]:
+    """Check a whole file, as a Deferred `Checker` that has read all of it."""
+    checker = yield batch_job(Checker, path)
     try:
-        checker = yield run_job(_checker, reader, seen)
-        while (yield run_job(_check_some, reader, checker)):
-            progress("checking", reader.lines, 0)
-        yield run_job(_check_end, reader, checker)
+        while (yield batch_job(checker.check_some)):
+            progress("checking", checker.reader.lines, 0)
+        yield batch_job(checker.check_end)
     except BaseException:
-        seen.close()
+        checker.seen.close()
         raise
-    return _Checked(reader.lines, reader.state, seen)
+    return checker
 
 
-def _checker(reader: Reader, seen: SeenIds) -> Checker:
-    try:
-        return Checker(reader.header.agent_id, seen)
-    except Invalid as problem:
-        raise _refused(reader, 1, "the first line", problem) from None
-
-
-def _check_some(reader: Reader, checker: Checker) -> bool:
-    """Check some lines (worker thread). Returns whether there were any."""
-    lines = reader.numbered(CHECKED_AT_ONCE)
-    memories: dict[str, int] = {}
-    for number, line in lines:
-        try:
-            checker.line(line)
-        except Invalid as problem:
-            raise _refused(reader, number, line["kind"], problem) from None
-        if line["kind"] == "memory":
-            memories[line["id"]] = number
-    foreign = checker.foreign(memories) if memories else ()
-    for memory_id in sorted(foreign, key=lambda each: memories[each]):
-        foreign_id = Invalid("id: another NPC has a memory with that id")
-        raise _refused(reader, memories[memory_id], "memory", foreign_id)
-    return bool(lines)
-
-
-def _check_end(reader: Reader, checker: Checker) -> None:
-    try:
-        checker.whole()
-    except Invalid as problem:
-        raise _refused(reader, reader.number, "the end", problem) from None
-
-
-def _refused(reader: Reader, number: int, kind: str, problem: Invalid) -> BadArchive:
-    return BadArchive(
-        f"{reader.path}, line {number} ({kind}): {problem}. The file was changed, or is of another "
-        "version. Nothing was imported."
-    )
-
-
-def _reopened(path: Path, checked: _Checked) -> Reader:
+def _reopened(path: Path, checked: Checker) -> Reader:
     """Open the file again, and refuse it if it changed since the check (worker thread)."""
     reader = Reader(path)
-    if reader.state != checked.state:
+    if reader.state != checked.reader.state:
         raise BadArchive(f"{path} was changed while it was read. Nothing was imported.")
     return reader
 
@@ -360,13 +307,13 @@ def _reopened(path: Path, checked: _Checked) -> Reader:
 @defer.inlineCallbacks
 def _remembers(npc: Any) -> Generator[Any, Any, bool]:
     memory = npc.memory
-    stored = yield run_job(facts.ask, "count", memory.id)
+    stored = yield batch_job(facts.ask, "count", memory.id)
     return bool(stored or len(memory.journal) or len(memory.people) or len(memory.profiles))
 
 
 @defer.inlineCallbacks
 def _read_lines(
-    npc: Any, reader: Reader, checked: _Checked, progress: Progress
+    npc: Any, reader: Reader, checked: Checker, progress: Progress
 ) -> Generator[Any, Any, Imported]:
     memory = npc.memory
     old = reader.header
@@ -376,23 +323,23 @@ def _read_lines(
     elif not copied and memory.id != old.agent_id and inspect.store_is_own():
         # on a server, where the old id may live on in another game, the NPC keeps its own
         _set_id(npc, old.agent_id)
-        yield run_job(facts.ask, "delete_mind", memory.id)  # left by an NPC that is gone
+        yield batch_job(facts.ask, "delete_mind", memory.id)  # left by an NPC that is gone
     identities = old.identity, npc.get_memory_identity(npc)
     ids = IdMapping((old.agent_id, memory.id), identities, checked.seen.number_of)
     counts = {"entry": 0, "memory": 0}
-    while lines := (yield run_job(_next_lines, reader, ids)):
+    while lines := (yield batch_job(_next_lines, reader, ids)):
         if not npc.pk:
             raise BadArchive("The NPC was deleted while its memory was imported.")
         yield _write_lines(npc, lines)
         for line in lines:
             if line["kind"] in counts:
                 counts[line["kind"]] += 1
-        progress("lines", reader.lines, checked.lines)
+        progress("lines", reader.lines, checked.reader.lines)
     memory.people, memory.history = People(npc), History(npc)
     memory.profiles = Profiles(npc)
     memory.conversations = Conversations(npc, conf.get().STALE_CONVERSATION)
     memory.journal.flush()
-    yield run_job(novelty.carry_over, memory.id)
+    yield batch_job(novelty.carry_over, memory.id)
     yield reindex.rekey(npc, progress)
     return Imported(counts["entry"], counts["memory"], reader.lines, copied)
 
@@ -440,7 +387,7 @@ def _write_lines(npc: Any, lines: list[Line]) -> Generator[Any, Any, None]:
         yield offload.breathe()
     yield memory.links.add_gently(links)
     if memories:
-        yield run_job(_write_stored, memory.id, memories)
+        yield batch_job(_write_stored, memory.id, memories)
 
 
 def _write_stored(agent_id: str, lines: list[Line]) -> None:

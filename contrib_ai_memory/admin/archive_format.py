@@ -26,6 +26,7 @@ import sqlite3
 import struct
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -48,6 +49,7 @@ KINDS = frozenset(
 )
 LONGEST_SHOWN = 60  # characters of a bad line that an error shows
 LONGEST_LINE = 32_000_000  # bytes; the lists of a very long memory are in one line
+CHECKED_AT_ONCE = 256  # lines
 BYTES_AT_ONCE = 4_000_000  # of the lines that are held at one time
 LONGEST_TEXT = 200_000  # characters of one text
 LAST_ID = 100_000_000  # of a journal
@@ -300,17 +302,22 @@ class SeenIds:
 
 
 class Checker:
-    """Checks the lines of one archive in order; each method raises `Invalid`.
+    """Checks an archive, some lines at a time, before anything of it is imported.
 
-    Args:
-        agent_id: The memory id in the header.
-        seen: Takes the ids.
+    Attributes:
+        reader: The file; at the end its `lines` and `state` are those of the whole file.
+        seen: The ids in the file.
+
+    Raises:
+        BadArchive: From each public method, with the number of the line.
     """
 
-    def __init__(self, agent_id: str, seen: SeenIds):
-        _uuid("mind", agent_id)
-        self._agent_id = agent_id
-        self._seen = seen
+    def __init__(self, path: Path):
+        self.reader = Reader(path)
+        self._agent_id = self.reader.header.agent_id
+        with self._refusing(1, "the first line"):
+            _uuid("mind", self._agent_id)
+        self.seen = SeenIds()
         self._last_id = 0
         self._entry = 0
         self._checks: dict[str, Callable[[Line], None]] = {
@@ -325,29 +332,44 @@ class Checker:
             "centroid": self._centroid,
         }
 
-    def line(self, line: Line) -> None:
-        """Check one line."""
-        kind = line["kind"]
-        if (kind == "journal") == self._seen.has("journal"):
-            raise Invalid("the line of the journal must come first, and once")
-        self._checks[kind](line)
+    def check_some(self) -> bool:
+        """Check the next lines. Returns whether there were any."""
+        lines = self.reader.numbered(CHECKED_AT_ONCE)
+        memories: dict[str, int] = {}
+        for number, line in lines:
+            with self._refusing(number, line["kind"]):
+                if (line["kind"] == "journal") == self.seen.has("journal"):
+                    raise Invalid("the line of the journal must come first, and once")
+                self._checks[line["kind"]](line)
+            if line["kind"] == "memory":
+                memories[line["id"]] = number
+        owners = bulk.owners(facts.shared(), memories) if memories else {}
+        for memory_id, number in memories.items():
+            with self._refusing(number, "memory"):
+                if owners.get(memory_id, self._agent_id) != self._agent_id:
+                    raise Invalid("id: another NPC has a memory with that id")
+        return bool(lines)
 
-    def whole(self) -> None:
+    def check_end(self) -> None:
         """Check after the last line that no line is missing that every memory has."""
-        for kind in ("journal", "people", "conversations"):
-            if not self._seen.has(_joined(kind)):
-                raise Invalid(f"the line of its {kind} is missing")
-        for key in SCRIPT:
-            if not self._seen.has(_joined("script", key)):
-                raise Invalid(f"the line of its {key} is missing")
+        with self._refusing(self.reader.number, "the end"):
+            scripts = (("script", key) for key in SCRIPT)
+            for what in (("journal",), ("people",), ("conversations",), *scripts):
+                if not self.seen.has(_joined(*what)):
+                    raise Invalid(f"the line of its {what[-1]} is missing")
 
-    def foreign(self, ids: Iterable[str]) -> set[str]:
-        """Return those of these memory ids that another NPC has in the store."""
-        owners = bulk.owners(facts.shared(), ids)
-        return {each for each, agent_id in owners.items() if agent_id != self._agent_id}
+    @contextmanager
+    def _refusing(self, number: int, kind: str) -> Iterator[None]:
+        try:
+            yield
+        except Invalid as problem:
+            raise BadArchive(
+                f"{self.reader.path}, line {number} ({kind}): {problem}. The file was changed, or "
+                "is of another version. Nothing was imported."
+            ) from None
 
     def _once(self, *what: Any) -> None:
-        if not self._seen.add(_joined(*what)):
+        if not self.seen.add(_joined(*what)):
             raise Invalid("it is there twice")
 
     # --- lines of which there is one --------------------------------------------------------------
@@ -452,7 +474,7 @@ class Checker:
             if line["id"] != entry_memory_id(self._agent_id, number):
                 raise Invalid(f"id: it is not that of entry {number} of this memory")
         _history(line["history"])
-        if not self._seen.add(line["id"], number):
+        if not self.seen.add(line["id"], number):
             raise Invalid("it is there twice")
 
     def _centroid(self, line: Line) -> None:

@@ -23,13 +23,13 @@ from ..store.errors import StoreError
 from ..store.journal import span_of
 from ..store.payload import entry_memory_id
 from . import erasure, erasure_plan, inspect
-from .batch import (
+from .jobs import (
     ENTRIES_AT_ONCE,
+    batch_job,
     compact_store,
     exclusively,
     journal_pages,
     link_pages,
-    run_job,
     store_pages,
 )
 
@@ -146,8 +146,8 @@ def _finding(npc: Any, what: str, count: int, mended: bool) -> Finding:
 
 @defer.inlineCallbacks
 def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
-    counts = yield run_job(_agent_counts)
-    stored = yield run_job(generations.of_store)
+    counts = yield batch_job(_agent_counts)
+    stored = yield batch_job(generations.of_store)
     if problem := generations.settle(stored):
         if mend:
             generations.adopt(stored)
@@ -158,12 +158,12 @@ def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
     if lost := stored.get("lost"):
         found.append(Finding("the store", opening.told_of_loss(lost), 1, mend))
         if mend:
-            yield run_job(_settle_loss)
+            yield batch_job(_settle_loss)
     known = inspect.known_agent_ids()
     for agent_id, count in sorted(counts.items()) if whole else ():
         if agent_id not in known:
             if mend:
-                yield run_job(_delete_orphans, agent_id)
+                yield batch_job(_delete_orphans, agent_id)
             what = f"memories with the id {agent_id[:8]}, whose NPC was deleted"
             found.append(Finding("the store", what, count, mend))
     if found and mend:
@@ -265,7 +265,7 @@ def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, 
             _note_lost(memory, number, stored, lost)
     problems = {number: journal.damage.get(number, "") for number in {*lost, *journal.damaged()}}
     for number in sorted(problems) if mend else ():
-        records = yield run_job(facts.ask, "get", lost.get(number, []))
+        records = yield batch_job(facts.ask, "get", lost.get(number, []))
         entries = [_rebuilt(memory, index.from_memory(record)) for record in records]
         journal.grow(max((entry.id for entry in entries), default=0))
         journal.put_back(entries)
@@ -329,7 +329,7 @@ def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[
     ]
     for first in range(0, len(gone) if mend else 0, IDS_AT_ONCE):
         some = gone[first : first + IDS_AT_ONCE]
-        yield run_job(facts.ask, "delete_points", some)
+        yield batch_job(facts.ask, "delete_points", some)
         stored.ids.difference_update(some)
     problems = (
         (missing, "indexed journal entries are missing in the store"),
@@ -358,9 +358,9 @@ def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list
         else:
             continue
         if mend and kept:
-            yield run_job(_rest_on, memory_id, kept)
+            yield batch_job(_rest_on, memory_id, kept)
         elif mend:
-            yield run_job(facts.ask, "delete_points", [memory_id])
+            yield batch_job(facts.ask, "delete_points", [memory_id])
             stored.ids.discard(memory_id)
         if place % ENTRIES_AT_ONCE == 0:
             yield offload.breathe()
@@ -378,7 +378,7 @@ def _rest_on(memory_id: str, journal_ids: list[int]) -> None:
 def _index(memory: Any, entries: list[Entry]) -> defer.Deferred:
     first = entries[0].id
     before = list(memory.journal.read(first - index.LOOK_BACK, first - 1))
-    return run_job(index.index_entries, memory.id, entries, before)
+    return batch_job(index.index_entries, memory.id, entries, before)
 
 
 @defer.inlineCallbacks

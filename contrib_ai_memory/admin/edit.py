@@ -36,6 +36,7 @@ from ..store.preferences import Held, Preference, from_plain
 from ..store.profiles import Noted, Profile, ProfileAttribute
 from ..text.sanitising import oneline, sanitise
 from . import access, forget, ids, provenance, undo_log
+from .jobs import change_job
 from .undo_log import Act, Before, one_at_a_time
 
 
@@ -226,8 +227,7 @@ def _tag(
 ) -> Generator[Any, Any, MemoryRecord]:
     """Change the tags of a memory, as a Deferred `MemoryRecord` with the new ones."""
     memory = yield ids.find(npc, memory_id)
-    linked = link_id(memory)
-    entry = npc.memory.journal.get(int(linked)) if linked.isdecimal() else None
+    entry = ids.entry_of(npc.memory, link_id(memory))
     old = entry.tags if entry else memory.tags
     kept = (tag for tag in old if tag not in drop)
     tags = tuple(dict.fromkeys((*kept, *add)))
@@ -246,7 +246,7 @@ def _tag(
     if entry:
         npc.memory.journal.update({entry.id: {"tags": tags}})
         npc.memory.flush()
-    yield offload.run(offload.MEMORY, _write_tags, memory, tags, bool(add), priority=offload.REPLY)
+    yield change_job(_write_tags, memory, tags, bool(add))
     return replace(memory, tags=tags)
 
 
@@ -318,7 +318,7 @@ ENTRY_FIELDS = {  # the fields of an entry that follow each field of its memory
 @defer.inlineCallbacks
 def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any, MemoryRecord]:
     """Write a changed memory to the store, and to the journal if it is an entry."""
-    memory, entry = npc.memory, _entry_of(npc.memory, old)
+    memory, entry = npc.memory, ids.entry_of(npc.memory, link_id(old))
     around: list[Entry] = []
     if entry:
         entry = _changed_entry(entry, old, new)
@@ -327,7 +327,7 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
         new = replace(new, key=again.key, question=again.question, tags=entry.tags)
         if new.importance != old.importance:
             new = replace(new, memory_weight=again.memory_weight)
-        around = list(memory.journal.read(entry.id - index.AROUND, entry.id + index.AROUND))
+        around = forget.lines_around(memory, entry.id)
         if new.content != old.content:
             memory.conversations.forget_entries([entry.id])
             memory.history.forget_entries([entry.id])
@@ -335,9 +335,7 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
         memory.flush()
     if entry is None or entry.recallable:
         changed = _changed_fields(old, new)
-        yield offload.run(
-            offload.MEMORY, _write_stored, memory.id, new, changed, around, priority=offload.REPLY
-        )
+        yield change_job(_write_stored, memory.id, new, changed, around)
     return new
 
 
@@ -355,13 +353,8 @@ def _merged(now: Kept, then: Kept, changed: Iterable[str]) -> Kept:
 
 def _with_emotions(npc: Any, memory: MemoryRecord) -> MemoryRecord:
     """Take the emotions of a memory from its journal entry; the store may not have them."""
-    entry = _entry_of(npc.memory, memory)
+    entry = ids.entry_of(npc.memory, link_id(memory))
     return replace(memory, dominant_emotions=entry.emotions) if entry else memory
-
-
-def _entry_of(memory: Any, record: MemoryRecord) -> Entry | None:
-    linked = link_id(record)
-    return memory.journal.get(int(linked)) if linked.isdecimal() else None
 
 
 def _changed_entry(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> Entry:
@@ -422,10 +415,8 @@ def _state_before(
     npc: Any, record: MemoryRecord, changed: Sequence[str]
 ) -> Generator[Any, Any, Before]:
     """The state of one memory before a change of these fields, as a Deferred `Before`."""
-    memory, entry = npc.memory, _entry_of(npc.memory, record)
-    known, history, _ended = yield offload.run(
-        offload.MEMORY, forget.stored_state, memory.id, [record], priority=offload.REPLY
-    )
+    memory, entry = npc.memory, ids.entry_of(npc.memory, link_id(record))
+    known, history, _ended = yield change_job(forget.stored_state, memory.id, [record])
     more = [name for each in changed for name in ENTRY_FIELDS.get(each, ())] if entry else []
     if entry and "content" in changed:
         more.append("question")
@@ -465,10 +456,8 @@ def _take_back(npc: Any) -> Generator[Any, Any, Act]:
             selection = yield forget.select(npc, linked, cascade=True)
             yield forget.remove(npc, selection, cascade=True)
     memory.journal.put_back(_entries_as_before(memory, before))
-    around = {plain["id"]: _around(memory, plain["id"]) for plain in before.entries}
-    yield offload.run(
-        offload.MEMORY, _restore_stored, memory.id, before, around, priority=offload.REPLY
-    )
+    around = {plain["id"]: forget.lines_around(memory, plain["id"]) for plain in before.entries}
+    yield change_job(_restore_stored, memory.id, before, around)
     yield memory.links.add_gently(Link(*each) for each in before.links)
     for identity, name, noted, known in before.profiles:
         _restore_profile(memory, identity, name, noted, known)
@@ -476,9 +465,7 @@ def _take_back(npc: Any) -> Generator[Any, Any, Act]:
     for plain in before.preferences:
         ended += _restore_preference(memory, from_plain(plain), before.fields)
     if ended:
-        yield offload.run(
-            offload.MEMORY, preference_slots.retire, memory.id, ended, priority=offload.REPLY
-        )
+        yield change_job(preference_slots.retire, memory.id, ended)
     yield _index_skipped(memory, before)
     memory.flush()
     undo_log.remove(npc, act)
@@ -531,7 +518,7 @@ def _index_skipped(memory: Any, before: Before) -> Generator[Any, Any, None]:
         if passed and entry_memory_id(memory.id, entry.id) not in stored:
             earlier = list(memory.journal.read(entry.id - index.LOOK_BACK, entry.id - 1))
             job = index.index_entries, memory.id, [entry], earlier
-            yield offload.run(offload.MEMORY, *job, priority=offload.REPLY)
+            yield change_job(*job)
             yield preference_slots.settle_heard(memory, [entry], offload.REPLY)
 
 
@@ -569,10 +556,6 @@ def _restore_preference(
         text = preference.text if same else now.text
         memory.preferences.put(replace(now, text=text, history=held))
     return []
-
-
-def _around(memory: Any, entry_id: int) -> list[Entry]:
-    return list(memory.journal.read(entry_id - index.AROUND, entry_id + index.AROUND))
 
 
 def _restore_profile(

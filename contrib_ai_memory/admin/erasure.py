@@ -35,16 +35,16 @@ from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..text.plural import plural
 from . import erasure_plan, inspect, requests, undo_log
-from .batch import (
+from .erasure_plan import DataSubject, ErasurePlan
+from .jobs import (
     ENTRIES_AT_ONCE,
+    batch_job,
     compact_store,
     exclusively,
     journal_pages,
     link_pages,
-    run_job,
     store_pages,
 )
-from .erasure_plan import DataSubject, ErasurePlan
 
 IMPORT_MARK = "importing"  # Attribute of a half-imported NPC; a wipe removes it last
 MEMORIES_AT_ONCE = 64
@@ -292,7 +292,7 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
     yield _rekey_around(memory, entries)
     met = had_profile = False
     if subject.identity:
-        yield run_job(novelty.forget, memory.id, subject.identity)
+        yield batch_job(novelty.forget, memory.id, subject.identity)
         met = memory.people.forget(subject.identity)
         had_profile = memory.profiles.forget(subject.identity)
     requests.drop_granted()
@@ -318,7 +318,7 @@ def _delete_memories(ids: Iterable[str]) -> Generator[Any, Any, tuple[Counter[st
     kinds: Counter[str] = Counter()
     vectors = 0
     for first in range(0, len(ids), MEMORIES_AT_ONCE):
-        records, forgotten = yield run_job(_delete_some, ids[first : first + MEMORIES_AT_ONCE])
+        records, forgotten = yield batch_job(_delete_some, ids[first : first + MEMORIES_AT_ONCE])
         kinds.update(records)
         vectors += forgotten
     return kinds, vectors
@@ -343,7 +343,7 @@ def _delete_vectors(texts: Iterable[str]) -> int:
 def _clear_references(agent_id: str, plan: ErasurePlan) -> Generator[Any, Any, None]:
     """Remove the person from the witnesses of remaining memories, clear `superseded_by` references
     to deleted ones, and count the words anew."""
-    yield run_job(facts.ask, "forget_words", agent_id)
+    yield batch_job(facts.ask, "forget_words", agent_id)
     yield store_pages(_clear_page, agent_id, plan.subject, frozenset(plan.memories))
 
 
@@ -481,7 +481,7 @@ def _erase_from_journal(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, t
             if entry.id not in plan.entries and (rest := _without_identity(entry, identity))
         }
         if gone:
-            yield run_job(_delete_vectors, [text for entry in gone for text in entry.texts])
+            yield batch_job(_delete_vectors, [text for entry in gone for text in entry.texts])
         if not memory.owner.pk:
             return removed, changed  # deleted meanwhile
         if gone or changes:
@@ -508,7 +508,7 @@ def _rekey_around(memory: Any, removed: Collection[int]) -> Generator[Any, Any, 
         around = list(memory.journal.read(first - REACH, min(last + REACH, indexed)))
         wanted = {entry.id for entry in around if first <= entry.id <= last}
         if wanted:
-            yield run_job(index.rekey_entries, memory.id, around, wanted)
+            yield batch_job(index.rekey_entries, memory.id, around, wanted)
         yield offload.breathe()
 
 
@@ -539,7 +539,7 @@ def wipe_held(npc: Any) -> Generator[Any, Any, Erased]:
         "messages": len(memory.history.messages),
     }
     kinds, vectors = yield _wipe_store(memory.id)
-    yield run_job(novelty.forget, memory.id)
+    yield batch_job(novelty.forget, memory.id)
     entries = yield _wipe_texts(memory)
     for category in (links.CATEGORY, preferences.CATEGORY, profiles.CATEGORY):
         yield _wipe_rows(npc, category)
@@ -566,11 +566,11 @@ def _wipe_store(agent_id: str) -> Generator[Any, Any, tuple[Counter[str], int]]:
     """Delete every memory of an NPC from the store. Returns what `_delete_memories` does."""
     kinds: Counter[str] = Counter()
     vectors = 0
-    while ids := (yield run_job(_first_ids, agent_id)):
+    while ids := (yield batch_job(_first_ids, agent_id)):
         some, forgotten = yield _delete_memories(ids)
         kinds.update(some)
         vectors += forgotten
-    yield run_job(facts.ask, "forget_words", agent_id)
+    yield batch_job(facts.ask, "forget_words", agent_id)
     return kinds, vectors
 
 
@@ -586,7 +586,7 @@ def _wipe_texts(memory: Any) -> Generator[Any, Any, int]:
     for page in journal_pages(memory.journal):
         count += len(page)
         texts = [text for entry in page for text in entry.texts]
-        yield run_job(_delete_texts, texts, [entry_memory_id(memory.id, e.id) for e in page])
+        yield batch_job(_delete_texts, texts, [entry_memory_id(memory.id, e.id) for e in page])
     return count
 
 

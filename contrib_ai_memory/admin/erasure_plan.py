@@ -37,7 +37,7 @@ from .. import offload
 from ..records import INSIGHT, Entry, MemoryRecord, Message
 from ..store import attributes, facts, id_ranges
 from ..store.payload import entry_memory_id
-from .batch import journal_pages, pages_heard_from, store_pages
+from .jobs import journal_pages, pages_heard_from, store_pages
 
 PLAN = "erasing_"  # + digest of the identity: the Attribute that holds a plan until it is done
 FOLLOWING = "following_"  # before that: what follows from the plan at another NPC

@@ -27,7 +27,7 @@ from ..store.links import link_id
 from ..store.preferences import Preference
 from ..text.plural import plural
 from . import access, ids, inspect, provenance, undo_log
-from .batch import journal_pages, pages_heard_from
+from .jobs import change_job, journal_pages, look_job, pages_heard_from
 from .undo_log import Before, one_at_a_time
 
 _NAMES = {"entry": "journal entry", "taught": "taught memory"}  # of a record, where they differ
@@ -125,8 +125,7 @@ def _record_and_remove(
 
 def _utterances(npc: Any, forgotten: Forgotten) -> frozenset[str]:
     """`Entry.utterance` of all that the NPC may have said to others."""
-    links = map(link_id, forgotten.memories)
-    return frozenset(f"{npc.memory.id}:{number}" for number in links if number.isdecimal())
+    return frozenset(f"{npc.memory.id}:{number}" for number in ids.entry_ids(forgotten.memories))
 
 
 # --- what goes ------------------------------------------------------------------------------------
@@ -141,14 +140,14 @@ def select(npc: Any, memory_id: str, *, cascade: bool = False) -> Generator[Any,
     """
     root = yield ids.find(npc, memory_id)
     if not cascade:
-        profiles = yield provenance.profiled(npc.memory, _entry_ids([root]))
+        profiles = yield provenance.profiled(npc.memory, set(ids.entry_ids([root])))
         return Selection((root,), tuple(each for each in profiles if each.kind == "preference"))
     traced = yield provenance.trace(
         npc, root.id if root.record not in ("entry", INSIGHT) else link_id(root)
     )
     drawn = [root, *(step.memory for step in traced.results)]
     told = yield _told_from(npc, drawn)
-    entries = _entry_ids(told)
+    entries = set(ids.entry_ids(told))
     profiles = yield provenance.profiled(npc.memory, entries) if entries else ()
     return Selection((*drawn, *told), (*traced.profiles, *profiles))
 
@@ -175,7 +174,7 @@ def _told_from(
     memory = npc.memory
     known = {link_id(record) for record in memories}
     first = min((number for record in memories for number in record.journal_ids), default=1)
-    drawn = yield offload.run(offload.MEMORY, provenance.drawn_of, memory.id, priority=offload.LOOK)
+    drawn = yield look_job(provenance.drawn_of, memory.id)
     found: list[MemoryRecord] = []
     while True:
         new: list[MemoryRecord] = []
@@ -195,10 +194,6 @@ def _told_from(
         found += new
 
 
-def _entry_ids(memories: Sequence[MemoryRecord]) -> set[int]:
-    return {int(link_id(record)) for record in memories if link_id(record).isdecimal()}
-
-
 # --- the state before -----------------------------------------------------------------------------
 
 
@@ -208,9 +203,7 @@ def _state_before(npc: Any, selection: Selection, cascade: bool) -> Generator[An
     memory = npc.memory
     memories = list(selection.memories)
     entries = _entries_of(memory, memories)
-    known, history, superseded = yield offload.run(
-        offload.MEMORY, stored_state, memory.id, memories, priority=offload.REPLY
-    )
+    known, history, superseded = yield change_job(stored_state, memory.id, memories)
     links = []
     for record in memories:
         linked = link_id(record)
@@ -277,19 +270,11 @@ def _remove(npc: Any, memories: list[MemoryRecord], cascade: bool) -> Generator[
     entries = _entries_of(memory, memories)
     numbers = {entry.id for entry in entries}
     around = {
-        entry.id: list(memory.journal.read(entry.id - index.AROUND, entry.id + index.AROUND))
+        entry.id: lines_around(memory, entry.id)
         for entry in entries
         if entry.recallable and entry.session_id
     }
-    yield offload.run(
-        offload.MEMORY,
-        _delete_stored,
-        memory.id,
-        memories,
-        entries,
-        around,
-        priority=offload.REPLY,
-    )
+    yield change_job(_delete_stored, memory.id, memories, entries, around)
     if not npc.pk:
         return  # deleted meanwhile
     memory.links.remove(map(link_id, memories))
@@ -324,8 +309,12 @@ def _delete_stored(
 
 
 def _entries_of(memory: Any, memories: Sequence[MemoryRecord]) -> list[Entry]:
-    numbers = [int(link_id(record)) for record in memories if link_id(record).isdecimal()]
-    return [entry for entry in map(memory.journal.get, numbers) if entry]
+    return [entry for entry in map(memory.journal.get, ids.entry_ids(memories)) if entry]
+
+
+def lines_around(memory: Any, entry_id: int) -> list[Entry]:
+    """Return the journal entries around one, from whose words its search keys are made."""
+    return list(memory.journal.read(entry_id - index.AROUND, entry_id + index.AROUND))
 
 
 def _preferences_of(memory: Any, memories: Sequence[MemoryRecord]) -> list[Preference]:

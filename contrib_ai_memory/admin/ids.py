@@ -6,17 +6,17 @@ The short id of a journal entry is its number, that of any other memory the star
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
 from ..ingest.index import to_memory
 from ..records import Entry, MemoryRecord
-from ..store import facts
+from ..store import bulk, facts
 from ..store.links import link_id
 from ..store.payload import entry_memory_id
+from .jobs import look_job
 
 LENGTH = 8  # hex digits shown
 UUID_LENGTH = 36
@@ -49,6 +49,16 @@ def short_link(linked: str) -> str:
     return linked if linked.isdecimal() else linked[:LENGTH]
 
 
+def entry_ids(memories: Iterable[MemoryRecord]) -> list[int]:
+    """Return the journal ids of those of the memories that are journal entries."""
+    return [int(linked) for linked in map(link_id, memories) if linked.isdecimal()]
+
+
+def entry_of(memory: Any, linked: str) -> Entry | None:
+    """Return the journal entry with a link id, if it is one."""
+    return memory.journal.get(int(linked)) if linked.isdecimal() else None
+
+
 @defer.inlineCallbacks
 def find(npc: Any, text: str) -> Generator[Any, Any, MemoryRecord]:
     """Find a memory by a typed id, as a Deferred `MemoryRecord`.
@@ -66,15 +76,14 @@ def find(npc: Any, text: str) -> Generator[Any, Any, MemoryRecord]:
         return record
     if not _PREFIX.fullmatch(wanted):
         raise UnknownMemory(_no_such(npc, text))
-    found = yield offload.run(offload.MEMORY, _of_prefix, memory.id, wanted, priority=offload.LOOK)
+    found = yield look_job(_of_prefix, memory.id, wanted)
     if not found:
         raise UnknownMemory(_no_such(npc, text))
     if len(found) > 1:
         some = ", ".join(record.id[: len(wanted) + 4] for record in found[:8])
         raise Ambiguous(f"'{text}' fits {len(found)} memories: {some}. Type more of the id.")
     [record] = found
-    entry_id = int(link_id(record)) if link_id(record).isdecimal() else None
-    if entry_id and not memory.journal.get(entry_id):
+    if entry_ids([record]) and entry_of(memory, link_id(record)) is None:
         raise UnknownMemory(_no_such(npc, text))
     return record
 
@@ -92,7 +101,7 @@ def _no_such(npc: Any, text: str) -> str:
 @defer.inlineCallbacks
 def _entry_memory(memory: Any, entry: Entry) -> Generator[Any, Any, MemoryRecord]:
     ids = [entry_memory_id(memory.id, entry.id)]
-    stored = yield offload.run(offload.MEMORY, facts.ask, "get", ids, priority=offload.LOOK)
+    stored = yield look_job(facts.ask, "get", ids)
     return stored[0] if stored else to_memory(memory.id, entry)
 
 
@@ -100,10 +109,7 @@ def _of_prefix(agent_id: str, prefix: str) -> list[MemoryRecord]:
     """Find the memories of an NPC whose UUID starts so (worker thread)."""
     store = facts.shared()
     if len(prefix) == UUID_LENGTH:
-        for memory in store.get([prefix]):
-            if _is_of(agent_id, memory):
-                return [memory]
-        return []
+        return store.get([prefix]) if bulk.owners(store, [prefix]).get(prefix) == agent_id else []
     bare = prefix.replace("-", "")
     found = [
         memory
@@ -112,15 +118,6 @@ def _of_prefix(agent_id: str, prefix: str) -> list[MemoryRecord]:
         if memory.id.replace("-", "").startswith(bare)
     ]
     return sorted(found, key=lambda memory: memory.id)
-
-
-def _is_of(agent_id: str, memory: MemoryRecord) -> bool:
-    """Whether a memory of the shared store belongs to this NPC (worker thread)."""
-    linked = link_id(memory)
-    if linked.isdecimal():
-        return entry_memory_id(agent_id, int(linked)) == memory.id
-    stored = facts.shared().mem0.vector_store.get(memory.id)
-    return stored is not None and stored.payload.get("agent_id") == agent_id
 
 
 def person(npc: Any, text: str) -> str:

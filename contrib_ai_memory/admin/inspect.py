@@ -33,7 +33,7 @@ from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..store.profiles import Noted, Profile, ProfileAttribute, Relationship
 from . import ids, provenance
-from .batch import link_pages
+from .jobs import link_pages, look_job
 
 OWN_PROVIDER = "qdrant_edge"  # the provider whose files lie in the game's folder
 PAGE = 50
@@ -224,7 +224,7 @@ def damaged_pages(npc: Any) -> Generator[Any, Any, list[int]]:
     yield offload.breathe()
     if vacant:
         job = _stored_pages, npc.memory.id, vacant
-        vacant = yield offload.run(offload.MEMORY, *job, priority=offload.LOOK)
+        vacant = yield look_job(*job)
     return sorted({*damaged, *vacant})
 
 
@@ -248,7 +248,7 @@ def overviews(npcs: Sequence[Any]) -> Generator[Any, Any, list[Overview]]:
         if npc.memory.journal.removed is None:
             yield _count_removed(npc.memory.journal)
         yield offload.breathe()
-    counted = yield offload.run(offload.MEMORY, _counts_of, ids, priority=offload.LOOK)
+    counted = yield look_job(_counts_of, ids)
     found = []
     for npc in npcs:
         if npc.pk:
@@ -402,7 +402,7 @@ def memories(
         ended: Those that were superseded or are invalid, instead of those that hold.
     """
     job = _memories_of, npc.memory.id, record, offset, limit, text.lower().strip(), ended
-    return offload.run(offload.MEMORY, *job, priority=offload.LOOK)
+    return look_job(*job)
 
 
 def _memories_of(

@@ -54,10 +54,6 @@ class Preview:
         """A cheap estimate for all messages."""
         return prompts.tokens({"content": content} for _role, content in self.messages)
 
-    def as_text(self) -> str:
-        """All messages as one text."""
-        return "\n\n".join(f"[{role}]\n{content}" for role, content in self.messages)
-
 
 @defer.inlineCallbacks
 def preview(

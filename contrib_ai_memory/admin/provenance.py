@@ -19,6 +19,7 @@ from ..store import facts, versions
 from ..store.links import link_id, linked_memory_id
 from ..store.payload import entry_memory_id
 from . import ids
+from .jobs import look_job
 
 EVIDENCE_SHOWN = 50
 LINKS_SHOWN = 100
@@ -130,13 +131,10 @@ def show(npc: Any, memory_id: str) -> Generator[Any, Any, Shown]:
     """
     memory = npc.memory
     record = yield ids.find(npc, memory_id)
-    linked = link_id(record)
-    entry = memory.journal.get(int(linked)) if linked.isdecimal() else None
+    entry = ids.entry_of(memory, link_id(record))
     evidence = [] if entry and entry.kind != INSIGHT else list(record.journal_ids)
     found = [memory.journal.get(each) for each in evidence[:EVIDENCE_SHOWN]]
-    history, by, over = yield offload.run(
-        offload.MEMORY, _stored_context, memory.id, record, priority=offload.LOOK
-    )
+    history, by, over = yield look_job(_stored_context, memory.id, record)
     links = yield _links_of(npc.memory, record)
     return Shown(
         id=ids.short(record),
@@ -188,15 +186,12 @@ def _links_of(memory: Any, record: MemoryRecord) -> Generator[Any, Any, tuple[Li
 def of_links(memory: Any, linked: Iterable[str]) -> Generator[Any, Any, dict[str, MemoryRecord]]:
     """Read the memories of link ids, as a Deferred dict; entries not indexed yet included."""
     wanted = {linked_memory_id(memory.id, each): each for each in linked}
-    stored = yield offload.run(
-        offload.MEMORY, facts.ask, "get", list(wanted), priority=offload.LOOK
-    )
+    stored = yield look_job(facts.ask, "get", list(wanted))
     found = {wanted[record.id]: record for record in stored}
     for number, each in enumerate(sorted(set(wanted.values()) - set(found)), start=1):
         if number % READ_AT_ONCE == 0:
             yield offload.breathe()
-        entry = memory.journal.get(int(each)) if each.isdecimal() else None
-        if entry:
+        if entry := ids.entry_of(memory, each):
             found[each] = to_memory(memory.id, entry)
     return found
 
@@ -213,13 +208,13 @@ def trace(npc: Any, memory_id: str) -> Generator[Any, Any, Trace]:
     """
     root = yield ids.find(npc, memory_id)
     sources = yield _follow(npc.memory, root, _sources_of)
-    drawn = yield offload.run(offload.MEMORY, drawn_of, npc.memory.id, priority=offload.LOOK)
+    drawn = yield look_job(drawn_of, npc.memory.id)
     insights = yield _insights(npc.memory)
     results = yield _follow(
         npc.memory, root, lambda memory, each: _results_of(memory, each, drawn, insights)
     )
-    reached = (link_id(memory) for memory in (root, *(step.memory for step in results)))
-    profiles = yield profiled(npc.memory, {int(each) for each in reached if each.isdecimal()})
+    reached = (root, *(step.memory for step in results))
+    profiles = yield profiled(npc.memory, set(ids.entry_ids(reached)))
     return Trace(
         root=_step(root),
         sources=tuple(sources[:TRACED]),
@@ -283,15 +278,7 @@ def drawn_of(agent_id: str) -> list[MemoryRecord]:
 @defer.inlineCallbacks
 def _insights(memory: Any) -> Generator[Any, Any, list[Entry]]:
     """Read the newest insights from the journal: only there stands what they cite."""
-    found = yield offload.run(
-        offload.MEMORY,
-        facts.ask,
-        "newest",
-        memory.id,
-        INSIGHT,
-        INSIGHTS_READ,
-        priority=offload.LOOK,
-    )
+    found = yield look_job(facts.ask, "newest", memory.id, INSIGHT, INSIGHTS_READ)
     entries = []
     for number, record in enumerate(found, start=1):
         entries.append(memory.journal.get(record.journal_ids[0]))

@@ -17,7 +17,7 @@ from ..llm import router
 from ..script import AssistantScript
 from ..sleep.night import TITLES
 from ..store import facts
-from .batch import journal_pages
+from .jobs import journal_pages, look_job
 
 READ_AT_MOST = 20_000  # of the newest entries
 DAYS_SHOWN = 60
@@ -156,7 +156,7 @@ def stats(npc: Any) -> Generator[Any, Any, Stats]:
             kinds[entry.kind] += 1
             days[entry.timestamp[:10]] += 1
         yield offload.breathe()
-    counts, felt = yield offload.run(offload.MEMORY, _counts, memory.id, priority=offload.LOOK)
+    counts, felt = yield look_job(_counts, memory.id)
     return Stats(
         entries=kinds.total(),
         importance={each: importance[each] for each in range(1, 11)},

@@ -1,7 +1,7 @@
-"""Batch work on a whole memory: one NPC held still, worker jobs, and walks page by page.
+"""Jobs of the admin tools for the worker thread, and batch walks over a whole memory.
 
-Shared by erasure, export, import, reindexing and the doctor. The generators here only cut the data
-into pages; the caller gives the reactor a turn after each one (`offload.breathe`).
+A walk only cuts the data into pages; the caller gives the reactor a turn after each one
+(`offload.breathe`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,18 @@ BUCKETS_AT_ONCE = 64  # of links
 TIMEOUT = 300.0  # seconds, for one small job behind others
 
 
-def run_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
-    """Run a job on the worker thread at low priority, with a long time-out."""
+def look_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
+    """Run a job of the worker thread for staff who look at something."""
+    return offload.run(offload.MEMORY, job, *args, priority=offload.LOOK)
+
+
+def change_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
+    """Run a job of the worker thread that finishes a change by staff, before anything else."""
+    return offload.run(offload.MEMORY, job, *args, priority=offload.REPLY)
+
+
+def batch_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
+    """Run a job of the worker thread as one of many, with a long time-out."""
     return offload.run(offload.MEMORY, job, *args, timeout=TIMEOUT)
 
 
@@ -76,7 +86,7 @@ def store_pages(
     """
     offset = None
     while True:
-        result, offset = yield run_job(job, *args, offset)
+        result, offset = yield batch_job(job, *args, offset)
         if on_page:
             on_page(result)
         if offset is None:
@@ -87,7 +97,7 @@ def store_pages(
 def compact_store() -> Generator[Any, Any, bool]:
     """Rewrite the store's files without their deleted bytes, as a Deferred; False on a server,
     which does that itself."""
-    own = yield run_job(facts.ask, "begin_rewriting")
-    while own and not (yield run_job(facts.ask, "rewrite_some")):
+    own = yield batch_job(facts.ask, "begin_rewriting")
+    while own and not (yield batch_job(facts.ask, "rewrite_some")):
         pass
     return own
