@@ -211,7 +211,7 @@ def _cursors(npc: Any, mend: bool) -> list[Finding]:
     if mend:
         for name in beyond:
             journal.set_cursor(name, len(journal))
-    what = f"cursors lie behind the journal's end: {', '.join(sorted(beyond))}"
+    what = f"cursors lie beyond the journal's end: {', '.join(sorted(beyond))}"
     return [_finding(npc, what, len(beyond), mend)] if beyond else []
 
 
@@ -253,16 +253,15 @@ def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, 
     The store's copy is the last one: it is deleted only if the entry was removed on purpose.
     """
     memory, journal = npc.memory, npc.memory.journal
-    lost: dict[int, list[str]] = {}
-    for first in range(1, len(journal) + 1, ENTRIES_AT_ONCE):
-        there = {entry.id for entry in journal.read(first, first + ENTRIES_AT_ONCE - 1)}
-        for number in range(first, first + ENTRIES_AT_ONCE):
-            if number in stored.entries and number not in there:
-                _note_lost(memory, number, stored, lost)
+    there: set[int] = set()
+    for page in journal_pages(journal):
+        there.update(entry.id for entry in page)
         yield offload.breathe()
-    for number in stored.entries:
-        if number > len(journal):
-            _note_lost(memory, number, stored, lost)
+    lost: dict[int, list[str]] = {}  # by the number of their page
+    for number, memory_id in sorted(stored.entries.items()):
+        own = number not in there and memory_id == entry_memory_id(memory.id, number)
+        if own and not journal.was_removed(number):
+            lost.setdefault((number - 1) // PAGE_SIZE, []).append(memory_id)
     problems = {number: journal.damage.get(number, "") for number in {*lost, *journal.damaged()}}
     for number in sorted(problems) if mend else ():
         records = yield batch_job(facts.ask, "get", lost.get(number, []))
@@ -275,12 +274,6 @@ def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, 
         _finding(npc, _describe_lost(number, why, len(lost.get(number, []))), 1, mend)
         for number, why in sorted(problems.items())
     ]
-
-
-def _note_lost(memory: Any, number: int, stored: _Stored, lost: dict[int, list[str]]) -> None:
-    memory_id = stored.entries[number]
-    if memory_id == entry_memory_id(memory.id, number) and not memory.journal.was_removed(number):
-        lost.setdefault((number - 1) // PAGE_SIZE, []).append(memory_id)
 
 
 def _rebuilt(memory: Any, entry: Entry) -> Entry:

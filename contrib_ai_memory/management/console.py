@@ -82,7 +82,7 @@ def refuse_another_time() -> None:
 
 
 class Bars:
-    """A `Progress` of `tending`, as bars on the terminal.
+    """A `Progress` of `admin`, as bars on the terminal.
 
     Used as a context: all bars end with it.
     """

@@ -1,6 +1,6 @@
 """What every address of the API shares: who may, how often, and an answer in JSON whatever happens.
 
-A view says which function of `tending` it calls; that runs on the reactor thread (`bridge`), after
+A view says which function of `admin` it calls; that runs on the reactor thread (`bridge`), after
 the visitor was let through (`gate`), and gives plain data.
 
 Who may use the API: those who may use the commands.
@@ -126,7 +126,7 @@ class Tending(APIView):
     ) -> Any:
         """`function(npc, who, *args)` on the reactor thread, after the visitor was let through.
 
-        That they looked stands in the log; what they do there, `tending` tells.
+        That they looked stands in the log; what they do there, `admin` tells.
         """
         usual = "look" if self.request.method in ("GET", "HEAD", "OPTIONS") else "edit"
         deed = self.deeds.get(self.request.method, usual)
