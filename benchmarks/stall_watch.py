@@ -28,7 +28,7 @@ def _watch():
 
     out, idle, asleep = os.environ[OUT].split("|")
     told = {"idle": (yield _late(float(idle)))}
-    scripts = [AssistantScript.of(npc) for npc in inspect.minds()]
+    scripts = [AssistantScript.of(npc) for npc in inspect.npcs()]
     for script in scripts:
         script.sleep.begin()
     told["asleep"] = yield _late(float(asleep))

@@ -590,7 +590,7 @@ def test_a_paused_npc_does_not_sleep_until_it_goes_on(builder_api, mara):
         ("POST", "/npcs/", {}, 405, "not allowed"),
         ("GET", "/npcs/{npc}/memories/ffffffff/", None, 404, "has no memory 'ffffffff'"),
         ("GET", "/npcs/{npc}/memories/9999/", None, 404, "has no memory"),
-        ("GET", "/npcs/{npc}/people/Nobody/", None, 404, "knows nobody of the name 'Nobody'"),
+        ("GET", "/npcs/{npc}/people/Nobody/", None, 404, "knows nobody called 'Nobody'"),
         ("GET", "/npcs/{npc}/journal/?before=soon", None, 400, "before: A valid integer"),
         ("GET", "/npcs/{npc}/journal/?limit=100000", None, 400, "less than or equal to 200"),
         ("GET", "/npcs/{npc}/journal/?day=yesterday", None, 400, "day:"),

@@ -436,30 +436,30 @@ def test_beside_a_store_of_another_time_nothing_is_swept_away(spoken):
 
 def test_the_doctor_names_two_npcs_with_one_memory(talked, admin):
     body = cloned_rows(talked, admin)
-    findings = offload.wait(doctor.doctor())
+    findings = offload.wait(doctor.check())
     [finding] = [each for each in findings if "memory id" in each.what]
     assert finding.where == f"Marabelle ({body.dbref})"
     assert f"Mara ({talked.dbref})" in finding.what
     assert not finding.mended
     assert any(SECRET in f"{row}" for row in rows_of(body)), "changed without --mend"
-    mended = offload.wait(doctor.doctor(mend=True))
+    mended = offload.wait(doctor.check(mend=True))
     assert [each.mended for each in mended if "memory id" in each.what] == [True]
-    assert offload.wait(doctor.doctor()) == []
+    assert offload.wait(doctor.check()) == []
     assert_empty(body)
     assert any(SECRET in text for text in told(talked, "Where is the silver key?"))
 
 
 def test_the_doctor_of_one_npc_names_it_too(spoken, admin):
     body = cloned_rows(spoken, admin)
-    [finding] = offload.wait(doctor.doctor([body]))
+    [finding] = offload.wait(doctor.check([body]))
     assert "memory id" in finding.what
-    assert offload.wait(doctor.doctor([spoken])) == []
+    assert offload.wait(doctor.check([spoken])) == []
 
 
 def test_the_doctor_finds_a_copy_that_has_no_memory_by_its_typeclass(spoken, tavern):
     chest = create_object("typeclasses.objects.Object", key="chest", location=tavern)
     clone_rows(spoken, chest)
-    [finding] = offload.wait(doctor.doctor(mend=True))
+    [finding] = offload.wait(doctor.check(mend=True))
     assert finding.where == f"chest ({chest.dbref})"
     assert not any(SECRET in f"{row}" for row in rows_of(chest))
 
@@ -476,8 +476,8 @@ def test_the_status_does_not_count_the_originals_memory_for_a_copy(spoken, admin
 
 def test_a_memory_is_known_by_the_body_that_owns_it(spoken, admin):
     cloned_rows(spoken, admin)
-    assert inspect.bodies_of(spoken.memory.id) == [spoken]
-    assert inspect.known_minds() == {spoken.memory.id}
+    assert inspect.owners_of(spoken.memory.id) == [spoken]
+    assert inspect.known_agent_ids() == {spoken.memory.id}
 
 
 def test_an_import_gives_a_memory_to_its_new_body_though_a_copy_carries_its_id(

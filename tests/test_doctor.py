@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import archive, erasure, erasure_plan, inspect, reindex
+from contrib_ai_memory.admin import archive, erasure, inspect, reindex
 from contrib_ai_memory.admin import doctor as memory_doctor
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.ingest import novelty
@@ -35,7 +35,7 @@ def talked(mara, alice, bram):
 
 
 def doctor(*npcs, mend=False):
-    return offload.wait(memory_doctor.doctor(npcs or None, mend=mend))
+    return offload.wait(memory_doctor.check(npcs or None, mend=mend))
 
 
 def found(*npcs, mend=False):
@@ -64,7 +64,7 @@ def test_a_sound_memory_has_no_findings(talked):
 def test_an_entry_that_the_store_lost_is_indexed_again(talked):
     facts.shared().delete_points([entry_memory_id(talked.memory.id, 1)])
     offload.wait(_drop_links(talked, "1"))
-    mended(talked, 1, "indexed are not in the store")
+    mended(talked, 1, "missing in the store")
     assert any("ferry" in text for text in told(talked, "ferry"))
     assert facts.shared().get([entry_memory_id(talked.memory.id, 1)])
 
@@ -86,7 +86,7 @@ def test_a_memory_of_an_entry_that_is_no_more_goes(mara, alice):
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     offload.wait(mara.memory.index_pending())
     mara.memory.journal.remove([1])
-    mended(mara, 1, "entries that are no more")
+    mended(mara, 1, "memories of removed journal entries")
     assert facts.shared().count(mara.memory.id) == 0
 
 
@@ -95,7 +95,7 @@ def test_links_to_what_is_no_more_go(talked):
     before = links.count
     gone = "6a1f5c3e-0000-4000-8000-000000000000"
     links.add([Link("1", gone, 0.5, "similar", "")])
-    mended(talked, 1, "linked memories are no more")
+    mended(talked, 1, "linked memories do not exist")
     assert links.count == before
     assert gone not in links.of("1")
 
@@ -105,7 +105,7 @@ def test_a_link_that_one_end_alone_knows_is_whole_again(talked):
     a = next(each for each in links.ids_in(range(2048)) if links.of(each))
     b = next(iter(links.of(a)))
     links.drop_end(b, a)
-    mended(talked, 1, "known at one end alone")
+    mended(talked, 1, "stored at one end only")
     assert a in links.of(b)
 
 
@@ -204,11 +204,11 @@ def test_on_a_server_an_import_leaves_the_mind_to_the_game_that_has_it(
     assert mara.memory.id != agent_id
     assert facts.shared().count(agent_id) == 1, "the mind of another game was deleted"
     assert told(mara, "cellar") == ["The cellar floods in spring."]
-    assert len(inspect.known_minds()) == 1
+    assert len(inspect.known_agent_ids()) == 1
 
 
 def test_half_an_import_is_told_of(talked):
-    attributes.write_json(talked, archive.MARK, {"paused": False})
+    attributes.write_json(talked, erasure.IMPORT_MARK, {"paused": False})
     [(_count, what, done)] = found(talked, mend=True)
     assert "Import the file again" in what
     assert not done
@@ -217,7 +217,7 @@ def test_half_an_import_is_told_of(talked):
 def test_half_an_erasure_is_finished(talked, alice, monkeypatch):
     identity = talked.get_memory_identity(alice)
     with monkeypatch.context() as broken:
-        broken.setattr(erasure_plan, "from_journal", killed)
+        broken.setattr(erasure, "_erase_from_journal", killed)
         with pytest.raises(KeyboardInterrupt):
             offload.wait(erasure.erase_person(talked, identity))
     assert any("broke off" in what for _count, what, _done in found(talked))

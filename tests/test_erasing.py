@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import edit, erasure, erasure_plan, ids, undo_log
-from contrib_ai_memory.admin.erasure_plan import Somebody
+from contrib_ai_memory.admin import edit, erasure, erasure_plan, forget, ids, undo_log
+from contrib_ai_memory.admin.erasure_plan import DataSubject
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.store import attributes, facts, opening, versions
@@ -176,9 +176,9 @@ def test_what_is_edited_or_taken_back_meanwhile_waits_and_brings_nothing_back(
         str(next(e.id for e in talked.memory.journal.read() if words in e.content))
         for words in ("ferry", "silver key")
     )
-    offload.wait(edit.forget(talked, bram, ferry))
+    offload.wait(forget.forget(talked, bram, ferry))
     begun = []
-    step = erasure_plan.settle_store
+    step = erasure._clear_references
 
     def meanwhile(*args):
         begun.append(edit.undo(talked, bram))
@@ -186,7 +186,7 @@ def test_what_is_edited_or_taken_back_meanwhile_waits_and_brings_nothing_back(
         assert not any(each.called for each in begun)
         return step(*args)
 
-    monkeypatch.setattr(erasure_plan, "settle_store", meanwhile)
+    monkeypatch.setattr(erasure, "_clear_references", meanwhile)
     erase(talked, alice)
     for each, problem in zip(begun, (undo_log.NothingToUndo, ids.UnknownMemory), strict=True):
         with pytest.raises(problem):
@@ -201,13 +201,13 @@ def test_what_can_be_undone_goes_before_all_else(talked, alice, bram, monkeypatc
     for begin in (lambda: erase(talked, alice), lambda: offload.wait(erasure.wipe(talked))):
         offload.wait(edit.pin(talked, bram, str(ferry)))
         with monkeypatch.context() as broken:
-            broken.setattr(erasure_plan, "planned", killed)
-            broken.setattr(erasure.emptying, "all_from_store", killed)
+            broken.setattr(erasure_plan, "plan_person", killed)
+            broken.setattr(erasure, "_wipe_store", killed)
             with pytest.raises(KeyboardInterrupt):
                 begin()
         assert undo_log.acts(talked) == []
         offload.wait(edit.unpin(talked, bram, str(ferry)))
-        undo_log.forget(talked)
+        undo_log.clear(talked)
 
 
 def test_the_memory_has_one_holder_at_a_time(talked):
@@ -266,10 +266,16 @@ def test_a_deletion_that_was_killed_leaves_no_history_behind(talked, monkeypatch
 
 def test_an_erasure_that_was_killed_ends_the_same_when_it_is_run_again(talked, alice, monkeypatch):
     """At each step in turn: what was not reached is done by the next one, nothing is forgotten."""
-    steps = ("settle_store", "from_links", "from_profiles", "from_journal", "rekey_around")
+    steps = (
+        "_clear_references",
+        "_remove_links",
+        "_erase_from_profiles",
+        "_erase_from_journal",
+        "_rekey_around",
+    )
     for step in steps:
         with monkeypatch.context() as broken:
-            broken.setattr(erasure_plan, step, killed)
+            broken.setattr(erasure, step, killed)
             with pytest.raises(KeyboardInterrupt):
                 erase(talked, alice)
         assert erasure_plan.unfinished(talked)
@@ -356,7 +362,7 @@ def test_error_texts_of_nights_go_and_their_kind_stays(talked, alice):
     ],
 )
 def test_names_are_whole_words_in_any_case(text, named):
-    assert Somebody("#7@abc", ("Alice", "the tall man", "I")).named_in(text) is named
+    assert DataSubject("#7@abc", ("Alice", "the tall man", "I")).named_in(text) is named
 
 
 # --- on the disk ----------------------------------------------------------------------------------

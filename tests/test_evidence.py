@@ -4,7 +4,7 @@ import pytest
 from twisted.internet import defer
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import edit, erasure
+from contrib_ai_memory.admin import erasure, forget
 from contrib_ai_memory.store.evidence import EvidenceGone
 
 
@@ -88,7 +88,7 @@ def test_a_pass_whose_evidence_goes_is_tried_again_and_is_no_failure(mara, talk,
         drafts = extract(entries, npc_name)
         if not forgot:
             forgot.append(talk[0].id)
-            offload.wait(edit.forget(mara, None, str(talk[0].id)))
+            offload.wait(forget.forget(mara, None, str(talk[0].id)))
         return drafts
 
     monkeypatch.setattr(router.OFFLINE, "extract_facts", forgetting)

@@ -58,7 +58,7 @@ def test_a_night_a_day_and_the_doctor_leave_it_as_it_is(mara, alice, hears, buil
     offload.wait(mara.assistant.sleep.whole_night())
     errors = [p["errors"] for n in mara.assistant.sleep.records for p in n["passes"].values()]
     assert not any(errors)
-    assert offload.wait(doctor.doctor(mend=True)) == []
+    assert offload.wait(doctor.check(mend=True)) == []
     assert facts.shared().get([memory_id])[0].content == FERRY
     assert "Ottilie Brandt" in asks(mara, alice, hears, "who keeps the ferry at Millbrook?")
     for line in ("stats Mara", "Mara", f"trace Mara = {memory_id[:8]}", "journal Mara"):

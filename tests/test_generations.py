@@ -94,11 +94,11 @@ def test_while_the_halves_do_not_match_the_journal_alone_goes_on(talked, alice):
     assert len(talked.memory.journal) > before
     assert facts.shared().count(talked.memory.id) == count
     assert told(talked, "ferry"), "what is known is told all the same"
-    offload.wait(doctor.doctor(mend=True))
+    offload.wait(doctor.check(mend=True))
     assert start_again() == ""
     offload.wait(talked.assistant.at_tick())
     assert any("Heron" in text for text in told(talked, "What is the boat called?"))
-    assert offload.wait(doctor.doctor()) == []
+    assert offload.wait(doctor.check()) == []
 
 
 def test_killed_between_the_two_marks_nothing_is_wrong(talked):
@@ -132,11 +132,11 @@ def test_a_store_that_opens_with_nothing_in_it_is_noticed_and_made_anew_from_the
     assert f"had {had} memories and was opened with 0" in " ".join(builder("@memory").split())
     assert start_again() == ""
     assert f"had {had} memories" in " ".join(builder("@memory mara").split())
-    [first, *_more] = offload.wait(doctor.doctor())
+    [first, *_more] = offload.wait(doctor.check())
     assert "doctor --mend" in first.what
-    offload.wait(doctor.doctor(mend=True))
+    offload.wait(doctor.check(mend=True))
     assert any("ferry" in text for text in told(talked, "ferry"))
-    assert offload.wait(doctor.doctor()) == []
+    assert offload.wait(doctor.check()) == []
     assert condition.troubles() == []
 
 
@@ -157,13 +157,13 @@ def test_memories_that_rest_on_lines_which_are_not_there_are_found(talked):
     beyond = _fact(talked, 1, (last + 5,), "2031-01-01T00:00:00+00:00")
     partly = _fact(talked, 2, (1, last + 5), first.timestamp)
     earlier = _fact(talked, 3, (1, 2), "2020-01-01T00:00:00+00:00")
-    found = {each.what: each.count for each in offload.wait(doctor.doctor())}
+    found = {each.what: each.count for each in offload.wait(doctor.check())}
     assert found == {
         "memories rest on journal entries beyond the journal's end": 2,
-        "memories rest on journal entries that were written after they came about": 1,
+        "memories rest on journal entries that are newer than they are": 1,
     }
-    offload.wait(doctor.doctor(mend=True))
-    assert offload.wait(doctor.doctor()) == []
+    offload.wait(doctor.check(mend=True))
+    assert offload.wait(doctor.check()) == []
     assert facts.shared().get([beyond, earlier]) == []
     [kept] = facts.shared().get([partly])
     assert kept.journal_ids == (1,)
@@ -173,10 +173,10 @@ def test_lines_of_another_time_under_the_same_numbers_are_found(talked):
     journal = talked.memory.journal
     journal.update({1: {"content": "The mill burns.", "timestamp": "2031-01-01T00:00:00+00:00"}})
     talked.memory.flush()
-    found = [each.what for each in offload.wait(doctor.doctor())]
+    found = [each.what for each in offload.wait(doctor.check())]
     assert any("not the lines that the store has" in what for what in found)
-    offload.wait(doctor.doctor(mend=True))
-    assert offload.wait(doctor.doctor()) == []
+    offload.wait(doctor.check(mend=True))
+    assert offload.wait(doctor.check()) == []
     assert "The mill burns." in told(talked, "mill")
 
 

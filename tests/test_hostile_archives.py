@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import archive, archive_format
+from contrib_ai_memory.admin import archive, archive_format, erasure
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import Entry
 from contrib_ai_memory.sleep.night import SCHEDULE
@@ -99,7 +99,7 @@ def refused(npc, path, line, problem):
     assert problem in str(told.value), str(told.value)
     assert (npc.memory.id, stored(npc), list(npc.memory.journal.read())) == before
     assert not pause.paused(npc)
-    assert attributes.read_json(npc, archive.MARK) is None
+    assert attributes.read_json(npc, erasure.IMPORT_MARK) is None
 
 
 def without(name):
@@ -125,19 +125,23 @@ CHANGES = {
     "no end of a link": ("link", without("b"), "has no b"),
     "no category": ("row", without("category"), "has no category"),
     "no total": ("centroid", without("total"), "has no total"),
-    "more": ("entry", with_(more=1), "'more' is nothing that it has"),
-    "an Attribute": ("row", with_(category="ai_memory", key="undo"), "'ai_memory' is no category"),
-    "another Attribute": ("row", with_(category=None, key="desc"), "None is no category"),
-    "another key": ("row", with_(key="desc"), "is not that of what it holds"),
+    "more": ("entry", with_(more=1), "'more' is not a field of it"),
+    "an Attribute": (
+        "row",
+        with_(category="ai_memory", key="undo"),
+        "'ai_memory' is not a category",
+    ),
+    "another Attribute": ("row", with_(category=None, key="desc"), "None is not a category"),
+    "another key": ("row", with_(key="desc"), "does not fit its value"),
     "a script's key": ("script", with_(key="operating_mode", value="sleep"), "'operating_mode'"),
     "a schedule": (
         "script",
         with_(key="sleep_schedule", value={"tick_rate_sleep": -1}),
         "schedule",
     ),
-    "no object": ("people", with_(value=[]), "no object"),
+    "no object": ("people", with_(value=[]), "not an object"),
     "a person": ("people", with_(value={"#7": {"name": 7}}), "name: input should be"),
-    "talk": ("conversations", with_(value=[["a", {"messages": "x"}]]), "no list"),
+    "talk": ("conversations", with_(value=[["a", {"messages": "x"}]]), "not a list"),
     "no time of talk": (
         "conversations",
         lambda line: line["value"][0][1].update(TIMELESS),
@@ -149,20 +153,20 @@ CHANGES = {
     "no time": ("entry", inside("value", timestamp="soon"), "timestamp: 'soon' is no time"),
     "no zone": ("entry", inside("value", timestamp="2026-01-01T00:00:00"), "time zone"),
     "content": ("entry", inside("value", content=None), "content: input should be"),
-    "an unknown field": ("entry", inside("value", locks="x"), "'locks' is no field"),
-    "an entry behind the end": ("entry", inside("value", id=9999), "behind the journal's end"),
+    "an unknown field": ("entry", inside("value", locks="x"), "'locks' is not a field"),
+    "an entry behind the end": ("entry", inside("value", id=9999), "beyond the journal's end"),
     "a score": ("link", with_(score=7), "score: 7"),
-    "an end": ("link", with_(b="x"), "b: 'x' is no id"),
+    "an end": ("link", with_(b="x"), "b: 'x' is not a memory id"),
     "weight": ("memory", inside("payload", memory_weight="heavy"), "memory_weight"),
     "an empty weight": ("memory", inside("payload", importance=""), "importance"),
     "record": ("memory", inside("payload", record="dream"), "record: 'dream'"),
-    "another mind": ("memory", inside("payload", agent_id="0" * 36), "another mind"),
+    "another mind": ("memory", inside("payload", agent_id="0" * 36), "another memory"),
     "audience": ("memory", inside("payload", audience=["#99"]), "audience"),
     "evidence": ("memory", inside("payload", journal_ids=[9999]), "journal_ids: 9999"),
     "history": ("memory", with_(history=[[1]]), "history"),
     "a mark": ("memory", with_(history=[[None, "x", "ADD", None, None, True]]), "a wrong mark"),
     "a huge mark": ("memory", with_(history=[[None, "x", "ADD", None, None, 1 << 70]]), "a wrong"),
-    "base64": ("centroid", with_(total="!"), "no base64"),
+    "base64": ("centroid", with_(total="!"), "not base64"),
     "dimensions": ("centroid", with_(total="AAAAAAAA8D8="), "numbers, and"),
     "infinite": ("centroid", with_(total="AAAAAAAA8H8=" * 1), "total"),
     "a count": ("centroid", with_(count=-1), "count: -1"),
@@ -278,7 +282,7 @@ def test_a_line_of_no_end_does_not_fill_the_memory(talked, tmp_path, monkeypatch
     place, number = number_of(lines, "entry")
     lines[place]["value"]["content"] = "x" * 200_000
     write(tmp_path / "b.jsonl", lines)
-    refused(talked, tmp_path / "b.jsonl", number, "longer than any")
+    refused(talked, tmp_path / "b.jsonl", number, "is too long")
 
 
 def test_a_file_that_is_written_while_it_is_read_is_refused(talked, tmp_path, monkeypatch):
@@ -410,7 +414,7 @@ def test_whatever_is_changed_it_is_refused_or_imported_whole(talked, odo, tmp_pa
     else:
         expected = read(changed)
     assert not pause.paused(talked)
-    assert attributes.read_json(talked, archive.MARK) is None
+    assert attributes.read_json(talked, erasure.IMPORT_MARK) is None
     assert stored(odo) == his
     found = export(talked, after)
     assert spelled(found) == spelled(expected)

@@ -102,7 +102,7 @@ def test_the_journal_is_searched_by_person_day_and_kind(day, builder):
     assert "ferry" in builder(f"@memory/journal mara = {today}")
     assert "No entry in the journal of Mara" in builder("@memory/journal mara = 2001-01-01")
     assert "silver key" in builder("@memory/journal mara = whisper")
-    assert "knows nobody of the name 'Cleo'" in builder("@memory/journal mara = about Cleo")
+    assert "knows nobody called 'Cleo'" in builder("@memory/journal mara = about Cleo")
 
 
 def test_facts_are_searched_and_ended_ones_shown_apart(night, builder):
@@ -162,7 +162,7 @@ def test_the_preview_is_the_prompt_and_keeps_secrets(day, builder):
     assert len(day.memory.journal) == day.memory.journal.last_id
     assert "Name the player and the line" in builder("@memory/preview mara = Alice")
     assert "There is nothing to answer" in builder("@memory/preview mara = Alice: ")
-    assert "knows nobody of the name" in builder("@memory/preview mara = Cleo: Good day")
+    assert "knows nobody called" in builder("@memory/preview mara = Cleo: Good day")
 
 
 def test_a_previewed_whisper_brings_what_only_those_two_know(day, builder):
@@ -205,7 +205,7 @@ def test_an_edit_changes_words_importance_emotions_and_lesson_and_is_undone(nigh
     for _ in range(4):
         assert "Undone for Mara" in builder("@memory/undo mara")
     assert facts.shared().get([fact.id]) == [fact]
-    assert "Nothing was done" in builder("@memory/undo mara")
+    assert "There is nothing to undo" in builder("@memory/undo mara")
 
 
 @pytest.mark.parametrize(
@@ -772,7 +772,7 @@ def test_a_look_into_a_memory_is_one_line_in_the_log_and_again_after_ten_minutes
 def test_so_many_looks_are_kept_in_mind_and_no_more(day, log, monkeypatch):
     monkeypatch.setattr(access, "LOOKS_KEPT", 5)
     for number in range(20):
-        access.looked(day, f"page {number}", day)
+        access.record_look(day, f"page {number}", day)
     assert (len(access._looks), len(log)) == (5, 20)
 
 

@@ -142,10 +142,10 @@ def test_an_import_that_was_killed_is_done_again_whole(talked, tmp_path, monkeyp
     export(talked, tmp_path / "a.jsonl")
     offload.wait(erasure.wipe(talked))
     with monkeypatch.context() as broken:
-        broken.setattr(archive, "_store", killed)
+        broken.setattr(archive, "_write_stored", killed)
         with pytest.raises(KeyboardInterrupt):
             import_(talked, tmp_path / "a.jsonl")
-    assert attributes.read_json(talked, archive.MARK)
+    assert attributes.read_json(talked, erasure.IMPORT_MARK)
     assert pause.paused(talked), "half a memory should not go on living"
     import_(talked, tmp_path / "a.jsonl")
     assert not pause.paused(talked)
@@ -158,7 +158,7 @@ def test_who_was_paused_is_paused_after_an_import_that_was_begun_twice(
 ):
     export(talked, tmp_path / "a.jsonl")
     pause.pause(talked, True)
-    for broken_off in ("_import", "_store"):
+    for broken_off in ("_read_lines", "_write_stored"):
         with monkeypatch.context() as broken:
             broken.setattr(archive, broken_off, killed)
             with pytest.raises(KeyboardInterrupt):
@@ -171,13 +171,13 @@ def test_an_import_that_was_killed_while_it_emptied_is_known_as_half_done(
     talked, tmp_path, monkeypatch
 ):
     export(talked, tmp_path / "a.jsonl")
-    monkeypatch.setattr(erasure.emptying, "all_nights", killed)  # the last of it
+    monkeypatch.setattr(erasure, "_wipe_script", killed)  # the last of it
     with pytest.raises(KeyboardInterrupt):
         import_(talked, tmp_path / "a.jsonl", replace=True)
-    assert attributes.read_json(talked, archive.MARK) == {"paused": False}
+    assert attributes.read_json(talked, erasure.IMPORT_MARK) == {"paused": False}
     monkeypatch.undo()
     offload.wait(erasure.wipe(talked))
-    assert attributes.read_json(talked, archive.MARK) is None
+    assert attributes.read_json(talked, erasure.IMPORT_MARK) is None
     assert not pause.paused(talked)
 
 
@@ -210,14 +210,14 @@ def lines_of(path):
         (lambda lines: lines[:-1], "is cut off after line"),
         (lambda lines: [*lines[:5], lines[5][:20]], "is cut off in the middle of line 6"),
         (lambda lines: [*lines[:5], "{oops}\n", *lines[5:]], "line 6 is not JSON: '{oops}'"),
-        (lambda lines: [*lines[:5], *lines[6:]], "is not whole: its last line counts"),
-        (lambda lines: [*lines, "{}\n"], "more behind it"),
+        (lambda lines: [*lines[:5], *lines[6:]], "is not complete: its last line counts"),
+        (lambda lines: [*lines, "{}\n"], "more after it"),
         (lambda lines: lines[1:], "its first line does not say so"),
         (lambda lines: [], "is not an exported memory"),
         (lambda lines: ["\x00\x01binary\n"], "is not JSON"),
         (lambda lines: [lines[0].replace('"version":1', '"version":7'), *lines[1:]], "version 7"),
-        (lambda lines: [*lines[:5], '{"kind":"dream"}\n', *lines[5:]], "'dream' is nothing that"),
-        (lambda lines: [*lines[:5], "[1]\n", *lines[5:]], "line 6 is no JSON object"),
+        (lambda lines: [*lines[:5], '{"kind":"dream"}\n', *lines[5:]], "'dream' is no part of"),
+        (lambda lines: [*lines[:5], "[1]\n", *lines[5:]], "line 6 is not a JSON object"),
         (lambda lines: ["[" * 100_000], "is not JSON"),
     ],
 )

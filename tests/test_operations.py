@@ -107,7 +107,7 @@ def test_status_while_the_server_runs_leaves_the_store_alone(talked, run, monkey
         (lambda npc: npc.tags.add("memory_off", category="ai_memory"), "off"),
         (lambda npc: npc.assistant.sleep.begin(), "compacting"),
         (
-            lambda npc: attributes.write_json(npc, archive.MARK, {"paused": False}),
+            lambda npc: attributes.write_json(npc, erasure.IMPORT_MARK, {"paused": False}),
             "half imported",
         ),
         (lambda npc: attributes.write_json(npc, erasure_plan.PLAN + "x", {"a": 1}), "half erased"),

@@ -127,7 +127,7 @@ def test_people_are_found_by_name_part_of_it_dbref_and_identity(day, alice):
 
 
 def test_all_npcs_with_a_memory_are_listed_and_no_others(mara, alice, tavern):
-    assert inspect.minds() == [mara]
+    assert inspect.npcs() == [mara]
 
 
 def test_the_overview_counts_what_there_is(night):
@@ -390,7 +390,7 @@ def test_what_is_taught_is_undone_with_the_preference_that_it_changed(mara, alic
 def test_a_forgotten_lesson_takes_its_preference_with_it(mara, alice):
     [memory] = wait(edit.teach(mara, alice, "I like green tea.")).memories
     assert list(mara.memory.preferences)
-    wait(edit.forget(mara, alice, memory.id))
+    wait(forget.forget(mara, alice, memory.id))
     assert list(mara.memory.preferences) == []
     wait(edit.undo(mara, alice))
     assert [each.memory_id for each in mara.memory.preferences] == [memory.id]
@@ -402,8 +402,8 @@ def test_a_forgotten_lesson_takes_its_preference_with_it(mara, alice):
 def test_a_forgotten_entry_is_nowhere_any_more_and_comes_back_exactly(night, alice):
     before = everything(night)
     entry = entry_of(night, "silver key")
-    gone = wait(edit.forget(night, alice, str(entry.id)))
-    assert gone.told == "1 journal entry" and gone.undoable
+    gone = wait(forget.forget(night, alice, str(entry.id)))
+    assert gone.summary == "1 journal entry" and gone.undoable
     assert night.memory.journal.get(entry.id) is None
     assert facts.shared().get([entry_memory_id(night.memory.id, entry.id)]) == []
     assert night.memory.links.of(entry.id) == {}
@@ -418,9 +418,9 @@ def test_a_cascade_takes_all_that_rests_on_an_entry_and_undo_brings_it_back(nigh
     before = everything(night)
     identity = night.get_memory_identity(alice)
     known = night.memory.profiles.get(identity)
-    going = wait(forget.doomed(night, str(entry.id), cascade=True))
-    assert {"1 journal entry", "1 fact", "1 insight"} <= set(going.told().split(", "))
-    wait(edit.forget(night, alice, str(entry.id), cascade=True))
+    going = wait(forget.select(night, str(entry.id), cascade=True))
+    assert {"1 journal entry", "1 fact", "1 insight"} <= set(going.summary().split(", "))
+    wait(forget.forget(night, alice, str(entry.id), cascade=True))
     assert facts.shared().get([fact.id]) == []
     assert night.memory.journal.get(insight.id) is None
     left = facts.shared().list(night.memory.id, limit=None)
@@ -434,7 +434,7 @@ def test_a_cascade_takes_all_that_rests_on_an_entry_and_undo_brings_it_back(nigh
 
 def test_the_lines_around_a_forgotten_one_are_not_found_by_its_words(day, alice):
     entry = entry_of(day, "ferry")
-    wait(edit.forget(day, alice, str(entry.id)))
+    wait(forget.forget(day, alice, str(entry.id)))
     found = wait(day.memory.recall("Who keeps the ferry?")).memories
     by = [m for m in found if m.memory.record == "entry" and m.score.clues[2:4] != (0.0, 0.0)]
     assert by == []
@@ -449,7 +449,7 @@ def test_what_a_forgotten_fact_had_ended_holds_again(night, alice):
     store.add(night.memory.id, [later], embedder.shared().encode([later.content]))
     store.change(fact.id, superseded_by=later.id, invalid_at="2026-01-01T00:00:00+00:00")
     before = everything(night)
-    wait(edit.forget(night, alice, later.id))
+    wait(forget.forget(night, alice, later.id))
     [again] = store.get([fact.id])
     assert again.superseded_by is None and again.invalid_at is None
     wait(edit.undo(night, alice))
@@ -463,7 +463,7 @@ def test_a_forgotten_preference_gives_way_to_the_one_before(mara, alice, tavern)
     identity = mara.get_memory_identity(alice)
     held = mara.memory.preferences.of(identity)
     entry = entry_of(mara, "coffee")
-    wait(edit.forget(mara, alice, str(entry.id)))
+    wait(forget.forget(mara, alice, str(entry.id)))
     assert not any("coffee" in each.text for each in mara.memory.preferences.of(identity))
     wait(edit.undo(mara, alice))
     assert mara.memory.preferences.of(identity) == held
@@ -471,9 +471,9 @@ def test_a_forgotten_preference_gives_way_to_the_one_before(mara, alice, tavern)
 
 def test_forgetting_twice_says_that_it_is_forgotten(day, alice):
     entry = entry_of(day, "ferry")
-    wait(edit.forget(day, alice, str(entry.id)))
+    wait(forget.forget(day, alice, str(entry.id)))
     with pytest.raises(ids.UnknownMemory, match="has forgotten"):
-        wait(edit.forget(day, alice, str(entry.id)))
+        wait(forget.forget(day, alice, str(entry.id)))
 
 
 # --- undo -----------------------------------------------------------------------------------------
@@ -489,7 +489,7 @@ def test_ten_acts_are_kept_within_64_kilobytes_and_can_be_forgotten(mara, alice)
     row = mara.attributes.get("undo", category="ai_memory", return_obj=True, strattr=True)
     assert 0 < len(row.encode() if isinstance(row, str) else row.strvalue.encode()) <= 64_000
     assert 1 <= len(undo_log.acts(mara)) <= 10
-    assert undo_log.forget(mara) >= 1
+    assert undo_log.clear(mara) >= 1
     assert undo_log.acts(mara) == []
 
 
@@ -509,7 +509,7 @@ def test_only_the_act_that_was_taken_back_is_kept_no_longer(day, alice, monkeypa
     step = edit.put_back
 
     def meanwhile(*args):
-        undo_log.keep(day, alice, "another", [], undo_log.Before())
+        undo_log.add(day, alice, "another", [], undo_log.Before())
         return step(*args)
 
     monkeypatch.setattr(edit, "put_back", meanwhile)
@@ -542,7 +542,7 @@ def test_what_a_night_did_to_an_entry_stays_when_its_pin_is_undone(day, alice):
 def test_an_edit_writes_over_nothing_that_came_meanwhile(night, alice, monkeypatch):
     fact = fact_of(night, "ferry")
     since = {"superseded_by": "later", "invalid_at": "2026-01-01T00:00:00+00:00"}
-    step = undo_log.keep
+    step = undo_log.add
 
     def meanwhile(*args):
         facts.shared().change(fact.id, **since, access_count=7)
@@ -747,7 +747,7 @@ def test_each_act_is_in_the_audit_log_without_what_it_says(day, alice, monkeypat
     monkeypatch.setattr(logger, "log_sec", lines.append)
     entry = entry_of(day, "silver key")
     wait(edit.edit(day, alice, str(entry.id), content="I hide a golden key."))
-    wait(edit.forget(day, alice, str(entry.id)))
+    wait(forget.forget(day, alice, str(entry.id)))
     wait(edit.undo(day, alice))
     edit.pause(day, alice)
     assert len(lines) == 4

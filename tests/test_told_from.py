@@ -171,9 +171,9 @@ def test_an_erasure_killed_before_other_npcs_were_reached_is_finished_when_run_a
     def killed(*_args):
         raise KeyboardInterrupt
 
-    for step in ("settle_store", "from_journal"):
+    for step in ("_clear_references", "_erase_from_journal"):
         with monkeypatch.context() as broken:
-            broken.setattr(erasure.taking_out, step, killed)
+            broken.setattr(erasure, step, killed)
             with pytest.raises(KeyboardInterrupt):
                 offload.wait(erasure.erase_person(told, told.get_memory_identity(alice)))
     offload.wait(erasure.erase_person(told, told.get_memory_identity(alice)))

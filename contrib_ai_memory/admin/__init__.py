@@ -1,1 +1,1 @@
-"""How people look after a memory: commands, pages and API do the same things through here."""
+"""What staff do to a memory; commands, pages, API and command line all call these functions."""

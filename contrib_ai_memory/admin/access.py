@@ -1,6 +1,6 @@
-"""Who may look into a memory, change it, erase from it: asked by commands, pages and API alike.
+"""Permissions and audit: who may look into, edit or erase a memory, and the log of who did.
 
-The audit line: who looked into or changed whose memory. Names and ids, never what it says.
+Asked by commands, pages and API alike. The log holds names and ids, never what a memory says.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from evennia.utils import logger
 
 from ..text.sanitising import oneline, sanitise
 
-Deed = Literal["look", "edit", "erase"]
+Action = Literal["look", "edit", "erase"]
 
 _PERMISSION = {"look": "Builder", "edit": "Builder", "erase": "Admin"}
 
 
-def may(who: Any, npc: Any, deed: Deed) -> bool:
+def may(who: Any, npc: Any, action: Action) -> bool:
     """Whether `who` may do that to the memory of `npc`.
 
     Looking and editing are for superusers, staff accounts and Builders; erasing is for superusers
@@ -26,16 +26,16 @@ def may(who: Any, npc: Any, deed: Deed) -> bool:
     that must open too.
 
     Args:
-        who: An Account, a Character, or None for somebody who is not logged in.
-        npc: Whose memory; None asks for deeds that concern every NPC.
+        who: An Account, a Character, or None if nobody is logged in.
+        npc: Whose memory; None asks for actions on all NPCs.
     """
     locks = getattr(who, "locks", None)
     if locks is None:
         return False
-    allowed = locks.check_lockstring(who, f"dummy:perm({_PERMISSION[deed]})")
-    if not allowed and not (deed != "erase" and _is_staff(who)):
+    allowed = locks.check_lockstring(who, f"dummy:perm({_PERMISSION[action]})")
+    if not allowed and not (action != "erase" and _is_staff(who)):
         return False
-    return npc is None or bool(npc.access(who, f"memory_{deed}", default=True))
+    return npc is None or bool(npc.access(who, f"memory_{action}", default=True))
 
 
 def _is_staff(who: Any) -> bool:
@@ -45,34 +45,34 @@ def _is_staff(who: Any) -> bool:
 
 # --- audit ----------------------------------------------------------------------------------------
 
-IDS_TOLD = 20
-AGAIN_AFTER = 600.0  # seconds in which the same look is not told again
+IDS_LOGGED = 20
+AGAIN_AFTER = 600.0  # seconds in which the same look is not logged again
 LOOKS_KEPT = 4096
 
-_looks: OrderedDict[tuple[str, str, int], float] = OrderedDict()  # when each was told last
+_looks: OrderedDict[tuple[str, str, int], float] = OrderedDict()  # when each was logged last
 
 
-def record(who: Any, deed: str, npc: Any, *ids: Any) -> None:
+def record(who: Any, action: str, npc: Any, *ids: Any) -> None:
     """Write one line to the server's security log.
 
     Args:
         who: An Account, a Character, or None for the server itself.
-        deed: A word for what was done: "edit", "forget".
+        action: A word for what was done: "edit", "forget".
         npc: Whose memory; None is all of them.
-        ids: Short ids or memory identities that it was done to.
+        ids: Short ids or memory identities it was done to.
     """
-    told = ", ".join(map(_one_word, ids[:IDS_TOLD]))
-    more = f" and {len(ids) - IDS_TOLD} more" if len(ids) > IDS_TOLD else ""
-    what = f": {told}{more}" if told else ""
-    logger.log_sec(f"AI memory: {_named(who)}: {deed} {_named(npc, 'all NPCs')}{what}")
+    some = ", ".join(oneline(sanitise(str(each), 80)) for each in ids[:IDS_LOGGED])
+    more = f" and {len(ids) - IDS_LOGGED} more" if len(ids) > IDS_LOGGED else ""
+    what = f": {some}{more}" if some else ""
+    logger.log_sec(f"AI memory: {_named(who)}: {action} {_named(npc, 'all NPCs')}{what}")
 
 
-def looked(who: Any, what: str, npc: Any) -> None:
-    """Write one line for a look into a memory; the same again within ten minutes writes none.
+def record_look(who: Any, what: str, npc: Any) -> None:
+    """Write one line for a look into a memory, at most one in ten minutes for the same look.
 
     Args:
         who: An Account or a Character.
-        what: What was looked at: "@memory/journal", "the page facts".
+        what: What they looked at: "@memory/journal", "the page facts".
         npc: Whose memory.
     """
     look, now = (_named(who), what, npc.id), time.monotonic()
@@ -90,7 +90,3 @@ def _named(obj: Any, nobody: str = "the server") -> str:
     if obj is None:
         return nobody
     return f"{oneline(sanitise(str(obj.key), 80))} (#{obj.id})"
-
-
-def _one_word(text: Any) -> str:
-    return oneline(sanitise(str(text), 80))

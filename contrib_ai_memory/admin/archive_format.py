@@ -1,18 +1,18 @@
-"""The file that a memory travels in: JSON lines, one thing a line, the last line counts the others.
+"""The archive file of a memory: writing and reading it, and checking every line of it.
+
+JSON lines, one item a line; the last line counts the others:
 
     {"format": "contrib_ai_memory", "version": 1, "mind": …, "identity": …, "key": …}
     {"kind": "entry", "value": {…}}
     …
     {"end": 1234}
 
-Written under a temporary name and renamed when it is whole. Keys are sorted and nothing tells of
-the time of writing, so that equal memories make equal files. Worker threads only.
+It is written under a temporary name and renamed when it is complete. Keys are sorted and nothing
+holds the time of writing, so that equal memories make equal files.
 
-What each line of an exported memory may hold, checked before anything is changed.
-
-Names, types, ranges and times are checked by the records that the lines become; ids must be those
-of the memory that the file is of, and no line may come twice. What has been seen lies in a
-temporary file: a long archive takes no more memory than a short one. Worker threads only.
+The checks refuse whatever no export writes: wrong names, types, ranges and times, ids of another
+memory, duplicates. Ids seen so far lie in a temporary file, so that a long archive takes no more
+memory than a short one. Worker threads only.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import sqlite3
 import struct
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -35,7 +36,7 @@ from ..records import INSIGHT, Entry, MemoryRecord, Message
 from ..store import bulk, facts, preferences, profiles
 from ..store.chat_log import ATTRIBUTE as HISTORY
 from ..store.conversations import CONVERSATIONS_KEPT, Conversation
-from ..store.payload import ANYONE, entry_memory_id, from_payload
+from ..store.payload import ANYONE, RECORDS, entry_memory_id, from_payload
 from ..store.people import PEOPLE_KEPT, Acquaintance
 from ..store.profiles import Noted, Profile, ProfileAttribute, Relationship
 from ..store.validation import Invalid, check_time, entry_of, record_of
@@ -46,9 +47,36 @@ LONGEST_NAME = 1000
 KINDS = frozenset(
     ("journal", "entry", "people", "conversations", "row", "link", "script", "memory", "centroid")
 )
-LONGEST_TOLD = 60  # characters of a bad line that an error shows
+LONGEST_SHOWN = 60  # characters of a bad line that an error shows
 LONGEST_LINE = 32_000_000  # bytes; the lists of a very long memory are in one line
+CHECKED_AT_ONCE = 256  # lines
 BYTES_AT_ONCE = 4_000_000  # of the lines that are held at one time
+LONGEST_TEXT = 200_000  # characters of one text
+LAST_ID = 100_000_000  # of a journal
+MANY = 1_000_000  # items of a list, counts
+ROWS_OF = (profiles.CATEGORY, preferences.CATEGORY)
+SCRIPT = ("sleep_schedule", "night_records", HISTORY)
+NIGHTS = 366
+TYPES = ("episodic", "semantic", "working", "procedural")
+DERIVED = {  # what a payload holds besides the fields of a memory
+    "agent_id": str,
+    "hash": str,
+    "updated_at": str,
+    "audience": list,
+    "asking": float,
+    "tells": str,
+    "length": float,
+    "tells_time": bool,
+    "tokens": int,
+}
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_SCHEDULE = {
+    "enabled": lambda value: isinstance(value, bool),
+    "sleep_start_hour": lambda value: type(value) is int and 0 <= value <= 23,
+    "sleep_duration_hours": lambda value: type(value) is int and 1 <= value <= 24,
+    "tick_rate_sleep": lambda value: type(value) in (int, float) and 0 < value <= 86_400,
+    "clock": lambda value: value in ("server", "game"),
+}
 
 Line = dict[str, Any]
 
@@ -59,9 +87,10 @@ class BadArchive(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the first line tells: whose memory it is.
+    """The first line: whose memory it is.
 
-    `mind` is the mind's UUID, `identity` the NPC's own memory identity, `key` its name.
+    `agent_id` is the memory's UUID ("mind" in the file), `identity` the NPC's own memory identity,
+    `key` its name.
     """
 
     agent_id: str
@@ -77,7 +106,7 @@ class Writer:
         self.lines = 0
         self._beside = path.with_name(path.name + ".part")
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.fdopen(for_us_alone(self._beside), "w", encoding="utf-8", newline="\n")
+        self._file = os.fdopen(open_private(self._beside), "w", encoding="utf-8", newline="\n")
         self._put({"format": FORMAT, "version": VERSION} | _plain(header))
 
     def add(self, lines: Iterable[Line]) -> int:
@@ -88,15 +117,15 @@ class Writer:
         return self.lines
 
     def finish(self) -> None:
-        """The last line; whole and on the disk, it gets its name."""
+        """Write the last line; once on disk, the file gets its name."""
         self._put({"end": self.lines})
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
         os.replace(self._beside, self.path)
 
-    def give_up(self) -> None:
-        """Leave nothing behind."""
+    def discard(self) -> None:
+        """Delete the unfinished file."""
         self._file.close()
         self._beside.unlink(missing_ok=True)
 
@@ -106,7 +135,7 @@ class Writer:
 
 
 def header_of(path: Path) -> Header:
-    """Whose memory a file holds.
+    """Read whose memory a file holds.
 
     Raises:
         BadArchive
@@ -115,12 +144,12 @@ def header_of(path: Path) -> Header:
 
 
 class Reader:
-    """Reads a file, a few lines at a time, once to see that it is whole and once for what it holds.
+    """Reads a file, a few lines at a time.
 
     Attributes:
         lines: How many were read.
-        number: Of the last line in the file, from 1.
-        state: What changes with the file: its size, and when it was written.
+        number: Number of the last line that was read, from 1.
+        state: Changes whenever the file does: inode, size, modification time.
 
     Raises:
         BadArchive: From each of its methods.
@@ -135,11 +164,11 @@ class Reader:
         self.header = self._header()
 
     def some(self, count: int) -> list[Line]:
-        """The next lines, at most so many; none behind the last."""
+        """Return the next lines, at most `count`; empty after the last."""
         return [line for _number, line in self.numbered(count)]
 
     def numbered(self, count: int) -> list[tuple[int, Line]]:
-        """The next lines with their numbers in the file; fewer where they are long."""
+        """Return the next lines with their numbers in the file; fewer if they are long."""
         found, begun = [], self._bytes
         for line in self._rows:
             found.append((self.number, line))
@@ -162,7 +191,7 @@ class Reader:
         names = ("mind", "identity", "key")
         for name in names:
             if not isinstance(first.get(name), str) or len(first[name]) > LONGEST_NAME:
-                raise BadArchive(f"{self.path}, line 1 has no {name}, or it is no short text.")
+                raise BadArchive(f"{self.path}, line 1 has no {name}, or it is not a short text.")
         return Header(*(first[name] for name in names))
 
     def _read(self) -> Iterator[Any]:
@@ -182,8 +211,8 @@ class Reader:
                         return
                     elif not isinstance(line.get("kind"), str) or line["kind"] not in KINDS:
                         raise BadArchive(
-                            f"{self.path}, line {number}: {line.get('kind')!r} is nothing that a "
-                            "memory holds. The file was changed, or is of another version."
+                            f"{self.path}, line {number}: {line.get('kind')!r} is no part of a "
+                            "memory. The file was changed, or is of another version."
                         )
                     else:
                         self.lines += 1
@@ -199,41 +228,41 @@ class Reader:
     def _check_end(self, count: Any, behind: bytes) -> None:
         if count != self.lines or behind:
             raise BadArchive(
-                f"{self.path} is not whole: its last line counts {count} lines, and it has "
-                f"{self.lines}{' and more behind it' if behind else ''}. Take another copy."
+                f"{self.path} is not complete: its last line counts {count} lines, and it has "
+                f"{self.lines}{' and more after it' if behind else ''}. Take another copy."
             )
 
     def _parsed(self, number: int, raw: bytes) -> Line:
         if len(raw) > LONGEST_LINE:
             raise BadArchive(
-                f"{self.path}, line {number} is longer than any of a memory: it has more than "
+                f"{self.path}, line {number} is too long: it has more than "
                 f"{LONGEST_LINE // 1_000_000} million bytes."
             )
         try:
             line = json.loads(raw)
         except (ValueError, RecursionError):
             cut = not raw.endswith(b"\n") and number > 1
-            shown = raw[:LONGEST_TOLD].decode("utf-8", "replace").strip()
+            shown = raw[:LONGEST_SHOWN].decode("utf-8", "replace").strip()
             raise BadArchive(
                 f"{self.path} is cut off in the middle of line {number}. Take another copy."
                 if cut
                 else f"{self.path}, line {number} is not JSON: {shown!r}"
             ) from None
         if not isinstance(line, dict):
-            raise BadArchive(f"{self.path}, line {number} is no JSON object.")
+            raise BadArchive(f"{self.path}, line {number} is not a JSON object.")
         return line
 
 
 def _lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file, none of them longer than a byte too long."""
+    """Yield the lines of a file, cut one byte above the limit."""
     while raw := file.readline(LONGEST_LINE + 1):
         yield raw
 
 
-def for_us_alone(path: Path) -> int:
-    """A new file, open. Whispers will be in it: no other account of the machine reads it."""
+def open_private(path: Path) -> int:
+    """Create a file that only this account of the machine can read: secrets go into it."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    os.fchmod(descriptor, 0o600)  # of one that was left behind
+    os.fchmod(descriptor, 0o600)  # also of one that was left behind
     return descriptor
 
 
@@ -241,58 +270,31 @@ def _plain(header: Header) -> Line:
     return {"mind": header.agent_id, "identity": header.identity, "key": header.key}
 
 
-# --- archive_lines --------------------------------------------------------------------------------
-
-LONGEST_TEXT = 200_000  # characters of one memory or entry
-LAST_ID = 100_000_000  # of a journal
-MANY = 1_000_000  # items of a list, counts
-ROWS_OF = (profiles.CATEGORY, preferences.CATEGORY)
-SCRIPT = ("sleep_schedule", "night_records", HISTORY)
-NIGHTS = 366
-TYPES = ("episodic", "semantic", "working", "procedural")
-DERIVED = {  # what a payload has besides the fields of a memory
-    "agent_id": str,
-    "hash": str,
-    "updated_at": str,
-    "audience": list,
-    "asking": float,
-    "tells": str,
-    "length": float,
-    "tells_time": bool,
-    "tokens": int,
-}
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-_SCHEDULE = {
-    "enabled": lambda value: isinstance(value, bool),
-    "sleep_start_hour": lambda value: type(value) is int and 0 <= value <= 23,
-    "sleep_duration_hours": lambda value: type(value) is int and 1 <= value <= 24,
-    "tick_rate_sleep": lambda value: type(value) in (int, float) and 0 < value <= 86_400,
-    "clock": lambda value: value in ("server", "game"),
-}
+# --- checks --------------------------------------------------------------------------------------
 
 
-class Seen:
-    """The ids of an archive, in a temporary file of SQLite's own."""
+class SeenIds:
+    """The ids of an archive, in a temporary SQLite file."""
 
     def __init__(self) -> None:
         self._db = sqlite3.connect("", check_same_thread=False, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = OFF")
-        self._db.execute("CREATE TABLE seen (what TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID")
+        self._db.execute("CREATE TABLE seen (id TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID")
         self._db.execute("BEGIN")
 
-    def add(self, what: str, number: int = 0) -> bool:
-        """Note a thing. Returns whether it is new."""
+    def add(self, id_: str, number: int = 0) -> bool:
+        """Add an id. Returns whether it is new."""
         query = "INSERT OR IGNORE INTO seen VALUES (?, ?)"
-        return self._db.execute(query, (what, number)).rowcount == 1
+        return self._db.execute(query, (id_, number)).rowcount == 1
 
-    def has(self, what: str) -> bool:
-        """Whether a thing was noted."""
-        query = "SELECT 1 FROM seen WHERE what = ?"
-        return self._db.execute(query, (what,)).fetchone() is not None
+    def has(self, id_: str) -> bool:
+        """Whether an id was added."""
+        query = "SELECT 1 FROM seen WHERE id = ?"
+        return self._db.execute(query, (id_,)).fetchone() is not None
 
-    def number_of(self, what: str) -> int:
-        """The number that was noted with a thing; 0 where there is none."""
-        row = self._db.execute("SELECT number FROM seen WHERE what = ?", (what,)).fetchone()
+    def number_of(self, id_: str) -> int:
+        """Return the number that was added with an id, or 0."""
+        row = self._db.execute("SELECT number FROM seen WHERE id = ?", (id_,)).fetchone()
         return row[0] if row else 0
 
     def close(self) -> None:
@@ -300,18 +302,23 @@ class Seen:
 
 
 class Checker:
-    """Checks the lines of one archive in their order; each call raises `Invalid`.
+    """Checks an archive, some lines at a time, before anything of it is imported.
 
-    Args:
-        mind: The UUID of the mind that the file is of.
-        seen: Where ids are noted.
+    Attributes:
+        reader: The file; at the end its `lines` and `state` are those of the whole file.
+        seen: The ids in the file.
+
+    Raises:
+        BadArchive: From each public method, with the number of the line.
     """
 
-    def __init__(self, agent_id: str, seen: Seen):
-        _uuid("mind", agent_id)
-        self._agent_id = agent_id
-        self._seen = seen
-        self._last_id: int | None = None
+    def __init__(self, path: Path):
+        self.reader = Reader(path)
+        self._agent_id = self.reader.header.agent_id
+        with self._refusing(1, "the first line"):
+            _uuid("mind", self._agent_id)
+        self.seen = SeenIds()
+        self._last_id = 0
         self._entry = 0
         self._checks: dict[str, Callable[[Line], None]] = {
             "journal": self._journal,
@@ -325,37 +332,51 @@ class Checker:
             "centroid": self._centroid,
         }
 
-    def line(self, line: Line) -> None:
-        """Check one line."""
-        kind = line["kind"]
-        if (kind == "journal") != (self._last_id is None):
-            raise Invalid("the line of the journal must come first, and once")
-        self._checks[kind](line)
+    def check_some(self) -> bool:
+        """Check the next lines. Returns whether there were any."""
+        lines = self.reader.numbered(CHECKED_AT_ONCE)
+        memories: dict[str, int] = {}
+        for number, line in lines:
+            with self._refusing(number, line["kind"]):
+                if (line["kind"] == "journal") == self.seen.has("journal"):
+                    raise Invalid("the line of the journal must come first, and once")
+                self._checks[line["kind"]](line)
+            if line["kind"] == "memory":
+                memories[line["id"]] = number
+        owners = bulk.owners(facts.shared(), memories) if memories else {}
+        for memory_id, number in memories.items():
+            with self._refusing(number, "memory"):
+                if owners.get(memory_id, self._agent_id) != self._agent_id:
+                    raise Invalid("id: another NPC has a memory with that id")
+        return bool(lines)
 
-    def whole(self) -> None:
-        """Check, behind the last line, that nothing is missing that every memory has."""
-        if self._last_id is None:
-            raise Invalid("the line of its journal is missing")
-        for kind in ("people", "conversations"):
-            if not self._seen.has(_joined(kind)):
-                raise Invalid(f"the line of its {kind} is missing")
-        for key in SCRIPT:
-            if not self._seen.has(_joined("script", key)):
-                raise Invalid(f"the line of its {key} is missing")
+    def check_end(self) -> None:
+        """Check after the last line that no line is missing that every memory has."""
+        with self._refusing(self.reader.number, "the end"):
+            scripts = (("script", key) for key in SCRIPT)
+            for what in (("journal",), ("people",), ("conversations",), *scripts):
+                if not self.seen.has(_joined(*what)):
+                    raise Invalid(f"the line of its {what[-1]} is missing")
 
-    def foreign(self, ids: Iterable[str]) -> set[str]:
-        """Return those of these memories that the store has for another mind."""
-        owners = bulk.owners(facts.shared(), ids)
-        return {each for each, agent_id in owners.items() if agent_id != self._agent_id}
+    @contextmanager
+    def _refusing(self, number: int, kind: str) -> Iterator[None]:
+        try:
+            yield
+        except Invalid as problem:
+            raise BadArchive(
+                f"{self.reader.path}, line {number} ({kind}): {problem}. The file was changed, or "
+                "is of another version. Nothing was imported."
+            ) from None
 
     def _once(self, *what: Any) -> None:
-        if not self._seen.add(_joined(*what)):
+        if not self.seen.add(_joined(*what)):
             raise Invalid("it is there twice")
 
-    # --- one of each --------------------------------------------------------------------------
+    # --- lines of which there is one --------------------------------------------------------------
 
     def _journal(self, line: Line) -> None:
         _only(line, "kind", "last_id", "last_reflection", "cursors")
+        self._once("journal")
         self._last_id = _whole("last_id", line["last_id"], 0, LAST_ID)
         if line["last_reflection"] is not None:
             check_time("last_reflection", line["last_reflection"])
@@ -389,19 +410,19 @@ class Checker:
     def _script(self, line: Line) -> None:
         _only(line, "kind", "key", "value")
         if line["key"] not in SCRIPT:
-            raise Invalid(f"{_shown(line['key'])} is nothing that a heartbeat keeps")
+            raise Invalid(f"{_shown(line['key'])} is not kept by a heartbeat")
         self._once("script", line["key"])
         if line["value"] is not None:
             _OF_SCRIPT[line["key"]](line["value"])
 
-    # --- many of each -------------------------------------------------------------------------
+    # --- lines of which there are many ------------------------------------------------------------
 
     def _an_entry(self, line: Line) -> None:
         _only(line, "kind", "value")
         _fields_of(Entry, _dict("value", line["value"]))
         entry = entry_of(line["value"])
         if entry.id > self._last_id:
-            raise Invalid(f"id: {entry.id} is behind the journal's end, {self._last_id}")
+            raise Invalid(f"id: {entry.id} is beyond the journal's end, {self._last_id}")
         if entry.id <= self._entry:
             raise Invalid(f"id: {entry.id} is there twice, or out of order")
         self._entry = entry.id
@@ -412,7 +433,7 @@ class Checker:
     def _row(self, line: Line) -> None:
         _only(line, "kind", "category", "key", "value")
         if line["category"] not in ROWS_OF:
-            raise Invalid(f"{_shown(line['category'])} is no category of a memory's rows")
+            raise Invalid(f"{_shown(line['category'])} is not a category of a memory's rows")
         value = _dict("value", line["value"])
         if line["category"] == profiles.CATEGORY:
             key = profiles.key_of(_profile(value).entity_id)
@@ -420,7 +441,7 @@ class Checker:
             known = _preference(value)
             key = preferences.key_of(known.identity, known.slot, known.audience)
         if not isinstance(line["key"], str) or line["key"] != key.lower():
-            raise Invalid(f"key: {_shown(line['key'])} is not that of what it holds")
+            raise Invalid(f"key: {_shown(line['key'])} does not fit its value")
         self._once("row", line["category"], key)
 
     def _link(self, line: Line) -> None:
@@ -443,7 +464,7 @@ class Checker:
         _uuid("id", line["id"])
         payload = _dict("payload", line["payload"])
         if payload.get("agent_id") != self._agent_id:
-            raise Invalid("agent_id: it is a memory of another mind")
+            raise Invalid("agent_id: it belongs to another memory")
         memory = _memory_of(line["id"], payload)
         for number in memory.journal_ids:
             _whole("journal_ids", number, 1, self._last_id)
@@ -451,9 +472,9 @@ class Checker:
         if memory.record in ("entry", INSIGHT):
             number = memory.journal_ids[0] if memory.journal_ids else 0
             if line["id"] != entry_memory_id(self._agent_id, number):
-                raise Invalid(f"id: it is not that of entry {number} of this mind")
+                raise Invalid(f"id: it is not that of entry {number} of this memory")
         _history(line["history"])
-        if not self._seen.add(line["id"], number):
+        if not self.seen.add(line["id"], number):
             raise Invalid("it is there twice")
 
     def _centroid(self, line: Line) -> None:
@@ -471,9 +492,9 @@ class Checker:
 
 
 def _memory_of(memory_id: str, payload: Mapping[str, Any]) -> MemoryRecord:
-    """The memory of a payload, whose every field has the right type."""
+    """Return the memory of a payload after checking each field of it."""
     record = payload.get("record", "fact")
-    if record not in facts.RECORDS:
+    if record not in RECORDS:
         raise Invalid(f"record: {_shown(record)} is none")
     try:
         memory = from_payload(memory_id, payload)
@@ -504,7 +525,7 @@ def _memory_of(memory_id: str, payload: Mapping[str, Any]) -> MemoryRecord:
     if payload.get("audience", heard) != heard:
         raise Invalid("audience: it is not that of its witnesses")
     if "private" in payload and not isinstance(payload["private"], bool):
-        raise Invalid(f"private: {_shown(payload['private'])} is no bool")
+        raise Invalid(f"private: {_shown(payload['private'])} is not a bool")
     return memory
 
 
@@ -573,7 +594,7 @@ def _conversation(plain: Mapping[str, Any]) -> None:
 def _schedule(value: Any) -> None:
     for name, each in _dict("value", value).items():
         if name not in _SCHEDULE or not _SCHEDULE[name](each):
-            raise Invalid(f"{_shown(name)}: {_shown(each)} is no part of a schedule")
+            raise Invalid(f"{_shown(name)}: {_shown(each)} is not part of a schedule")
 
 
 def _nights(value: Any) -> None:
@@ -584,16 +605,16 @@ def _nights(value: Any) -> None:
         _short("started", night["started"], empty=True)
         check_time("ended", night["ended"])
         if not isinstance(night.get("whole", True), bool):
-            raise Invalid("whole: it is no bool")
-        for name, told in _dict("passes", night["passes"]).items():
+            raise Invalid("whole: it is not a bool")
+        for name, done in _dict("passes", night["passes"]).items():
             _short("a pass", name)
-            _dict(name, told)
+            _dict(name, done)
             for count in ("read", "changed", "steps"):
-                _whole(f"{name}.{count}", told.get(count, 0), 0, LAST_ID)
-            seconds = told.get("seconds", 0)
+                _whole(f"{name}.{count}", done.get(count, 0), 0, LAST_ID)
+            seconds = done.get("seconds", 0)
             if type(seconds) not in (int, float) or not math.isfinite(seconds):
-                raise Invalid(f"{name}.seconds: {_shown(seconds)} is no number")
-            for error in _list(f"{name}.errors", told.get("errors", []), 100):
+                raise Invalid(f"{name}.seconds: {_shown(seconds)} is not a number")
+            for error in _list(f"{name}.errors", done.get("errors", []), 100):
                 _text(f"{name}.errors", error)
 
 
@@ -606,7 +627,7 @@ def _messages(value: Any) -> None:
             _text("content", message["content"])
         for name in ("private", "summary"):
             if not isinstance(message.get(name, False), bool):
-                raise Invalid(f"{name}: {_shown(message[name])} is no bool")
+                raise Invalid(f"{name}: {_shown(message[name])} is not a bool")
         for name in ("witnesses", "people"):
             for identity in _list(name, message.get(name, []), MANY):
                 _short(name, identity)
@@ -642,14 +663,14 @@ def _vector(total: Any, model: str) -> None:
     try:
         raw = base64.b64decode(total, validate=True)
     except (TypeError, ValueError):
-        raise Invalid("total: it is no base64") from None
+        raise Invalid("total: it is not base64") from None
     if not raw or len(raw) % 8:
         raise Invalid("total: it holds no numbers of 8 bytes")
     own = embedder.shared()
     if model == own.name and len(raw) != 8 * own.dimensions:
         raise Invalid(f"total: {len(raw) // 8} numbers, and {model} has {own.dimensions}")
     if not all(map(math.isfinite, struct.unpack(f"<{len(raw) // 8}d", raw))):
-        raise Invalid("total: not all of it are numbers")
+        raise Invalid("total: not all of it is finite")
 
 
 def _joined(*what: Any) -> str:
@@ -660,12 +681,12 @@ def _joined(*what: Any) -> str:
 
 
 def _only(line: Mapping[str, Any], *names: str) -> None:
-    """Check that a line has these fields and no others."""
+    """Check that a line has exactly these fields."""
     missing, more = set(names) - set(line), set(line) - set(names)
     if missing:
         raise Invalid(f"it has no {', '.join(sorted(missing))}")
     if more:
-        raise Invalid(f"{', '.join(map(_shown, sorted(more)))} is nothing that it has")
+        raise Invalid(f"{', '.join(map(_shown, sorted(more)))} is not a field of it")
 
 
 def _fields_of(
@@ -673,7 +694,7 @@ def _fields_of(
 ) -> None:
     known = {spec.name for spec in fields(cls)} - set(but) | set(and_)
     if more := set(plain) - known:
-        raise Invalid(f"{', '.join(map(_shown, sorted(more)))} is no field of it")
+        raise Invalid(f"{', '.join(map(_shown, sorted(more)))} is not a field of it")
 
 
 def _items(plain: Mapping[str, Any], name: str) -> list[Any]:
@@ -682,7 +703,7 @@ def _items(plain: Mapping[str, Any], name: str) -> list[Any]:
 
 def _list(name: str, value: Any, most: int) -> list[Any]:
     if not isinstance(value, list):
-        raise Invalid(f"{name}: {_shown(value)} is no list")
+        raise Invalid(f"{name}: {_shown(value)} is not a list")
     if len(value) > most:
         raise Invalid(f"{name}: {len(value)} are more than {most}")
     return value
@@ -690,43 +711,43 @@ def _list(name: str, value: Any, most: int) -> list[Any]:
 
 def _dict(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Invalid(f"{name}: {_shown(value)} is no object with fields")
+        raise Invalid(f"{name}: {_shown(value)} is not an object with fields")
     return value
 
 
 def _whole(name: str, value: Any, least: int, most: int) -> int:
     if type(value) is not int or not least <= value <= most:
-        raise Invalid(f"{name}: {_shown(value)} is no whole number from {least} to {most}")
+        raise Invalid(f"{name}: {_shown(value)} is not a whole number from {least} to {most}")
     return value
 
 
 def _share(name: str, value: Any) -> None:
     if type(value) not in (int, float) or not 0 <= value <= 1:
-        raise Invalid(f"{name}: {_shown(value)} is no number from 0 to 1")
+        raise Invalid(f"{name}: {_shown(value)} is not a number from 0 to 1")
 
 
 def _short(name: str, value: Any, *, empty: bool = False) -> None:
     if not isinstance(value, str) or len(value) > 1000 or not (value or empty):
-        raise Invalid(f"{name}: {_shown(value)} is no short text")
+        raise Invalid(f"{name}: {_shown(value)} is not a short text")
     _text(name, value)
 
 
 def _text(name: str, value: Any) -> None:
     if not isinstance(value, str):
-        raise Invalid(f"{name}: {_shown(value)} is no text")
+        raise Invalid(f"{name}: {_shown(value)} is not a text")
     if len(value) > LONGEST_TEXT:
         raise Invalid(f"{name}: {len(value):,} characters are more than {LONGEST_TEXT:,}")
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise Invalid(f"{name}: half a character is in it, which no database takes") from None
+            raise Invalid(f"{name}: it holds half a character, which no database accepts") from None
     if "\x00" in value:
-        raise Invalid(f"{name}: a character of the number 0 is in it")
+        raise Invalid(f"{name}: it holds a NUL character")
 
 
 def _texts(record: Any) -> None:
-    """Check the length of every text of a record, those in its lists too."""
+    """Check every text of a record, in its lists too."""
     for spec in fields(record):
         value = getattr(record, spec.name)
         for text in (value,) if isinstance(value, str) else value if type(value) is tuple else ():
@@ -741,7 +762,7 @@ def _time_or_none(name: str, when: Any) -> None:
 
 def _uuid(name: str, value: Any) -> None:
     if not isinstance(value, str) or not _UUID.fullmatch(value) or not uuid.UUID(value).int:
-        raise Invalid(f"{name}: {_shown(value)} is no id of a memory")
+        raise Invalid(f"{name}: {_shown(value)} is not a memory id")
 
 
 def _shown(value: Any) -> str:

@@ -1,15 +1,15 @@
-"""Backup and restore of a whole game's memories: its database and its store at one moment.
+"""Back up and restore the memories of a whole game: its database and its store at one moment.
 
-The file is a `tar.gz`: `manifest.json` first, which names every other file with its length and its
+The file is a `tar.gz`: `manifest.json` first, which lists every other file with its length and
 SHA-256, then `database` (the SQLite file) and `ai_memory/…` (the store's folder).
 
-While the game runs, everything is copied twice. The first time nobody waits: what changes meanwhile
-is copied wrong. Then the game holds its store still (`store.snapshot`), and only what differs from
-the first copy is written again, the database under SQLite's own read lock: a write of the game
-waits for as long as it takes to compare it, some 0.5 ms for a megabyte.
+While the game runs, everything is copied twice. The first copy blocks nobody, and files that change
+meanwhile are copied wrong. Then the game holds its store still (`store.snapshot`), and only what
+differs is copied again, the database under SQLite's own read lock: a write of the game waits while
+it is compared, about 0.5 ms a megabyte.
 
-A restore unpacks and checks everything beside what is there, then exchanges folder and database by
-renaming. What was there is kept aside until both are in place; killed in between it is run again.
+A restore unpacks and checks everything next to what is there, then swaps folder and database by
+renaming. The old ones are kept until both are in place; a restore that was killed is run again.
 Not for the reactor thread.
 """
 
@@ -35,13 +35,14 @@ from .. import atomic_file, conf
 from ..records import now_iso
 from ..store import condition, opening, snapshot
 from ..store.edge import size_on_disk
+from . import inspect
 from .archive import FOLDER as EXPORTS
-from .archive_format import for_us_alone
+from .archive_format import open_private
 
 FORMAT, VERSION = "contrib_ai_memory backup", 1
 MANIFEST, DATABASE, STORE, EDGE = "manifest.json", "database", "ai_memory", "qdrant_edge"
 CHUNK = 1 << 20
-FIRST_COPIES = 2  # before the store is held: the second has little to write, and the last less
+FIRST_COPIES = 2  # before the store is held: each has less to write than the one before
 NOT_COPIED = (snapshot.REQUEST, snapshot.STILL)
 SQLITE_SIDES = ("-journal", "-wal", "-shm")
 UNPACKED, ASIDE = ".restored", ".before-restore"
@@ -50,18 +51,18 @@ Progress = Callable[[str, int, int], None]
 
 
 class BadBackup(ValueError):
-    """The file cannot be put back. The message says why; nothing was changed."""
+    """The backup cannot be made or restored. The message says why; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A backup.
+class Backup:
+    """A backup that was made.
 
     Attributes:
         size: Of the file in bytes.
         generation: Of the store in it; None before the first.
         database: Whether the game's database is in it.
-        store: Whether the memories are in it: those on a server are not.
+        store: Whether the memories are in it; those on a server are not.
     """
 
     path: Path
@@ -71,11 +72,11 @@ class Made:
     store: bool
 
 
-# --- what there is to be copied -------------------------------------------------------------------
+# --- what is copied -------------------------------------------------------------------------------
 
 
 def database_file() -> Path | None:
-    """The game's database, where it is a file of SQLite."""
+    """Return the game's database, if it is a SQLite file."""
     default = settings.DATABASES["default"]
     if default["ENGINE"] != "django.db.backends.sqlite3":
         return None
@@ -84,26 +85,21 @@ def database_file() -> Path | None:
 
 
 def database_kind() -> str:
-    """What the game's database is, in words."""
+    """Return the kind of the game's database: sqlite3, postgresql …"""
     return str(settings.DATABASES["default"]["ENGINE"]).rpartition(".")[2]
 
 
-def store_is_here() -> bool:
-    """Whether the memories are in files of this game's own."""
-    return conf.get().VECTOR_STORE.provider == EDGE
-
-
 def _trees() -> dict[str, Path]:
-    """The folders that belong to the store, by their name in the file."""
+    """Return the folders of the store, by their name in the backup."""
     trees = {STORE: conf.directory()}
-    elsewhere = conf.get().VECTOR_STORE.config.get("path") if store_is_here() else None
+    elsewhere = conf.get().VECTOR_STORE.config.get("path") if inspect.store_is_own() else None
     if elsewhere and not Path(elsewhere).absolute().is_relative_to(conf.directory().absolute()):
         trees[EDGE] = Path(elsewhere)
     return trees
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """The files of a store's folder that are part of it, by their path in it."""
+    """Return the files of a store's folder that belong to it, by their path in it."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
@@ -113,19 +109,18 @@ def _files(folder: Path) -> dict[str, Path]:
     return found
 
 
-# --- making one -----------------------------------------------------------------------------------
+# --- backing up -----------------------------------------------------------------------------------
 
 
-def make(file: Path, *, running: bool, progress: Progress = lambda *_: None) -> Made:
+def create(file: Path, *, running: bool, progress: Progress = lambda *_: None) -> Backup:
     """Write a backup of this game to a file.
 
     Args:
-        running: Whether the game runs: then it is asked to hold still.
+        running: Whether the game runs and must be asked to hold still.
 
     Raises:
-        StoreFull: There is no room for it, or the folder has none.
         NoAnswer: The running game did not hold still.
-        BadBackup: The copy of the database is damaged, and so is the database.
+        BadBackup: There is no room for it, or the game's database is damaged.
     """
     trees = {name: folder for name, folder in _trees().items() if folder.is_dir()}
     database = database_file()
@@ -154,7 +149,7 @@ def make(file: Path, *, running: bool, progress: Progress = lambda *_: None) -> 
 
 
 def _copy(trees: dict[str, Path], database: Path | None, staging: Path, *, locked: bool) -> None:
-    """Make what is in `staging` the same as what is there."""
+    """Make `staging` equal to what is there now."""
     if database:
         _copy_database(database, staging / DATABASE, locked=locked)
     for name, folder in trees.items():
@@ -163,7 +158,7 @@ def _copy(trees: dict[str, Path], database: Path | None, staging: Path, *, locke
             copy = staging / name / each
             copy.parent.mkdir(parents=True, exist_ok=True)
             try:
-                make_equal(path, copy)
+                copy_changed(path, copy)
             except FileNotFoundError:
                 if locked:
                     raise
@@ -176,25 +171,25 @@ def _copy(trees: dict[str, Path], database: Path | None, staging: Path, *, locke
 def _copy_database(database: Path, copy: Path, *, locked: bool) -> None:
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-        if mode == "wal":  # readers are in nobody's way there
+        if mode == "wal":  # readers block nobody there
             if locked:
                 with closing(sqlite3.connect(copy)) as target:
                     connection.backup(target)
             return
-        # the file is opened and closed outside the lock: to close one lets go of all locks on it
+        # opened and closed outside the lock: closing a file drops all of the process's locks on it
         with database.open("rb") as source, _writable(copy) as target:
             if locked:
                 connection.execute("BEGIN")
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            _equalise(source, target)
+            _copy_changes(source, target)
             if locked:
                 connection.execute("COMMIT")
 
 
-def make_equal(source: Path, copy: Path) -> None:
-    """Make a file the copy of another; only what differs is written, and holes stay holes."""
+def copy_changed(source: Path, copy: Path) -> None:
+    """Make a file equal to another; only what differs is written, and holes stay holes."""
     with source.open("rb") as read, _writable(copy) as write:
-        _equalise(read, write)
+        _copy_changes(read, write)
 
 
 @contextmanager
@@ -203,27 +198,27 @@ def _writable(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
-def _equalise(source: BinaryIO, target: BinaryIO) -> None:
+def _copy_changes(source: BinaryIO, target: BinaryIO) -> None:
     size = os.fstat(source.fileno()).st_size
     target.truncate(size)
     place = 0
-    for first, last in _with_data(source, 0, size):
-        _clear(target, place, first)
+    for first, last in _data_ranges(source, 0, size):
+        _zero(target, place, first)
         for offset in range(first, last, CHUNK):
             length = min(CHUNK, last - offset)
             wanted = os.pread(source.fileno(), length, offset)
             if os.pread(target.fileno(), length, offset) != wanted:
                 os.pwrite(target.fileno(), wanted, offset)
         place = last
-    _clear(target, place, size)
+    _zero(target, place, size)
 
 
-def _with_data(file: BinaryIO, place: int, end: int) -> Iterator[tuple[int, int]]:
-    """The parts of a file, from `place` to `end`, that are no holes."""
+def _data_ranges(file: BinaryIO, place: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a file from `place` to `end` that are not holes."""
     while place < end:
         try:
             first = os.lseek(file.fileno(), place, os.SEEK_DATA)
-        except OSError:  # nothing but a hole from here on
+        except OSError:  # only a hole from here on
             return
         if first >= end:
             return
@@ -231,23 +226,23 @@ def _with_data(file: BinaryIO, place: int, end: int) -> Iterator[tuple[int, int]
         yield first, place
 
 
-def _clear(file: BinaryIO, first: int, last: int) -> None:
-    """Make a part zero, which it mostly is."""
-    for start, end in list(_with_data(file, first, last)):
+def _zero(file: BinaryIO, first: int, last: int) -> None:
+    """Fill a part with zeros, where it is not a hole already."""
+    for start, end in list(_data_ranges(file, first, last)):
         for offset in range(start, end, CHUNK):
             os.pwrite(file.fileno(), bytes(min(CHUNK, end - offset)), offset)
 
 
 def _check_database(copy: Path) -> None:
     with closing(sqlite3.connect(copy)) as connection:
-        (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     for side in SQLITE_SIDES:
         copy.with_name(copy.name + side).unlink(missing_ok=True)
-    if told != "ok":
-        raise BadBackup(f"The game's database is damaged ({told}): see its own documentation.")
+    if result != "ok":
+        raise BadBackup(f"The game's database is damaged ({result}): see SQLite's documentation.")
 
 
-def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Made:
+def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Backup:
     names = sorted(str(p.relative_to(staging)) for p in staging.rglob("*") if p.is_file())
     stored = opening.written_by(staging / STORE) if (staging / STORE).exists() else {}
     manifest = {
@@ -265,7 +260,7 @@ def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Made
     }
     beside = file.with_name(file.name + ".part")
     try:
-        with os.fdopen(for_us_alone(beside), "wb") as raw:
+        with os.fdopen(open_private(beside), "wb") as raw:
             with tarfile.open(fileobj=raw, mode="w:gz", compresslevel=6) as tar:
                 text = json.dumps(manifest, indent=1).encode()
                 head = tarfile.TarInfo(MANIFEST)
@@ -281,7 +276,9 @@ def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Made
         beside.unlink(missing_ok=True)
     atomic_file.sync(file.absolute().parent)
     progress("packing", len(names), len(names))
-    return Made(file, file.stat().st_size, stored.get("generation"), database, store_is_here())
+    return Backup(
+        file, file.stat().st_size, stored.get("generation"), database, inspect.store_is_own()
+    )
 
 
 def _digest(path: Path) -> str:
@@ -289,19 +286,20 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-# --- putting one back -----------------------------------------------------------------------------
+# --- restoring ------------------------------------------------------------------------------------
 
 
-def manifest_of(file: Path) -> dict[str, Any]:
-    """What a backup holds.
+def read_manifest(file: Path) -> dict[str, Any]:
+    """Read what a backup holds.
 
     Raises:
-        BadBackup: It is none, or of another version.
+        BadBackup: The file is no backup, or of another version.
     """
     try:
         with tarfile.open(file, mode="r:gz") as tar:
             first = tar.next()
-            text = tar.extractfile(first).read() if first and first.name == MANIFEST else b"{}"
+            found = tar.extractfile(first) if first and first.name == MANIFEST else None
+            text = found.read() if found else b"{}"
         manifest = json.loads(text)
     except (OSError, EOFError, ValueError, tarfile.TarError) as error:
         raise BadBackup(f"{file} cannot be read: {error}") from None
@@ -316,22 +314,22 @@ def manifest_of(file: Path) -> dict[str, Any]:
 
 
 def marker() -> Path:
-    """The file that is there while a restore is under way, or was broken off."""
+    """Return the file that exists while a restore runs, or after it broke off."""
     return opening.restoring(conf.directory())
 
 
 def restore(file: Path, progress: Progress = lambda *_: None) -> dict[str, Any]:
-    """Put back a backup, whole, in the place of what is there. Returns its manifest.
+    """Replace what is there with a backup. Returns its manifest.
 
-    Killed, it is run again: what was there is kept aside until all is in place.
+    After being killed it is run again: what was there is kept until everything is in place.
 
     Raises:
         BadBackup: The file is damaged, does not fit this game, or there is no room for it.
     """
-    manifest = manifest_of(file)
+    manifest = read_manifest(file)
     targets = _targets(manifest)
     if not marker().exists():
-        for path in targets.values():  # of a restore that came to its end
+        for path in targets.values():  # left by a finished restore
             _remove(_beside(path, ASIDE))
     for path in targets.values():
         _remove(_beside(path, UNPACKED))
@@ -344,7 +342,7 @@ def restore(file: Path, progress: Progress = lambda *_: None) -> dict[str, Any]:
     connections.close_all()
     atomic_file.write(marker(), json.dumps({"file": str(file.absolute()), "begun": now_iso()}))
     for path in targets.values():
-        _exchange(path)
+        _swap(path)
     exports = _beside(targets[STORE], ASIDE) / EXPORTS if STORE in targets else None
     if exports and exports.exists() and not (targets[STORE] / EXPORTS).exists():
         exports.rename(targets[STORE] / EXPORTS)
@@ -356,7 +354,7 @@ def restore(file: Path, progress: Progress = lambda *_: None) -> dict[str, Any]:
 
 
 def _targets(manifest: dict[str, Any]) -> dict[str, Path]:
-    """Where each part of a backup goes."""
+    """Return where each part of a backup goes."""
     parts = {name.split("/")[0] for name in manifest["files"]} | set(manifest["folders"])
     targets = {name: path for name, path in _trees().items() if name in parts}
     if DATABASE in parts:
@@ -407,7 +405,7 @@ def _unpack(
 
 
 def _write_sparse(source: Any, path: Path) -> str:
-    """Write a file, with holes where it is zero. Returns its SHA-256."""
+    """Write a file, with holes for zeros. Returns its SHA-256."""
     digest = hashlib.sha256()
     with path.open("wb") as file:
         while chunk := source.read(CHUNK):
@@ -422,14 +420,14 @@ def _write_sparse(source: Any, path: Path) -> str:
     return digest.hexdigest()
 
 
-def _exchange(path: Path) -> None:
-    """What was unpacked takes the place of what is there, which is kept aside."""
+def _swap(path: Path) -> None:
+    """Put what was unpacked in place of what is there, which is kept aside."""
     aside, unpacked = _beside(path, ASIDE), _beside(path, UNPACKED)
     if aside.exists():
-        _remove(path)  # of a restore that was broken off
+        _remove(path)  # left by a restore that broke off
     elif path.exists():
         path.rename(aside)
-    for side in SQLITE_SIDES:  # of a database that was killed: they would change the new one
+    for side in SQLITE_SIDES:  # of a killed database: they would change the new one
         path.with_name(path.name + side).unlink(missing_ok=True)
     unpacked.rename(path)
     atomic_file.sync(path.parent)

@@ -1,8 +1,7 @@
-"""Looks for what does not fit together in the memories of a game, and mends it.
+"""Check the memories of a game for damage and inconsistencies, and repair them if asked to.
 
-Nothing here should ever be found: it is what a restored backup, a full disk, an edit by hand or an
-NPC that was deleted behind Evennia's back leave. What is found is told; it is changed only where
-that is asked for.
+Normally there is nothing to find. Damage is left by restored backups, full disks, edits by hand,
+and NPCs deleted behind Evennia's back.
 """
 
 from __future__ import annotations
@@ -23,23 +22,30 @@ from ..store import attributes, bulk, condition, facts, generations, links, open
 from ..store.errors import StoreError
 from ..store.journal import span_of
 from ..store.payload import entry_memory_id
-from . import archive, erasure, erasure_plan, inspect
-from .erasure_plan import ENTRIES_AT_ONCE, ask
+from . import erasure, erasure_plan, inspect
+from .jobs import (
+    ENTRIES_AT_ONCE,
+    batch_job,
+    compact_store,
+    exclusively,
+    journal_pages,
+    link_pages,
+    store_pages,
+)
 
 NO_JOURNAL_ID = ("links_checked",)  # cursors that count something else than entries
 IDS_AT_ONCE = 64
-BUCKETS_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that does not fit.
+    """A problem that was found.
 
     Attributes:
         where: The NPC's name and dbref, or "the store".
-        what: One sentence, with what to do where it cannot be mended.
-        count: Of how many things.
-        mended: Whether it fits now.
+        what: One sentence, with what to do if it cannot be repaired here.
+        count: How many things are affected.
+        mended: Whether it is repaired now.
     """
 
     where: str
@@ -50,13 +56,13 @@ class Finding:
 
 @dataclass
 class _Stored:
-    """What the store has of one mind.
+    """What the store holds of one NPC.
 
     Attributes:
-        ids: Every id.
-        entries: The ids of the lines by their journal id.
-        lines: When each line was said, and the hash of its words, by its journal id.
-        evidence: Of what is drawn from lines, their journal ids, and when it came about.
+        ids: All ids.
+        entries: Ids of journal entries, by journal id.
+        lines: Time and hash of the words of each entry, by journal id.
+        evidence: The journal ids that each other memory rests on, and when it was made.
     """
 
     ids: set[str] = field(default_factory=set)
@@ -66,18 +72,18 @@ class _Stored:
 
 
 @defer.inlineCallbacks
-def doctor(
+def check(
     npcs: Iterable[Any] | None = None,
     *,
     mend: bool = False,
     progress: Callable[[str], None] = lambda doing: None,
 ) -> Generator[Any, Any, list[Finding]]:
-    """Check the store and the NPCs, as a Deferred list of what was found.
+    """Check the store and the NPCs, as a Deferred list of `Finding`.
 
     Args:
-        npcs: Only these, and not what belongs to none; None is all.
-        mend: Change what can be mended.
-        progress: Told what is looked at.
+        npcs: Only these NPCs, without orphaned memories; None is everything.
+        mend: Repair what can be repaired.
+        progress: Called with the name of each thing to be checked.
     """
     whole = npcs is None
     progress("the store")
@@ -85,24 +91,24 @@ def doctor(
         found = yield _check_store(mend, whole)
     except StoreError as problem:
         return [Finding("the store", str(problem))]
-    npcs = inspect.minds() if npcs is None else list(npcs)
+    npcs = inspect.npcs() if npcs is None else list(npcs)
     found += _copies(None if whole else npcs, mend)
     for npc in npcs:
-        if mend or not owner.carries_anothers(npc):  # looked at, that would be mended
+        if mend or not owner.carries_anothers(npc):  # opening its memory would repair that
             progress(npc.key)
-            found += yield check(npc, mend=mend)
+            found += yield check_npc(npc, mend=mend)
     return found
 
 
 def _copies(npcs: Iterable[Any] | None, mend: bool) -> list[Finding]:
-    """Objects that carry another's memory id: of these NPCs, or of all there are."""
+    """Find objects that carry another's memory id: among these NPCs, or among all objects."""
     found, wanted = [], None if npcs is None else {npc.id for npc in npcs}
     for carrier, number in owner.copies():
         if wanted is not None and carrier.object_id not in wanted:
             continue
         obj = ObjectDB.objects.get(id=carrier.object_id)
         original = ObjectDB.objects.filter(id=number).first()
-        whose = f"{original.key} ({original.dbref})" if original else "an NPC that is no more"
+        whose = f"{original.key} ({original.dbref})" if original else "an NPC that is gone"
         if mend:
             shed_copied(obj)
         what = f"It carries the memory id of {whose}. Its own memory begins empty."
@@ -111,24 +117,23 @@ def _copies(npcs: Iterable[Any] | None, mend: bool) -> list[Finding]:
 
 
 @defer.inlineCallbacks
-def check(npc: Any, *, mend: bool = False) -> Generator[Any, Any, list[Finding]]:
-    """Check one NPC, as a Deferred list of what was found."""
-    script = npc.assistant
-    if attributes.read_json(npc, archive.MARK):
+def check_npc(npc: Any, *, mend: bool = False) -> Generator[Any, Any, list[Finding]]:
+    """Check one NPC, as a Deferred list of `Finding`."""
+    if attributes.read_json(npc, erasure.IMPORT_MARK):
         what = "An import broke off half way. Import the file again, or @memory/wipe it."
         return [_finding(npc, what, 1, False)]
     found = yield _unfinished(npc, mend)
-    yield script.hold_still()
-    try:
-        found += _cursors(npc, mend)
-        stored = yield _stored(npc.memory.id)
-        found += yield _lost_entries(npc, stored, mend)
-        found += yield _entries(npc, stored, mend)
-        found += yield _evidence(npc, stored, mend)
-        found += yield _links(npc, stored, mend)
-        npc.memory.flush()
-    finally:
-        script.let_go()
+    found += yield exclusively(npc, _check_held, mend)
+    return found
+
+
+@defer.inlineCallbacks
+def _check_held(npc: Any, mend: bool) -> Generator[Any, Any, list[Finding]]:
+    found = _cursors(npc, mend)
+    stored = yield _stored(npc.memory.id)
+    for checked in (_lost_entries, _entries, _evidence, _links):
+        found += yield checked(npc, stored, mend)
+    npc.memory.flush()
     return found
 
 
@@ -136,34 +141,33 @@ def _finding(npc: Any, what: str, count: int, mended: bool) -> Finding:
     return Finding(f"{npc.key} ({npc.dbref})", what, count, mended)
 
 
-# --- what belongs to no NPC -----------------------------------------------------------------------
+# --- the store -----------------------------------------------------------------------
 
 
 @defer.inlineCallbacks
 def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
-    counts = yield ask(_minds)
-    stored = yield ask(generations.of_store)
+    counts = yield batch_job(_agent_counts)
+    stored = yield batch_job(generations.of_store)
     if problem := generations.settle(stored):
         if mend:
             generations.adopt(stored)
             yield generations.mark_anew()
-        # whose memories these are cannot be known now: none of them is taken for a leaving
+        # whose memories these are cannot be known now: none of them is an orphan
         return [Finding("the store", problem, 1, mend)]
     found = []
     if lost := stored.get("lost"):
         found.append(Finding("the store", opening.told_of_loss(lost), 1, mend))
         if mend:
-            yield ask(_settle_loss)
-    known = inspect.known_minds()
+            yield batch_job(_settle_loss)
+    known = inspect.known_agent_ids()
     for agent_id, count in sorted(counts.items()) if whole else ():
         if agent_id not in known:
             if mend:
-                yield ask(_forget_mind, agent_id)
-            what = f"memories of mind {agent_id[:8]}, which no NPC has: it was deleted"
+                yield batch_job(_delete_orphans, agent_id)
+            what = f"memories with the id {agent_id[:8]}, whose NPC was deleted"
             found.append(Finding("the store", what, count, mend))
-    if found and mend and (yield ask(facts.ask, "begin_rewriting")):
-        while not (yield ask(facts.ask, "rewrite_some")):
-            pass
+    if found and mend:
+        yield compact_store()
     return found
 
 
@@ -173,13 +177,13 @@ def _settle_loss() -> None:
     condition.end(condition.LOST, "What the store lost is taken as lost.")
 
 
-def _minds() -> dict[str, int]:
-    """Whose memories there are, as far as they are this game's to judge."""
+def _agent_counts() -> dict[str, int]:
+    """Count the memories of each NPC in a store that is this game's alone."""
     store = facts.shared()
-    return bulk.minds(store) if store.provider == inspect.OWN else {}
+    return bulk.minds(store) if store.provider == inspect.OWN_PROVIDER else {}
 
 
-def _forget_mind(agent_id: str) -> None:
+def _delete_orphans(agent_id: str) -> None:
     novelty.forget(agent_id)
     facts.shared().delete_mind(agent_id)
 
@@ -207,24 +211,25 @@ def _cursors(npc: Any, mend: bool) -> list[Finding]:
     if mend:
         for name in beyond:
             journal.set_cursor(name, len(journal))
-    what = f"cursors lie behind the journal's end: {', '.join(sorted(beyond))}"
+    what = f"cursors lie beyond the journal's end: {', '.join(sorted(beyond))}"
     return [_finding(npc, what, len(beyond), mend)] if beyond else []
 
 
 @defer.inlineCallbacks
 def _stored(agent_id: str) -> Generator[Any, Any, _Stored]:
-    stored, offset = _Stored(), None
-    while True:
-        page, offset = yield ask(_stored_page, agent_id, offset)
-        for memory_id, entry_id, said, journal_ids, created_at in page:
+    stored = _Stored()
+
+    def add(page: list[tuple]) -> None:
+        for memory_id, entry_id, words, journal_ids, created_at in page:
             stored.ids.add(memory_id)
             if entry_id:
                 stored.entries[entry_id] = memory_id
-                stored.lines[entry_id] = created_at, said
+                stored.lines[entry_id] = created_at, words
             elif journal_ids:
                 stored.evidence[memory_id] = journal_ids, created_at
-        if offset is None:
-            return stored
+
+    yield store_pages(_stored_page, agent_id, on_page=add)
+    return stored
 
 
 def _stored_page(agent_id: str, offset: Any) -> tuple[list[tuple], Any]:
@@ -245,41 +250,34 @@ def _stored_page(agent_id: str, offset: Any) -> tuple[list[tuple], Any]:
 def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
     """Find entries that the journal lost, page by page, and rebuild them from the store.
 
-    The store's copy is the last one: it is deleted only of what was taken out on purpose.
+    The store's copy is the last one: it is deleted only if the entry was removed on purpose.
     """
-    agent_id, journal = npc.memory, npc.memory.journal
-    lost: dict[int, list[str]] = {}
-    for first in range(1, len(journal) + 1, ENTRIES_AT_ONCE):
-        there = {entry.id for entry in journal.read(first, first + ENTRIES_AT_ONCE - 1)}
-        for number in range(first, first + ENTRIES_AT_ONCE):
-            if number in stored.entries and number not in there:
-                _note_lost(agent_id, number, stored, lost)
+    memory, journal = npc.memory, npc.memory.journal
+    there: set[int] = set()
+    for page in journal_pages(journal):
+        there.update(entry.id for entry in page)
         yield offload.breathe()
-    for number in stored.entries:
-        if number > len(journal):
-            _note_lost(agent_id, number, stored, lost)
+    lost: dict[int, list[str]] = {}  # by the number of their page
+    for number, memory_id in sorted(stored.entries.items()):
+        own = number not in there and memory_id == entry_memory_id(memory.id, number)
+        if own and not journal.was_removed(number):
+            lost.setdefault((number - 1) // PAGE_SIZE, []).append(memory_id)
     problems = {number: journal.damage.get(number, "") for number in {*lost, *journal.damaged()}}
     for number in sorted(problems) if mend else ():
-        memories = yield ask(facts.ask, "get", lost.get(number, []))
-        entries = [_rebuilt(agent_id, index.from_memory(memory)) for memory in memories]
+        records = yield batch_job(facts.ask, "get", lost.get(number, []))
+        entries = [_rebuilt(memory, index.from_memory(record)) for record in records]
         journal.grow(max((entry.id for entry in entries), default=0))
         journal.put_back(entries)
         journal.settle(number)
         yield offload.breathe()
     return [
-        _finding(npc, _told_lost(number, why, len(lost.get(number, []))), 1, mend)
+        _finding(npc, _describe_lost(number, why, len(lost.get(number, []))), 1, mend)
         for number, why in sorted(problems.items())
     ]
 
 
-def _note_lost(memory: Any, number: int, stored: _Stored, lost: dict[int, list[str]]) -> None:
-    memory_id = stored.entries[number]
-    if memory_id == entry_memory_id(memory.id, number) and not memory.journal.was_removed(number):
-        lost.setdefault((number - 1) // PAGE_SIZE, []).append(memory_id)
-
-
 def _rebuilt(memory: Any, entry: Entry) -> Entry:
-    """An entry with what its links tell of it: what it cites, and whether it became a fact."""
+    """Restore from the links what an entry cites, and whether it became a fact."""
     drawn = [
         linked for linked, note in memory.links.of(entry.id).items() if note["kind"] == "evidence"
     ]
@@ -288,20 +286,19 @@ def _rebuilt(memory: Any, entry: Entry) -> Entry:
     return replace(entry, consolidated=any(not linked.isdecimal() for linked in drawn))
 
 
-def _told_lost(number: int, why: str, count: int) -> str:
+def _describe_lost(number: int, why: str, count: int) -> str:
     page = f"{span_of(number)[0].upper()}{span_of(number)[1:]}"
     reason = f" cannot be read whole ({why})" if why else " was damaged, or lacks entries"
-    return f"{page} of the journal{reason}; the store holds {count} of those that are missing."
+    return f"{page} of the journal{reason}; the store holds {count} of the missing entries."
 
 
 @defer.inlineCallbacks
 def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
-    """Entries and the store: each of the one has its other."""
+    """Check that journal and store hold the same entries."""
     memory, journal = npc.memory, npc.memory.journal
     indexed = journal.cursors.get("indexed", 0)
     missing = waiting = other = 0
-    for first in range(1, len(journal) + 1, ENTRIES_AT_ONCE):
-        page = list(journal.read(first, first + ENTRIES_AT_ONCE - 1))
+    for page in journal_pages(journal):
         lost = [e for e in page if e.recallable and e.id <= indexed and e.id not in stored.entries]
         missing += len(lost)
         changed = [
@@ -319,28 +316,28 @@ def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[
     if mend:
         while not (yield memory.index_pending()):
             pass
-    # what was taken out on purpose; of anything else this is the last copy (`_lost_entries`)
+    # only those removed on purpose: of all others this is the last copy (`_lost_entries`)
     gone = [
         memory_id for number, memory_id in stored.entries.items() if journal.was_removed(number)
     ]
     for first in range(0, len(gone) if mend else 0, IDS_AT_ONCE):
         some = gone[first : first + IDS_AT_ONCE]
-        yield ask(facts.ask, "delete_points", some)
+        yield batch_job(facts.ask, "delete_points", some)
         stored.ids.difference_update(some)
-    told = (
-        (missing, "journal entries that were indexed are not in the store"),
-        (other, "journal entries are not the lines that the store has under their numbers"),
+    problems = (
+        (missing, "indexed journal entries are missing in the store"),
+        (other, "journal entries differ from the lines that the store has under their numbers"),
         (waiting, "journal entries wait to be indexed"),
-        (len(gone), "memories of journal entries that are no more"),
+        (len(gone), "memories of removed journal entries"),
     )
-    return [_finding(npc, what, count, mend) for count, what in told if count]
+    return [_finding(npc, what, count, mend) for count, what in problems if count]
 
 
 @defer.inlineCallbacks
 def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
-    """What is drawn from lines rests on lines that are there, and no later than itself.
+    """Check that memories rest on entries within the journal, and not newer than themselves.
 
-    Lines that were forgotten leave gaps in the journal; what was drawn from them may stay.
+    Forgotten entries leave gaps in the journal; what was drawn from them may stay.
     """
     journal = npc.memory.journal
     beyond = later = 0
@@ -354,17 +351,17 @@ def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list
         else:
             continue
         if mend and kept:
-            yield ask(_rest_on, memory_id, kept)
+            yield batch_job(_rest_on, memory_id, kept)
         elif mend:
-            yield ask(facts.ask, "delete_points", [memory_id])
+            yield batch_job(facts.ask, "delete_points", [memory_id])
             stored.ids.discard(memory_id)
         if place % ENTRIES_AT_ONCE == 0:
             yield offload.breathe()
-    told = (
+    problems = (
         (beyond, "memories rest on journal entries beyond the journal's end"),
-        (later, "memories rest on journal entries that were written after they came about"),
+        (later, "memories rest on journal entries that are newer than they are"),
     )
-    return [_finding(npc, what, count, mend) for count, what in told if count]
+    return [_finding(npc, what, count, mend) for count, what in problems if count]
 
 
 def _rest_on(memory_id: str, journal_ids: list[int]) -> None:
@@ -374,19 +371,18 @@ def _rest_on(memory_id: str, journal_ids: list[int]) -> None:
 def _index(memory: Any, entries: list[Entry]) -> defer.Deferred:
     first = entries[0].id
     before = list(memory.journal.read(first - index.LOOK_BACK, first - 1))
-    return ask(index.index_entries, memory.id, entries, before)
+    return batch_job(index.index_entries, memory.id, entries, before)
 
 
 @defer.inlineCallbacks
 def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
-    """Links have two ends, each of them a memory, and know each other."""
+    """Check that both ends of each link exist and know each other."""
     memory = npc.memory
     ends = 0
     dangling: set[str] = set()
     single: list[links.Link] = []
-    for first in range(0, links.BUCKETS, BUCKETS_AT_ONCE):
-        found = memory.links.in_buckets(range(first, first + BUCKETS_AT_ONCE))
-        for linked, others in found:
+    for page in link_pages(memory.links):
+        for linked, others in page:
             ends += len(others)
             for other, note in others.items():
                 if linked not in memory.links.of(other):
@@ -395,22 +391,22 @@ def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Fi
                     )
             dangling |= {each for each in (linked, *others) if not _exists(memory, each, stored)}
             yield offload.breathe()
-    lame = [each for each in single if each.a not in dangling and each.b not in dangling]
+    one_sided = [each for each in single if each.a not in dangling and each.b not in dangling]
     if mend:
         for each in sorted(dangling):
             memory.links.remove([each])
             yield offload.breathe()
-        yield memory.links.add_gently(lame)
+        yield memory.links.add_gently(one_sided)
         yield _drop_ends(memory, dangling)
     wrong = memory.links.count * 2 != ends
-    if mend and (wrong or dangling or lame):
+    if mend and (wrong or dangling or one_sided):
         yield _recount(npc)
-    told = (
-        (len(dangling), "linked memories are no more"),
-        (len(lame), "links are known at one end alone"),
-        (int(wrong and not dangling and not lame), "the number of links is not what it is said"),
+    problems = (
+        (len(dangling), "linked memories do not exist"),
+        (len(one_sided), "links are stored at one end only"),
+        (int(wrong and not dangling and not one_sided), "the number of links is wrong"),
     )
-    return [_finding(npc, what, count, mend) for count, what in told if count]
+    return [_finding(npc, what, count, mend) for count, what in problems if count]
 
 
 def _exists(memory: Any, linked: str, stored: _Stored) -> bool:
@@ -421,9 +417,9 @@ def _exists(memory: Any, linked: str, stored: _Stored) -> bool:
 
 @defer.inlineCallbacks
 def _drop_ends(memory: Any, dangling: set[str]) -> Generator[Any, Any, None]:
-    """What is known at one end alone, and leads to nothing."""
-    for first in range(0, links.BUCKETS, BUCKETS_AT_ONCE):
-        for linked, others in memory.links.in_buckets(range(first, first + BUCKETS_AT_ONCE)):
+    """Remove links that are stored at one end only and lead to nothing."""
+    for page in link_pages(memory.links):
+        for linked, others in page:
             for other in dangling & set(others):
                 memory.links.drop_end(linked, other)
                 yield offload.breathe()
@@ -432,8 +428,7 @@ def _drop_ends(memory: Any, dangling: set[str]) -> Generator[Any, Any, None]:
 @defer.inlineCallbacks
 def _recount(npc: Any) -> Generator[Any, Any, None]:
     ends = 0
-    for first in range(0, links.BUCKETS, BUCKETS_AT_ONCE):
-        found = npc.memory.links.in_buckets(range(first, first + BUCKETS_AT_ONCE))
-        ends += sum(len(others) for _linked, others in found)
+    for page in link_pages(npc.memory.links):
+        ends += sum(len(others) for _linked, others in page)
         yield offload.breathe()
     attributes.write(npc, links.ATTRIBUTE, {"links": ends // 2})

@@ -1,29 +1,55 @@
-"""Erasing a person from a memory, or a memory whole: wherever it lies, on the disk as well.
+"""Erase a person from the memories of NPCs, or wipe a whole memory: everywhere, on disk too.
 
-What goes is decided first (`belonging`) and noted at the NPC; what is noted is then taken out, the
-store first, the journal last; then what other NPCs heard it say from all that. Broken off anywhere
-and called again, it ends in the same state.
-While it runs the NPC hears and keeps what is said, and neither thinks nor answers: what it hears
-then is new talk and stays.
+`erasure_plan` decides what belongs to the person, and saves that at the NPC. Then everything in
+the plan is removed, from the store first and the journal last, and after that whatever other NPCs
+heard this one say from it. Broken off at any line and called again, it ends in the same state.
 
-Taking everything out of one memory, a place at a time; `erasing.wipe` says in which order.
+The NPC is held still meanwhile: it hears and keeps what is said, but neither thinks nor answers.
+What it hears during the erasure is new talk and stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from twisted.internet import defer
 
 from .. import offload
-from ..ingest import novelty
-from ..store import attributes, facts, game_database, links, pause, preferences, profiles, vacuum
+from ..embedding import embedder
+from ..ingest import index, novelty
+from ..store import (
+    attributes,
+    facts,
+    game_database,
+    links,
+    pause,
+    preferences,
+    profiles,
+    versions,
+)
+from ..store.keys import REACH
 from ..store.payload import entry_memory_id
+from ..store.preferences import Preference
 from ..text.plural import plural
 from . import erasure_plan, inspect, requests, undo_log
-from .erasure_plan import ENTRIES_AT_ONCE, Somebody, ask, forget_texts, from_store
+from .erasure_plan import DataSubject, ErasurePlan
+from .jobs import (
+    ENTRIES_AT_ONCE,
+    batch_job,
+    compact_store,
+    exclusively,
+    journal_pages,
+    link_pages,
+    store_pages,
+)
+
+IMPORT_MARK = "importing"  # Attribute of a half-imported NPC; a wipe removes it last
+MEMORIES_AT_ONCE = 64
+LINKED_AT_ONCE = 4  # memories whose links are removed in one go: each touches several rows
+ROWS_AT_ONCE = 4
 
 COUNTED = {
     "entries": ("journal entry", "journal entries"),
@@ -45,7 +71,7 @@ AT_NEXT_START = "The next reload clears what SQLite keeps in its free space."
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What was taken out, by place.
+    """What was removed, by place.
 
     Attributes:
         entries: Of the journal.
@@ -53,15 +79,15 @@ class Erased:
         kinds: How many of each record.
         links: Between memories.
         people: Whom the NPC knew, in its register or with a profile.
-        observations: In profiles, noted and drawn.
+        observations: In profiles, observations and attributes.
         messages: Of conversations and of the conversation history.
         vectors: Of the embedding cache.
-        changed: Entries of others, who said them with the person there.
+        changed: Entries of others that the person only witnessed: they stay, without the person.
         elsewhere: Journal entries of other NPCs: what they heard this one say from all that, and
-            what they told from there.
-        from_disk: Whether the store's files were written anew, so that no deleted byte is left in
+            what they passed on.
+        from_disk: Whether the store's files were rewritten, so that no deleted byte is left in
             them. A store that is a server sees to that itself.
-        at_next_start: Whether shreds may be left in the free space of the game's database
+        at_next_start: Whether remains may be left in the free space of the game's database
             (SQLite), which the next start of the game, or reload, clears.
     """
 
@@ -83,23 +109,15 @@ class Erased:
     def anything(self) -> bool:
         return any(getattr(self, name) for name in (*COUNTED, "changed"))
 
-    def told(self) -> str:
-        """The counts in words; what is none is left out."""
+    def summary(self) -> str:
+        """The counts in words, without the zeros: "2 journal entries, 1 link"; or "nothing"."""
         counts = [(getattr(self, name), words) for name, words in COUNTED.items()]
         return ", ".join(plural(count, *words) for count, words in counts if count) or "nothing"
 
     @property
     def left_on_disk(self) -> str:
-        """What the next reload is still needed for, in a sentence; "" where it is for nothing."""
+        """A sentence on what the next reload still has to clear; "" where there is nothing."""
         return AT_NEXT_START if self.at_next_start else ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Following:
-    """How many entries another NPC has lost, and what it had said from them."""
-
-    entries: int = 0
-    said: frozenset[str] = frozenset()
 
 
 class CannotErase(ValueError):
@@ -107,14 +125,13 @@ class CannotErase(ValueError):
 
 
 def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.Deferred:
-    """Take everything of a person out of one NPC's memory, as a Deferred `Erased`.
+    """Erase a person from one NPC's memory, as a Deferred `Erased`.
 
-    Which entries and memories are theirs, the first lines of `belonging` say: what the NPC told
-    others from them too, and what other NPCs heard of that. With them go their links, what
-    profiles rest on them, the person's own profile, preferences and place in the
-    register of people, their part in conversations and in the conversation history, Mem0's history
-    of each memory, cached vectors, the words that the store counted, and error texts of nights.
-    What others said stays; that the person was there is taken out of it.
+    `erasure_plan` says which entries and memories are theirs. With them go their links, all that
+    profiles took from them, the person's own profile, preferences and place in the register of
+    people, their part in conversations and in the conversation history, Mem0's history of each
+    memory, cached vectors, word counts of the store, and error texts of nights. What others said
+    stays, without the person among its witnesses.
 
     Args:
         npc: Whose memory.
@@ -125,7 +142,7 @@ def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.De
         CannotErase: The person is the NPC itself: that is `wipe`.
         StoreError: The store cannot be used. Called again, it goes on.
     """
-    return _erase_person(npc, identity, tuple(names)).addCallback(_from_disk)
+    return _erase_person(npc, identity, tuple(names)).addCallback(_compacted)
 
 
 @defer.inlineCallbacks
@@ -134,20 +151,20 @@ def erase_everywhere(
     names: Sequence[str] = (),
     progress: Callable[[Any], None] = lambda npc: None,
 ) -> Generator[Any, Any, dict[str, Erased]]:
-    """The same in every NPC, as a Deferred {dbref: `Erased`}, of those that knew anything.
+    """Erase a person from every NPC, as a Deferred {dbref: `Erased`} of those that knew anything.
 
     Args:
-        progress: Told each NPC when its turn is over.
+        progress: Called with each NPC when it is done.
     """
     found: dict[str, Erased] = {}
-    for npc in inspect.minds():
+    for npc in inspect.npcs():
         if npc.pk and npc.get_memory_identity(npc) != identity:
             erased = yield _erase_person(npc, identity, tuple(names))
             if erased.anything:
                 found[npc.dbref] = erased
         progress(npc)
         yield offload.breathe()
-    whole = yield _from_disk(Erased())
+    whole = yield _compacted(Erased())
     return {
         dbref: replace(each, from_disk=whole.from_disk, at_next_start=whole.at_next_start)
         for dbref, each in found.items()
@@ -155,20 +172,33 @@ def erase_everywhere(
 
 
 def wipe(npc: Any) -> defer.Deferred:
-    """Empty an NPC's memory, as a Deferred `Erased`. The mind and its schedule stay."""
-    return _in_peace(npc, _wipe).addCallback(_from_disk)
+    """Wipe an NPC's whole memory, as a Deferred `Erased`. Its id and sleep schedule stay."""
+    return exclusively(npc, _wipe).addCallback(_compacted)
 
 
-# --- the order of things --------------------------------------------------------------------------
+@defer.inlineCallbacks
+def _compacted(erased: Erased) -> Generator[Any, Any, Erased]:
+    """Rewrite the store's files, which still hold deleted bytes.
+
+    The game's database is rewritten too where nobody waits for it, otherwise at the next start.
+    """
+    game_database.note_freed()  # first: what follows may be broken off
+    own = yield compact_store()
+    if not offload.in_game():
+        game_database.clear_freed()
+    return replace(erased, from_disk=own, at_next_start=game_database.is_freed_noted())
+
+
+# --- a person, from NPC to NPC --------------------------------------------------------------------
 
 
 @defer.inlineCallbacks
 def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[Any, Any, Erased]:
-    """At the NPC itself first, then wherever it was heard. Until that is over, the plan stays at
-    the NPC: broken off and called again, it goes on."""
+    """At the NPC itself first, then wherever it was heard. The plan stays at the NPC until the
+    end: broken off and called again, it goes on."""
     if identity == npc.get_memory_identity(npc):
         raise CannotErase(f"{identity} is {npc.key} itself. To empty its memory, wipe it.")
-    plan, erased = yield _in_peace(npc, _erase_at, identity, names)
+    plan, erased = yield exclusively(npc, _erase_at_npc, identity, names)
     elsewhere = yield _erase_heard(npc, plan)
     if npc.pk:
         attributes.remove_json(npc, plan.key)
@@ -177,91 +207,100 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
 
 
 @defer.inlineCallbacks
-def _erase_at(
+def _erase_at_npc(
     npc: Any, identity: str, names: tuple[str, ...]
-) -> Generator[Any, Any, tuple[erasure_plan.Plan, Erased]]:
-    undo_log.forget(npc)  # first: it holds text, and what is taken back later would be there again
+) -> Generator[Any, Any, tuple[ErasurePlan, Erased]]:
+    undo_log.clear(npc)  # first: it holds text, which a later undo would bring back
     memory = npc.memory
     memory.flush()
     profile = memory.profiles.get(identity)
     known = {*names, memory.people.name_of(identity), profile.name if profile else ""}
-    plan = yield erasure_plan.planned(memory, Somebody(identity, tuple(filter(None, known))))
-    erased = yield _take_out(npc, plan)
+    plan = yield erasure_plan.plan_person(memory, identity, filter(None, known))
+    erased = yield _erase_planned(npc, plan)
     return plan, erased
 
 
 @defer.inlineCallbacks
-def _erase_heard(npc: Any, plan: erasure_plan.Plan) -> Generator[Any, Any, int]:
-    """What other NPCs heard of it, and told from that, and so on. Gives how many entries went.
+def _erase_heard(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
+    """Erase what other NPCs heard of it, what they said from that, and so on. Returns how many
+    entries that were.
 
-    No two NPCs are held still at once: two erasures would wait for each other.
+    Only one NPC is held still at a time: two erasures would wait for each other.
     """
     key = f"{erasure_plan.FOLLOWING}{plan.key}"
-    plan.heard.update(_utterances(npc, plan))
-    new = plan.heard
+    plan.utterances.update(_utterances(npc, plan))
+    new = set(plan.utterances)
     elsewhere = 0
     while new:
-        erasure_plan.note(npc, plan)
-        heard, new = new, set()
-        for other in inspect.that_heard(frozenset(heard)):
-            following = yield _in_peace(other, _erase_heard_at, key, npc, plan)
-            elsewhere += following.entries
-            new |= following.said
+        erasure_plan.save(npc, plan)
+        heard, new = frozenset(new), set()
+        for other in inspect.npcs_that_heard(heard):
+            entries, passed_on = yield exclusively(other, _erase_heard_at, key, npc, plan)
+            elsewhere += entries
+            new |= passed_on
             yield offload.breathe()
     return elsewhere
 
 
 @defer.inlineCallbacks
 def _erase_heard_at(
-    npc: Any, key: str, root: Any, plan: erasure_plan.Plan
-) -> Generator[Any, Any, _Following]:
-    """At one other NPC than the `root`, whose plan gets to know what this one had said from it."""
+    npc: Any, key: str, root: Any, plan: ErasurePlan
+) -> Generator[Any, Any, tuple[int, set[str]]]:
+    """Erase at one NPC what it heard, and add its own utterances from that to the `plan` of the
+    `root`. Returns how many entries went, and those utterances."""
     npc.memory.flush()
-    own = yield erasure_plan.planned_from(npc.memory, key, frozenset(plan.heard))
+    own = yield erasure_plan.plan_heard(npc.memory, key, frozenset(plan.utterances))
     if not own.entries and not own.memories:
-        return _Following()
-    undo_log.forget(npc)
-    said = _utterances(npc, own) - plan.heard
-    plan.heard |= said
-    erasure_plan.note(root, plan)
-    erased = yield _take_out(npc, own)
+        return 0, set()
+    undo_log.clear(npc)
+    passed_on = _utterances(npc, own) - plan.utterances
+    plan.utterances |= passed_on
+    erasure_plan.save(root, plan)
+    erased = yield _erase_planned(npc, own)
     attributes.remove_json(npc, own.key)
-    return _Following(erased.entries, frozenset(said))
+    return erased.entries, passed_on
 
 
-def _utterances(npc: Any, plan: erasure_plan.Plan) -> set[str]:
-    return {f"{npc.memory.id}:{number}" for number in plan.said}
+def _utterances(npc: Any, plan: ErasurePlan) -> set[str]:
+    return {f"{npc.memory.id}:{number}" for number in plan.spoken}
+
+
+# --- a plan, place by place -----------------------------------------------------------------------
 
 
 @defer.inlineCallbacks
-def _take_out(npc: Any, plan: erasure_plan.Plan) -> Generator[Any, Any, Erased]:
-    """All that a plan names, out of one memory: the store first, the journal last."""
-    memory, who, entries = npc.memory, plan.who, plan.entries
-    kinds, vectors = yield erasure_plan.from_store(memory.id, plan.memories)
-    yield erasure_plan.settle_store(memory.id, plan)
-    gone_links = yield erasure_plan.from_links(memory, {*map(str, entries), *plan.memories})
-    observations = yield erasure_plan.from_profiles(memory, plan)
-    preferred = yield erasure_plan.from_preferences(memory, plan)
+def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
+    """Remove everything in a plan from one memory: from the store first, the journal last.
+
+    Each step is bounded, gives turns to the reactor, and changes nothing when it is repeated.
+    """
+    memory, subject, entries = npc.memory, plan.subject, plan.entries
+    kinds, vectors = yield _delete_memories(plan.memories)
+    yield _clear_references(memory.id, plan)
+    gone_links = yield _remove_links(memory, {*map(str, entries), *plan.memories})
+    observations = yield _erase_from_profiles(memory, plan)
+    preferred = yield _erase_preferences(memory, plan)
     messages = memory.history.forget(
-        who.identity, lambda said: who.has_exchange(said, entries, plan.memories)
+        subject.identity,
+        lambda message: subject.owns_exchange(message, entries, plan.memories),
     )
     messages += memory.conversations.forget(
-        who.identity, lambda said: who.has_message(said, entries)
+        subject.identity, lambda message: subject.owns_message(message, entries)
     )
-    erasure_plan.from_nights(npc, who)
-    removed, changed = yield erasure_plan.from_journal(memory, plan)
-    yield erasure_plan.rekey_around(memory, entries)
+    _erase_from_nights(npc, subject)
+    removed, changed = yield _erase_from_journal(memory, plan)
+    yield _rekey_around(memory, entries)
     met = had_profile = False
-    if who.identity:
-        yield ask(novelty.forget, memory.id, who.identity)
-        met = memory.people.forget(who.identity)
-        had_profile = memory.profiles.forget(who.identity)
-    requests.settle()
+    if subject.identity:
+        yield batch_job(novelty.forget, memory.id, subject.identity)
+        met = memory.people.forget(subject.identity)
+        had_profile = memory.profiles.forget(subject.identity)
+    requests.drop_granted()
     memory.journal.drop_damaged()
     return Erased(
         entries=removed,
         memories=sum(kinds.values()),
-        kinds=kinds,
+        kinds=dict(kinds),
         links=gone_links,
         people=int(met or had_profile),
         observations=observations,
@@ -273,97 +312,265 @@ def _take_out(npc: Any, plan: erasure_plan.Plan) -> Generator[Any, Any, Erased]:
 
 
 @defer.inlineCallbacks
+def _delete_memories(ids: Iterable[str]) -> Generator[Any, Any, tuple[Counter[str], int]]:
+    """Delete memories from the store. Returns how many of each record, and of cached vectors."""
+    ids = sorted(ids)
+    kinds: Counter[str] = Counter()
+    vectors = 0
+    for first in range(0, len(ids), MEMORIES_AT_ONCE):
+        records, forgotten = yield batch_job(_delete_some, ids[first : first + MEMORIES_AT_ONCE])
+        kinds.update(records)
+        vectors += forgotten
+    return kinds, vectors
+
+
+def _delete_some(ids: list[str]) -> tuple[list[str], int]:
+    store = facts.shared()
+    memories = store.get(ids)
+    texts = {text for m in memories for text in (m.content, m.key, m.embedded, m.quote, m.shown)}
+    vectors = _delete_vectors(text for text in texts if text)
+    store.delete_points(ids)
+    return [memory.record for memory in memories], vectors
+
+
+def _delete_vectors(texts: Iterable[str]) -> int:
+    """Delete the cached vectors of texts (worker thread). Returns how many there were."""
+    texts = list(texts)
+    return embedder.shared().forget(texts) if texts else 0
+
+
+@defer.inlineCallbacks
+def _clear_references(agent_id: str, plan: ErasurePlan) -> Generator[Any, Any, None]:
+    """Remove the person from the witnesses of remaining memories, clear `superseded_by` references
+    to deleted ones, and count the words anew."""
+    yield batch_job(facts.ask, "forget_words", agent_id)
+    yield store_pages(_clear_page, agent_id, plan.subject, frozenset(plan.memories))
+
+
+def _clear_page(
+    agent_id: str, subject: DataSubject, deleted: Collection[str], offset: Any
+) -> tuple[None, Any]:
+    store = facts.shared()
+    memories, offset = store.page(agent_id, offset)
+    for memory in memories:
+        if changes := _without_identity(memory, subject.identity):
+            store.change(memory.id, **changes)
+        if memory.superseded_by in deleted:
+            store.change(memory.id, superseded_by=None, invalid_at=None)
+        history = versions.history_of(memory.id, newest=None)
+        kept = [row for row in history if not subject.named_in(*row[:2])]
+        if len(kept) < len(history):
+            versions.replace(memory.id, kept)
+    store.count_words(agent_id, memories)
+    return None, offset
+
+
+def _without_identity(remembered: Any, identity: str) -> dict[str, list[str]]:
+    """The changes to an entry or a memory that take a person out of it."""
+    return {
+        name: [each for each in getattr(remembered, name) if each != identity]
+        for name in ("witnesses", "entities")
+        if identity in getattr(remembered, name)
+    }
+
+
+@defer.inlineCallbacks
+def _remove_links(memory: Any, linked: Collection[str]) -> Generator[Any, Any, int]:
+    """Remove the links of these link ids. Returns how many there were."""
+    count = 0
+    for page in link_pages(memory.links):
+        gone = [each for each, _notes in page if each in linked]
+        for some in range(0, len(gone), LINKED_AT_ONCE):
+            count += memory.links.remove(gone[some : some + LINKED_AT_ONCE])
+            yield offload.breathe()
+        yield offload.breathe()
+    return count
+
+
+@defer.inlineCallbacks
+def _erase_from_profiles(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
+    """Remove what profiles took from the planned entries, and the person from the profiles of
+    others. Returns how many observations and attributes went."""
+    subject = plan.subject
+    count = yield memory.profiles.forget_entries(plan.entries)
+    for other in memory.profiles.identities():
+        profile = memory.profiles.get(other)
+        if profile is not None and other != subject.identity and memory.owner.pk:
+            kept = replace(
+                profile,
+                observations=_without_subject(profile.observations, subject),
+                attributes=_without_subject(profile.attributes, subject),
+            )
+            if kept != profile:
+                memory.profiles.put(kept)
+        yield offload.breathe()
+    return count
+
+
+def _without_subject(noted: Iterable[Any], subject: DataSubject) -> tuple[Any, ...]:
+    """Observations or attributes that do not name the person, without them as a witness."""
+    return tuple(
+        replace(each, witnesses=tuple(w for w in each.witnesses if w != subject.identity))
+        if subject.identity in each.witnesses
+        else each
+        for each in noted
+        if not subject.named_in(getattr(each, "text", None), getattr(each, "value", None))
+    )
+
+
+@defer.inlineCallbacks
+def _erase_preferences(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
+    """Remove their preferences, and those of others that rest on the plan or name them."""
+    subject = plan.subject
+    count = memory.preferences.forget(subject.identity) if subject.identity else 0
+    for preference in list(memory.preferences):
+        if any(
+            each.memory_id in plan.memories
+            or each.journal_id in plan.entries
+            or subject.named_in(each.text)
+            for each in (preference, *preference.history)
+        ):
+            memory.preferences.remove(preference)
+            count += 1
+        elif subject.identity in preference.witnesses:
+            others = tuple(each for each in preference.witnesses if each != subject.identity)
+            _set_witnesses(memory, preference, others)
+        yield offload.breathe()
+    return count
+
+
+def _set_witnesses(memory: Any, preference: Preference, witnesses: tuple[str, ...]) -> None:
+    """Change who has heard a preference; one told in private is then kept under another key."""
+    kept = replace(preference, witnesses=witnesses)
+    there = memory.preferences.get(kept.identity, kept.slot, kept.audience)
+    moves = kept.audience != preference.audience
+    if not moves or there is None or there.since <= kept.since:
+        memory.preferences.put(kept)
+    if moves:
+        memory.preferences.remove(preference)
+
+
+def _erase_from_nights(npc: Any, subject: DataSubject) -> None:
+    """Shorten error texts of nights, which may quote anything, to the kind of error; drop the
+    person from those who wait for an answer."""
+    script = npc.assistant
+    records = script.sleep.records
+    running = attributes.read(script, "night") or {}
+    for record in (*records, running):
+        for done in record.get("passes", record.get("done", {})).values():
+            done["errors"] = [each.split(":")[0] for each in done.get("errors", ())]
+    attributes.write(script, "night_records", records)
+    attributes.write(script, "night", running)
+    script.answer_queue.drop(subject.identity)
+    (script.ndb.exchanges or {}).pop(subject.identity, None)
+
+
+@defer.inlineCallbacks
+def _erase_from_journal(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, tuple[int, int]]:
+    """Remove the planned entries, and the person from the witnesses of others.
+
+    Returns how many were removed, and how many changed.
+    """
+    removed = changed = 0
+    identity = plan.subject.identity
+    for page in journal_pages(memory.journal):
+        gone = [entry for entry in page if entry.id in plan.entries]
+        changes = {
+            entry.id: rest
+            for entry in page
+            if entry.id not in plan.entries and (rest := _without_identity(entry, identity))
+        }
+        if gone:
+            yield batch_job(_delete_vectors, [text for entry in gone for text in entry.texts])
+        if not memory.owner.pk:
+            return removed, changed  # deleted meanwhile
+        if gone or changes:
+            removed += memory.journal.remove(entry.id for entry in gone)
+            memory.journal.update(changes)
+            changed += len(changes)
+            memory.journal.flush()
+        yield offload.breathe()
+    return removed, changed
+
+
+@defer.inlineCallbacks
+def _rekey_around(memory: Any, removed: Collection[int]) -> Generator[Any, Any, None]:
+    """Make the search keys of the lines near removed ones anew: they hold the lines around them."""
+    pages = {
+        (near - 1) // ENTRIES_AT_ONCE
+        for each in removed
+        for near in (max(1, each - REACH), each, each + REACH)
+    }
+    indexed = memory.journal.cursors.get("indexed", 0)
+    for page in sorted(pages):
+        first = page * ENTRIES_AT_ONCE + 1
+        last = min(first + ENTRIES_AT_ONCE - 1, indexed)
+        around = list(memory.journal.read(first - REACH, min(last + REACH, indexed)))
+        wanted = {entry.id for entry in around if first <= entry.id <= last}
+        if wanted:
+            yield batch_job(index.rekey_entries, memory.id, around, wanted)
+        yield offload.breathe()
+
+
+# --- a whole memory -------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
 def _wipe(npc: Any) -> Generator[Any, Any, Erased]:
-    """Everything out, with what is left of an import that broke off."""
-    erased = yield empty(npc)
-    if half := attributes.read_json(npc, MARK):
-        attributes.remove_json(npc, MARK)
+    """Wipe a memory, and the mark of an import that broke off."""
+    erased = yield wipe_held(npc)
+    if half := attributes.read_json(npc, IMPORT_MARK):
+        attributes.remove_json(npc, IMPORT_MARK)
         pause.pause(npc, half["paused"])
     return erased
 
 
 @defer.inlineCallbacks
-def empty(npc: Any) -> Generator[Any, Any, Erased]:
-    """Take everything out of a memory, for who holds the NPC still already. Not from the disk."""
-    undo_log.forget(npc)
+def wipe_held(npc: Any) -> Generator[Any, Any, Erased]:
+    """Wipe the memory of an NPC that the caller holds still, as a Deferred `Erased`. Deleted bytes
+    stay on disk."""
+    undo_log.clear(npc)
     memory = npc.memory
     memory.flush()
-    people = len({*memory.profiles.identities(), *(each.identity for each in memory.people)})
     counted = {
         "links": memory.links.count,
-        "people": people,
+        "people": len({*memory.profiles.identities(), *(each.identity for each in memory.people)}),
         "preferences": sum(1 for _each in memory.preferences),
         "messages": len(memory.history.messages),
     }
-    kinds, vectors = yield all_from_store(memory)
-    yield ask(novelty.forget, memory.id)
-    entries = yield texts_of_journal(memory)
+    kinds, vectors = yield _wipe_store(memory.id)
+    yield batch_job(novelty.forget, memory.id)
+    entries = yield _wipe_texts(memory)
     for category in (links.CATEGORY, preferences.CATEGORY, profiles.CATEGORY):
-        yield rows(npc, category)
-    for clear in (
+        yield _wipe_rows(npc, category)
+    for part in (
         memory.links,
         memory.preferences,
         memory.profiles,
         memory.history,
         memory.conversations,
     ):
-        clear.clear()
-    yield rows(npc, attributes.CATEGORY)
+        part.clear()
+    yield _wipe_rows(npc, attributes.CATEGORY)
     memory.people.clear()
     memory.journal.clear()
-    all_nights(npc)
+    _wipe_script(npc.assistant)
     game_database.forget_deleted()
     return Erased(
-        **counted, entries=entries, memories=sum(kinds.values()), kinds=kinds, vectors=vectors
+        **counted, entries=entries, memories=sum(kinds.values()), kinds=dict(kinds), vectors=vectors
     )
 
 
 @defer.inlineCallbacks
-def _in_peace(
-    npc: Any, work: Callable[..., defer.Deferred], *args: Any
-) -> Generator[Any, Any, Any]:
-    """Work on a memory while nothing else does."""
-    script = npc.assistant
-    yield script.hold_still()
-    try:
-        done = yield work(npc, *args)
-    finally:
-        script.let_go()
-    return done
-
-
-@defer.inlineCallbacks
-def _from_disk(erased: Erased) -> Generator[Any, Any, Erased]:
-    """Write the store's files anew: what is deleted in them is on the disk still.
-
-    The game's database too, where nobody waits for it; else that is noted for the next start.
-    """
-    vacuum.note()  # first: what follows may be broken off
-    own = yield ask(facts.ask, "begin_rewriting")
-    while own and not (yield ask(facts.ask, "rewrite_some")):
-        pass
-    if not offload.in_game():
-        vacuum.run_if_noted()
-    return replace(erased, from_disk=own, at_next_start=vacuum.is_noted())
-
-
-# --- emptying -------------------------------------------------------------------------------------
-
-MARK = "importing"  # the Attribute of an NPC that is half imported: it outlives the emptying
-ROWS_AT_ONCE = 4
-
-
-@defer.inlineCallbacks
-def all_from_store(memory: Any) -> Generator[Any, Any, tuple[dict[str, int], int]]:
-    """Every memory of a mind, and its words. Gives what `from_store` gives."""
-    kinds: dict[str, int] = {}
+def _wipe_store(agent_id: str) -> Generator[Any, Any, tuple[Counter[str], int]]:
+    """Delete every memory of an NPC from the store. Returns what `_delete_memories` does."""
+    kinds: Counter[str] = Counter()
     vectors = 0
-    while ids := (yield ask(_first_ids, memory.id)):
-        gone, forgotten = yield from_store(memory.id, ids)
+    while ids := (yield batch_job(_first_ids, agent_id)):
+        some, forgotten = yield _delete_memories(ids)
+        kinds.update(some)
         vectors += forgotten
-        for record, count in gone.items():
-            kinds[record] = kinds.get(record, 0) + count
-    yield ask(facts.ask, "forget_words", memory.id)
+    yield batch_job(facts.ask, "forget_words", agent_id)
     return kinds, vectors
 
 
@@ -373,28 +580,26 @@ def _first_ids(agent_id: str) -> list[str]:
 
 
 @defer.inlineCallbacks
-def texts_of_journal(memory: Any) -> Generator[Any, Any, int]:
-    """What is kept of the texts of the journal elsewhere. Gives how many entries there are."""
+def _wipe_texts(memory: Any) -> Generator[Any, Any, int]:
+    """Delete what is kept of the journal's texts outside it. Returns how many entries it has."""
     count = 0
-    for first in range(1, len(memory.journal) + 1, ENTRIES_AT_ONCE):
-        entries = list(memory.journal.read(first, first + ENTRIES_AT_ONCE - 1))
-        count += len(entries)
-        texts = [text for entry in entries for text in entry.texts]
-        ids = [entry_memory_id(memory.id, entry.id) for entry in entries]
-        yield ask(_forget_leavings, texts, ids)
+    for page in journal_pages(memory.journal):
+        count += len(page)
+        texts = [text for entry in page for text in entry.texts]
+        yield batch_job(_delete_texts, texts, [entry_memory_id(memory.id, e.id) for e in page])
     return count
 
 
-def _forget_leavings(texts: list[str], ids: list[str]) -> None:
-    forget_texts(texts)
+def _delete_texts(texts: list[str], ids: list[str]) -> None:
+    _delete_vectors(texts)
     facts.shared().delete_points(ids)
 
 
 @defer.inlineCallbacks
-def rows(npc: Any, category: str) -> Generator[Any, Any, None]:
-    """Every Attribute of a category but `MARK`, a few at a time."""
+def _wipe_rows(npc: Any, category: str) -> Generator[Any, Any, None]:
+    """Remove every Attribute of a category but `IMPORT_MARK`, a few at a time."""
     while npc.pk:
-        left = npc.db_attributes.filter(db_category=category).exclude(db_key=MARK)
+        left = npc.db_attributes.filter(db_category=category).exclude(db_key=IMPORT_MARK)
         some = list(left.values_list("db_key", flat=True)[:ROWS_AT_ONCE])
         if not some:
             return
@@ -403,9 +608,8 @@ def rows(npc: Any, category: str) -> Generator[Any, Any, None]:
         yield offload.breathe()
 
 
-def all_nights(npc: Any) -> None:
-    """What is told of the nights, and who waits for an answer."""
-    script = npc.assistant
+def _wipe_script(script: Any) -> None:
+    """Remove the records of nights, and those who wait for an answer."""
     for key in ("night_records", "night"):
         script.attributes.remove(key)
     script.answer_queue.clear()

@@ -1,13 +1,16 @@
-"""Forgetting single memories: what goes with one, and taking it out of everywhere it left a trace.
+"""Forget single memories: select what goes with one, and remove it from every place.
 
-A memory may go alone, or with all that was drawn from it (a cascade): facts, summaries and insights
-that rest on it in any part, and what the NPC said when it was given it (`records.ToldFrom`; of the
-talk that an answer was given besides, nothing follows). What it had ended holds again. People are
-forgotten in `erasing`. Reactor thread; the store's part is done on the worker thread.
+A memory is forgotten alone, or with everything that was drawn from it (a cascade): facts,
+summaries and insights that rest on it, even in part, and what the NPC said when it was given it
+(`records.ToldFrom`), there and at other NPCs that heard it. What it had superseded holds again. A
+forgotten memory can be brought back (`edit.undo`); people are erased in `erasure`.
+
+Reactor thread; the store's part is done on the worker thread.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -17,16 +20,17 @@ from twisted.internet import defer
 from .. import offload
 from ..embedding import embedder
 from ..ingest import index
+from ..ingest.index import to_memory
 from ..records import INSIGHT, Entry, MemoryRecord
 from ..store import facts, versions
 from ..store.links import link_id
 from ..store.preferences import Preference
-from ..store.profiles import Profile
 from ..text.plural import plural
-from . import ids, provenance
-from .undo_log import Before, preference_as_plain
+from . import access, ids, inspect, provenance, undo_log
+from .jobs import change_job, journal_pages, look_job, pages_heard_from
+from .undo_log import Before, one_at_a_time
 
-ENTRIES_AT_ONCE = 32  # a page
+_NAMES = {"entry": "journal entry", "taught": "taught memory"}  # of a record, where they differ
 _PLURALS = {
     "journal entry": "journal entries",
     "summary": "summaries",
@@ -35,88 +39,150 @@ _PLURALS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Doomed:
-    """What is to be forgotten: the one that was named first, then what goes with it."""
+class Selection:
+    """What is to be forgotten: the named memory first, then what goes with it."""
 
     memories: tuple[MemoryRecord, ...]
     profiles: tuple[provenance.Drawn, ...] = ()
 
-    def told(self) -> str:
-        """How many of what, in words."""
-        counts: dict[str, int] = {}
-        for memory in self.memories:
-            name = _names(memory)
-            counts[name] = counts.get(name, 0) + 1
-        for each in self.profiles:
-            name = each.kind if each.kind in ("observation", "preference") else "profile attribute"
-            counts[name] = counts.get(name, 0) + 1
+    def summary(self) -> str:
+        """How many of what, in words: "1 journal entry, 2 facts"."""
+        counts = Counter(_NAMES.get(memory.record, memory.record) for memory in self.memories)
+        counts.update(
+            each.kind if each.kind in ("observation", "preference") else "profile attribute"
+            for each in self.profiles
+        )
         return ", ".join(
             plural(number, name, _PLURALS.get(name, "")) for name, number in counts.items()
         )
 
 
-def _names(memory: MemoryRecord) -> str:
-    named = {"entry": "journal entry", "taught": "taught memory"}
-    return named.get(memory.record, memory.record)
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was forgotten; `undoable` is False where it was too large to be kept for an undo."""
+
+    memories: tuple[MemoryRecord, ...]
+    summary: str
+    undoable: bool
 
 
 @defer.inlineCallbacks
-def doomed(npc: Any, memory_id: str, *, cascade: bool = False) -> Generator[Any, Any, Doomed]:
-    """What forgetting a memory would take, as a Deferred `Doomed`. Nothing is changed.
+def forget(
+    npc: Any, who: Any, memory_id: str, cascade: bool = False
+) -> Generator[Any, Any, Forgotten]:
+    """Forget a memory, as a Deferred `Forgotten`.
+
+    Args:
+        cascade: With everything drawn from it (`select` says what that is), and with what other
+            NPCs heard this one say from it, which is undone there.
+
+    Raises (in the Deferred):
+        ids.UnknownMemory, ids.Ambiguous
+    """
+    forgotten = yield _forget(npc, who, memory_id, cascade)
+    new = _utterances(npc, forgotten) if cascade else frozenset()
+    while new:
+        passed_on: set[str] = set()
+        for other in inspect.npcs_that_heard(new):
+            heard = yield _forget_heard(other, who, new)
+            passed_on |= _utterances(other, heard)
+            yield offload.breathe()
+        new = frozenset(passed_on)
+    return forgotten
+
+
+@one_at_a_time
+@defer.inlineCallbacks
+def _forget(npc: Any, who: Any, memory_id: str, cascade: bool) -> Generator[Any, Any, Forgotten]:
+    root = yield ids.find(npc, memory_id)
+    with npc.memory.evidence.withdrawing([link_id(root)]):  # from now on nothing is drawn from it
+        selection = yield select(npc, memory_id, cascade=cascade)
+        forgotten = yield _record_and_remove(npc, who, selection, cascade)
+    return forgotten
+
+
+@one_at_a_time
+@defer.inlineCallbacks
+def _forget_heard(npc: Any, who: Any, utterances: frozenset[str]) -> Generator[Any, Any, Forgotten]:
+    selection = yield _select_heard(npc, utterances)
+    if not selection.memories:
+        return Forgotten((), "", True)
+    forgotten = yield _record_and_remove(npc, who, selection, cascade=True)
+    return forgotten
+
+
+@defer.inlineCallbacks
+def _record_and_remove(
+    npc: Any, who: Any, selection: Selection, cascade: bool
+) -> Generator[Any, Any, Forgotten]:
+    before = yield _state_before(npc, selection, cascade)
+    shorts = [ids.short(memory) for memory in selection.memories]
+    undoable = undo_log.add(npc, who, "forget", shorts, before)
+    access.record(who, "forget with all from it" if cascade else "forget", npc, *shorts)
+    yield remove(npc, selection, cascade=cascade)
+    return Forgotten(selection.memories, selection.summary(), undoable)
+
+
+def _utterances(npc: Any, forgotten: Forgotten) -> frozenset[str]:
+    """`Entry.utterance` of all that the NPC may have said to others."""
+    return frozenset(f"{npc.memory.id}:{number}" for number in ids.entry_ids(forgotten.memories))
+
+
+# --- what goes ------------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def select(npc: Any, memory_id: str, *, cascade: bool = False) -> Generator[Any, Any, Selection]:
+    """Find what forgetting a memory would remove, as a Deferred `Selection`. Changes nothing.
 
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous
     """
     root = yield ids.find(npc, memory_id)
     if not cascade:
-        touched = {int(link_id(root))} if link_id(root).isdecimal() else set()
-        profiles = yield provenance.profiled(npc.memory, touched)
-        return Doomed((root,), tuple(each for each in profiles if each.kind == "preference"))
+        profiles = yield provenance.profiled(npc.memory, set(ids.entry_ids([root])))
+        return Selection((root,), tuple(each for each in profiles if each.kind == "preference"))
     traced = yield provenance.trace(
         npc, root.id if root.record not in ("entry", INSIGHT) else link_id(root)
     )
     drawn = [root, *(step.memory for step in traced.results)]
-    told = yield _told_on(npc, drawn)
-    entries = {int(link_id(memory)) for memory in told if link_id(memory).isdecimal()}
+    told = yield _told_from(npc, drawn)
+    entries = set(ids.entry_ids(told))
     profiles = yield provenance.profiled(npc.memory, entries) if entries else ()
-    return Doomed((*drawn, *told), (*traced.profiles, *profiles))
+    return Selection((*drawn, *told), (*traced.profiles, *profiles))
 
 
 @defer.inlineCallbacks
-def heard(npc: Any, utterances: frozenset[str]) -> Generator[Any, Any, Doomed]:
-    """What an NPC heard of what another one has forgotten, with all from it. Nothing is changed.
-
-    Args:
-        utterances: `Entry.utterance` of what the other one said.
-    """
-    journal = npc.memory.journal
-    froms = {each.partition(":")[0] for each in utterances}
-    first = min(filter(None, map(journal.heard_from, froms)), default=len(journal) + 1)
+def _select_heard(npc: Any, utterances: frozenset[str]) -> Generator[Any, Any, Selection]:
+    """Find what an NPC heard of another one's forgotten words, with all that came of it."""
     found: dict[str, MemoryRecord] = {}
-    for start in range(first, len(journal) + 1, ENTRIES_AT_ONCE):
-        for entry in journal.read(start, start + ENTRIES_AT_ONCE - 1):
+    for page in pages_heard_from(npc.memory.journal, utterances):
+        for entry in page:
             if entry.utterance in utterances and str(entry.id) not in found:
-                going = yield doomed(npc, str(entry.id), cascade=True)
-                found |= {link_id(memory): memory for memory in going.memories}
+                selection = yield select(npc, str(entry.id), cascade=True)
+                found |= {link_id(memory): memory for memory in selection.memories}
         yield offload.breathe()
-    return Doomed(tuple(found.values()))
+    return Selection(tuple(found.values()))
 
 
 @defer.inlineCallbacks
-def _told_on(npc: Any, memories: Sequence[MemoryRecord]) -> Generator[Any, Any, list[MemoryRecord]]:
-    """What the NPC said from these, and what was drawn from that, until nothing is added."""
+def _told_from(
+    npc: Any, memories: Sequence[MemoryRecord]
+) -> Generator[Any, Any, list[MemoryRecord]]:
+    """What the NPC said from these memories, and what was drawn from that, until nothing is
+    added."""
     memory = npc.memory
     known = {link_id(record) for record in memories}
     first = min((number for record in memories for number in record.journal_ids), default=1)
-    drawn = yield offload.run(offload.MEMORY, provenance.drawn_of, memory.id, priority=offload.LOOK)
+    drawn = yield look_job(provenance.drawn_of, memory.id)
     found: list[MemoryRecord] = []
     while True:
         new: list[MemoryRecord] = []
-        for start in range(first, len(memory.journal) + 1, ENTRIES_AT_ONCE):
-            for entry in memory.journal.read(start, start + ENTRIES_AT_ONCE - 1):
+        for page in journal_pages(memory.journal, first):
+            for entry in page:
                 if str(entry.id) not in known and not known.isdisjoint(entry.evidence):
                     known.add(str(entry.id))
-                    new.append(ids.to_memory(memory.id, entry))
+                    new.append(to_memory(memory.id, entry))
             yield offload.breathe()
         told = {number for record in new for number in record.journal_ids}
         for record in drawn:
@@ -128,15 +194,16 @@ def _told_on(npc: Any, memories: Sequence[MemoryRecord]) -> Generator[Any, Any, 
         found += new
 
 
+# --- the state before -----------------------------------------------------------------------------
+
+
 @defer.inlineCallbacks
-def before_of(npc: Any, going: Doomed, *, cascade: bool) -> Generator[Any, Any, Before]:
-    """Everything about these memories as it is now, for `undo`, as a Deferred `Before`."""
+def _state_before(npc: Any, selection: Selection, cascade: bool) -> Generator[Any, Any, Before]:
+    """Everything about the selected memories as it is now, as a Deferred `Before`."""
     memory = npc.memory
-    memories = list(going.memories)
+    memories = list(selection.memories)
     entries = _entries_of(memory, memories)
-    known, history, ended = yield offload.run(
-        offload.MEMORY, stored_state, memory.id, memories, priority=offload.REPLY
-    )
+    known, history, superseded = yield change_job(stored_state, memory.id, memories)
     links = []
     for record in memories:
         linked = link_id(record)
@@ -145,7 +212,6 @@ def before_of(npc: Any, going: Doomed, *, cascade: bool) -> Generator[Any, Any, 
             for other, note in memory.links.of(linked).items()
         ]
         yield offload.breathe()
-    numbers = {entry.id for entry in entries}
     return Before(
         entries=[entry.to_dict() for entry in entries],
         memories=[record.to_dict() for record in known],
@@ -153,53 +219,67 @@ def before_of(npc: Any, going: Doomed, *, cascade: bool) -> Generator[Any, Any, 
         links=links,
         payload=[
             [each.id, {"superseded_by": each.superseded_by, "invalid_at": each.invalid_at}]
-            for each in ended
+            for each in superseded
         ],
-        profiles=_profiles_before(memory, numbers) if cascade else [],
-        preferences=[preference_as_plain(each) for each in _preferences_of(memory, memories)],
+        profiles=_profiles_before(memory, {entry.id for entry in entries}) if cascade else [],
+        preferences=[asdict(each) for each in _preferences_of(memory, memories)],
     )
 
 
 def stored_state(
     agent_id: str, memories: Sequence[MemoryRecord]
 ) -> tuple[list[MemoryRecord], dict[str, list[list[str]]], list[MemoryRecord]]:
-    """Those that the store holds, their history, and what they have ended (worker thread)."""
+    """Those that the store holds, their history, and what they superseded (worker thread)."""
     store = facts.shared()
     known = store.get([memory.id for memory in memories])
     history = {m.id: [list(row) for row in versions.history_of(m.id)] for m in known}
-    ended = [each for m in known for each in store.list(agent_id, limit=None, superseded_by=m.id)]
-    return known, {key: rows for key, rows in history.items() if rows}, ended
+    superseded = [
+        each for m in known for each in store.list(agent_id, limit=None, superseded_by=m.id)
+    ]
+    return known, {key: rows for key, rows in history.items() if rows}, superseded
+
+
+def _profiles_before(memory: Any, numbers: set[int]) -> list[list[Any]]:
+    """What `Profiles.forget_entries` will remove from each profile."""
+    found = []
+    for identity in memory.profiles.identities():
+        if profile := memory.profiles.get(identity):
+            noted = [asdict(n) for n in profile.observations if n.journal_id in numbers]
+            known = [asdict(a) for a in profile.attributes if not numbers.isdisjoint(a.evidence)]
+            if noted or known:
+                found.append([identity, profile.name, noted, known])
+    return found
+
+
+# --- removing -------------------------------------------------------------------------------------
 
 
 @defer.inlineCallbacks
-def take_out(npc: Any, going: Doomed, *, cascade: bool) -> Generator[Any, Any, None]:
-    """Take memories out of the store, the links, the profiles, the talk, and the journal last.
+def remove(npc: Any, selection: Selection, *, cascade: bool) -> Generator[Any, Any, None]:
+    """Remove memories from the store, links, profiles and conversations, and the journal last.
 
-    Killed in between and done again, it ends in the same.
+    Killed in between and called again, it ends in the same state.
     """
-    with npc.memory.evidence.withdrawing(map(link_id, going.memories)):
-        yield _take_out(npc, going, cascade)
+    with npc.memory.evidence.withdrawing(map(link_id, selection.memories)):
+        yield _remove(npc, list(selection.memories), cascade)
 
 
 @defer.inlineCallbacks
-def _take_out(npc: Any, going: Doomed, cascade: bool) -> Generator[Any, Any, None]:
+def _remove(npc: Any, memories: list[MemoryRecord], cascade: bool) -> Generator[Any, Any, None]:
     memory = npc.memory
-    memories = list(going.memories)
     entries = _entries_of(memory, memories)
     numbers = {entry.id for entry in entries}
     around = {
-        entry.id: list(memory.journal.read(entry.id - index.AROUND, entry.id + index.AROUND))
+        entry.id: lines_around(memory, entry.id)
         for entry in entries
         if entry.recallable and entry.session_id
     }
-    yield offload.run(
-        offload.MEMORY, delete, memory.id, memories, entries, around, priority=offload.REPLY
-    )
+    yield change_job(_delete_stored, memory.id, memories, entries, around)
     if not npc.pk:
         return  # deleted meanwhile
     memory.links.remove(map(link_id, memories))
     for preference in _preferences_of(memory, memories):
-        _without(memory, preference, memories)
+        _withdraw_preference(memory, preference, memories)
     if numbers:
         if cascade:
             yield memory.profiles.forget_entries(numbers)
@@ -210,45 +290,35 @@ def _take_out(npc: Any, going: Doomed, cascade: bool) -> Generator[Any, Any, Non
     memory.flush()
 
 
-def delete(
+def _delete_stored(
     agent_id: str,
     memories: Sequence[MemoryRecord],
     entries: Sequence[Entry],
     around: dict[int, list[Entry]],
 ) -> None:
-    """The store's part of it (worker thread)."""
+    """The store's part (worker thread)."""
     store = facts.shared()
     for memory in memories:
-        for ended in store.list(agent_id, limit=None, superseded_by=memory.id):
-            store.change(ended.id, superseded_by=None, invalid_at=None)
+        for superseded in store.list(agent_id, limit=None, superseded_by=memory.id):
+            store.change(superseded.id, superseded_by=None, invalid_at=None)
     store.delete_points([memory.id for memory in memories])
     for entry in entries:
         index.rekey_around(agent_id, entry, around.get(entry.id, ()))
-    words = {text for memory in memories for text in (memory.content, memory.key) if text}
-    embedder.shared().forget(words | {text for entry in entries for text in entry.texts})
+    texts = {text for memory in memories for text in (memory.content, memory.key) if text}
+    embedder.shared().forget(texts | {text for entry in entries for text in entry.texts})
 
 
 def _entries_of(memory: Any, memories: Sequence[MemoryRecord]) -> list[Entry]:
-    numbers = [int(link_id(record)) for record in memories if link_id(record).isdecimal()]
-    return [entry for entry in map(memory.journal.get, numbers) if entry]
+    return [entry for entry in map(memory.journal.get, ids.entry_ids(memories)) if entry]
 
 
-def _profiles_before(memory: Any, numbers: set[int]) -> list[list[Any]]:
-    """What `Profiles.forget_entries` will take out of each profile."""
-    found = []
-    for identity in memory.profiles.identities():
-        profile: Profile | None = memory.profiles.get(identity)
-        if profile is None:
-            continue
-        noted = [asdict(n) for n in profile.observations if n.journal_id in numbers]
-        known = [asdict(a) for a in profile.attributes if not numbers.isdisjoint(a.evidence)]
-        if noted or known:
-            found.append([identity, profile.name, noted, known])
-    return found
+def lines_around(memory: Any, entry_id: int) -> list[Entry]:
+    """Return the journal entries around one, from whose words its search keys are made."""
+    return list(memory.journal.read(entry_id - index.AROUND, entry_id + index.AROUND))
 
 
 def _preferences_of(memory: Any, memories: Sequence[MemoryRecord]) -> list[Preference]:
-    """The preferences that these memories say, now or before."""
+    """The preferences that these memories state, now or before."""
     gone = {record.id for record in memories}
     return [
         preference
@@ -257,8 +327,10 @@ def _preferences_of(memory: Any, memories: Sequence[MemoryRecord]) -> list[Prefe
     ]
 
 
-def _without(memory: Any, preference: Preference, memories: Sequence[MemoryRecord]) -> None:
-    """A preference without what these memories say: what was before holds again."""
+def _withdraw_preference(
+    memory: Any, preference: Preference, memories: Sequence[MemoryRecord]
+) -> None:
+    """Take what these memories state out of a preference: the one before it holds again."""
     gone = {record.id for record in memories}
     history = tuple(held for held in preference.history if held.memory_id not in gone)
     if preference.memory_id not in gone:

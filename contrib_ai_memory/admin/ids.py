@@ -1,35 +1,36 @@
-"""Short ids that can be typed: a journal entry is its number, all else a few digits of its UUID."""
+"""Find a memory or a person by what was typed: a short id, a name.
+
+The short id of a journal entry is its number, that of any other memory the start of its UUID.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
 from ..ingest.index import to_memory
 from ..records import Entry, MemoryRecord
-from ..store import facts
+from ..store import bulk, facts
 from ..store.links import link_id
 from ..store.payload import entry_memory_id
+from .jobs import look_job
 
 LENGTH = 8  # hex digits shown
-LEAST = 4  # hex digits that must be typed
-DRAWN = ("experience", "fact", "taught", "summary")  # what is no journal entry itself
-
-LENGTH_OF_ALL = 36
+UUID_LENGTH = 36
+DRAWN = ("experience", "fact", "taught", "summary")  # records that are no journal entries
 
 _PREFIX = re.compile(r"[0-9a-f-]{4,36}")
 
 
 class UnknownMemory(ValueError):
-    """There is no memory of that id."""
+    """There is no memory with that id."""
 
 
 class Ambiguous(ValueError):
-    """The id fits several."""
+    """The id or name fits several."""
 
 
 class UnknownPerson(ValueError):
@@ -37,27 +38,37 @@ class UnknownPerson(ValueError):
 
 
 def short(memory: MemoryRecord | Entry) -> str:
-    """What a builder types for a memory: `12`, or `3fa2c1d0`."""
+    """Return the short id of a memory: `12`, or `3fa2c1d0`."""
     if isinstance(memory, Entry):
         return str(memory.id)
     return short_link(link_id(memory))
 
 
 def short_link(linked: str) -> str:
-    """The same for an id under which `store.links` knows a memory."""
+    """Return the short id for a link id (`store.links`)."""
     return linked if linked.isdecimal() else linked[:LENGTH]
+
+
+def entry_ids(memories: Iterable[MemoryRecord]) -> list[int]:
+    """Return the journal ids of those of the memories that are journal entries."""
+    return [int(linked) for linked in map(link_id, memories) if linked.isdecimal()]
+
+
+def entry_of(memory: Any, linked: str) -> Entry | None:
+    """Return the journal entry with a link id, if it is one."""
+    return memory.journal.get(int(linked)) if linked.isdecimal() else None
 
 
 @defer.inlineCallbacks
 def find(npc: Any, text: str) -> Generator[Any, Any, MemoryRecord]:
-    """The memory of a typed id, as a Deferred `MemoryRecord`.
+    """Find a memory by a typed id, as a Deferred `MemoryRecord`.
 
-    An entry that the store does not hold (the NPC's own words, comings and goings) is made from
-    the journal.
+    An entry that the store does not hold (the NPC's own words, arrivals and departures) is made
+    from the journal.
 
     Raises (in the Deferred):
-        UnknownMemory: There is none; the message says how ids look.
-        Ambiguous: The message names those that it fits.
+        UnknownMemory: The message says how ids look.
+        Ambiguous: The message lists what it fits.
     """
     memory, wanted = npc.memory, text.strip().lstrip("#").lower()
     if wanted.isdecimal() and len(wanted) < 10 and (entry := memory.journal.get(int(wanted))):
@@ -65,15 +76,14 @@ def find(npc: Any, text: str) -> Generator[Any, Any, MemoryRecord]:
         return record
     if not _PREFIX.fullmatch(wanted):
         raise UnknownMemory(_no_such(npc, text))
-    found = yield offload.run(offload.MEMORY, of_prefix, memory.id, wanted, priority=offload.LOOK)
+    found = yield look_job(_of_prefix, memory.id, wanted)
     if not found:
         raise UnknownMemory(_no_such(npc, text))
     if len(found) > 1:
         some = ", ".join(record.id[: len(wanted) + 4] for record in found[:8])
         raise Ambiguous(f"'{text}' fits {len(found)} memories: {some}. Type more of the id.")
     [record] = found
-    entry_id = int(link_id(record)) if link_id(record).isdecimal() else None
-    if entry_id and not memory.journal.get(entry_id):
+    if entry_ids([record]) and entry_of(memory, link_id(record)) is None:
         raise UnknownMemory(_no_such(npc, text))
     return record
 
@@ -91,18 +101,15 @@ def _no_such(npc: Any, text: str) -> str:
 @defer.inlineCallbacks
 def _entry_memory(memory: Any, entry: Entry) -> Generator[Any, Any, MemoryRecord]:
     ids = [entry_memory_id(memory.id, entry.id)]
-    stored = yield offload.run(offload.MEMORY, facts.ask, "get", ids, priority=offload.LOOK)
+    stored = yield look_job(facts.ask, "get", ids)
     return stored[0] if stored else to_memory(memory.id, entry)
 
 
-def of_prefix(agent_id: str, prefix: str) -> list[MemoryRecord]:
-    """The memories of a mind whose UUID begins so (worker thread)."""
+def _of_prefix(agent_id: str, prefix: str) -> list[MemoryRecord]:
+    """Find the memories of an NPC whose UUID starts so (worker thread)."""
     store = facts.shared()
-    if len(prefix) == LENGTH_OF_ALL:
-        for memory in store.get([prefix]):
-            if is_of(agent_id, memory):
-                return [memory]
-        return []
+    if len(prefix) == UUID_LENGTH:
+        return store.get([prefix]) if bulk.owners(store, [prefix]).get(prefix) == agent_id else []
     bare = prefix.replace("-", "")
     found = [
         memory
@@ -113,47 +120,30 @@ def of_prefix(agent_id: str, prefix: str) -> list[MemoryRecord]:
     return sorted(found, key=lambda memory: memory.id)
 
 
-def is_of(agent_id: str, memory: MemoryRecord) -> bool:
-    """Whether a memory of the shared store is one of this mind (worker thread)."""
-    linked = link_id(memory)
-    if linked.isdecimal():
-        return entry_memory_id(agent_id, int(linked)) == memory.id
-    stored = facts.shared().mem0.vector_store.get(memory.id)
-    return stored is not None and stored.payload.get("agent_id") == agent_id
-
-
 def person(npc: Any, text: str) -> str:
-    """The memory identity of somebody the NPC knows, from the name it knows or an identity.
+    """Find the memory identity of somebody the NPC knows, by name, #dbref or identity.
 
     Raises:
-        UnknownPerson: It knows nobody of that name; the message names some whom it knows.
-        Ambiguous: It knows several; the message tells their identities.
+        UnknownPerson: The message names some whom the NPC knows.
+        Ambiguous: The message lists their identities.
     """
-    wanted = text.strip()
-    memory = npc.memory
+    memory, wanted = npc.memory, text.strip()
     if memory.people.get(wanted) or memory.profiles.get(wanted):
         return wanted
-    named = {each.identity for each in memory.people if each.name.lower() == wanted.lower()}
-    if not named:
-        named = {each.identity for each in memory.people if _dbref(each.identity) == wanted}
-    if not named:
-        named = {
-            each.identity
-            for each in memory.people
-            if wanted and wanted.lower() in each.name.lower()
-        }
+    name, known = wanted.lower(), list(memory.people)
+    named = (
+        {each.identity for each in known if each.name.lower() == name}
+        or {each.identity for each in known if each.identity.split("@")[0] == wanted}
+        or {each.identity for each in known if name and name in each.name.lower()}
+    )
     if len(named) > 1:
         raise Ambiguous(
-            f"{npc.key} knows {len(named)} people of the name '{wanted[:40]}': "
+            f"{npc.key} knows {len(named)} people called '{wanted[:40]}': "
             f"{', '.join(sorted(named)[:8])}. Give one of these."
         )
     if not named:
         names = sorted(memory.people.names())
         some = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
         whom = f"It knows {some}." if names else "It has met nobody yet."
-        raise UnknownPerson(f"{npc.key} knows nobody of the name '{wanted[:40]}'. {whom}")
+        raise UnknownPerson(f"{npc.key} knows nobody called '{wanted[:40]}'. {whom}")
     return named.pop()
-
-
-def _dbref(identity: str) -> str:
-    return identity.split("@")[0]

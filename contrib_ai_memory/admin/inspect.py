@@ -1,16 +1,12 @@
-"""What an NPC remembers, as lists: its overview, its journal, its facts, its people.
+"""Look into a memory: overview, journal, memories of the store, people, link graph.
 
-Nothing is changed here. One memory with all around it (`show`, `trace`) is in `tracing`, the link
-`graph` in `graphing`, `nights`, `cost` and `stats` in `counting`, the prompt of an answer
-(`preview`) in `previewing`. Reactor thread; what asks the store gives a Deferred.
+Nothing is changed here. One memory with its evidence and links is in `provenance`, numbers over
+time in `stats`, the prompt of an answer in `preview`. Reactor thread; whatever asks the store gives
+a Deferred.
 
-Which memories of the store are this game's.
-
-The store in the game's own folder is this game's alone: what no NPC has there is a leaving. A
-collection on a server may hold the memories of other games, which nobody here knows of: nothing in
-it is listed, deleted or made anew but by the minds that this game's database names.
-
-The link graph of a whole mind: memories as nodes, links as edges. Reactor thread.
+Also here: which memories of the store are this game's. In the game's own folder all are, and those
+whose NPC is gone are orphans. A collection on a server may hold the memories of other games:
+nothing there is listed, deleted or remade except for the memory ids in this game's database.
 """
 
 from __future__ import annotations
@@ -26,36 +22,36 @@ from evennia.utils.utils import class_from_module
 from twisted.internet import defer
 
 from .. import conf, offload
+from ..conf import PAGE_SIZE
 from ..llm import router
 from ..npc import CATEGORY, OFF_TAG, MemoryMixin
 from ..records import Entry, MemoryRecord
 from ..script import AssistantScript
 from ..store import facts, owner, pause
-from ..store.journal import PAGE_SIZE, Journal, span_of
-from ..store.links import BUCKETS
+from ..store.journal import Journal, span_of
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..store.profiles import Noted, Profile, ProfileAttribute, Relationship
 from . import ids, provenance
+from .jobs import link_pages, look_job
 
+OWN_PROVIDER = "qdrant_edge"  # the provider whose files lie in the game's folder
 PAGE = 50
-READ_AT_ONCE = 64  # entries looked at between two turns of the reactor
+READ_AT_ONCE = 64  # entries read between two turns of the reactor
 PROFILES_AT_ONCE = 8  # each may be a row of the database
-READ_AT_MOST = 4096  # entries looked at in one search of the journal
-PAGES_READ = 64  # of the journal, the newest: the others are only glanced at
-VACANT_LOOKED_AT = 16  # pages of the journal that are asked for in the store
-ON_A_PAGE = range(1, PAGE_SIZE + 1)
-
+READ_AT_MOST = 4096  # entries read in one search of the journal
+PAGES_READ = 64  # of the journal, the newest: for the others their rows are enough
+VACANT_CHECKED = 16  # missing pages of the journal whose entries are looked up in the store
 
 _DAY = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
 
 
-class BadSearch(ValueError):
+class InvalidSearch(ValueError):
     """The journal cannot be searched for that; the message says how it can."""
 
 
-class NoDay(BadSearch):
-    """There is no such day."""
+class InvalidDate(InvalidSearch):
+    """There is no such date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +59,18 @@ class Overview:
     """One NPC's memory on one line.
 
     Attributes:
-        id: The mind's UUID.
-        location: Name of the room; "" where it is nowhere.
+        id: The memory's UUID.
+        location: Name of the room, or "".
         state: awake, compacting, dreaming, paused or off.
         entries: In the journal.
         pending: Entries that are not indexed yet.
         counts: How many memories of each record.
-        last_night: When the last one ended, ISO 8601 UTC; "" where there was none.
+        last_night: When the last one ended, ISO 8601 UTC, or "".
         tokens: Of the language model, today (UTC).
-        last_beat: Of its heartbeat; "" where the server has not seen one yet.
-        language: Who answers for it.
-        damaged: Of a look at one NPC alone, what of its journal cannot be read or is missing,
-            each as "the page of entries 33 to 64".
+        last_beat: Of its heartbeat; "" before the first.
+        language: Which provider answers.
+        damaged: Pages of the journal that cannot be read or are missing, each as "the page of
+            entries 33 to 64"; only from `overview`.
     """
 
     id: str
@@ -100,7 +96,7 @@ class JournalPage:
 
     Attributes:
         older: `before` of the next page; None where there is nothing older.
-        searched_to: The oldest entry that was looked at.
+        searched_to: The oldest entry that was read.
     """
 
     entries: tuple[Entry, ...]
@@ -110,7 +106,7 @@ class JournalPage:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
-    """Memories of one record, newest first; `total` of those that were asked for."""
+    """Memories of one record, newest first; `total` counts all that match."""
 
     memories: tuple[MemoryRecord, ...]
     total: int
@@ -119,7 +115,7 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody whom the NPC knows. `observed` and `known` count what it noted and what it drew."""
+    """Somebody the NPC knows. `observed` counts observations, `known` attributes."""
 
     identity: str
     name: str
@@ -134,9 +130,9 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class PersonPage:
-    """All that the NPC knows of somebody, secrets too.
+    """All that the NPC knows of somebody, secrets included.
 
-    `course` is how the relationship came to where it is: (day, favorability), the newest last.
+    `course` is the history of the relationship: (day, favorability), the newest last.
     """
 
     person: Person
@@ -149,7 +145,7 @@ class PersonPage:
 # --- NPCs -----------------------------------------------------------------------------------------
 
 
-def minds() -> list[Any]:
+def npcs() -> list[Any]:
     """All NPCs that have a memory, by name."""
     paths = ObjectDB.objects.values_list("db_typeclass_path", flat=True).distinct()
     remembering = [path for path in paths if _remembers(path)]
@@ -157,30 +153,48 @@ def minds() -> list[Any]:
     return sorted(found, key=lambda npc: (npc.key.lower(), npc.id))
 
 
-def that_heard(utterances: Iterable[str]) -> Iterator[Any]:
-    """The NPCs that ever heard another one whose words some of these are (`Entry.utterance`)."""
-    froms = {each.partition(":")[0] for each in utterances}
-    for npc in minds():
+def npcs_that_heard(utterances: Iterable[str]) -> Iterator[Any]:
+    """Yield the NPCs that ever heard one of the speakers of these (`Entry.utterance`)."""
+    speakers = {each.partition(":")[0] for each in utterances}
+    for npc in npcs():
         remembers = npc.pk and npc.attributes.has("memory_id")
-        if remembers and any(map(npc.memory.journal.heard_from, froms)):
+        if remembers and any(map(npc.memory.journal.heard_from, speakers)):
             yield npc
 
 
-def bodies_of(agent_id: str) -> list[Any]:
-    """The object of this game whose mind this is, whatever its typeclass is now; or nothing."""
+def owners_of(agent_id: str) -> list[Any]:
+    """Return the object of this game with that memory id, whatever its typeclass; at most one."""
     number = owner.owned().get(agent_id)
     return list(ObjectDB.objects.filter(id=number)) if number else []
+
+
+def known_agent_ids(but: Any = None) -> set[str]:
+    """Return the memory ids of this game's objects, whatever their typeclass is now.
+
+    A copy that carries the id of another object does not count.
+
+    Args:
+        but: An object to leave out.
+    """
+    return {
+        agent_id for agent_id, number in owner.owned().items() if but is None or number != but.id
+    }
+
+
+def store_is_own() -> bool:
+    """Whether the store of the settings is this game's alone."""
+    return conf.get().VECTOR_STORE.provider == OWN_PROVIDER
 
 
 def _remembers(path: str) -> bool:
     try:
         return issubclass(class_from_module(path), MemoryMixin)
-    except ImportError:  # of a typeclass that is no more; Evennia tells of it itself
+    except ImportError:  # a typeclass that is gone; Evennia logs it
         return False
 
 
 def state_of(npc: Any) -> str:
-    """What it is doing: awake, compacting, dreaming; or paused, or off."""
+    """Return awake, compacting, dreaming, paused or off."""
     if not conf.get().ENABLED or OFF_TAG in npc.tags.get(category=CATEGORY, return_list=True):
         return "off"
     if pause.paused(npc):
@@ -191,7 +205,7 @@ def state_of(npc: Any) -> str:
 
 @defer.inlineCallbacks
 def overview(npc: Any) -> Generator[Any, Any, Overview]:
-    """The memory of one NPC in numbers, as a Deferred `Overview`."""
+    """Count what is in one NPC's memory, as a Deferred `Overview`."""
     [found] = yield overviews([npc])
     pages = yield damaged_pages(npc)
     return replace(found, damaged=tuple(map(span_of, pages)))
@@ -199,41 +213,42 @@ def overview(npc: Any) -> Generator[Any, Any, Overview]:
 
 @defer.inlineCallbacks
 def damaged_pages(npc: Any) -> Generator[Any, Any, list[int]]:
-    """The pages of a journal that cannot be read whole, or that are missing while the store holds
-    entries of them, as a Deferred list of their numbers."""
+    """Find pages of a journal that cannot be read, or that are missing although the store holds
+    entries of them, as a Deferred list of page numbers."""
     journal = npc.memory.journal
     newest = max(1, len(journal) - PAGES_READ * PAGE_SIZE)
     for first in range(newest, len(journal) + 1, PAGE_SIZE):
-        journal.get(first)  # its page is read, and what is wrong with it is noted
+        journal.get(first)  # reads its page, and notes what is wrong with it
         yield offload.breathe()
-    damaged, vacant = journal.damaged(), journal.vacant(VACANT_LOOKED_AT)
+    damaged, vacant = journal.damaged(), journal.vacant(VACANT_CHECKED)
     yield offload.breathe()
     if vacant:
-        job = held_of, npc.memory.id, vacant
-        vacant = yield offload.run(offload.MEMORY, *job, priority=offload.LOOK)
+        job = _stored_pages, npc.memory.id, vacant
+        vacant = yield look_job(*job)
     return sorted({*damaged, *vacant})
 
 
-def held_of(agent_id: str, pages: Iterable[int]) -> list[int]:
-    """Those of these journal pages of which the store holds an entry (worker thread)."""
+def _stored_pages(agent_id: str, pages: Iterable[int]) -> list[int]:
+    """Those of the journal pages of which the store holds an entry (worker thread)."""
     store = facts.shared()
+    on_page = range(1, PAGE_SIZE + 1)
     return [
         number
         for number in pages
-        if store.get(entry_memory_id(agent_id, number * PAGE_SIZE + each) for each in ON_A_PAGE)
+        if store.get(entry_memory_id(agent_id, number * PAGE_SIZE + each) for each in on_page)
     ]
 
 
 @defer.inlineCallbacks
 def overviews(npcs: Sequence[Any]) -> Generator[Any, Any, list[Overview]]:
-    """The same of several, with one question to the store, as a Deferred list."""
+    """The same for several, with one job for the store, as a Deferred list."""
     ids = []
     for npc in npcs:
         ids.append(npc.memory.id)
         if npc.memory.journal.removed is None:
-            yield count_removed(npc.memory.journal)
+            yield _count_removed(npc.memory.journal)
         yield offload.breathe()
-    counted = yield offload.run(offload.MEMORY, counts_of, ids, priority=offload.LOOK)
+    counted = yield look_job(_counts_of, ids)
     found = []
     for npc in npcs:
         if npc.pk:
@@ -243,8 +258,8 @@ def overviews(npcs: Sequence[Any]) -> Generator[Any, Any, list[Overview]]:
 
 
 @defer.inlineCallbacks
-def count_removed(entries: Journal) -> Generator[Any, Any, None]:
-    """Count the entries that are no more in a journal which has not been counted yet."""
+def _count_removed(entries: Journal) -> Generator[Any, Any, None]:
+    """Count the removed entries of a journal that was never counted."""
     last, there = entries.last_id, 0
     for first in range(1, last + 1, READ_AT_ONCE):
         there += sum(1 for _ in entries.read(first, min(first + READ_AT_ONCE - 1, last)))
@@ -253,10 +268,10 @@ def count_removed(entries: Journal) -> Generator[Any, Any, None]:
         entries.set_removed(last - there)
 
 
-def counts_of(minds_: Iterable[str]) -> dict[str, dict[str, int]]:
-    """How many memories of each record each mind has (worker thread)."""
+def _counts_of(agent_ids: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Count the memories of each record for each NPC (worker thread)."""
     store = facts.shared()
-    return {agent_id: store.counts(agent_id) for agent_id in minds_}
+    return {agent_id: store.counts(agent_id) for agent_id in agent_ids}
 
 
 def _overview(npc: Any, counts: dict[str, int]) -> Overview:
@@ -300,41 +315,41 @@ def journal(
     day: str = "",
     kind: str = "",
 ) -> Generator[Any, Any, JournalPage]:
-    """A page of the journal, read backwards, as a Deferred `JournalPage`.
+    """Read a page of the journal backwards, as a Deferred `JournalPage`.
 
     Args:
         before: Only entries with smaller ids; None begins with the newest.
         limit: Entries on the page.
-        text: Only entries with these words in them, in any case.
+        text: Only entries that contain this text, in any case.
         entity: Only entries of or about this memory identity.
-        day: Only of this day (UTC), 2026-11-20 or the beginning of one, 2026-11.
+        day: Only of this date (UTC): 2026-11-20, 2026-11 or 2026.
         kind: Only of this kind: say, whisper, note …
 
     Raises (in the Deferred):
-        NoDay
+        InvalidDate
     """
-    day = day_of(day) if day else ""
+    day = parse_date(day) if day else ""
     entries = npc.memory.journal
     last = len(entries) if before is None else min(before - 1, len(entries))
     first = max(1, last - READ_AT_MOST + 1)
     wanted = text.lower().strip()
     found: list[Entry] = []
-    looked_to = last + 1
-    while looked_to > first and len(found) < limit:
-        start = max(first, looked_to - READ_AT_ONCE)
-        for entry in reversed(list(entries.read(start, looked_to - 1))):
+    searched_to = last + 1
+    while searched_to > first and len(found) < limit:
+        start = max(first, searched_to - READ_AT_ONCE)
+        for entry in reversed(list(entries.read(start, searched_to - 1))):
             if len(found) == limit:
                 break
-            looked_to = entry.id
+            searched_to = entry.id
             if _fits(entry, wanted, entity, day, kind):
                 found.append(entry)
         else:
-            looked_to = start
-        if day and looked_to > 1 and _is_past(entries.get(looked_to), day):
+            searched_to = start
+        if day and searched_to > 1 and _is_past(entries.get(searched_to), day):
             break
         yield offload.breathe()
-    over = looked_to <= 1 or bool(day and _is_past(entries.get(looked_to), day))
-    return JournalPage(tuple(found), None if over else looked_to, looked_to)
+    over = searched_to <= 1 or bool(day and _is_past(entries.get(searched_to), day))
+    return JournalPage(tuple(found), None if over else searched_to, searched_to)
 
 
 def _fits(entry: Entry, text: str, entity: str, day: str, kind: str) -> bool:
@@ -347,11 +362,11 @@ def _fits(entry: Entry, text: str, entity: str, day: str, kind: str) -> bool:
     return not text or text in entry.told().lower()
 
 
-def day_of(text: str) -> str:
-    """A day, or the beginning of one, as it was typed.
+def parse_date(text: str) -> str:
+    """Check a date, month or year that was typed, and return it.
 
     Raises:
-        NoDay: There is no such day; the message says how days look.
+        InvalidDate: The message says how dates look.
     """
     year, month, day = ([*text.split("-"), "01", "01"])[:3]
     try:
@@ -359,14 +374,14 @@ def day_of(text: str) -> str:
             raise ValueError
         date(int(year), int(month), int(day))
     except ValueError:
-        raise NoDay(
-            f"'{text[:40]}' is no day. A day is 2026-11-20, a month 2026-11, a year 2026 (UTC)."
+        raise InvalidDate(
+            f"'{text[:40]}' is not a date. Dates look like 2026-11-20, 2026-11 or 2026 (UTC)."
         ) from None
     return text
 
 
 def _is_past(entry: Entry | None, day: str) -> bool:
-    """Whether the journal, read backwards, has come to before that day."""
+    """Whether a journal read backwards has passed that date."""
     return entry is not None and entry.timestamp[: len(day)] < day
 
 
@@ -379,21 +394,21 @@ def memories(
     text: str = "",
     ended: bool = False,
 ) -> defer.Deferred:
-    """Memories of one record, newest first, as a Deferred `MemoryPage`.
+    """List memories of one record, newest first, as a Deferred `MemoryPage`.
 
     Args:
         record: entry, experience, fact, taught, summary or insight.
-        text: Only those with these words in them, in any case.
-        ended: Those that hold no longer, instead of those that hold.
+        text: Only those that contain this text, in any case.
+        ended: Those that were superseded or are invalid, instead of those that hold.
     """
-    job = memories_of, npc.memory.id, record, offset, limit, text.lower().strip(), ended
-    return offload.run(offload.MEMORY, *job, priority=offload.LOOK)
+    job = _memories_of, npc.memory.id, record, offset, limit, text.lower().strip(), ended
+    return look_job(*job)
 
 
-def memories_of(
+def _memories_of(
     agent_id: str, record: str, offset: int, limit: int, text: str, ended: bool
 ) -> MemoryPage:
-    """`memories` on the worker thread."""
+    """The store's part of `memories` (worker thread)."""
     found = [
         memory
         for memory in facts.shared().list(agent_id, limit=None, record=record)
@@ -411,7 +426,7 @@ def memories_of(
 def people(
     npc: Any, *, offset: int = 0, limit: int = PAGE, text: str = ""
 ) -> Generator[Any, Any, list[Person]]:
-    """Whom the NPC knows, the last seen first, as a Deferred list; `text` is in their name."""
+    """List whom the NPC knows, the last seen first, as a Deferred; `text` is part of the name."""
     memory = npc.memory
     wanted = text.lower().strip()
     known = [each for each in memory.people if wanted in each.name.lower()]
@@ -425,7 +440,7 @@ def people(
 
 
 def person(npc: Any, identity: str) -> PersonPage:
-    """All that the NPC knows of somebody. `ids.person` gives an identity for a name."""
+    """Return all that the NPC knows of somebody; `ids.person` finds the identity for a name."""
     memory = npc.memory
     profile = memory.profiles.get(identity) or Profile(identity)
     return PersonPage(
@@ -453,37 +468,12 @@ def _person(memory: Any, identity: str) -> Person:
     )
 
 
-# --- ownership ------------------------------------------------------------------------------------
-
-OWN = "qdrant_edge"  # the provider whose files lie in the game's folder
-
-
-def store_is_own() -> bool:
-    """Whether the store of the settings is this game's alone."""
-    return conf.get().VECTOR_STORE.provider == OWN
-
-
-def known_minds(but: Any = None) -> set[str]:
-    """The minds that objects of this game have, whatever their typeclass is now.
-
-    A copy that carries the id of another body's does not have it.
-
-    Args:
-        but: An object whose mind does not count.
-    """
-    return {
-        memory_id for memory_id, number in owner.owned().items() if but is None or number != but.id
-    }
-
-
-# --- graphing -------------------------------------------------------------------------------------
-
-BUCKETS_AT_ONCE = 64
+# --- the link graph ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A memory in the link graph. `linked` is its id in links, `id` what is typed for it."""
+    """A memory in the link graph. `linked` is its link id, `id` what is typed for it."""
 
     linked: str
     id: str
@@ -514,12 +504,11 @@ class Graph:
 
 @defer.inlineCallbacks
 def graph(npc: Any, limit: int = 500) -> Generator[Any, Any, Graph]:
-    """The links of a mind, as a Deferred `Graph` of its `limit` most strongly linked memories."""
+    """Collect the links of a memory, as a Deferred `Graph` of its `limit` most linked nodes."""
     memory = npc.memory
     edges: dict[tuple[str, str], Edge] = {}
-    for first in range(0, BUCKETS, BUCKETS_AT_ONCE):
-        numbers = range(first, min(first + BUCKETS_AT_ONCE, BUCKETS))
-        for a, notes in memory.links.in_buckets(numbers):
+    for page in link_pages(memory.links):
+        for a, notes in page:
             for b, note in notes.items():
                 pair = (a, b) if a < b else (b, a)
                 edges[pair] = Edge(*pair, note["score"], note["kind"])

@@ -1,7 +1,7 @@
-"""One memory with all around it: what it rests on, what came of it, what it is linked with.
+"""Follow one memory: what it rests on, what came of it, what it is linked with.
 
-`show` tells of one memory, `trace` follows it in both directions. The links of a whole mind are in
-`graphing`. Reactor thread; each gives a Deferred.
+`show` gives one memory with everything next to it, `trace` follows it in both directions. The link
+graph of a whole memory is in `inspect`. Reactor thread; each gives a Deferred.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import offload
+from ..ingest.index import to_memory
 from ..records import INSIGHT, LOCKED, PINNED, Entry, MemoryRecord
 from ..store import facts, versions
 from ..store.links import link_id, linked_memory_id
 from ..store.payload import entry_memory_id
 from . import ids
+from .jobs import look_job
 
 EVIDENCE_SHOWN = 50
 LINKS_SHOWN = 100
 TRACED = 200  # memories of one trace
 READ_AT_ONCE = 16  # rows of the database between two turns of the reactor
-INSIGHTS_READ = 4096  # newest entries among which insights are looked for
+INSIGHTS_READ = 4096  # the newest
 
 
 @dataclass(frozen=True, slots=True)
 class LinkShown:
-    """A link and its other end; `text` is empty where that is forgotten."""
+    """A link and its other end; `text` is empty if that was forgotten."""
 
     linked: str
     id: str
@@ -42,7 +44,7 @@ class LinkShown:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One row of Mem0's history: what a memory said before and after; `event` ADD or UPDATE."""
+    """One row of Mem0's history: the text before and after; `event` is ADD or UPDATE."""
 
     old: str
     new: str
@@ -52,14 +54,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One memory whole.
+    """One memory with everything next to it.
 
     Attributes:
-        entry: The journal entry that it is, if it is one.
-        evidence: The entries that it rests on.
-        forgotten: Those of them that are gone.
-        superseded_by, superseded: What ended it, and what it ended.
-        tags: pinned and locked among them.
+        entry: Its journal entry, if it is one.
+        evidence: The journal entries that it rests on.
+        forgotten: Ids of those that were forgotten.
+        superseded_by, superseded: What superseded it, and what it superseded.
+        tags: Such as pinned and locked.
     """
 
     id: str
@@ -84,7 +86,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A memory in a trace: `depth` steps away, by `came_by` (its short id)."""
+    """A memory in a trace, `depth` steps from the root, reached from `came_by` (a short id)."""
 
     memory: MemoryRecord
     id: str
@@ -94,7 +96,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What of a person's profile rests on a traced memory."""
+    """An item of a person's profile that rests on a traced memory."""
 
     identity: str
     name: str
@@ -105,9 +107,9 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A memory, what it came from and what came of it, nearest first.
+    """A memory, its sources and its results, nearest first.
 
-    `whole` is False where there was more than `TRACED`.
+    `whole` is False if there were more than `TRACED` of either.
     """
 
     root: Step
@@ -122,21 +124,18 @@ class Trace:
 
 @defer.inlineCallbacks
 def show(npc: Any, memory_id: str) -> Generator[Any, Any, Shown]:
-    """One memory whole, by its short id, as a Deferred `Shown`.
+    """Show one memory by its short id, as a Deferred `Shown`.
 
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous
     """
     memory = npc.memory
     record = yield ids.find(npc, memory_id)
-    linked = link_id(record)
-    entry = memory.journal.get(int(linked)) if linked.isdecimal() else None
+    entry = ids.entry_of(memory, link_id(record))
     evidence = [] if entry and entry.kind != INSIGHT else list(record.journal_ids)
     found = [memory.journal.get(each) for each in evidence[:EVIDENCE_SHOWN]]
-    around, history, by, over = yield offload.run(
-        offload.MEMORY, about, memory.id, record, priority=offload.LOOK
-    )
-    links = yield links_of(npc, record)
+    history, by, over = yield look_job(_stored_context, memory.id, record)
+    links = yield _links_of(npc.memory, record)
     return Shown(
         id=ids.short(record),
         memory=record,
@@ -149,25 +148,24 @@ def show(npc: Any, memory_id: str) -> Generator[Any, Any, Shown]:
         superseded_by=by,
         superseded=tuple(over),
         history=history,
-        tags=tuple(dict.fromkeys((*around, *(entry.tags if entry else ())))),
+        tags=tuple(dict.fromkeys((*record.tags, *(entry.tags if entry else ())))),
     )
 
 
-def about(
+def _stored_context(
     agent_id: str, memory: MemoryRecord
-) -> tuple[tuple[str, ...], tuple[Change, ...], MemoryRecord | None, list[MemoryRecord]]:
-    """Its tags, its history, what ended it and what it ended (worker thread)."""
+) -> tuple[tuple[Change, ...], MemoryRecord | None, list[MemoryRecord]]:
+    """Read its history, what superseded it and what it superseded (worker thread)."""
     store = facts.shared()
     by = store.get([memory.superseded_by]) if memory.superseded_by else []
     over = store.list(agent_id, limit=EVIDENCE_SHOWN, superseded_by=memory.id)
     rows = [Change(*row) for row in versions.history_of(memory.id)]
-    return memory.tags, tuple(rows), by[0] if by else None, over
+    return tuple(rows), by[0] if by else None, over
 
 
 @defer.inlineCallbacks
-def links_of(npc: Any, record: MemoryRecord) -> Generator[Any, Any, tuple[LinkShown, ...]]:
-    """What a memory is linked with, the strongest first, as a Deferred tuple."""
-    memory = npc.memory
+def _links_of(memory: Any, record: MemoryRecord) -> Generator[Any, Any, tuple[LinkShown, ...]]:
+    """List the links of a memory, the strongest first, as a Deferred tuple."""
     notes = memory.links.of(link_id(record))
     strongest = sorted(notes, key=lambda each: (-notes[each]["score"], each))[:LINKS_SHOWN]
     others = yield of_links(memory, strongest)
@@ -186,44 +184,37 @@ def links_of(npc: Any, record: MemoryRecord) -> Generator[Any, Any, tuple[LinkSh
 
 @defer.inlineCallbacks
 def of_links(memory: Any, linked: Iterable[str]) -> Generator[Any, Any, dict[str, MemoryRecord]]:
-    """The memories behind link ids, as a Deferred dict; an entry that waits for its index too."""
+    """Read the memories of link ids, as a Deferred dict; entries not indexed yet included."""
     wanted = {linked_memory_id(memory.id, each): each for each in linked}
-    stored = yield offload.run(
-        offload.MEMORY, facts.ask, "get", list(wanted), priority=offload.LOOK
-    )
+    stored = yield look_job(facts.ask, "get", list(wanted))
     found = {wanted[record.id]: record for record in stored}
     for number, each in enumerate(sorted(set(wanted.values()) - set(found)), start=1):
         if number % READ_AT_ONCE == 0:
             yield offload.breathe()
-        entry = memory.journal.get(int(each)) if each.isdecimal() else None
-        if entry:
-            found[each] = ids.to_memory(memory.id, entry)
+        if entry := ids.entry_of(memory, each):
+            found[each] = to_memory(memory.id, entry)
     return found
 
 
-# --- where it came from, what came of it ----------------------------------------------------------
+# --- sources and results ----------------------------------------------------------
 
 
 @defer.inlineCallbacks
 def trace(npc: Any, memory_id: str) -> Generator[Any, Any, Trace]:
-    """What a memory came from, down to the journal, and what came of it, as a Deferred `Trace`.
+    """Trace a memory to its sources and to its results, as a Deferred `Trace`.
 
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous
     """
     root = yield ids.find(npc, memory_id)
-    sources = yield _followed(npc, root, _sources_of)
-    drawn = yield offload.run(offload.MEMORY, drawn_of, npc.memory.id, priority=offload.LOOK)
+    sources = yield _follow(npc.memory, root, _sources_of)
+    drawn = yield look_job(drawn_of, npc.memory.id)
     insights = yield _insights(npc.memory)
-    results = yield _followed(
-        npc, root, lambda agent_id, each: _results(agent_id, each, drawn, insights)
+    results = yield _follow(
+        npc.memory, root, lambda memory, each: _results_of(memory, each, drawn, insights)
     )
-    touched = {
-        int(link_id(step.memory))
-        for step in (_step(root), *results)
-        if link_id(step.memory).isdecimal()
-    }
-    profiles = yield profiled(npc.memory, touched)
+    reached = (root, *(step.memory for step in results))
+    profiles = yield profiled(npc.memory, set(ids.entry_ids(reached)))
     return Trace(
         root=_step(root),
         sources=tuple(sources[:TRACED]),
@@ -238,20 +229,19 @@ def _step(memory: MemoryRecord, depth: int = 0, came_by: str = "") -> Step:
 
 
 @defer.inlineCallbacks
-def _followed(npc: Any, root: MemoryRecord, next_of: Any) -> Generator[Any, Any, list[Step]]:
-    """All that is reached from `root` by `next_of(mind, memory)`, breadth first."""
-    agent_id = npc.memory
+def _follow(memory: Any, root: MemoryRecord, next_of: Any) -> Generator[Any, Any, list[Step]]:
+    """Collect all that is reached from `root` by `next_of(memory, record)`, breadth first."""
     seen = {root.id}
     reached: list[Step] = []
     layer = [_step(root)]
     while layer and len(reached) <= TRACED:
         following: list[Step] = []
         for step in layer:
-            found = yield defer.maybeDeferred(next_of, agent_id, step.memory)
-            for memory in found:
-                if memory.id not in seen:
-                    seen.add(memory.id)
-                    following.append(_step(memory, step.depth + 1, step.id))
+            found = yield defer.maybeDeferred(next_of, memory, step.memory)
+            for record in found:
+                if record.id not in seen:
+                    seen.add(record.id)
+                    following.append(_step(record, step.depth + 1, step.id))
             yield offload.breathe()
         reached += following
         layer = following
@@ -270,33 +260,25 @@ def _sources_of(memory: Any, record: MemoryRecord) -> Generator[Any, Any, list[M
     return [found[each] for each in cited if each in found]
 
 
-def _results(
+def _results_of(
     memory: Any, record: MemoryRecord, drawn: list[MemoryRecord], insights: list[Entry]
 ) -> list[MemoryRecord]:
     linked = link_id(record)
     found = [each for each in drawn if linked.isdecimal() and int(linked) in each.journal_ids]
-    cite = [ids.to_memory(memory.id, entry) for entry in insights if linked in entry.evidence]
+    cite = [to_memory(memory.id, entry) for entry in insights if linked in entry.evidence]
     return sorted([*found, *cite], key=lambda each: (each.created_at, each.id))
 
 
 def drawn_of(agent_id: str) -> list[MemoryRecord]:
-    """All of a mind that is no journal entry (worker thread)."""
+    """Read all memories of an NPC that are no journal entries (worker thread)."""
     store = facts.shared()
     return [m for record in ids.DRAWN for m in store.list(agent_id, limit=None, record=record)]
 
 
 @defer.inlineCallbacks
 def _insights(memory: Any) -> Generator[Any, Any, list[Entry]]:
-    """The insights of the journal: what they cite stands there alone."""
-    found = yield offload.run(
-        offload.MEMORY,
-        facts.ask,
-        "newest",
-        memory.id,
-        INSIGHT,
-        INSIGHTS_READ,
-        priority=offload.LOOK,
-    )
+    """Read the newest insights from the journal: only there stands what they cite."""
+    found = yield look_job(facts.ask, "newest", memory.id, INSIGHT, INSIGHTS_READ)
     entries = []
     for number, record in enumerate(found, start=1):
         entries.append(memory.journal.get(record.journal_ids[0]))
@@ -307,7 +289,7 @@ def _insights(memory: Any) -> Generator[Any, Any, list[Entry]]:
 
 @defer.inlineCallbacks
 def profiled(memory: Any, entries: set[int]) -> Generator[Any, Any, tuple[Drawn, ...]]:
-    """What of profiles and preferences rests on these entries."""
+    """Find what in profiles and preferences rests on these entries, as a Deferred tuple."""
     found: list[Drawn] = []
     own = {entry_memory_id(memory.id, each) for each in entries}
     for identity in memory.profiles.identities():

@@ -22,7 +22,7 @@ from ..store.errors import StoreMismatch
 from ..store.keys import REACH, Keys
 from ..store.payload import from_payload
 from . import inspect
-from .erasure_plan import ENTRIES_AT_ONCE, ask
+from .jobs import ENTRIES_AT_ONCE, batch_job
 
 Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
 
@@ -35,8 +35,8 @@ def silent(_doing: str, _done: int, _total: int) -> None:
 def reindex(npc: Any, progress: Progress = silent) -> Generator[Any, Any, int]:
     """Make every vector and key of one NPC anew, in place, as a Deferred count of memories."""
     memory = npc.memory
-    total = yield ask(facts.ask, "count", memory.id)
-    yield ask(facts.ask, "forget_words", memory.id)
+    total = yield batch_job(facts.ask, "count", memory.id)
+    yield batch_job(facts.ask, "forget_words", memory.id)
     done = yield _embed(memory.id, 0, total, progress)
     yield rekey(npc, progress)
     return done
@@ -53,12 +53,12 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
     Raises (in the Deferred):
         StoreMismatch: The store is no file of ours, and its vectors have another length.
     """
-    store = yield ask(facts.open_of_any_model)
-    minds = None if inspect.store_is_own() else sorted(inspect.known_minds())
-    total = yield ask(_count, minds)
-    if (yield ask(facts.ask, "begin_rewriting", _remade)):
+    store = yield batch_job(facts.open_of_any_model)
+    minds = None if inspect.store_is_own() else sorted(inspect.known_agent_ids())
+    total = yield batch_job(_count, minds)
+    if (yield batch_job(facts.ask, "begin_rewriting", _remade)):
         done = 0
-        while not (yield ask(facts.ask, "rewrite_some")):
+        while not (yield batch_job(facts.ask, "rewrite_some")):
             done = min(done + bulk.PAGE, total)
             progress("vectors", done, total)
     else:
@@ -69,11 +69,11 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
     progress("vectors", total, total)
     words = embedder.shared()
     opening.note_model(conf.directory(), words.name, words.dimensions)
-    for npc in inspect.minds():
+    for npc in inspect.npcs():
         yield recount(npc.memory.id)
-        yield ask(novelty.carry_over, npc.memory.id)
+        yield batch_job(novelty.carry_over, npc.memory.id)
         yield rekey(npc, progress)
-    yield ask(_optimize)
+    yield batch_job(_optimize)
     return total
 
 
@@ -82,7 +82,7 @@ def _embed(agent_id: str, done: int, total: int, progress: Progress) -> Generato
     """Make every vector of a mind anew, in place. Gives how many are done by then."""
     offset = None
     while True:
-        written, offset = yield ask(_embed_page, agent_id, offset)
+        written, offset = yield batch_job(_embed_page, agent_id, offset)
         done += written
         progress("vectors", done, total)
         if offset is None:
@@ -92,11 +92,11 @@ def _embed(agent_id: str, done: int, total: int, progress: Progress) -> Generato
 @defer.inlineCallbacks
 def recount(agent_id: str) -> Generator[Any, Any, None]:
     """Count the words of a mind anew."""
-    yield ask(facts.ask, "forget_words", agent_id)
+    yield batch_job(facts.ask, "forget_words", agent_id)
     offset = None
     while True:
-        memories, offset = yield ask(facts.ask, "page", agent_id, offset)
-        yield ask(facts.ask, "count_words", agent_id, memories)
+        memories, offset = yield batch_job(facts.ask, "page", agent_id, offset)
+        yield batch_job(facts.ask, "count_words", agent_id, memories)
         if offset is None:
             return
 
@@ -111,7 +111,7 @@ def rekey(npc: Any, progress: Progress = silent) -> Generator[Any, Any, None]:
         around: Sequence[Entry] = list(journal.read(first - REACH, min(last + REACH, indexed)))
         wanted = {entry.id for entry in around if first <= entry.id <= last}
         if wanted:
-            yield ask(index.rekey_entries, npc.memory.id, around, wanted)
+            yield batch_job(index.rekey_entries, npc.memory.id, around, wanted)
         progress(npc.key, last, indexed)
         yield offload.breathe()
 

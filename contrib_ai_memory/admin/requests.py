@@ -1,7 +1,7 @@
-"""Erasures that players have asked for: kept for staff until they are granted or dropped.
+"""Erasures that players have asked for, kept until staff grant or drop them.
 
-One ServerConfig entry holds them. What an NPC no longer knows of is waited for no longer, however
-it came to be forgotten. Reactor thread.
+One ServerConfig entry holds them. A request ends by itself when the NPC no longer knows the person,
+for whatever reason. Reactor thread.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ READ_AT_ONCE = 4  # NPCs between two turns of the reactor
 
 
 class UnknownRequest(ValueError):
-    """There is no request of that number."""
+    """There is no request with that number."""
 
 
 class TooMany(ValueError):
-    """So many requests wait that no more are taken."""
+    """The list of requests is full."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One person, to be erased from the memory of one NPC. `name` is the character's own."""
+    """One person to be erased from the memory of one NPC; `name` is the character's own."""
 
     npc_id: int
     npc: str
@@ -47,8 +47,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """An NPC that knows somebody, how well, and under which identity; `asked`: staff was asked to
-    let it forget them."""
+    """An NPC that knows somebody: under which identity, how well, and whether erasure was asked for
+    already."""
 
     npc: Any
     identity: str
@@ -58,10 +58,10 @@ class Remembered:
 
 @defer.inlineCallbacks
 def who_remembers(character: Any) -> Generator[Any, Any, list[Remembered]]:
-    """The NPCs that know a character, as a Deferred list by the NPCs' names."""
+    """List the NPCs that know a character, by name, as a Deferred list."""
     found = []
     asked = {(request.npc_id, request.identity) for request in _read()}
-    for number, npc in enumerate(inspect.minds()):
+    for number, npc in enumerate(inspect.npcs()):
         if npc == character or not npc.pk:
             continue
         identity = npc.get_memory_identity(character)
@@ -80,7 +80,7 @@ def knows(npc: Any, identity: str) -> bool:
     return memory.people.get(identity) is not None or memory.profiles.get(identity) is not None
 
 
-def ask(character: Any, remembered: list[Remembered]) -> int:
+def submit(character: Any, remembered: list[Remembered]) -> int:
     """Ask staff to erase a character from these memories. Returns how many requests are new.
 
     Raises:
@@ -93,7 +93,7 @@ def ask(character: Any, remembered: list[Remembered]) -> int:
         for each in remembered
         if (each.npc.id, each.identity) not in there
     ]
-    if len(known) + len(new) > KEPT:  # `waiting` drops what is over, and staff what they wish
+    if len(known) + len(new) > KEPT:  # `waiting` drops those that ended, staff the others
         raise TooMany("So many requests wait already that no more are taken. Please ask staff.")
     _write([*known, *new])
     return len(new)
@@ -101,9 +101,9 @@ def ask(character: Any, remembered: list[Remembered]) -> int:
 
 @defer.inlineCallbacks
 def waiting() -> Generator[Any, Any, list[Request]]:
-    """The requests that are still to be granted, oldest first, as a Deferred list.
+    """List the requests to be granted, oldest first, as a Deferred list.
 
-    What is granted already, or asked of an NPC that is no more, is kept no longer.
+    Requests that were granted, or whose NPC is gone, are dropped.
     """
     known, over = [], set()
     for number, request in enumerate(_read(), start=1):
@@ -121,7 +121,7 @@ def waiting() -> Generator[Any, Any, list[Request]]:
 
 @defer.inlineCallbacks
 def drop(number: int) -> Generator[Any, Any, Request]:
-    """Drop the request of that place in `waiting`, from 1, without erasing anything.
+    """Drop the request with that number in `waiting`, from 1, and erase nothing.
 
     Raises (in the Deferred):
         UnknownRequest
@@ -134,11 +134,10 @@ def drop(number: int) -> Generator[Any, Any, Request]:
     return dropped
 
 
-def settle() -> None:
-    """Keep no request, and no name in one, that was granted just now.
+def drop_granted() -> None:
+    """Drop requests that were granted just now, with the names in them.
 
-    Whoever has forgotten somebody has its memory open: no other NPC is loaded. What else nobody
-    waits for, `waiting` finds.
+    Only NPCs whose memory is open are checked, so that none is loaded; `waiting` finds the rest.
     """
     known = _read()
     left = [request for request in known if not _is_granted(request)]
@@ -147,7 +146,7 @@ def settle() -> None:
 
 
 def npc_of(request: Request) -> Any | None:
-    """The NPC that is to forget; None where it is no more, or has no memory any more."""
+    """Return the NPC of a request; None if it is gone or has no memory any more."""
     npc = ObjectDB.objects.filter(id=request.npc_id).first()
     return npc if isinstance(npc, MemoryMixin) else None
 

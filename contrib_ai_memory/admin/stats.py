@@ -1,6 +1,6 @@
-"""What the nights did, what language cost, and how a memory has grown: numbers for people.
+"""Numbers for people: what the nights did, what language models cost, how a memory has grown.
 
-Reactor thread; `stats` looks through the journal a page at a time and gives a Deferred.
+Reactor thread; `stats` reads the journal a page at a time and gives a Deferred.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ..llm import router
 from ..script import AssistantScript
 from ..sleep.night import TITLES
 from ..store import facts
+from .jobs import journal_pages, look_job
 
-READ_AT_ONCE = 64
 READ_AT_MOST = 20_000  # of the newest entries
 DAYS_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
 class PassDone:
-    """One pass of a night: its name in [A], and what people read."""
+    """One pass of a night: its name in [A], and a title for people."""
 
     name: str
     title: str
@@ -38,7 +38,7 @@ class PassDone:
 
 @dataclass(frozen=True, slots=True)
 class NightDone:
-    """One night; `whole` is False where it was woken before its end."""
+    """One night; `whole` is False if the NPC was woken before its end."""
 
     started: str
     ended: str
@@ -48,7 +48,7 @@ class NightDone:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Calls of the language model that were answered, and their tokens."""
+    """Answered calls of the language model, and their tokens."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -61,13 +61,13 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What language cost today (UTC).
+    """What the language model cost today (UTC).
 
     Attributes:
-        game, npc: All of it, and this NPC's share.
-        by_purpose: Of the game, by the operation that was asked.
-        game_limit, npc_limit: Tokens a day; None is no limit.
-        language: Who answers now, in a sentence.
+        game, npc: Of the whole game, and this NPC's share.
+        by_purpose: Of the game, by operation.
+        game_limit, npc_limit: Tokens a day, or None.
+        language: Which provider answers now, in a sentence.
     """
 
     day: str
@@ -84,13 +84,13 @@ class Stats:
     """What the charts show.
 
     Attributes:
-        entries: Looked at; of a very long journal the newest.
+        entries: Counted; of a very long journal the newest.
         importance: How many entries of each importance, 1-10.
-        emotions: How many experiences felt like that, the most frequent first.
-        growth: (day, entries) of each day (UTC) on which there were any, oldest first.
+        emotions: How many experiences had each emotion, the most frequent first.
+        growth: (day, entries) of each day (UTC) with any, oldest first.
         kinds: How many entries of each kind.
         memories: How many of each record the store holds.
-        cost: (day, tokens) of this NPC on the last thirty days that had any calls.
+        cost: (day, tokens) of this NPC on the last thirty days with any calls.
     """
 
     entries: int
@@ -103,7 +103,7 @@ class Stats:
 
 
 def nights(npc: Any) -> tuple[NightDone, ...]:
-    """What its last nights did, newest first."""
+    """List what the last nights did, newest first."""
     return tuple(_night(record) for record in reversed(AssistantScript.of(npc).sleep.records))
 
 
@@ -112,20 +112,20 @@ def _night(record: dict[str, Any]) -> NightDone:
         PassDone(
             name,
             TITLES.get(name, name),
-            told["read"],
-            told["changed"],
-            told.get("steps", 0),
-            told["seconds"],
-            tuple(told["errors"]),
+            done["read"],
+            done["changed"],
+            done.get("steps", 0),
+            done["seconds"],
+            tuple(done["errors"]),
         )
-        for name, told in record["passes"].items()
+        for name, done in record["passes"].items()
     ]
     started, whole = record.get("started") or "", record.get("whole", True)
     return NightDone(started, record["ended"], whole, tuple(passes))
 
 
 def cost(npc: Any) -> Cost:
-    """What language cost today, this NPC and the whole game."""
+    """Return what the language model cost today, for this NPC and the whole game."""
     spent, llm = router.usage(), conf.get().LLM
     return Cost(
         day=spent["day"],
@@ -144,19 +144,19 @@ def _spending(plain: dict[str, Any]) -> Spending:
 
 @defer.inlineCallbacks
 def stats(npc: Any) -> Generator[Any, Any, Stats]:
-    """What a memory consists of and how it grew, as a Deferred `Stats`."""
+    """Count what a memory consists of and how it grew, as a Deferred `Stats`."""
     memory = npc.memory
     importance: Counter = Counter()
     kinds: Counter = Counter()
     days: Counter = Counter()
     first = max(1, len(memory.journal) - READ_AT_MOST + 1)
-    for start in range(first, len(memory.journal) + 1, READ_AT_ONCE):
-        for entry in memory.journal.read(start, start + READ_AT_ONCE - 1):
+    for page in journal_pages(memory.journal, first):
+        for entry in page:
             importance[entry.importance] += 1
             kinds[entry.kind] += 1
             days[entry.timestamp[:10]] += 1
         yield offload.breathe()
-    counts, felt = yield offload.run(offload.MEMORY, counted, memory.id, priority=offload.LOOK)
+    counts, felt = yield look_job(_counts, memory.id)
     return Stats(
         entries=kinds.total(),
         importance={each: importance[each] for each in range(1, 11)},
@@ -168,8 +168,8 @@ def stats(npc: Any) -> Generator[Any, Any, Stats]:
     )
 
 
-def counted(agent_id: str) -> tuple[dict[str, int], list[tuple[str, int]]]:
-    """How many memories there are, and what the experiences felt like (worker thread)."""
+def _counts(agent_id: str) -> tuple[dict[str, int], list[tuple[str, int]]]:
+    """Count memories by record, and the emotions of experiences (worker thread)."""
     store = facts.shared()
     felt: Counter = Counter()
     for memory in store.list(agent_id, limit=None, record="experience"):

@@ -1,22 +1,28 @@
-"""The last acts of builders on a memory, with all that is needed to take each back (`restoring`).
+"""The last actions of builders on a memory, with the state before each, for undo.
 
-One JSON Attribute holds them. It holds what was forgotten, too: whoever erases a person calls
-`forget`. Reactor thread.
+`edit.undo` undoes the newest. One JSON Attribute holds the log. It keeps forgotten text too, so an
+erasure calls `clear` first. Reactor thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import wraps
 from typing import Any
+
+from twisted.internet import defer
 
 from ..records import now_iso
 from ..store import attributes
-from ..store.preferences import Preference
 
 KEY = "undo"
 ACTS_KEPT = 10
-LARGEST = 64_000  # bytes of all of them
+LARGEST = 64_000  # bytes of the whole log
+
+
+class NpcDeleted(ValueError):
+    """The NPC was deleted while the action waited for its turn."""
 
 
 class NothingToUndo(ValueError):
@@ -25,18 +31,18 @@ class NothingToUndo(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What an act changed, as it was: plain data.
+    """The state before an action, as plain data.
 
     Attributes:
         entries, memories: Journal entries and memories as they were.
         history: Rows of `store.versions` of each memory.
         links: [a, b, score, kind, created].
-        payload: [memory id, {field: value}] of what was not rewritten.
-        made: Ids of memories that the act made, as `store.links` knows them.
-        profiles: [identity, name, observations, attributes] that it took out.
+        payload: [memory id, {field: value}] of memories that were not rewritten.
+        made: Link ids of memories that the action made.
+        profiles: [identity, name, observations, attributes] that it removed.
         preferences: As they were.
-        fields: What of the entries, memories and preferences the act changed; none is all of them,
-            as of what it took away.
+        fields: What the action changed in the entries, memories and preferences; empty where it
+            removed them.
     """
 
     entries: list[dict[str, Any]] = field(default_factory=list)
@@ -52,31 +58,51 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One act: who did what to which memories, and when (ISO 8601 UTC)."""
+    """One action: who did what to which memories, and when (ISO 8601 UTC)."""
 
-    deed: str
+    action: str
     who: str
     when: str
     ids: tuple[str, ...]
     before: Before
 
-    def told(self) -> str:
-        """The act in words, without what the memories say."""
+    def summary(self) -> str:
+        """The action in words, without what the memories say."""
         some = ", ".join(self.ids[:6]) + (" …" if len(self.ids) > 6 else "")
-        return f"{self.deed} {some} by {self.who}, {self.when[:16].replace('T', ' ')}"
+        return f"{self.action} {some} by {self.who}, {self.when[:16].replace('T', ' ')}"
+
+    def to_dict(self) -> dict[str, Any]:
+        plain = asdict(self)
+        return {"deed": plain.pop("action"), **plain}
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Act:
+        before = Before(**plain["before"])
+        return cls(plain["deed"], plain["who"], plain["when"], tuple(plain["ids"]), before)
 
 
-# --- keeping --------------------------------------------------------------------------------------
+def one_at_a_time(action: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:
+    """Serialise actions per NPC with its lock, the erasure of a person among them."""
+
+    def begin(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
+        if not npc.pk:
+            raise NpcDeleted("The NPC was deleted meanwhile.")
+        return action(npc, *args, **options)
+
+    @wraps(action)
+    def serialised(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
+        return npc.assistant.edit_lock.run(begin, npc, *args, **options)
+
+    return serialised
 
 
-def keep(npc: Any, who: Any, deed: str, ids: Sequence[str], before: Before) -> bool:
-    """Keep an act so that it can be undone. Returns whether it could be kept: it may be too large.
+def add(npc: Any, who: Any, action: str, ids: Sequence[str], before: Before) -> bool:
+    """Log an action so that it can be undone. Returns False where it is too large to be kept.
 
-    The oldest go where there are more than ten, or more than 64 kB of them.
+    The oldest are dropped above ten actions, or 64 kB.
     """
-    act = Act(deed, str(who.key) if who else "the server", now_iso(), tuple(ids), before)
-    own = _size([act])
-    if own > LARGEST:
+    act = Act(action, str(who.key) if who else "the server", now_iso(), tuple(ids), before)
+    if _size([act]) > LARGEST:
         return False
     kept = [*acts(npc), act][-ACTS_KEPT:]
     while _size(kept) > LARGEST:
@@ -87,23 +113,19 @@ def keep(npc: Any, who: Any, deed: str, ids: Sequence[str], before: Before) -> b
 
 def acts(npc: Any) -> list[Act]:
     """What can be undone, oldest first."""
-    stored = attributes.read_json(npc, KEY) or []
-    return [
-        Act(**plain | {"ids": tuple(plain["ids"]), "before": Before(**plain["before"])})
-        for plain in stored
-    ]
+    return [Act.from_dict(plain) for plain in attributes.read_json(npc, KEY) or []]
 
 
-def forget(npc: Any) -> int:
-    """Forget what could be undone: it holds text. Returns how many acts that were."""
+def clear(npc: Any) -> int:
+    """Drop everything that could be undone. Returns how many actions that were."""
     count = len(attributes.read_json(npc, KEY) or [])
     if count:
         attributes.remove_json(npc, KEY)
     return count
 
 
-def drop(npc: Any, act: Act) -> None:
-    """This act is taken back; others stay, also those that came after it."""
+def remove(npc: Any, act: Act) -> None:
+    """Remove one action, which was undone; others stay, later ones too."""
     kept = acts(npc)
     for place in range(len(kept) - 1, -1, -1):
         if kept[place] == act:
@@ -113,15 +135,10 @@ def drop(npc: Any, act: Act) -> None:
 
 def _write(npc: Any, kept: list[Act]) -> None:
     if kept:
-        attributes.write_json(npc, KEY, [asdict(act) for act in kept])
+        attributes.write_json(npc, KEY, [act.to_dict() for act in kept])
     else:
         attributes.remove_json(npc, KEY)
 
 
 def _size(kept: list[Act]) -> int:
-    return len(attributes.as_json([asdict(act) for act in kept]).encode())
-
-
-def preference_as_plain(preference: Preference) -> dict[str, Any]:
-    """A preference as `Before` keeps it."""
-    return asdict(preference)
+    return len(attributes.as_json([act.to_dict() for act in kept]).encode())

@@ -34,7 +34,7 @@ EXPECTED = (  # errors whose message is written for the person who typed the com
     ids.UnknownMemory,
     ids.Ambiguous,
     ids.UnknownPerson,
-    inspect.BadSearch,
+    inspect.InvalidSearch,
     edit.CannotEdit,
     preview.NothingSaid,
     undo_log.NothingToUndo,
@@ -81,7 +81,7 @@ class MemoryCommand(MuxCommand):
             return None
         return self.switches[0] if self.switches else ""
 
-    def find_npc(self, name: str, deed: access.Deed = "look") -> Any | None:
+    def find_npc(self, name: str, deed: access.Action = "look") -> Any | None:
         """Find an NPC that the caller may access. None if a message says why there is none.
 
         Args:
@@ -110,7 +110,7 @@ class MemoryCommand(MuxCommand):
             )
         return None
 
-    def may(self, npc: Any | None, deed: access.Deed) -> bool:
+    def may(self, npc: Any | None, deed: access.Action) -> bool:
         """Whether the caller has access to the memory; if not, a message says why."""
         if access.may(self.caller, npc, deed):
             return True

@@ -24,7 +24,7 @@ class Switch:
 
     run: Callable[..., Any]
     argument: str = ""
-    deed: access.Deed = "look"
+    deed: access.Action = "look"
 
 
 _NO_SWITCH = Switch(memory_views.overview)
@@ -160,5 +160,5 @@ class CmdMemory(MemoryCommand):
         if npc is None:
             return
         if switch.deed == "look" and name != "export":  # an export is logged with its file
-            access.looked(self.caller, typed, npc)
+            access.record_look(self.caller, typed, npc)
         self.run(switch.run, self, npc, *([argument] if switch.argument else []))

@@ -137,17 +137,17 @@ def forget_memory(command: MemoryCommand, npc: Any, text: str) -> Steps:
         return
     name, found = safe(npc.key), _WITH_ALL.fullmatch(text)
     memory_id, cascade = (found[1], True) if found else (text, False)
-    going: forget.Doomed = yield forget.doomed(npc, memory_id, cascade=cascade)
+    going: forget.Selection = yield forget.select(npc, memory_id, cascade=cascade)
     root = going.memories[0]
     quoted = safe(shortened(root.content, QUOTED))
     sure = yield command.confirm(
-        f'Let {name} forget {going.told()}: {ids.short(root)}, "{quoted}"?'
+        f'Let {name} forget {going.summary()}: {ids.short(root)}, "{quoted}"?'
     )
     if not sure:
         return
-    gone: edit.Forgotten = yield edit.forget(npc, command.caller, memory_id, cascade)
+    gone: forget.Forgotten = yield forget.forget(npc, command.caller, memory_id, cascade)
     undo_hint = f"To undo: @memory/undo {name}" if gone.undoable else "Too large to be undone."
-    command.tell(f"{name} has forgotten {gone.told}. |x{undo_hint}|n")
+    command.tell(f"{name} has forgotten {gone.summary}. |x{undo_hint}|n")
 
 
 @defer.inlineCallbacks
@@ -165,7 +165,7 @@ def _erase_person(command: MemoryCommand, npc: Any, person: str) -> Steps:
     access.record(command.caller, "erase a person", npc, identity)
     command.tell(f"Erasing {name} from the memory of {key} ...")
     gone: erasure.Erased = yield erasure.erase_person(npc, identity)
-    command.caller.msg(hanging(f"{key} no longer knows {name}. Erased: ", gone.told()))
+    command.caller.msg(hanging(f"{key} no longer knows {name}. Erased: ", gone.summary()))
     command.tell(
         "|xOther NPCs may still remember them, and earlier exports and backups still contain "
         f"them. {gone.left_on_disk}|n"
@@ -185,7 +185,7 @@ def wipe(command: MemoryCommand, npc: Any) -> Steps:
     access.record(command.caller, "wipe", npc)
     command.tell(f"Erasing the memory of {name} ...")
     gone: erasure.Erased = yield erasure.wipe(npc)
-    command.caller.msg(hanging(f"{name} remembers nothing now. Erased: ", gone.told()))
+    command.caller.msg(hanging(f"{name} remembers nothing now. Erased: ", gone.summary()))
     if gone.left_on_disk:
         command.tell(f"|x{gone.left_on_disk}|n")
 
@@ -251,7 +251,7 @@ def undo(command: MemoryCommand, npc: Any, text: str) -> Steps:
     """Take back the last change, or drop what is kept for that."""
     name = safe(npc.key)
     if text.lower() == "clear":
-        count = undo_log.forget(npc)
+        count = undo_log.clear(npc)
         access.record(command.caller, "clear what could be undone", npc)
         command.tell(f"{plural(count, 'change')} of {name} can no longer be undone.")
     elif text:
@@ -261,7 +261,7 @@ def undo(command: MemoryCommand, npc: Any, text: str) -> Steps:
         )
     else:
         act: undo_log.Act = yield edit.undo(npc, command.caller)
-        command.caller.msg(hanging(f"Undone for {name}: ", act.told()))
+        command.caller.msg(hanging(f"Undone for {name}: ", act.summary()))
 
 
 # --- pausing --------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def pause_all(command: MemoryCommand, on: bool) -> None:
     """Pause or resume every NPC whose lock memory_edit admits the caller."""
     if not command.may(None, "edit"):
         return
-    npcs = inspect.minds()
+    npcs = inspect.npcs()
     locked = [npc for npc in npcs if not access.may(command.caller, npc, "edit")]
     if npcs and len(locked) == len(npcs):
         command.tell("Nothing was done: the locks memory_edit of all NPCs keep you out.")

@@ -55,7 +55,7 @@ RECORDS = {  # as it is stored: what a builder calls one and several
 @defer.inlineCallbacks
 def roster(command: MemoryCommand) -> Steps:
     """All NPCs with a memory, one a line."""
-    npcs = inspect.minds()
+    npcs = inspect.npcs()
     visible = [npc for npc in npcs if access.may(command.caller, npc, "look")]
     if not npcs:
         command.tell(
@@ -148,7 +148,7 @@ _ABOUT = re.compile(r"about\s+(.+)", re.IGNORECASE)
 _BEFORE = re.compile(r"before\s+(.+)", re.IGNORECASE)
 _AFTER = re.compile(r"(?:after|since|until)\s+#?\d[\d./-]*", re.IGNORECASE)
 _ENTRY = re.compile(r"#?(\d{1,9})")
-_DAY = re.compile(  # anything written like a day; `inspect.day_of` rejects what is none
+_DAY = re.compile(  # anything written like a day; `inspect.parse_date` rejects what is none
     r"\d{1,4}([-./])\d{1,2}\1\d{1,4}|\d{4}[-./]\d{1,2}|\d{1,2}[-./]\d{4}"
 )
 _RANGES = (
@@ -190,7 +190,7 @@ def journal_search(npc: Any, text: str) -> dict[str, Any]:
 
     Raises:
         ids.UnknownPerson, ids.Ambiguous: In `about <name>`.
-        inspect.BadSearch: Not a day, or not a range that the journal can be searched by.
+        inspect.InvalidSearch: Not a day, or not a range that the journal can be searched by.
     """
     search: dict[str, Any] = {}
     words = []
@@ -198,15 +198,15 @@ def journal_search(npc: Any, text: str) -> dict[str, Any]:
         if found := _BEFORE.fullmatch(part):
             entry = _ENTRY.fullmatch(found[1])
             if not entry:
-                raise inspect.BadSearch(
+                raise inspect.InvalidSearch(
                     f"'{part[:40]}' does not name an entry. {_RANGES} To search for these words, "
                     "leave out 'before'."
                 )
             search["before"] = int(entry[1])
         elif _AFTER.fullmatch(part):
-            raise inspect.BadSearch(f"Cannot search for '{part[:40]}'. {_RANGES}")
+            raise inspect.InvalidSearch(f"Cannot search for '{part[:40]}'. {_RANGES}")
         elif _DAY.fullmatch(part):
-            search["day"] = inspect.day_of(part)
+            search["day"] = inspect.parse_date(part)
         elif part.lower() in _KINDS:
             search["kind"] = part.lower()
         elif found := _ABOUT.fullmatch(part):
@@ -578,7 +578,7 @@ def history(command: MemoryCommand, npc: Any) -> None:
         *(_message_line(npc, each) for each in messages[-MESSAGES_SHOWN:]),
         *([] if messages else ["  none yet: only talk that it answered is kept here"]),
         heading("Changes by builders", "newest first; @memory/undo takes them back"),
-        *(hanging("  ", act.told(), indent=4) for act in reversed(acts)),
+        *(hanging("  ", act.summary(), indent=4) for act in reversed(acts)),
         *([] if acts else ["  none that can be undone"]),
     )
 

@@ -144,7 +144,7 @@ class CmdForgetMe(MemoryCommand):
             self._request(chosen)
 
     def _request(self, chosen: list[requests.Remembered]) -> None:
-        new = requests.ask(self.caller, chosen)
+        new = requests.submit(self.caller, chosen)
         npcs = (each.npc.dbref for each in chosen)
         access.record(self.caller, "ask to be forgotten by", None, *npcs)
         self.tell(

@@ -22,7 +22,7 @@ def backup(command: BaseCommand, options: dict[str, Any]) -> None:
     file = writable(options["file"])
     try:
         with ProgressBars() as bars:
-            made = backups.make(file, running=server_runs(), progress=bars)
+            made = backups.create(file, running=server_runs(), progress=bars)
     except (snapshot.NoAnswer, backups.BadBackup) as problem:
         raise CommandError(str(problem)) from None
     except OSError as error:
@@ -49,7 +49,7 @@ def restore(command: BaseCommand, options: dict[str, Any]) -> None:
     """Replace database and store by those of a backup."""
     file = options["file"]
     try:
-        manifest = backups.manifest_of(file)
+        manifest = backups.read_manifest(file)
         made = f"{manifest['made'][:16].replace('T', ' ')} UTC"
         confirm(
             options,

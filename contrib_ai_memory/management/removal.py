@@ -30,7 +30,7 @@ from .console import confirm, find_npc, open_store
 def erase(command: BaseCommand, options: dict[str, Any]) -> None:
     """Erase a person from one NPC's memory, or from all."""
     only = find_npc(options["npc"]) if options["npc"] else None
-    npcs = [only] if only else inspect.minds()
+    npcs = [only] if only else inspect.npcs()
     identity, name = _person(options["person"], npcs)
     whose = f"of {only.key}" if only else f"of all {len(npcs)} NPCs"
     confirm(options, f"Erase {name} ({identity}) from the memory {whose}? This cannot be undone.")
@@ -51,7 +51,7 @@ def erase(command: BaseCommand, options: dict[str, Any]) -> None:
         raise CommandError(str(problem)) from None
     keys = {npc.dbref: npc.key for npc in npcs}
     for dbref, erased in done.items():
-        command.stdout.write(f"{keys[dbref]} ({dbref}): {erased.told()}")
+        command.stdout.write(f"{keys[dbref]} ({dbref}): {erased.summary()}")
     if not done:
         command.stdout.write(f"No NPC remembered anything of {name}.")
     for line in _out_of_reach():

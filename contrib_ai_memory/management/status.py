@@ -28,7 +28,7 @@ def status(command: BaseCommand, _options: dict[str, Any]) -> None:
     """Print a line for each NPC, then the state of the store."""
     edge = conf.get().VECTOR_STORE.provider == "qdrant_edge"
     counts, problem = (None, "") if edge and server_runs() else _counts()
-    rows = [_row(npc, counts) for npc in inspect.minds()]
+    rows = [_row(npc, counts) for npc in inspect.npcs()]
     if rows:
         command.stdout.write("\n".join(_table([HEAD, *rows])))
     else:

@@ -142,12 +142,12 @@ def _sleep_now(npc: Any, who: Any, _memory_id: str) -> None:
 @defer.inlineCallbacks
 def _undo(npc: Any, who: Any, _memory_id: str) -> Any:
     act = yield edit.undo(npc, who)
-    return f"Taken back: {act.told()}."
+    return f"Taken back: {act.summary()}."
 
 
 def _last_act(npc: Any, _memory_id: str) -> str:
     acts = undo_log.acts(npc)
-    return acts[-1].told() if acts else "nothing: nobody has changed anything yet"
+    return acts[-1].summary() if acts else "nothing: nobody has changed anything yet"
 
 
 class MindDeed(DeedPage):
@@ -202,23 +202,23 @@ class MindDeed(DeedPage):
 
 
 def _forget(npc: Any, who: Any, memory_id: str, *, cascade: bool = False) -> defer.Deferred:
-    forgotten = edit.forget(npc, who, memory_id, cascade=cascade)
+    forgotten = forget.forget(npc, who, memory_id, cascade=cascade)
     return forgotten.addCallback(
         lambda gone: (
-            f"Forgotten: {gone.told}. "
+            f"Forgotten: {gone.summary}. "
             + ("Undo takes that back." if gone.undoable else "That was too much to be undone.")
         )
     )
 
 
 def _going(npc: Any, memory_id: str, *, cascade: bool = False) -> defer.Deferred:
-    going = forget.doomed(npc, memory_id, cascade=cascade)
-    return going.addCallback(lambda doomed: doomed.told())
+    going = forget.select(npc, memory_id, cascade=cascade)
+    return going.addCallback(lambda doomed: doomed.summary())
 
 
 def _once(tag: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:
     """A second click changes nothing, and is no fault."""
-    return lambda npc, who, memory_id: edit.once(tag(npc, who, memory_id))
+    return lambda npc, who, memory_id: edit.accept_done(tag(npc, who, memory_id))
 
 
 class MemoryDeed(DeedPage):

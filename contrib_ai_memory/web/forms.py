@@ -31,8 +31,8 @@ class DayField(forms.CharField):
     def clean(self, value: Any) -> str:
         day = super().clean(value)
         try:
-            return inspect.day_of(day) if day else ""
-        except inspect.NoDay as wrong:
+            return inspect.parse_date(day) if day else ""
+        except inspect.InvalidDate as wrong:
             raise forms.ValidationError(f"Enter a valid date: {wrong}") from None
 
 

@@ -46,7 +46,7 @@ def visitor(account_id: int | None) -> Any:
     return who
 
 
-def mind_for(who: Any, npc_id: int, deed: access.Deed = "look") -> Any:
+def mind_for(who: Any, npc_id: int, deed: access.Action = "look") -> Any:
     """The NPC of that number, if `who` may do that to its memory.
 
     Raises:
@@ -69,7 +69,7 @@ def with_visitor(account_id: int | None, function: Callable[..., Any], *args: An
 def with_mind(
     account_id: int | None,
     npc_id: int,
-    deed: access.Deed,
+    deed: access.Action,
     function: Callable[..., Any],
     *args: Any,
 ) -> Any:

@@ -111,7 +111,7 @@ class MindPage(Page):
     """A page about one NPC. `tab` is its place in the row of tabs, and its name in the log."""
 
     tab = ""
-    deed: access.Deed = "look"
+    deed: access.Action = "look"
 
     def ask_mind(self, npc_id: int, function: Callable[..., Any], *args: Any, **kw: Any) -> Any:
         """(`Header`, `function(npc, *args)`), after the visitor was let through.
@@ -121,7 +121,7 @@ class MindPage(Page):
         page = self.tab or type(self).__name__.lower()
 
         def asked(npc: Any, who: Any) -> defer.Deferred:
-            access.looked(who, f"the page {page}", npc)
+            access.record_look(who, f"the page {page}", npc)
             result = defer.maybeDeferred(function, npc, *args, **kw)
             return result.addCallback(lambda found: (_header(npc, who), found))
 
@@ -229,7 +229,7 @@ def _minds(who: Any, wanted: str) -> Any:
     """How many there are, and the first of them by name, as a Deferred pair."""
     found = [
         npc
-        for npc in inspect.minds()
+        for npc in inspect.npcs()
         if wanted.lower() in npc.key.lower() and access.may(who, npc, "look")
     ]
     told = yield inspect.overviews(found[:MINDS_SHOWN])
@@ -335,7 +335,7 @@ class Overview(MindPage):
 @defer.inlineCallbacks
 def _overview(npc: Any) -> Any:
     told = yield inspect.overview(npc)
-    acts = [act.told() for act in reversed(undo_log.acts(npc))]
+    acts = [act.summary() for act in reversed(undo_log.acts(npc))]
     return told, AssistantScript.of(npc).sleep.schedule, night_now(npc), acts
 
 

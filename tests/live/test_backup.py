@@ -226,7 +226,7 @@ def test_a_restore_that_is_killed_is_run_again_and_ends_whole(live_game):
 
 _KILLED_AT = """
 import os, pathlib
-from contrib_ai_memory.tending import backup
+from contrib_ai_memory.admin import backup
 renames, rename = [], pathlib.Path.rename
 def killed(self, target):
     renames.append(target)

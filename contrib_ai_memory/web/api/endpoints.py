@@ -15,7 +15,18 @@ from rest_framework.utils.urls import replace_query_param
 from twisted.internet import defer
 
 from ... import offload
-from ...admin import access, edit, erasure, ids, inspect, preview, provenance, stats, undo_log
+from ...admin import (
+    access,
+    edit,
+    erasure,
+    forget,
+    ids,
+    inspect,
+    preview,
+    provenance,
+    stats,
+    undo_log,
+)
 from ...records import RecallResult
 from ...script import AssistantScript
 from .. import bridge, gate
@@ -39,7 +50,7 @@ class Npcs(Tending):
 @defer.inlineCallbacks
 def _npcs(who: Any, asked: dict[str, Any]) -> Any:
     wanted, start = asked["text"].lower(), asked["offset"]
-    named = [npc for npc in inspect.minds() if wanted in npc.key.lower()]
+    named = [npc for npc in inspect.npcs() if wanted in npc.key.lower()]
     found = [npc for npc in named if access.may(who, npc, "look")]
     overviews = yield inspect.overviews(found[start : start + asked["limit"]])
     return len(found), overviews
@@ -256,9 +267,9 @@ class Memory(Tending):
     def delete(self, request: Request, npc_id: int, memory_id: str) -> Response:
         """Forget a memory; with `cascade` all that was drawn from it too. Undo takes that back."""
         cascade = self.asked(told.Cascade)["cascade"]
-        gone = self.ask(npc_id, lambda npc, who: edit.forget(npc, who, memory_id, cascade))
+        gone = self.ask(npc_id, lambda npc, who: forget.forget(npc, who, memory_id, cascade))
         shorts = [ids.short(memory) for memory in gone.memories]
-        plain = {"ids": shorts, "told": gone.told, "undoable": gone.undoable}
+        plain = {"ids": shorts, "told": gone.summary, "undoable": gone.undoable}
         return Response(told.Forgotten(plain).data)
 
 
@@ -267,7 +278,7 @@ class _Kept(Tending):
 
     def _done(self, npc_id: int, memory_id: str) -> Response:
         act = type(self).act
-        memory = self.ask(npc_id, lambda npc, who: edit.once(act(npc, who, memory_id)))
+        memory = self.ask(npc_id, lambda npc, who: edit.accept_done(act(npc, who, memory_id)))
         return Response(told.Memory(memory).data)
 
 

@@ -1,6 +1,6 @@
 """What every address of the API shares: who may, how often, and an answer in JSON whatever happens.
 
-A view says which function of `tending` it calls; that runs on the reactor thread (`bridge`), after
+A view says which function of `admin` it calls; that runs on the reactor thread (`bridge`), after
 the visitor was let through (`gate`), and gives plain data.
 
 Who may use the API: those who may use the commands.
@@ -89,7 +89,7 @@ class Tending(APIView):
     filter_backends = ()
     pagination_class = None
     schema = ToldSchema()
-    deeds: dict[str, access.Deed] = {}
+    deeds: dict[str, access.Action] = {}
 
     def get_authenticators(self) -> list[Any]:
         """Whatever the game's REST_FRAMEWORK says, and the website's log-in in any case."""
@@ -126,7 +126,7 @@ class Tending(APIView):
     ) -> Any:
         """`function(npc, who, *args)` on the reactor thread, after the visitor was let through.
 
-        That they looked stands in the log; what they do there, `tending` tells.
+        That they looked stands in the log; what they do there, `admin` tells.
         """
         usual = "look" if self.request.method in ("GET", "HEAD", "OPTIONS") else "edit"
         deed = self.deeds.get(self.request.method, usual)
@@ -134,10 +134,10 @@ class Tending(APIView):
         return bridge.on_reactor(*job, timeout=timeout)
 
     def _noted(
-        self, npc: Any, who: Any, deed: access.Deed, function: Callable[..., Any], *args: Any
+        self, npc: Any, who: Any, deed: access.Action, function: Callable[..., Any], *args: Any
     ) -> Any:
         if deed == "look":
-            access.looked(who, f"the API's {type(self).__name__.lower()}", npc)
+            access.record_look(who, f"the API's {type(self).__name__.lower()}", npc)
         return function(npc, who, *args)
 
     def asked(self, serializer: type[Serializer]) -> dict[str, Any]:

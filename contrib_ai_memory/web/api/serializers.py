@@ -1,6 +1,6 @@
 """What goes out and what comes in, as Django REST framework wants it told.
 
-What goes out are the frozen records of `tending`: their serializers are read off their fields, so
+What goes out are the frozen records of `admin`: their serializers are read off their fields, so
 that the schema cannot tell anything else than what is sent.
 """
 
@@ -54,7 +54,7 @@ def told_of(record: type, name: str = "", **more: serializers.Field) -> type:
 
 
 def _field(hint: Any, **options: Any) -> serializers.Field:
-    """The field for a type of `records` and `tending`."""
+    """The field for a type of `records` and `admin`."""
     if get_origin(hint) in (Union, types.UnionType):
         [inner] = [each for each in get_args(hint) if each is not type(None)]
         return _field(inner, allow_null=True, **options)
@@ -227,8 +227,8 @@ class JournalAsked(serializers.Serializer):
 
     def validate_day(self, day: str) -> str:
         try:
-            return inspect.day_of(day) if day else ""
-        except inspect.NoDay as wrong:
+            return inspect.parse_date(day) if day else ""
+        except inspect.InvalidDate as wrong:
             raise serializers.ValidationError(str(wrong)) from None
 
 

@@ -1,0 +1,103 @@
+"""Jobs of the admin tools for the worker thread, and batch walks over a whole memory.
+
+A walk only cuts the data into pages; the caller gives the reactor a turn after each one
+(`offload.breathe`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterator
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import offload
+from ..records import Entry
+from ..store import facts
+from ..store.journal import Journal
+from ..store.links import BUCKETS, Links
+
+ENTRIES_AT_ONCE = 32  # one page of the journal
+BUCKETS_AT_ONCE = 64  # of links
+TIMEOUT = 300.0  # seconds, for one small job behind others
+
+
+def look_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
+    """Run a job of the worker thread for staff who look at something."""
+    return offload.run(offload.MEMORY, job, *args, priority=offload.LOOK)
+
+
+def change_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
+    """Run a job of the worker thread that finishes a change by staff, before anything else."""
+    return offload.run(offload.MEMORY, job, *args, priority=offload.REPLY)
+
+
+def batch_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
+    """Run a job of the worker thread as one of many, with a long time-out."""
+    return offload.run(offload.MEMORY, job, *args, timeout=TIMEOUT)
+
+
+@defer.inlineCallbacks
+def exclusively(
+    npc: Any, work: Callable[..., defer.Deferred], *args: Any
+) -> Generator[Any, Any, Any]:
+    """Call `work(npc, *args)` while nothing else works on this NPC's memory, as a Deferred."""
+    script = npc.assistant
+    yield script.hold_still()
+    try:
+        result = yield work(npc, *args)
+    finally:
+        script.let_go()
+    return result
+
+
+def journal_pages(
+    journal: Journal, first: int = 1, last: int | None = None
+) -> Iterator[list[Entry]]:
+    """Yield the entries from `first` to `last` (both included) a page at a time; a page whose
+    entries are all forgotten is an empty list."""
+    end = len(journal) if last is None else min(last, len(journal))
+    for start in range(first, end + 1, ENTRIES_AT_ONCE):
+        yield list(journal.read(start, min(start + ENTRIES_AT_ONCE - 1, end)))
+
+
+def pages_heard_from(journal: Journal, utterances: Collection[str]) -> Iterator[list[Entry]]:
+    """The pages of a journal since it first heard one of the NPCs whose words these are."""
+    speakers = {each.partition(":")[0] for each in utterances}
+    first = min(filter(None, map(journal.heard_from, speakers)), default=len(journal) + 1)
+    return journal_pages(journal, first)
+
+
+def link_pages(links: Links) -> Iterator[list[tuple[str, dict[str, dict[str, Any]]]]]:
+    """Yield some memories with all their links at a time: (link id, {other link id: note})."""
+    for first in range(0, BUCKETS, BUCKETS_AT_ONCE):
+        yield links.in_buckets(range(first, min(first + BUCKETS_AT_ONCE, BUCKETS)))
+
+
+@defer.inlineCallbacks
+def store_pages(
+    job: Callable[..., tuple[Any, Any]], *args: Any, on_page: Callable[[Any], Any] | None = None
+) -> Generator[Any, Any, None]:
+    """Run `job(*args, offset)` on the worker thread for each page of the store.
+
+    Args:
+        job: Returns its result and the offset of the next page, None after the last.
+        on_page: Called with each result.
+    """
+    offset = None
+    while True:
+        result, offset = yield batch_job(job, *args, offset)
+        if on_page:
+            on_page(result)
+        if offset is None:
+            return
+
+
+@defer.inlineCallbacks
+def compact_store() -> Generator[Any, Any, bool]:
+    """Rewrite the store's files without their deleted bytes, as a Deferred; False on a server,
+    which does that itself."""
+    own = yield batch_job(facts.ask, "begin_rewriting")
+    while own and not (yield batch_job(facts.ask, "rewrite_some")):
+        pass
+    return own

@@ -1,0 +1,361 @@
+"""Changing a memory: add, teach, edit, pin, lock, pause, and undo."""
+
+from dataclasses import replace
+
+import pytest
+from spent_day import entry_of, everything, fact_of, sleep_over, spend_day
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.admin import (
+    edit,
+    forget,
+    inspect,
+    provenance,
+    undo_log,
+)
+from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.records import Percept
+from contrib_ai_memory.sleep import pruning, reconciliation
+from contrib_ai_memory.store import facts, versions
+from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
+
+wait = offload.wait
+
+
+@pytest.fixture
+def day(mara, alice, bram):
+    return spend_day(mara, alice, bram)
+
+
+@pytest.fixture
+def night(day):
+    return sleep_over(day)
+
+
+# --- editing and adding ---------------------------------------------------------------------------
+
+
+def test_an_edited_entry_is_found_by_its_new_words_and_undone_exactly(day, builder, alice):
+    before = everything(day)
+    entry = entry_of(day, "ferry")
+    wait(edit.edit(day, alice, str(entry.id), content="I keep the windmill at Millbrook."))
+    assert day.memory.journal.get(entry.id).content == "I keep the windmill at Millbrook."
+    found = wait(day.memory.recall("windmill")).memories[0].memory
+    assert found.content == "I keep the windmill at Millbrook."
+    told = [m.memory.content for m in wait(day.memory.recall("Who keeps the ferry?")).memories]
+    assert "I keep the ferry at Millbrook." not in told
+    shown = wait(provenance.show(day, str(entry.id)))
+    assert [(row.old, row.event) for row in shown.history] == [(entry.content, "UPDATE")]
+    wait(edit.undo(day, alice))
+    assert everything(day) == before
+    assert wait(provenance.show(day, str(entry.id))).history == ()
+
+
+def test_a_fact_is_edited_weighed_and_felt(night, alice):
+    before = everything(night)
+    fact = fact_of(night, "ferry")
+    wait(
+        edit.edit(
+            night, alice, fact.id, content="Alice owns |rthe mill.", importance=9, emotions=["joy"]
+        )
+    )
+    [now] = facts.shared().get([fact.id])
+    assert (now.content, now.importance) == ("Alice owns the mill.", 0.9)
+    assert now.dominant_emotions == ("joy",) and now.journal_ids == fact.journal_ids
+    shown = wait(provenance.show(night, fact.id))
+    assert [row.new for row in shown.history] == [fact.content, "Alice owns the mill."]
+    wait(edit.undo(night, alice))
+    assert everything(night) == before
+    assert [row.event for row in wait(provenance.show(night, fact.id)).history] == ["ADD"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({}, "Say what to change"),
+        ({"content": " |n "}, "To take a memory away, forget it"),
+        ({"importance": 11}, "whole number from 1 to 10"),
+        ({"content": "I keep the ferry at Millbrook."}, "Nothing to change"),
+        ({"emotions": ["hunger"]}, "hunger"),
+    ],
+)
+def test_an_edit_that_cannot_be_is_refused_with_a_sentence(day, alice, fields, why):
+    before = everything(day)
+    with pytest.raises(ValueError, match=why):
+        wait(edit.edit(day, alice, str(entry_of(day, "ferry").id), **fields))
+    assert everything(day) == before and undo_log.acts(day) == []
+
+
+def test_what_is_added_is_undone(day, alice):
+    before = everything(day)
+    entry = wait(edit.add(day, alice, "The cellar floods in spring.", 7))
+    assert entry.importance == 7 and "conscious" in entry.tags
+    wait(edit.undo(day, alice))
+    now = everything(day)
+    assert now[0] == before[0] and now[1:] == before[1:]
+    with pytest.raises(undo_log.NothingToUndo):
+        wait(edit.undo(day, alice))
+
+
+def test_what_is_taught_is_undone_with_the_preference_that_it_changed(mara, alice):
+    wait(edit.teach(mara, alice, "I prefer tea to coffee."))
+    before, held = everything(mara), list(mara.memory.preferences)
+    learned = wait(edit.teach(mara, alice, "I prefer coffee to tea."))
+    assert learned.new and list(mara.memory.preferences) != held
+    assert wait(edit.undo(mara, alice)).action == "teach"
+    assert everything(mara) == before
+    assert list(mara.memory.preferences) == held
+
+
+def test_a_forgotten_lesson_takes_its_preference_with_it(mara, alice):
+    [memory] = wait(edit.teach(mara, alice, "I like green tea.")).memories
+    assert list(mara.memory.preferences)
+    wait(forget.forget(mara, alice, memory.id))
+    assert list(mara.memory.preferences) == []
+    wait(edit.undo(mara, alice))
+    assert [each.memory_id for each in mara.memory.preferences] == [memory.id]
+
+
+# --- undo -----------------------------------------------------------------------------------------
+
+
+def test_ten_acts_are_kept_within_64_kilobytes_and_can_be_forgotten(mara, alice):
+    for number in range(12):
+        wait(edit.add(mara, alice, f"Fact number {number}. " + "x" * 900))
+    assert [act.ids for act in undo_log.acts(mara)] == [(str(n),) for n in range(3, 13)]
+    for entry_id in range(1, 13):
+        wait(edit.edit(mara, alice, str(entry_id), content="y" * 3900))
+        wait(edit.edit(mara, alice, str(entry_id), content="z" * 3900))
+    row = mara.attributes.get("undo", category="ai_memory", return_obj=True, strattr=True)
+    assert 0 < len(row.encode() if isinstance(row, str) else row.strvalue.encode()) <= 64_000
+    assert 1 <= len(undo_log.acts(mara)) <= 10
+    assert undo_log.clear(mara) >= 1
+    assert undo_log.acts(mara) == []
+
+
+def test_acts_are_undone_last_first(day, alice):
+    entry = entry_of(day, "ferry")
+    wait(edit.pin(day, alice, str(entry.id)))
+    wait(edit.edit(day, alice, str(entry.id), content="I keep the weir at Millbrook."))
+    assert wait(edit.undo(day, alice)).action == "edit"
+    assert "pinned" in day.memory.journal.get(entry.id).tags
+    assert wait(edit.undo(day, alice)).action == "pin"
+    assert day.memory.journal.get(entry.id) == entry
+
+
+def test_only_the_act_that_was_taken_back_is_kept_no_longer(day, alice, monkeypatch):
+    entry = entry_of(day, "ferry")
+    wait(edit.edit(day, alice, str(entry.id), importance=9))
+    step = edit._restore_stored
+
+    def meanwhile(*args):
+        undo_log.add(day, alice, "another", [], undo_log.Before())
+        return step(*args)
+
+    monkeypatch.setattr(edit, "_restore_stored", meanwhile)
+    assert wait(edit.undo(day, alice)).action == "edit"
+    assert [act.action for act in undo_log.acts(day)] == ["another"]
+
+
+def test_what_a_night_ended_stays_ended_when_an_edit_is_undone(night, alice):
+    fact = fact_of(night, "ferry")
+    wait(edit.edit(night, alice, fact.id, content="Alice owns the mill."))
+    since = {"superseded_by": "later", "invalid_at": "2026-01-01T00:00:00+00:00"}
+    facts.shared().change(fact.id, **since, access_count=7, compressed=True)
+    versions.note(fact.id, "a night", "noted this")
+    wait(edit.undo(night, alice))
+    [now] = facts.shared().get([fact.id])
+    assert now == replace(fact, **since, access_count=7, compressed=True)
+    said = [row[1] for row in versions.history_of(fact.id)]
+    assert "noted this" in said and "Alice owns the mill." not in said
+
+
+def test_what_a_night_did_to_an_entry_stays_when_its_pin_is_undone(day, alice):
+    entry = entry_of(day, "ferry")
+    wait(edit.pin(day, alice, str(entry.id)))
+    since = {"consolidated": True, "importance": 8, "scoring_method": "model"}
+    day.memory.journal.update({entry.id: since})
+    wait(edit.undo(day, alice))
+    assert day.memory.journal.get(entry.id) == replace(entry, **since)
+
+
+def test_an_edit_writes_over_nothing_that_came_meanwhile(night, alice, monkeypatch):
+    fact = fact_of(night, "ferry")
+    since = {"superseded_by": "later", "invalid_at": "2026-01-01T00:00:00+00:00"}
+    step = undo_log.add
+
+    def meanwhile(*args):
+        facts.shared().change(fact.id, **since, access_count=7)
+        return step(*args)
+
+    monkeypatch.setattr(undo_log, "add", meanwhile)
+    wait(edit.edit(night, alice, fact.id, content="Alice owns the mill.", importance=9))
+    [now] = facts.shared().get([fact.id])
+    assert (now.content, now.importance) == ("Alice owns the mill.", 0.9)
+    assert (now.superseded_by, now.access_count) == ("later", 7)
+
+
+def test_what_was_deleted_since_is_not_made_again_by_an_undone_edit(night, alice):
+    fact, entry = fact_of(night, "ferry"), entry_of(night, "arches")
+    wait(edit.edit(night, alice, fact.id, content="Alice owns the mill."))
+    wait(edit.edit(night, alice, str(entry.id), content="The bridge has fallen."))
+    own = entry_memory_id(night.memory.id, entry.id)
+    facts.shared().delete_points([fact.id, own])  # as a night prunes
+    night.memory.journal.remove([entry.id])
+    before = everything(night)
+    for _ in range(2):
+        wait(edit.undo(night, alice))
+    assert everything(night) == before
+
+
+def test_an_entry_that_is_not_indexed_yet_is_edited_and_undone(mara, alice):
+    line = "I keep the ferry at Millbrook."
+    hers = mara.get_memory_identity(alice)
+    mara.memory.perceive(Percept(content=line, kind="say", seen_as="Alice", source=hers))
+    wait(edit.edit(mara, alice, "1", content="I keep the windmill."))
+    wait(mara.memory.index_pending())
+    [stored] = facts.shared().list(mara.memory.id)
+    assert stored.content == "I keep the windmill."
+    wait(edit.undo(mara, alice))
+    [stored] = facts.shared().list(mara.memory.id)
+    assert (stored.content, mara.memory.journal.get(1).content) == (line, line)
+
+
+def test_a_preference_keeps_what_came_since_when_its_edit_is_undone(mara, alice):
+    alice.execute_cmd("say I like tea.")
+    wait(mara.memory.work_through(until_silent=True))
+    wait(edit.edit(mara, alice, str(entry_of(mara, "tea").id), content="I like green tea."))
+    assert [each.text for each in mara.memory.preferences] == ["I like green tea."]
+    [now] = mara.memory.preferences
+    mara.memory.preferences.put(replace(now, seen="2027-01-01"))
+    wait(edit.undo(mara, alice))
+    assert list(mara.memory.preferences) == [replace(now, text="I like tea.", seen="2027-01-01")]
+
+
+def test_the_emotions_of_an_entry_can_be_taken_away(day, alice):
+    entry = entry_of(day, "ferry")
+    day.memory.journal.update({entry.id: {"emotions": ("joy",)}})
+    wait(edit.edit(day, alice, str(entry.id), emotions=[]))
+    assert day.memory.journal.get(entry.id).emotions == ()
+    wait(edit.undo(day, alice))
+    assert day.memory.journal.get(entry.id).emotions == ("joy",)
+
+
+# --- pin, lock, pause -----------------------------------------------------------------------------
+
+
+def test_a_pinned_entry_is_never_pruned(day, alice, monkeypatch):
+    entry = entry_of(day, "ferry")
+    wait(edit.pin(day, alice, str(entry.id)))
+    assert not pruning._forgettable(day.memory.journal.get(entry.id), 10)
+    assert "pinned" in facts.shared().get([entry_memory_id(day.memory.id, entry.id)])[0].tags
+    wait(edit.unpin(day, alice, str(entry.id)))
+    assert pruning._forgettable(day.memory.journal.get(entry.id), 10)
+    with pytest.raises(edit.CannotEdit, match="is not pinned"):
+        wait(edit.unpin(day, alice, str(entry.id)))
+
+
+def test_a_pinned_entry_is_not_hidden_behind_a_summary(day, alice):
+    from contrib_ai_memory.sleep import compression
+
+    entry = entry_of(day, "ferry")
+    other = entry_of(day, "bridge")
+    wait(edit.pin(day, alice, str(entry.id)))
+    session = compression.Session(entry.session_id, (day.memory.journal.get(entry.id), other))
+    compression.store_summary(day.memory.id, session, "They talked.", "offline")
+    pinned, plain = facts.shared().get(
+        [entry_memory_id(day.memory.id, each.id) for each in (entry, other)]
+    )
+    assert plain.compressed and not pinned.compressed
+
+
+def test_a_locked_fact_is_neither_ended_nor_joined_by_what_a_night_finds(night, alice):
+    agent_id, store = night.memory.id, facts.shared()
+    entry = entry_of(night, "bridge")
+    fact = fact_of(night, "bridge")
+    wait(edit.lock(night, alice, fact.id))
+    [locked] = store.get([fact.id])
+    assert set(locked.tags) >= {"pinned", "locked"}
+    again = replace(locked, id=memory_id_for(agent_id, "again"), journal_ids=(99,), tags=())
+    vector = store.vectors_of([locked])[0]
+    assert reconciliation.reconcile(agent_id, again, vector).fact_id == fact.id
+    assert store.get([fact.id]) == [locked]
+    text, quote = (each.replace("12", "14") for each in (locked.content, locked.quote))
+    changed = replace(again, id=memory_id_for(agent_id, "changed"), content=text, quote=quote)
+    reconciliation.reconcile(agent_id, changed, embedder.shared().encode([text])[0])
+    assert store.get([fact.id]) == [locked]
+    assert store.get([changed.id])[0].superseded_by == fact.id
+    assert entry.id in locked.journal_ids
+
+
+def test_a_locked_entry_is_not_weighed_again_by_the_night(day, alice):
+    entry = entry_of(day, "ferry")
+    wait(edit.lock(day, alice, str(entry.id)))
+    before = day.memory.journal.get(entry.id)
+    wait(day.assistant.sleep.whole_night())
+    after = day.memory.journal.get(entry.id)
+    assert (after.importance, after.scoring_method) == (before.importance, "heuristic")
+    assert entry_of(day, "bridge").scoring_method == "offline"
+
+
+def test_a_locked_experience_is_not_reinforced(day, alice):
+    from contrib_ai_memory.ingest import experiences
+
+    page = wait(inspect.memories(day, "experience", text="ferry"))
+    [known] = page.memories
+    wait(edit.lock(day, alice, known.id))
+    [locked] = facts.shared().get([known.id])
+    again = replace(known, id=memory_id_for(day.memory.id, "again"), journal_ids=(50,))
+    assert experiences.remember_or_reinforce(day.memory.id, again) == known.id
+    assert facts.shared().get([known.id]) == [locked]
+
+
+def test_a_paused_npc_perceives_learns_and_sleeps_not_until_it_goes_on(day, alice):
+    from contrib_ai_memory.sleep.night import SwitchedOff
+
+    heard = len(day.memory.journal)
+    assert edit.pause(day, alice)
+    alice.execute_cmd("say The weir is broken.")
+    assert len(day.memory.journal) == heard
+    assert inspect.state_of(day) == "paused"
+    with pytest.raises(SwitchedOff, match="@memory/resume Mara"):
+        day.assistant.sleep.begin()
+    assert not edit.pause(day, alice)
+    assert edit.pause(day, alice, on=False)
+    alice.execute_cmd("say The weir is broken.")
+    assert entry_of(day, "weir").id == heard + 1
+
+
+def test_all_npcs_are_paused_at_once_and_it_lasts(day, alice):
+    from contrib_ai_memory.store import pause
+
+    assert edit.pause_all(alice)
+    try:
+        pause._all_paused = None  # as after a restart
+        heard = len(day.memory.journal)
+        alice.execute_cmd("say The weir is broken.")
+        assert len(day.memory.journal) == heard
+        assert inspect.state_of(day) == "paused"
+    finally:
+        edit.pause_all(alice, on=False)
+    assert inspect.state_of(day) == "awake"
+
+
+def test_the_weight_of_a_line_follows_its_importance_there_and_back(day, alice):
+    def weight():
+        return facts.shared().get([entry_memory_id(day.memory.id, 1)])[0].memory_weight
+
+    before = weight()
+    wait(edit.edit(day, alice, "1", importance=10))
+    assert weight() > before
+    wait(edit.undo(day, alice))
+    assert weight() == before
+
+
+def test_undone_an_added_memory_is_not_known_by_what_was_drawn_from_it_either(day, alice):
+    wait(edit.add(day, alice, "Alice owns nine boats at Harrow."))
+    wait(day.assistant.sleep.whole_night())
+    assert wait(inspect.memories(day, text="nine boats")).total
+    wait(edit.undo(day, alice))
+    assert wait(inspect.memories(day, text="nine boats")).total == 0
+    assert wait(inspect.memories(day, text="keeps the ferry")).total

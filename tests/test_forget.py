@@ -1,0 +1,104 @@
+"""Forgetting single memories, alone and with all that came of them."""
+
+import pytest
+from spent_day import add_insight, entry_of, everything, fact_of, sleep_over, spend_day
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.admin import (
+    edit,
+    forget,
+    ids,
+)
+from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.records import MemoryRecord
+from contrib_ai_memory.store import facts
+from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
+
+wait = offload.wait
+
+
+@pytest.fixture
+def day(mara, alice, bram):
+    return spend_day(mara, alice, bram)
+
+
+@pytest.fixture
+def night(day):
+    return sleep_over(day)
+
+
+def test_a_forgotten_entry_is_nowhere_any_more_and_comes_back_exactly(night, alice):
+    before = everything(night)
+    entry = entry_of(night, "silver key")
+    gone = wait(forget.forget(night, alice, str(entry.id)))
+    assert gone.summary == "1 journal entry" and gone.undoable
+    assert night.memory.journal.get(entry.id) is None
+    assert facts.shared().get([entry_memory_id(night.memory.id, entry.id)]) == []
+    assert night.memory.links.of(entry.id) == {}
+    assert fact_of(night, "silver key")  # what was drawn from it stays
+    wait(edit.undo(night, alice))
+    assert everything(night) == before
+
+
+def test_a_cascade_takes_all_that_rests_on_an_entry_and_undo_brings_it_back(night, alice):
+    fact, entry = fact_of(night, "ferry"), entry_of(night, "ferry")
+    insight = add_insight(night, fact.id)
+    before = everything(night)
+    identity = night.get_memory_identity(alice)
+    known = night.memory.profiles.get(identity)
+    going = wait(forget.select(night, str(entry.id), cascade=True))
+    assert {"1 journal entry", "1 fact", "1 insight"} <= set(going.summary().split(", "))
+    wait(forget.forget(night, alice, str(entry.id), cascade=True))
+    assert facts.shared().get([fact.id]) == []
+    assert night.memory.journal.get(insight.id) is None
+    left = facts.shared().list(night.memory.id, limit=None)
+    assert not [m for m in left if "ferry" in m.content and m.record != "entry"]
+    profile = night.memory.profiles.get(identity)
+    assert not any("ferry" in noted.text for noted in profile.observations)
+    wait(edit.undo(night, alice))
+    assert everything(night) == before
+    assert night.memory.profiles.get(identity).observations == known.observations
+
+
+def test_the_lines_around_a_forgotten_one_are_not_found_by_its_words(day, alice):
+    entry = entry_of(day, "ferry")
+    wait(forget.forget(day, alice, str(entry.id)))
+    found = wait(day.memory.recall("Who keeps the ferry?")).memories
+    by = [m for m in found if m.memory.record == "entry" and m.score.clues[2:4] != (0.0, 0.0)]
+    assert by == []
+
+
+def test_what_a_forgotten_fact_had_ended_holds_again(night, alice):
+    fact = fact_of(night, "ferry")
+    later = MemoryRecord(
+        id=memory_id_for(night.memory.id, "later"), content="Alice sold the ferry.", record="fact"
+    )
+    store = facts.shared()
+    store.add(night.memory.id, [later], embedder.shared().encode([later.content]))
+    store.change(fact.id, superseded_by=later.id, invalid_at="2026-01-01T00:00:00+00:00")
+    before = everything(night)
+    wait(forget.forget(night, alice, later.id))
+    [again] = store.get([fact.id])
+    assert again.superseded_by is None and again.invalid_at is None
+    wait(edit.undo(night, alice))
+    assert everything(night) == before
+
+
+def test_a_forgotten_preference_gives_way_to_the_one_before(mara, alice, tavern):
+    for line in ("I like tea.", "I like coffee."):
+        alice.execute_cmd(f"say {line}")
+    wait(mara.memory.work_through(until_silent=True))
+    identity = mara.get_memory_identity(alice)
+    held = mara.memory.preferences.of(identity)
+    entry = entry_of(mara, "coffee")
+    wait(forget.forget(mara, alice, str(entry.id)))
+    assert not any("coffee" in each.text for each in mara.memory.preferences.of(identity))
+    wait(edit.undo(mara, alice))
+    assert mara.memory.preferences.of(identity) == held
+
+
+def test_forgetting_twice_says_that_it_is_forgotten(day, alice):
+    entry = entry_of(day, "ferry")
+    wait(forget.forget(day, alice, str(entry.id)))
+    with pytest.raises(ids.UnknownMemory, match="has forgotten"):
+        wait(forget.forget(day, alice, str(entry.id)))
