@@ -32,10 +32,10 @@ from . import conf, offload
 from .attention import Floor
 from .embedding import embedder
 from .english import salience
-from .handler import living, shed_copied
+from .handler import open_memories, shed_copied
 from .log import logger
-from .recall.tool_loop import CannotDo
-from .records import Entry, ToldFrom, now_iso
+from .recall.tool_loop import ToolError
+from .records import Entry, Provenance, now_iso
 from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, SCHEDULE, NotNow, SleepsAtNight, SwitchedOff
 from .store import attributes, condition, facts, game_database, generations, pause, snapshot
@@ -305,15 +305,15 @@ class AssistantScript(SleepsAtNight, DefaultScript):
     def _answer(self, waiting: Waiting) -> Generator[Any, Any, None]:
         npc, memory = self.obj, self.obj.memory
         entry, speaker = waiting.entry, waiting.speaker
-        hands = Hands(self, entry, speaker)
-        answer = yield self._thought_out(entry, hands)
-        said = answer.text, entry, speaker, answer.told, answer.told_from
+        actions = NPCActions(self, entry, speaker)
+        answer = yield self._thought_out(entry, actions)
+        said = answer.text, entry, speaker, answer.recalled, answer.provenance
         own = npc.speak(*said) if answer.text else None
-        memory.history.add(exchange(entry, answer.rounds, own, hands.spoken, answer.told_from))
-        memory.note_accessed(entry, answer.told)
+        memory.history.add(exchange(entry, answer.rounds, own, actions.spoken, answer.provenance))
+        memory.note_accessed(entry, answer.recalled)
         self.ndb.last_reply = time.monotonic()
         self._note_exchange(waiting)
-        if hands.tired:
+        if actions.tired:
             self._nod_off(entry)
         if not self.ndb.compacting:  # nobody waits for it
             self.ndb.compacting = True
@@ -322,14 +322,14 @@ class AssistantScript(SleepsAtNight, DefaultScript):
             ).addCallback(lambda _: setattr(self.ndb, "compacting", False))
 
     @defer.inlineCallbacks
-    def _thought_out(self, entry: Entry, hands: Hands) -> Generator[Any, Any, Any]:
+    def _thought_out(self, entry: Entry, actions: NPCActions) -> Generator[Any, Any, Any]:
         """An `Answer`; thought out anew where what it rested on was forgotten meanwhile."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return (yield self.obj.memory.answer(entry, hands))
+                return (yield self.obj.memory.answer(entry, actions))
             except EvidenceGone:
                 asked_still = self.obj and self.obj.pk and self.obj.memory.journal.get(entry.id)
-                if attempt == ATTEMPTS or hands.spoken or not asked_still:
+                if attempt == ATTEMPTS or actions.spoken or not asked_still:
                     raise
 
     def _nod_off(self, entry: Entry) -> None:
@@ -355,8 +355,8 @@ class AssistantScript(SleepsAtNight, DefaultScript):
             speaker.msg(f"{self.obj.get_display_name(speaker)} is fast asleep.")
 
 
-class Hands:
-    """What an NPC does in the world while it thinks about an answer: `recall.tool_loop.Hands`."""
+class NPCActions:
+    """What an NPC does in the world while it thinks about an answer: `recall.tool_loop.Actions`."""
 
     def __init__(self, script: AssistantScript, entry: Entry, speaker: Any):
         self._script = script
@@ -369,42 +369,42 @@ class Hands:
     def present(self, name: str) -> str | None:
         seen = self._npc.seen_here(name)
         if len(seen) > 1:
-            raise CannotDo(f"{len(seen)} people here are called {name}")
+            raise ToolError(f"{len(seen)} people here are called {name}")
         return self._npc.get_memory_identity(seen[0]) if seen else None
 
-    def say(self, text: str, told_from: ToldFrom, *, private: bool) -> None:
-        self._utter(text, told_from, self.speaker, private, self._entry.session_id)
+    def say(self, text: str, provenance: Provenance, *, private: bool) -> None:
+        self._utter(text, provenance, self.speaker, private, self._entry.session_id)
 
-    def whisper(self, name: str, text: str, told_from: ToldFrom) -> None:
+    def whisper(self, name: str, text: str, provenance: Provenance) -> None:
         [listener] = self._npc.seen_here(name)
         same = listener == self.speaker and self._entry.private
-        self._utter(text, told_from, listener, True, self._entry.session_id if same else None)
+        self._utter(text, provenance, listener, True, self._entry.session_id if same else None)
 
-    def emote(self, text: str, told_from: ToldFrom) -> None:
+    def emote(self, text: str, provenance: Provenance) -> None:
         session_id = self._entry.session_id
-        done = self._npc.act_out(text, session_id=session_id, told_from=told_from)
+        done = self._npc.act_out(text, session_id=session_id, provenance=provenance)
         self.spoken.append(done.id)
 
     def go_to_sleep(self) -> None:
         try:
             self._script.refuse_rude_sleep(self._entry.source_entity)
         except (NotNow, SwitchedOff) as problem:
-            raise CannotDo(str(problem)) from None
+            raise ToolError(str(problem)) from None
         self.tired = True  # it says so first
 
     def _utter(
         self,
         text: str,
-        told_from: ToldFrom,
+        provenance: Provenance,
         listener: Any,
         private: bool,
         session_id: str | None,
     ) -> None:
         own = self._npc.utter(
-            text, listener, private=private, session_id=session_id, told_from=told_from
+            text, listener, private=private, session_id=session_id, provenance=provenance
         )
         if own is None:
-            raise CannotDo("whoever may hear it is not here")
+            raise ToolError("whoever may hear it is not here")
         self.spoken.append(own.id)
 
 
@@ -442,7 +442,7 @@ def _open() -> Generator[Any, Any, None]:
 @defer.inlineCallbacks
 def _write_all() -> Generator[Any, Any, None]:
     """Write to the game's database what NPCs heard, as a Deferred."""
-    for memory in living():
+    for memory in open_memories():
         if memory.owner.pk:
             memory.flush()
             if memory.unwritten:

@@ -256,14 +256,14 @@ def test_what_was_said_a_moment_ago_makes_a_mood_once_it_is_an_experience(mara, 
 
 def test_no_more_than_the_newest_experiences_make_a_mood(mara, lives):
     lives("Wolves came down from Harrow Hill.", FRIGHT, day=1)
-    others = [texts[0] for texts in SENTENCES.values()][: mood.LOOKED_AT]
+    others = [texts[0] for texts in SENTENCES.values()][: mood.NEWEST]
     for text in others[1:]:
         lives(text, DELIGHT, day=20)
     assert "fear" in dict(offload.wait(mara.memory.mood()).shares)
     lives(others[0], DELIGHT, day=30)
     found = offload.wait(mara.memory.mood())
     assert {label for label, _ in found.shares} == set(DELIGHT)
-    assert len(found.experiences) == mood.SHOWN
+    assert len(found.experiences) == mood.REASONS
 
 
 def test_a_mood_is_the_npcs_own(mara, tavern, lives):

@@ -5,7 +5,7 @@ names them, or in which the NPC answers them. A memory is theirs that is about t
 confidence with them there, names them, or rests on an entry of theirs: on that one too, if it rests
 on several.
 
-What the NPC says keeps what it was told from (`records.ToldFrom`). An utterance that was told from
+What the NPC says keeps its provenance (`records.Provenance`). An utterance that was told from
 anything of theirs is theirs too, whoever it was said to, with what was drawn from it; and so is
 what another NPC heard of it, and told from there. A language model can have taken its words from
 anything that it was shown, so that all of that counts. What a player typed in answer is that

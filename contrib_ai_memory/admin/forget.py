@@ -1,7 +1,7 @@
 """Forgetting single memories: what goes with one, and taking it out of everywhere it left a trace.
 
 A memory may go alone, or with all that was drawn from it (a cascade): facts, summaries and insights
-that rest on it in any part, and what the NPC said when it was given it (`records.ToldFrom`; of the
+that rest on it in any part, and what the NPC said when it was given it (`Provenance`; of the
 talk that an answer was given besides, nothing follows). What it had ended holds again. People are
 forgotten in `erasing`. Reactor thread; the store's part is done on the worker thread.
 """

@@ -1,6 +1,6 @@
 """The exact prompt that would be sent to the model for a line of talk, without sending it.
 
-The code that makes an answer makes it (`recall.reply.prepared`). Nothing is said, remembered or
+The code that makes an answer makes it (`recall.reply.prepare`). Nothing is said, remembered or
 counted as accessed. Reactor thread.
 """
 
@@ -15,7 +15,6 @@ from evennia.objects.models import ObjectDB
 from twisted.internet import defer
 
 from .. import conf
-from ..ingest.experiences import remember_or_reinforce
 from ..llm import prompts, router, tools
 from ..recall import reply
 from ..records import Entry, Recalled
@@ -80,7 +79,7 @@ def preview(
     agent_id = npc.memory
     identity, name = who_is(npc, player)
     entry = _as_heard(npc, identity, name, words, whispered)
-    talk, request = yield reply.prepared(agent_id, entry, None, remember_or_reinforce)
+    talk, request = yield reply.prepare(agent_id, entry)
     body = _body(npc, identity, name)
     if body is not None and hasattr(npc, "prompt_for"):
         prompt = npc.prompt_for(entry, body, request.prompt_block)

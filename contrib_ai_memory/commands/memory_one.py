@@ -79,7 +79,7 @@ def whole(npc: Any, shown: provenance.Shown) -> str:
         _field("importance", _weights(shown)),
         _field("felt like", ", ".join(memory.dominant_emotions)),
         _field("lesson", memory.the_lesson),
-        _field("told", f"{plural(memory.times_told, 'time')}; last {when(memory.last_accessed)}"),
+        _field("told", f"{plural(memory.recalls, 'time')}; last {when(memory.last_accessed)}"),
         _field("holds", _validity(shown)),
         _field("made by", memory.provider),
         _field("id", memory.id),

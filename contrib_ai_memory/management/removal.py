@@ -22,10 +22,9 @@ from tqdm import tqdm
 
 from .. import conf, offload
 from ..admin import access, archive, erasure, erasure_plan, inspect
-from ..handler import forget_attributes
 from ..log import FILE as LOG
 from ..script import KEY
-from ..store import facts, game_database, opening
+from ..store import attributes, facts, game_database, opening
 from .console import find_npc, open_store
 
 
@@ -146,7 +145,7 @@ def uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
     )
     _from_server_store()
     for obj in tqdm(list(objects_with_memory()), unit=" objects", desc="memories"):
-        forget_attributes(obj)
+        attributes.forget_all(obj)
         for key in ATTRIBUTES:
             obj.attributes.remove(key)
     for script in ScriptDB.objects.filter(db_key=KEY):

@@ -16,9 +16,9 @@ from .. import conf, offload
 from ..english.tokens import content_words
 from ..llm import router
 from ..llm.provider import InsightDraft
-from ..recall import recall
+from ..recall import search
 from ..recall.budget import BudgetExceeded
-from ..records import INSIGHT, Entry, MemoryRecord, PassReport, Percept
+from ..records import INSIGHT, Entry, MemoryRecord, PassReport, Percept, RecallRequest
 from ..store import facts
 from ..store.evidence import Work
 from ..store.links import Link, link_id
@@ -103,13 +103,15 @@ def _gist(text: str) -> frozenset[str]:
 @defer.inlineCallbacks
 def _evidence(memory: Any, question: str) -> Generator[Any, Any, list[MemoryRecord]]:
     try:
-        found = yield recall.recall(
+        found = yield search.recall(
             memory,
-            question,
-            listeners=(),  # nobody: what anybody may hear
-            top_k=EVIDENCE,
-            token_budget=EVIDENCE_TOKENS,
-            priority=offload.NIGHT,
+            RecallRequest(
+                question,
+                listeners=(),  # fit for anyone
+                top_k=EVIDENCE,
+                token_budget=EVIDENCE_TOKENS,
+            ),
+            offload.NIGHT,
         )
     except BudgetExceeded:
         return []
