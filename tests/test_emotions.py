@@ -329,7 +329,8 @@ def test_a_secret_that_was_felt_is_for_its_witnesses_alone(mara, alice, bram, li
 def test_an_emotion_that_there_is_not_is_refused_by_name(mara, labels, named):
     with pytest.raises(UnknownEmotion) as refused:
         felt_like(mara, labels)
-    assert str(refused.value).startswith(f"{named} is no emotion of the taxonomy. Known are: ")
+    told = str(refused.value)
+    assert told.startswith(f"{named} is not an emotion of the taxonomy. The emotions are: ")
     assert all(label in str(refused.value) for label in LABELS)
 
 
