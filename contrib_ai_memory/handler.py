@@ -134,45 +134,21 @@ class MemoryHandler:
             self.journal.note_heard(percept.utterance, entry.id)
         if talk:
             role = "assistant" if own else "user"
-            conversation.say(
-                Message(
-                    entry.id,
-                    role,
-                    entry.seen_as,
-                    entry.content,
-                    private=entry.private,
-                    witnesses=entry.witnesses,
-                )
-            )
+            said = entry.seen_as, entry.content, entry.private, entry.witnesses
+            conversation.say(Message(entry.id, role, *said))
         return entry
 
     def _entry(self, entry_id: int, percept: Percept, when: str, session_id: str | None) -> Entry:
         keywords = (*conf.get().KEYWORDS, *(self.owner.attributes.get("memory_keywords") or ()))
         bonus = max(known.sender_bonus(percept.source) for known in (self.people, self.profiles))
-        return Entry(
+        return percept.to_entry(
             id=entry_id,
             timestamp=when,
-            content=percept.content,
-            kind=percept.kind,
-            seen_as=percept.seen_as,
-            origin=percept.origin,
-            source_type=percept.source_type,
             source_trust=conf.TRUST[percept.source_type],
-            source_entity=percept.source,
             entities=tuple(sorted({*percept.entities, *self.people.mentioned(percept.content)})),
-            witnesses=percept.witnesses,
-            private=percept.private,
-            location=percept.location,
             session_id=session_id,
             importance=importance.heuristic_importance(percept, keywords, bonus),
             tags=self._tags(percept),
-            game_time=percept.game_time,
-            line=percept.line,
-            ref=percept.ref,
-            evidence=percept.evidence,
-            context=percept.context,
-            sources=percept.sources,
-            utterance=percept.utterance,
         )
 
     def _tags(self, percept: Percept) -> tuple[str, ...]:
@@ -228,59 +204,6 @@ class MemoryHandler:
         """
         learned = pipeline.ingest(self, text, user_id, session_id, memory_type_hint, **privacy)
         return learned.addCallback(lambda learned: list(learned.memories))
-
-    # --- indexing ---------------------------------------------------------------------------
-
-    @defer.inlineCallbacks
-    def index_pending(self, priority: int = offload.AWAKE) -> Generator[Any, Any, bool]:
-        """Embed and index a batch of new entries.
-
-        Returns (as a Deferred):
-            Whether nothing is left.
-        """
-        start = self.journal.cursors.get(INDEX_CURSOR, 0)
-        end = min(start + INDEX_BATCH, len(self.journal))
-        pending = list(self.journal.read(start + 1, end))
-        if pending:
-            before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
-            with self.evidence.drawing_on([*before, *pending], priority=priority) as work:
-                yield work.run(index.index_entries, self.id, pending, before)
-                yield preference_slots.settle_heard(self, pending, work)
-        # another call may have got further meanwhile; indexing twice writes the same again
-        self.journal.advance_cursor(INDEX_CURSOR, end)
-        return self.journal.cursors.get(INDEX_CURSOR, 0) >= len(self.journal)
-
-    @defer.inlineCallbacks
-    def index_newest(self, priority: int = offload.REPLY) -> Generator[Any, Any, None]:
-        """Index what a recall must find: new entries, or only the newest of a long backlog.
-
-        A backlog (after a full disk, an import, a time without the store) is left to the ticks,
-        which index the oldest first; an answer does not wait for it.
-        """
-        last = len(self.journal)
-        if last - self.journal.cursors.get(INDEX_CURSOR, 0) <= INDEX_BATCH:
-            yield self.index_pending(priority)
-            return
-        start = last - NEWEST
-        newest = list(self.journal.read(start + 1, last))
-        before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
-        with self.evidence.drawing_on([*before, *newest], priority=priority) as work:
-            yield work.run(index.index_entries, self.id, newest, before)
-
-    @defer.inlineCallbacks
-    def work_through(
-        self, *, until_silent: bool = False, priority: int = offload.AWAKE
-    ) -> Generator[Any, Any, bool]:
-        """Index new entries and extract experiences from them, a bounded amount.
-
-        Returns (as a Deferred):
-            Whether nothing is left.
-        """
-        indexed = yield self.index_pending(priority)
-        read = yield experiences.extract_experiences(
-            self, until_silent=until_silent, priority=priority
-        )
-        return indexed and read < experiences.SNIPPETS_A_TICK
 
     # --- recalling --------------------------------------------------------------------------
 
@@ -390,6 +313,64 @@ class MemoryHandler:
         return offload.run(
             offload.MEMORY, mood.mood_of, self.id, self.clock(), priority=offload.REPLY
         )
+
+    # --- indexing ---------------------------------------------------------------------------
+
+    @defer.inlineCallbacks
+    def index_pending(self, priority: int = offload.AWAKE) -> Generator[Any, Any, bool]:
+        """Embed and index a batch of new entries.
+
+        Returns (as a Deferred):
+            Whether nothing is left.
+        """
+        start = self.journal.cursors.get(INDEX_CURSOR, 0)
+        end = min(start + INDEX_BATCH, len(self.journal))
+        yield self._index(start, end, priority, settle=True)
+        # another call may have got further meanwhile; indexing twice writes the same again
+        self.journal.advance_cursor(INDEX_CURSOR, end)
+        return self.journal.cursors.get(INDEX_CURSOR, 0) >= len(self.journal)
+
+    @defer.inlineCallbacks
+    def index_newest(self, priority: int = offload.REPLY) -> Generator[Any, Any, None]:
+        """Index what a recall must find: new entries, or only the newest of a long backlog.
+
+        A backlog (after a full disk, an import, a time without the store) is left to the ticks,
+        which index the oldest first; an answer does not wait for it.
+        """
+        last = len(self.journal)
+        if last - self.journal.cursors.get(INDEX_CURSOR, 0) <= INDEX_BATCH:
+            yield self.index_pending(priority)
+            return
+        yield self._index(last - NEWEST, last, priority)
+
+    @defer.inlineCallbacks
+    def _index(
+        self, start: int, end: int, priority: int, *, settle: bool = False
+    ) -> Generator[Any, Any, None]:
+        """Index the entries after `start` up to `end`, and settle their preferences."""
+        entries = list(self.journal.read(start + 1, end))
+        if not entries:
+            return
+        before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
+        with self.evidence.drawing_on([*before, *entries], priority=priority) as work:
+            yield work.run(index.index_entries, self.id, entries, before)
+            if settle:
+                yield preference_slots.settle_heard(self, entries, work)
+
+    @defer.inlineCallbacks
+    def work_through(
+        self, *, until_silent: bool = False, priority: int = offload.AWAKE
+    ) -> Generator[Any, Any, bool]:
+        """Index new entries and extract experiences from them, a bounded amount.
+
+        Returns (as a Deferred):
+            Whether nothing is left.
+        """
+        indexed = yield self.index_pending(priority)
+        read = yield experiences.extract_experiences(
+            self, until_silent=until_silent, priority=priority
+        )
+        return indexed and read < experiences.SNIPPETS_A_TICK
 
     # --- writing ----------------------------------------------------------------------------
 

@@ -87,6 +87,10 @@ class MemoryMixin(_Base):
         """The heartbeat, which answers, learns and sleeps."""
         return AssistantScript.of(self)
 
+    def is_named(self, speech: str) -> bool:
+        """Whether `speech` names this character, by key or alias."""
+        return self._is_named(r"\b", speech)
+
     # --- hooks to override --------------------------------------------------------------------
 
     def get_memory_identity(self, obj: Any) -> str:
@@ -164,9 +168,7 @@ class MemoryMixin(_Base):
             name = self._name_seen(source_location)
             thing = oneline(moved_obj.get_display_name(self))
             text = f"{name} gives {self.key} {sanitise(thing)}."
-            attention, _, floor = self._attention(source_location, text, "give")
-            entry = self._perceive(source_location, text, "give", name)
-            self._answer_in_turn(attention, entry, source_location, floor)
+            self._hear_talk(source_location, text, "give", name, addressed=False, mentioned=False)
 
     def at_object_post_creation(self) -> None:
         """Remove the memory of the NPC that a prototype was made from."""
@@ -200,200 +202,6 @@ class MemoryMixin(_Base):
         if "memory" in self.__dict__:
             self.memory.flush()
 
-    # --- hearing ------------------------------------------------------------------------------
-
-    def _hear(self, text: Any, from_obj: Any) -> None:
-        speaker = from_obj[0] if isinstance(from_obj, (list, tuple)) else from_obj
-        emoted, self._emoted = self._emoted, (None, [])
-        line, options = (text, {}) if isinstance(text, str) else (text[0], text[-1])
-        kind = options.get("type") if isinstance(options, dict) else None
-        if kind == "look" or not isinstance(line, str) or not hasattr(speaker, "get_display_name"):
-            return
-        if (speaker is self and self._own_voice) or not self._attends(speaker):
-            return
-        line = sanitise(line, conf.get().MAX_LINE)
-        if not line:
-            return
-        seen_as = self._name_seen(speaker)
-        if speaker is self:
-            if kind in ("say", "whisper", "pose"):
-                to = self._identities(self._hearers(self, kind)) if kind == "whisper" else None
-                self._perceive(
-                    self, undress(line), kind, self.key, witnesses=to or None, origin="self"
-                )
-            return
-        if kind in ("say", "whisper"):
-            self._hear_talk(speaker, line, kind, seen_as)
-        elif kind == "pose" and emoted[0] is speaker:
-            self._hear_emote(speaker, line, emoted[1], seen_as)
-        elif kind == "pose":
-            self._perceive(speaker, line, "pose", seen_as, source_type="observation")
-        elif kind in _MOVES:
-            coming = "leave" if _LEAVING.search(line.lower()) else "arrive"
-            self._perceive(speaker, line, coming, seen_as, source_type="environmental")
-        else:
-            self._perceive(speaker, line, "event", seen_as, source_type="environmental")
-
-    def _hear_talk(self, speaker: Any, line: str, kind: str, seen_as: str) -> None:
-        speech = undress(line)
-        hearers = self._hearers(speaker, kind)
-        attention, mentioned, floor = self._attention(speaker, speech, kind, hearers)
-        whispered = kind == "whisper"
-        entry = self._perceive(
-            speaker,
-            speech,
-            kind,
-            seen_as,
-            witnesses=self._identities([speaker, *hearers]) if whispered else None,
-            line=line if line != f'{seen_as} says, "{speech}"' and line != speech else None,
-            addressed=attention is Attention.TRIGGER,
-            mentioned=mentioned,
-        )
-        self._answer_in_turn(attention, entry, speaker, floor)
-
-    def _hear_emote(self, speaker: Any, line: str, emoted: list[str], seen_as: str) -> None:
-        """Perceive an emote with speech: the speech as talk, the rest as a pose."""
-        speech = [said for said in (sanitise(each) for each in emoted) if said in line]
-        action = bare_deed(line, speech)
-        # "A tall man says," alone is no action
-        words = addressing.folded(action).replace(addressing.folded(seen_as), "")
-        if not speech or len(words.split()) >= ACTION_WORDS:
-            self._perceive(speaker, action, "pose", seen_as, source_type="observation")
-        said = " ".join(_unquoted(each) for each in speech).strip()
-        if not said:
-            return
-        hearers = self._hearers(speaker, "say")
-        attention, mentioned, floor = self._attention(speaker, line, "say", hearers)
-        entry = self._perceive(
-            speaker,
-            said,
-            "say",
-            seen_as,
-            line=line,
-            addressed=attention is Attention.TRIGGER,
-            mentioned=mentioned,
-            tags=("emote",),
-        )
-        self._answer_in_turn(attention, entry, speaker, floor)
-
-    def _answer_in_turn(
-        self, attention: Attention, entry: Entry, speaker: Any, floor: Floor
-    ) -> None:
-        self.assistant.floor = floor
-        if attention is Attention.TRIGGER:
-            self.assistant.wants_reply(entry, speaker, floor)
-
-    def _attends(self, other: Any) -> bool:
-        """Whether nothing is switched off: the game, this NPC, its room, the other."""
-        if not conf.get().ENABLED or pause.paused(self):
-            return False
-        room = self.location
-        return not any(obj is not None and _is_off(obj) for obj in (self, room, other))
-
-    def _hearers(self, speaker: Any, kind: str) -> list[Any]:
-        """Return who hears a line besides the NPC and the speaker."""
-        hearers = receivers(speaker) if kind == "whisper" else self._characters_here()
-        return [obj for obj in hearers if obj not in (self, speaker)]
-
-    def _attention(
-        self, speaker: Any, text: str, kind: str, hearers: Sequence[Any] = ()
-    ) -> tuple[Attention, bool, Floor]:
-        """Decide whether a line is answered (DESIGN §4).
-
-        Args:
-            text: What is said; of an emote, all of it.
-            kind: say, whisper or give.
-            hearers: Who hears it besides the NPC and the speaker.
-
-        Returns:
-            The decision, whether the line @mentions the NPC, and the floor after it.
-        """
-        barred = (
-            not self.access(speaker, "memory_talk", default=True)
-            or bool(self.sessions.count())  # whoever plays this character answers
-            or is_npc(speaker)  # no endless talk between NPCs
-        )
-        line = Line(
-            speaker=self.get_memory_identity(speaker),
-            text=text,
-            at=datetime.fromisoformat(self.memory.clock()).timestamp(),
-            kind=kind,
-            own_names=self._forms_of(self, speaker),
-            others=tuple(self._forms_of(obj, speaker) for obj in hearers[:WITNESSES_KEPT]),
-            barred=barred,
-        )
-        floor = self.assistant.floor.heard(line)
-        attention = attend(line, floor, conf.get().EXCHANGE_SECONDS)
-        if attention is Attention.TRIGGER:
-            floor = floor.answered(line)
-        mentioned = self._is_named("@", text)
-        return attention, mentioned, floor
-
-    def _forms_of(self, person: Any, speaker: Any) -> tuple[str, ...]:
-        """Return what `speaker` may call a person: names, aliases, and how they are seen."""
-        seen = [person.get_display_name(looker) for looker in {self, speaker} - {person}]
-        shown = [_DBREF.sub("", sanitise(oneline(name), 80)).strip() for name in seen]
-        return addressing.forms([person.key, *person.aliases.all(), *shown])
-
-    def is_named(self, speech: str) -> bool:
-        """Whether `speech` names this character, by key or alias."""
-        return self._is_named(r"\b", speech)
-
-    def _is_named(self, before: str, text: str) -> bool:
-        names = (self.key, *self.aliases.all())
-        return any(re.search(rf"{before}{re.escape(name)}\b", text, re.I) for name in names)
-
-    # --- perceiving ---------------------------------------------------------------------------
-
-    def _perceive(
-        self,
-        source: Any,
-        content: str,
-        kind: str,
-        seen_as: str,
-        *,
-        private: bool | None = None,
-        witnesses: tuple[str, ...] | None = None,
-        **more: Any,
-    ) -> Entry:
-        if private is None:
-            private = kind == "whisper"
-        if witnesses is None:
-            witnesses = (self.get_memory_identity(source),) if private else self._witnesses()
-        identity = self.get_memory_identity(source)
-        if source is not self and is_npc(source):
-            more["tags"] = (*more.get("tags", ()), OF_NPC)
-        entry = self.memory.perceive(
-            Percept(
-                content=content,
-                kind=kind,
-                seen_as=seen_as,
-                source=identity,
-                witnesses=witnesses,
-                entities=(identity,),
-                private=private,
-                location=f"#{self.location.id}" if self.location else None,
-                game_time=_game_time(),
-                utterance=getattr(source, "uttering", ""),
-                **more,
-            )
-        )
-        self.memory.people.is_a(identity, kind_of(source))
-        return entry
-
-    def _witnesses(self) -> tuple[str, ...]:
-        return self._identities([obj for obj in self._characters_here() if obj is not self])
-
-    def _identities(self, people: Sequence[Any]) -> tuple[str, ...]:
-        return tuple(self.get_memory_identity(obj) for obj in people[:WITNESSES_KEPT])
-
-    def _characters_here(self) -> list[Any]:
-        return self.location.contents_get(content_type="character") if self.location else []
-
-    def _name_seen(self, other: Any) -> str:
-        name = sanitise(oneline(other.get_display_name(self)), 80)
-        return _DBREF.sub("", name).strip() or other.key
-
     # --- speaking -----------------------------------------------------------------------------
 
     def speak(
@@ -409,9 +217,9 @@ class MemoryMixin(_Base):
         Returns:
             The entry of the NPC's words; None if the only one who may hear them has left.
         """
-        secret = entry.private or any(item.memory.private for item in recalled)
+        private = entry.private or any(item.memory.private for item in recalled)
         return self.utter(
-            text, speaker, private=secret, session_id=entry.session_id, provenance=provenance
+            text, speaker, private=private, session_id=entry.session_id, provenance=provenance
         )
 
     def utter(
@@ -484,6 +292,187 @@ class MemoryMixin(_Base):
             raise
         finally:
             self._own_voice, self.uttering = False, ""
+
+    # --- hearing ------------------------------------------------------------------------------
+
+    def _hear(self, text: Any, from_obj: Any) -> None:
+        speaker = from_obj[0] if isinstance(from_obj, (list, tuple)) else from_obj
+        emoted, self._emoted = self._emoted, (None, [])
+        line, options = (text, {}) if isinstance(text, str) else (text[0], text[-1])
+        kind = options.get("type") if isinstance(options, dict) else None
+        if kind == "look" or not isinstance(line, str) or not hasattr(speaker, "get_display_name"):
+            return
+        if (speaker is self and self._own_voice) or not self._attends(speaker):
+            return
+        line = sanitise(line, conf.get().MAX_LINE)
+        if not line:
+            return
+        seen_as = self._name_seen(speaker)
+        if speaker is self:
+            if kind in ("say", "whisper", "pose"):
+                to = self._identities(self._hearers(self, kind)) if kind == "whisper" else None
+                self._perceive(
+                    self, undress(line), kind, self.key, witnesses=to or None, origin="self"
+                )
+            return
+        if kind in ("say", "whisper"):
+            speech = undress(line)
+            plain = line in (speech, f'{seen_as} says, "{speech}"')
+            self._hear_talk(speaker, speech, kind, seen_as, line=None if plain else line)
+        elif kind == "pose" and emoted[0] is speaker:
+            self._hear_emote(speaker, line, emoted[1], seen_as)
+        elif kind == "pose":
+            self._perceive(speaker, line, "pose", seen_as, source_type="observation")
+        elif kind in _MOVES:
+            move = "leave" if _LEAVING.search(line.lower()) else "arrive"
+            self._perceive(speaker, line, move, seen_as, source_type="environmental")
+        else:
+            self._perceive(speaker, line, "event", seen_as, source_type="environmental")
+
+    def _hear_emote(self, speaker: Any, line: str, emoted: list[str], seen_as: str) -> None:
+        """Perceive an emote with speech: the speech as talk, the rest as a pose."""
+        speech = [said for said in (sanitise(each) for each in emoted) if said in line]
+        action = bare_deed(line, speech)
+        # "A tall man says," alone is no action
+        words = addressing.folded(action).replace(addressing.folded(seen_as), "")
+        if not speech or len(words.split()) >= ACTION_WORDS:
+            self._perceive(speaker, action, "pose", seen_as, source_type="observation")
+        if said := " ".join(_unquoted(each) for each in speech).strip():
+            self._hear_talk(speaker, said, "say", seen_as, whole=line, line=line, tags=("emote",))
+
+    def _hear_talk(
+        self,
+        speaker: Any,
+        speech: str,
+        kind: str,
+        seen_as: str,
+        *,
+        whole: str = "",
+        **percept: Any,
+    ) -> None:
+        """Perceive something said or given, and queue it for an answer if it wants one.
+
+        Args:
+            whole: The whole emote, if the speech is only a part of it.
+            percept: More fields of the percept.
+        """
+        hearers = [] if kind == "give" else self._hearers(speaker, kind)
+        if kind == "whisper":
+            percept["witnesses"] = self._identities([speaker, *hearers])
+        attention, mentioned, floor = self._attention(speaker, whole or speech, kind, hearers)
+        addressed = attention is Attention.TRIGGER
+        percept = {"addressed": addressed, "mentioned": mentioned} | percept
+        entry = self._perceive(speaker, speech, kind, seen_as, **percept)
+        self.assistant.floor = floor
+        if addressed:
+            self.assistant.wants_reply(entry, speaker, floor)
+
+    def _attends(self, other: Any) -> bool:
+        """Whether nothing is switched off: the game, this NPC, its room, the other."""
+        if not conf.get().ENABLED or pause.paused(self):
+            return False
+        room = self.location
+        return not any(obj is not None and _is_off(obj) for obj in (self, room, other))
+
+    def _hearers(self, speaker: Any, kind: str) -> list[Any]:
+        """Return who hears a line besides the NPC and the speaker."""
+        hearers = receivers(speaker) if kind == "whisper" else self._characters_here()
+        return [obj for obj in hearers if obj not in (self, speaker)]
+
+    def _attention(
+        self, speaker: Any, text: str, kind: str, hearers: Sequence[Any] = ()
+    ) -> tuple[Attention, bool, Floor]:
+        """Decide whether a line is answered (DESIGN §4).
+
+        Args:
+            text: What is said; of an emote, all of it.
+            kind: say, whisper or give.
+            hearers: Who hears it besides the NPC and the speaker.
+
+        Returns:
+            The decision, whether the line @mentions the NPC, and the floor after it.
+        """
+        barred = (
+            not self.access(speaker, "memory_talk", default=True)
+            or bool(self.sessions.count())  # whoever plays this character answers
+            or is_npc(speaker)  # no endless talk between NPCs
+        )
+        line = Line(
+            speaker=self.get_memory_identity(speaker),
+            text=text,
+            at=datetime.fromisoformat(self.memory.clock()).timestamp(),
+            kind=kind,
+            own_names=self._forms_of(self, speaker),
+            others=tuple(self._forms_of(obj, speaker) for obj in hearers[:WITNESSES_KEPT]),
+            barred=barred,
+        )
+        floor = self.assistant.floor.heard(line)
+        attention = attend(line, floor, conf.get().EXCHANGE_SECONDS)
+        if attention is Attention.TRIGGER:
+            floor = floor.answered(line)
+        mentioned = self._is_named("@", text)
+        return attention, mentioned, floor
+
+    def _forms_of(self, person: Any, speaker: Any) -> tuple[str, ...]:
+        """Return what `speaker` may call a person: names, aliases, and how they are seen."""
+        seen = [person.get_display_name(looker) for looker in {self, speaker} - {person}]
+        shown = [_DBREF.sub("", sanitise(oneline(name), 80)).strip() for name in seen]
+        return addressing.forms([person.key, *person.aliases.all(), *shown])
+
+    def _is_named(self, before: str, text: str) -> bool:
+        names = (self.key, *self.aliases.all())
+        return any(re.search(rf"{before}{re.escape(name)}\b", text, re.I) for name in names)
+
+    # --- perceiving ---------------------------------------------------------------------------
+
+    def _perceive(
+        self,
+        source: Any,
+        content: str,
+        kind: str,
+        seen_as: str,
+        *,
+        private: bool | None = None,
+        witnesses: tuple[str, ...] | None = None,
+        **more: Any,
+    ) -> Entry:
+        identity = self.get_memory_identity(source)
+        if private is None:
+            private = kind == "whisper"
+        if witnesses is None:
+            witnesses = (identity,) if private else self._witnesses()
+        if source is not self and is_npc(source):
+            more["tags"] = (*more.get("tags", ()), OF_NPC)
+        entry = self.memory.perceive(
+            Percept(
+                content=content,
+                kind=kind,
+                seen_as=seen_as,
+                source=identity,
+                witnesses=witnesses,
+                entities=(identity,),
+                private=private,
+                location=f"#{self.location.id}" if self.location else None,
+                game_time=_game_time(),
+                utterance=getattr(source, "uttering", ""),
+                **more,
+            )
+        )
+        self.memory.people.is_a(identity, kind_of(source))
+        return entry
+
+    def _witnesses(self) -> tuple[str, ...]:
+        return self._identities([obj for obj in self._characters_here() if obj is not self])
+
+    def _identities(self, people: Sequence[Any]) -> tuple[str, ...]:
+        return tuple(self.get_memory_identity(obj) for obj in people[:WITNESSES_KEPT])
+
+    def _characters_here(self) -> list[Any]:
+        return self.location.contents_get(content_type="character") if self.location else []
+
+    def _name_seen(self, other: Any) -> str:
+        name = sanitise(oneline(other.get_display_name(self)), 80)
+        return _DBREF.sub("", name).strip() or other.key
 
 
 def is_npc(obj: Any) -> bool:

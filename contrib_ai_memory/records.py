@@ -107,6 +107,12 @@ class Percept(_Plain):
     sources: tuple[str, ...] = ()
     utterance: str = ""
 
+    def to_entry(self, **more: Any) -> Entry:
+        """Make the journal entry, with the fields that only an entry has."""
+        names = {spec.name for spec in fields(Entry)} & {spec.name for spec in fields(self)}
+        shared = {name: getattr(self, name) for name in names}
+        return Entry(**shared | {"source_entity": self.source} | more)
+
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
