@@ -28,7 +28,7 @@ from twisted.python.failure import Failure
 from . import conf, offload
 from .attention import Attention
 from .handler import MemoryHandler
-from .npc import MemoryMixin, is_npc
+from .npc import MemoryMixin, is_npc, unpacked
 from .recall.reply import NOBODY, Answer, as_stored, recall_for
 from .recall.tool_loop import provenance_of
 from .records import (
@@ -163,8 +163,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
 
     def _hear(self, text: Any, from_obj: Any) -> None:
         """Recognise `talk`, which the room hears as a message without a type."""
-        line, options = (text, {}) if isinstance(text, str) else (text[0], text[-1])
-        kind = options.get("type") if isinstance(options, dict) else None
+        line, kind = unpacked(text)
         line = sanitise(line, conf.get().MAX_LINE) if isinstance(line, str) else ""
         talk = _TALK.match(line) if kind in (None, "say") else None
         if not talk or from_obj is self or not hasattr(from_obj, "get_display_name"):
@@ -179,7 +178,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
                 addressed=talk["to"].lower() == "you",  # `at_talked_to` comes next
             )
 
-    # --- thinking -----------------------------------------------------------------------------
+    # --- answering ----------------------------------------------------------------------------
 
     def build_prompt(self, character: Any, speech: str) -> str:
         """Return LLMNPC's prompt with the memory block in front."""

@@ -298,8 +298,7 @@ class MemoryMixin(_Base):
     def _hear(self, text: Any, from_obj: Any) -> None:
         speaker = from_obj[0] if isinstance(from_obj, (list, tuple)) else from_obj
         emoted, self._emoted = self._emoted, (None, [])
-        line, options = (text, {}) if isinstance(text, str) else (text[0], text[-1])
-        kind = options.get("type") if isinstance(options, dict) else None
+        line, kind = unpacked(text)
         if kind == "look" or not isinstance(line, str) or not hasattr(speaker, "get_display_name"):
             return
         if (speaker is self and self._own_voice) or not self._attends(speaker):
@@ -473,6 +472,12 @@ class MemoryMixin(_Base):
     def _name_seen(self, other: Any) -> str:
         name = sanitise(oneline(other.get_display_name(self)), 80)
         return _DBREF.sub("", name).strip() or other.key
+
+
+def unpacked(text: Any) -> tuple[Any, str | None]:
+    """Return the line and the type of a message as `at_msg_receive` gets it."""
+    line, options = (text, {}) if isinstance(text, str) else (text[0], text[-1])
+    return line, options.get("type") if isinstance(options, dict) else None
 
 
 def is_npc(obj: Any) -> bool:

@@ -71,7 +71,7 @@ class _Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class Percept(_Plain):
+class Percept:
     """Something an NPC perceived, before it becomes a journal entry.
 
     Attributes:
@@ -332,10 +332,6 @@ class MemoryRecord(_Plain):
     def recalls(self) -> int:
         """How often it reached a reply."""
         return max(0, self.access_count - 1)
-
-    def visible_to(self, listeners: tuple[str, ...] | None) -> bool:
-        """As `may_hear`."""
-        return may_hear(self.private, self.witnesses, listeners)
 
 
 @dataclass(frozen=True, slots=True)

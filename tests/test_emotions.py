@@ -142,12 +142,12 @@ def test_labels_that_are_asked_for_are_taken_as_the_wheel_has_them(labels, expec
 @pytest.mark.parametrize(
     ("labels", "named"),
     [
-        (["happiness"], "happiness is no emotion"),
-        (["joy", "Wistful", "rage"], "wistful is no emotion"),
-        (["happy", "sad"], "happy, sad is no emotion"),
-        ("happiness", "happiness is no emotion"),
-        ([7], "7 is no emotion"),
-        ([], "nothing is no emotion"),
+        (["happiness"], "happiness is not an emotion"),
+        (["joy", "Wistful", "rage"], "wistful is not an emotion"),
+        (["happy", "sad"], "happy, sad is not an emotion"),
+        ("happiness", "happiness is not an emotion"),
+        ([7], "7 is not an emotion"),
+        ([], "nothing is not an emotion"),
     ],
 )
 def test_an_unknown_label_is_named_beside_all_that_are_known(labels, named):

@@ -1,4 +1,4 @@
-"""What reaches the journal, and what is made of it."""
+"""MemoryMixin: what an NPC perceives becomes journal entries."""
 
 import pytest
 from evennia.utils.create import create_object

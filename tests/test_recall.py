@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from contrib_ai_memory import offload
 from contrib_ai_memory.recall import budget, rank, search
 from contrib_ai_memory.recall.search import is_permitted
-from contrib_ai_memory.records import MemoryRecord, RecallRequest, ScoreParts
+from contrib_ai_memory.records import MemoryRecord, RecallRequest, ScoreParts, may_hear
 from contrib_ai_memory.store.payload import Candidate
 
 NOW = "2026-03-10T00:00:00+00:00"
@@ -91,9 +91,8 @@ def test_many_secrets_of_others_do_not_crowd_out_the_answer(mara, alice, bram):
 def test_a_private_memory_is_visible_only_if_every_listener_witnessed_it(
     private, witnesses, listeners
 ):
-    record = memory(private=private, witnesses=tuple(witnesses))
     expected = not private or set(listeners) <= witnesses
-    assert record.visible_to(tuple(listeners)) == expected
+    assert may_hear(private, witnesses, tuple(listeners)) == expected
 
 
 # --- what is found ----------------------------------------------------------------------------
@@ -310,6 +309,9 @@ def test_no_content_can_end_the_block_or_speak_as_somebody_else(text):
     assert "<" not in lines[1] and ">" not in lines[1]
     assert lines[1].count("[") == 1
     assert "system:" not in lines[1].lower()
+
+
+# --- whom, when and which question ----------------------------------------------------------------
 
 
 def test_a_memory_past_its_time_is_not_recalled():

@@ -56,8 +56,7 @@ def validated(labels: object) -> tuple[str, ...]:
     """Return the first three different labels of the taxonomy, or none if there are fewer."""
     if not isinstance(labels, (list, tuple)):
         return ()
-    unique = dict.fromkeys(str(label).strip().lower() for label in labels)
-    found = [label for label in unique if label in EMOTIONS]
+    found = [label for label in _normalised(labels) if label in EMOTIONS]
     if len(found) < conf.EMOTIONS_PER_EXPERIENCE:
         return ()
     return tuple(found[: conf.EMOTIONS_PER_EXPERIENCE])
@@ -69,14 +68,17 @@ def known(labels: Iterable[str]) -> tuple[str, ...]:
     Raises:
         UnknownEmotion: One is not in the taxonomy, or there are none.
     """
-    labels = [labels] if isinstance(labels, str) else labels
-    found = tuple(dict.fromkeys(str(label).strip().lower() for label in labels))
+    found = _normalised([labels] if isinstance(labels, str) else labels)
     if not found or not EMOTIONS.issuperset(found):
         unknown = ", ".join(label for label in found if label not in EMOTIONS) or "nothing"
         raise UnknownEmotion(
             f"{unknown} is not an emotion of the taxonomy. The emotions are: {', '.join(LABELS)}."
         )
     return found
+
+
+def _normalised(labels: Iterable[object]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(label).strip().lower() for label in labels))
 
 
 @lru_cache(maxsize=2)
