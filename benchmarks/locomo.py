@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import astuple, fields, replace
 from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
@@ -88,11 +88,13 @@ class Ours:
     ) -> list[Turns]:
         """What comes to mind, best first: of each memory the turns that it was made from."""
         from contrib_ai_memory import offload
-        from contrib_ai_memory.recall import recall
         from contrib_ai_memory.recall.budget import BudgetExceeded
+        from contrib_ai_memory.recall.search import recall
+        from contrib_ai_memory.records import RecallRequest
 
-        asked = recall.recall(
-            self.memory, question, listeners=None, top_k=top_k, token_budget=budget, **options
+        asked = recall(
+            self.memory,
+            RecallRequest(question, top_k=top_k, token_budget=budget, **options),
         )
         try:
             result = offload.wait(asked)
@@ -107,10 +109,10 @@ class Ours:
 
     def found(self, question: str) -> Any:
         """The candidates of a question with their clues, as the real recall weighs them."""
-        from contrib_ai_memory.recall import recall, search
+        from contrib_ai_memory.recall.search import find, prepare
+        from contrib_ai_memory.records import RecallRequest
 
-        asked = search.Question(self.memory.id, question, self.memory.clock(), top_k=DEPTHS[-1])
-        return search.find(recall.with_people(self.memory, asked))
+        return find(prepare(self.memory, RecallRequest(question, top_k=DEPTHS[-1])))
 
     def cases(self) -> list[fitting.Case]:
         """What this conversation teaches of the weights.
@@ -324,7 +326,7 @@ def _loco(report: Report, minds: list[Ours], budgets: Sequence[int]) -> Outcome:
         others = [case for index, some in enumerate(cases) if index != held for case in some]
         weights = replace(fitting.fitted(others, Weights()), retold=Weights().retold)
         rows.append(_weights_row(f"without {memory.conversation.name}", weights))
-        outcome.ask(memory, budgets, weights=weights)
+        outcome.ask(memory, budgets, weights=astuple(weights))
     everything = fitting.fitted([case for some in cases for case in some], Weights())
     rows += [_weights_row("all", everything), _weights_row("in force", Weights())]
     report.table(list(rows[0]), rows)
@@ -356,10 +358,9 @@ def _ablate(report: Report, minds: list[Ours]) -> None:
         weights = replace(whole, **dict.fromkeys(clues, 0.0))
         results = []
         for memory, asked, seen in found:
-            question = seen.question
-            of_it = rank.Asked.of(question.query, question.who, question.now)
+            request = replace(seen.request, weights=astuple(weights))
             candidates = [each.candidate for each in seen.ranked]
-            order = rank.score(candidates, of_it, now=question.now, weights=weights)
+            order = rank.score(candidates, request)
             best = order[: DEPTHS[-1]]
             results.append((asked, [memory.turns(r.candidate.journal_ids) for r in best]))
         rows.append({"ranked by": name} | depth_row("", results))

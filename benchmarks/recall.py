@@ -2,7 +2,7 @@
 
 Timed in turn, each on a question that no cache has seen and all of the same number of tokens:
 
-- ours: `recall(Question(...))` with a listener, as an NPC's answer calls it, over Qdrant Edge;
+- ours: `search(RecallRequest(...))` with a listener, as an NPC's answer calls it, over Qdrant Edge;
 - the same with nothing kept of what was written or looked at lately, as after a start;
 - bare: the embedding of one question, the part of a recall that no store can save (DESIGN §9);
 - theirs: `Memory.search` of Mem0 with the same MiniLM over its local Qdrant (pure Python).
@@ -59,7 +59,7 @@ class Past:
         from contrib_ai_memory.embedding import embedder
 
         self._lines = list(itertools.islice(talk.lines(), min(count, EMBEDDED)))
-        keys = [self.entry(number).told() for number in range(len(self._lines))]
+        keys = [self.entry(number).with_speaker() for number in range(len(self._lines))]
         vectors = []
         with progress(None, "embedding", "text", total=len(keys)) as bar:
             for start in range(0, len(keys), 100):
@@ -128,12 +128,16 @@ class Ours:
         self._store.put(MIND, memories, self._past.vectors(numbers))
 
     def ask(self, question: str, turn: int) -> None:
-        from contrib_ai_memory.recall.search import Question, recall
+        from contrib_ai_memory.recall.search import search
+        from contrib_ai_memory.records import RecallRequest
 
-        result = recall(
-            Question(
+        result = search(
+            RecallRequest(
+                question,
                 agent_id=MIND,
-                query=question,
+                top_k=5,
+                token_budget=2000,
+                profile="relevance",
                 now=NOW.isoformat(timespec="milliseconds"),
                 listeners=(identity(turn),),
             )

@@ -1,7 +1,7 @@
-"""Which of the lines that an NPC hears it answers: DESIGN §4, as one function of plain data.
+"""Attention: which of the lines that it hears an NPC answers (DESIGN §4), over plain data.
 
-`attend` decides about one line; `Floor` is what it knows of the talk in the room so far. In play
-the senses feed both; `benchmarks.attention` feeds them recorded evenings.
+`attend` decides about a line from the `Floor`, the state of the talk in the room. `npc` calls it in
+the game, `benchmarks.attention` with recorded evenings.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from .english.addressing import Named, beside, named
 
-UNASKED_AT_MOST = 2  # answers in a row to lines that do not name the NPC (DESIGN §4)
+MAX_UNASKED = 2  # answers in a row to lines that do not name the NPC (DESIGN §4)
 
 
 class Attention(enum.Enum):
-    """What is made of something perceived: answered, kept, or not even noticed."""
+    """Whether a line is answered, only remembered, or ignored."""
 
     TRIGGER = "trigger"
     CONTEXT = "context"
@@ -24,16 +24,16 @@ class Attention(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Something that is said, whispered or given, as an NPC perceives it.
+    """Something said, whispered or given, as an NPC perceives it.
 
     Attributes:
-        speaker: The identity of whoever says it.
-        text: What is said; of an emote all of it.
-        at: Seconds, from any beginning.
-        kind: say, whisper or give: the last two are for the NPC itself.
-        own_names: The forms of the NPC's names (`english.addressing.forms`).
-        others: The forms of the names of each other person who hears it.
-        barred: The NPC does not answer whoever says it: another NPC, or somebody locked out.
+        speaker: Identity of the speaker.
+        text: What is said; of an emote, all of it.
+        at: Seconds since any moment.
+        kind: say, whisper or give; the last two are directed to the NPC.
+        own_names: Forms of the NPC's names (`english.addressing.forms`).
+        others: Forms of the names of each other person who hears it.
+        barred: Whether the NPC never answers the speaker: another NPC, somebody locked out.
     """
 
     speaker: str
@@ -54,7 +54,7 @@ class Line:
 
     @property
     def is_for_npc(self) -> bool:
-        """Whether its words say that the NPC is meant, and not somebody else who is there."""
+        """Whether its words address the NPC and not somebody else who is there."""
         how = self.names_npc
         if how is Named.NAMED and self.names_other is Named.CALLED:
             return any(beside(self.text, names, self.own_names) for names in self.others)
@@ -62,17 +62,18 @@ class Line:
 
     @property
     def is_for_another(self) -> bool:
+        """Whether its words address somebody else who is there."""
         return not self.is_for_npc and self.names_other is not Named.NOT
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """Whose exchange with the NPC is going on in the room.
+    """The exchange with the NPC that is going on in the room.
 
     Attributes:
-        partner: Whom it answered last; None where somebody else was named or has spoken since.
-        since: When that was, in the seconds of `Line.at`.
-        unasked: How many answers in a row it gave to lines that did not name it.
+        partner: Whom it answered last; None if somebody else was named or has spoken since.
+        since: The time of that answer, as `Line.at`.
+        unasked: Number of answers in a row to lines that did not name it.
     """
 
     partner: str | None = None
@@ -80,13 +81,13 @@ class Floor:
     unasked: int = 0
 
     def heard(self, line: Line) -> Floor:
-        """The floor once `line` is said, before any answer to it."""
+        """Return the floor after `line`, before any answer to it."""
         if line.kind == "say" and (line.speaker != self.partner or line.is_for_another):
             return Floor()
         return self
 
     def answered(self, line: Line) -> Floor:
-        """The floor with the NPC's answer to `line`; a whispered one leaves it as it is."""
+        """Return the floor after the NPC's answer to `line`; a whispered one does not change it."""
         if line.kind == "whisper":
             return self
         asked = line.kind == "give" or line.is_for_npc or not line.others
@@ -94,12 +95,11 @@ class Floor:
 
 
 def attend(line: Line, floor: Floor, exchange_seconds: float) -> Attention:
-    """Decide about a line: the first rule of DESIGN §4 that fits.
+    """Decide about a line by the first rule of DESIGN §4 that fits.
 
     Args:
-        line: What is said.
-        floor: As it is once the line is said (`Floor.heard`).
-        exchange_seconds: How long after an answer the talk still belongs to it.
+        floor: The floor after the line (`Floor.heard`).
+        exchange_seconds: How long an exchange goes on after an answer.
     """
     if line.barred:
         return Attention.CONTEXT
@@ -109,7 +109,7 @@ def attend(line: Line, floor: Floor, exchange_seconds: float) -> Attention:
         return Attention.CONTEXT
     if line.kind == "whisper" or not line.others:
         return Attention.TRIGGER
-    goes_on = floor.partner == line.speaker and line.at - floor.since <= exchange_seconds
-    if goes_on and floor.unasked < UNASKED_AT_MOST:
+    continues = floor.partner == line.speaker and line.at - floor.since <= exchange_seconds
+    if continues and floor.unasked < MAX_UNASKED:
         return Attention.TRIGGER
     return Attention.CONTEXT

@@ -22,7 +22,7 @@ from evennia.server.models import ServerConfig
 from twisted.python import threadable
 
 from . import offload
-from .handler import forget_mind
+from .handler import forget_memories
 from .store import owner
 
 _GOING = "_memory_going"  # what `before` leaves on an object for `after`
@@ -72,7 +72,7 @@ def _hand_over(memory_id: str) -> None:
 
 
 def _forget(memory_id: str) -> None:
-    forgetting = forget_mind(memory_id)
+    forgetting = forget_memories(memory_id)
     forgetting.addCallback(lambda _count: drop_note(memory_id))
     forgetting.addErrback(
         offload.log_failure, f"forgetting {memory_id} (tried again at the next start)"

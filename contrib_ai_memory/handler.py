@@ -1,5 +1,7 @@
-"""MemoryHandler, `npc.memory`: the one door to everything an NPC remembers. Reactor thread only;
-what takes time goes to the worker threads and comes back as a Deferred."""
+"""MemoryHandler, `npc.memory`: everything an NPC remembers. Reactor thread only.
+
+Work that takes time runs on worker threads and returns a Deferred.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,22 @@ from .english.questions import asks
 from .ingest import experiences, importance, index, pipeline, preference_slots
 from .llm.offline import without_address
 from .log import logger
-from .recall import mood, recall, reply
-from .recall.tool_loop import Hands
-from .records import Entry, Message, Percept, Recalled
+from .recall import mood, reply, search, tool_loop
+from .records import (
+    CONSCIOUS,
+    Entry,
+    MemoryRecord,
+    Message,
+    Percept,
+    Recalled,
+    RecallRequest,
+    RecallResult,
+)
 from .store import attributes, evidence, facts, game_database, owner
 from .store.chat_log import History
 from .store.conversations import Conversations
 from .store.errors import StoreHeld
-from .store.evidence import Evidence
+from .store.evidence import Evidence, Work
 from .store.journal import Journal
 from .store.links import Links
 from .store.people import People
@@ -33,27 +43,25 @@ from .store.preferences import Preferences
 from .store.profiles import Profiles
 from .text.sanitising import sanitise
 
-INDEX_BATCH = 64
-NEWEST = 16  # entries that a recall indexes where more than a batch waits
+INDEX_BATCH = 64  # entries
+NEWEST = 16  # entries that a recall indexes if more than a batch waits
 INDEX_CURSOR = "indexed"
-CONSCIOUS_IMPORTANCE = 8
-
-
-_living: WeakSet[MemoryHandler] = WeakSet()
+CONSCIOUS_IMPORTANCE = 8  # 1-10
+_open: WeakSet[MemoryHandler] = WeakSet()
 
 
 class NothingToRemember(ValueError):
-    """There is no text in what was to be remembered."""
+    """The text to remember is empty."""
 
 
 class MemoryHandler:
     """Everything one NPC remembers. Made by `MemoryMixin.memory`.
 
     Attributes:
-        id: The mind's own UUID, under which the store keeps it. A copied NPC gets a new one.
-        clock: Gives the present as ISO 8601 UTC; a replay puts the log's time in its place.
-        journal, conversations, people, profiles, links, preferences, history: In Attributes.
-        evidence: What the works under way rest on, while memories are forgotten or changed.
+        id: The NPC's UUID, its agent id in the store. A copied NPC gets a new one.
+        clock: Returns the present as ISO 8601 UTC; a replay replaces it by the log's time.
+        journal, conversations, people, profiles, links, preferences, history: Kept in Attributes.
+        evidence: Stops work in progress whose evidence is forgotten or changed meanwhile.
     """
 
     def __init__(self, owner: Any):
@@ -69,7 +77,7 @@ class MemoryHandler:
         self.profiles = Profiles(owner)
         self.history = History(owner)
         self.evidence = Evidence(owner, lambda: self.journal, lambda: self.id)
-        _living.add(self)
+        _open.add(self)
 
     @property
     def name(self) -> str:
@@ -77,25 +85,25 @@ class MemoryHandler:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the NPC goes by: its key, then its aliases."""
+        """The NPC's key and its aliases."""
         return (self.owner.key, *self.owner.aliases.all())
 
     @property
     def goals(self) -> str:
-        """What the NPC is after, for the scoring of importance: `npc.db.goals`."""
+        """The NPC's goals, `npc.db.goals`, for the scoring of importance."""
         return str(self.owner.attributes.get("goals", default="") or "")
 
     def _own_id(self) -> str:
-        """The id of this body's memory; one that carries another body's begins anew."""
+        """Return the agent id of this body, a new one if its Attributes are those of another."""
         shed_copied(self.owner)
         own = owner.id_of(self.owner) or str(uuid.uuid4())
         owner.claim(self.owner, own)
         return own
 
     def reclaim(self) -> None:
-        """Write anew what another body's Attributes were cloned over while this memory was open."""
+        """Write everything again after another body's Attributes were cloned over it."""
         logger().warning(
-            "#%s: the Attributes of another memory were written over its own, which stays.",
+            "#%s: its memory was overwritten with a copy of another one, and is written again.",
             self.owner.id,
         )
         owner.claim(self.owner, self.id)
@@ -105,13 +113,13 @@ class MemoryHandler:
     # --- perceiving -------------------------------------------------------------------------
 
     def perceive(self, percept: Percept) -> Entry:
-        """Write what was perceived into the journal. O(1); on disk within a second."""
+        """Write a percept into the journal. O(1); on disk within a second."""
         when = percept.timestamp or self.clock()
         talk = percept.kind in records.TALK_KINDS
         own = percept.origin == "self"
         place = f"ear:{percept.source}" if percept.private else f"room:{percept.location}"
         if talk and not own and cues.confides(percept.content):
-            percept = replace(percept, private=True)  # for those who were there to hear it
+            percept = replace(percept, private=True)  # for its witnesses
         if percept.source and not own and percept.kind in records.LEARNED_KINDS:
             self.people.meet(percept.source, percept.seen_as, when, talk=talk)
         session_id = percept.session_id
@@ -126,49 +134,25 @@ class MemoryHandler:
             self.journal.note_heard(percept.utterance, entry.id)
         if talk:
             role = "assistant" if own else "user"
-            conversation.say(
-                Message(
-                    entry.id,
-                    role,
-                    entry.seen_as,
-                    entry.content,
-                    private=entry.private,
-                    witnesses=entry.witnesses,
-                )
-            )
+            said = entry.seen_as, entry.content, entry.private, entry.witnesses
+            conversation.say(Message(entry.id, role, *said))
         return entry
 
     def _entry(self, entry_id: int, percept: Percept, when: str, session_id: str | None) -> Entry:
         keywords = (*conf.get().KEYWORDS, *(self.owner.attributes.get("memory_keywords") or ()))
         bonus = max(known.sender_bonus(percept.source) for known in (self.people, self.profiles))
-        return Entry(
+        return percept.to_entry(
             id=entry_id,
             timestamp=when,
-            content=percept.content,
-            kind=percept.kind,
-            seen_as=percept.seen_as,
-            origin=percept.origin,
-            source_type=percept.source_type,
             source_trust=conf.TRUST[percept.source_type],
-            source_entity=percept.source,
             entities=tuple(sorted({*percept.entities, *self.people.mentioned(percept.content)})),
-            witnesses=percept.witnesses,
-            private=percept.private,
-            location=percept.location,
             session_id=session_id,
             importance=importance.heuristic_importance(percept, keywords, bonus),
             tags=self._tags(percept),
-            game_time=percept.game_time,
-            line=percept.line,
-            ref=percept.ref,
-            evidence=percept.evidence,
-            context=percept.context,
-            sources=percept.sources,
-            utterance=percept.utterance,
         )
 
     def _tags(self, percept: Percept) -> tuple[str, ...]:
-        """Its tags; "mara what is the bridge" asks, and only who knows the name can tell."""
+        """Return the tags, with ASKS for a question behind the NPC's name: "mara what is this"."""
         if percept.kind not in records.TALK_KINDS or asks(percept.content):
             return percept.tags
         bare = (without_address(percept.content, name) for name in self.names)
@@ -178,29 +162,30 @@ class MemoryHandler:
     def add(
         self, text: str, *, importance: int = CONSCIOUS_IMPORTANCE
     ) -> Generator[Any, Any, Entry]:
-        """A conscious commit [B]: remembered at once, never cleaned away.
+        """Remember a text at once and for good [B], as a Deferred `Entry`.
 
         Args:
-            text: What to remember, as a sentence of its own.
+            text: A sentence that makes sense by itself.
             importance: 1-10.
 
         Raises (in the Deferred):
-            NothingToRemember: There is no text in it.
+            NothingToRemember: The text is empty.
         """
         text = sanitise(text, conf.get().MAX_LINE)
         if not text:
             raise NothingToRemember("There is nothing to remember: the text is empty.")
         entry = self.perceive(
-            Percept(content=text, kind="note", origin="builder", tags=("conscious", "builder"))
+            Percept(content=text, kind="note", origin="builder", tags=(CONSCIOUS, "builder"))
         )
-        self.journal.update({entry.id: {"importance": importance, "scoring_method": "manual"}})
-        entry = self.journal.get(entry.id)
+        rating: dict[str, Any] = {"importance": importance, "scoring_method": "manual"}
+        self.journal.update({entry.id: rating})
+        entry = replace(entry, **rating)
         self.flush()
         try:
             with self.evidence.drawing_on([entry]) as work:
                 yield work.run(index.index_entries, self.id, [entry])
         except (offload.Busy, offload.TimedOut, StoreHeld) as late:
-            # it is in the journal, and indexed at the next tick
+            # it is in the journal, and the next tick indexes it
             logger().warning("%s: entry %s is indexed later: %s", self.owner.dbref, entry.id, late)
         return entry
 
@@ -210,69 +195,15 @@ class MemoryHandler:
         user_id: str | None = None,
         session_id: str | None = None,
         memory_type_hint: str | None = None,
-        **who_may_hear: Any,
+        **privacy: Any,
     ) -> defer.Deferred:
-        """Any text into memory [C §1], as a Deferred list of the `MemoryRecord`s that it became.
+        """Ingest any text [C §1], as a Deferred list of the new `MemoryRecord`s.
 
-        What is unimportant is dropped; what is known already is not doubled. The arguments are
-        those of `ingest.pipeline.ingest`, which tells of each.
+        Unimportant parts are dropped, and known ones are not added twice. The arguments are those
+        of `ingest.pipeline.ingest`.
         """
-        learned = pipeline.ingest(self, text, user_id, session_id, memory_type_hint, **who_may_hear)
+        learned = pipeline.ingest(self, text, user_id, session_id, memory_type_hint, **privacy)
         return learned.addCallback(lambda learned: list(learned.memories))
-
-    # --- the work behind it -----------------------------------------------------------------
-
-    @defer.inlineCallbacks
-    def index_pending(self, priority: int = offload.AWAKE) -> Generator[Any, Any, bool]:
-        """Embed and index what is new, one batch at a time.
-
-        Returns (as a Deferred):
-            Whether nothing is left.
-        """
-        start = self.journal.cursors.get(INDEX_CURSOR, 0)
-        end = min(start + INDEX_BATCH, len(self.journal))
-        pending = list(self.journal.read(start + 1, end))
-        if pending:
-            before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
-            with self.evidence.drawing_on([*before, *pending], priority=priority) as work:
-                yield work.run(index.index_entries, self.id, pending, before)
-                yield preference_slots.settle_heard(self, pending, work)
-        # another call may have come further meanwhile; what is indexed twice is written once
-        self.journal.advance_cursor(INDEX_CURSOR, end)
-        return self.journal.cursors.get(INDEX_CURSOR, 0) >= len(self.journal)
-
-    @defer.inlineCallbacks
-    def index_newest(self, priority: int = offload.REPLY) -> Generator[Any, Any, None]:
-        """Index what a recall must know of: what is new, or where that is much, the newest of it.
-
-        A long backlog (after a full disk, an import, a time without the store) is worked through by
-        the ticks, the oldest first. An answer does not wait for it.
-        """
-        last = len(self.journal)
-        if last - self.journal.cursors.get(INDEX_CURSOR, 0) <= INDEX_BATCH:
-            yield self.index_pending(priority)
-            return
-        start = last - NEWEST
-        newest = list(self.journal.read(start + 1, last))
-        before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
-        # what is indexed twice is written once
-        with self.evidence.drawing_on([*before, *newest], priority=priority) as work:
-            yield work.run(index.index_entries, self.id, newest, before)
-
-    @defer.inlineCallbacks
-    def work_through(
-        self, *, until_silent: bool = False, priority: int = offload.AWAKE
-    ) -> Generator[Any, Any, bool]:
-        """Index what is new and draw experiences from it: a bounded piece of the work.
-
-        Returns (as a Deferred):
-            Whether nothing is left to do.
-        """
-        indexed = yield self.index_pending(priority)
-        read = yield experiences.extract_experiences(
-            self, until_silent=until_silent, priority=priority
-        )
-        return indexed and read < experiences.SNIPPETS_A_TICK
 
     # --- recalling --------------------------------------------------------------------------
 
@@ -286,62 +217,76 @@ class MemoryHandler:
         token_budget: int | None = None,
         memory_types: Sequence[str] | None = None,
         include_compressed: bool = False,
-        emotions: Sequence[str] = (),
-        without_entries: Sequence[int] = (),
-        priority: int = offload.REPLY,
+        emotions: Sequence[str] | None = None,
     ) -> defer.Deferred:
-        """What comes to mind for `query` [B §3, C §2], as a Deferred `RecallResult`.
+        """Recall memories for a query [B §3, C §2], as a Deferred `RecallResult`.
 
-        Best first, within the token budget; preferences of the speaker before all else.
+        Preferences of the speaker come first, then the best memories that fit the token budget.
 
         Args:
             query: A question or a line of talk.
-            speaker: Memory identity of the one who will hear the answer; secrets of others stay
-                out. None looks from outside the game and sees everything.
+            speaker: Identity of the one who will hear the answer; secrets of others stay out.
+                None is for staff, who see everything.
             listeners: Identities of others who will hear it too.
-            top_k, token_budget: Bounds of the result; the settings' defaults.
+            top_k, token_budget: Bounds of the result; by default those of the settings.
             memory_types: Only these of episodic, semantic, working, procedural.
-            include_compressed: Also what a summary stands for.
+            include_compressed: Keep memories whose summary is recalled too.
             emotions: Labels of the present mood; memories that share one are favoured.
-            without_entries: Journal ids to leave out, such as the question itself.
 
         Raises (in the Deferred):
-            BudgetExceeded: Something came to mind, and not even the smallest of it fits.
+            BudgetExceeded: There are memories, and not even the smallest fits.
         """
-        return recall.recall(
-            self,
+        request = RecallRequest(
             query,
             listeners=(speaker, *listeners) if speaker else None,
-            top_k=top_k,
-            token_budget=token_budget,
-            memory_types=memory_types,
+            top_k=top_k or 0,
+            token_budget=token_budget or 0,
+            memory_types=tuple(memory_types or ()),
             include_compressed=include_compressed,
-            emotions=emotions,
-            without_entries=without_entries,
-            priority=priority,
+            emotions=tuple(emotions or ()),
         )
+        return search.recall(self, request)
 
+    @defer.inlineCallbacks
     def recall_emotion(
-        self, emotions: Sequence[str], *, query: str = "", **options: Any
-    ) -> defer.Deferred:
-        """What was felt like this: memories that share one of `emotions`, as a Deferred result.
+        self,
+        emotions: Sequence[str],
+        *,
+        query: str = "",
+        speaker: str | None = None,
+        listeners: Sequence[str] = (),
+        top_k: int | None = None,
+        token_budget: int | None = None,
+    ) -> Generator[Any, Any, RecallResult]:
+        """Recall memories that share one of `emotions`, as a Deferred `RecallResult`.
 
         Args:
             emotions: Labels of the taxonomy.
             query: What it was about; without one, the emotions themselves.
-            options: As of `recall`.
+            speaker, listeners, top_k, token_budget: As of `recall`.
 
         Raises (in the Deferred):
-            UnknownEmotion: A label that the taxonomy does not have.
+            UnknownEmotion: A label is not in the taxonomy.
         """
-        return recall.recall_emotion(self, emotions, query, **options)
+        request = replace(
+            search.emotion_request(emotions, query),
+            listeners=(speaker, *listeners) if speaker else None,
+            top_k=top_k or 0,
+            token_budget=token_budget or 0,
+        )
+        result = yield search.recall(self, request)
+        return result
 
-    def answer(self, entry: Entry, hands: Hands | None = None) -> defer.Deferred:
-        """What the NPC says to an entry spoken to it, as a Deferred `Answer`."""
-        return reply.answer(self, entry, hands, keep=experiences.remember_or_reinforce)
+    def answer(self, entry: Entry, actions: tool_loop.Actions | None = None) -> defer.Deferred:
+        """Answer an entry that was said to the NPC, as a Deferred `Answer`."""
+        return reply.answer(self, entry, actions)
+
+    def commit(self, experience: MemoryRecord, work: Work) -> defer.Deferred:
+        """Store an experience for good [B], as part of `work`."""
+        return work.run(tool_loop.commit, self.id, experience, experiences.remember_or_reinforce)
 
     def note_accessed(self, entry: Entry, recalled: Sequence[Recalled]) -> None:
-        """What reached a reply counts as accessed, once a conversation (DESIGN §5.6)."""
+        """Count memories that reached a reply as accessed, once a conversation (DESIGN §5.6)."""
         conversation = self.conversations.get(entry.session_id)
         ids = [item.memory.id for item in recalled]
         if conversation:
@@ -351,33 +296,92 @@ class MemoryHandler:
             job.addErrback(lambda reason: reason.trap(StoreHeld))
             job.addErrback(offload.log_failure, "counting what was recalled")
 
-    # --- looking in -------------------------------------------------------------------------
+    # --- inspection -------------------------------------------------------------------------
 
     def facts(self, limit: int = 100) -> defer.Deferred:
-        """The facts of this NPC, newest first, as a Deferred list of `MemoryRecord`."""
+        """Return the newest facts, as a Deferred list of `MemoryRecord`."""
         return offload.run(
             offload.MEMORY, facts.ask, "newest", self.id, "fact", limit, priority=offload.REPLY
         )
 
     def counts(self) -> defer.Deferred:
-        """How many memories of each kind the store holds, as a Deferred dict."""
+        """Count the memories of each kind in the store, as a Deferred dict."""
         return offload.run(offload.MEMORY, facts.ask, "counts", self.id, priority=offload.REPLY)
 
     def mood(self) -> defer.Deferred:
-        """What it feels now and by what, secrets too, as a Deferred `recall.mood.Mood`."""
-        job = mood.mood_of, self.id, self.clock()
-        return offload.run(offload.MEMORY, *job, priority=offload.REPLY)
+        """Return the present mood, which includes secrets, as a Deferred `recall.mood.Mood`."""
+        return offload.run(
+            offload.MEMORY, mood.mood_of, self.id, self.clock(), priority=offload.REPLY
+        )
 
-    # --- keeping ----------------------------------------------------------------------------
+    # --- indexing ---------------------------------------------------------------------------
+
+    @defer.inlineCallbacks
+    def index_pending(self, priority: int = offload.AWAKE) -> Generator[Any, Any, bool]:
+        """Embed and index a batch of new entries.
+
+        Returns (as a Deferred):
+            Whether nothing is left.
+        """
+        start = self.journal.cursors.get(INDEX_CURSOR, 0)
+        end = min(start + INDEX_BATCH, len(self.journal))
+        yield self._index(start, end, priority, settle=True)
+        # another call may have got further meanwhile; indexing twice writes the same again
+        self.journal.advance_cursor(INDEX_CURSOR, end)
+        return self.journal.cursors.get(INDEX_CURSOR, 0) >= len(self.journal)
+
+    @defer.inlineCallbacks
+    def index_newest(self, priority: int = offload.REPLY) -> Generator[Any, Any, None]:
+        """Index what a recall must find: new entries, or only the newest of a long backlog.
+
+        A backlog (after a full disk, an import, a time without the store) is left to the ticks,
+        which index the oldest first; an answer does not wait for it.
+        """
+        last = len(self.journal)
+        if last - self.journal.cursors.get(INDEX_CURSOR, 0) <= INDEX_BATCH:
+            yield self.index_pending(priority)
+            return
+        yield self._index(last - NEWEST, last, priority)
+
+    @defer.inlineCallbacks
+    def _index(
+        self, start: int, end: int, priority: int, *, settle: bool = False
+    ) -> Generator[Any, Any, None]:
+        """Index the entries after `start` up to `end`, and settle their preferences."""
+        entries = list(self.journal.read(start + 1, end))
+        if not entries:
+            return
+        before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
+        with self.evidence.drawing_on([*before, *entries], priority=priority) as work:
+            yield work.run(index.index_entries, self.id, entries, before)
+            if settle:
+                yield preference_slots.settle_heard(self, entries, work)
+
+    @defer.inlineCallbacks
+    def work_through(
+        self, *, until_silent: bool = False, priority: int = offload.AWAKE
+    ) -> Generator[Any, Any, bool]:
+        """Index new entries and extract experiences from them, a bounded amount.
+
+        Returns (as a Deferred):
+            Whether nothing is left.
+        """
+        indexed = yield self.index_pending(priority)
+        read = yield experiences.extract_experiences(
+            self, until_silent=until_silent, priority=priority
+        )
+        return indexed and read < experiences.SNIPPETS_A_TICK
+
+    # --- writing ----------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Write to the game database all that is not there yet."""
+        """Write everything new to the game database."""
         self.flush_talk()
         if self.owner.pk and not self.unwritten:
             self._write(self.people.flush)
 
     def flush_talk(self) -> None:
-        """Write the journal and the conversations: what each tick does."""
+        """Write the journal and the conversations, at each tick."""
         if self._flush_timer is not None and self._flush_timer.active():
             self._flush_timer.cancel()
         if self.owner.pk and not owner.is_marked(self.owner, self.id):
@@ -388,18 +392,18 @@ class MemoryHandler:
 
     @property
     def unwritten(self) -> bool:
-        """Whether the journal has lines that the game's database has not."""
+        """Whether the journal has lines that are not in the game database."""
         return self.journal.changed
 
     def _flush_journal(self) -> None:
         self._flush_timer = None
-        if self.owner.pk and self.journal.changed:  # else it was deleted meanwhile
+        if self.owner.pk and self.journal.changed:  # else the NPC was deleted
             self._write(self.journal.flush)
             if not self.journal.changed:
                 game_database.note_written()
 
     def _write(self, flush: Callable[[], None]) -> None:
-        """Write, or keep it in memory for the next try where the database's disk is full."""
+        """Write, or try again later if the disk of the database is full."""
         try:
             flush()
         except OperationalError as error:
@@ -411,34 +415,29 @@ class MemoryHandler:
         from twisted.internet import reactor
 
         if self._flush_timer is None and reactor.running:
-            # the journal alone: who and what was talked of is written with each tick
+            # only the journal; the rest is written at each tick
             self._flush_timer = reactor.callLater(conf.get().FLUSH_SECONDS, self._flush_journal)
 
 
-def living() -> list[MemoryHandler]:
-    """The memories that this process has in hand."""
-    return list(_living)
+def open_memories() -> list[MemoryHandler]:
+    """Return the memories that are open in this process."""
+    return list(_open)
 
 
 def shed_copied(npc: Any) -> bool:
-    """Take out of an object what it carries of another body's memory. Returns whether it did."""
+    """Remove a memory that was copied from another body. Returns whether there was one."""
     if not owner.carries_anothers(npc):
         return False
     if memory := npc.__dict__.get("memory"):
         memory.reclaim()
         return True
-    logger().info("#%s carries the memory id of another body: its own begins empty.", npc.id)
-    forget_attributes(npc, *getattr(npc, "own_memory_keys", ()))
+    logger().info("#%s has a copy of another NPC's memory: it starts with an empty one.", npc.id)
+    attributes.forget_all(npc, *getattr(npc, "own_memory_keys", ()))
     attributes.forget_nights(npc)
     return True
 
 
-def forget_attributes(npc: Any, *keys: str) -> None:
-    """Take everything of a memory out of an object's Attributes, and the Attributes `keys`."""
-    attributes.forget_all(npc, *keys)
-
-
-def forget_mind(agent_id: str) -> defer.Deferred:
-    """Forget all that the store keeps of one mind. Fires with how many memories that were."""
+def forget_memories(agent_id: str) -> defer.Deferred:
+    """Remove all memories of an NPC from the store. Fires with their number."""
     evidence.end(agent_id)
     return offload.run(offload.MEMORY, pipeline.forget_mind, agent_id)

@@ -1,6 +1,7 @@
-"""The frozen records that travel between the rooms, and their one way to and from plain data.
+"""Frozen records that are passed between the packages, and their conversion to plain data.
 
-Dicts appear only at the Attribute and payload borders, through `to_dict` / `from_dict` here.
+Dicts are used only for Attributes and payloads, through `to_dict` and `from_dict`. Timestamps are
+ISO 8601 in UTC. A person is an identity (`MemoryMixin.get_memory_identity`).
 """
 
 from __future__ import annotations
@@ -8,31 +9,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple, Protocol, Self
 
 from .english.questions import asks
 from .english.testimony import as_posed
 
 TALK_KINDS = frozenset({"say", "whisper"})
-ASKS = "asks"  # tag: it asks, once the NPC's name before it is left out
-INSIGHT = "insight"  # an entry that a reflection wrote
-PINNED, LOCKED = "pinned", "locked"  # tags: never cleaned away; and never changed by a night
-OF_NPC = "npc"  # tag: another NPC's own words and poses, nobody playing it
+ASKS = "asks"  # tag: a question once the NPC's name in front of it is removed
+INSIGHT = "insight"  # kind of an entry written by reflection
+PINNED, LOCKED = "pinned", "locked"  # tags: never pruned; never changed by a night either
+OF_NPC = "npc"  # tag: words or poses of another NPC that nobody is playing
+CONSCIOUS = "conscious"  # tag: committed on purpose, by the NPC's own tool or by a builder
 LEARNED_KINDS = frozenset({"say", "whisper", "pose", "give", "note"})
 
 
 def now_iso() -> str:
-    """The present as ISO 8601 in UTC, to the millisecond."""
+    """Return the present time, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def seconds_between(earlier: str, later: str) -> float:
-    """Seconds from one ISO timestamp to another; negative when the order is reversed."""
+    """Return the seconds from one timestamp to another, negative if they are reversed."""
     return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
 
 
 def may_hear(private: bool, witnesses: Iterable[str], listeners: tuple[str, ...] | None) -> bool:
-    """Whether everyone of `listeners` may hear of a memory; None is a look from outside."""
+    """Return whether all `listeners` may hear of a memory. None means staff, who see everything."""
     if not private or listeners is None:
         return True
     return bool(listeners) and set(listeners) <= set(witnesses)
@@ -42,13 +44,12 @@ def _is_empty(value: Any) -> bool:
     return value is None or value is False or value in ("", (), [])
 
 
+@dataclass(frozen=True, slots=True)
 class _Plain:
-    """`to_dict` leaves out what is empty where nothing else is the default; `from_dict` ignores
-    keys that it does not know."""
-
-    __slots__ = ()
+    """Base of records that are stored as dicts."""
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data, without empty ones whose default is empty too."""
         plain = {}
         for spec in fields(self):
             value = getattr(self, spec.name)
@@ -59,7 +60,8 @@ class _Plain:
         return plain
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]):
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Make a record of plain data; unknown keys are ignored."""
         known = {}
         for spec in fields(cls):
             if spec.name in plain:
@@ -69,10 +71,17 @@ class _Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class Percept(_Plain):
-    """One thing perceived, before it has a place in the journal.
+class Percept:
+    """Something an NPC perceived, before it becomes a journal entry.
 
-    `source` and `witnesses` are memory identities (see `MemoryMixin.get_memory_identity`).
+    Attributes:
+        source: Identity of the one who said or did it.
+        witnesses: Identities of the people who perceived it too.
+        game_time: Seconds of game time.
+        addressed: Whether it is meant for the NPC.
+        mentioned: Whether it holds an @mention of the NPC.
+
+    The others are those of `Entry`.
     """
 
     content: str
@@ -98,15 +107,21 @@ class Percept(_Plain):
     sources: tuple[str, ...] = ()
     utterance: str = ""
 
+    def to_entry(self, **more: Any) -> Entry:
+        """Make the journal entry, with the fields that only an entry has."""
+        names = {spec.name for spec in fields(Entry)} & {spec.name for spec in fields(self)}
+        shared = {name: getattr(self, name) for name in names}
+        return Entry(**shared | {"source_entity": self.source} | more)
+
 
 @dataclass(frozen=True, slots=True)
-class ToldFrom:
-    """What an utterance of the NPC was told from, so that erasing can follow it.
+class Provenance:
+    """What an utterance of the NPC was made from, so that erasure can follow it.
 
     Attributes:
-        evidence: Link ids: the entry that it answers, and the memories that the provider was given.
-        context: Journal ids of the talk that the provider was given besides (`store.id_ranges`).
-        sources: Identities of the people whose words all of that was.
+        evidence: Link ids of the entry that it answers and of the memories given to the provider.
+        context: Journal ids of the conversation given to the provider (`store.id_ranges`).
+        sources: Identities of the people whose words these are.
     """
 
     evidence: tuple[str, ...] = ()
@@ -114,18 +129,24 @@ class ToldFrom:
     sources: tuple[str, ...] = ()
 
 
-FROM_NOTHING = ToldFrom()
+NO_PROVENANCE = Provenance()
 
 
 @dataclass(frozen=True, slots=True)
 class Entry(_Plain):
-    """One journal entry (DESIGN §3). `timestamp` is ISO 8601 UTC, `importance` 1-10.
+    """A journal entry (DESIGN §3).
 
-    `line` is the perceived line where it said more than `content`; `ref` is the id that a
-    replayed log gave it; `evidence` are the link ids that an insight cites, `provider` who worded
-    it. The NPC's own words keep in `evidence`, `context` and `sources` what they were told from
-    (`ToldFrom`); what was heard from another NPC keeps its `utterance`: that NPC's mind and journal
-    id, "uuid:12".
+    Attributes:
+        source_trust: 0-1.
+        importance: 1-10.
+        game_time: Seconds of game time.
+        line: The perceived line, if it said more than `content`.
+        ref: The id of the line in a replayed log.
+        evidence, context, sources: `Provenance` of the NPC's own words; the evidence of an insight
+            are the link ids that it cites.
+        utterance: Of a line heard from another NPC, the speaker's agent id and journal id,
+            "uuid:12".
+        provider: The language provider that worded an insight.
     """
 
     id: int
@@ -158,76 +179,99 @@ class Entry(_Plain):
 
     @property
     def recallable(self) -> bool:
-        """What comes to mind again: what was heard, and what a reflection came to."""
+        """Whether recall can find it: what was heard, and insights."""
         return self._heard or self.kind == INSIGHT
 
     @property
     def learnable(self) -> bool:
-        """Whether anything may rest on it: experiences, facts, profiles, preferences, insights.
+        """Whether experiences, facts, profiles, preferences and insights may be drawn from it.
 
-        What an NPC says is made of what NPCs were told: its own words are never learned back, and
-        those of another are talk, which proves nothing. What it gives away is seen to be given.
+        An NPC's words are made of what NPCs were told: its own are never learned back, and those
+        of another NPC prove nothing. A gift of another NPC is seen, so it counts.
         """
         return self._heard and not (OF_NPC in self.tags and self.kind != "give")
 
     @property
     def _heard(self) -> bool:
-        """What others said and did; comings and goings teach nothing."""
+        """Whether others said or did it; arrivals and departures teach nothing."""
         return self.origin in ("perceived", "builder") and self.kind in LEARNED_KINDS
 
     @property
     def words(self) -> str:
-        """What is remembered of it: its content, of a pose what the poser claims as a claim."""
+        """The content to remember; quoted speech in a pose counts as the poser's claim."""
         return as_posed(self.content, self.seen_as) if self.kind == "pose" else self.content
 
     @property
     def audience(self) -> tuple[str, ...] | None:
-        """Who may hear of it again: None is anyone."""
+        """The people who may hear of it, sorted; None means anyone."""
         return tuple(sorted(self.witnesses)) if self.private else None
 
     @property
     def circle(self) -> tuple[str | None, tuple[str, ...] | None]:
-        """The conversation, and those who may hear of it again: what is drawn never mixes two."""
+        """The conversation and its audience. Nothing is drawn from entries of different circles."""
         return self.session_id, self.audience
 
     @property
     def is_question(self) -> bool:
-        """A question tells what somebody wanted to know, not how the world is."""
+        """Whether it only asks, and so says nothing about the world."""
         return ASKS in self.tags or asks(self.content)
 
     @property
     def texts(self) -> set[str]:
-        """All that the store may have embedded of it."""
-        return {self.content, self.words, self.told()}
+        """All texts of it that may have been embedded."""
+        return {self.content, self.words, self.with_speaker()}
 
-    def told(self) -> str:
-        """The entry as one line with its speaker: the key that is embedded and searched."""
+    def with_speaker(self) -> str:
+        """Return the entry as one line with its speaker, the key that is searched."""
         if self.kind in TALK_KINDS and self.seen_as:
             return f"{self.seen_as}: {self.content}"
         return self.words
 
 
-def shared_privacy(sources: Iterable[Entry | MemoryRecord]) -> tuple[bool, tuple[str, ...]]:
-    """What is drawn from several is as private as the most private, for those who had them all.
+class Privacy(NamedTuple):
+    """Whether something is private, and the witnesses who may still hear of it."""
 
-    Returns:
-        Whether it is private, and the witnesses that all of `sources` share.
+    private: bool = False
+    witnesses: tuple[str, ...] = ()
+
+
+class Witnessed(Protocol):
+    """Anything with privacy: an entry, a memory, a `Privacy`."""
+
+    @property
+    def private(self) -> bool: ...
+
+    @property
+    def witnesses(self) -> tuple[str, ...]: ...
+
+
+def shared_privacy(sources: Iterable[Witnessed]) -> Privacy:
+    """Return the privacy of what is drawn from several sources.
+
+    It is as private as the most private of them, and its witnesses are those of all of them.
     """
     sources = list(sources)
     witnessed = [set(s.witnesses) for s in sources if s.witnesses or s.private]
     shared = set.intersection(*witnessed) if witnessed else set()
-    return any(source.private for source in sources), tuple(sorted(shared))
+    return Privacy(any(source.private for source in sources), tuple(sorted(shared)))
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRecord(_Plain):
-    """One memory in the store: an entry, an experience, a fact (DESIGN §3 payload).
+    """A memory in the store, as in the payload of DESIGN §3.
 
-    `key` is what it is searched by; `content` is what is remembered; `quote` is the speaker's own
-    words where `content` rewrote them; `shown` a pose as it was shown, where `content` says what
-    its poser claims; `context` the journal ids of lines that were shown to the provider besides
-    `journal_ids` (`store.id_ranges`).
-    `importance` and `memory_weight` are 0-1. A working memory holds until `expires_at`.
+    Attributes:
+        content: The text that is remembered.
+        record: What it is: entry, experience, fact, taught, summary or insight.
+        key: The text that is searched; empty if that is the content.
+        about: Identity of the person it is about.
+        importance, memory_weight, source_trust: 0-1.
+        access_count: Starts at 1.
+        expires_at: End of a working memory.
+        quote: The speaker's own words, if `content` rewrote them.
+        shown: A pose as it was shown, if `content` is only what its poser claims.
+        context: Journal ids of lines given to the provider besides `journal_ids`
+            (`store.id_ranges`).
     """
 
     id: str
@@ -266,38 +310,78 @@ class MemoryRecord(_Plain):
 
     @property
     def learnable(self) -> bool:
-        """Whether anything may rest on it (`Entry.learnable`)."""
+        """As `Entry.learnable`."""
         return OF_NPC not in self.tags
 
     @property
     def audience(self) -> tuple[str, ...] | None:
+        """As `Entry.audience`."""
         return tuple(sorted(self.witnesses)) if self.private else None
 
     @property
     def words(self) -> str:
-        """What its words are searched by: with the speaker, where it is a line of talk."""
+        """The text of the keyword search; a line of talk has its speaker in front."""
         return self.key or self.content
 
     @property
     def embedded(self) -> str:
-        """What its vector is of: of a line of talk the words alone, whoever said them."""
+        """The text of its vector; a line of talk is embedded without its speaker."""
         return self.content if self.record == "entry" else self.words
 
     @property
-    def times_told(self) -> int:
-        """How often it was told: the store counts from 1."""
+    def recalls(self) -> int:
+        """How often it reached a reply."""
         return max(0, self.access_count - 1)
 
-    def visible_to(self, listeners: tuple[str, ...] | None) -> bool:
-        """Whether everyone of `listeners` may hear of it; None is a look from outside the game."""
-        return may_hear(self.private, self.witnesses, listeners)
+
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """A question to the memory of one NPC.
+
+    `recall.search.recall` fills in what is empty of `top_k`, `token_budget`, `profile` and
+    `reranker` from the settings, and the fields after them from the NPC.
+
+    Attributes:
+        listeners: Identities of all who will hear the answer, the one who asks first; None means
+            staff, who see everything, () that it must be fit for anyone.
+        memory_types: Only these; empty is all.
+        include_compressed: Keep memories whose summary is recalled too.
+        emotions: Labels of the present mood, which are favoured.
+        only_emotions: Leave out memories that share none of `emotions`.
+        without_entries: Journal ids to leave out, such as the question itself.
+        weights: Of `recall.rank.CLUES`, in their order; empty is the built-in ones.
+        profile: The score profile, see `recall.rank.profile_of`.
+        reranker: Directory or name of a cross-encoder.
+        now: Timestamp of the recall.
+        named: (identity, name as written) of the people named in the query.
+        who: Identities whose own words are favoured: those named, or the one who asks.
+        preferences: Ids of preferences of the one who asks, which are always candidates [C §2.6].
+    """
+
+    query: str
+    listeners: tuple[str, ...] | None = None
+    top_k: int = 0
+    token_budget: int = 0
+    memory_types: tuple[str, ...] = ()
+    include_compressed: bool = False
+    emotions: tuple[str, ...] = ()
+    only_emotions: bool = False
+    without_entries: frozenset[int] = frozenset()
+    weights: tuple[float, ...] = ()
+    profile: str = ""
+    reranker: str | None = None
+    agent_id: str = ""
+    now: str = ""
+    named: tuple[tuple[str, str], ...] = ()
+    who: tuple[str, ...] = ()
+    preferences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreParts:
-    """Where a score came from: each part before its weight (0-1), `total` after all weights.
+    """The parts of a score, each 0-1 before its weight, and the weighted `total`.
 
-    `similarity` is what the `clues` add up to, in the order of `recall.rank.CLUES`.
+    `similarity` is the weighted sum of the `clues`, which are in the order of `recall.rank.CLUES`.
     """
 
     total: float
@@ -313,7 +397,7 @@ class ScoreParts:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """One memory brought to mind, with its price in tokens and the parts of its score."""
+    """A recalled memory with its score and the tokens of its content."""
 
     memory: MemoryRecord
     score: ScoreParts
@@ -322,9 +406,13 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class RecallResult:
-    """What `recall` returns [C §2.7]: tokens of the memories' words, and their share of the budget.
+    """The result of a recall [C §2.7].
 
-    The prompt block has some fifteen tokens more for each memory, its tag, date and speaker.
+    Attributes:
+        memories: Best first, preferences before the others.
+        total_tokens: Of the contents. In the prompt block each memory takes some fifteen more for
+            its tag, date and speaker.
+        budget_used: Share of the token budget, 0-1.
     """
 
     memories: tuple[Recalled, ...] = ()
@@ -335,18 +423,18 @@ class RecallResult:
 
 @dataclass(frozen=True, slots=True)
 class ExperienceDraft:
-    """What the background loop draws from a snippet: the four dimensions of [B]."""
+    """An experience as extracted from a snippet: the four dimensions of [B]."""
 
     essence: str
     memory_weight: float
     the_lesson: str
     dominant_emotions: tuple[str, ...] = ()
-    journal_ids: tuple[int, ...] = ()  # what the essence rests on; empty: the whole snippet
+    journal_ids: tuple[int, ...] = ()  # evidence of the essence; empty: the whole snippet
 
 
 @dataclass(frozen=True, slots=True)
 class FactDraft:
-    """A fact before reconciling: its text, whom it is about, the entries that it rests on."""
+    """A fact before reconciliation: its text, the entries behind it, and the person it is about."""
 
     text: str
     journal_ids: tuple[int, ...]
@@ -357,7 +445,7 @@ class FactDraft:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """What one extraction sees [B]: the last messages, of which `new_ids` are not extracted yet."""
+    """The input of an extraction [B]: the last messages, of which only `new_ids` are new."""
 
     npc_name: str
     entries: tuple[Entry, ...]
@@ -371,7 +459,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation as working memory keeps it."""
+    """A turn of a conversation in working memory."""
 
     entry_id: int
     role: str  # "user" or "assistant", as in Chat Completions
@@ -383,9 +471,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ReplyRequest:
-    """All that a provider may know when it answers, filtered for the listener already.
+    """What a provider gets for an answer, filtered for the listener.
 
-    `kind` is that of the entry: where it is "give", `utterance` tells of a gift to the NPC.
+    `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC.
     """
 
     npc_name: str
@@ -402,7 +490,7 @@ class ReplyRequest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What is said, and the ids of the memories told in it (None: any that were offered)."""
+    """An answer, and the ids of the memories used in it (None: any that were offered)."""
 
     text: str
     told: tuple[str, ...] | None = None
@@ -410,7 +498,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class PassReport:
-    """What one step of a pass did. `done` is whether the pass has nothing left tonight."""
+    """The result of one step of a pass; `done` if nothing of the pass is left tonight."""
 
     done: bool
     read: int = 0

@@ -27,10 +27,10 @@ from . import conf, offload
 from .attention import Floor
 from .embedding import embedder
 from .english import salience
-from .handler import living, shed_copied
+from .handler import open_memories, shed_copied
 from .log import logger
-from .recall.tool_loop import CannotDo
-from .records import Entry, ToldFrom, now_iso, seconds_between
+from .recall.tool_loop import ToolError
+from .records import Entry, Provenance, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, SCHEDULE, NotNow, Sleep, SwitchedOff
 from .store import attributes, condition, facts, game_database, generations, pause, snapshot
@@ -335,9 +335,9 @@ class AssistantScript(DefaultScript):
         answer = yield self._compose(entry, actions)
         own = None
         if answer.text:
-            own = npc.speak(answer.text, entry, line.speaker, answer.told, answer.told_from)
-        memory.history.add(exchange(entry, answer.rounds, own, actions.spoken, answer.told_from))
-        memory.note_accessed(entry, answer.told)
+            own = npc.speak(answer.text, entry, line.speaker, answer.recalled, answer.provenance)
+        memory.history.add(exchange(entry, answer.rounds, own, actions.spoken, answer.provenance))
+        memory.note_accessed(entry, answer.recalled)
         self.ndb.last_reply = time.monotonic()
         self._note_exchange(line)
         if actions.wants_sleep:
@@ -385,7 +385,7 @@ class AssistantScript(DefaultScript):
 
 
 class ReplyActions:
-    """What an NPC does in the game while it composes an answer: `recall.tool_loop.Hands`.
+    """What an NPC does in the game while it composes an answer: `recall.tool_loop.Actions`.
 
     Attributes:
         spoken: Journal ids of what it said and did.
@@ -403,42 +403,42 @@ class ReplyActions:
     def present(self, name: str) -> str | None:
         seen = self._npc.seen_here(name)
         if len(seen) > 1:
-            raise CannotDo(f"{len(seen)} people here are called {name}")
+            raise ToolError(f"{len(seen)} people here are called {name}")
         return self._npc.get_memory_identity(seen[0]) if seen else None
 
-    def say(self, text: str, told_from: ToldFrom, *, private: bool) -> None:
-        self._utter(text, told_from, self.speaker, private, self._entry.session_id)
+    def say(self, text: str, provenance: Provenance, *, private: bool) -> None:
+        self._utter(text, provenance, self.speaker, private, self._entry.session_id)
 
-    def whisper(self, name: str, text: str, told_from: ToldFrom) -> None:
+    def whisper(self, name: str, text: str, provenance: Provenance) -> None:
         [listener] = self._npc.seen_here(name)
         same = listener == self.speaker and self._entry.private
-        self._utter(text, told_from, listener, True, self._entry.session_id if same else None)
+        self._utter(text, provenance, listener, True, self._entry.session_id if same else None)
 
-    def emote(self, text: str, told_from: ToldFrom) -> None:
+    def emote(self, text: str, provenance: Provenance) -> None:
         session_id = self._entry.session_id
-        done = self._npc.act_out(text, session_id=session_id, told_from=told_from)
+        done = self._npc.act_out(text, session_id=session_id, provenance=provenance)
         self.spoken.append(done.id)
 
     def go_to_sleep(self) -> None:
         try:
             self._script.sleep.check_may_begin(self._entry.source_entity)
         except (NotNow, SwitchedOff) as problem:
-            raise CannotDo(str(problem)) from None
+            raise ToolError(str(problem)) from None
         self.wants_sleep = True
 
     def _utter(
         self,
         text: str,
-        told_from: ToldFrom,
+        provenance: Provenance,
         listener: Any,
         private: bool,
         session_id: str | None,
     ) -> None:
         own = self._npc.utter(
-            text, listener, private=private, session_id=session_id, told_from=told_from
+            text, listener, private=private, session_id=session_id, provenance=provenance
         )
         if own is None:
-            raise CannotDo("the one who may hear it is not here")
+            raise ToolError("the one who may hear it is not here")
         self.spoken.append(own.id)
 
 
@@ -572,7 +572,7 @@ def _open() -> Generator[Any, Any, None]:
 @defer.inlineCallbacks
 def _flush_all() -> Generator[Any, Any, None]:
     """Write what all NPCs heard to the game's database."""
-    for memory in living():
+    for memory in open_memories():
         if memory.owner.pk:
             memory.flush()
             if memory.unwritten:

@@ -14,7 +14,7 @@ from evennia.utils.utils import class_from_module
 from twisted.internet import defer
 
 from . import conf, deletion, offload
-from .handler import forget_mind
+from .handler import forget_memories
 from .store import generations, owner, vacuum
 
 
@@ -48,5 +48,5 @@ def forget_the_deleted() -> Generator[Any, Any, None]:
         return  # the store of another time, which is told of where it is opened
     for memory_id in noted:
         if memory_id not in owner.owned():
-            yield forget_mind(memory_id)
+            yield forget_memories(memory_id)
         deletion.drop_note(memory_id)

@@ -142,12 +142,12 @@ def test_labels_that_are_asked_for_are_taken_as_the_wheel_has_them(labels, expec
 @pytest.mark.parametrize(
     ("labels", "named"),
     [
-        (["happiness"], "happiness is no emotion"),
-        (["joy", "Wistful", "rage"], "wistful is no emotion"),
-        (["happy", "sad"], "happy, sad is no emotion"),
-        ("happiness", "happiness is no emotion"),
-        ([7], "7 is no emotion"),
-        ([], "nothing is no emotion"),
+        (["happiness"], "happiness is not an emotion"),
+        (["joy", "Wistful", "rage"], "wistful is not an emotion"),
+        (["happy", "sad"], "happy, sad is not an emotion"),
+        ("happiness", "happiness is not an emotion"),
+        ([7], "7 is not an emotion"),
+        ([], "nothing is not an emotion"),
     ],
 )
 def test_an_unknown_label_is_named_beside_all_that_are_known(labels, named):
@@ -256,14 +256,14 @@ def test_what_was_said_a_moment_ago_makes_a_mood_once_it_is_an_experience(mara, 
 
 def test_no_more_than_the_newest_experiences_make_a_mood(mara, lives):
     lives("Wolves came down from Harrow Hill.", FRIGHT, day=1)
-    others = [texts[0] for texts in SENTENCES.values()][: mood.LOOKED_AT]
+    others = [texts[0] for texts in SENTENCES.values()][: mood.NEWEST]
     for text in others[1:]:
         lives(text, DELIGHT, day=20)
     assert "fear" in dict(offload.wait(mara.memory.mood()).shares)
     lives(others[0], DELIGHT, day=30)
     found = offload.wait(mara.memory.mood())
     assert {label for label, _ in found.shares} == set(DELIGHT)
-    assert len(found.experiences) == mood.SHOWN
+    assert len(found.experiences) == mood.REASONS
 
 
 def test_a_mood_is_the_npcs_own(mara, tavern, lives):
@@ -329,7 +329,8 @@ def test_a_secret_that_was_felt_is_for_its_witnesses_alone(mara, alice, bram, li
 def test_an_emotion_that_there_is_not_is_refused_by_name(mara, labels, named):
     with pytest.raises(UnknownEmotion) as refused:
         felt_like(mara, labels)
-    assert str(refused.value).startswith(f"{named} is no emotion of the taxonomy. Known are: ")
+    told = str(refused.value)
+    assert told.startswith(f"{named} is not an emotion of the taxonomy. The emotions are: ")
     assert all(label in str(refused.value) for label in LABELS)
 
 

@@ -216,7 +216,7 @@ def test_an_edit_changes_words_importance_emotions_and_lesson_and_is_undone(nigh
         ("Importance 8.5", "not '8.5'"),
         ("importance 11", "1 to 10"),
         ("emotions", "No emotion is given. Usage"),
-        ("emotions joy; fear", "no emotion of the taxonomy"),
+        ("emotions joy; fear", "not an emotion of the taxonomy"),
         ("lesson", "No lesson is given. Usage"),
     ],
 )

@@ -49,8 +49,8 @@ ODD = [
 
 
 def test_the_bundled_model_gives_the_vectors_of_sentence_transformers():
-    ours, theirs = open_model(None, batch_size=4), SentenceTransformerModel(None)
-    assert (ours.name, ours.dimensions) == (theirs.name, theirs.dimensions)
+    ours, theirs = open_model(None, batch_size=4), SentenceTransformerModel(str(bundled_path()))
+    assert ours.dimensions == theirs.dimensions
     texts = [*TALK, *ODD, " ".join(TALK) * 20]
     found, expected = ours.encode(texts), theirs.encode(texts)
     assert found.dtype == np.float32 and found.shape == (len(texts), 384)

@@ -163,7 +163,7 @@ def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
     [
         (("export", "Mara", "x.jsonl"), (archive, "_write"), "No file was written"),
         (("erase", "Alice", "--yes"), (erasure, "_from_disk"), "To complete it"),
-        (("uninstall", "--yes"), (removal, "forget_attributes"), "for the rest"),
+        (("uninstall", "--yes"), (removal.attributes, "forget_all"), "for the rest"),
     ],
 )
 def test_interrupted_it_says_what_to_do_next(

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.english.traits import kind_of
-from contrib_ai_memory.handler import forget_attributes
 from contrib_ai_memory.llm import router
 from contrib_ai_memory.llm.provider import AttributeDraft
 from contrib_ai_memory.records import Percept
 from contrib_ai_memory.sleep import consolidation, entity_consolidation
 from contrib_ai_memory.sleep import entity_consolidation as learning
+from contrib_ai_memory.store import attributes
 from contrib_ai_memory.store import profiles as stored
 from contrib_ai_memory.store.profiles import (
     Noted,
@@ -815,7 +815,7 @@ def test_few_profiles_are_held_in_memory(mara):
 def test_a_copied_npc_knows_nobody(mara, alice):
     hears(mara, alice, "I keep the ferry at Millbrook.")
     run_pass(mara)
-    forget_attributes(mara)
+    attributes.forget_all(mara)
     assert on_disk(mara) == {}
 
 

@@ -81,7 +81,7 @@ def test_the_same_again_is_evidence_and_doubles_nothing(store_folder):
 
 
 def test_a_change_ends_the_old_and_recall_tells_the_new_while_both_are_kept(store_folder):
-    from contrib_ai_memory.recall.search import Question, recall
+    from contrib_ai_memory.recall.search import search
 
     learn(fact("The ferry toll at Millbrook is seven crowns.", 1))
     new = fact("The ferry toll at Millbrook is nine crowns.", 5)
@@ -92,7 +92,7 @@ def test_a_change_ends_the_old_and_recall_tells_the_new_while_both_are_kept(stor
     old = held["The ferry toll at Millbrook is seven crowns."]
     assert (old.invalid_at, old.superseded_by) == (new.valid_from, new.id)
     asked = Question(NPC, "how much is the ferry toll?", "2026-03-09T00:00:00+00:00")
-    assert [item.memory.content for item in recall(asked).memories] == [new.content]
+    assert [item.memory.content for item in search(asked).memories] == [new.content]
 
 
 def test_what_was_so_before_and_is_learned_late_is_history_from_the_start(store_folder):

@@ -76,7 +76,7 @@ def test_what_it_memorizes_is_an_experience_that_is_kept_for_good(calls, mara, a
     heard = hears(alice)
     alice.execute_cmd("say I leave Millbrook by the full moon.")
     assert "I shall miss you." in heard[-1]
-    assert requests()[-1].results == ["It is kept in mind."]
+    assert requests()[-1].results == ["It is remembered."]
     [kept] = experiences(mara)
     assert (kept.content, kept.the_lesson) == (wish["essence"], wish["lesson"])
     assert kept.tags == ("conscious",)
@@ -231,7 +231,7 @@ def test_what_tools_bring_up_is_bounded(settings, calls, mara, alice):
     alice.execute_cmd("say Good day.")
     results = requests()[-1].results
     assert results[0].startswith("<memory>")
-    assert results[-1] == "Not done: enough has come to mind for one answer: give it now"
+    assert results[-1] == "Not done: you have recalled enough for one answer: give it now"
 
 
 def test_no_more_than_eight_calls_of_a_round_are_done(calls, mara, alice, hears):

@@ -5,7 +5,7 @@ the NPC heard it, if it names them, or if the NPC answers them in it. A memory b
 is about them, was told in confidence in their presence, names them, or rests on any entry of
 theirs, even if it rests on others too.
 
-What the NPC says keeps what it was told from (`records.ToldFrom`). An utterance told from anything
+What the NPC says keeps its provenance (`records.Provenance`). An utterance told from anything
 of theirs is theirs too, whoever it was said to, with all that was drawn from it, and so is what
 another NPC heard of it and passed on. A language model may have used anything it was shown, so all
 of that counts. What another player typed in answer is that player's own and stays: a paraphrase

@@ -2,7 +2,7 @@
 
 A memory is forgotten alone, or with everything that was drawn from it (a cascade): facts,
 summaries and insights that rest on it, even in part, and what the NPC said when it was given it
-(`records.ToldFrom`), there and at other NPCs that heard it. What it had superseded holds again. A
+(`records.Provenance`), there and at other NPCs that heard it. What it had superseded holds again. A
 forgotten memory can be brought back (`edit.undo`); people are erased in `erasure`.
 
 Reactor thread; the store's part is done on the worker thread.

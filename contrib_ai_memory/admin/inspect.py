@@ -359,7 +359,7 @@ def _fits(entry: Entry, text: str, entity: str, day: str, kind: str) -> bool:
         return False
     if entity and entity != entry.source_entity and entity not in entry.entities:
         return False
-    return not text or text in entry.told().lower()
+    return not text or text in entry.with_speaker().lower()
 
 
 def parse_date(text: str) -> str:

@@ -1,6 +1,6 @@
 """Preview the exact prompt for a line of talk, without sending it.
 
-It is made by the code that makes an answer (`recall.reply.prepared`). Nothing is said, remembered
+It is made by the code that makes an answer (`recall.reply.prepare`). Nothing is said, remembered
 or counted as accessed. Reactor thread.
 """
 
@@ -15,7 +15,6 @@ from evennia.objects.models import ObjectDB
 from twisted.internet import defer
 
 from .. import conf
-from ..ingest.experiences import remember_or_reinforce
 from ..llm import prompts, router, tools
 from ..recall import reply
 from ..records import Entry, Recalled
@@ -74,7 +73,7 @@ def preview(
         raise NothingSaid("There is nothing to answer: give the line to be said.")
     identity, name = _find_person(npc, player)
     entry = _entry_of(npc, identity, name, words, whispered)
-    talk, request = yield reply.prepared(npc.memory, entry, None, remember_or_reinforce)
+    talk, request = yield reply.prepare(npc.memory, entry)
     speaker = _character_of(npc, identity, name)
     if speaker is not None and hasattr(npc, "prompt_for"):
         prompt = npc.prompt_for(entry, speaker, request.prompt_block)

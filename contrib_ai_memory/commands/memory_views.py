@@ -342,7 +342,7 @@ def show(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
         _field("importance", _weights(shown)),
         _field("emotions", ", ".join(memory.dominant_emotions)),
         _field("lesson", memory.the_lesson),
-        _field("told", f"{plural(memory.times_told, 'time')}; last {minute(memory.last_accessed)}"),
+        _field("told", f"{plural(memory.recalls, 'time')}; last {minute(memory.last_accessed)}"),
         _field("valid", _validity(memory)),
         _field("made by", memory.provider),
         _field("id", memory.id),

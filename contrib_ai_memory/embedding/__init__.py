@@ -1,1 +1,1 @@
-"""Text to vectors: the model, the cached and batched embedder over it, emotions by prototype."""
+"""Texts to vectors: models, the cached and batched embedder, emotions, the cross-encoder."""

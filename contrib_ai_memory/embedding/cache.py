@@ -1,7 +1,7 @@
-"""Vectors of stored texts on disk, by content hash: a restart embeds nothing again [C §1.4].
+"""The embedding cache on disk: vectors of stored texts by content hash [C §1.4].
 
-Bounded by the number of rows; what was not used for longest goes first. Of a text only its hash is
-here. Questions are not kept: they are not asked twice often enough. Worker threads only.
+It keeps a bounded number of rows, those used last, and of the texts only their hashes. Queries are
+not cached, since few are asked twice. Worker threads only.
 """
 
 from __future__ import annotations
@@ -38,13 +38,10 @@ _EVICT = """
 
 
 class DiskCache:
-    """The vectors of one model in one file, which other models may share.
+    """The vectors of one model in a file that several models may share.
 
     Args:
-        path: The file.
-        model: The model's name.
-        dimensions: Of its vectors.
-        size: Rows kept at most, those of all models together.
+        size: Maximum number of rows, of all models together.
     """
 
     def __init__(self, path: Path, model: str, dimensions: int, size: int):
@@ -54,25 +51,25 @@ class DiskCache:
         self._size = size
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, np.ndarray]:
-        """Those of `keys` that are here, with their vectors."""
+        """Return the cached vectors of `keys`."""
         wanted = list(keys)
         if not wanted:
             return {}
         return self._file.use(lambda connection: self._read(connection, wanted), {})
 
     def put(self, vectors: Mapping[bytes, np.ndarray]) -> None:
-        """Write what is new, note what was used, and let go of what is too much."""
+        """Write new vectors, mark all as used, and evict the rows used longest ago."""
         if vectors:
             self._file.use(lambda connection: self._write(connection, vectors), None)
 
     def forget(self, keys: Iterable[bytes]) -> int:
-        """Erase `keys`, of every model. Returns how many rows went."""
-        doomed = list(keys)
+        """Erase `keys` of every model. Returns the number of rows erased."""
+        erased = list(keys)
 
         def erase(connection: sqlite3.Connection) -> int:
-            # by model: hashes alone have no index, and each would look through the whole table
+            # by model, since the index begins with it
             models = connection.execute("SELECT DISTINCT model FROM vectors").fetchall()
-            pairs = [(model, key) for (model,) in models for key in doomed]
+            pairs = [(model, key) for (model,) in models for key in erased]
             statement = "DELETE FROM vectors WHERE model = ? AND hash = ?"
             return connection.executemany(statement, pairs).rowcount
 
@@ -84,7 +81,7 @@ class DiskCache:
         return self._file.use(_count, 0)
 
     def _read(self, connection: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, np.ndarray]:
-        found = {}
+        found: dict[bytes, np.ndarray] = {}
         for start in range(0, len(keys), VARIABLES):
             some = keys[start : start + VARIABLES]
             rows = connection.execute(
@@ -116,6 +113,6 @@ def _count(connection: sqlite3.Connection) -> int:
 
 
 def shared(model: str, dimensions: int) -> DiskCache | None:
-    """The cache that the settings ask for; None where they ask for none."""
+    """Return the cache of a model, or None if the settings switch it off."""
     size = conf.get().EMBEDDING.disk_cache_size
     return DiskCache(conf.directory() / FILE, model, dimensions, size) if size else None

@@ -1,6 +1,6 @@
-"""The embedder: batched calls only, equal texts once, recent vectors kept [C §1.4].
+"""The embedder: batched and cached embedding of texts [C §1.4].
 
-Used on worker threads only. One instance a process (`shared()`).
+Worker threads only. One instance a process (`shared`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from .model import EmbeddingModel, open_model, stay_offline
 
 
 class Embedder:
-    """Turns texts into unit vectors through a model and bounded caches keyed by content hash.
+    """Embeds texts by a model, with bounded caches in memory and on disk, by content hash.
 
     Args:
-        model: What embeds.
         cache_size: Vectors kept in memory.
-        disk: Gives the cache on disk that holds now, or None for none.
+        disk: Returns the present cache on disk, or None.
     """
 
     def __init__(
@@ -47,12 +46,12 @@ class Embedder:
         return self.model.dimensions
 
     def encode(self, texts: list[str], *, keep: bool = False, known: bool = False) -> np.ndarray:
-        """Vectors of `texts`, float32, unit length, shape (len(texts), dimensions).
+        """Return unit vectors, float32, shape (len(texts), dimensions).
 
         Args:
-            texts: Equal ones are embedded once.
-            keep: They are stored texts, not questions: read from the cache on disk, and kept there.
-            known: Many of them are stored already: read from there, and the others not kept.
+            texts: Equal texts are embedded once.
+            keep: They are stored texts: read and write the cache on disk.
+            known: Many are stored texts: read the cache on disk only.
         """
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
@@ -73,15 +72,15 @@ class Embedder:
             return np.stack([found[key] for key in keys]).astype(np.float32, copy=False)
 
     def forget(self, texts: Iterable[str]) -> int:
-        """Erase what is kept of `texts`, in memory and on disk. Returns how many vectors went."""
+        """Erase texts from both caches. Returns the number of vectors erased."""
         keys = {_content_hash(text) for text in texts}
         with self._lock:
-            gone = {key for key in keys if self._cache.pop(key, None) is not None}
+            erased = sum(self._cache.pop(key, None) is not None for key in keys)
             disk = self._disk()
-            return len(gone) if disk is None else max(len(gone), disk.forget(keys))
+            return erased if disk is None else max(erased, disk.forget(keys))
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of `text` in the model's own tokenizer, special tokens left out."""
+        """Count the model's own tokens, without special ones."""
         return self.model.count_tokens(text)
 
     def _remember(self, keys: list[bytes], found: dict[bytes, np.ndarray]) -> None:
@@ -101,7 +100,7 @@ _loading = threading.Lock()
 
 
 def shared() -> Embedder:
-    """The process's embedder. The first call loads the model (seconds): worker threads only.
+    """Return the embedder of the process. The first call loads the model (seconds).
 
     Raises:
         ModelError: The model cannot be loaded; the next call tries again.

@@ -1,7 +1,7 @@
-"""Emotions: Plutchik's wheel, 24 labels, and a classifier that needs no language model [B].
+"""Emotions: the 24 labels of Plutchik's wheel, and a classifier without a language model [B].
 
-Source of the labels: R. Plutchik, "The Nature of Emotions", American Scientist 89 (2001).
-`python -m benchmarks.emotions` tells how often the classifier is right.
+The labels are those of R. Plutchik, "The Nature of Emotions", American Scientist 89 (2001).
+`python -m benchmarks.emotions` measures the classifier.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from .. import conf
 from . import embedder
 
-# the spokes of the wheel, each from the strongest shade to the faintest
+# the spokes of the wheel, each from the strongest to the mildest
 FAMILIES = (
     ("ecstasy", "joy", "serenity"),
     ("admiration", "trust", "acceptance"),
@@ -29,18 +29,18 @@ FAMILIES = (
 LABELS = tuple(label for family in FAMILIES for label in family)
 EMOTIONS = frozenset(LABELS)
 
-BEST_LINES = 2  # of a label's prototypes, the mean of these counts: one alone may be near by chance
+BEST_LINES = 2  # of a label, whose mean counts: a single one may be near by chance
 
-# an experience may quote whoever spoke, and the frame is no part of what was felt
+# the frame of a quotation, which is no part of what was felt
 _QUOTED = re.compile(r'(?:^|(?<=[.!?"]\s))[^".!?]{1,80} says: "([^"]*)"')
 
 
 class UnknownEmotion(ValueError):
-    """A label that the taxonomy does not have."""
+    """A label is not in the taxonomy."""
 
 
 def classify(texts: list[str]) -> list[tuple[str, ...]]:
-    """The three nearest emotions of each text, nearest first (worker thread)."""
+    """Return the three nearest emotions of each text, nearest first (worker thread)."""
     if not texts:
         return []
     words = embedder.shared()
@@ -53,40 +53,42 @@ def classify(texts: list[str]) -> list[tuple[str, ...]]:
 
 
 def validated(labels: object) -> tuple[str, ...]:
-    """Exactly three different labels of the taxonomy, or nothing: then the classifier decides."""
+    """Return the first three different labels of the taxonomy, or none if there are fewer."""
     if not isinstance(labels, (list, tuple)):
         return ()
-    found = dict.fromkeys(str(label).strip().lower() for label in labels)
-    found = [label for label in found if label in EMOTIONS]
+    found = [label for label in _normalised(labels) if label in EMOTIONS]
     if len(found) < conf.EMOTIONS_PER_EXPERIENCE:
         return ()
     return tuple(found[: conf.EMOTIONS_PER_EXPERIENCE])
 
 
 def known(labels: Iterable[str]) -> tuple[str, ...]:
-    """Labels as the taxonomy has them; a bare string is one label.
+    """Return labels in the spelling of the taxonomy; a string is one label.
 
     Raises:
-        UnknownEmotion: One of them is none, or there is none at all.
+        UnknownEmotion: One is not in the taxonomy, or there are none.
     """
-    labels = [labels] if isinstance(labels, str) else labels
-    found = tuple(dict.fromkeys(str(label).strip().lower() for label in labels))
+    found = _normalised([labels] if isinstance(labels, str) else labels)
     if not found or not EMOTIONS.issuperset(found):
-        strange = ", ".join(label for label in found if label not in EMOTIONS) or "nothing"
+        unknown = ", ".join(label for label in found if label not in EMOTIONS) or "nothing"
         raise UnknownEmotion(
-            f"{strange} is no emotion of the taxonomy. Known are: {', '.join(LABELS)}."
+            f"{unknown} is not an emotion of the taxonomy. The emotions are: {', '.join(LABELS)}."
         )
     return found
 
 
+def _normalised(labels: Iterable[object]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(label).strip().lower() for label in labels))
+
+
 @lru_cache(maxsize=2)
 def _prototypes(words: embedder.Embedder) -> np.ndarray:
-    """Their vectors, shape (labels, lines of each, dimensions)."""
+    """Return the vectors of PROTOTYPES, shape (labels, lines of a label, dimensions)."""
     lines = [line for label in LABELS for line in PROTOTYPES[label]]
     return words.encode(lines, keep=True).reshape(len(LABELS), -1, words.dimensions)
 
 
-# what someone who feels it might say; as many lines for one label as for another
+# what somebody who feels it might say, the same number of lines for each label
 PROTOTYPES = {
     "ecstasy": (
         "I am overjoyed, this is the happiest day of my whole life!",

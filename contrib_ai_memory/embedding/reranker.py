@@ -1,7 +1,7 @@
-"""An optional cross-encoder [C §2.5]: it reads question and memory together, and is slow.
+"""The optional cross-encoder [C §2.5], which reads query and memory together, and is slow.
 
-Worker threads only. One that fails, at its import, loading or reading, is told of once in the log
-and left alone for a while; recall goes on without it.
+Worker threads only. If it fails, that is logged once, recall goes on without it, and it is tried
+again later.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any
 
 from ..log import logger
 
-RETRY_SECONDS = 600.0  # a failed cross-encoder is left alone for this long
+RETRY_SECONDS = 600.0  # after a failure
 
 _loading = threading.Lock()
 _rerankers: dict[str, _Reranker] = {}
 
 
 def scores(source: str, question: str, texts: Sequence[str]) -> list[float] | None:
-    """How well each text answers the question, 0-1; None where the cross-encoder does not work.
+    """Score how well each text answers the question, 0-1; None if the cross-encoder fails.
 
     Args:
-        source: A model directory or hub name, for sentence-transformers' CrossEncoder.
+        source: Directory or hub name of a CrossEncoder of sentence-transformers.
     """
     with _loading:
         reranker = _rerankers.setdefault(source, _Reranker(source))
@@ -34,25 +34,25 @@ def scores(source: str, question: str, texts: Sequence[str]) -> list[float] | No
 
 @dataclass
 class _Reranker:
-    """One cross-encoder, loaded when it is first needed.
+    """A cross-encoder, loaded when it is first used.
 
     Attributes:
-        failing: Whether the log was told that it does not work.
-        rests_until: Not tried before, in seconds of `clock`.
+        failing: Whether its failure was logged.
+        retry_at: When a failed one is tried again, in seconds of `clock`.
     """
 
     source: str
     model: Any = None
     failing: bool = False
-    rests_until: float = 0.0
+    retry_at: float = 0.0
     clock: Callable[[], float] = time.monotonic
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float] | None:
-        if self.failing and self.clock() < self.rests_until:
+        if self.failing and self.clock() < self.retry_at:
             return None
         try:
             found = self._read(question, texts)
-        except Exception as error:  # noqa: BLE001  (any fault of a model of somebody else)
+        except Exception as error:  # noqa: BLE001  (foreign models may raise anything)
             self._fail(error)
             return None
         if self.failing:
@@ -76,17 +76,17 @@ class _Reranker:
         )
         verdicts = [float(score) for score in found]
         if not all(map(math.isfinite, verdicts)):
-            raise ValueError("it gave scores that are no numbers")
+            raise ValueError("it returned scores that are not finite")
         return verdicts
 
     def _fail(self, error: Exception) -> None:
-        self.rests_until = self.clock() + RETRY_SECONDS
+        self.retry_at = self.clock() + RETRY_SECONDS
         if not self.failing:
             self.failing = True
             logger().warning(
                 'The cross-encoder CONTRIB_AI_MEMORY["RERANKER"] = %r does not work: %s: %s. '
-                "Recall blends relevance with importance instead, and tries it again every "
-                "%.0f minutes.",
+                "Recall blends relevance with importance instead and retries it every %.0f "
+                "minutes.",
                 self.source,
                 type(error).__name__,
                 error,

@@ -1,7 +1,6 @@
-"""A small SQLite file beside the store that may be lost without harm, and is mended by itself.
+"""SQLite files for data that can be computed again, such as cached vectors.
 
-What lies in one can be made again: vectors from their texts, averages from what is still to come.
-So a broken file is moved aside and begun anew, and a full disk costs a warning, never a memory.
+A corrupt file is moved aside and started again, and a full disk costs only a warning.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from ..log import logger
 
 Result = TypeVar("Result")
 
-ASIDE = ".broken"  # what a broken file is renamed to; a second one takes the place of the first
-LOCK_WAIT = 2.0  # seconds that another process's lock is waited for
+ASIDE = ".broken"  # suffix of a corrupt file; only the last one is kept
+LOCK_WAIT = 2.0  # seconds to wait for the lock of another process
 
 _BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 _PRAGMAS = """
@@ -29,10 +28,10 @@ _PRAGMAS = """
 
 
 class SqliteFile:
-    """One file with its one connection; `use` is the only way in. Worker threads only.
+    """A file with one connection, used by `use`. Worker threads only.
 
     Args:
-        path: Where it lies; its folder is made.
+        path: Its folder is created.
         schema: `CREATE … IF NOT EXISTS` statements.
     """
 
@@ -44,19 +43,19 @@ class SqliteFile:
         self._warned = False
 
     def use(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
-        """What `work` makes of the connection, in one transaction.
+        """Call `work` with the connection in one transaction.
 
         Returns:
-            `otherwise` where the file cannot be used now: locked, unreadable, no room left.
+            The result of `work`, or `otherwise` if the file is locked, unreadable or the disk full.
         """
         with self._lock:
             try:
                 return self._do(work)
             except sqlite3.DatabaseError as error:
-                # without a code it was raised by Python's own module: a mistake of the caller
+                # errors of Python's own module have no code: they are mistakes of the caller
                 code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
                 if code in _BROKEN:
-                    self._begin_anew(error)
+                    self._start_again(error)
                     return self._do(work)
                 if not isinstance(error, sqlite3.OperationalError):
                     raise
@@ -64,7 +63,7 @@ class SqliteFile:
                 return otherwise
 
     def forget_deleted(self) -> None:
-        """Leave nothing of what was deleted in the write-ahead log or in a file moved aside."""
+        """Erase deleted rows from the write-ahead log, and the corrupt file moved aside."""
         with self._lock:
             self.path.with_name(self.path.name + ASIDE).unlink(missing_ok=True)
             if self._connection is not None:
@@ -93,9 +92,9 @@ class SqliteFile:
             self._connection = connection
         return self._connection
 
-    def _begin_anew(self, error: sqlite3.DatabaseError) -> None:
+    def _start_again(self, error: sqlite3.DatabaseError) -> None:
         logger().warning(
-            "%s is broken (%s): moved aside to %s and begun anew",
+            "%s is corrupt (%s): moved to %s and started again",
             self.path,
             error,
             self.path.name + ASIDE,
@@ -111,7 +110,7 @@ class SqliteFile:
     def _warn(self, error: sqlite3.DatabaseError) -> None:
         if not self._warned:
             self._warned = True
-            logger().warning("%s cannot be used and is done without: %s", self.path, error)
+            logger().warning("%s cannot be used: %s. It is done without.", self.path, error)
 
 
 _open_files: dict[str, SqliteFile] = {}
@@ -119,7 +118,7 @@ _opening = threading.Lock()
 
 
 def open_file(path: Path, schema: str) -> SqliteFile:
-    """The process's `SqliteFile` at `path`; one of the same name elsewhere is closed for it."""
+    """Return the process's file at `path`; one of the same name elsewhere is closed."""
     with _opening:
         known = _open_files.get(path.name)
         if known is None or known.path != path:
@@ -130,7 +129,7 @@ def open_file(path: Path, schema: str) -> SqliteFile:
 
 
 def close_all() -> None:
-    """Close what is open, before the files are exchanged."""
+    """Close all files before they are replaced."""
     with _opening:
         for known in _open_files.values():
             known.close()

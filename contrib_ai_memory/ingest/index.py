@@ -105,7 +105,7 @@ def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
     found: dict[int, Keys] = {}
     for talk in fresh:
         own, vectors = vectors[: len(talk)], vectors[len(talk) :]
-        keys = of_talk([entry.id for entry in talk], [entry.told() for entry in talk], own)
+        keys = of_talk([entry.id for entry in talk], [entry.with_speaker() for entry in talk], own)
         first_new = next(place for place, entry in enumerate(talk) if entry.id in ids)
         for place in range(max(0, first_new - SPAN), len(talk)):
             if talk[place].id >= talk[first_new].id - REACH:
@@ -133,7 +133,7 @@ def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
         id=entry_memory_id(agent_id, entry.id),
         content=entry.words,
         shown=entry.content if entry.words != entry.content else "",
-        key=entry.told(),
+        key=entry.with_speaker(),
         record=INSIGHT if entry.kind == INSIGHT else "entry",
         memory_type=_type_of(entry),
         about=entry.source_entity,
@@ -245,7 +245,7 @@ def _keys_around(own: int, around: Sequence[Entry], lost: Entry | None = None) -
     if not talk:
         return {}
     vectors = embedder.shared().encode([each.words for each in talk], keep=True)
-    keys = of_talk([each.id for each in talk], [each.told() for each in talk], vectors)
+    keys = of_talk([each.id for each in talk], [each.with_speaker() for each in talk], vectors)
     return {
         each.id: key for each, key in zip(talk, keys, strict=True) if abs(each.id - own) <= REACH
     }

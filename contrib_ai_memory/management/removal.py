@@ -19,11 +19,10 @@ from tqdm import tqdm
 
 from .. import conf, offload
 from ..admin import access, archive, erasure, erasure_plan, inspect
-from ..handler import forget_attributes
 from ..log import FILE as LOG
 from ..npc import CATEGORY
 from ..script import KEY
-from ..store import facts, game_database, opening
+from ..store import attributes, facts, game_database, opening
 from .console import confirm, find_npc, open_store
 
 
@@ -135,7 +134,7 @@ def uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
     )
     _clear_server_store()
     for obj in tqdm(list(_remembering()), unit=" objects", desc="memories"):
-        forget_attributes(obj)
+        attributes.forget_all(obj)
         obj.attributes.remove(KEYWORDS)
     for script in ScriptDB.objects.filter(db_key=KEY):
         script.delete()

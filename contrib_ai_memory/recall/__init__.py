@@ -1,1 +1,1 @@
-"""Bringing to mind: query → candidates → scores → budget → the <memory> block [B §3, C §2, §4]."""
+"""Recall [B §3, C §2, §4] and replies: candidates, scores, budget, <memory> block, tool loop."""

@@ -1,9 +1,8 @@
-"""The token budget [C §2.6]: preferences first within their share, then the best that fit.
+"""The token budget [C §2.6] and the <memory> block [C §4].
 
-What is counted is the content of a memory, as the source has it. Its tag, its date and its speaker
-in the prompt block are some fifteen tokens more for each memory (docs/adr/013).
-
-The <memory> block, exactly as [C §4] has it. Content is data: it cannot end it.
+Preferences come first, within their share of the budget, then the best memories that fit. Only the
+contents are counted, as in the source; tags, dates and speakers in the block are some fifteen
+tokens more for each memory (docs/adr/013).
 """
 
 from __future__ import annotations
@@ -12,102 +11,100 @@ import re
 from collections.abc import Iterable
 
 from ..english.contradiction import says_the_same
-from ..records import MemoryRecord, Recalled, ScoreParts
+from ..records import MemoryRecord, Recalled, RecallRequest, ScoreParts
 from ..text.sanitising import neutralise
 
-PROCEDURAL_SHARE = 0.25  # preferences get at most this much of the budget, outside top_k
-SAME_WORDS = 0.8  # two memories that share this much of their words are copies
+PROCEDURAL_SHARE = 0.25  # of the budget, for preferences; they do not count for top_k
+SAME_WORDS = 0.8  # share of common words that makes two memories copies
+WORDS_OF_A_SPEAKER = ("entry", "taught")  # records whose content is shown with its speaker
 
 _WORDS = re.compile(r"\w+")
 
-Scored = tuple[MemoryRecord, ScoreParts, int]  # with the tokens of its content
+Scored = tuple[MemoryRecord, ScoreParts, int]  # the last are the tokens of its content
 
 
 class BudgetExceeded(ValueError):
-    """Not even the smallest of the memories fits into the token budget.
+    """Not even the smallest memory fits into the token budget.
 
     Attributes:
-        needed: Tokens of the smallest.
-        token_budget: Tokens there were.
+        needed: Tokens of the smallest memory.
+        token_budget: Tokens of the budget.
     """
 
     def __init__(self, needed: int, token_budget: int):
         super().__init__(
-            f"A token budget of {token_budget} holds no memory: the smallest that came to mind "
-            f"takes {needed}. Ask with a larger token_budget (RECALL_TOKENS in the settings)."
+            f"A token budget of {token_budget} holds no memory: the smallest that was found takes "
+            f"{needed}. Give a larger token_budget (RECALL_TOKENS in the settings)."
         )
         self.needed = needed
         self.token_budget = token_budget
 
 
 def fill(
-    preferences: Iterable[Scored],
-    memories: Iterable[Scored],
-    *,
-    top_k: int,
-    token_budget: int,
-    give_way: bool = True,
+    preferences: Iterable[Scored], memories: Iterable[Scored], request: RecallRequest
 ) -> list[Recalled]:
-    """Choose what fits, skipping what does not, and near-copies of what is in.
+    """Choose memories that fit the budget, skipping those that do not and near-copies.
 
     Args:
-        preferences: Those of the one who is spoken with, best first; they come first, within a
-            quarter of the budget, and take no place of `top_k`.
-        memories: Everything, best first, read no further than needed.
-        give_way: Whether what is compressed gives way to its summary, where that is in.
+        preferences: Best first; they come first, within a quarter of the budget, outside `top_k`.
+        memories: Best first; read no further than needed.
 
     Raises:
         BudgetExceeded: There are memories, and not even the smallest fits.
     """
-    filling = _Filling(give_way)
+    selection = _Selection(summaries_replace=not request.include_compressed)
     for scored in preferences:
-        filling.take(*scored, within=int(PROCEDURAL_SHARE * token_budget))
-    bound = top_k + len(filling.chosen)
+        selection.add(*scored, limit=int(PROCEDURAL_SHARE * request.token_budget))
+    top_k = request.top_k + len(selection.chosen)
     for scored in memories:
-        if len(filling.chosen) >= bound:
+        if len(selection.chosen) >= top_k:
             break
-        filling.take(*scored, within=token_budget)
-    if filling.smallest_refused and not filling.chosen:
-        raise BudgetExceeded(filling.smallest_refused, token_budget)
-    return filling.chosen
+        selection.add(*scored, limit=request.token_budget)
+    if selection.smallest_refused and not selection.chosen:
+        raise BudgetExceeded(selection.smallest_refused, request.token_budget)
+    return selection.chosen
 
 
-class _Filling:
-    """What is chosen so far, and what it costs."""
+class _Selection:
+    """The memories chosen so far and their tokens.
 
-    def __init__(self, give_way: bool):
-        self._give_way = give_way
+    Args:
+        summaries_replace: Whether compressed memories are left out if their summary is chosen.
+    """
+
+    def __init__(self, summaries_replace: bool):
+        self._summaries_replace = summaries_replace
         self.chosen: list[Recalled] = []
         self.smallest_refused = 0
-        self._spent = 0
+        self._tokens = 0
         self._words: list[frozenset[str]] = []
 
-    def take(self, memory: MemoryRecord, parts: ScoreParts, tokens: int, within: int) -> None:
+    def add(self, memory: MemoryRecord, parts: ScoreParts, tokens: int, limit: int) -> None:
         words = frozenset(_WORDS.findall(memory.content.lower()))
         if any(
-            _copies(memory, words, other.memory, theirs)
-            or (self._give_way and _summarised(memory, other.memory))
-            for other, theirs in zip(self.chosen, self._words, strict=True)
+            _is_copy(memory, words, other.memory, others)
+            or (self._summaries_replace and _is_summarised(memory, other.memory))
+            for other, others in zip(self.chosen, self._words, strict=True)
         ):
             return
-        if self._spent + tokens > within:
+        if self._tokens + tokens > limit:
             self.smallest_refused = min(self.smallest_refused or tokens, tokens)
             return
         self.chosen.append(Recalled(memory, parts, tokens))
         self._words.append(words)
-        self._spent += tokens
+        self._tokens += tokens
 
 
-def _summarised(memory: MemoryRecord, other: MemoryRecord) -> bool:
-    """Whether `other` is the summary that stands for `memory` [C §3]."""
+def _is_summarised(memory: MemoryRecord, other: MemoryRecord) -> bool:
+    """Return whether `other` is the summary of `memory` [C §3]."""
     same = memory.session_id == other.session_id and memory.audience == other.audience
     return memory.compressed and other.compression_source and same
 
 
-def _copies(
+def _is_copy(
     memory: MemoryRecord, words: frozenset[str], other: MemoryRecord, others: frozenset[str]
 ) -> bool:
-    """The same memory, the same words, or two tellings of one and the same journal entry."""
+    """Return whether two memories have one id, one journal entry, or nearly the same words."""
     if memory.id == other.id:
         return True
     if len(memory.journal_ids) == 1 and memory.journal_ids == other.journal_ids:
@@ -118,20 +115,18 @@ def _copies(
     return says_the_same(memory.content, other.content)
 
 
-# --- prompt ---------------------------------------------------------------------------------------
+def prompt_block(memories: list[MemoryRecord]) -> str:
+    """Return the <memory> block, one line a memory; empty without memories.
 
-WORDS_OF_SOMEBODY = ("entry", "taught")
-
-
-def block(memories: list[MemoryRecord]) -> str:
-    """The memories as the prompt has them, one line each; no memories give an empty string."""
+    Content is data: nothing in it can end the block.
+    """
     if not memories:
         return ""
-    return "\n".join(["<memory>", *map(line, memories), "</memory>"])
+    return "\n".join(["<memory>", *map(_line, memories), "</memory>"])
 
 
-def line(memory: MemoryRecord) -> str:
-    """`[SEMANTIC] text`, and `[EPISODIC] 2026-03-02: text` with the day it happened."""
+def _line(memory: MemoryRecord) -> str:
+    """Return `[SEMANTIC] text`, or `[EPISODIC] 2026-03-02: text` with the day it happened."""
     text = spoken(memory)
     if memory.memory_type == "episodic" and memory.created_at:
         text = f"{memory.created_at[:10]}: {text}"
@@ -139,8 +134,9 @@ def line(memory: MemoryRecord) -> str:
 
 
 def spoken(memory: MemoryRecord) -> str:
-    """What is remembered, with its speaker where the words are somebody's, made harmless."""
+    """Return the neutralised content, with its speaker if the words are somebody's."""
     content = neutralise(memory.content)
-    if memory.record in WORDS_OF_SOMEBODY and memory.key != memory.content and memory.speaker:
+    has_speaker = memory.record in WORDS_OF_A_SPEAKER and memory.speaker
+    if has_speaker and memory.key != memory.content:
         return f"{neutralise(memory.speaker)} said: {content}"
     return content

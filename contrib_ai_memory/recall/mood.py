@@ -1,11 +1,11 @@
-"""The present mood of an NPC: what its newest experiences felt like [B].
+"""The present mood of an NPC, from its newest experiences [B].
 
-A look from outside the game: secrets count too, so nothing of it is for the ears of players.
+Secrets count too, so it is for staff only.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,18 +13,18 @@ from ..records import MemoryRecord
 from ..store import facts
 from .rank import recency_of
 
-LOOKED_AT = 20  # the newest experiences that a mood is made of
-SHOWN = 5  # of these, the newest that a mood gives as its reasons
+NEWEST = 20  # experiences that count
+REASONS = 5  # newest of these that are given as reasons
 
 
 @dataclass(frozen=True, slots=True)
 class Mood:
-    """What an NPC feels, and by what.
+    """What an NPC feels, and why.
 
     Attributes:
-        shares: (label, share 0-1) of every emotion felt, the strongest first; they add up to 1.
-            Empty where nothing was experienced.
-        experiences: The newest of those that it rests on, newest first.
+        shares: (label, share 0-1) of every emotion, strongest first; they add up to 1. Empty
+            without experiences.
+        experiences: The newest of its reasons, newest first.
     """
 
     shares: tuple[tuple[str, float], ...] = ()
@@ -32,33 +32,21 @@ class Mood:
 
 
 def mood_of(agent_id: str, now: str) -> Mood:
-    """The mood of a mind at a time (worker thread).
-
-    Args:
-        agent_id: The mind's UUID.
-        now: ISO timestamp.
-    """
-    return felt(facts.shared().newest(agent_id, "experience", LOOKED_AT), now)
+    """Return the mood of an NPC (worker thread)."""
+    return felt(facts.shared().newest(agent_id, "experience", NEWEST), now)
 
 
 def felt(experiences: Sequence[MemoryRecord], now: str) -> Mood:
-    """What experiences add up to: each counts by its weight and by how fresh it is.
-
-    Fresh is, as in a score, what happened or was brought to mind lately [B §3].
-
-    Args:
-        experiences: The newest first.
-        now: ISO timestamp.
-    """
-    strength: Counter[str] = Counter()
+    """Add up experiences, newest first: each counts by its weight and its recency [B §3]."""
+    strength: defaultdict[str, float] = defaultdict(float)
     for experience in experiences:
-        fresh = recency_of(experience.last_accessed or experience.created_at, now)
+        recency = recency_of(experience.last_accessed or experience.created_at, now)
         for label in experience.dominant_emotions:
-            strength[label] += experience.memory_weight * fresh
-    whole = sum(strength.values())
-    if not whole:
+            strength[label] += experience.memory_weight * recency
+    total = sum(strength.values())
+    if not total:
         return Mood()
     strongest = sorted(strength.items(), key=lambda pair: (-pair[1], pair[0]))
-    shares = tuple((label, value / whole) for label, value in strongest if value)
+    shares = tuple((label, value / total) for label, value in strongest if value)
     reasons = [one for one in experiences if one.dominant_emotions and one.memory_weight]
-    return Mood(shares, tuple(reasons[:SHOWN]))
+    return Mood(shares, tuple(reasons[:REASONS]))

@@ -1,10 +1,9 @@
-"""Scores: how relevant a memory is to a question, and two profiles of what else counts.
+"""Scores of candidates: their relevance to a request, and two profiles that weigh in the rest.
 
-Relevance is a weighted sum of clues: four search lanes (`store.keys`), whose words they were, the
-date that is asked for, whether a time is asked and told, whether the line asks or tells, how much
-it holds, and whether it only retells, as the offline provider does. The weights were fitted by
-leave-one-conversation-out on LoCoMo; docs/measured.md has what each gives,
-docs/how_a_score_came_about.md an example.
+Relevance is a weighted sum of clues: four search lanes (`store.keys`), the speaker, a date in the
+query, whether a time is asked for and given, whether the memory asks, its length, and whether it
+only retells other memories. The weights were fitted by leave-one-conversation-out on LoCoMo:
+docs/measured.md lists the effect of each, docs/how_a_score_came_about.md has an example.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from django.utils.module_loading import import_string
 
 from ..english.cues import asks_when
 from ..english.dates import NamedDate, named_in
-from ..records import ScoreParts, seconds_between
+from ..records import RecallRequest, ScoreParts, seconds_between
 from ..store.payload import OF_NIGHTS, RETOLD, Candidate
 
 # [B §3] score = 0.45 similarity + 0.25 weight + 0.20 recency + 0.10 frequency (+ 0.05)
@@ -30,17 +29,17 @@ RECENCY_HALF_HOURS = 72.0  # [B] recency = 1 / (1 + age / 72 h)
 FREQUENCY_FULL = 10  # [B] accesses that count as "often"
 BLEND_RELEVANCE, BLEND_IMPORTANCE = 0.8, 0.2  # [C §2.5] where the cross-encoder cannot be loaded
 
-# a best score below this is no full match: one common word, or a faint likeness, is not a hit
+# best scores of a lane below this are not scaled up to 1: one common word is no full match
 LANE_FLOORS = np.array([0.3, 0.3, 4.0, 4.0])  # in the order of `LANES`
 
-QUOTING = ("", "offline")  # providers whose retellings say no more than the lines that they quote
+QUOTING = ("", "offline")  # providers whose retellings only quote
 
-PROFILES = ("relevance", "salience")
+PROFILES = ("relevance", "salience")  # built in, see `profile_of`
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each clue counts. The lanes add up to about 1."""
+    """The weight of each clue. Those of the lanes add up to about 1."""
 
     line: float = 0.16
     window: float = 0.28
@@ -58,11 +57,11 @@ CLUES = tuple(spec.name for spec in fields(Weights))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a question tells of the memory that would answer it.
+class QueryClues:
+    """What a query says about the memory that would answer it.
 
     Attributes:
-        who: Identities of those whom it names, or of the speaker where it speaks of them.
+        who: Identities of the people it is about (`RecallRequest.who`).
         dates: The dates that it names.
         when: Whether it asks for a time.
     """
@@ -72,14 +71,15 @@ class Asked:
     when: bool = False
 
     @classmethod
-    def of(cls, query: str, who: Sequence[str], now: str) -> Asked:
-        today = datetime.fromisoformat(now).date()
-        return cls(frozenset(who), tuple(named_in(query, today)), asks_when(query))
+    def of(cls, request: RecallRequest) -> QueryClues:
+        today = datetime.fromisoformat(request.now).date()
+        dates = tuple(named_in(request.query, today))
+        return cls(frozenset(request.who), dates, asks_when(request.query))
 
 
 @dataclass(slots=True, eq=False)
 class Ranked:
-    """A candidate with its score. Some hundreds a question: its parts are told only when asked."""
+    """A candidate with its score. `parts` are made on demand: there are hundreds of candidates."""
 
     candidate: Candidate
     total: float
@@ -87,27 +87,45 @@ class Ranked:
     clues: tuple[float, ...]
     reranked: float | None = None
 
-    def parts(self, now: str, emotions: Sequence[str] = ()) -> ScoreParts:
-        """Where the score came from."""
+    def parts(self, request: RecallRequest) -> ScoreParts:
+        """Return the parts of the score."""
         memory = self.candidate
+        same_mood = set(request.emotions) & set(memory.dominant_emotions)
         return ScoreParts(
             total=self.total,
             similarity=self.similarity,
             weight=memory.memory_weight,
-            recency=recency_of(memory.last_accessed or memory.created_at, now),
+            recency=recency_of(memory.last_accessed or memory.created_at, request.now),
             frequency=min(memory.access_count / FREQUENCY_FULL, 1.0),
-            emotion=EMOTION_BONUS if set(emotions) & set(memory.dominant_emotions) else 0.0,
+            emotion=EMOTION_BONUS if same_mood else 0.0,
             importance=memory.importance,
             clues=self.clues,
             reranked=self.reranked,
         )
 
 
-def clues(candidates: Sequence[Candidate], asked: Asked) -> np.ndarray:
-    """Every clue of every candidate, 0-1, shape (len(candidates), len(CLUES)).
+def score(candidates: Sequence[Candidate], request: RecallRequest) -> list[Ranked]:
+    """Score candidates by the request's profile and weights, best first."""
+    if not candidates:
+        return []
+    asked = QueryClues.of(request)
+    table = clues(candidates, asked)
+    similar = relevance(table, asked, Weights(*request.weights))
+    ranked = [
+        Ranked(candidate, total, min(1.0, max(0.0, total)), tuple(row))
+        for candidate, total, row in zip(candidates, similar.tolist(), table.tolist(), strict=True)
+    ]
+    if total_of := profile_of(request.profile):
+        for each in ranked:
+            each.total = total_of(each.parts(request))
+    return ordered(ranked)
 
-    A lane's best is 1: of what was lived through awake, so that what a night retells does not move
-    the scores of what it was drawn from.
+
+def clues(candidates: Sequence[Candidate], asked: QueryClues) -> np.ndarray:
+    """Return the clues of the candidates, 0-1, shape (len(candidates), len(CLUES)).
+
+    The best score of a lane becomes 1. Memories written by a night do not count for the best, so
+    that they do not lower the scores of what they retell.
     """
     lanes = np.array([c.lanes for c in candidates], dtype=float).reshape(len(candidates), -1)
     lanes = lanes.clip(min=0)
@@ -128,8 +146,8 @@ def clues(candidates: Sequence[Candidate], asked: Asked) -> np.ndarray:
     return np.hstack([lanes, np.array(looks, dtype=float)])
 
 
-def relevance(table: np.ndarray, asked: Asked, weights: Weights) -> np.ndarray:
-    """The weighted sum of `clues`: 1 where all that this question lets count is there."""
+def relevance(table: np.ndarray, asked: QueryClues, weights: Weights) -> np.ndarray:
+    """Return the weighted sums of `clues`, scaled to 1 for all clues that this query can have."""
     worth = astuple(weights)
     silent = {"speaker": not asked.who, "date": not asked.dates, "when": not asked.when}
     possible = sum(
@@ -138,43 +156,13 @@ def relevance(table: np.ndarray, asked: Asked, weights: Weights) -> np.ndarray:
     return table @ np.array(worth) / (possible or 1.0)
 
 
-def score(
-    candidates: Sequence[Candidate],
-    asked: Asked,
-    *,
-    now: str,
-    profile: str = "relevance",
-    emotions: Sequence[str] = (),
-    weights: Weights | None = None,
-) -> list[Ranked]:
-    """Every candidate with its score, best first.
+def profile_of(name: str) -> Callable[[ScoreParts], float] | None:
+    """Return the function that makes the total from the parts of a score.
 
     Args:
-        now: ISO timestamp.
-        profile: "relevance" [C §2.5] is the similarity as it is; "salience" [B §3] weighs it with
-            weight, recency, frequency and emotions; or the path of another function.
-        emotions: Labels of the present mood; [B] favours memories that share one.
-    """
-    if not candidates:
-        return []
-    table = clues(candidates, asked)
-    similar = relevance(table, asked, weights or Weights())
-    ranked = [
-        Ranked(candidate, total, min(1.0, max(0.0, total)), tuple(row))
-        for candidate, total, row in zip(candidates, similar.tolist(), table.tolist(), strict=True)
-    ]
-    weighed = profile_of(profile)
-    if weighed:
-        for each in ranked:
-            each.total = weighed(each.parts(now, emotions))
-    return ordered(ranked)
-
-
-def profile_of(name: str) -> Callable[[ScoreParts], float] | None:
-    """The function of a score profile: one of ours, or by its path one of the game's own.
-
-    Returns:
-        What makes the total of a score's parts; None where the relevance is the total.
+        name: "relevance" [C §2.5]: the similarity as it is, for which there is no function (None).
+            "salience" [B §3]: weight, recency, frequency and emotions count too. Or the path of a
+            function of the game.
 
     Raises:
         ImproperlyConfigured: There is no such function.
@@ -191,12 +179,12 @@ def profile_of(name: str) -> Callable[[ScoreParts], float] | None:
 
 
 def ordered(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Best first; ties by id: the same store and question give the same answer."""
+    """Sort best first, ties by id, so that the same request gives the same result."""
     return sorted(ranked, key=lambda each: (-each.total, each.candidate.id))
 
 
 def salience(parts: ScoreParts) -> float:
-    """[B §3] how relevant, how weighty, how recent, how often needed, and of the same mood."""
+    """Return the total of [B §3]."""
     return (
         SIMILARITY * parts.similarity
         + WEIGHT * parts.weight
@@ -207,12 +195,11 @@ def salience(parts: ScoreParts) -> float:
 
 
 def reranked(ranked: Sequence[Ranked], verdicts: Sequence[float] | None) -> list[Ranked]:
-    """[C §2.5] a cross-encoder's scores (0-1) take the place of the similarity.
+    """Order by the scores of a cross-encoder in place of the similarity [C §2.5].
 
     Args:
-        ranked: Those that it read.
-        verdicts: One for each; None where the cross-encoder cannot be loaded, and then 0.8
-            relevance + 0.2 importance decide.
+        verdicts: Its scores of `ranked`, 0-1. None if it cannot be loaded: then the total is 0.8
+            relevance + 0.2 importance.
     """
     if verdicts is None:
         blended = [
@@ -224,7 +211,7 @@ def reranked(ranked: Sequence[Ranked], verdicts: Sequence[float] | None) -> list
 
 
 def recency_of(when: str, now: str) -> float:
-    """1 / (1 + age_hours / 72) [B]; 1 for what is dated in the future."""
+    """Return 1 / (1 + age_hours / 72) [B]; 1 for dates in the future, 0 without a date."""
     if not when:
         return 0.0
     hours = max(0.0, seconds_between(when, now) / 3600)

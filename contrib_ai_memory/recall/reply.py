@@ -1,4 +1,4 @@
-"""An answer: what was said is brought to mind, with the talk so far, and a provider speaks."""
+"""Replies: the line that is answered is recalled for, and a provider answers it."""
 
 from __future__ import annotations
 
@@ -14,89 +14,80 @@ from ..llm import prompts, router, tools
 from ..llm.usage import estimated
 from ..log import logger
 from ..records import (
-    FROM_NOTHING,
+    NO_PROVENANCE,
     Entry,
     MemoryRecord,
     Message,
+    Privacy,
+    Provenance,
     Recalled,
+    RecallRequest,
     RecallResult,
     ReplyRequest,
-    ToldFrom,
 )
 from ..store.chat_log import bare, given_by
 from .budget import BudgetExceeded
-from .tool_loop import RESULTS_SHARE, Confided, Hands, Keep, Past, Talk, told_from
+from .search import recall
+from .tool_loop import RESULTS_SHARE, Actions, ToolLoop, Transcript, provenance_of
 
-NOBODY = "?"  # the identity of whoever has none: witness of nothing
+NOBODY = "?"  # identity of a speaker without one; no memory has it as a witness
 ANSWER_SHARE = 1 / 8  # of the context window
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the NPC says to somebody.
+    """What the NPC answers.
 
     Attributes:
-        text: Empty where its tools have said everything.
-        told: The memories it was drawn from: it is as private as they are.
-        rounds: The calls of tools and their results, as `store.chat_log` keeps them.
-        told_from: All that the provider was given for it: erasing follows that.
+        text: Empty if its tools have said everything.
+        recalled: The memories in it: the answer is as private as they are.
+        rounds: The tool calls and their results, as `store.chat_log` keeps them.
     """
 
     text: str
-    told: tuple[Recalled, ...] = ()
+    recalled: tuple[Recalled, ...] = ()
     rounds: tuple[dict[str, Any], ...] = ()
-    told_from: ToldFrom = FROM_NOTHING
+    provenance: Provenance = NO_PROVENANCE
 
 
 @defer.inlineCallbacks
-def answer(
-    memory: Any, entry: Entry, hands: Hands | None, keep: Keep
-) -> Generator[Any, Any, Answer]:
-    """What the NPC says to an entry that was spoken to it, as a Deferred `Answer`.
+def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any, Any, Answer]:
+    """Answer an entry that was said to the NPC, as a Deferred `Answer`.
 
     Args:
         memory: The NPC's MemoryHandler.
-        hands: What its tools do in the world with; without them it only thinks.
-        keep: Stores an experience, or reinforces the one that is the same (worker thread).
+        actions: What tools can do in the world; without it they only remember.
     """
-    talk, request = yield prepared(memory, entry, hands, keep)
+    loop, request = yield prepare(memory, entry, actions)
     with memory.evidence.drawing_on(
         _evidence(memory, entry, request), priority=offload.REPLY
     ) as work:
-        text = yield talk.converse(work)
+        text = yield loop.run(work)
         if text is not None:
-            return Answer(text, talk.told, tuple(talk.rounds), talk.told_from)
+            return Answer(text, loop.recalled, tuple(loop.rounds), loop.provenance)
         _provider, reply = yield router.ask_without_tools("reply", request, priority=offload.REPLY)
         work.check()
-    told = [item for item in request.recalled if reply.told is None or item.memory.id in reply.told]
-    # what the model was given before it failed is in the calls of its tools
-    given = talk.told_from if reply.told is None or talk.rounds else told_from(entry, told)
-    return Answer(reply.text, tuple(told), tuple(talk.rounds), given)
-
-
-def _evidence(memory: Any, entry: Entry, request: ReplyRequest) -> Iterator[Entry | MemoryRecord]:
-    """What an answer rests on: the line, what comes to mind, the talk before it."""
-    yield entry
-    yield from (item.memory for item in request.recalled)
-    talk = {turn.entry_id for turn in request.conversation}
-    talk |= {message["entry"] for message in memory.history.messages}
-    yield from filter(None, map(memory.journal.get, sorted(talk)))
+    used = tuple(r for r in request.recalled if reply.told is None or r.memory.id in reply.told)
+    # a model that failed after calling tools has acted on all that it was given
+    whole = reply.told is None or loop.rounds
+    provenance = loop.provenance if whole else provenance_of(entry, used)
+    return Answer(reply.text, used, tuple(loop.rounds), provenance)
 
 
 @defer.inlineCallbacks
-def prepared(
-    memory: Any, entry: Entry, hands: Hands | None, keep: Keep
-) -> Generator[Any, Any, tuple[Talk, ReplyRequest]]:
-    """An answer before it is asked for: the talk with the model, and what is known for it.
+def prepare(
+    memory: Any, entry: Entry, actions: Actions | None = None
+) -> Generator[Any, Any, tuple[ToolLoop, ReplyRequest]]:
+    """Prepare the loop and the request of an answer; the arguments are those of `answer`.
 
-    The arguments are those of `answer`. Nothing is sent, said or kept.
+    Nothing is sent, said or stored.
     """
     listener = entry.source_entity or NOBODY
-    recalled = yield _recalled(memory, entry, listener)
+    recalled = yield recall_for(memory, entry)
     conversation = memory.conversations.get(entry.session_id)
     turns = conversation.heard_by((listener,)) if conversation else ()
     if not entry.private:
-        # a secret told in the room's talk would colour what is said aloud next
+        # a secret from the conversation would show in what is said aloud next
         turns = tuple(turn for turn in turns if not turn.private)
     known = memory.people.get(entry.source_entity)
     request = ReplyRequest(
@@ -111,24 +102,40 @@ def prepared(
         met_before=bool(known and known.interactions > 1),
         kind=entry.kind,
     )
-    past = _past(memory, entry, listener, request)
-    return Talk(memory, entry, listener, request, past, hands, keep), request
+    transcript = _transcript(memory, entry, listener, request)
+    return ToolLoop(memory, entry, listener, request, transcript, actions), request
 
 
 @defer.inlineCallbacks
-def _recalled(memory: Any, entry: Entry, listener: str) -> Generator[Any, Any, RecallResult]:
+def recall_for(memory: Any, entry: Entry) -> Generator[Any, Any, RecallResult]:
+    """Recall for the answer to an entry; nothing if the token budget is too small."""
+    listeners = (entry.source_entity or NOBODY,)
     try:
-        result = yield memory.recall(entry.content, speaker=listener, without_entries=(entry.id,))
+        result = yield recall(
+            memory,
+            RecallRequest(
+                entry.content, listeners=listeners, without_entries=frozenset({entry.id})
+            ),
+        )
     except BudgetExceeded as error:
         logger().warning("%s answers without its memory: %s", memory.owner.dbref, error)
         return RecallResult()
     return result
 
 
-def _past(memory: Any, entry: Entry, listener: str, request: ReplyRequest) -> Past:
-    """The history as far as the listener may hear it, with what was said beside it.
+def _evidence(memory: Any, entry: Entry, request: ReplyRequest) -> Iterator[Entry | MemoryRecord]:
+    """Yield all that an answer rests on: the line, the recalled memories, the conversation."""
+    yield entry
+    yield from (item.memory for item in request.recalled)
+    talk = {turn.entry_id for turn in request.conversation}
+    talk |= {message["entry"] for message in memory.history.messages}
+    yield from filter(None, map(memory.journal.get, sorted(talk)))
 
-    From the oldest on it is left out where the context window cannot hold it.
+
+def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest) -> Transcript:
+    """Collect the chat log and the conversation, as far as the listener may know them.
+
+    The oldest exchanges are left out if the context window cannot hold them.
     """
     told = [
         (message["entry"], bare(message), message)
@@ -142,19 +149,23 @@ def _past(memory: Any, entry: Entry, listener: str, request: ReplyRequest) -> Pa
     room -= estimated(len(json.dumps(tools.offered())))
     room -= prompts.tokens(prompts.talk(request, []))
     while told and prompts.tokens(message for _, message, _ in told) > room:
-        oldest = told[0][0]  # an exchange goes whole, and its calls with their results
+        oldest = told[0][0]  # an exchange goes as a whole, its calls with their results
         told = [each for each in told if each[0] != oldest]
-    return Past(
+    return Transcript(
         [message for _, message, _ in told],
-        tuple(Confided(tuple(each["witnesses"])) for _, _, each in told if each["private"]),
+        tuple(Privacy(True, tuple(each["witnesses"])) for _, _, each in told if each["private"]),
         given_by(each for _, _, each in told),
     )
 
 
 def as_stored(memory: Any, turn: Message) -> dict[str, Any]:
-    """What `store.chat_log` would keep beside a turn of talk that is not in it."""
+    """Return what `store.chat_log` would keep with a turn that is not in it."""
     said = memory.journal.get(turn.entry_id)
     own = said is not None and said.origin == "self"
-    whose = said.sources if own else filter(None, [said.source_entity if said else None])
-    beside = {"private": turn.private, "witnesses": turn.witnesses}
-    return beside | {"entry": turn.entry_id, "people": list(whose)}
+    people = said.sources if own else filter(None, [said.source_entity if said else None])
+    return {
+        "private": turn.private,
+        "witnesses": turn.witnesses,
+        "entry": turn.entry_id,
+        "people": list(people),
+    }

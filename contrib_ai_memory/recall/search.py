@@ -1,214 +1,244 @@
-"""Recall: what an NPC brings to mind for one question, for those who listen [B §3, C §2].
+"""The recall of memories for a request [B §3, C §2].
 
-Two steps on the memory worker thread, over plain data: `find` the candidates, `choose` among them
-and what they are linked with. Between the two the reactor thread looks up the links (`bringing`).
+`recall` runs on the reactor thread: it knows the people, preferences and links of the NPC. The work
+on the store is done on the memory worker thread in two steps, over plain data: `find` ranks the
+candidates, and `choose` adds what the best are linked with and fills the token budget.
 """
 
 from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..conf import CANDIDATES_PER_RESULT, FORGOTTEN_BELOW
-from ..embedding import embedder, reranker
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..embedding import embedder, emotions, reranker
 from ..english import cues
-from ..records import RecallResult, may_hear
+from ..records import RecallRequest, RecallResult, may_hear
 from ..store import facts
-from ..store.links import link_id
+from ..store.errors import StoreHeld
+from ..store.evidence import EvidenceGone
+from ..store.links import link_id, linked_memory_id
 from ..store.payload import Candidate, PointId
+from ..text.sanitising import sanitise
 from . import budget, rank
 from .rank import Ranked
 
 LANE_DEPTH = 30  # the best of each lane that become candidates, at least
-LINKED_FROM = 5  # the best so many bring in what they are linked with, one hop
+LINKED_FROM = 5  # the best candidates whose links are followed, one hop
+LINKS_FOLLOWED = 20  # the strongest of all their links
+PREFERENCES = 8  # newest preferences of the one who asks that become candidates
 RERANKED = 4  # times top_k that a cross-encoder reads
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of a memory.
+@defer.inlineCallbacks
+def recall(
+    memory: Any, request: RecallRequest, priority: int = offload.REPLY
+) -> Generator[Any, Any, RecallResult]:
+    """Recall memories, as a Deferred `RecallResult`.
 
-    Attributes:
-        named: (identity, name as written) of those whom the question names.
-        preferences: Ids of what the one who asks prefers: it comes up whatever was asked [C §2.6].
-        who: Identities whose own words are favoured: those named, or the one who asks.
-        listeners: Identities of all who will hear; None looks from outside the game.
-        profile: One of `rank.PROFILES`.
-        only_emotions: Nothing but what shares one of `emotions`.
-        reranker: Directory or name of a cross-encoder; None is none.
+    Args:
+        memory: The NPC's MemoryHandler.
+        request: See `RecallRequest` for what may be left empty.
+
+    Raises (in the Deferred):
+        StoreInUse, StoreMismatch: The store cannot be opened; the message says what to do.
+        BudgetExceeded: There are memories, and not even the smallest fits.
     """
+    # if new entries were forgotten meanwhile or the store is read-only, recall what is indexed
+    with suppress(EvidenceGone, StoreHeld):
+        yield memory.index_newest(priority)
+    request = prepare(memory, request)
+    if not memory.links.count:
+        result = yield offload.run(offload.MEMORY, search, request, priority=priority)
+        return result
+    ranking = yield offload.run(offload.MEMORY, find, request, priority=priority)
+    linked = _linked(memory, ranking.best_links())
+    result = yield offload.run(offload.MEMORY, choose, ranking, linked, priority=priority)
+    return result
 
-    agent_id: str
-    query: str
-    now: str
-    listeners: tuple[str, ...] | None = None
-    top_k: int = 5
-    token_budget: int = 2000
-    memory_types: tuple[str, ...] | None = None
-    include_compressed: bool = False
-    emotions: tuple[str, ...] = ()
-    only_emotions: bool = False
-    without_entries: frozenset[int] = frozenset()
-    named: tuple[tuple[str, str], ...] = ()
-    who: tuple[str, ...] = ()
-    preferences: tuple[str, ...] = ()
-    profile: str = "relevance"
-    reranker: str | None = None
-    weights: rank.Weights | None = None
+
+def emotion_request(labels: Sequence[str], query: str = "") -> RecallRequest:
+    """Make a request for memories that felt like `labels`, scored by [B], which counts emotions.
+
+    Args:
+        query: Without one, the labels are searched.
+
+    Raises:
+        UnknownEmotion: A label is not in the taxonomy.
+    """
+    felt = emotions.known(labels)
+    return RecallRequest(
+        query or ", ".join(felt), emotions=felt, only_emotions=True, profile="salience"
+    )
+
+
+def prepare(memory: Any, request: RecallRequest) -> RecallRequest:
+    """Complete a request with the settings and with what the NPC knows of people."""
+    settings = conf.get()
+    query = sanitise(request.query, settings.MAX_LINE)
+    listeners = request.listeners or ()
+    named = tuple(
+        (identity, memory.people.name_of(identity)) for identity in memory.people.mentioned(query)
+    )
+    who = tuple(identity for identity, _name in named)
+    if not who and cues.speaks_of_self(query):
+        who = listeners[:1]
+    preferences = memory.preferences.of(listeners[0], listeners) if listeners else ()
+    return replace(
+        request,
+        query=query,
+        agent_id=memory.id,
+        now=memory.clock(),
+        top_k=request.top_k or settings.RECALL_TOP_K,
+        token_budget=request.token_budget or settings.RECALL_TOKENS,
+        profile=request.profile or settings.RECALL_PROFILE,
+        reranker=request.reranker or settings.RERANKER,
+        named=named,
+        who=who,
+        preferences=tuple(each.memory_id for each in preferences[:PREFERENCES] if each.memory_id),
+    )
+
+
+def _linked(memory: Any, starts: list[str]) -> list[str]:
+    """Return the store's ids of what `starts` are linked with, strongest links first."""
+    strength: dict[str, float] = {}
+    for start in starts:
+        for other, note in memory.links.of(start).items():
+            strength[other] = max(strength.get(other, 0.0), note["score"])
+    strongest = sorted(strength, key=lambda other: (-strength[other], other))
+    return [linked_memory_id(memory.id, other) for other in strongest[:LINKS_FOLLOWED]]
+
+
+# --- on the worker thread -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """A question as the store was asked it, and what may be told of all that came up."""
+class Ranking:
+    """The candidates of a request, best first, and the store's search that found them."""
 
-    question: Question
+    request: RecallRequest
     search: facts.Search
     ranked: list[Ranked]
 
     def best_links(self) -> list[str]:
-        """What the best are linked under."""
+        """Return the link ids of the best candidates."""
         return [link_id(each.candidate) for each in self.ranked[:LINKED_FROM]]
 
 
-def recall(question: Question) -> RecallResult:
-    """The memories that answer best, within the token budget; links are not followed.
-
-    Raises:
-        StoreInUse, StoreMismatch: The store cannot be opened; the message says what to do.
-        BudgetExceeded: Something came to mind, and not even the smallest of it fits.
-    """
-    return choose(find(question))
+def search(request: RecallRequest) -> RecallResult:
+    """Recall without following links; `request` must be complete (`prepare`)."""
+    return choose(find(request))
 
 
-def find(question: Question) -> Found:
-    """Candidates by meaning and by words: what only its words betray must be able to enter."""
+def find(request: RecallRequest) -> Ranking:
+    """Rank candidates from the dense and the keyword lanes."""
     store = facts.shared()
-    words = searched(question)
-    search = store.search(question.agent_id, embedder.shared().encode([words])[0], words)
-    where = _where(question)
-    depth = max(LANE_DEPTH, question.top_k * CANDIDATES_PER_RESULT)
-    ids = store.candidates(search, depth, **where)
-    ids.update(map(uuid.UUID, question.preferences))
-    candidates = _tellable(store, question, search, ids)
-    if question.listeners and len(candidates) < depth <= len(ids):
-        # secrets of others, or what was asked before, may have crowded out the rest; asking the
-        # store for neither costs three times more
-        where["listener"] = question.listeners[0]
-        if not cues.asks_of_asking(question.query):
+    words = searched_words(request)
+    query = store.search(request.agent_id, embedder.shared().encode([words])[0], words)
+    where = _where(request)
+    depth = max(LANE_DEPTH, request.top_k * conf.CANDIDATES_PER_RESULT)
+    ids = store.candidates(query, depth, **where)
+    ids.update(map(uuid.UUID, request.preferences))
+    candidates = _permitted(store, request, query, ids)
+    if request.listeners and len(candidates) < depth <= len(ids):
+        # secrets of others and earlier questions may have crowded out the rest. A search that
+        # leaves them out takes three times as long, so it is only done now
+        where["listener"] = request.listeners[0]
+        if not cues.asks_of_asking(request.query):
             where["tells"] = "something"
-        ids |= store.candidates(search, depth, **where)
-        candidates = _tellable(store, question, search, ids)
-    return Found(question, search, _ranked(question, candidates))
+        ids |= store.candidates(query, depth, **where)
+        candidates = _permitted(store, request, query, ids)
+    return Ranking(request, query, rank.score(candidates, request))
 
 
-def choose(found: Found, linked: Collection[str] = ()) -> RecallResult:
-    """What is told of it, with what it is linked with.
+def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
+    """Fill the token budget with the best of the candidates and of what they are linked with.
 
     Args:
-        linked: Ids of memories that may not have come up themselves.
+        linked: Ids of memories that need not be among the candidates.
     """
-    question, ranked = found.question, found.ranked
+    request, ranked = ranking.request, ranking.ranked
     if more := set(linked) - {each.candidate.id for each in ranked}:
         candidates = [each.candidate for each in ranked]
-        candidates += _tellable(facts.shared(), question, found.search, more)
-        ranked = _ranked(question, candidates)
-    if question.reranker:
-        ranked = _reread(question, ranked)
-    preferences = [each for each in ranked if each.candidate.id in question.preferences]
-    chosen = budget.fill(
-        _loaded(question, preferences),
-        _loaded(question, ranked),
-        top_k=question.top_k,
-        token_budget=question.token_budget,
-        give_way=not question.include_compressed,
-    )
+        candidates += _permitted(facts.shared(), request, ranking.search, more)
+        ranked = rank.score(candidates, request)
+    if request.reranker:
+        ranked = _reranked(request.reranker, request, ranked)
+    preferences = [each for each in ranked if each.candidate.id in request.preferences]
+    chosen = budget.fill(_loaded(request, preferences), _loaded(request, ranked), request)
     tokens = sum(recalled.tokens for recalled in chosen)
     return RecallResult(
         memories=tuple(chosen),
         total_tokens=tokens,
-        budget_used=tokens / question.token_budget,
-        prompt_block=budget.block([recalled.memory for recalled in chosen]),
+        budget_used=tokens / request.token_budget,
+        prompt_block=budget.prompt_block([recalled.memory for recalled in chosen]),
     )
 
 
-def searched(question: Question) -> str:
-    """The question without the one name that it has: that person's words are favoured anyway.
+def searched_words(request: RecallRequest) -> str:
+    """Return the query without the name of the one person it names, whose words are favoured.
 
-    With two names or none it stays whole.
+    A query that names nobody or several people stays whole.
     """
-    if len({identity for identity, _name in question.named}) != 1:
-        return question.query
-    name = question.named[0][1]
-    rest = re.sub(rf"\b{re.escape(name)}\b(?:['’]s)?", "", question.query, flags=re.IGNORECASE)
+    if len({identity for identity, _name in request.named}) != 1:
+        return request.query
+    name = request.named[0][1]
+    rest = re.sub(rf"\b{re.escape(name)}\b(?:['’]s)?", "", request.query, flags=re.IGNORECASE)
     rest = re.sub(r"\s+([?.,!])", r"\1", " ".join(rest.split()))
-    return rest if re.search(r"\w", rest) else question.query
+    return rest if re.search(r"\w", rest) else request.query
 
 
-def may_be_told(memory: Candidate, question: Question) -> bool:
-    """The filters of DESIGN §5.3, privacy above all."""
-    if not may_hear(memory.private, memory.witnesses, question.listeners):
+def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
+    """Apply the filters of DESIGN §5.3, privacy first."""
+    if not may_hear(memory.private, memory.witnesses, request.listeners):
         return False
-    if memory.importance < FORGOTTEN_BELOW or memory.invalid_at or memory.superseded_by:
+    if memory.importance < conf.FORGOTTEN_BELOW or memory.invalid_at or memory.superseded_by:
         return False
-    if memory.expires_at and memory.expires_at <= question.now:
+    if memory.expires_at and memory.expires_at <= request.now:
         return False
-    if question.listeners is not None and _asks_only(memory, question):
+    # players ask the same again and again: earlier questions would crowd out their answers
+    only_asks = memory.tells == "nothing" and not cues.asks_of_asking(request.query)
+    if only_asks and request.listeners is not None:
         return False
-    if question.only_emotions and not set(question.emotions) & set(memory.dominant_emotions):
+    if request.only_emotions and not set(request.emotions) & set(memory.dominant_emotions):
         return False
-    if question.memory_types and memory.memory_type not in question.memory_types:
+    if request.memory_types and memory.memory_type not in request.memory_types:
         return False
-    return not (memory.journal_ids and set(memory.journal_ids) <= question.without_entries)
+    return not (memory.journal_ids and set(memory.journal_ids) <= request.without_entries)
 
 
-def _asks_only(memory: Candidate, question: Question) -> bool:
-    """Whether it is nothing but a question. Players ask the same again and again: what they asked
-    before would take the places of what answers it."""
-    return memory.tells == "nothing" and not cues.asks_of_asking(question.query)
-
-
-def _where(question: Question) -> dict[str, Any]:
-    """What the store itself looks for nothing else than."""
+def _where(request: RecallRequest) -> dict[str, Any]:
+    """Return the filters that the store applies itself."""
     where: dict[str, Any] = {}
-    if question.only_emotions:
-        where["dominant_emotions"] = {"in": list(question.emotions)}
-    if question.memory_types:
-        where["memory_type"] = {"in": list(question.memory_types)}
+    if request.only_emotions:
+        where["dominant_emotions"] = {"in": list(request.emotions)}
+    if request.memory_types:
+        where["memory_type"] = {"in": list(request.memory_types)}
     return where
 
 
-def _tellable(
-    store: facts.FactStore, question: Question, search: facts.Search, ids: Collection[PointId]
+def _permitted(
+    store: facts.FactStore, request: RecallRequest, query: facts.Search, ids: Collection[PointId]
 ) -> list[Candidate]:
-    candidates = store.weighed(search, ids)
-    return [candidate for candidate in candidates if may_be_told(candidate, question)]
+    return [each for each in store.weighed(query, ids) if is_permitted(each, request)]
 
 
-def _ranked(question: Question, candidates: Sequence[Candidate]) -> list[Ranked]:
-    return rank.score(
-        candidates,
-        rank.Asked.of(question.query, question.who, question.now),
-        now=question.now,
-        profile=question.profile,
-        emotions=question.emotions,
-        weights=question.weights,
-    )
-
-
-def _reread(question: Question, ranked: list[Ranked]) -> list[Ranked]:
-    """The best of them read by a cross-encoder, the rest behind them."""
-    first, rest = ranked[: question.top_k * RERANKED], ranked[question.top_k * RERANKED :]
+def _reranked(source: str, request: RecallRequest, ranked: list[Ranked]) -> list[Ranked]:
+    """Order the best by a cross-encoder, with the rest behind them."""
+    first, rest = ranked[: request.top_k * RERANKED], ranked[request.top_k * RERANKED :]
     texts = [budget.spoken(each.candidate.whole()) for each in first]
-    verdicts = reranker.scores(question.reranker, question.query, texts)
-    return rank.reranked(first, verdicts) + rest
+    return rank.reranked(first, reranker.scores(source, request.query, texts)) + rest
 
 
-def _loaded(question: Question, ranked: list[Ranked]) -> Iterator[budget.Scored]:
-    """The memories whole, one after the other: most are never looked at."""
+def _loaded(request: RecallRequest, ranked: list[Ranked]) -> Iterator[budget.Scored]:
+    """Load the memories one by one, since most are never looked at."""
     for each in ranked:
         memory = each.candidate.whole()
         tokens = each.candidate.tokens or embedder.shared().count_tokens(memory.content)
-        yield memory, each.parts(question.now, question.emotions), tokens
+        yield memory, each.parts(request), tokens

@@ -1,8 +1,8 @@
-"""Talk with a language model that may call tools: think, look things up, act, and then answer.
+"""The tool loop of a reply: a language model may call tools, for a few rounds, before it answers.
 
-At most five rounds. The model is asked on its own lane; the tools run on the reactor thread, the
-store's part of them on the memory lane. What a tool brings up is filtered for the one who listens,
-and whatever comes of the talk is as private as the most private of what the model was shown.
+Tools run on the reactor thread, their work on the store on the memory worker thread. Memories that
+a tool recalls are filtered for the listener, and all that comes of the loop is as private as the
+most private of what the model was given.
 """
 
 from __future__ import annotations
@@ -19,13 +19,17 @@ from .. import conf, offload
 from ..embedding import emotions
 from ..llm import prompts, router, tools
 from ..records import (
-    FROM_NOTHING,
+    CONSCIOUS,
+    NO_PROVENANCE,
     Entry,
     MemoryRecord,
     Percept,
+    Privacy,
+    Provenance,
     Recalled,
+    RecallRequest,
     ReplyRequest,
-    ToldFrom,
+    Witnessed,
     may_hear,
     shared_privacy,
 )
@@ -36,65 +40,54 @@ from ..store.links import link_id
 from ..store.payload import memory_id_for
 from ..store.profiles import Noted, Profile
 from .budget import BudgetExceeded
+from .search import emotion_request, recall
 
 ROUNDS = 5  # DESIGN §7; after them the model is asked for text alone
-ACTS = 8  # things said and done in one talk, before the answer
-CONSCIOUS = "conscious"
+MAX_ACTIONS = 8  # things said and done before the answer
 
-# of the context window
-RESULTS_SHARE = 1 / 8  # for all that tools bring up
-RECALL_SHARE = 1 / 16  # of which one call gets so much
-
-Keep = Callable[[str, MemoryRecord], str]  # mind, experience -> the id of what is kept
+# shares of the context window
+RESULTS_SHARE = 1 / 8  # for the results of all recalls
+RECALL_SHARE = 1 / 16  # for the results of one recall
 
 
-class CannotDo(RuntimeError):
-    """A tool's deed is not done. The message is for the model that wished it."""
+class ToolError(RuntimeError):
+    """A tool call cannot be carried out. The message is returned to the model."""
 
 
-class Hands(Protocol):
-    """What an NPC does in the world while it thinks; `assistant` gives it in."""
+class Actions(Protocol):
+    """What the tools of an NPC can do in the world. Each may raise ToolError."""
 
     spoken: list[int]  # journal ids of what it said and did
 
     def present(self, name: str) -> str | None:
-        """The identity of the one person here of that name. Raises CannotDo for several."""
+        """Return the identity of the one person here of that name."""
 
-    def say(self, text: str, told_from: ToldFrom, *, private: bool) -> None:
-        """Aloud, or for whoever is answered alone. Raises CannotDo where they have left."""
+    def say(self, text: str, provenance: Provenance, *, private: bool) -> None:
+        """Say it aloud, or whisper it to the one who is answered."""
 
-    def whisper(self, name: str, text: str, told_from: ToldFrom) -> None: ...
+    def whisper(self, name: str, text: str, provenance: Provenance) -> None: ...
 
-    def emote(self, text: str, told_from: ToldFrom) -> None: ...
+    def emote(self, text: str, provenance: Provenance) -> None: ...
 
-    def go_to_sleep(self) -> None:
-        """Raises CannotDo where it is needed awake."""
-
-
-@dataclass(frozen=True, slots=True)
-class Confided:
-    """Something of which no more is known here than who may hear it."""
-
-    witnesses: tuple[str, ...]
-    private: bool = True
+    def go_to_sleep(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """The talk so far as messages, what of it was told in confidence, and where it comes from."""
+class Transcript:
+    """The conversation so far as messages, the privacy of its secrets, and its provenance."""
 
     messages: prompts.Messages
-    confided: tuple[Confided, ...] = ()
-    told_from: ToldFrom = FROM_NOTHING
+    secrets: tuple[Privacy, ...] = ()
+    provenance: Provenance = NO_PROVENANCE
 
 
-class Talk:
-    """One answer in the making.
+class ToolLoop:
+    """The exchange with a language model that makes one answer.
 
     Attributes:
-        told: The memories that the model was shown.
-        rounds: Calls and results, each with who may hear of them again.
         opening: The messages that the model is sent first.
+        recalled: The memories that the model was given by now.
+        rounds: Tool calls and results, each with who may hear of it.
     """
 
     def __init__(
@@ -103,40 +96,41 @@ class Talk:
         entry: Entry,
         listener: str,
         request: ReplyRequest,
-        past: Past,
-        hands: Hands | None,
-        keep: Keep,
+        transcript: Transcript,
+        actions: Actions | None,
     ):
-        self.told: tuple[Recalled, ...] = request.recalled
+        self.opening = prompts.talk(request, transcript.messages)
+        self.recalled: tuple[Recalled, ...] = request.recalled
         self.rounds: list[dict[str, Any]] = []
-        self.opening = prompts.talk(request, past.messages)
         self._memory = memory
         self._entry = entry
         self._listener = listener
-        self._request = request
-        self._hands = hands
-        self._keep = keep
-        self._past = past
-        self._whispered: list[Confided] = []  # by a tool of the present round
+        self._speaker = request.speaker
+        self._transcript = transcript
+        self._actions = actions
+        self._whispers: list[Privacy] = []  # by tools of the present round
         self._said: list[str] = []
-        self._acts = 0
+        self._action_count = 0
         self._acted = False
-        self._brought_up = 0  # tokens of results
-        self._work: Work | None = None
+        self._result_tokens = 0
+        self._work: Work
 
     @defer.inlineCallbacks
-    def converse(self, work: Work) -> Generator[Any, Any, str | None]:
-        """The answer; empty where its tools have given it. None where no model does.
+    def run(self, work: Work) -> Generator[Any, Any, str | None]:
+        """Run the loop, as a Deferred text.
 
         Args:
-            work: Rests on what the model is shown first; what tools bring up is added.
+            work: Rests on what the model is given first; what tools recall is added to it.
+
+        Returns:
+            The answer; empty if tools have given it, None if there is no model or no answer of it.
         """
         self._work = work
         llm = conf.get().LLM
         if llm is None:
             return None
         messages = self.opening
-        offered = tools.offered(tools.REMEMBERING + (tools.ACTING if self._hands else ()))
+        offered = tools.offered(tools.REMEMBERING + (tools.ACTING if self._actions else ()))
         began = time.monotonic()
         for number in range(ROUNDS + 1):
             over = number == ROUNDS or time.monotonic() - began >= llm.timeout
@@ -158,19 +152,20 @@ class Talk:
         return "" if text in self._said else text
 
     @property
-    def told_from(self) -> ToldFrom:
-        """All that the model was given by now: what comes of it is told from that."""
-        return told_from(self._entry, self.told, self._past.told_from)
+    def provenance(self) -> Provenance:
+        """The provenance of anything said now: all that the model was given."""
+        return provenance_of(self._entry, self.recalled, self._transcript.provenance)
 
-    # --- who may hear of it -------------------------------------------------------------------
-
-    @property
-    def _sources(self) -> list[Any]:
-        """All that the model knows by now."""
-        return [self._entry, *self._past.confided, *(item.memory for item in self.told)]
+    # --- privacy ------------------------------------------------------------------------------
 
     @property
-    def _secret(self) -> bool:
+    def _sources(self) -> list[Witnessed]:
+        """All that the model was given by now."""
+        recalled = (item.memory for item in self.recalled)
+        return [self._entry, *self._transcript.secrets, *recalled]
+
+    @property
+    def _has_secrets(self) -> bool:
         return any(source.private for source in self._sources)
 
     def _may_know(self, identity: str) -> bool:
@@ -182,8 +177,8 @@ class Talk:
 
     @defer.inlineCallbacks
     def _round(self, turn: tools.Turn) -> Generator[Any, Any, list[dict[str, Any]]]:
-        """Do what a turn calls for: its message and the results."""
-        self._whispered = []
+        """Carry out the calls of a turn. Returns its message and the results."""
+        self._whispers = []
         messages = [tools.as_message(turn)]
         for call in turn.calls:
             result = yield self._result(call)
@@ -192,45 +187,45 @@ class Talk:
             messages[-1]["content"] += (
                 f" ({turn.unheard} more calls were not done: {tools.CALLS_A_ROUND} at once.)"
             )
-        private, witnesses = shared_privacy([*self._sources, *self._whispered])
-        beside = {"private": private, "witnesses": list(witnesses)}
+        privacy = shared_privacy([*self._sources, *self._whispers])
+        beside = {"private": privacy.private, "witnesses": list(privacy.witnesses)}
         self.rounds += [message | beside for message in messages]
         return messages
 
     @defer.inlineCallbacks
     def _result(self, call: tools.ToolCall) -> Generator[Any, Any, str]:
-        """What the model is told of a call: never an exception."""
+        """Carry out a call. Returns the text for the model; errors are told there."""
         try:
-            wish = tools.read(call)
-            told = yield defer.maybeDeferred(_DOING[type(wish)], self, wish)
-            self._acted = self._acted or type(wish) in tools.ACTING
-        except (tools.BadCall, CannotDo, emotions.UnknownEmotion) as problem:
+            arguments = tools.read(call)
+            result = yield defer.maybeDeferred(_TOOLS[type(arguments)], self, arguments)
+            self._acted = self._acted or type(arguments) in tools.ACTING
+        except (tools.BadCall, ToolError, emotions.UnknownEmotion) as problem:
             return f"Not done: {problem}"
         except (offload.Busy, offload.TimedOut):
             return "Not done: there was no time for it."
         except EvidenceGone:
             raise
-        except Exception:  # noqa: BLE001 - the answer does not hang on one tool
+        except Exception:  # noqa: BLE001 - one broken tool must not cost the answer
             offload.log_failure(Failure(), f"the tool {call.name} of {self._memory.owner.dbref}")
             return "Not done: it failed."
-        return told
+        return result
 
     # --- remembering --------------------------------------------------------------------------
 
     @defer.inlineCallbacks
-    def _memorize(self, wish: tools.Memorize) -> Generator[Any, Any, str]:
-        noted = self._note(wish.essence)
+    def _memorize(self, arguments: tools.Memorize) -> Generator[Any, Any, str]:
+        noted = self._note(arguments.essence)
         experience = MemoryRecord(
             id=memory_id_for(self._memory.id, "experience", noted.id),
-            content=wish.essence,
-            key=wish.essence,
+            content=arguments.essence,
+            key=arguments.essence,
             record="experience",
             about=self._entry.source_entity,
             session_id=self._entry.session_id,
-            importance=max(wish.weight, conf.CONSCIOUS_WEIGHT),
-            memory_weight=wish.weight,
-            dominant_emotions=tuple(wish.emotions),
-            the_lesson=wish.lesson,
+            importance=max(arguments.weight, conf.CONSCIOUS_WEIGHT),
+            memory_weight=arguments.weight,
+            dominant_emotions=tuple(arguments.emotions),
+            the_lesson=arguments.lesson,
             journal_ids=(self._entry.id, noted.id),
             entities=noted.entities,
             witnesses=noted.witnesses,
@@ -240,13 +235,13 @@ class Talk:
             tags=(CONSCIOUS,),
             provider=router.Model.name,
         )
-        yield self._work.run(commit, self._memory.id, experience, self._keep)
-        return "It is kept in mind."
+        yield self._memory.commit(experience, self._work)
+        return "It is remembered."
 
     def _note(self, text: str, *about: str) -> Entry:
-        """The NPC's own thought in its journal: never learned, never cleaned away."""
+        """Write the NPC's own thought into its journal, where it is never learned or pruned."""
         owner, entry = self._memory.owner, self._entry
-        private, witnesses = shared_privacy(self._sources)
+        privacy = shared_privacy(self._sources)
         return self._memory.perceive(
             Percept(
                 content=text,
@@ -254,134 +249,146 @@ class Talk:
                 seen_as=self._memory.name,
                 source=owner.get_memory_identity(owner),
                 origin="self",
-                witnesses=witnesses,
-                private=private,
+                witnesses=privacy.witnesses,
+                private=privacy.private,
                 entities=tuple(sorted({*about, *filter(None, [entry.source_entity])})),
                 location=entry.location,
                 session_id=entry.session_id,
                 tags=(CONSCIOUS,),
-                **asdict(self.told_from),
+                **asdict(self.provenance),
             )
         )
 
-    def _recall(self, wish: tools.Recall) -> defer.Deferred:
-        return self._bring_up(self._memory.recall, wish.query)
+    def _recall(self, arguments: tools.Recall) -> defer.Deferred:
+        return self._recall_block(RecallRequest(arguments.query))
 
-    def _recall_emotion(self, wish: tools.RecallEmotion) -> defer.Deferred:
-        return self._bring_up(self._memory.recall_emotion, wish.emotions)
+    def _recall_emotion(self, arguments: tools.RecallEmotion) -> defer.Deferred:
+        return self._recall_block(emotion_request(arguments.emotions))
 
     @defer.inlineCallbacks
-    def _bring_up(self, recall: Callable[..., Any], what: Any) -> Generator[Any, Any, str]:
+    def _recall_block(self, request: RecallRequest) -> Generator[Any, Any, str]:
+        """Recall for the listener, within the tokens left for results."""
         settings = conf.get()
-        if self._brought_up >= settings.CONTEXT_TOKENS * RESULTS_SHARE:
-            raise CannotDo("enough has come to mind for one answer: give it now")
+        if self._result_tokens >= settings.CONTEXT_TOKENS * RESULTS_SHARE:
+            raise ToolError("you have recalled enough for one answer: give it now")
         tokens = max(50, int(settings.CONTEXT_TOKENS * RECALL_SHARE))
+        request = replace(
+            request,
+            listeners=(self._listener,),
+            token_budget=min(settings.RECALL_TOKENS, tokens),
+            without_entries=frozenset({self._entry.id}),
+        )
         try:
-            found = yield recall(
-                what,
-                speaker=self._listener,
-                token_budget=min(settings.RECALL_TOKENS, tokens),
-                without_entries=(self._entry.id,),
-            )
+            found = yield recall(self._memory, request)
         except BudgetExceeded:
-            return "What comes to mind is too long to think of now."
+            return "The memories that were found are too long."
         self._work.rests_on(item.memory for item in found.memories)
         self._work.check()
-        shown = {item.memory.id for item in self.told}
-        self.told += tuple(item for item in found.memories if item.memory.id not in shown)
-        self._brought_up += found.total_tokens
-        return found.prompt_block or "Nothing comes to mind."
+        known = {item.memory.id for item in self.recalled}
+        self.recalled += tuple(item for item in found.memories if item.memory.id not in known)
+        self._result_tokens += found.total_tokens
+        return found.prompt_block or "You remember nothing about that."
 
-    def _note_about(self, wish: tools.NoteAbout) -> str:
-        identity = self._known_as(wish.name)
-        noted = self._note(wish.text, identity)
+    def _note_about(self, arguments: tools.NoteAbout) -> str:
+        identity = self._identity_of(arguments.name)
+        noted = self._note(arguments.text, identity)
         profiles = self._memory.profiles
-        profile = profiles.get(identity) or Profile(identity, name=wish.name)
+        profile = profiles.get(identity) or Profile(identity, name=arguments.name)
         witnesses = noted.witnesses if noted.private else ()
-        seen = Noted(wish.text, noted.id, noted.timestamp, noted.private, witnesses)
+        seen = Noted(arguments.text, noted.id, noted.timestamp, noted.private, witnesses)
         profiles.put(profile.noting([seen]))
-        return f"It is noted about {wish.name}."
+        return f"It is noted about {arguments.name}."
 
-    def _known_as(self, name: str) -> str:
-        here = self._hands.present(name) if self._hands else None
+    def _identity_of(self, name: str) -> str:
+        """Return the identity of the person of that name who is here or known."""
+        here = self._actions.present(name) if self._actions else None
         known = [each.identity for each in self._memory.people if each.name.lower() == name.lower()]
         owner = self._memory.owner
         if name.lower() == self._memory.name.lower() or here == owner.get_memory_identity(owner):
-            raise CannotDo("that is you")
+            raise ToolError("that is you")
         if here is None and len(known) != 1:
-            raise CannotDo(f"you know {len(known) or 'nobody'} of the name {name}")
+            raise ToolError(f"you know {len(known) or 'nobody'} of the name {name}")
         return here or known[0]
 
     # --- acting -------------------------------------------------------------------------------
 
-    def _acting(self) -> Hands:
-        if self._hands is None:
-            raise CannotDo("you cannot act now")
-        if self._acts >= ACTS:
-            raise CannotDo("that was enough for now: give your answer")
-        self._acts += 1
-        return self._hands
+    def _next_action(self) -> Actions:
+        if self._actions is None:
+            raise ToolError("you cannot act now")
+        if self._action_count >= MAX_ACTIONS:
+            raise ToolError("that was enough for now: give your answer")
+        self._action_count += 1
+        return self._actions
 
-    def _say(self, wish: tools.Say) -> str:
-        secret = self._secret
-        self._acting().say(wish.text, self.told_from, private=secret)
-        self._said.append(wish.text)
-        return f"Whispered to {self._request.speaker}: it is a secret." if secret else "Said."
+    def _say(self, arguments: tools.Say) -> str:
+        secret = self._has_secrets
+        self._next_action().say(arguments.text, self.provenance, private=secret)
+        self._said.append(arguments.text)
+        return f"Whispered to {self._speaker}: it is a secret." if secret else "Said."
 
-    def _whisper(self, wish: tools.Whisper) -> str:
-        hands = self._acting()
-        identity = hands.present(wish.name)
+    def _whisper(self, arguments: tools.Whisper) -> str:
+        name, actions = arguments.name, self._next_action()
+        identity = actions.present(name)
         if identity is None:
-            raise CannotDo(f"nobody here is called {wish.name}")
+            raise ToolError(f"nobody here is called {name}")
         if not self._may_know(identity):
-            raise CannotDo(f"what you have in mind is a secret, and {wish.name} may not hear it")
-        hands.whisper(wish.name, wish.text, self.told_from)
-        self._whispered.append(Confided((identity,)))
+            raise ToolError(f"what you were told is a secret that {name} may not hear")
+        actions.whisper(name, arguments.text, self.provenance)
+        self._whispers.append(Privacy(True, (identity,)))
         if identity == self._listener:
-            self._said.append(wish.text)
-        return f"Whispered to {wish.name}."
+            self._said.append(arguments.text)
+        return f"Whispered to {name}."
 
-    def _emote(self, wish: tools.Emote) -> str:
-        if self._secret:
-            raise CannotDo("what you have in mind is a secret, and all here would see it")
-        self._acting().emote(wish.text, self.told_from)
+    def _emote(self, arguments: tools.Emote) -> str:
+        if self._has_secrets:
+            raise ToolError("what you were told is a secret, and everybody here would see it")
+        self._next_action().emote(arguments.text, self.provenance)
         return "Done."
 
-    def _go_to_sleep(self, wish: tools.GoToSleep) -> str:
-        self._acting().go_to_sleep()
+    def _go_to_sleep(self, arguments: tools.GoToSleep) -> str:
+        self._next_action().go_to_sleep()
         return "You are falling asleep."
 
 
-_DOING: dict[type[tools.Arguments], Callable[[Talk, Any], Any]] = {
-    tools.Memorize: Talk._memorize,
-    tools.Recall: Talk._recall,
-    tools.RecallEmotion: Talk._recall_emotion,
-    tools.NoteAbout: Talk._note_about,
-    tools.GoToSleep: Talk._go_to_sleep,
-    tools.Say: Talk._say,
-    tools.Whisper: Talk._whisper,
-    tools.Emote: Talk._emote,
+_TOOLS: dict[type[tools.Arguments], Callable[[ToolLoop, Any], Any]] = {
+    tools.Memorize: ToolLoop._memorize,
+    tools.Recall: ToolLoop._recall,
+    tools.RecallEmotion: ToolLoop._recall_emotion,
+    tools.NoteAbout: ToolLoop._note_about,
+    tools.GoToSleep: ToolLoop._go_to_sleep,
+    tools.Say: ToolLoop._say,
+    tools.Whisper: ToolLoop._whisper,
+    tools.Emote: ToolLoop._emote,
 }
 
 
-def told_from(
-    asked: Entry, recalled: Iterable[Recalled], past: ToldFrom = FROM_NOTHING
-) -> ToldFrom:
-    """What an answer to `asked` rests on: these memories, and the talk so far."""
-    told = [item.memory for item in recalled]
-    evidence = (str(asked.id), *map(link_id, told), *past.evidence)
-    whose = {asked.source_entity, *(memory.about for memory in told), *past.sources} - {None}
-    return ToldFrom(tuple(dict.fromkeys(evidence)), past.context, tuple(sorted(whose)))
+def provenance_of(
+    answered: Entry, recalled: Iterable[Recalled], talk: Provenance = NO_PROVENANCE
+) -> Provenance:
+    """Return the provenance of an answer from these memories and the conversation so far."""
+    memories = [item.memory for item in recalled]
+    evidence = (str(answered.id), *map(link_id, memories), *talk.evidence)
+    sources = {answered.source_entity, *(memory.about for memory in memories), *talk.sources}
+    return Provenance(
+        tuple(dict.fromkeys(evidence)), talk.context, tuple(sorted(filter(None, sources)))
+    )
 
 
-def commit(agent_id: str, experience: MemoryRecord, keep: Keep) -> None:
-    """A conscious commit [B]: stored at once, and marked so that no cleaning takes it (worker
-    thread). Of the emotions that are missing to three, the nearest to the essence are taken."""
+def commit(
+    agent_id: str, experience: MemoryRecord, keep: Callable[[str, MemoryRecord], str]
+) -> None:
+    """Store an experience as a conscious commit [B], which is never pruned (worker thread).
+
+    The labels missing to three emotions are those nearest to the essence.
+
+    Args:
+        keep: Stores an experience or reinforces the same one, and returns its id.
+    """
     felt = (*experience.dominant_emotions, *emotions.classify([experience.content])[0])
     felt = tuple(dict.fromkeys(felt))[: conf.EMOTIONS_PER_EXPERIENCE]
     kept = keep(agent_id, replace(experience, dominant_emotions=felt))
     store = facts.shared()
     for known in store.get([kept]):
-        if CONSCIOUS not in known.tags:  # the background loop had kept the same
+        if CONSCIOUS not in known.tags:  # the background loop had stored the same
             importance = max(known.importance, experience.importance)
             store.change(kept, tags=[*known.tags, CONSCIOUS], importance=importance)

@@ -73,7 +73,7 @@ def compress_sessions(memory: Any) -> Generator[Any, Any, PassReport]:
     oldest = pending[0]
     if oldest.entries[0].id > memory.journal.cursors.get(UNTIL_CURSOR, 0):
         return PassReport(done=True, read=len(pending))
-    lines = [entry.told() for entry in oldest.entries]
+    lines = [entry.with_speaker() for entry in oldest.entries]
     with memory.evidence.drawing_on(oldest.entries, priority=offload.NIGHT) as work:
         provider, summary = yield work.ask("summarise", lines)
         yield work.run(store_summary, memory.id, oldest, summary, provider)

@@ -16,7 +16,7 @@ from .. import conf, offload
 from ..english.tokens import content_words
 from ..llm import router
 from ..llm.provider import InsightDraft
-from ..recall import recall
+from ..recall import search
 from ..recall.budget import BudgetExceeded
 from ..records import INSIGHT, Entry, MemoryRecord, PassReport, Percept
 from ..store import facts
@@ -103,7 +103,7 @@ def _gist(text: str) -> frozenset[str]:
 @defer.inlineCallbacks
 def _evidence(memory: Any, question: str) -> Generator[Any, Any, list[MemoryRecord]]:
     try:
-        found = yield recall.recall(
+        found = yield search.recall(
             memory,
             question,
             listeners=(),  # public memories only

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..llm import prompts
 from ..llm.tools import paired
-from ..records import FROM_NOTHING, Entry, ToldFrom, may_hear
+from ..records import NO_PROVENANCE, Entry, Provenance, may_hear
 from . import attributes, id_ranges
 
 ATTRIBUTE = "conversation_history"
@@ -51,7 +51,7 @@ def exchange(
     rounds: Iterable[Stored],
     answered: Entry | None,
     spoken: Iterable[int] = (),
-    told_from: ToldFrom = FROM_NOTHING,
+    provenance: Provenance = NO_PROVENANCE,
 ) -> list[Stored]:
     """What was said, the tools that were called for it, and the answer, as the history keeps it.
 
@@ -59,9 +59,9 @@ def exchange(
         rounds: Calls and results, each with `private` and `witnesses`.
         answered: The NPC's own words; None where it had nothing more to say.
         spoken: Ids of own entries that its tools made.
-        told_from: What the provider was given for it.
+        provenance: What the provider was given for it.
     """
-    with_whom = sorted({*filter(None, [asked.source_entity]), *told_from.sources})
+    with_whom = sorted({*filter(None, [asked.source_entity]), *provenance.sources})
     beside = _BESIDE | {"entry": asked.id, "people": with_whom}
     said = {"role": "user", "content": prompts.told(asked.seen_as, asked.content)}
     messages = [beside | said | _privacy(asked)]
@@ -70,11 +70,11 @@ def exchange(
         own = {"role": "assistant", "content": answered.content}
         messages.append(beside | own | _privacy(answered))
     messages[-1]["own"] = [*spoken, *([answered.id] if answered else [])]
-    messages[-1] |= {"told": list(told_from.evidence), "talk": told_from.context}
+    messages[-1] |= {"told": list(provenance.evidence), "talk": provenance.context}
     return messages
 
 
-def given_by(messages: Iterable[Stored]) -> ToldFrom:
+def given_by(messages: Iterable[Stored]) -> Provenance:
     """Where these messages come from, for what is told from them."""
     evidence: dict[str, None] = {}
     context, sources = [], set()
@@ -86,7 +86,7 @@ def given_by(messages: Iterable[Stored]) -> ToldFrom:
             context.append(message["talk"])
         elif not own:  # else its own words keep what they were told from
             evidence |= dict.fromkeys(message.get("told", ()))
-    return ToldFrom(tuple(evidence), id_ranges.joined(*context), tuple(sorted(sources)))
+    return Provenance(tuple(evidence), id_ranges.joined(*context), tuple(sorted(sources)))
 
 
 def audience_of(message: Stored) -> Audience:

@@ -80,7 +80,7 @@ class ClueField(serializers.DictField):
 
 
 Memory = told_of(
-    inspect.MemoryRecord, "Memory", access_count=serializers.IntegerField(source="times_told")
+    inspect.MemoryRecord, "Memory", access_count=serializers.IntegerField(source="recalls")
 )
 Entry = told_of(inspect.Entry)
 Score = told_of(ScoreParts, "Score", clues=ClueField())

@@ -1,4 +1,4 @@
-"""What reaches the journal, and what is made of it."""
+"""MemoryMixin: what an NPC perceives becomes journal entries."""
 
 import pytest
 from evennia.utils.create import create_object
@@ -188,7 +188,7 @@ def test_a_reused_name_is_not_the_same_person(mara, alice, tavern):
     assert mara.get_memory_identity(again) != first
 
 
-def test_a_copy_of_an_npc_is_a_new_mind(mara, alice):
+def test_a_copy_of_an_npc_starts_with_an_empty_memory(mara, alice):
     alice.execute_cmd("say I keep the ferry.")
     mara.memory.flush()
     twin = mara.copy(new_key="Twin")
