@@ -7,6 +7,7 @@ import json
 import re
 
 from django.test import Client
+from evennia.utils.create import create_account
 
 from contrib_ai_memory.records import Percept
 
