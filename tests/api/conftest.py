@@ -1,19 +1,20 @@
-"""The API as a game includes it, clients of it, and an NPC to ask about."""
+"""Fixtures of the tests of the API: its URLs, clients, and an NPC with memories.
+
+Nothing of Django or Evennia is imported above the fixtures: pytest may load this file before
+`tests/conftest.py` has set up the game.
+"""
 
 from __future__ import annotations
 
 import pytest
-from api_client import APIClient, make_account, says
-from django.test import Client
-
-from contrib_ai_memory import offload
-from contrib_ai_memory.web.api import throttling
 
 
 @pytest.fixture(autouse=True)
 def api(settings, db, store_folder):
-    """The API, included as a game includes it; nobody is throttled from an earlier test."""
+    """The API as a game includes it, without counts of earlier tests in its throttles."""
     from django.core.cache import cache
+
+    from contrib_ai_memory.web.api import throttling
 
     settings.ROOT_URLCONF = "contrib_ai_memory.web.urls"
     settings.ALLOWED_HOSTS = ["*"]
@@ -24,13 +25,14 @@ def api(settings, db, store_folder):
 @pytest.fixture
 def asked(tavern):
     """asked("Builder") is a client with that permission; asked(None) is nobody at all."""
-    made = {}
+    from api_client import APIClient, make_account
+
+    made: dict = {}
 
     def as_one(permission):
         if permission not in made:
-            made[permission] = APIClient(
-                permission and make_account(f"the {permission}", permission)
-            )
+            account = make_account(f"the {permission}", permission) if permission else None
+            made[permission] = APIClient(account)
         return made[permission]
 
     return as_one
@@ -48,7 +50,11 @@ def admin_api(asked):
 
 @pytest.fixture
 def lived(mara, alice, bram):
-    """Mara, who has heard and slept a little."""
+    """Mara, with some lines heard, a memory given to her, and a night."""
+    from api_client import says
+
+    from contrib_ai_memory import offload
+
     says(mara, alice, "I keep the ferry at Millbrook.")
     says(mara, alice, "My brother Corin sailed for Port Vane in spring.")
     says(mara, bram, "The mill burned down last winter.")
@@ -61,6 +67,10 @@ def lived(mara, alice, bram):
 
 @pytest.fixture
 def browser(tavern):
+    """A browser with a Builder's session on the website."""
+    from api_client import make_account
+    from django.test import Client
+
     client = Client(enforce_csrf_checks=True)
     client.force_login(make_account("the Builder", "Builder"))
     return client

@@ -1,21 +1,27 @@
-"""Somebody at the staff pages, through Django's own client; no reactor runs."""
+"""Fixtures of the tests of the staff pages: Django's own client, and no running reactor.
+
+Nothing of Django or Evennia is imported above the fixtures: pytest may load this file before
+`tests/conftest.py` has set up the game.
+"""
 
 from __future__ import annotations
 
 import pytest
-from evennia.utils import logger as evennia_logger
-from page_visits import logged_in
 
 
 @pytest.fixture
 def keeper(tavern, client):
     """A client that is logged in as superuser."""
+    from page_visits import logged_in
+
     return logged_in(client, "Keeper", is_superuser=True)
 
 
 @pytest.fixture
 def log(monkeypatch):
-    """All that goes to the game's security log."""
-    lines = []
-    monkeypatch.setattr(evennia_logger, "log_sec", lines.append)
+    """All lines of the game's security log."""
+    from evennia.utils import logger
+
+    lines: list[str] = []
+    monkeypatch.setattr(logger, "log_sec", lines.append)
     return lines
