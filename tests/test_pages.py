@@ -143,7 +143,7 @@ def test_a_player_gets_the_same_refusal_whether_an_npc_is_there_or_not(page, cli
 def test_a_player_may_neither_list_nor_do_anything(client, mara, alice):
     [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
     logged_in(client, "Player")
-    assert client.get(reverse("ai_memory:minds")).status_code == 403
+    assert client.get(reverse("ai_memory:npcs")).status_code == 403
     assert client.get(reverse("ai_memory:settings")).status_code == 403
     forget = url("do_memory", mara, entry.id, "forget")
     assert client.post(forget).status_code == 403
@@ -161,7 +161,7 @@ def test_staff_and_builders_are_let_in(rank, client, mara):
 def test_an_npc_with_a_lock_is_not_there_for_whom_it_keeps_out(client, mara):
     mara.locks.add("memory_look:false()")
     logged_in(client, "Builder", builder=True)
-    assert url("overview", mara) not in main_of(client.get(reverse("ai_memory:minds")))
+    assert url("overview", mara) not in main_of(client.get(reverse("ai_memory:npcs")))
     locked, nobody = client.get(url("journal", mara)), client.get("/memory/99999/journal/")
     assert locked.status_code == nobody.status_code == 404
     assert main_of(locked) == main_of(nobody)
@@ -287,7 +287,7 @@ def test_a_game_with_a_look_of_its_own_has_a_policy_for_it(tmp_path, settings):
 
 def test_the_list_has_every_npc_with_its_state_size_and_cost(keeper, mara, alice):
     told(mara, alice, "I keep the ferry at Millbrook.", "The river is high.")
-    text = words(keeper.get(reverse("ai_memory:minds")))
+    text = words(keeper.get(reverse("ai_memory:npcs")))
     assert re.search(r"Mara #\d+, The Drowned Lantern awake 2 0 never 0", text), text
     assert "Alice" not in text, "who has no memory is not listed"
 
@@ -295,7 +295,7 @@ def test_the_list_has_every_npc_with_its_state_size_and_cost(keeper, mara, alice
 def test_the_list_is_filtered_by_name_and_sorted_both_ways(keeper, mara, alice, tavern):
     create_object("typeclasses.npcs.AssistantNPC", key="Zora", location=tavern)
     told(mara, alice, "The river is high.")
-    listed = reverse("ai_memory:minds")
+    listed = reverse("ai_memory:npcs")
     assert "Zora" not in words(keeper.get(listed, {"q": "mar"}))
     up, down = (words(keeper.get(listed, {"sort": s})) for s in ("entries", "-entries"))
     assert up.index("Zora") < up.index("Mara")
@@ -481,7 +481,7 @@ def test_hostile_text_is_harmless_and_readable_on_every_page(text, keeper, mara,
     pages += [url("person", mara, who), url("memory", mara, entry.id), url("edit", mara, entry.id)]
     pages += [url("memory", mara, "3fa2c1d0"), url("do_memory", mara, entry.id, "forget-all")]
     pages += [url("search", mara) + "?q=calm", url("prompt", mara) + f"?who={who}&text=hello"]
-    pages += [reverse("ai_memory:minds"), url("journal", mara) + "?text=%3Cscript%3E%22"]
+    pages += [reverse("ai_memory:npcs"), url("journal", mara) + "?text=%3Cscript%3E%22"]
     for page in pages:
         response = keeper.get(page)
         body = response.content.decode()
@@ -691,7 +691,7 @@ def test_no_page_asks_a_language_model(keeper, mara, alice, settings):
         port = server.getsockname()[1]
         llm = {"base_url": f"http://127.0.0.1:{port}/v1", "model": "m", "timeout": 5}
         settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"LLM": llm}
-        for page in (*(url(page, mara) for page in PAGES), reverse("ai_memory:minds")):
+        for page in (*(url(page, mara) for page in PAGES), reverse("ai_memory:npcs")):
             assert keeper.get(page).status_code == 200
         who = mara.get_memory_identity(alice)
         keeper.get(url("prompt", mara), {"who": who, "text": "What do I keep?"})

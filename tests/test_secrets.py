@@ -126,7 +126,7 @@ def test_no_page_shows_a_secret(mara, client, store_out_of_reach):
     client.force_login(account)
     names = ["overview", "journal", "facts", "people", "nights", "charts", "graph", "search"]
     pages = [reverse(f"ai_memory:{name}", args=[mara.id]) for name in names]
-    pages += [reverse("ai_memory:settings"), reverse("ai_memory:minds")]
+    pages += [reverse("ai_memory:settings"), reverse("ai_memory:npcs")]
     shown = {page: client.get(page, {"q": "ferry"}).content.decode() for page in pages}
     assert [page for page, text in shown.items() if HUSH in text] == []
     assert NOBODY.partition(":")[0] in shown[pages[2]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 
 import pytest
+from api_client import APIClient, make_account
 from django.core.management import call_command
-from test_api import Asker, _account
-from test_pages import logged_in, url
+from page_visits import logged_in, url
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.store import attributes
@@ -31,7 +31,7 @@ def keeper(tavern, client):
 @pytest.fixture
 def builder_api(tavern):
     """A client of the API with a Builder's permission."""
-    return Asker(_account("the Builder", "Builder"))
+    return APIClient(make_account("the Builder", "Builder"))
 
 
 @pytest.fixture

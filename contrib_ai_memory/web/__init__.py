@@ -1,1 +1,1 @@
-"""Staff pages and the REST API, in the game's own website."""
+"""Staff pages and the REST API, as part of the game's website."""

@@ -1,7 +1,7 @@
-"""The pages that change something: each deed asks first, is done by POST, and stands in the log.
+"""The staff pages that change something: actions on an NPC or on one memory, and the edit form.
 
-A GET asks; only a POST with Django's CSRF token does. What can be taken back with one click (pin,
-lock) has its button on the memory's own page; all else asks first.
+A GET shows a confirmation page; only a POST with Django's CSRF token acts. Pin and lock, which one
+click reverts, have buttons on the memory's page and need no confirmation.
 """
 
 from __future__ import annotations
@@ -22,183 +22,203 @@ from ..admin import access, edit, forget, provenance, undo_log
 from ..script import AssistantScript
 from ..sleep.night import SwitchedOff
 from .forms import EditForm
-from .views import NOT_THERE, MindPage
+from .views import NOT_FOUND, NPCView
 
-REFUSALS = (ValueError, SwitchedOff)  # sentences of ours: a wrong text, a lock, nothing to undo
+REFUSALS = (ValueError, SwitchedOff)  # their messages are written for the visitor
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """Something that can be done, with what is asked before it.
+class PageAction:
+    """An action with its confirmation page.
 
     Attributes:
-        button, question: Of the page that asks.
-        done: What is told afterwards, where `act` gives no sentence of its own.
-        act: (npc, who, memory_id) -> a sentence or anything else, or a Deferred; on the reactor
-            thread.
-        back: The name of the page that is shown then.
-        going: (npc, memory_id) -> a Deferred of what it would take away, for the page that asks.
+        label: Heading and button of the confirmation page.
+        description: What the action does.
+        success: Message after the action, unless `run` returns one.
+        run: (npc, who, memory_id) -> a message, anything else, or a Deferred of these.
+        next_page: URL name of the page to return to.
+        preview: (npc, memory_id) -> what the action would remove or undo, or a Deferred of that.
     """
 
-    button: str
-    question: str
-    done: str
-    act: Callable[[Any, Any, str], Any]
-    back: str = "overview"
-    going: Callable[[Any, str], Any] | None = None
+    label: str
+    description: str
+    success: str
+    run: Callable[[Any, Any, str], Any]
+    next_page: str = "overview"
+    preview: Callable[[Any, str], Any] | None = None
 
 
-class DeedPage(MindPage):
-    """Asks whether a deed is meant, and does it."""
+class ActionView(NPCView):
+    """Base class: confirms and runs one of `actions`."""
 
-    template = "ai_memory/deed.html"
-    deed = "edit"
-    deeds: dict[str, Deed] = {}
+    template = "ai_memory/confirm.html"
+    access_type = "edit"
+    actions: dict[str, PageAction] = {}
 
     def get(
         self, request: HttpRequest, npc_id: int, name: str, memory_id: str = ""
     ) -> HttpResponse:
-        does = self._named(name)
-        npc, (shown, going) = self.ask_mind(npc_id, _asked, does, memory_id)
-        back = self.back(npc_id, memory_id, "memory" if memory_id else "overview")
-        context = {"does": does, "shown": shown, "going": going, "back": back}
-        return self.show(npc=npc, title=does.button, **context)
+        action = self._action(name)
+        npc, (shown, preview) = self.look(npc_id, _confirmation, action, memory_id)
+        return self.show(
+            npc=npc,
+            title=action.label,
+            action=action,
+            shown=shown,
+            preview=preview,
+            back=_page_url(npc_id, memory_id),
+        )
 
     def post(
         self, request: HttpRequest, npc_id: int, name: str, memory_id: str = ""
     ) -> HttpResponse:
-        does = self._named(name)
+        action = self._action(name)
         try:
-            told = self.on_mind(npc_id, does.act, memory_id)
-        except NOT_THERE:
+            result = self.ask(npc_id, action.run, memory_id)
+        except NOT_FOUND:
             raise
-        except REFUSALS as refused:
-            messages.error(request, str(refused))
-            back = "memory" if memory_id else "overview"
-            return HttpResponseRedirect(self.back(npc_id, memory_id, back))
-        messages.success(request, told if isinstance(told, str) else does.done)
-        return HttpResponseRedirect(self.back(npc_id, memory_id, does.back))
+        except REFUSALS as refusal:
+            messages.error(request, str(refusal))
+            return HttpResponseRedirect(_page_url(npc_id, memory_id))
+        messages.success(request, result if isinstance(result, str) else action.success)
+        memory_id = memory_id if action.next_page == "memory" else ""
+        return HttpResponseRedirect(_page_url(npc_id, memory_id, action.next_page))
 
-    def back(self, npc_id: int, memory_id: str, page: str) -> str:
-        arguments = [npc_id, memory_id] if page == "memory" else [npc_id]
-        return reverse(f"ai_memory:{page}", args=arguments)
+    def _action(self, name: str) -> PageAction:
+        if name not in self.actions:
+            raise Http404("There is no such action.")
+        return self.actions[name]
 
-    def _named(self, name: str) -> Deed:
-        if name not in self.deeds:
-            raise Http404("There is no such deed.")
-        return self.deeds[name]
+
+def _page_url(npc_id: int, memory_id: str, page: str = "overview") -> str:
+    if memory_id:
+        return reverse("ai_memory:memory", args=[npc_id, memory_id])
+    return reverse(f"ai_memory:{page}", args=[npc_id])
 
 
 @defer.inlineCallbacks
-def _asked(npc: Any, does: Deed, memory_id: str) -> Any:
-    shown = going = None
+def _confirmation(npc: Any, action: PageAction, memory_id: str) -> Any:
+    shown = preview = None
     if memory_id:
         shown = yield provenance.show(npc, memory_id)
-    if does.going:
-        going = yield does.going(npc, memory_id)
-    return shown, going
+    if action.preview:
+        preview = yield action.preview(npc, memory_id)
+    return shown, preview
 
 
-# --- of a whole NPC -------------------------------------------------------------------------------
+# --- actions on an NPC ----------------------------------------------------------------------------
+
+
+def wake(npc: Any, who: Any) -> bool:
+    """Wake an NPC as soon as that is safe. Returns False if it is awake."""
+    script = AssistantScript.of(npc)
+    if not script.asleep:
+        return False
+    script.sleep.wake()
+    access.record(who, "wake", npc)
+    return True
+
+
+def start_night(npc: Any, who: Any, *, at_once: bool) -> None:
+    """Send an NPC to sleep without waiting for the night to end.
+
+    Args:
+        at_once: Whether the passes run without a pause, rather than a few per heartbeat.
+    """
+    script = AssistantScript.of(npc)
+    script.sleep.begin()
+    if at_once:
+        script.sleep.whole_night().addErrback(offload.log_failure, f"the night of #{npc.id}")
+    access.record(who, "sleep now" if at_once else "sleep", npc)
 
 
 def _wake(npc: Any, who: Any, _memory_id: str) -> str | None:
-    script = AssistantScript.of(npc)
-    if not script.asleep:
-        return "It is awake."
-    script.sleep.wake()
-    access.record(who, "wake", npc)
-    return None
+    return None if wake(npc, who) else "The NPC is already awake."
 
 
 def _sleep(npc: Any, who: Any, _memory_id: str) -> str | None:
-    script = AssistantScript.of(npc)
-    if script.asleep:
-        return "It is asleep already."
-    script.sleep.begin()
-    access.record(who, "sleep", npc)
+    if AssistantScript.of(npc).asleep:
+        return "The NPC is already asleep."
+    start_night(npc, who, at_once=False)
     return None
 
 
-def _pause(npc: Any, who: Any, _memory_id: str) -> str | None:
-    return None if edit.pause(npc, who, True) else "It is paused already."
-
-
-def _continue(npc: Any, who: Any, _memory_id: str) -> str | None:
-    went_on = edit.pause(npc, who, False)
-    if edit.paused(npc):
-        return "It stays paused with all NPCs: @memory/resume all"
-    return None if went_on else "It was not paused."
-
-
 def _sleep_now(npc: Any, who: Any, _memory_id: str) -> None:
-    """Begins a night and waits for none of it: the page of the nights tells how far it is."""
-    script = AssistantScript.of(npc)
-    script.sleep.begin()
-    script.sleep.whole_night().addErrback(offload.log_failure, f"the night of #{npc.id}")
-    access.record(who, "sleep now", npc)
+    start_night(npc, who, at_once=True)
+
+
+def _pause(npc: Any, who: Any, _memory_id: str) -> str | None:
+    return None if edit.pause(npc, who, True) else "The memory is already paused."
+
+
+def _resume(npc: Any, who: Any, _memory_id: str) -> str | None:
+    resumed = edit.pause(npc, who, False)
+    if edit.paused(npc):
+        return "All NPCs are paused. To resume them in the game: @memory/resume all"
+    return None if resumed else "The memory is not paused."
 
 
 @defer.inlineCallbacks
 def _undo(npc: Any, who: Any, _memory_id: str) -> Any:
     act = yield edit.undo(npc, who)
-    return f"Taken back: {act.summary()}."
+    return f"Undone: {act.summary()}."
 
 
-def _last_act(npc: Any, _memory_id: str) -> str:
+def _last_change(npc: Any, _memory_id: str) -> str:
     acts = undo_log.acts(npc)
-    return acts[-1].summary() if acts else "nothing: nobody has changed anything yet"
+    return acts[-1].summary() if acts else "no change to undo"
 
 
-class MindDeed(DeedPage):
-    """Deeds that concern all of an NPC."""
+class NPCActionView(ActionView):
+    """Actions on the whole memory of an NPC."""
 
-    deeds = {
-        "wake": Deed(
-            "Wake it",
-            "It is woken. While it is compacting, it wakes when that is safe; what the night has "
-            "not done waits for the next.",
-            "It wakes as soon as that is safe.",
+    tab = "actions"
+    actions = {
+        "wake": PageAction(
+            "Wake up",
+            "The NPC wakes up. If it is compacting, it wakes at the end of that phase. Unfinished "
+            "passes wait for the next night.",
+            "The NPC wakes as soon as it is safe.",
             _wake,
         ),
-        "sleep": Deed(
-            "Send it to sleep",
-            "It falls asleep, and works through its day bit by bit. Asleep it hears, and does not "
-            "answer.",
-            "It falls asleep.",
+        "sleep": PageAction(
+            "Send to sleep",
+            "The NPC falls asleep and consolidates its memory in small steps. While asleep it "
+            "hears what is said, but does not answer.",
+            "The NPC is falling asleep.",
             _sleep,
-            back="nights",
+            next_page="nights",
         ),
-        "sleep-now": Deed(
-            "A whole night at once",
-            "It falls asleep, goes through all passes of the night without a pause, and wakes up.",
-            "The night has begun. This page tells how far it is: reload it.",
+        "sleep-now": PageAction(
+            "Run a full night now",
+            "The NPC falls asleep, runs all passes of the night without a pause, and wakes up.",
+            "The night has started. Reload this page to see its progress.",
             _sleep_now,
-            back="nights",
+            next_page="nights",
         ),
-        "undo": Deed(
-            "Undo the last change",
-            "The last change that somebody made to this memory by hand is taken back.",
+        "undo": PageAction(
+            "Undo last change",
+            "The last change made to this memory by hand is undone.",
             "",
             _undo,
-            going=_last_act,
+            preview=_last_change,
         ),
-        "pause": Deed(
-            "Pause its memory",
-            "Until it is continued, it neither perceives nor learns nor sleeps.",
-            "Its memory is paused.",
+        "pause": PageAction(
+            "Pause memory",
+            "Until resumed, the NPC perceives nothing, learns nothing and does not sleep.",
+            "Memory paused.",
             _pause,
         ),
-        "continue": Deed(
-            "Let its memory go on",
-            "It perceives, learns and sleeps again.",
-            "Its memory goes on.",
-            _continue,
+        "continue": PageAction(
+            "Resume memory",
+            "The NPC perceives, learns and sleeps again.",
+            "Memory resumed.",
+            _resume,
         ),
     }
 
 
-# --- of one memory --------------------------------------------------------------------------------
+# --- actions on one memory ------------------------------------------------------------------------
 
 
 def _forget(npc: Any, who: Any, memory_id: str, *, cascade: bool = False) -> defer.Deferred:
@@ -206,117 +226,119 @@ def _forget(npc: Any, who: Any, memory_id: str, *, cascade: bool = False) -> def
     return forgotten.addCallback(
         lambda gone: (
             f"Forgotten: {gone.summary}. "
-            + ("Undo takes that back." if gone.undoable else "That was too much to be undone.")
+            + ("You can undo this." if gone.undoable else "This was too large to be undone.")
         )
     )
 
 
-def _going(npc: Any, memory_id: str, *, cascade: bool = False) -> defer.Deferred:
-    going = forget.select(npc, memory_id, cascade=cascade)
-    return going.addCallback(lambda doomed: doomed.summary())
+def _forget_preview(npc: Any, memory_id: str, *, cascade: bool = False) -> defer.Deferred:
+    doomed = forget.select(npc, memory_id, cascade=cascade)
+    return doomed.addCallback(lambda found: found.told())
 
 
 def _once(tag: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:
-    """A second click changes nothing, and is no fault."""
+    """Let a second click on pin or lock succeed without a change."""
     return lambda npc, who, memory_id: edit.accept_done(tag(npc, who, memory_id))
 
 
-class MemoryDeed(DeedPage):
-    """Deeds that concern one memory."""
+class MemoryActionView(ActionView):
+    """Actions on one memory."""
 
     tab = "memory"
-    deeds = {
-        "forget": Deed(
-            "Forget this",
-            "This memory goes, with its links. What was drawn from it stays.",
+    actions = {
+        "forget": PageAction(
+            "Forget memory",
+            "Deletes this memory and its links. Memories derived from it are kept.",
             "",
             _forget,
-            going=_going,
+            preview=_forget_preview,
         ),
-        "forget-all": Deed(
-            "Forget this and what came of it",
-            "This memory goes, and all that was drawn from it: experiences, facts, summaries, "
-            "insights, and what it taught of people.",
+        "forget-all": PageAction(
+            "Forget memory and everything derived from it",
+            "Deletes this memory and all experiences, facts, summaries, insights and profile "
+            "details derived from it.",
             "",
             partial(_forget, cascade=True),
-            going=partial(_going, cascade=True),
+            preview=partial(_forget_preview, cascade=True),
         ),
-        "pin": Deed(
+        "pin": PageAction(
             "Pin",
-            "A pinned memory is never cleaned away.",
-            "It is pinned: nothing cleans it away.",
+            "A pinned memory is never pruned.",
+            "Memory pinned: it is never pruned.",
             _once(edit.pin),
-            back="memory",
+            next_page="memory",
         ),
-        "unpin": Deed(
+        "unpin": PageAction(
             "Unpin",
-            "It may be cleaned away again.",
-            "It is no longer pinned.",
+            "The memory may be pruned again.",
+            "Memory unpinned.",
             _once(edit.unpin),
-            back="memory",
+            next_page="memory",
         ),
-        "lock": Deed(
+        "lock": PageAction(
             "Lock",
-            "A locked memory is pinned, and no night changes or ends it.",
-            "It is locked: no night changes it.",
+            "A locked memory is pinned, and no night changes or supersedes it.",
+            "Memory locked: no night changes it.",
             _once(edit.lock),
-            back="memory",
+            next_page="memory",
         ),
-        "unlock": Deed(
+        "unlock": PageAction(
             "Unlock",
-            "Nights may change it again. It stays pinned.",
-            "It is no longer locked.",
+            "Nights may change the memory again. It stays pinned.",
+            "Memory unlocked. It is still pinned.",
             _once(edit.unlock),
-            back="memory",
+            next_page="memory",
         ),
     }
 
 
-class Edit(MindPage):
-    """Change what a memory says, how important it is, what it felt like."""
+# --- edit form ------------------------------------------------------------------------------------
+
+
+class EditView(NPCView):
+    """Form for a memory's text, importance and emotions."""
 
     template = "ai_memory/edit.html"
     tab = "memory"
-    deed = "edit"
+    access_type = "edit"
 
     def get(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, shown = self.ask_mind(npc_id, provenance.show, memory_id)
-        form = EditForm.of(shown.memory, importance_of(shown))
-        return self.show(npc=npc, shown=shown, form=form)
+        npc, shown = self.look(npc_id, provenance.show, memory_id)
+        return self.show(npc=npc, shown=shown, form=_form(shown))
 
     def post(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, shown = self.ask_mind(npc_id, provenance.show, memory_id)
-        form = EditForm.of(shown.memory, importance_of(shown), request.POST)
+        npc, shown = self.look(npc_id, provenance.show, memory_id)
+        form = _form(shown, request.POST)
         if form.is_valid():
-            changes = changed(form)
+            changes = _changes(form)
             try:
                 if changes:
-                    self.on_mind(npc_id, _edit, memory_id, changes)
-            except NOT_THERE:
+                    self.ask(npc_id, _edit, memory_id, changes)
+            except NOT_FOUND:
                 raise
-            except REFUSALS as refused:
-                form.add_error(None, str(refused))
+            except REFUSALS as refusal:
+                form.add_error(None, str(refusal))
             else:
-                told = "It is changed; undo takes that back." if changes else "Nothing was changed."
-                messages.success(request, told)
-                return HttpResponseRedirect(reverse("ai_memory:memory", args=[npc_id, memory_id]))
-        context = {"title": self.title, "tab": self.tab, "npc": npc, "shown": shown, "form": form}
+                saved = "Memory changed. You can undo this." if changes else "No changes made."
+                messages.success(request, saved)
+                return HttpResponseRedirect(_page_url(npc_id, memory_id))
+        context = {"tab": self.tab, "npc": npc, "shown": shown, "form": form}
         return render(request, self.template, context, status=400)
 
 
-def _edit(npc: Any, who: Any, memory_id: str, changes: dict[str, Any]) -> defer.Deferred:
-    return edit.edit(npc, who, memory_id, **changes)
+def _form(shown: provenance.Shown, data: Any = None) -> EditForm:
+    """Return the form; importance is 1-10 on pages, 0-1 in the store."""
+    stored = max(1, round(shown.memory.importance * 10))
+    return EditForm.of(shown.memory, shown.entry.importance if shown.entry else stored, data)
 
 
-def importance_of(shown: provenance.Shown) -> int:
-    """Importance as builders know it, 1-10; the store keeps it 0-1."""
-    return shown.entry.importance if shown.entry else max(1, round(shown.memory.importance * 10))
-
-
-def changed(form: EditForm) -> dict[str, Any]:
-    """The fields that are not as they were."""
+def _changes(form: EditForm) -> dict[str, Any]:
     return {
         name: value
         for name, value in form.cleaned_data.items()
         if value not in (None, "") and value != form.initial[name]
     }
+
+
+def _edit(npc: Any, who: Any, memory_id: str, changes: dict[str, Any]) -> defer.Deferred:
+    return edit.edit(npc, who, memory_id, **changes)

@@ -1,4 +1,4 @@
-"""What visitors type into the pages: filters, and the fields of a memory that may be changed."""
+"""Forms of the pages: list filters, search, prompt preview, and editing a memory."""
 
 from __future__ import annotations
 
@@ -22,92 +22,93 @@ RECORDS = (
     ("summary", "Summaries"),
 )
 LONGEST_QUERY = 400
-LONGEST_TEXT = 20_000  # taken in by the API; how much of it is kept, MAX_LINE says
+LONGEST_TEXT = 20_000  # characters the API accepts; setting MAX_LINE limits what is stored
 
 
 class DayField(forms.CharField):
-    """A day, or the beginning of one."""
+    """A day, a month or a year (UTC), such as 2026-11-20, 2026-11 or 2026."""
 
     def clean(self, value: Any) -> str:
         day = super().clean(value)
         try:
             return inspect.parse_date(day) if day else ""
         except inspect.InvalidDate as wrong:
-            raise forms.ValidationError(f"Enter a valid date: {wrong}") from None
+            raise forms.ValidationError(f"Enter a valid date. {wrong}") from None
 
 
-class JournalFilter(forms.Form):
-    """Which entries of the journal."""
+class JournalFilterForm(forms.Form):
+    """Filter of the journal."""
 
-    text = forms.CharField(required=False, max_length=200, label="Words")
-    who = forms.CharField(required=False, max_length=255, label="Of or about")
+    text = forms.CharField(required=False, max_length=200, label="Text")
+    who = forms.CharField(required=False, max_length=255, label="Person")
     day = DayField(required=False, max_length=40, label="Day (UTC)")
     kind = forms.ChoiceField(
-        required=False, label="Kind", choices=[("", "any"), *((each, each) for each in KINDS)]
+        required=False, label="Kind", choices=[("", "Any"), *((each, each) for each in KINDS)]
     )
 
 
-class MemoryFilter(forms.Form):
-    """Which memories of the store."""
+class MemoryFilterForm(forms.Form):
+    """Filter of memories, or of people by name."""
 
-    text = forms.CharField(required=False, max_length=200, label="Words")
+    text = forms.CharField(required=False, max_length=200, label="Text")
     ended = forms.BooleanField(required=False, label="Superseded")
 
 
-class Question(forms.Form):
-    """A question to a memory."""
+class SearchForm(forms.Form):
+    """A search query."""
 
-    q = forms.CharField(required=False, max_length=LONGEST_QUERY, label="Question")
+    q = forms.CharField(required=False, max_length=LONGEST_QUERY, label="Search")
 
 
-class Line(forms.Form):
-    """A line of talk, for the preview of a prompt."""
+class PreviewForm(forms.Form):
+    """The line whose prompt is previewed."""
 
-    who = forms.CharField(required=False, max_length=255, label="Spoken by")
-    text = forms.CharField(required=False, max_length=LONGEST_QUERY, label="What is said")
+    who = forms.CharField(required=False, max_length=255, label="Speaker")
+    text = forms.CharField(required=False, max_length=LONGEST_QUERY, label="Line")
     whispered = forms.BooleanField(required=False, label="Whispered")
 
 
 class EditForm(forms.Form):
-    """What of a memory a builder may change."""
+    """The fields of a memory that a builder may change."""
 
     content = forms.CharField(
-        label="What is remembered",
+        label="Text",
         strip=False,
         widget=forms.Textarea(attrs={"rows": 5, "dir": "auto"}),
     )
     importance = forms.IntegerField(
-        label="Importance (1-10)", min_value=1, max_value=10, required=False
+        label="Importance (1–10)", min_value=1, max_value=10, required=False
     )
     emotions = forms.MultipleChoiceField(
-        label=f"Emotions, {EMOTIONS_PER_EXPERIENCE} at most",
+        label=f"Emotions (up to {EMOTIONS_PER_EXPERIENCE})",
         required=False,
         choices=[(each, each) for each in LABELS],
         widget=forms.CheckboxSelectMultiple,
     )
 
     def clean_content(self) -> str:
-        """As long as a line may be: more would be cut off. What was longer before may stay."""
+        """Reject a text that would be cut off when stored; an unchanged text may be longer."""
         text = self.cleaned_data["content"].replace("\r\n", "\n")
         longest = conf.get().MAX_LINE
         if len(text) > longest and text != self.initial.get("content"):
             raise forms.ValidationError(
-                f"A memory has {longest} characters at most; these are {len(text)}. "
-                "A longer text can be taught: @memory/teach."
+                f"A memory may have at most {longest} characters; this text has {len(text)}. "
+                "To give the NPC a longer text, use @memory/teach."
             )
         return text
 
     def clean_emotions(self) -> list[str]:
-        felt = self.cleaned_data["emotions"]
-        if len(felt) > EMOTIONS_PER_EXPERIENCE:
+        emotions = self.cleaned_data["emotions"]
+        if len(emotions) > EMOTIONS_PER_EXPERIENCE:
             raise forms.ValidationError(
-                f"A memory has {EMOTIONS_PER_EXPERIENCE} emotions at most; {len(felt)} are chosen."
+                f"A memory may have at most {EMOTIONS_PER_EXPERIENCE} emotions; "
+                f"{len(emotions)} are selected."
             )
-        return felt
+        return emotions
 
     @classmethod
     def of(cls, memory: MemoryRecord, importance: int, data: QueryDict | None = None) -> EditForm:
-        """The form for a memory, as it is first seen or as it was sent."""
+        """Return the form for a memory, unbound or with submitted data."""
         return cls(
             data,
             initial={

@@ -1,7 +1,7 @@
-"""Who may come in: the first question of every page, asked on the reactor thread.
+"""Access control of pages and API: each request is checked and answered on the reactor thread.
 
-Somebody who may not look at memories at all gets the same answer whether an NPC is there or not;
-somebody who may, but not at this one, is told that it is not there.
+An account without access to memories gets the same answer whether an NPC exists or not. An account
+with access gets "no such NPC" for one whose lock keeps it out.
 """
 
 from __future__ import annotations
@@ -12,67 +12,87 @@ from typing import Any
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 
-from ..admin import access
+from ..admin import access, ids
 from ..npc import MemoryMixin
+from . import bridge
 
 
-class Stranger(PermissionError):
-    """Neither staff nor a Builder: no page of these is theirs."""
+class NotStaff(PermissionError):
+    """The account is neither staff nor a Builder."""
 
 
-class NoSuchMind(LookupError):
-    """There is no NPC of that number with a memory, for this visitor."""
+class NotPermitted(PermissionError):
+    """The account may look at this memory, but not change it or erase from it."""
 
 
-class MayNot(PermissionError):
-    """They may look at this memory, but not do that to it. The message is a sentence."""
+class UnknownNPC(LookupError):
+    """No NPC with a memory has that id, or the account may not see it."""
 
 
-_REFUSED = {
-    "edit": "You may look at the memory of {npc}, not change it: its lock memory_edit says so.",
-    "erase": "To erase from the memory of {npc} takes the permission Admin and an open lock.",
+FORBIDDEN = (NotStaff, NotPermitted)
+NOT_FOUND = (UnknownNPC, ids.UnknownMemory, ids.UnknownPerson)
+
+_REFUSALS = {
+    "edit": "You may view {npc}'s memory but not change it (lock memory_edit).",
+    "erase": "Erasing from {npc}'s memory requires the Admin permission (lock memory_erase).",
 }
 
 
-def visitor(account_id: int | None) -> Any:
-    """The account, if it may look at memories.
+def ask(account_id: int | None, function: Callable[..., Any], *args: Any) -> Any:
+    """Return `function(account, *args)`, called on the reactor thread.
 
     Raises:
-        Stranger: It may not.
+        NotStaff
+        bridge.TooSlow
     """
-    who = AccountDB.objects.filter(id=account_id).first() if account_id else None
-    if not access.may(who, None, "look"):
-        raise Stranger("These pages are for the staff of the game.")
-    return who
+    return bridge.on_reactor(lambda: function(staff_account(account_id), *args))
 
 
-def mind_for(who: Any, npc_id: int, deed: access.Action = "look") -> Any:
-    """The NPC of that number, if `who` may do that to its memory.
-
-    Raises:
-        NoSuchMind: There is none, or it is not theirs to see.
-        MayNot: They may look, and no more.
-    """
-    npc = ObjectDB.objects.filter(id=npc_id).first()
-    if not isinstance(npc, MemoryMixin) or not access.may(who, npc, "look"):
-        raise NoSuchMind("There is no NPC of that number that has a memory.")
-    if not access.may(who, npc, deed):
-        raise MayNot(_REFUSED[deed].format(npc=npc.key))
-    return npc
-
-
-def with_visitor(account_id: int | None, function: Callable[..., Any], *args: Any) -> Any:
-    """`function(who, *args)`, for pages that are about no single NPC."""
-    return function(visitor(account_id), *args)
-
-
-def with_mind(
+def ask_npc(
     account_id: int | None,
     npc_id: int,
-    deed: access.Action,
+    access_type: access.Action,
     function: Callable[..., Any],
     *args: Any,
+    timeout: float = bridge.TIMEOUT,
 ) -> Any:
-    """`function(npc, who, *args)`, after both were let through."""
-    who = visitor(account_id)
-    return function(mind_for(who, npc_id, deed), who, *args)
+    """Return `function(npc, account, *args)`, called on the reactor thread.
+
+    Raises:
+        NotStaff, UnknownNPC, NotPermitted
+        bridge.TooSlow
+    """
+
+    def checked() -> Any:
+        account = staff_account(account_id)
+        return function(npc_for(account, npc_id, access_type), account, *args)
+
+    return bridge.on_reactor(checked, timeout=timeout)
+
+
+def staff_account(account_id: int | None) -> Any:
+    """Return the account if it has access to memories.
+
+    Raises:
+        NotStaff
+    """
+    account = AccountDB.objects.filter(id=account_id).first() if account_id else None
+    if not access.may(account, None, "look"):
+        raise NotStaff("These pages are for the staff of the game.")
+    return account
+
+
+def npc_for(account: Any, npc_id: int, access_type: access.Action = "look") -> Any:
+    """Return the NPC with that id if `account` has this access to its memory.
+
+    Raises:
+        UnknownNPC: There is none, or the account may not see it.
+        NotPermitted: The account may look at it, and no more.
+    """
+    npc = ObjectDB.objects.filter(id=npc_id).first()
+    has_memory = isinstance(npc, MemoryMixin)
+    if not has_memory or not access.may(account, npc, "look"):
+        raise UnknownNPC("There is no NPC with a memory under that number.")
+    if not access.may(account, npc, access_type):
+        raise NotPermitted(_REFUSALS[access_type].format(npc=npc.key))
+    return npc

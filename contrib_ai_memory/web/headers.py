@@ -1,9 +1,9 @@
-"""The security headers of the staff pages and of the API.
+"""Security headers of the staff pages and the API.
 
-A page may load what is the game's own, and what the game's base template names: Evennia's takes
-Bootstrap from CDNs and has a style attribute. Templates are files of the game's authors, so their
-addresses and the hashes of what stands in them are allowed one by one, and nothing else is: a
-stored text that slipped into a page as HTML would not run, nor send anything anywhere.
+A page may load the game's own files and the files its base template names: Evennia's loads
+Bootstrap from CDNs and has a style attribute. Templates are written by the game's authors, so the
+URLs and the hashes of inline code in them are allowed one by one, and nothing else is: a stored
+text that got into a page as HTML could neither run nor send anything.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from django.http import HttpResponseBase
 from django.template import TemplateDoesNotExist, engines
 from django.utils.cache import add_never_cache_headers
 
-FRAME = ("website/base.html", "website/_menu.html")  # around every page
+FRAME = ("website/base.html", "website/_menu.html")  # the templates around every page
 
-# the two style sheets that vendor/force-graph.min.js puts into the page, and the empty elements as
-# which it does; tests/browser tells if they are others than these
+# The two style sheets that vendor/force-graph.min.js adds to the page, and the empty elements it
+# adds them with; tests/browser fails if these change.
 _GRAPH_STYLES = (
-    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",  # of nothing
+    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",  # the empty string
     "'sha256-jtRRMYY2VbEXuBKbHvqM1/fPT8vazFrEooXdvwUK4y8='",
     "'sha256-9xjtvxMT1ApHlgn9ohbh2FNfvK5Tqtzy94BjfXBeMSY='",
 )
@@ -36,24 +36,24 @@ def protect_page(response: HttpResponseBase) -> None:
     _protect(response, page_policy())
 
 
-def protect_answer(response: HttpResponseBase) -> None:
-    """Set the headers of an answer of the API: it is data, and no page at all."""
+def protect_api(response: HttpResponseBase) -> None:
+    """Set the headers of an API response, which is never rendered as a page."""
     _protect(response, _API_POLICY)
 
 
 def _protect(response: HttpResponseBase, policy: str) -> None:
     response["Content-Security-Policy"] = policy
     response["X-Frame-Options"] = "DENY"
-    response["X-Content-Type-Options"] = "nosniff"  # what players typed is data, never a page
-    response["Referrer-Policy"] = "same-origin"  # an address may hold what was searched for
-    add_never_cache_headers(response)  # what people whispered stays out of every cache
+    response["X-Content-Type-Options"] = "nosniff"  # player text is never sniffed as HTML
+    response["Referrer-Policy"] = "same-origin"  # a URL may contain search words
+    add_never_cache_headers(response)  # keep secrets out of every cache
 
 
 @cache
 def page_policy() -> str:
-    """The Content-Security-Policy of the pages. Template files are read once, as Django does."""
+    """Return the Content-Security-Policy of the pages. Templates are read once, as Django does."""
     frame = _Frame()
-    for text in _sources():
+    for text in _frame_templates():
         frame.feed(text)
     frame.close()
     return "; ".join(
@@ -73,7 +73,7 @@ def page_policy() -> str:
 
 
 class _Frame(HTMLParser):
-    """Collects what a template loads and what stands in it, as sources of a policy."""
+    """Collects the URLs and the inline code of templates as sources of a policy."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
@@ -83,39 +83,39 @@ class _Frame(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         named = {name: value or "" for name, value in attrs}
         if tag == "script":
-            self._add("script", named.get("src", ""))
+            self._add_url("script", named.get("src", ""))
             self._inside = "" if "src" in named else tag
         elif tag == "link" and "stylesheet" in named.get("rel", ""):
-            self._add("style", named.get("href", ""))
+            self._add_url("style", named.get("href", ""))
         elif tag == "img":
-            self._add("img", named.get("src", ""))
+            self._add_url("img", named.get("src", ""))
         elif tag == "style":
             self._inside = tag
-        if (style := named.get("style")) and not _is_made(style):
-            self._put("style", _hash(style))
+        if (style := named.get("style")) and not _is_dynamic(style):
+            self._append("style", _hash(style))
 
     def handle_data(self, data: str) -> None:
         if self._inside:
             self._text += data
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == self._inside and self._text.strip() and not _is_made(self._text):
-            self._put(tag, _hash(self._text))
+        if tag == self._inside and self._text.strip() and not _is_dynamic(self._text):
+            self._append(tag, _hash(self._text))
         self._inside = self._text = ""
 
-    def _add(self, kind: str, address: str) -> None:
-        if address.startswith(("https://", "http://")) and not _is_made(address):
-            bare = address.partition("?")[0].partition("#")[0]
-            if not set(bare) & set(" ;,'\""):
-                self._put(kind, bare)
+    def _add_url(self, kind: str, address: str) -> None:
+        if address.startswith(("https://", "http://")) and not _is_dynamic(address):
+            url = address.partition("?")[0].partition("#")[0]
+            if not set(url) & set(" ;,'\""):
+                self._append(kind, url)
 
-    def _put(self, kind: str, source: str) -> None:
+    def _append(self, kind: str, source: str) -> None:
         if source not in self.sources[kind]:
             self.sources[kind].append(source)
 
 
-def _sources() -> list[str]:
-    """The text of the frame's templates: the game's own, and Evennia's that they may extend."""
+def _frame_templates() -> list[str]:
+    """Return the text of all `FRAME` templates: the game's own and Evennia's, which they extend."""
     found = []
     for engine in (each.engine for each in engines.all() if hasattr(each, "engine")):
         for loader in engine.template_loaders:
@@ -134,8 +134,8 @@ def _contents(loader: Any, name: str) -> list[str]:
     return found
 
 
-def _is_made(text: str) -> bool:
-    """Whether Django puts something into it that is not known before."""
+def _is_dynamic(text: str) -> bool:
+    """Whether the text has template tags, so that its hash is not known beforehand."""
     return "{{" in text or "{%" in text
 
 

@@ -1,11 +1,6 @@
-"""What every page shares, and the pages that are about no single NPC: the list, the settings.
+"""The staff pages that only read: the list of NPCs, the settings, and the tabs of one NPC.
 
-A page says what it asks for (`read`, on the reactor thread), and which template shows it. Who may
-not come in, what is not there, and a store that gives no answer are pages of their own.
-
-The pages that look into one NPC: overview, journal, memories, search, nights, prompt.
-
-The pages of how things hang together: people, one memory whole, the link graph, charts.
+Each view fetches plain data through `gate`, on the reactor thread, and renders its template.
 """
 
 from __future__ import annotations
@@ -23,31 +18,80 @@ from django.urls import reverse
 from django.views import View
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import conf
 from ..admin import access, ids, inspect, preview, provenance, stats, undo_log
-from ..admin import stats as memory_stats
-from ..embedding.model import ModelError
 from ..log import logger
 from ..recall.rank import CLUES
 from ..records import Entry, Recalled, RecallResult
 from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES
-from ..store.errors import StoreError
 from ..text import redaction
 from . import bridge, charts, gate, headers
-from .forms import RECORDS, JournalFilter, Line, MemoryFilter, Question
+from .forms import RECORDS, JournalFilterForm, MemoryFilterForm, PreviewForm, SearchForm
 
-LATER = (bridge.TooSlow, offload.Busy, offload.TimedOut)
-BROKEN = (StoreError, ModelError)
-DJANGOS_OWN = (PermissionDenied, SuspiciousOperation)
-NOT_THERE = (gate.NoSuchMind, ids.UnknownMemory, ids.UnknownPerson, ids.Ambiguous)
+NOT_FOUND = (*gate.NOT_FOUND, ids.Ambiguous)
 
-_WENT_WRONG = RuntimeError("It is a fault of ours. server/logs/ai_memory.log says how it came.")
+PAGE = 50  # rows of a list
+NPCS_SHOWN = 100
+PAGES_BACK = 40  # pages of the journal that "Newer" can go back
+PEOPLE_OFFERED = 200  # in a select box
+SEARCHED = 20
+GRAPH_SIZES = (100, 300, 1000, 2000)
+DEFAULT_GRAPH_SIZE = 300
+NODE_TEXT = 160  # characters of a memory in the graph's data
+LINKS_PER_PAGE = 100
+EMOTIONS_SHOWN = 24
+
+
+class StaffView(View):
+    """Base class of all pages: access control, error pages, security headers.
+
+    Attributes:
+        template: Rendered by `show`.
+        title: Title of the page.
+    """
+
+    template = ""
+    title = ""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = self._respond(request, *args, **kwargs)
+        headers.protect_page(response)
+        return response
+
+    def _respond(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path())
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except gate.FORBIDDEN as error:
+            return self.error_page(403, "Access denied", str(error))
+        except (*NOT_FOUND, Http404) as error:
+            return self.error_page(404, "Not found", str(error))
+        except bridge.BUSY as error:
+            return self.error_page(503, "The memory is busy", str(error), busy=True)
+        except bridge.UNAVAILABLE as error:
+            return self.error_page(503, "The memory store is unavailable", str(error))
+        except (PermissionDenied, SuspiciousOperation):
+            raise  # Django has pages for these
+        except Exception:  # noqa: BLE001  (logged in full; the visitor gets an error page)
+            logger().exception("The page %s failed.", request.path)
+            message = "Internal error. Details are in server/logs/ai_memory.log."
+            return self.error_page(500, "Something went wrong", message)
+
+    def error_page(
+        self, status: int, title: str, message: str, *, busy: bool = False
+    ) -> HttpResponse:
+        context = {"title": title, "message": message, "busy": busy, "status": status}
+        return render(self.request, "ai_memory/error.html", context, status=status)
+
+    def show(self, **context: Any) -> HttpResponse:
+        return render(self.request, self.template, {"title": self.title, **context})
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
-    """The NPC at the top of each of its pages, and what this visitor may do there."""
+class NPCHeader:
+    """The NPC in the heading of its pages, and what this visitor may do with its memory."""
 
     id: int
     key: str
@@ -57,88 +101,39 @@ class Header:
     may_erase: bool
 
 
-class Page(View):
-    """One page of the staff.
+class NPCView(StaffView):
+    """Base class of the pages about one NPC.
 
     Attributes:
-        template: Shows what `get` gives to `show`.
-        title: Of the page.
+        tab: The highlighted tab, and the page's name in the security log.
+        access_type: The access to the memory that the page requires.
     """
 
-    template = ""
-    title = ""
-
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        response = self._answer(request, *args, **kwargs)
-        headers.protect_page(response)
-        return response
-
-    def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not request.user.is_authenticated:
-            return redirect_to_login(request.get_full_path())
-        try:
-            return super().dispatch(request, *args, **kwargs)
-        except (gate.Stranger, gate.MayNot) as no:
-            return self.trouble(403, "This is not for you", no)
-        except (*NOT_THERE, Http404) as nothing:
-            return self.trouble(404, "Nothing is here", nothing)
-        except LATER as late:
-            return self.trouble(503, "The memory is busy", late, later=True)
-        except BROKEN as broken:
-            return self.trouble(503, "The memory cannot be reached", broken)
-        except DJANGOS_OWN:
-            raise
-        except Exception:  # noqa: BLE001  (the visitor is told of it, and the log has it whole)
-            logger().exception("The page %s failed.", request.path)
-            return self.trouble(500, "That went wrong", _WENT_WRONG)
-
-    def trouble(
-        self, status: int, title: str, why: Exception, *, later: bool = False
-    ) -> HttpResponse:
-        """A page that says what happened and what to do."""
-        told = {"title": title, "why": str(why), "later": later, "status": status}
-        return render(self.request, "ai_memory/trouble.html", told, status=status)
-
-    def ask(self, function: Callable[..., Any], *args: Any) -> Any:
-        """`function(who, *args)` on the reactor thread, for this visitor."""
-        return bridge.on_reactor(gate.with_visitor, self.request.user.pk, function, *args)
-
-    def show(self, **context: Any) -> HttpResponse:
-        return render(self.request, self.template, {"title": self.title, **context})
-
-
-class MindPage(Page):
-    """A page about one NPC. `tab` is its place in the row of tabs, and its name in the log."""
-
     tab = ""
-    deed: access.Action = "look"
+    access_type: access.Action = "look"
 
-    def ask_mind(self, npc_id: int, function: Callable[..., Any], *args: Any, **kw: Any) -> Any:
-        """(`Header`, `function(npc, *args)`), after the visitor was let through.
+    def look(
+        self, npc_id: int, function: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> tuple[NPCHeader, Any]:
+        """Return the NPC's header and `function(npc, *args, **kwargs)`; log the look."""
 
-        That they looked stands in the log.
-        """
-        page = self.tab or type(self).__name__.lower()
-
-        def asked(npc: Any, who: Any) -> defer.Deferred:
-            access.record_look(who, f"the page {page}", npc)
-            result = defer.maybeDeferred(function, npc, *args, **kw)
+        def looked(npc: Any, who: Any) -> defer.Deferred:
+            access.record_look(who, f"the page {self.tab}", npc)
+            result = defer.maybeDeferred(function, npc, *args, **kwargs)
             return result.addCallback(lambda found: (_header(npc, who), found))
 
-        return self.on_mind(npc_id, asked)
+        return self.ask(npc_id, looked)
 
-    def on_mind(self, npc_id: int, function: Callable[..., Any], *args: Any) -> Any:
-        """`function(npc, who, *args)` on the reactor thread, after the visitor was let through."""
-        return bridge.on_reactor(
-            gate.with_mind, self.request.user.pk, npc_id, self.deed, function, *args
-        )
+    def ask(self, npc_id: int, function: Callable[..., Any], *args: Any) -> Any:
+        """Return `function(npc, who, *args)`, called on the reactor thread."""
+        return gate.ask_npc(self.request.user.pk, npc_id, self.access_type, function, *args)
 
     def show(self, **context: Any) -> HttpResponse:
         return super().show(tab=self.tab, **context)
 
 
-def _header(npc: Any, who: Any) -> Header:
-    return Header(
+def _header(npc: Any, who: Any) -> NPCHeader:
+    return NPCHeader(
         id=npc.id,
         key=npc.key,
         dbref=npc.dbref,
@@ -148,19 +143,31 @@ def _header(npc: Any, who: Any) -> Header:
     )
 
 
-def start_of(request: HttpRequest) -> int:
-    """Where in a list a page begins: `from` in its address; 0 where that is no number."""
-    asked = request.GET.get("from", "")
-    return int(asked) if is_cursor(asked) else 0
+# --- paging ---------------------------------------------------------------------------------------
 
 
-def is_cursor(text: str) -> bool:
-    """Whether this is a place in a list, and not so many digits that Python reads it no more."""
+def offset_of(request: HttpRequest) -> int:
+    """Return the offset `from` of the query; 0 if it is missing or no number."""
+    offset = request.GET.get("from", "")
+    return int(offset) if is_number(offset) else 0
+
+
+def is_number(text: str) -> bool:
+    """Whether this is a plain number, short enough for Python to convert."""
     return text.isascii() and text.isdigit() and len(text) < 12
 
 
+def page_links(request: HttpRequest, offset: int, size: int, more: bool) -> dict[str, str]:
+    """Return the links to the next page, if there is `more`, and to the previous one."""
+    newer = max(offset - size, 0) or None
+    return {
+        "older": query_with(request, **{"from": offset + size}) if more else "",
+        "newer": query_with(request, **{"from": newer}) if offset else "",
+    }
+
+
 def query_with(request: HttpRequest, **changes: Any) -> str:
-    """The page's own query with some of it changed; None and "" take out."""
+    """Return the page's query string with these changes; None and "" remove a parameter."""
     query: QueryDict = request.GET.copy()
     for name, value in changes.items():
         query.pop(name, None)
@@ -173,7 +180,7 @@ def query_with(request: HttpRequest, **changes: Any) -> str:
 
 # --- all NPCs -------------------------------------------------------------------------------------
 
-SORTS: dict[str, Callable[[inspect.Overview], Any]] = {
+SORT_KEYS: dict[str, Callable[[inspect.Overview], Any]] = {
     "name": lambda each: each.key.lower(),
     "state": lambda each: each.state,
     "entries": lambda each: each.entries,
@@ -181,80 +188,77 @@ SORTS: dict[str, Callable[[inspect.Overview], Any]] = {
     "night": lambda each: each.last_night,
     "tokens": lambda each: each.tokens,
 }
-_COLUMNS = (
-    ("name", "Name"),
-    ("state", "State"),
-    ("entries", "Entries"),
-    ("facts", "Facts"),
-    ("night", "Last night"),
-    ("tokens", "Tokens today"),
-)
-MINDS_SHOWN = 100
+_COLUMNS = {
+    "name": "Name",
+    "state": "State",
+    "entries": "Journal entries",
+    "facts": "Facts",
+    "night": "Last night",
+    "tokens": "Tokens today",
+}
 
 
-class Minds(Page):
+class NPCListView(StaffView):
     """All NPCs with a memory that this visitor may look at."""
 
-    template = "ai_memory/minds.html"
-    title = "Memories"
+    template = "ai_memory/npcs.html"
+    title = "NPC memories"
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        wanted = request.GET.get("q", "").strip()[:80]
-        by = request.GET.get("sort", "name").removeprefix("-")
-        by = by if by in SORTS else "name"
-        down = request.GET.get("sort", "").startswith("-")
-        total, found = self.ask(_minds, wanted)
-        found.sort(key=SORTS[by], reverse=down)
+        text = request.GET.get("q", "").strip()[:80]
+        sort = request.GET.get("sort", "")
+        column, descending = sort.removeprefix("-"), sort.startswith("-")
+        column = column if column in SORT_KEYS else "name"
+        total, overviews = gate.ask(request.user.pk, _npcs, text)
+        overviews.sort(key=SORT_KEYS[column], reverse=descending)
         return self.show(
-            minds=[(each, int(each.dbref.lstrip("#"))) for each in found],
+            npcs=[(each, int(each.dbref.lstrip("#"))) for each in overviews],
             total=total,
-            more=total - len(found),
-            q=wanted,
-            columns=[_column(request, *each, by, down) for each in _COLUMNS],
+            more=total - len(overviews),
+            q=text,
+            columns=[_column(request, name, column, descending) for name in _COLUMNS],
         )
 
 
-def _column(request: HttpRequest, name: str, label: str, by: str, down: bool) -> dict[str, str]:
-    here = name == by
+def _column(request: HttpRequest, name: str, sorted_by: str, descending: bool) -> dict[str, Any]:
+    here = name == sorted_by
     return {
-        "label": label,
+        "label": _COLUMNS[name],
         "number": name in ("entries", "facts", "tokens"),
-        "sorted": ("descending" if down else "ascending") if here else "",
-        "link": query_with(request, sort=f"-{name}" if here and not down else name),
+        "sorted": ("descending" if descending else "ascending") if here else "",
+        "link": query_with(request, sort=f"-{name}" if here and not descending else name),
     }
 
 
 @defer.inlineCallbacks
-def _minds(who: Any, wanted: str) -> Any:
-    """How many there are, and the first of them by name, as a Deferred pair."""
+def _npcs(who: Any, text: str) -> Any:
+    """Return how many NPCs match, and the overviews of the first by name, as a Deferred."""
     found = [
         npc
         for npc in inspect.npcs()
-        if wanted.lower() in npc.key.lower() and access.may(who, npc, "look")
+        if text.lower() in npc.key.lower() and access.may(who, npc, "look")
     ]
-    told = yield inspect.overviews(found[:MINDS_SHOWN])
-    return len(found), told
+    overviews = yield inspect.overviews(found[:NPCS_SHOWN])
+    return len(found), overviews
 
 
 # --- settings -------------------------------------------------------------------------------------
 
-_NUMBER = (int, float)
 
-
-class Settings(Page):
-    """The settings as they are in force, secrets masked."""
+class SettingsView(StaffView):
+    """The settings in effect, with secrets masked."""
 
     template = "ai_memory/settings.html"
-    title = "Settings in force"
+    title = "Settings"
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        self.ask(lambda who: None)
+        gate.ask(request.user.pk, lambda who: None)
         return self.show(rows=settings_rows())
 
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """One setting: its path, its value for the eye, and whether the game set it."""
+    """One setting; `changed` tells whether the game sets it."""
 
     name: str
     value: str
@@ -264,45 +268,40 @@ class SettingRow:
 
 
 def settings_rows() -> list[SettingRow]:
-    """Every setting with its value and its default."""
+    """Return all settings, those of nested sections by their dotted names."""
+    current = conf.get()
     rows: list[SettingRow] = []
-    in_force = conf.get()
     for name, spec in conf.Settings.model_fields.items():
-        value, default = getattr(in_force, name), spec.get_default(call_default_factory=True)
-        if name == "DIR" and value is None:
+        value, default = getattr(current, name), spec.get_default(call_default_factory=True)
+        if name == "DIR":
             value = conf.directory()
         if hasattr(value, "model_fields_set"):
-            rows += _section_rows(name, value, default)
+            rows += [
+                _setting_row(f"{name}.{key}", value, getattr(value, key), getattr(default, key, ""))
+                for key in type(value).model_fields
+            ]
         else:
-            changed = name in in_force.model_fields_set
-            told = _masked(name, value), _masked(name, default)
-            rows.append(SettingRow(name, *told, changed, spec.description or ""))
+            rows.append(_setting_row(name, current, value, default))
     return rows
 
 
-def _section_rows(section: str, values: Any, default: Any) -> list[SettingRow]:
-    return [
-        SettingRow(
-            f"{section}.{name}",
-            _masked(name, getattr(values, name)),
-            _masked(name, getattr(default, name, "")),
-            name in values.model_fields_set,
-            spec.description or "",
-        )
-        for name, spec in type(values).model_fields.items()
-    ]
+def _setting_row(path: str, section: Any, value: Any, default: Any) -> SettingRow:
+    name = path.rpartition(".")[2]
+    about = type(section).model_fields[name].description or ""
+    changed = name in section.model_fields_set
+    return SettingRow(path, _masked(name, value), _masked(name, default), changed, about)
 
 
 def _masked(name: str, value: Any, *, ours: bool = True) -> str:
-    """A value to be read; what opens something is never shown, however deep it lies.
+    """Return a value as text, with secrets masked at any depth.
 
     Args:
-        ours: The name is one that `conf` gives: a number there is none that opens anything.
+        ours: Whether `conf` defines the name; a number under such a name is never a secret.
     """
     value = redaction.plain(value)
     if value in (None, "", "none", (), [], {}):
         return "—"
-    if redaction.is_secret_name(name) and not (ours and isinstance(value, _NUMBER)):
+    if redaction.is_secret_name(name) and not (ours and isinstance(value, (int, float))):
         return redaction.MASK
     if isinstance(value, dict):
         return ", ".join(
@@ -313,34 +312,33 @@ def _masked(name: str, value: Any, *, ours: bool = True) -> str:
     return redaction.redact(redaction.shown_url(str(value)))
 
 
-# --- views_looking --------------------------------------------------------------------------------
-
-PAGE = 50
-PAGES_BACK = 40  # cursors that "newer" can walk back
-PEOPLE_OFFERED = 200  # in the filter of the journal
-SEARCHED = 20
+# --- overview -------------------------------------------------------------------------------------
 
 
-class Overview(MindPage):
+class OverviewView(NPCView):
     """One NPC's memory at a glance."""
 
     template = "ai_memory/overview.html"
     tab = "overview"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        npc, (told, schedule, night, acts) = self.ask_mind(npc_id, _overview)
-        return self.show(npc=npc, told=told, schedule=schedule, night=night, acts=acts)
+        npc, context = self.look(npc_id, _overview)
+        return self.show(npc=npc, **context)
 
 
 @defer.inlineCallbacks
 def _overview(npc: Any) -> Any:
-    told = yield inspect.overview(npc)
-    acts = [act.summary() for act in reversed(undo_log.acts(npc))]
-    return told, AssistantScript.of(npc).sleep.schedule, night_now(npc), acts
+    overview = yield inspect.overview(npc)
+    return {
+        "overview": overview,
+        "schedule": AssistantScript.of(npc).sleep.schedule,
+        "night": night_progress(npc),
+        "changes": [act.summary() for act in reversed(undo_log.acts(npc))],
+    }
 
 
-def night_now(npc: Any) -> dict[str, Any] | None:
-    """How far the night is; None where the NPC is awake."""
+def night_progress(npc: Any) -> dict[str, Any] | None:
+    """Return how far the current night is, or None if the NPC is awake."""
     script = AssistantScript.of(npc)
     if not script.asleep:
         return None
@@ -355,86 +353,89 @@ def night_now(npc: Any) -> dict[str, Any] | None:
     }
 
 
-# --- the journal ----------------------------------------------------------------------------------
+# --- journal --------------------------------------------------------------------------------------
 
 
-class Journal(MindPage):
+class JournalView(NPCView):
     """The journal as a timeline, newest first."""
 
     template = "ai_memory/journal.html"
     tab = "journal"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        form = JournalFilter(request.GET)
-        asked = form.cleaned_data if form.is_valid() else {}
-        cursors = [int(each) for each in request.GET.getlist("b") if is_cursor(each)][-PAGES_BACK:]
-        npc, (page, people) = self.ask_mind(
+        form = JournalFilterForm(request.GET)
+        valid = form.is_valid()
+        query = form.cleaned_data if valid else {}
+        cursors = [int(each) for each in request.GET.getlist("b") if is_number(each)][-PAGES_BACK:]
+        npc, (page, people) = self.look(
             npc_id,
             _journal,
             before=cursors[-1] if cursors else None,
-            limit=PAGE if form.is_valid() else 0,  # what cannot be asked for is not all there is
-            text=asked.get("text", ""),
-            entity=asked.get("who", ""),
-            day=asked.get("day", ""),
-            kind=asked.get("kind", ""),
+            limit=PAGE if valid else 0,  # an invalid filter finds nothing, not everything
+            text=query.get("text", ""),
+            entity=query.get("who", ""),
+            day=query.get("day", ""),
+            kind=query.get("kind", ""),
         )
-        older = [*cursors, page.older]
         return self.show(
             npc=npc,
             form=form,
-            filtered=any(asked.values()),
+            filtered=any(query.values()),
             days=by_day(page.entries),
             people=people,
             page=page,
-            older=query_with(request, b=older) if page.older and form.is_valid() else "",
+            older=query_with(request, b=[*cursors, page.older]) if page.older and valid else "",
             newer=query_with(request, b=cursors[:-1]) if cursors else "",
         )
 
 
 @defer.inlineCallbacks
-def _journal(npc: Any, **asked: Any) -> Any:
-    page = yield inspect.journal(npc, **asked)
-    known = sorted(npc.memory.people, key=lambda each: each.last_seen, reverse=True)
-    people = [(each.identity, each.name or each.identity) for each in known[:PEOPLE_OFFERED]]
-    who = asked["entity"]
-    if who and who not in dict(people):
-        people.append((who, npc.memory.people.name_of(who) or who))
+def _journal(npc: Any, **query: Any) -> Any:
+    page = yield inspect.journal(npc, **query)
+    people, entity = people_offered(npc), query["entity"]
+    if entity and entity not in dict(people):
+        people.append((entity, npc.memory.people.name_of(entity) or entity))
     return page, people
 
 
+def people_offered(npc: Any) -> list[tuple[str, str]]:
+    """Return identity and name of the people the NPC saw last, for a select box."""
+    known = sorted(npc.memory.people, key=lambda each: each.last_seen, reverse=True)
+    return [(each.identity, each.name or each.identity) for each in known[:PEOPLE_OFFERED]]
+
+
 def by_day(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
-    """Entries under the day (UTC) on which they were."""
-    grouped = groupby(entries, key=lambda entry: entry.timestamp[:10])
-    return [(day, list(those)) for day, those in grouped]
+    """Group consecutive entries by day (UTC)."""
+    groups = groupby(entries, key=lambda entry: entry.timestamp[:10])
+    return [(day, list(group)) for day, group in groups]
 
 
-# --- the store ------------------------------------------------------------------------------------
+# --- memories and search --------------------------------------------------------------------------
 
 
-class Memories(MindPage):
-    """Facts and whatever else was drawn from the journal, newest first."""
+class MemoryListView(NPCView):
+    """Facts and the other memories derived from the journal, newest first."""
 
     template = "ai_memory/memories.html"
     tab = "facts"
 
     def get(self, request: HttpRequest, npc_id: int, record: str = "fact") -> HttpResponse:
-        form = MemoryFilter(request.GET)
-        asked = form.cleaned_data if form.is_valid() else {}
-        offset = start_of(request)
-        npc, (page, counts) = self.ask_mind(
+        form = MemoryFilterForm(request.GET)
+        query = form.cleaned_data if form.is_valid() else {}
+        offset = offset_of(request)
+        npc, (page, counts) = self.look(
             npc_id,
             _memories,
             record,
             offset=offset,
             limit=PAGE,
-            text=asked.get("text", ""),
-            ended=asked.get("ended", False),
+            text=query.get("text", ""),
+            ended=query.get("ended", False),
         )
-        older, newer = offset + PAGE, max(offset - PAGE, 0)
         return self.show(
             npc=npc,
             form=form,
-            filtered=any(asked.values()),
+            filtered=any(query.values()),
             record=record,
             record_name=dict(RECORDS)[record],
             records=[(name, label, counts.get(name, 0)) for name, label in RECORDS],
@@ -442,159 +443,25 @@ class Memories(MindPage):
             total=page.total,
             first=page.offset + 1,
             last=page.offset + len(page.memories),
-            older=query_with(request, **{"from": older}) if older < page.total else "",
-            newer=query_with(request, **{"from": newer or None}) if offset else "",
+            **page_links(request, offset, PAGE, more=offset + PAGE < page.total),
         )
 
 
 @defer.inlineCallbacks
-def _memories(npc: Any, record: str, **asked: Any) -> Any:
-    page = yield inspect.memories(npc, record, **asked)
+def _memories(npc: Any, record: str, **query: Any) -> Any:
+    page = yield inspect.memories(npc, record, **query)
     counts = yield npc.memory.counts()
     return page, counts
 
 
-class Search(MindPage):
-    """What comes to an NPC's mind for a question, and what each score is made of."""
-
-    template = "ai_memory/search.html"
-    tab = "search"
-
-    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        form = Question(request.GET)
-        query = form.cleaned_data["q"] if form.is_valid() else ""
-        npc, result = self.ask_mind(npc_id, _search, query)
-        found = [(ids.short(each.memory), each, _clues(each)) for each in result.memories]
-        return self.show(npc=npc, form=form, query=query, result=result, found=found)
-
-
-def _search(npc: Any, query: str) -> Any:
-    """From outside the game: secrets too, which the page says."""
-    if not query:
-        return RecallResult()
-    return npc.memory.recall(query, top_k=SEARCHED)
-
-
-def _clues(recalled: Recalled) -> list[tuple[str, float]]:
-    pairs = zip(CLUES, recalled.score.clues, strict=False)
-    return [(name, value) for name, value in pairs if value]
-
-
-# --- nights and prompts ---------------------------------------------------------------------------
-
-
-class Nights(MindPage):
-    """What each pass of the last nights did, and how far the present one is."""
-
-    template = "ai_memory/nights.html"
-    tab = "nights"
-
-    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        npc, (nights, night, cost) = self.ask_mind(npc_id, _nights)
-        return self.show(npc=npc, nights=nights, night=night, cost=cost)
-
-
-def _nights(npc: Any) -> Any:
-    return stats.nights(npc), night_now(npc), stats.cost(npc)
-
-
-class Preview(MindPage):
-    """The exact prompt that would be sent to the model for a line; nothing is sent."""
-
-    template = "ai_memory/preview.html"
-    tab = "prompt"
-
-    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        form = Line(request.GET)
-        nothing = {"who": "", "text": "", "whispered": False}
-        asked = form.cleaned_data if form.is_valid() else nothing
-        npc, (people, prompt) = self.ask_mind(npc_id, _preview, **asked)
-        return self.show(npc=npc, form=form, people=people, prompt=prompt, **asked)
-
-
-@defer.inlineCallbacks
-def _preview(npc: Any, who: str, text: str, whispered: bool) -> Any:
-    known = sorted(npc.memory.people, key=lambda each: each.last_seen, reverse=True)
-    people = [(each.identity, each.name or each.identity) for each in known[:PEOPLE_OFFERED]]
-    prompt = None
-    if who and text:
-        prompt = yield preview.preview(npc, who, text, whispered=whispered)
-    return people, prompt
-
-
-# --- views_drawing --------------------------------------------------------------------------------
-
-GRAPH_SIZES = (100, 300, 1000, 2000)
-FIRST_SIZE = 300
-NODE_TEXT = 160  # characters of a memory that the graph page holds
-ROWS = 100  # links on one page of the table
-EMOTIONS_SHOWN = 24
-
-
-# --- people ---------------------------------------------------------------------------------------
-
-
-class People(MindPage):
-    """Whom an NPC knows, the last seen first."""
-
-    template = "ai_memory/people.html"
-    tab = "people"
-
-    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        form = MemoryFilter(request.GET)
-        wanted = form.cleaned_data["text"] if form.is_valid() else ""
-        offset = start_of(request)
-        npc, (people, total) = self.ask_mind(npc_id, _people, offset, wanted)
-        more = len(people) > PAGE
-        return self.show(
-            npc=npc,
-            people=people[:PAGE],
-            total=total,
-            text=wanted,
-            older=query_with(request, **{"from": offset + PAGE}) if more else "",
-            newer=query_with(request, **{"from": max(offset - PAGE, 0) or None}) if offset else "",
-        )
-
-
-@defer.inlineCallbacks
-def _people(npc: Any, offset: int, wanted: str) -> Any:
-    people = yield inspect.people(npc, offset=offset, limit=PAGE + 1, text=wanted)
-    return people, len(npc.memory.people)
-
-
-class Person(MindPage):
-    """All that an NPC knows of somebody, and how it came to stand with them."""
-
-    template = "ai_memory/person.html"
-    tab = "people"
-
-    def get(self, request: HttpRequest, npc_id: int, identity: str) -> HttpResponse:
-        npc, (page, course) = self.ask_mind(npc_id, _person, identity)
-        chart = None
-        if len(course) > 1:
-            labels = "Day", "Favorability"
-            chart = charts.curve("course", "Favorability over time", labels, course, top=1.0)
-        return self.show(npc=npc, page=page, course=course, chart=chart)
-
-
-def _person(npc: Any, identity: str) -> Any:
-    identity = ids.person(npc, identity)  # a name as well; else every address has a page of nobody
-    profile = npc.memory.profiles.get(identity)
-    course = profile.relationship.course if profile else ()
-    return inspect.person(npc, identity), course
-
-
-# --- one memory -----------------------------------------------------------------------------------
-
-
-class Memory(MindPage):
-    """One memory with everything around it."""
+class MemoryView(NPCView):
+    """One memory with its evidence, links, provenance and history."""
 
     template = "ai_memory/memory.html"
     tab = "memory"
 
     def get(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, (shown, trace) = self.ask_mind(npc_id, _memory, memory_id)
+        npc, (shown, trace) = self.look(npc_id, _memory, memory_id)
         return self.show(npc=npc, shown=shown, trace=trace, memory=shown.memory)
 
 
@@ -605,41 +472,113 @@ def _memory(npc: Any, memory_id: str) -> Any:
     return shown, trace
 
 
-# --- the link graph -------------------------------------------------------------------------------
+class SearchView(NPCView):
+    """The memories an NPC recalls for a query, with the parts of each score."""
+
+    template = "ai_memory/search.html"
+    tab = "search"
+
+    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
+        form = SearchForm(request.GET)
+        query = form.cleaned_data["q"] if form.is_valid() else ""
+        npc, result = self.look(npc_id, _search, query)
+        found = [(ids.short(each.memory), each, _clues(each)) for each in result.memories]
+        return self.show(npc=npc, form=form, query=query, result=result, found=found)
 
 
-class Graph(MindPage):
-    """The link graph to look at, and as a table."""
+def _search(npc: Any, query: str) -> Any:
+    # no speaker: secrets are among the results, as the page says
+    return npc.memory.recall(query, top_k=SEARCHED) if query else RecallResult()
+
+
+def _clues(recalled: Recalled) -> list[tuple[str, float]]:
+    pairs = zip(CLUES, recalled.score.clues, strict=False)
+    return [(name, value) for name, value in pairs if value]
+
+
+# --- people ---------------------------------------------------------------------------------------
+
+
+class PersonListView(NPCView):
+    """The people an NPC knows, the last seen first."""
+
+    template = "ai_memory/people.html"
+    tab = "people"
+
+    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
+        form = MemoryFilterForm(request.GET)
+        text = form.cleaned_data["text"] if form.is_valid() else ""
+        offset = offset_of(request)
+        npc, (people, total) = self.look(npc_id, _people, offset, text)
+        return self.show(
+            npc=npc,
+            people=people[:PAGE],
+            total=total,
+            text=text,
+            **page_links(request, offset, PAGE, more=len(people) > PAGE),
+        )
+
+
+@defer.inlineCallbacks
+def _people(npc: Any, offset: int, text: str) -> Any:
+    people = yield inspect.people(npc, offset=offset, limit=PAGE + 1, text=text)
+    return people, len(npc.memory.people)
+
+
+class PersonView(NPCView):
+    """Everything an NPC knows about a person, and how their relationship developed."""
+
+    template = "ai_memory/person.html"
+    tab = "people"
+
+    def get(self, request: HttpRequest, npc_id: int, identity: str) -> HttpResponse:
+        npc, page = self.look(npc_id, _person, identity)
+        chart = None
+        if len(page.course) > 1:
+            headings = "Day", "Favorability"
+            chart = charts.line_chart(
+                "course", "Favorability over time", headings, page.course, top=1.0
+            )
+        return self.show(npc=npc, page=page, chart=chart)
+
+
+def _person(npc: Any, identity: str) -> inspect.PersonPage:
+    return inspect.person(npc, ids.person(npc, identity))
+
+
+# --- graph and charts -----------------------------------------------------------------------------
+
+
+class GraphView(NPCView):
+    """The link graph as a drawing and as a table."""
 
     template = "ai_memory/graph.html"
     tab = "graph"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        asked = request.GET.get("size", "")
-        size = int(asked) if asked in map(str, GRAPH_SIZES) else FIRST_SIZE
-        first = start_of(request)
-        npc, graph = self.ask_mind(npc_id, inspect.graph, limit=size)
-        by_linked = {node.linked: node for node in graph.nodes}
-        strongest = sorted(graph.edges, key=lambda edge: (-edge.score, edge.a, edge.b))
-        rows = strongest[first : first + ROWS]
+        wanted = request.GET.get("size", "")
+        size = int(wanted) if wanted in map(str, GRAPH_SIZES) else DEFAULT_GRAPH_SIZE
+        offset = offset_of(request)
+        npc, graph = self.look(npc_id, inspect.graph, limit=size)
+        nodes = {node.linked: node for node in graph.nodes}
+        edges = sorted(graph.edges, key=lambda edge: (-edge.score, edge.a, edge.b))
+        rows = edges[offset : offset + LINKS_PER_PAGE]
+        more = offset + LINKS_PER_PAGE < len(edges)
         return self.show(
             npc=npc,
             graph=graph,
             size=size,
             sizes=GRAPH_SIZES,
-            drawn=drawn(npc, graph),
-            rows=[(edge, by_linked[edge.a], by_linked[edge.b]) for edge in rows],
-            first=first + 1,
-            last=first + len(rows),
-            older=query_with(request, **{"from": first + ROWS})
-            if first + ROWS < len(strongest)
-            else "",
-            newer=query_with(request, **{"from": max(first - ROWS, 0) or None}) if first else "",
+            data=graph_data(npc, graph),
+            rows=[(edge, nodes[edge.a], nodes[edge.b]) for edge in rows],
+            first=offset + 1,
+            last=offset + len(rows),
+            **page_links(request, offset, LINKS_PER_PAGE, more),
         )
 
 
-def drawn(npc: Header, graph: inspect.Graph) -> dict[str, Any]:
-    """The graph for the page's script, which puts texts into the page as text alone."""
+def graph_data(npc: NPCHeader, graph: inspect.Graph) -> dict[str, Any]:
+    """Return the graph for `graph.js`, which inserts texts as text only."""
     place = {node.linked: number for number, node in enumerate(graph.nodes)}
     return {
         "nodes": [
@@ -666,30 +605,67 @@ def drawn(npc: Header, graph: inspect.Graph) -> dict[str, Any]:
     }
 
 
-# --- charts ---------------------------------------------------------------------------------------
-
-
-class Charts(MindPage):
-    """What a memory consists of, how it grew and what it cost."""
+class ChartsView(NPCView):
+    """Charts of what a memory contains, how it grew and what it cost."""
 
     template = "ai_memory/charts.html"
     tab = "charts"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        npc, stats = self.ask_mind(npc_id, memory_stats.stats)
-        return self.show(npc=npc, stats=stats, charts=_charts(stats) if stats.entries else [])
+        npc, numbers = self.look(npc_id, stats.stats)
+        return self.show(npc=npc, stats=numbers, charts=_charts(numbers) if numbers.entries else [])
 
 
-def _charts(stats: memory_stats.Stats) -> list[charts.Chart]:
-    importance = [(str(number), count) for number, count in stats.importance.items()]
-    felt, stored = stats.emotions[:EMOTIONS_SHOWN], [*stats.memories.items()]
+def _charts(numbers: stats.Stats) -> list[charts.Chart]:
+    importance = [(str(value), count) for value, count in numbers.importance.items()]
+    emotions = numbers.emotions[:EMOTIONS_SHOWN]
+    kinds, memories = [*numbers.kinds.items()], [*numbers.memories.items()]
+    column, bar = charts.column_chart, charts.bar_chart
     return [
-        charts.columns(
-            "importance", "How important the entries are", ("Importance", "Entries"), importance
-        ),
-        charts.rows("emotions", "What experiences felt like", ("Emotion", "Experiences"), felt),
-        charts.columns("growth", "Entries a day", ("Day", "Entries"), stats.growth),
-        charts.rows("kinds", "What was perceived", ("Kind", "Entries"), [*stats.kinds.items()]),
-        charts.rows("memories", "What is stored", ("Record", "Memories"), stored),
-        charts.columns("cost", "Tokens of the language model", ("Day", "Tokens"), stats.cost),
+        column("importance", "Importance of entries", ("Importance", "Entries"), importance),
+        bar("emotions", "Emotions in experiences", ("Emotion", "Experiences"), emotions),
+        column("growth", "Entries per day", ("Day", "Entries"), numbers.growth),
+        bar("kinds", "Entries by kind", ("Kind", "Entries"), kinds),
+        bar("memories", "Stored memories by kind", ("Kind", "Memories"), memories),
+        column("cost", "Language model tokens per day", ("Day", "Tokens"), numbers.cost),
     ]
+
+
+# --- nights and prompt ----------------------------------------------------------------------------
+
+
+class NightListView(NPCView):
+    """What each pass of the last nights did, and how far the current night is."""
+
+    template = "ai_memory/nights.html"
+    tab = "nights"
+
+    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
+        npc, context = self.look(npc_id, _nights)
+        return self.show(npc=npc, **context)
+
+
+def _nights(npc: Any) -> dict[str, Any]:
+    return {"nights": stats.nights(npc), "night": night_progress(npc), "cost": stats.cost(npc)}
+
+
+class PromptView(NPCView):
+    """The exact prompt a line would send to the language model; nothing is sent."""
+
+    template = "ai_memory/prompt.html"
+    tab = "prompt"
+
+    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
+        form = PreviewForm(request.GET)
+        empty = {"who": "", "text": "", "whispered": False}
+        query = form.cleaned_data if form.is_valid() else empty
+        npc, (people, prompt) = self.look(npc_id, _prompt, **query)
+        return self.show(npc=npc, form=form, people=people, prompt=prompt, **query)
+
+
+@defer.inlineCallbacks
+def _prompt(npc: Any, who: str, text: str, whispered: bool) -> Any:
+    prompt = None
+    if who and text:
+        prompt = yield preview.preview(npc, who, text, whispered=whispered)
+    return people_offered(npc), prompt

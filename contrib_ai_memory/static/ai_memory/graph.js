@@ -1,19 +1,19 @@
-/* Draws the link graph. Stored text goes into the page as text alone: never as HTML. */
+/* Draws the link graph. Stored text is inserted as text, never as HTML. */
 (function () {
   "use strict";
 
   const box = document.getElementById("graph");
   const data = JSON.parse(document.getElementById("graph-data").textContent);
-  const chosen = document.getElementById("graph-chosen");
+  const details = document.getElementById("graph-chosen");
   const COLOURS = {
     entry: "#4a86c5", experience: "#c98a1b", fact: "#2f9e6b",
     taught: "#8d6bc9", summary: "#7d8894", insight: "#c94f6d",
   };
-  const MANY = 600; // beyond it, the small things are left out so that it stays quick
+  const MANY = 600; // nodes beyond which details are left out, for speed
 
   if (typeof ForceGraph !== "function") {
     box.querySelector(".waiting").textContent =
-      "The drawing could not be loaded. The table below has the same links.";
+      "The graph could not be loaded. The table below lists the same links.";
     return;
   }
 
@@ -27,10 +27,10 @@
     neighbours.get(link.source).add(link.target);
     neighbours.get(link.target).add(link.source);
   }
-  let pick = null;
+  let selected = null;
 
   function near(node) {
-    return !pick || node === pick || neighbours.get(pick.id).has(node.id);
+    return !selected || node === selected || neighbours.get(selected.id).has(node.id);
   }
 
   function element(tag, text, name) {
@@ -40,30 +40,30 @@
     return made;
   }
 
-  function tell(node) {
-    pick = node;
+  function select(node) {
+    selected = node;
     const text = element("p", node.text, "text");
     text.dir = "auto";
-    const more = element("p", "");
+    const facts = element("p", "");
     const link = element("a", "Open " + node.name);
     link.href = node.url;
     const count = neighbours.get(node.id).size;
-    more.append(
+    facts.append(
       element("span", node.record, "badge"), " ",
       ...(node.secret ? [element("span", "secret", "badge secret"), " "] : []),
       element("span", "importance " + node.importance + ", " + count + (count === 1 ? " link  " : " links  "), "hint"),
       link
     );
-    chosen.replaceChildren(text, more);
+    details.replaceChildren(text, facts);
     redraw();
   }
 
   function redraw() {
-    graph.linkColor(graph.linkColor()); // at rest it draws only when something was set
+    graph.linkColor(graph.linkColor()); // at rest it redraws only when a property is set
   }
 
   function radius(node, scale) {
-    return (3 + 5 * node.importance) / Math.min(1, scale); // from afar it does not shrink
+    return (3 + 5 * node.importance) / Math.min(1, scale); // does not shrink when zoomed out
   }
 
   box.replaceChildren();
@@ -71,7 +71,7 @@
     .backgroundColor("rgba(0,0,0,0)")
     .width(box.clientWidth)
     .height(box.clientHeight)
-    .nodeLabel(null) // its own label would take text for HTML
+    .nodeLabel(null) // its own label would render text as HTML
     .linkLabel(null)
     .nodeCanvasObject(function (node, context, scale) {
       context.globalAlpha = near(node) ? 1 : 0.2;
@@ -79,12 +79,12 @@
       context.arc(node.x, node.y, radius(node, scale), 0, 2 * Math.PI);
       context.fillStyle = COLOURS[node.record] || COLOURS.summary;
       context.fill();
-      if (node.secret || node === pick) {
-        context.lineWidth = (node === pick ? 3 : 1.5) / scale;
-        context.strokeStyle = node === pick ? accent : ink;
+      if (node.secret || node === selected) {
+        context.lineWidth = (node === selected ? 3 : 1.5) / scale;
+        context.strokeStyle = node === selected ? accent : ink;
         context.stroke();
       }
-      if (node === pick || (scale > 2.5 && near(node))) {
+      if (node === selected || (scale > 2.5 && near(node))) {
         context.font = 11 / scale + "px sans-serif";
         context.fillStyle = ink;
         context.fillText(node.text.slice(0, 40), node.x + radius(node, scale) + 3 / scale, node.y + 4 / scale);
@@ -98,20 +98,20 @@
       context.fill();
     })
     .linkColor(function (link) {
-      return pick && (link.source === pick || link.target === pick) ? accent : line;
+      return selected && (link.source === selected || link.target === selected) ? accent : line;
     })
     .linkWidth(function (link) {
-      return pick && (link.source === pick || link.target === pick) ? 2 : many ? 0.3 : 0.4 + link.score;
+      return selected && (link.source === selected || link.target === selected) ? 2 : many ? 0.3 : 0.4 + link.score;
     })
     .cooldownTime(many ? 8000 : 5000)
     .warmupTicks(many ? 20 : 60)
-    .onNodeClick(tell)
+    .onNodeClick(select)
     .onNodeDragEnd(function (node) {
-      node.fx = node.x; // where it was put, it stays
+      node.fx = node.x; // stays where it was dropped
       node.fy = node.y;
     })
     .onBackgroundClick(function () {
-      pick = null;
+      selected = null;
       redraw();
     })
     .graphData({
@@ -120,8 +120,8 @@
     });
   graph.d3Force("charge").strength(many ? -25 : -60).distanceMax(400);
 
-  graph.d3Force("home", function (alpha) {
-    for (const node of graph.graphData().nodes) { // what hangs on nothing stays in sight
+  graph.d3Force("center-each", function (alpha) {
+    for (const node of graph.graphData().nodes) { // keeps unconnected nodes in view
       node.vx -= node.x * 0.06 * alpha;
       node.vy -= node.y * 0.06 * alpha;
     }
@@ -152,7 +152,7 @@
     label.append(dot, record);
     key.append(label);
   }
-  key.append(element("span", "outlined: a secret; larger: more important", "key"));
+  key.append(element("span", "outlined: secret; larger: more important", "key"));
 
   addEventListener("resize", function () {
     graph.width(box.clientWidth).height(box.clientHeight);
@@ -163,5 +163,5 @@
     accent = colourOf("--focus");
   });
   box.dataset.state = "drawn";
-  box.graph = graph; // for the page's own tests
+  box.graph = graph; // for tests/browser
 })();

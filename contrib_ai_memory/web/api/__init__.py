@@ -1,1 +1,1 @@
-"""The REST API of the memories, beside Evennia's own: the same acts as the commands and pages."""
+"""The REST API: the operations of the commands and pages as JSON endpoints."""

@@ -1,60 +1,57 @@
-"""How an address tells the OpenAPI schema what it takes and what it gives."""
+"""OpenAPI descriptions of the endpoints: what each operation takes and returns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
 
-from .serializers import Trouble
+from .serializers import ErrorSerializer
 
-TROUBLES = (400, 401, 403, 404, 409, 415, 429, 503)
+ERRORS = (400, 401, 403, 404, 409, 415, 429, 503)
 
-Handler = Callable[..., Any]
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What one method of one address takes and gives."""
+    """One HTTP method of one URL. `query` and `body` are serializers of the input."""
 
-    name: str
-    answer: Any
-    asked: type[serializers.Serializer] | None
+    id: str
+    response: Any
+    query: type[serializers.Serializer] | None
     body: type[serializers.Serializer] | None
     code: int
 
 
-def does(
-    name: str,
-    answer: Any,
+def operation(
+    operation_id: str,
+    response: Any,
     *,
-    asked: type[serializers.Serializer] | None = None,
+    query: type[serializers.Serializer] | None = None,
     body: type[serializers.Serializer] | None = None,
     code: int = 200,
-) -> Callable[[Handler], Handler]:
-    """Marks a method with what it does; its docstring tells the rest.
+) -> Callable[[Method], Method]:
+    """Decorate an endpoint's method with its `Operation`; the docstring is its description.
 
     Args:
-        name: Of the operation.
-        answer: The serializer (class) of what it gives.
-        asked: Of the query.
-        body: Of the body.
-        code: The status where all went well.
+        response: Serializer of a successful response.
+        code: Status of a successful response.
     """
 
-    def mark(method: Handler) -> Handler:
-        method.operation = Operation(name, answer, asked, body, code)
+    def decorate(method: Method) -> Method:
+        vars(method)["operation"] = Operation(operation_id, response, query, body, code)
         return method
 
-    return mark
+    return decorate
 
 
-def many(item: type[serializers.Serializer]) -> type[serializers.Serializer]:
-    """The serializer of a part of a list, as `answering.page` gives it."""
-    told = {
+def page_of(item: type[serializers.Serializer]) -> type[serializers.Serializer]:
+    """Return the serializer of a page of a list, as `Resource.page` builds it."""
+    fields = {
         "count": serializers.IntegerField(),
         "next": serializers.CharField(allow_null=True),
         "previous": serializers.CharField(allow_null=True),
@@ -62,35 +59,36 @@ def many(item: type[serializers.Serializer]) -> type[serializers.Serializer]:
         "__module__": __name__,
         "__doc__": "",
     }
-    return type(f"{item.__name__}List", (serializers.Serializer,), told)
+    name = item.__name__.removesuffix("Serializer")
+    return type(f"{name}ListSerializer", (serializers.Serializer,), fields)
 
 
-class ToldSchema(AutoSchema):
-    """Reads what `does` has marked a method with; one that is not marked is not in the schema.
+class OperationSchema(AutoSchema):
+    """Describes the methods decorated with `operation`, and leaves out all others.
 
-    (The decorator of drf-spectacular would need its class to be the whole game's
-    DEFAULT_SCHEMA_CLASS.)
+    drf-spectacular's own decorator would require its schema class to be the game's
+    DEFAULT_SCHEMA_CLASS.
     """
 
     @property
-    def _operation(self) -> Operation | None:
+    def _operation(self) -> Any:
         return getattr(getattr(self.view, self.method.lower(), None), "operation", None)
 
     def is_excluded(self) -> bool:
         return self._operation is None
 
     def get_operation_id(self) -> str:
-        return self._operation.name
+        return self._operation.id
 
     def get_override_parameters(self) -> list[Any]:
-        return [self._operation.asked] if self._operation.asked else []
+        return [self._operation.query] if self._operation.query else []
 
     def get_request_serializer(self) -> Any:
         return self._operation.body
 
     def get_response_serializers(self) -> Any:
-        good = {self._operation.code: self._operation.answer}
-        return dict.fromkeys(TROUBLES, Trouble) | good
+        success = {self._operation.code: self._operation.response}
+        return dict.fromkeys(ERRORS, ErrorSerializer) | success
 
     def get_tags(self) -> list[str]:
         return ["memory"]

@@ -1,7 +1,7 @@
-"""What goes out and what comes in, as Django REST framework wants it told.
+"""Serializers of the API's responses and inputs.
 
-What goes out are the frozen records of `admin`: their serializers are read off their fields, so
-that the schema cannot tell anything else than what is sent.
+Most responses are frozen records of `admin`: their serializers are derived from the dataclasses, so
+the OpenAPI schema cannot differ from what is sent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...admin import erasure, inspect, preview, provenance, stats
 from ...conf import EMOTIONS_PER_EXPERIENCE
 from ...embedding.emotions import LABELS
 from ...recall.rank import CLUES
-from ...records import Recalled, ScoreParts
+from ...records import Entry, MemoryRecord, Recalled, ScoreParts
 from ..forms import LONGEST_QUERY, LONGEST_TEXT
 
 RECORDS = ("fact", "experience", "taught", "summary", "insight", "entry")
@@ -24,37 +24,38 @@ TYPES = ("episodic", "semantic", "working", "procedural")
 LARGEST = 2**31 - 1
 PAGE, LONGEST_PAGE = 50, 200
 
-_PLAIN = {
+_FIELDS = {
     str: serializers.CharField,
     bool: serializers.BooleanField,
     int: serializers.IntegerField,
     float: serializers.FloatField,
 }
 
-
-_told: dict[type, type] = {}  # the serializer of each record: one component of the schema each
-
-
-# --- what goes out --------------------------------------------------------------------------------
+_derived: dict[Any, type[serializers.Serializer]] = {}  # each is one component of the schema
 
 
-def told_of(record: type, name: str = "", **more: serializers.Field) -> type:
-    """A read-only serializer class with every field of a frozen dataclass.
+# --- derived from records -------------------------------------------------------------------------
+
+
+def derived(
+    record: Any, name: str = "", **overrides: serializers.Field
+) -> type[serializers.Serializer]:
+    """Return a serializer class with every field of a frozen dataclass.
 
     Args:
-        name: Of the schema's component; the record's own where there is none.
-        more: Fields besides, or in place of, the record's.
+        name: Of the schema's component; by default the record's own.
+        overrides: Fields to add or replace.
     """
     hints = get_type_hints(record)
-    told = {spec.name: _field(hints[spec.name]) for spec in fields(record)} | more
-    name = name or record.__name__
-    told |= {"__doc__": (record.__doc__ or "").split("\n")[0], "__module__": __name__}
-    _told[record] = type(name, (serializers.Serializer,), told)
-    return _told[record]
+    attributes = {spec.name: _field(hints[spec.name]) for spec in fields(record)} | overrides
+    attributes |= {"__doc__": (record.__doc__ or "").split("\n")[0], "__module__": __name__}
+    name = f"{name or record.__name__}Serializer"
+    _derived[record] = type(name, (serializers.Serializer,), attributes)
+    return _derived[record]
 
 
 def _field(hint: Any, **options: Any) -> serializers.Field:
-    """The field for a type of `records` and `admin`."""
+    """Return the field for the type of a record's attribute."""
     if get_origin(hint) in (Union, types.UnionType):
         [inner] = [each for each in get_args(hint) if each is not type(None)]
         return _field(inner, allow_null=True, **options)
@@ -66,11 +67,11 @@ def _field(hint: Any, **options: Any) -> serializers.Field:
     if get_origin(hint) is dict:
         return serializers.DictField(child=_field(get_args(hint)[1]), **options)
     if is_dataclass(hint):
-        return (_told.get(hint) or told_of(hint))(**options)
-    return _PLAIN[hint](**options)
+        return (_derived.get(hint) or derived(hint))(**options)
+    return _FIELDS[hint](**options)
 
 
-class ClueField(serializers.DictField):
+class CluesField(serializers.DictField):
     """The clues of a score by name."""
 
     child = serializers.FloatField()
@@ -79,74 +80,78 @@ class ClueField(serializers.DictField):
         return dict(zip(CLUES, value, strict=False))
 
 
-Memory = told_of(
-    inspect.MemoryRecord, "Memory", access_count=serializers.IntegerField(source="recalls")
+class DbrefNumberField(serializers.IntegerField):
+    """The number of a #dbref."""
+
+    def to_representation(self, value: str) -> int:
+        return int(value.lstrip("#"))
+
+
+MemorySerializer = derived(
+    MemoryRecord, "Memory", access_count=serializers.IntegerField(source="recalls")
 )
-Entry = told_of(inspect.Entry)
-Score = told_of(ScoreParts, "Score", clues=ClueField())
-Found = told_of(Recalled, "Found")
-Shown = told_of(provenance.Shown)
-Trace = told_of(provenance.Trace)
-Graph = told_of(inspect.Graph)
-Person = told_of(inspect.Person)
-PersonPage = told_of(inspect.PersonPage)
-Night = told_of(stats.NightDone, "Night")
-Cost = told_of(stats.Cost)
-Stats = told_of(stats.Stats)
-Preview = told_of(preview.Preview)
-Erased = told_of(erasure.Erased)
+EntrySerializer = derived(Entry)
+ScoreSerializer = derived(ScoreParts, "Score", clues=CluesField())
+RecalledSerializer = derived(Recalled)
+MemoryDetailSerializer = derived(provenance.Shown, "MemoryDetail")
+TraceSerializer = derived(provenance.Trace)
+GraphSerializer = derived(inspect.Graph)
+PersonSerializer = derived(inspect.Person)
+PersonDetailSerializer = derived(inspect.PersonPage, "PersonDetail")
+NightSerializer = derived(stats.NightDone, "Night")
+CostSerializer = derived(stats.Cost)
+StatsSerializer = derived(stats.Stats)
+PreviewSerializer = derived(preview.Preview)
+ErasedSerializer = derived(erasure.Erased)
+NPCSerializer = derived(
+    inspect.Overview,
+    "NPC",
+    npc=DbrefNumberField(source="dbref", help_text="the NPC's number in URLs of the API"),
+)
 
 
-class Npc(told_of(inspect.Overview, "Npc")):
-    """One NPC's memory in numbers; `npc` is its number in all addresses."""
-
-    npc = serializers.SerializerMethodField()
-
-    def get_npc(self, overview: inspect.Overview) -> int:
-        return int(overview.dbref.lstrip("#"))
+# --- other responses ------------------------------------------------------------------------------
 
 
-class Trouble(serializers.Serializer):
-    """What went wrong, in a sentence; `fields` names what was wrong with the input."""
+class ErrorSerializer(serializers.Serializer):
+    """What went wrong, in a sentence; for invalid input, `fields` has the errors by field."""
 
     detail = serializers.CharField()
-    fields_ = serializers.DictField(required=False)
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        told = super().get_fields()
-        told["fields"] = told.pop("fields_")
-        return told
+        # `fields` cannot be declared: it is a property of every serializer
+        return super().get_fields() | {"fields": serializers.DictField(required=False)}
 
 
-class JournalPage(serializers.Serializer):
-    """Entries, newest first. `older` is `before` of the next page, and `next` its address; both
-    are null at the journal's beginning."""
+class JournalSerializer(serializers.Serializer):
+    """A page of journal entries, newest first. `older` is the value of `before` for the next page,
+    `next` its URL; both are null at the beginning of the journal."""
 
     next = serializers.CharField(allow_null=True)
     older = serializers.IntegerField(allow_null=True)
-    searched_to = serializers.IntegerField()
-    entries = Entry(many=True)
+    searched_to = serializers.IntegerField(help_text="the oldest entry that was looked at")
+    entries = EntrySerializer(many=True)
 
 
-class Search(serializers.Serializer):
-    """What came to mind, best first, with each part of each score."""
+class RecallSerializer(serializers.Serializer):
+    """Recalled memories, best first, with the parts of each score."""
 
-    memories = Found(many=True)
+    memories = RecalledSerializer(many=True)
     total_tokens = serializers.IntegerField()
     budget_used = serializers.FloatField()
     prompt_block = serializers.CharField()
 
 
-class Forgotten(serializers.Serializer):
-    """What was forgotten, by id and in words."""
+class ForgottenSerializer(serializers.Serializer):
+    """The ids of forgotten memories, and a summary in words."""
 
     ids = serializers.ListField(child=serializers.CharField())
     told = serializers.CharField()
     undoable = serializers.BooleanField()
 
 
-class Act(serializers.Serializer):
-    """A change that somebody made by hand."""
+class ActSerializer(serializers.Serializer):
+    """A change made by hand."""
 
     deed = serializers.CharField()
     who = serializers.CharField()
@@ -154,8 +159,8 @@ class Act(serializers.Serializer):
     ids = serializers.ListField(child=serializers.CharField())
 
 
-class NightNow(serializers.Serializer):
-    """How far a night is."""
+class NightProgressSerializer(serializers.Serializer):
+    """Progress of the current night."""
 
     phase = serializers.CharField(allow_null=True)
     position = serializers.IntegerField()
@@ -164,48 +169,44 @@ class NightNow(serializers.Serializer):
     waking = serializers.BooleanField()
 
 
-class Status(serializers.Serializer):
-    """awake, compacting, dreaming, paused or off; `night` is null for whoever is awake."""
+class StatusSerializer(serializers.Serializer):
+    """An NPC's state: awake, compacting, dreaming, paused or off. `night` is null while awake."""
 
     state = serializers.CharField()
-    night = NightNow(allow_null=True)
+    night = NightProgressSerializer(allow_null=True)
 
 
-class Nights(serializers.Serializer):
-    """Where the present night stands, and what the last ones did, newest first."""
+class NightsSerializer(serializers.Serializer):
+    """Current status and the records of past nights, newest first."""
 
-    status = Status()
-    nights = Night(many=True)
-
-
-# --- what comes in --------------------------------------------------------------------------------
+    status = StatusSerializer()
+    nights = NightSerializer(many=True)
 
 
-class Paged(serializers.Serializer):
-    """A part of a list."""
+# --- queries --------------------------------------------------------------------------------------
+
+
+class PageQuery(serializers.Serializer):
+    """A page of a list."""
 
     limit = serializers.IntegerField(min_value=1, max_value=LONGEST_PAGE, default=PAGE)
     offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
     text = serializers.CharField(
-        max_length=200, default="", allow_blank=True, help_text="only what has these words in it"
+        max_length=200, default="", allow_blank=True, help_text="words to look for, in any case"
     )
 
 
-class NpcsAsked(Paged):
-    """Which NPCs; `text` is in their name."""
-
-
-class MemoriesAsked(Paged):
-    """Which memories."""
+class MemoriesQuery(PageQuery):
+    """A page of memories of one kind."""
 
     record = serializers.ChoiceField(RECORDS, default="fact")
     ended = serializers.BooleanField(
-        default=False, help_text="those that hold no longer, instead of those that hold"
+        default=False, help_text="superseded and ended memories instead of valid ones"
     )
 
 
-class JournalAsked(serializers.Serializer):
-    """Which entries."""
+class JournalQuery(serializers.Serializer):
+    """A page of the journal, with filters."""
 
     before = serializers.IntegerField(min_value=1, max_value=LARGEST, default=None, allow_null=True)
     limit = serializers.IntegerField(min_value=1, max_value=LONGEST_PAGE, default=PAGE)
@@ -214,14 +215,14 @@ class JournalAsked(serializers.Serializer):
         max_length=255,
         default="",
         allow_blank=True,
-        help_text="of or about this person: a name that the NPC knows, or an identity",
+        help_text="entries by or about this person: a name the NPC knows, or an identity",
     )
     day = serializers.RegexField(
         r"^\d{4}(-\d\d(-\d\d)?)?\Z",
         default="",
         allow_blank=True,
-        help_text="UTC: 2026-11-20, or the beginning of one, 2026-11",
-        error_messages={"invalid": "A day is 2026-11-20, a month 2026-11, a year 2026 (UTC)."},
+        help_text="a day, month or year in UTC: 2026-11-20, 2026-11 or 2026",
+        error_messages={"invalid": "Enter a day, month or year: 2026-11-20, 2026-11 or 2026."},
     )
     kind = serializers.CharField(max_length=20, default="", allow_blank=True)
 
@@ -232,15 +233,15 @@ class JournalAsked(serializers.Serializer):
             raise serializers.ValidationError(str(wrong)) from None
 
 
-class SearchAsked(serializers.Serializer):
-    """A question to a memory. Without a speaker it is seen from outside the game, secrets too."""
+class SearchQuery(serializers.Serializer):
+    """A search of a memory. Without a speaker, secrets are included."""
 
     q = serializers.CharField(max_length=LONGEST_QUERY)
     speaker = serializers.CharField(
         max_length=255,
         default="",
         allow_blank=True,
-        help_text="only what this person may hear: a name that the NPC knows, or an identity",
+        help_text="only what this person may hear: a name the NPC knows, or an identity",
     )
     top_k = serializers.IntegerField(min_value=1, max_value=50, default=20)
     tokens = serializers.IntegerField(min_value=50, max_value=20_000, default=2000)
@@ -253,21 +254,30 @@ class SearchAsked(serializers.Serializer):
     include_compressed = serializers.BooleanField(default=False)
 
 
-class GraphAsked(serializers.Serializer):
-    """How much of the links."""
+class GraphQuery(serializers.Serializer):
+    """The size of the link graph."""
 
     limit = serializers.IntegerField(min_value=1, max_value=2000, default=500)
 
 
-class MemoryAdded(serializers.Serializer):
-    """A memory to be given to the NPC."""
+class ForgetQuery(serializers.Serializer):
+    """Whether to forget derived memories too."""
+
+    cascade = serializers.BooleanField(default=False)
+
+
+# --- bodies ---------------------------------------------------------------------------------------
+
+
+class NewMemory(serializers.Serializer):
+    """A memory to give to the NPC."""
 
     text = serializers.CharField(max_length=LONGEST_TEXT)
     importance = serializers.IntegerField(min_value=1, max_value=10, default=8)
 
 
-class MemoryEdited(serializers.Serializer):
-    """What of a memory is changed; what is left out stays."""
+class MemoryChanges(serializers.Serializer):
+    """Changes to a memory; omitted fields stay as they are."""
 
     content = serializers.CharField(max_length=LONGEST_TEXT, required=False)
     importance = serializers.IntegerField(min_value=1, max_value=10, required=False)
@@ -277,23 +287,17 @@ class MemoryEdited(serializers.Serializer):
     lesson = serializers.CharField(max_length=LONGEST_TEXT, required=False, allow_blank=True)
 
 
-class Cascade(serializers.Serializer):
-    """Whether what was drawn from it goes with it."""
-
-    cascade = serializers.BooleanField(default=False)
-
-
-class NightAsked(serializers.Serializer):
-    """Whether all of the night is done at once, or bit by bit with the heartbeat."""
+class NightStart(serializers.Serializer):
+    """Whether the night runs without a pause, rather than a few steps per heartbeat."""
 
     at_once = serializers.BooleanField(default=False)
 
 
-class Line(serializers.Serializer):
-    """A line of talk that is not said."""
+class PreviewLine(serializers.Serializer):
+    """A line to preview the prompt for."""
 
     player = serializers.CharField(
-        max_length=255, help_text="a name that the NPC knows, an identity, a character's #dbref"
+        max_length=255, help_text="a name the NPC knows, an identity, or a character's #dbref"
     )
     text = serializers.CharField(max_length=LONGEST_QUERY)
     whispered = serializers.BooleanField(default=False)

@@ -1,8 +1,8 @@
-"""How often the API may be asked. The rates are settings of Django REST framework:
+"""Rate limits of the API. Rates are set in Django REST framework's settings:
 
     REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"ai_memory_read": "600/min"}
 
-replaces one of `RATES`; None in place of a rate switches it off.
+replaces one of `RATES`; None instead of a rate disables the limit.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import unicodedata
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 from time import monotonic
+from typing import ClassVar
 
 from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import Throttled
@@ -25,38 +26,40 @@ from rest_framework.views import APIView
 
 RATES = {
     "ai_memory_read": "300/min",  # lists and single memories
-    "ai_memory_work": "60/min",  # what embeds a text or walks through a whole memory
+    "ai_memory_work": "60/min",  # requests that embed a text or read a whole memory
     "ai_memory_write": "120/min",
     "ai_memory_password": "60/min",  # wrong passwords, of all accounts together
 }
 
-FREE_GUESSES = 5  # wrong passwords for one account before the next must wait
-LONGEST_WAIT = 30.0  # seconds between two passwords for one account, at most
-FORGOTTEN_AFTER = 900.0  # seconds without a wrong password
+FREE_ATTEMPTS = 5  # wrong passwords for one account before the next attempt is delayed
+LONGEST_DELAY = 30.0  # seconds between two attempts for one account
+EXPIRY = 900.0  # seconds without a wrong password after which a count is dropped
 NAMES_KEPT = 4096
-LONGEST_NAME = 150  # characters that a username may have, in Django
+LONGEST_NAME = 150  # characters of a username in Django
 
 _TOO_MANY = (
-    "There were too many wrong passwords {whose}. Try again in {wait} seconds, or log in on the "
-    "website: a session is not delayed."
+    "Too many wrong passwords {whose}. Try again in {wait} seconds, or log in on the website: "
+    "sessions are not delayed."
 )
 
 
-class _Scoped(SimpleRateThrottle):
+class _ScopedThrottle(SimpleRateThrottle):
+    """Takes its rate from the settings or from `RATES`."""
+
     def get_rate(self) -> str | None:
         return (RATES | (api_settings.DEFAULT_THROTTLE_RATES or {}))[self.scope]
 
 
-class ByDeed(_Scoped):
-    """By account, and by what is asked: a view says `throttle_scope` where it is not the rule."""
+class AccessThrottle(_ScopedThrottle):
+    """Limits requests per account, by the endpoint's `throttle_scope` or by reading and writing."""
 
     def __init__(self) -> None:
-        pass  # the scope is not known before the request is
+        pass  # the base class needs the scope, which depends on the request
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         reads = request.method in ("GET", "HEAD", "OPTIONS")
-        rule = "ai_memory_read" if reads else "ai_memory_write"
-        self.scope = getattr(view, "throttle_scope", None) or rule
+        default = "ai_memory_read" if reads else "ai_memory_write"
+        self.scope = getattr(view, "throttle_scope", None) or default
         super().__init__()
         return super().allow_request(request, view)
 
@@ -65,135 +68,143 @@ class ByDeed(_Scoped):
 
 
 @dataclass(slots=True)
-class _Count:
-    """Wrong passwords for one account name: how many, when the last was, when the next may be."""
+class _Failures:
+    """Wrong passwords for one account name. Times are in seconds of `monotonic`.
 
-    wrong: int = 0
+    Attributes:
+        last: Time of the last one.
+        next: Time from which the next password is checked.
+    """
+
+    count: int = 0
     last: float = 0.0
     next: float = 0.0
 
 
-class WrongPasswords(_Scoped):
-    """Slows down who guesses passwords (HTTP Basic), by the account name that is tried.
+class PasswordThrottle(_ScopedThrottle):
+    """Slows down password guessing (HTTP Basic), per account name.
 
     Behind the game's own web proxy every client has the address 127.0.0.1, and X-Forwarded-For is
-    believed from there: an address tells nobody apart. So wrong passwords are counted by name
-    (`normalised`), for names of nobody too. After `FREE_GUESSES` the next password for that name is
-    looked at only after a delay that doubles up to `LONGEST_WAIT`: about 2,900 guesses a day.
+    trusted from there, so an address identifies nobody. Wrong passwords are therefore counted by
+    normalised name, also for accounts that do not exist. After `FREE_ATTEMPTS` the next password
+    for that name is checked only after a delay that doubles up to `LONGEST_DELAY`: about 2,900
+    guesses a day.
 
-    A stranger must not lock staff out with that. The delay is short and never grows into a ban; a
-    session of the website is not delayed, and for its own account has a count of its own; and the
-    rate `ai_memory_password`, which bounds guesses at many names, holds only for names that have
-    not come in with their password lately. docs/adr/018 has the alternatives.
+    This must not let a stranger lock staff out. The delay is short and never becomes a ban; a
+    website session is not delayed and has a count of its own for its own account; and the rate
+    `ai_memory_password`, which limits guesses across many names, applies only to names without a
+    recent successful login. docs/adr/018 has the alternatives.
 
-    The counts are this process's alone (Evennia has one Server process), in bounded memory, not in
-    Django's cache: that may drop a count to make room for those that a stranger made up.
+    The counts are kept in this process (Evennia has one Server process), in bounded memory. The
+    Django cache might drop a count to make room for made-up names.
     """
 
     scope = "ai_memory_password"
-    counts: OrderedDict[str, _Count] = OrderedDict()  # by key, the last wrong one last
-    in_use: OrderedDict[str, float] = OrderedDict()  # names that came in, and when they did last
-    all_wrong: deque[float] = deque()  # when each was, of the last `duration` seconds
-    _lock = threading.Lock()  # web requests run in a pool of threads
+    failures: ClassVar[OrderedDict[str, _Failures]] = OrderedDict()  # by key, the latest last
+    logins: ClassVar[OrderedDict[str, float]] = OrderedDict()  # time of the last login by key
+    all_failures: ClassVar[deque[float]] = deque()  # times, of the last `duration` seconds
+    _lock = threading.Lock()  # requests run in a pool of threads
 
     @classmethod
-    def forget_all(cls) -> None:
-        """Begin anew, as after a start of the server."""
+    def reset(cls) -> None:
+        """Forget all counts, as a start of the server does."""
         with cls._lock:
-            cls.counts.clear()
-            cls.in_use.clear()
-            cls.all_wrong.clear()
+            cls.failures.clear()
+            cls.logins.clear()
+            cls.all_failures.clear()
 
     def key_of(self, request: Request) -> str | None:
-        """Whose count a request belongs to; None where it has no password."""
+        """Return the key that a request is counted under; None if it has no password."""
         name = _name_in(request)
         if self.rate is None or name is None:
             return None
-        visitor = request._request.user  # by the website's session
-        if visitor.is_authenticated and normalised(visitor.get_username()) == name:
-            return f"session:{visitor.pk}"
+        account = request._request.user  # of the website's session
+        if account.is_authenticated and normalised(account.get_username()) == name:
+            return f"session:{account.pk}"
         return f"name:{name}"
 
     def check(self, key: str) -> None:
-        """Let a password be looked at.
+        """Allow a password to be checked.
 
         Raises:
-            Throttled: Not yet; it says when.
+            Throttled: It must wait; the error says how long.
         """
         with self._lock:
             now = monotonic()
-            self._forget_old(now)
-            count = self.counts.get(key)
-            if count and count.wrong >= FREE_GUESSES:
-                if now < count.next:
-                    raise _throttled("for this account", count.next - now)
-                count.next = now + _delay(count.wrong)  # others at the same time wait for it
-            elif len(self.all_wrong) >= self.num_requests and key not in self.in_use:
-                raise _throttled("for many accounts", self.all_wrong[0] + self.duration - now)
+            self._expire(now)
+            failed = self.failures.get(key)
+            if failed and failed.count >= FREE_ATTEMPTS:
+                if now < failed.next:
+                    raise _throttled("for this account", failed.next - now)
+                failed.next = now + _delay(failed.count)  # concurrent attempts wait for this one
+            elif len(self.all_failures) >= self.num_requests and key not in self.logins:
+                raise _throttled("for many accounts", self.all_failures[0] + self.duration - now)
 
-    def refused(self, key: str) -> None:
+    def record_failure(self, key: str) -> None:
         """Count a wrong password."""
         with self._lock:
             now = monotonic()
-            self._forget_old(now)
+            self._expire(now)
             key = key[: LONGEST_NAME + 20]
-            count = self.counts.setdefault(key, _Count())
-            self.counts.move_to_end(key)
-            count.wrong, count.last = count.wrong + 1, now
-            count.next = now + _delay(count.wrong)
-            self.all_wrong.append(now)
-            while len(self.counts) > NAMES_KEPT:
-                self.counts.popitem(last=False)
-            while len(self.all_wrong) > self.num_requests:
-                self.all_wrong.popleft()
+            failed = self.failures.setdefault(key, _Failures())
+            self.failures.move_to_end(key)
+            failed.count, failed.last = failed.count + 1, now
+            failed.next = now + _delay(failed.count)
+            self.all_failures.append(now)
+            while len(self.failures) > NAMES_KEPT:
+                self.failures.popitem(last=False)
+            while len(self.all_failures) > self.num_requests:
+                self.all_failures.popleft()
 
-    def came_in(self, key: str) -> None:
-        """Note that a password was right. What was counted before stays: a stranger guesses on."""
+    def record_success(self, key: str) -> None:
+        """Note a right password. The count stays, since somebody else may be guessing."""
         with self._lock:
             now = monotonic()
-            self.in_use[key] = now
-            self.in_use.move_to_end(key)
-            if len(self.in_use) > NAMES_KEPT:
-                self.in_use.popitem(last=False)
-            if count := self.counts.get(key):
-                count.next = now
+            self.logins[key] = now
+            self.logins.move_to_end(key)
+            if len(self.logins) > NAMES_KEPT:
+                self.logins.popitem(last=False)
+            if failed := self.failures.get(key):
+                failed.next = now
 
-    def _forget_old(self, now: float) -> None:
-        while self.counts:
-            key, oldest = next(iter(self.counts.items()))
-            if now - oldest.last < FORGOTTEN_AFTER:
+    def _expire(self, now: float) -> None:
+        while self.failures:
+            key, oldest = next(iter(self.failures.items()))
+            if now - oldest.last < EXPIRY:
                 break
-            del self.counts[key]
-        while self.all_wrong and now - self.all_wrong[0] >= self.duration:
-            self.all_wrong.popleft()
+            del self.failures[key]
+        while self.all_failures and now - self.all_failures[0] >= self.duration:
+            self.all_failures.popleft()
 
 
 def normalised(name: str) -> str:
-    """An account name as every database might compare it: no case, no accents, no blanks around."""
+    """Return a name without case, accents and outer blanks: databases may ignore these."""
     plain = unicodedata.normalize("NFKD", name.strip()[:LONGEST_NAME])
     bare = "".join(each for each in plain if not unicodedata.combining(each))
     return bare.upper().casefold()[:LONGEST_NAME]
 
 
 def _name_in(request: Request) -> str | None:
-    """The account name of an HTTP Basic header, read as Django REST framework does."""
-    scheme, _, word = get_authorization_header(request).strip().partition(b" ")
+    """Return the account name of an HTTP Basic header, parsed as Django REST framework does."""
+    scheme, _, credentials = get_authorization_header(request).strip().partition(b" ")
     if scheme.lower() != b"basic":
         return None
     try:
-        said = base64.b64decode(word.strip())
+        decoded = base64.b64decode(credentials.strip())
     except binascii.Error:
         return None
     try:
-        text = said.decode("utf-8")
+        text = decoded.decode("utf-8")
     except UnicodeDecodeError:
-        text = said.decode("latin-1")
+        text = decoded.decode("latin-1")
     return normalised(text.partition(":")[0])
 
 
-def _delay(wrong: int) -> float:
-    """Seconds until the next password, after so many wrong ones."""
-    return min(LONGEST_WAIT, 2.0 ** min(wrong - FREE_GUESSES, 10)) if wrong >= FREE_GUESSES else 0.0
+def _delay(failures: int) -> float:
+    """Return the seconds until the next attempt."""
+    if failures < FREE_ATTEMPTS:
+        return 0.0
+    return min(LONGEST_DELAY, 2.0 ** min(failures - FREE_ATTEMPTS, 10))
 
 
 def _throttled(whose: str, wait: float) -> Throttled:

@@ -1,0 +1,215 @@
+"""What the API shows and does: NPCs, journal, memories, people, nights."""
+
+from __future__ import annotations
+
+import json
+
+from api_client import (
+    fact_of,
+    says,
+)
+from evennia.utils.create import create_object
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.sleep.night import Sleep
+
+
+def test_npcs_are_listed_found_and_paged(builder_api, mara, tavern):
+    for name in ("Odo", "Una"):
+        create_object("typeclasses.npcs.AssistantNPC", key=name, location=tavern)
+    status, page = builder_api("GET", "/npcs/", limit=2)
+    assert status == 200
+    assert (page["count"], [each["key"] for each in page["results"]]) == (3, ["Mara", "Odo"])
+    assert page["previous"] is None
+    assert "offset=2" in page["next"]
+    rest = builder_api("GET", "/npcs/", limit=2, offset=2)[1]
+    assert ([each["key"] for each in rest["results"]], rest["next"]) == (["Una"], None)
+    assert builder_api("GET", "/npcs/", text="od")[1]["results"][0]["key"] == "Odo"
+
+
+def test_one_npc_is_told_in_numbers(builder_api, lived):
+    _, npc = builder_api("GET", f"/npcs/{lived.id}/")
+    assert (npc["npc"], npc["key"], npc["state"]) == (lived.id, "Mara", "awake")
+    assert npc["entries"] == len(lived.memory.journal)
+    assert npc["counts"]["fact"] > 0
+
+
+def test_the_journal_is_walked_to_its_beginning(builder_api, mara, alice):
+    for number in range(1, 8):
+        says(mara, alice, f"This is line {number}.")
+    seen, older = [], {}
+    while True:
+        _, page = builder_api("GET", f"/npcs/{mara.id}/journal/", limit=3, **older)
+        seen += [entry["id"] for entry in page["entries"]]
+        if page["older"] is None:
+            break
+        assert f"before={page['older']}" in page["next"]
+        older = {"before": page["older"]}
+    assert seen == [7, 6, 5, 4, 3, 2, 1]
+
+
+def test_the_journal_is_filtered(builder_api, lived, alice):
+    def contents(**query):
+        _, page = builder_api("GET", f"/npcs/{lived.id}/journal/", **query)
+        return [entry["content"] for entry in page["entries"]]
+
+    assert contents(text="MILL burned") == ["The mill burned down last winter."]
+    assert contents(kind="note") == ["The cellar floods in spring."]
+    assert len(contents(entity="Alice")) == 2
+    assert contents(entity=lived.get_memory_identity(alice)) == contents(entity="Alice")
+    assert contents(day="1999-01") == []
+
+
+def test_memories_are_listed_shown_and_traced(builder_api, lived):
+    fact = fact_of(builder_api, lived)
+    status, shown = builder_api("GET", f"/npcs/{lived.id}/memories/{fact}/")
+    assert status == 200
+    assert shown["memory"]["record"] == "fact"
+    assert shown["evidence"]
+    short = builder_api("GET", f"/npcs/{lived.id}/memories/{fact[:8]}/")[1]
+    assert short == shown
+    _, trace = builder_api("GET", f"/npcs/{lived.id}/memories/{fact}/trace/")
+    assert [step["memory"]["record"] for step in trace["sources"]] == ["entry"] * len(
+        trace["sources"]
+    )
+    assert trace["sources"]
+
+
+def test_a_search_tells_each_part_of_each_score(builder_api, lived):
+    _, found = builder_api("GET", f"/npcs/{lived.id}/search/", q="Who keeps the ferry?")
+    best = found["memories"][0]
+    assert "ferry" in best["memory"]["content"]
+    assert best["score"]["total"] > 0
+    assert {"dense", "speaker"} & set(best["score"]["clues"])
+    assert found["prompt_block"].startswith("<memory>")
+
+
+def test_a_search_for_somebody_hides_the_secrets_of_others(builder_api, lived, alice, bram):
+    says(lived, alice, "My silver key lies under the third step.", private=True)
+
+    def found(**speaker):
+        query = {"q": "Where is the silver key?", **speaker}
+        _, result = builder_api("GET", f"/npcs/{lived.id}/search/", **query)
+        return any("third step" in each["memory"]["content"] for each in result["memories"])
+
+    assert found()
+    assert found(speaker="Alice")
+    assert not found(speaker="Bram")
+
+
+def test_people_and_what_is_known_of_them(builder_api, lived, alice):
+    _, page = builder_api("GET", f"/npcs/{lived.id}/people/")
+    assert {each["name"] for each in page["results"]} == {"Alice", "Bram"}
+    assert page["count"] == 2
+    by_name = builder_api("GET", f"/npcs/{lived.id}/people/Alice/")
+    identity = lived.get_memory_identity(alice).replace("#", "%23")
+    assert builder_api("GET", f"/npcs/{lived.id}/people/{identity}/") == by_name
+    assert by_name[1]["person"]["interactions"] == 2
+
+
+def test_links_nights_cost_and_numbers(builder_api, lived):
+    _, graph = builder_api("GET", f"/npcs/{lived.id}/links/")
+    ids = {node["linked"] for node in graph["nodes"]}
+    assert graph["edges"] and all({edge["a"], edge["b"]} <= ids for edge in graph["edges"])
+    _, nights = builder_api("GET", f"/npcs/{lived.id}/nights/")
+    assert nights["status"] == {"state": "awake", "night": None}
+    assert {"name", "read", "changed"} <= set(nights["nights"][0]["passes"][0])
+    assert builder_api("GET", f"/npcs/{lived.id}/cost/")[1]["game"]["calls"] == 0
+    _, stats = builder_api("GET", f"/npcs/{lived.id}/stats/")
+    assert stats["entries"] == len(lived.memory.journal)
+
+
+def test_a_preview_sends_and_remembers_nothing(builder_api, lived):
+    before = len(lived.memory.journal)
+    body = {"player": "Alice", "text": "What do I keep?"}
+    status, shown = builder_api("POST", f"/npcs/{lived.id}/preview/", body)
+    assert status == 200
+    assert "ferry" in json.dumps(shown["messages"])
+    assert len(lived.memory.journal) == before
+
+
+def test_what_is_added_is_recalled_at_once(builder_api, mara):
+    status, entry = builder_api(
+        "POST", f"/npcs/{mara.id}/memories/", {"text": "The bridge is closed.", "importance": 9}
+    )
+    assert (status, entry["importance"], entry["origin"]) == (201, 9, "builder")
+    _, found = builder_api("GET", f"/npcs/{mara.id}/search/", q="Is the bridge open?")
+    assert found["memories"][0]["memory"]["content"] == "The bridge is closed."
+
+
+def test_what_is_edited_is_edited_and_undone(builder_api, lived):
+    fact = fact_of(builder_api, lived)
+    address = f"/npcs/{lived.id}/memories/{fact}/"
+    before = builder_api("GET", address)[1]["memory"]["content"]
+    status, memory = builder_api("PATCH", address, {"content": "The ferry is gone."})
+    assert (status, memory["content"]) == (200, "The ferry is gone.")
+    assert builder_api("GET", address)[1]["memory"]["content"] == "The ferry is gone."
+    acts = builder_api("GET", f"/npcs/{lived.id}/acts/")[1]
+    assert acts[0]["deed"] == "edit"
+    assert builder_api("POST", f"/npcs/{lived.id}/undo/")[0] == 200
+    assert builder_api("GET", address)[1]["memory"]["content"] == before
+
+
+def test_what_is_forgotten_goes_alone_or_with_what_came_of_it(builder_api, lived):
+    fact = fact_of(builder_api, lived)
+    source = builder_api("GET", f"/npcs/{lived.id}/memories/{fact}/")[1]["evidence"][0]["id"]
+    address = f"/npcs/{lived.id}/memories/{source}/"
+    status, gone = builder_api("DELETE", address, cascade="true")
+    assert status == 200
+    assert len(gone["ids"]) > 1 and gone["undoable"]
+    assert builder_api("GET", address)[0] == 404
+    assert builder_api("GET", f"/npcs/{lived.id}/memories/{fact}/")[0] == 404
+    assert builder_api("POST", f"/npcs/{lived.id}/undo/")[0] == 200
+    assert builder_api("GET", address)[0] == 200
+
+
+def test_a_pinned_memory_is_pinned_until_it_is_not(builder_api, lived):
+    fact = fact_of(builder_api, lived)
+    address = f"/npcs/{lived.id}/memories/{fact}/"
+    assert "pinned" in builder_api("POST", address + "lock/")[1]["tags"]
+    assert "locked" in builder_api("GET", address)[1]["tags"]
+    assert "locked" not in builder_api("POST", address + "unlock/")[1]["tags"]
+    assert "pinned" not in builder_api("POST", address + "unpin/")[1]["tags"]
+
+
+def test_a_night_is_started_watched_and_ended(builder_api, lived, alice):
+    address = f"/npcs/{lived.id}/nights/"
+    status, told = builder_api("POST", address)
+    assert (status, told["state"]) == (202, "compacting")
+    assert told["night"]["position"] == 1
+    status, answer = builder_api("POST", address)
+    assert (status, answer["detail"]) == (
+        409,
+        "Mara is already asleep. Wake it first, or wait until it wakes up.",
+    )
+    status, told = builder_api("POST", f"/npcs/{lived.id}/wake/")
+    assert status == 202
+    assert told["night"]["waking"], "in compacting, waking waits for the end of the phase"
+    while lived.assistant.asleep:
+        lived.assistant.ndb.last_sleep_tick = None
+        offload.wait(lived.assistant.at_tick())
+    assert builder_api("GET", f"/npcs/{lived.id}/status/")[1] == {"state": "awake", "night": None}
+    assert len(builder_api("GET", address)[1]["nights"]) == 2
+    assert builder_api("POST", f"/npcs/{lived.id}/wake/")[0] == 409
+
+
+def test_a_whole_night_is_not_waited_for(builder_api, lived, monkeypatch):
+    from twisted.internet import defer
+
+    begun = []
+
+    def never_ends(self):
+        begun.append(self)
+        return defer.Deferred()
+
+    monkeypatch.setattr(Sleep, "whole_night", never_ends)
+    status, told = builder_api("POST", f"/npcs/{lived.id}/nights/", {"at_once": True})
+    assert (status, told["state"], len(begun)) == (202, "compacting", 1)
+
+
+def test_a_paused_npc_does_not_sleep_until_it_goes_on(builder_api, mara):
+    assert builder_api("POST", f"/npcs/{mara.id}/pause/")[1]["state"] == "paused"
+    status, answer = builder_api("POST", f"/npcs/{mara.id}/nights/")
+    assert (status, "paused" in answer["detail"]) == (409, True)
+    assert builder_api("POST", f"/npcs/{mara.id}/resume/")[1]["state"] == "awake"
+    assert builder_api("POST", f"/npcs/{mara.id}/nights/")[0] == 202

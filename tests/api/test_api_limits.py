@@ -1,0 +1,146 @@
+"""Rate limits of the API, and of passwords that are guessed."""
+
+from __future__ import annotations
+
+import pytest
+from api_client import (
+    PASSWORD,
+    basic_auth,
+)
+from django.test import Client
+
+from contrib_ai_memory.web.api import throttling
+
+
+def test_who_asks_too_often_is_told_to_wait(admin_api, mara, settings):
+    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
+        "DEFAULT_THROTTLE_RATES": {"ai_memory_work": "2/min"}
+    }
+    search = f"/npcs/{mara.id}/search/"
+    assert [admin_api("GET", search, q="x")[0] for _ in range(3)] == [200, 200, 429]
+    assert "throttled" in admin_api("GET", search, q="x")[1]["detail"]
+    assert admin_api("GET", "/npcs/")[0] == 200, "other addresses have a rate of their own"
+
+
+def test_one_visitor_is_not_throttled_for_another(asked, mara, settings):
+    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
+        "DEFAULT_THROTTLE_RATES": {"ai_memory_read": "1/min"}
+    }
+    assert [asked("Admin")("GET", "/npcs/")[0] for _ in range(2)] == [200, 429]
+    assert asked("Builder")("GET", "/npcs/")[0] == 200
+
+
+def test_no_rate_is_no_limit(admin_api, mara, settings):
+    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
+        "DEFAULT_THROTTLE_RATES": {"ai_memory_read": None}
+    }
+    assert {admin_api("GET", "/npcs/")[0] for _ in range(5)} == {200}
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of the throttle of passwords: `clock.now += 10` lets time pass."""
+
+    class Clock:
+        now = 1000.0
+
+    clock = Clock()
+    monkeypatch.setattr(throttling, "monotonic", lambda: clock.now)
+    return clock
+
+
+def try_password(name, password, client=None, **more):
+    return (client or Client()).get("/api/memory/npcs/", **basic_auth(name, password), **more)
+
+
+def test_a_stranger_who_guesses_does_not_lock_other_accounts_out(asked, mara, clock):
+    """Behind the game's own web proxy every client has one address."""
+    for n in range(30):
+        try_password("the Builder", f"guess {n}")
+    assert asked("Admin")("GET", "/npcs/")[0] == 200
+
+
+def test_guesses_at_one_account_become_slow_whatever_address_they_claim(asked, mara, clock):
+    asked("Builder")
+    statuses = [
+        try_password("the Builder", f"guess {n}", HTTP_X_FORWARDED_FOR=f"10.0.0.{n}").status_code
+        for n in range(12)
+    ]
+    assert statuses == [401] * 5 + [429] * 7
+
+
+def test_a_name_spelt_otherwise_is_the_samemake_account(asked, mara, clock):
+    asked("Builder")
+    for n in range(5):
+        try_password("THE bUILDER" if n % 2 else " the Builder ", f"guess {n}")
+    assert try_password("the Builder", "guess").status_code == 429
+
+
+def test_a_name_of_nobody_is_refused_as_one_of_somebody_is(asked, mara, clock):
+    asked("Builder")
+    answers = {
+        name: [
+            (made.status_code, made.json(), made.get("Retry-After"))
+            for made in (try_password(name, f"guess {n}") for n in range(8))
+        ]
+        for name in ("the Builder", "nobody of that name")
+    }
+    assert answers["the Builder"] == answers["nobody of that name"]
+
+
+def test_the_right_password_gets_in_after_half_a_minute_at_most(asked, mara, clock):
+    """However long a stranger goes on guessing: nobody is locked out for good."""
+    asked("Builder")
+    for n in range(600):
+        try_password("the Builder", f"guess {n}")
+        clock.now += 1
+    refused = try_password("the Builder", PASSWORD)
+    assert refused.status_code == 429
+    assert int(refused["Retry-After"]) <= 30
+    assert "log in on the website" in refused.json()["detail"]
+    clock.now += int(refused["Retry-After"])
+    assert try_password("the Builder", PASSWORD).status_code == 200
+    assert try_password("the Builder", PASSWORD).status_code == 200
+
+
+def test_who_is_logged_in_on_the_website_gets_in_while_a_stranger_guesses(browser, mara, clock):
+    for n in range(30):
+        try_password("the Builder", f"guess {n}")
+    assert browser.get("/api/memory/npcs/").status_code == 200
+    assert try_password("the Builder", PASSWORD, browser).status_code == 200
+
+
+def test_who_is_logged_in_cannot_guess_for_ever_either(browser, mara, clock):
+    statuses = [try_password("the Builder", f"guess {n}", browser).status_code for n in range(7)]
+    assert statuses == [401] * 5 + [429] * 2
+    assert try_password("the Builder", PASSWORD).status_code == 200, "their own count, no other's"
+
+
+def test_guesses_at_many_accounts_are_bounded_and_those_in_use_go_on(asked, mara, clock):
+    assert asked("Builder")("GET", "/npcs/")[0] == 200
+    names = [f"account {n}" for n in range(100)]
+    statuses = [try_password(name, "12345").status_code for name in names]
+    assert statuses == [401] * 60 + [429] * 40
+    assert asked("Builder")("GET", "/npcs/")[0] == 200, "it came in with its password before"
+    clock.now += 61
+    assert try_password("account 99", "12345").status_code == 401
+
+
+def test_what_the_throttle_keeps_is_bounded(asked, mara, clock, settings):
+    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
+        "DEFAULT_THROTTLE_RATES": {"ai_memory_password": "1000000/sec"}
+    }
+    passwords = throttling.PasswordThrottle()
+    for n in range(3 * throttling.NAMES_KEPT):
+        passwords.record_failure(f"name:{n}")
+    assert len(throttling.PasswordThrottle.failures) <= throttling.NAMES_KEPT
+    passwords.record_failure("name:" + "x" * 100_000)
+    assert max(map(len, throttling.PasswordThrottle.failures)) < 200
+
+
+def test_no_rate_of_passwords_is_no_limit_of_them(asked, mara, settings, clock):
+    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
+        "DEFAULT_THROTTLE_RATES": {"ai_memory_password": None}
+    }
+    asked("Builder")
+    assert {try_password("the Builder", f"guess {n}").status_code for n in range(80)} == {401}

@@ -1,0 +1,127 @@
+"""What staff can do on the pages: edit, forget, pin, lock, sleep, pause, undo."""
+
+from __future__ import annotations
+
+from django.test import Client
+from page_visits import logged_in, raw_entry, told, url, words
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.admin import inspect
+
+
+def test_an_edited_memory_is_found_by_its_new_words_and_undone(keeper, mara, alice, log):
+    [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
+    page = url("edit", mara, entry.id)
+    assert "I keep the ferry" in words(keeper.get(page))
+    done = keeper.post(page, {"content": "I keep a lighthouse.", "importance": "9"}, follow=True)
+    assert "lighthouse" in words(done)
+    changed = mara.memory.journal.get(entry.id)
+    assert (changed.content, changed.importance) == ("I keep a lighthouse.", 9)
+    found = words(keeper.get(url("search", mara), {"q": "Who keeps a lighthouse?"}))
+    assert "I keep a lighthouse." in found
+    assert any("Keeper" in line and "edit" in line and str(entry.id) in line for line in log)
+    assert not any("lighthouse" in line for line in log), "the log holds no content"
+    keeper.post(url("do", mara, "undo"))
+    assert mara.memory.journal.get(entry.id).content == "I keep the ferry at Millbrook."
+
+
+def test_what_cannot_be_edited_is_said_beside_the_form(keeper, mara, alice):
+    [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
+    page = url("edit", mara, entry.id)
+    refused = keeper.post(page, {"content": "", "importance": "99"})
+    assert refused.status_code == 400
+    assert "required" in words(refused) and "less than or equal to 10" in words(refused)
+    emotions = ["joy", "fear", "grief", "anger"]
+    refused = keeper.post(page, {"content": "I keep it.", "emotions": emotions})
+    assert "at most 3 emotions" in words(refused)
+    assert mara.memory.journal.get(entry.id) == entry
+
+
+def test_a_text_that_would_be_cut_off_is_refused_and_one_of_old_may_stay(keeper, mara, alice):
+    [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
+    page = url("edit", mara, entry.id)
+    refused = keeper.post(page, {"content": "word " * 2000})
+    assert refused.status_code == 400 and "at most 4000 characters" in words(refused)
+    long = raw_entry(mara, "one\ntwo " + "c" * 60_000)
+    page = url("edit", mara, long.id)
+    keeper.post(page, {"content": long.content.replace("\n", "\r\n"), "importance": "7"})
+    kept = mara.memory.journal.get(long.id)
+    assert (kept.content, kept.importance) == (long.content, 7)
+
+
+def test_forgetting_asks_first_tells_what_goes_and_does_it_by_post_alone(keeper, mara, alice, log):
+    [entry] = told(mara, alice, "Mara, I keep the ferry at Millbrook.")
+    offload.wait(mara.assistant.sleep.whole_night())
+    page = url("do_memory", mara, entry.id, "forget-all")
+    asked = words(keeper.get(page))
+    assert "1 journal entry" in asked and "1 fact" in asked
+    assert mara.memory.journal.get(entry.id) is not None, "a GET changes nothing"
+    done = keeper.post(page, follow=True)
+    assert "Forgotten" in done.content.decode()
+    assert mara.memory.journal.get(entry.id) is None
+    assert offload.wait(inspect.memories(mara, "fact")).total == 0
+    assert any("forget" in line for line in log)
+    assert keeper.get(url("memory", mara, entry.id)).status_code == 404
+
+
+def test_forgetting_one_leaves_what_was_drawn_from_it(keeper, mara, alice):
+    [entry] = told(mara, alice, "Mara, I keep the ferry at Millbrook.")
+    offload.wait(mara.assistant.sleep.whole_night())
+    keeper.post(url("do_memory", mara, entry.id, "forget"))
+    assert mara.memory.journal.get(entry.id) is None
+    assert offload.wait(inspect.memories(mara, "fact")).total == 1
+
+
+def test_a_memory_is_pinned_and_locked_and_let_go_again(keeper, mara, alice):
+    [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
+
+    def tags():
+        return set(mara.memory.journal.get(entry.id).tags)
+
+    for deed, expected in (
+        ("pin", {"pinned"}),
+        ("lock", {"pinned", "locked"}),
+        ("unlock", {"pinned"}),
+        ("unpin", set()),
+    ):
+        page = keeper.post(url("do_memory", mara, entry.id, deed), follow=True)
+        assert page.status_code == 200
+        assert tags() == expected, deed
+    again = keeper.post(url("do_memory", mara, entry.id, "unpin"), follow=True)
+    assert "Memory unpinned" in again.content.decode()
+
+
+def test_an_npc_is_sent_to_sleep_and_woken_with_a_line_in_the_log(keeper, mara, alice, log):
+    told(mara, alice, "Mara, I keep the ferry at Millbrook.")
+    keeper.post(url("do", mara, "sleep"))
+    assert mara.assistant.asleep
+    assert "Asleep" in words(keeper.get(url("nights", mara)))
+    keeper.post(url("do", mara, "wake"))
+    assert mara.assistant.db.wake_requested or not mara.assistant.asleep
+    keeper.post(url("do", mara, "sleep-now"))
+    assert mara.assistant.sleep.records, "no reactor runs here: the night is over at once"
+    assert [deed for line in log for deed in ("sleep now", "wake") if deed in line] != []
+
+
+def test_an_npc_is_paused_and_goes_on(keeper, mara):
+    keeper.post(url("do", mara, "pause"))
+    assert inspect.state_of(mara) == "paused"
+    keeper.post(url("do", mara, "continue"))
+    assert inspect.state_of(mara) == "awake"
+
+
+def test_with_nothing_to_undo_a_sentence_says_so(keeper, mara):
+    done = keeper.post(url("do", mara, "undo"), follow=True)
+    assert "can be undone" in done.content.decode()
+
+
+def test_nothing_is_done_without_the_token_of_the_form(mara, alice):
+    [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
+    client = logged_in(Client(enforce_csrf_checks=True), "Keeper", is_superuser=True)
+    assert client.post(url("do_memory", mara, entry.id, "forget")).status_code == 403
+    assert mara.memory.journal.get(entry.id) == entry
+
+
+def test_an_action_of_another_name_is_not_found(keeper, mara):
+    assert keeper.post(url("do", mara, "explode")).status_code == 404
+    assert keeper.post(url("do_memory", mara, 1, "explode")).status_code == 404
