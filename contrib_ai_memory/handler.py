@@ -21,7 +21,7 @@ from .log import logger
 from .recall import mood, recall, reply
 from .recall.tool_loop import Hands
 from .records import Entry, Message, Percept, Recalled
-from .store import attributes, evidence, facts, game_database, owner
+from .store import attributes, evidence, game_database, memory_store, owner
 from .store.chat_log import History
 from .store.conversations import Conversations
 from .store.errors import StoreHeld
@@ -347,7 +347,7 @@ class MemoryHandler:
         if conversation:
             ids = conversation.first_access(ids)
         if ids:
-            job = offload.run(offload.MEMORY, facts.ask, "note_access", ids, self.clock())
+            job = offload.run(offload.MEMORY, memory_store.note_access, ids, self.clock())
             job.addErrback(lambda reason: reason.trap(StoreHeld))
             job.addErrback(offload.log_failure, "counting what was recalled")
 
@@ -356,12 +356,12 @@ class MemoryHandler:
     def facts(self, limit: int = 100) -> defer.Deferred:
         """The facts of this NPC, newest first, as a Deferred list of `MemoryRecord`."""
         return offload.run(
-            offload.MEMORY, facts.ask, "newest", self.id, "fact", limit, priority=offload.REPLY
+            offload.MEMORY, memory_store.newest, self.id, "fact", limit, priority=offload.REPLY
         )
 
     def counts(self) -> defer.Deferred:
         """How many memories of each kind the store holds, as a Deferred dict."""
-        return offload.run(offload.MEMORY, facts.ask, "counts", self.id, priority=offload.REPLY)
+        return offload.run(offload.MEMORY, memory_store.counts, self.id, priority=offload.REPLY)
 
     def mood(self) -> defer.Deferred:
         """What it feels now and by what, secrets too, as a Deferred `recall.mood.Mood`."""

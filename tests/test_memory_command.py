@@ -15,7 +15,7 @@ from contrib_ai_memory import AIMemoryCmdSet, offload
 from contrib_ai_memory.admin import access, ids, inspect, provenance, requests, undo_log
 from contrib_ai_memory.commands import CmdForgetMe, CmdMemories, CmdMemory, CmdSleep
 from contrib_ai_memory.records import MemoryRecord
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import memory_id_for
 
 wait = offload.wait
@@ -108,7 +108,9 @@ def test_facts_are_searched_and_ended_ones_shown_apart(night, builder):
     fact = fact_of(night, "ferry")
     assert fact.id[:8] in builder("@memory/facts mara = ferry")
     assert "nothing of that kind" in builder("@memory/facts mara = zebra")
-    facts.shared().change(fact.id, superseded_by="0" * 36, invalid_at="2026-01-01T00:00:00+00:00")
+    memory_store.shared().change(
+        fact.id, superseded_by="0" * 36, invalid_at="2026-01-01T00:00:00+00:00"
+    )
     assert "nothing of that kind" in builder("@memory/facts mara = ferry")
     assert "ended by 00000000" in builder("@memory/facts mara = ended")
 
@@ -198,12 +200,12 @@ def test_an_edit_changes_words_importance_emotions_and_lesson_and_is_undone(nigh
     builder(f"@memory/edit mara = {short} importance 9")
     builder(f"@memory/edit mara = {short} emotions joy, trust")
     builder(f"@memory/edit mara = {short} lesson Ask her for flour.")
-    [now] = facts.shared().get([fact.id])
+    [now] = memory_store.shared().get([fact.id])
     assert (now.content, now.importance) == ("Alice keeps the mill.", 0.9)
     assert now.dominant_emotions == ("joy", "trust") and now.the_lesson == "Ask her for flour."
     for _ in range(4):
         assert "Taken back" in builder("@memory/undo mara")
-    assert facts.shared().get([fact.id]) == [fact]
+    assert memory_store.shared().get([fact.id]) == [fact]
     assert "Nothing was done" in builder("@memory/undo mara")
 
 
@@ -265,9 +267,9 @@ def test_a_cascade_names_what_goes_with_it_and_takes_it(night, builder):
     fact, entry = fact_of(night, "ferry"), entry_of(night, "ferry")
     assert "1 fact" in builder(f"@memory/forget mara = {entry.id} and all from it")
     builder("y")
-    assert facts.shared().get([fact.id]) == []
+    assert memory_store.shared().get([fact.id]) == []
     builder("@memory/undo mara")
-    assert facts.shared().get([fact.id]) == [fact]
+    assert memory_store.shared().get([fact.id]) == [fact]
 
 
 def test_pins_and_locks_are_shown_and_told(night, builder):
@@ -530,7 +532,7 @@ def nasty(mara, alice, builder):
         handler.journal.append(
             lambda entry_id: _entry(entry_id, huge, mara.get_memory_identity(alice))
         )
-    store = facts.shared()
+    store = memory_store.shared()
     wait(handler.index_pending())
     for record in ("fact", "experience", "summary", "taught"):
         memory = MemoryRecord(
@@ -634,7 +636,7 @@ def test_a_full_id_is_looked_up_and_belongs_to_one_mind_alone(night, tavern, mon
     def never(*args, **kwargs):
         raise AssertionError("a listing of the whole mind")
 
-    monkeypatch.setattr(facts.FactStore, "list", never)
+    monkeypatch.setattr(type(memory_store.shared()), "list", never)
     assert wait(ids.find(night, fact.id)).id == fact.id
     with pytest.raises(ids.UnknownMemory):
         wait(ids.find(odo, fact.id))
@@ -686,7 +688,7 @@ def test_the_insights_of_a_trace_are_read_a_few_at_a_time(night, monkeypatch):
         return breathe()
 
     memory = fact_of(night, "ferry")
-    monkeypatch.setattr(facts.FactStore, "newest", lambda *args: [memory] * 100)
+    monkeypatch.setattr(type(memory_store.shared()), "newest", lambda *args: [memory] * 100)
     monkeypatch.setattr(offload, "breathe", breathing)
     assert len(wait(provenance._insights(agent_id))) == 100
     assert len(breaths) == 100 // provenance.READ_AT_ONCE
@@ -861,13 +863,13 @@ def test_all_forget_a_player_with_one_rewriting_of_the_store_and_not_again_at_on
     settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"PLAYER_ERASURE": "self"}
     listener.locks.add("view:all()")
     begun = []
-    begin = facts.FactStore.begin_rewriting
+    begin = type(memory_store.shared()).begin_rewriting
 
     def counted(store, *args):
         begun.append(store)
         return begin(store, *args)
 
-    monkeypatch.setattr(facts.FactStore, "begin_rewriting", counted)
+    monkeypatch.setattr(type(memory_store.shared()), "begin_rewriting", counted)
     player("forgetme")
     player("yes")
     assert len(begun) == 1

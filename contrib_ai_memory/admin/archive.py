@@ -32,7 +32,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..ingest import novelty
 from ..records import Entry
-from ..store import attributes, bulk, facts, owner, pause
+from ..store import attributes, memory_store, owner, pause
 from ..store.chat_log import History
 from ..store.conversations import ATTRIBUTE as CONVERSATIONS
 from ..store.conversations import Conversations
@@ -120,7 +120,7 @@ def _write(npc: Any, writer: Writer, progress: Progress) -> Generator[Any, Any, 
     for first in range(0, BUCKETS, BUCKETS_AT_ONCE):
         found = memory.links.in_buckets(range(first, first + BUCKETS_AT_ONCE))
         yield ask(_write_links, writer, found)
-    total = yield ask(facts.ask, "count", memory.id)
+    total = yield ask(memory_store.count, memory.id)
     memories, offset = 0, None
     while True:
         written, offset = yield ask(_write_memories, writer, memory.id, offset)
@@ -189,9 +189,9 @@ def _write_links(writer: Writer, found: list[tuple[str, dict[str, dict[str, Any]
 
 
 def _write_memories(writer: Writer, agent_id: str, offset: Any) -> tuple[int, Any]:
-    store = facts.shared()
-    rows, offset = bulk.page(store, agent_id, offset)
-    said = bulk.history(store, [memory_id for memory_id, _ in rows])
+    store = memory_store.shared()
+    rows, offset = store.rows(agent_id, offset)
+    said = store.history.rows_of([memory_id for memory_id, _ in rows])
     writer.add(
         {"kind": "memory", "id": each, "payload": payload, "history": said.get(each, [])}
         for each, payload in rows
@@ -351,7 +351,7 @@ def _opened(path: Path, checked: _Checked) -> Reader:
 @defer.inlineCallbacks
 def _remembers(npc: Any) -> Generator[Any, Any, bool]:
     memory = npc.memory
-    stored = yield ask(facts.ask, "count", memory.id)
+    stored = yield ask(memory_store.count, memory.id)
     return bool(stored or len(memory.journal) or len(memory.people) or len(memory.profiles))
 
 
@@ -367,7 +367,7 @@ def _import(
     elif not copied and memory.id != old.agent_id and inspect.store_is_own():
         # on a server it may live on in another game: there the NPC keeps an id of its own
         _become(npc, old.agent_id)
-        yield ask(facts.ask, "delete_mind", memory.id)  # of an NPC that is no more
+        yield ask(memory_store.delete_all, memory.id)  # of an NPC that is no more
     bodies = old.identity, npc.get_memory_identity(npc)
     rename = Renaming((old.agent_id, memory.id), bodies, checked.seen.number_of)
     counts = {"entry": 0, "memory": 0}
@@ -435,12 +435,12 @@ def _take(npc: Any, lines: list[Line]) -> Generator[Any, Any, None]:
 
 def _store(agent_id: str, lines: list[Line]) -> None:
     """Memories and centroids (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     rows = [(each["id"], each["payload"]) for each in lines if each["kind"] == "memory"]
     if rows:
-        bulk.write(store, rows, reindex.vectors_of(rows))
-        bulk.put_history(
-            store, {each["id"]: each["history"] for each in lines if each["kind"] == "memory"}
+        store.write(rows, reindex.vectors_of(rows))
+        store.history.put_rows(
+            {each["id"]: each["history"] for each in lines if each["kind"] == "memory"}
         )
     for each in lines:
         if each["kind"] == "centroid":

@@ -32,10 +32,10 @@ from typing import Any, BinaryIO
 
 from ..embedding import embedder
 from ..records import INSIGHT, Entry, MemoryRecord, Message
-from ..store import bulk, facts, preferences, profiles
+from ..store import history, memory_store, preferences, profiles
 from ..store.chat_log import ATTRIBUTE as HISTORY
 from ..store.conversations import CONVERSATIONS_KEPT, Conversation
-from ..store.payload import ANYONE, entry_memory_id, from_payload
+from ..store.payload import ANYONE, RECORDS, entry_memory_id, from_payload
 from ..store.people import PEOPLE_KEPT, Acquaintance
 from ..store.profiles import Noted, Profile, ProfileAttribute, Relationship
 from ..store.validation import Invalid, check_time, entry_of, record_of
@@ -271,7 +271,6 @@ _SCHEDULE = {
 }
 
 
-
 class Seen:
     """The ids of an archive, in a temporary file of SQLite's own."""
 
@@ -346,7 +345,7 @@ class Checker:
 
     def foreign(self, ids: Iterable[str]) -> set[str]:
         """Return those of these memories that the store has for another mind."""
-        owners = bulk.owners(facts.shared(), ids)
+        owners = memory_store.shared().owners(ids)
         return {each for each, agent_id in owners.items() if agent_id != self._agent_id}
 
     def _once(self, *what: Any) -> None:
@@ -474,7 +473,7 @@ class Checker:
 def _memory_of(memory_id: str, payload: Mapping[str, Any]) -> MemoryRecord:
     """The memory of a payload, whose every field has the right type."""
     record = payload.get("record", "fact")
-    if record not in facts.RECORDS:
+    if record not in RECORDS:
         raise Invalid(f"record: {_shown(record)} is none")
     try:
         memory = from_payload(memory_id, payload)
@@ -628,8 +627,8 @@ _OF_SCRIPT: dict[str, Callable[[Any], None]] = {
 
 def _history(value: Any) -> None:
     for row in _list("history", value, MANY):
-        if not isinstance(row, list) or len(row) != len(bulk.HISTORY):
-            raise Invalid(f"history: a row has {len(bulk.HISTORY)} values")
+        if not isinstance(row, list) or len(row) != len(history.COLUMNS):
+            raise Invalid(f"history: a row has {len(history.COLUMNS)} values")
         *texts, deleted = row
         for text in texts:
             if text is not None:

@@ -33,7 +33,7 @@ from django.db import connections
 
 from .. import atomic_file, conf
 from ..records import now_iso
-from ..store import condition, opening, snapshot
+from ..store import condition, connection, metadata, snapshot
 from ..store.edge import size_on_disk
 from .archive import FOLDER as EXPORTS
 from .archive_format import for_us_alone
@@ -249,7 +249,7 @@ def _check_database(copy: Path) -> None:
 
 def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Made:
     names = sorted(str(p.relative_to(staging)) for p in staging.rglob("*") if p.is_file())
-    stored = opening.written_by(staging / STORE) if (staging / STORE).exists() else {}
+    stored = metadata.read(staging / STORE) if (staging / STORE).exists() else {}
     manifest = {
         "format": FORMAT,
         "version": VERSION,
@@ -317,7 +317,7 @@ def manifest_of(file: Path) -> dict[str, Any]:
 
 def marker() -> Path:
     """The file that is there while a restore is under way, or was broken off."""
-    return opening.restoring(conf.directory())
+    return connection.restoring(conf.directory())
 
 
 def restore(file: Path, progress: Progress = lambda *_: None) -> dict[str, Any]:

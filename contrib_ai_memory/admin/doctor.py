@@ -19,7 +19,7 @@ from ..conf import PAGE_SIZE
 from ..handler import shed_copied
 from ..ingest import index, novelty
 from ..records import INSIGHT, Entry
-from ..store import attributes, bulk, condition, facts, generations, links, opening, owner
+from ..store import attributes, condition, generations, links, memory_store, metadata, owner
 from ..store.errors import StoreError
 from ..store.journal import span_of
 from ..store.payload import entry_memory_id
@@ -151,7 +151,7 @@ def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
         return [Finding("the store", problem, 1, mend)]
     found = []
     if lost := stored.get("lost"):
-        found.append(Finding("the store", opening.told_of_loss(lost), 1, mend))
+        found.append(Finding("the store", metadata.loss_message(lost), 1, mend))
         if mend:
             yield ask(_settle_loss)
     known = inspect.known_minds()
@@ -161,27 +161,27 @@ def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
                 yield ask(_forget_mind, agent_id)
             what = f"memories of mind {agent_id[:8]}, which no NPC has: it was deleted"
             found.append(Finding("the store", what, count, mend))
-    if found and mend and (yield ask(facts.ask, "begin_rewriting")):
-        while not (yield ask(facts.ask, "rewrite_some")):
+    if found and mend and (yield ask(memory_store.begin_rewriting)):
+        while not (yield ask(memory_store.rewrite_some)):
             pass
     return found
 
 
 def _settle_loss() -> None:
-    opening.note(conf.directory(), lost=None)
-    facts.shared().note_total()
+    metadata.note(conf.directory(), lost=None)
+    metadata.note_total(conf.directory(), memory_store.shared().total())
     condition.end(condition.LOST, "What the store lost is taken as lost.")
 
 
 def _minds() -> dict[str, int]:
     """Whose memories there are, as far as they are this game's to judge."""
-    store = facts.shared()
-    return bulk.minds(store) if store.provider == inspect.OWN else {}
+    store = memory_store.shared()
+    return store.agents() if store.provider == inspect.OWN else {}
 
 
 def _forget_mind(agent_id: str) -> None:
     novelty.forget(agent_id)
-    facts.shared().delete_mind(agent_id)
+    memory_store.shared().delete_all(agent_id)
 
 
 # --- one NPC --------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def _stored(agent_id: str) -> Generator[Any, Any, _Stored]:
 
 
 def _stored_page(agent_id: str, offset: Any) -> tuple[list[tuple], Any]:
-    memories, offset = facts.shared().page(agent_id, offset)
+    memories, offset = memory_store.shared().page(agent_id, offset)
     return [
         (
             m.id,
@@ -260,7 +260,7 @@ def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, 
             _note_lost(agent_id, number, stored, lost)
     problems = {number: journal.damage.get(number, "") for number in {*lost, *journal.damaged()}}
     for number in sorted(problems) if mend else ():
-        memories = yield ask(facts.ask, "get", lost.get(number, []))
+        memories = yield ask(memory_store.get, lost.get(number, []))
         entries = [_rebuilt(agent_id, index.from_memory(memory)) for memory in memories]
         journal.grow(max((entry.id for entry in entries), default=0))
         journal.put_back(entries)
@@ -325,7 +325,7 @@ def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[
     ]
     for first in range(0, len(gone) if mend else 0, IDS_AT_ONCE):
         some = gone[first : first + IDS_AT_ONCE]
-        yield ask(facts.ask, "delete_points", some)
+        yield ask(memory_store.delete, some)
         stored.ids.difference_update(some)
     told = (
         (missing, "journal entries that were indexed are not in the store"),
@@ -356,7 +356,7 @@ def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list
         if mend and kept:
             yield ask(_rest_on, memory_id, kept)
         elif mend:
-            yield ask(facts.ask, "delete_points", [memory_id])
+            yield ask(memory_store.delete, [memory_id])
             stored.ids.discard(memory_id)
         if place % ENTRIES_AT_ONCE == 0:
             yield offload.breathe()
@@ -368,7 +368,7 @@ def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list
 
 
 def _rest_on(memory_id: str, journal_ids: list[int]) -> None:
-    facts.shared().change(memory_id, journal_ids=journal_ids)
+    memory_store.shared().change(memory_id, journal_ids=journal_ids)
 
 
 def _index(memory: Any, entries: list[Entry]) -> defer.Deferred:

@@ -35,7 +35,7 @@ from ..ingest import index, pipeline, preference_slots
 from ..ingest.index import to_memory
 from ..ingest.preference_slots import Superseded
 from ..records import ASKS, LOCKED, PINNED, Entry, MemoryRecord
-from ..store import facts, versions
+from ..store import memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
@@ -350,7 +350,7 @@ def _tag(
 
 def write_tags(memory: MemoryRecord, tags: tuple[str, ...], lasting: bool) -> None:
     """The store's part of it (worker thread); what was to expire no longer does, if pinned."""
-    store = facts.shared()
+    store = memory_store.shared()
     if store.get([memory.id]):
         store.change(memory.id, tags=list(tags))
         if lasting and memory.expires_at:
@@ -499,7 +499,7 @@ def write(
         around: As for `rewriting.rewrite`.
         note: Whether the memory's history tells of it.
     """
-    store = facts.shared()
+    store = memory_store.shared()
     for known in store.get([memory.id]):
         new = merged(known, memory, changed)
         if (new.content, new.embedded, new.words) == (known.content, known.embedded, known.words):
@@ -584,7 +584,7 @@ def take_back(npc: Any) -> Generator[Any, Any, Act]:
 
 def put_back(agent_id: str, before: Before, around: dict[int, list[Entry]]) -> None:
     """The store's part of it (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     for plain in before.memories:
         memory = MemoryRecord.from_dict(plain)
         own = memory.journal_ids[0] if memory.record == "entry" else 0
@@ -592,7 +592,7 @@ def put_back(agent_id: str, before: Before, around: dict[int, list[Entry]]) -> N
             _change_back(agent_id, memory, around.get(own, []), before.fields)
             continue
         index.rewrite(agent_id, memory, around.get(own, ()))
-        versions.replace(memory.id, before.history.get(memory.id, []))
+        memory_store.shared().history.replace(memory.id, before.history.get(memory.id, []))
     for memory_id, payload in before.payload:
         if store.get([memory_id]):
             store.change(memory_id, **payload)
@@ -602,10 +602,12 @@ def _change_back(
     agent_id: str, memory: MemoryRecord, around: list[Entry], changed: Sequence[str]
 ) -> None:
     write(agent_id, memory, changed, around, note=False)
-    said = versions.history_of(memory.id, newest=None)
+    said = memory_store.shared().history.of(memory.id, newest=None)
     edits = [place for place, row in enumerate(said) if row[::2] == (memory.content, "UPDATE")]
     if "content" in changed and edits:
-        versions.replace(memory.id, [*said[: edits[-1]], *said[edits[-1] + 1 :]])
+        memory_store.shared().history.replace(
+            memory.id, [*said[: edits[-1]], *said[edits[-1] + 1 :]]
+        )
 
 
 def _entries_as_before(memory: Any, before: Before) -> list[Entry]:

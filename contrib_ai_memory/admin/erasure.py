@@ -19,7 +19,7 @@ from twisted.internet import defer
 
 from .. import offload
 from ..ingest import novelty
-from ..store import attributes, facts, game_database, links, pause, preferences, profiles
+from ..store import attributes, game_database, links, memory_store, pause, preferences, profiles
 from ..store.payload import entry_memory_id
 from ..text.plural import plural
 from . import erasure_plan, inspect, requests, undo_log
@@ -339,8 +339,8 @@ def _from_disk(erased: Erased) -> Generator[Any, Any, Erased]:
     The game's database too, where nobody waits for it; else that is noted for the next start.
     """
     game_database.note_freed()  # first: what follows may be broken off
-    own = yield ask(facts.ask, "begin_rewriting")
-    while own and not (yield ask(facts.ask, "rewrite_some")):
+    own = yield ask(memory_store.begin_rewriting)
+    while own and not (yield ask(memory_store.rewrite_some)):
         pass
     if not offload.in_game():
         game_database.clear_freed()
@@ -363,12 +363,12 @@ def all_from_store(memory: Any) -> Generator[Any, Any, tuple[dict[str, int], int
         vectors += forgotten
         for record, count in gone.items():
             kinds[record] = kinds.get(record, 0) + count
-    yield ask(facts.ask, "forget_words", memory.id)
+    yield ask(memory_store.forget_words, memory.id)
     return kinds, vectors
 
 
 def _first_ids(agent_id: str) -> list[str]:
-    memories, _offset = facts.shared().page(agent_id)
+    memories, _offset = memory_store.shared().page(agent_id)
     return [memory.id for memory in memories]
 
 
@@ -387,7 +387,7 @@ def texts_of_journal(memory: Any) -> Generator[Any, Any, int]:
 
 def _forget_leavings(texts: list[str], ids: list[str]) -> None:
     forget_texts(texts)
-    facts.shared().delete_points(ids)
+    memory_store.shared().delete(ids)
 
 
 @defer.inlineCallbacks

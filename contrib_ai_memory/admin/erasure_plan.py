@@ -37,7 +37,7 @@ from .. import offload
 from ..embedding import embedder
 from ..ingest import index
 from ..records import INSIGHT, Entry, MemoryRecord, Message
-from ..store import attributes, facts, id_ranges, versions
+from ..store import attributes, id_ranges, memory_store
 from ..store.keys import REACH
 from ..store.links import BUCKETS
 from ..store.payload import entry_memory_id
@@ -374,7 +374,7 @@ def _find_entries(memory: Any, plan: Plan) -> Generator[Any, Any, None]:
 def _find_memories(
     agent_id: str, who: Somebody, entries: Collection[int], offset: Any
 ) -> tuple[list[str], Any]:
-    memories, offset = facts.shared().page(agent_id, offset)
+    memories, offset = memory_store.shared().page(agent_id, offset)
     return [memory.id for memory in memories if who.has_memory(memory, entries)], offset
 
 
@@ -398,13 +398,13 @@ def from_store(
 
 
 def _forget(ids: list[str]) -> tuple[list[str], int]:
-    store = facts.shared()
+    store = memory_store.shared()
     memories = store.get(ids)
     texts = {
         text for m in memories for text in (m.content, m.key, m.embedded, m.quote, m.shown) if text
     }
     vectors = embedder.shared().forget(texts) if texts else 0
-    store.delete_points(ids)
+    store.delete(ids)
     return [memory.record for memory in memories], vectors
 
 
@@ -412,7 +412,7 @@ def _forget(ids: list[str]) -> tuple[list[str], int]:
 def settle_store(agent_id: str, plan: Plan) -> Generator[Any, Any, None]:
     """What stays in the store says no more that they were there, and ends by nothing of theirs;
     its words are counted anew."""
-    yield ask(facts.ask, "forget_words", agent_id)
+    yield ask(memory_store.forget_words, agent_id)
     offset = None
     while True:
         offset = yield ask(_settle_page, agent_id, plan.who, frozenset(plan.memories), offset)
@@ -430,17 +430,17 @@ def _without_identity(kept: Any, identity: str) -> dict[str, list[str]]:
 
 
 def _settle_page(agent_id: str, who: Somebody, gone: Collection[str], offset: Any) -> Any:
-    store = facts.shared()
+    store = memory_store.shared()
     memories, offset = store.page(agent_id, offset)
     for memory in memories:
         if rest := _without_identity(memory, who.identity):
             store.change(memory.id, **rest)
         if memory.superseded_by in gone:
             store.change(memory.id, superseded_by=None, invalid_at=None)
-        said = versions.history_of(memory.id, newest=None)
+        said = memory_store.shared().history.of(memory.id, newest=None)
         kept = [row for row in said if not who.named_in(*row[:2])]
         if len(kept) < len(said):
-            versions.replace(memory.id, kept)
+            memory_store.shared().history.replace(memory.id, kept)
     store.count_words(agent_id, memories)
     return offset
 

@@ -18,7 +18,7 @@ from .. import offload
 from ..embedding import embedder
 from ..ingest import index
 from ..records import INSIGHT, Entry, MemoryRecord
-from ..store import facts, versions
+from ..store import memory_store
 from ..store.links import link_id
 from ..store.preferences import Preference
 from ..store.profiles import Profile
@@ -164,9 +164,9 @@ def stored_state(
     agent_id: str, memories: Sequence[MemoryRecord]
 ) -> tuple[list[MemoryRecord], dict[str, list[list[str]]], list[MemoryRecord]]:
     """Those that the store holds, their history, and what they have ended (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     known = store.get([memory.id for memory in memories])
-    history = {m.id: [list(row) for row in versions.history_of(m.id)] for m in known}
+    history = {m.id: [list(row) for row in memory_store.shared().history.of(m.id)] for m in known}
     ended = [each for m in known for each in store.list(agent_id, limit=None, superseded_by=m.id)]
     return known, {key: rows for key, rows in history.items() if rows}, ended
 
@@ -217,11 +217,11 @@ def delete(
     around: dict[int, list[Entry]],
 ) -> None:
     """The store's part of it (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     for memory in memories:
         for ended in store.list(agent_id, limit=None, superseded_by=memory.id):
             store.change(ended.id, superseded_by=None, invalid_at=None)
-    store.delete_points([memory.id for memory in memories])
+    store.delete([memory.id for memory in memories])
     for entry in entries:
         index.rekey_around(agent_id, entry, around.get(entry.id, ()))
     words = {text for memory in memories for text in (memory.content, memory.key) if text}

@@ -11,7 +11,7 @@ from twisted.internet import defer
 from .. import offload
 from ..ingest.index import to_memory
 from ..records import Entry, MemoryRecord
-from ..store import facts
+from ..store import memory_store
 from ..store.links import link_id
 from ..store.payload import entry_memory_id
 
@@ -91,13 +91,13 @@ def _no_such(npc: Any, text: str) -> str:
 @defer.inlineCallbacks
 def _entry_memory(memory: Any, entry: Entry) -> Generator[Any, Any, MemoryRecord]:
     ids = [entry_memory_id(memory.id, entry.id)]
-    stored = yield offload.run(offload.MEMORY, facts.ask, "get", ids, priority=offload.LOOK)
+    stored = yield offload.run(offload.MEMORY, memory_store.get, ids, priority=offload.LOOK)
     return stored[0] if stored else to_memory(memory.id, entry)
 
 
 def of_prefix(agent_id: str, prefix: str) -> list[MemoryRecord]:
     """The memories of a mind whose UUID begins so (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     if len(prefix) == LENGTH_OF_ALL:
         for memory in store.get([prefix]):
             if is_of(agent_id, memory):
@@ -118,8 +118,7 @@ def is_of(agent_id: str, memory: MemoryRecord) -> bool:
     linked = link_id(memory)
     if linked.isdecimal():
         return entry_memory_id(agent_id, int(linked)) == memory.id
-    stored = facts.shared().mem0.vector_store.get(memory.id)
-    return stored is not None and stored.payload.get("agent_id") == agent_id
+    return memory_store.shared().owners([memory.id]).get(memory.id) == agent_id
 
 
 def person(npc: Any, text: str) -> str:

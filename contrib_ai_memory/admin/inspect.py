@@ -30,7 +30,7 @@ from ..llm import router
 from ..npc import CATEGORY, OFF_TAG, MemoryMixin
 from ..records import Entry, MemoryRecord
 from ..script import AssistantScript
-from ..store import facts, owner, pause
+from ..store import memory_store, owner, pause
 from ..store.journal import PAGE_SIZE, Journal, span_of
 from ..store.links import BUCKETS
 from ..store.payload import entry_memory_id
@@ -216,7 +216,7 @@ def damaged_pages(npc: Any) -> Generator[Any, Any, list[int]]:
 
 def held_of(agent_id: str, pages: Iterable[int]) -> list[int]:
     """Those of these journal pages of which the store holds an entry (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     return [
         number
         for number in pages
@@ -255,7 +255,7 @@ def count_removed(entries: Journal) -> Generator[Any, Any, None]:
 
 def counts_of(minds_: Iterable[str]) -> dict[str, dict[str, int]]:
     """How many memories of each record each mind has (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     return {agent_id: store.counts(agent_id) for agent_id in minds_}
 
 
@@ -396,7 +396,7 @@ def memories_of(
     """`memories` on the worker thread."""
     found = [
         memory
-        for memory in facts.shared().list(agent_id, limit=None, record=record)
+        for memory in memory_store.shared().list(agent_id, limit=None, record=record)
         if bool(memory.superseded_by or memory.invalid_at) is ended
         and (not text or text in memory.content.lower())
     ]

@@ -14,7 +14,7 @@ from twisted.internet import defer
 
 from .. import offload
 from ..records import INSIGHT, LOCKED, PINNED, Entry, MemoryRecord
-from ..store import facts, versions
+from ..store import memory_store
 from ..store.links import link_id, linked_memory_id
 from ..store.payload import entry_memory_id
 from . import ids
@@ -157,10 +157,10 @@ def about(
     agent_id: str, memory: MemoryRecord
 ) -> tuple[tuple[str, ...], tuple[Change, ...], MemoryRecord | None, list[MemoryRecord]]:
     """Its tags, its history, what ended it and what it ended (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     by = store.get([memory.superseded_by]) if memory.superseded_by else []
     over = store.list(agent_id, limit=EVIDENCE_SHOWN, superseded_by=memory.id)
-    rows = [Change(*row) for row in versions.history_of(memory.id)]
+    rows = [Change(*row) for row in memory_store.shared().history.of(memory.id)]
     return memory.tags, tuple(rows), by[0] if by else None, over
 
 
@@ -189,7 +189,7 @@ def of_links(memory: Any, linked: Iterable[str]) -> Generator[Any, Any, dict[str
     """The memories behind link ids, as a Deferred dict; an entry that waits for its index too."""
     wanted = {linked_memory_id(memory.id, each): each for each in linked}
     stored = yield offload.run(
-        offload.MEMORY, facts.ask, "get", list(wanted), priority=offload.LOOK
+        offload.MEMORY, memory_store.get, list(wanted), priority=offload.LOOK
     )
     found = {wanted[record.id]: record for record in stored}
     for number, each in enumerate(sorted(set(wanted.values()) - set(found)), start=1):
@@ -281,7 +281,7 @@ def _results(
 
 def drawn_of(agent_id: str) -> list[MemoryRecord]:
     """All of a mind that is no journal entry (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     return [m for record in ids.DRAWN for m in store.list(agent_id, limit=None, record=record)]
 
 
@@ -290,8 +290,7 @@ def _insights(memory: Any) -> Generator[Any, Any, list[Entry]]:
     """The insights of the journal: what they cite stands there alone."""
     found = yield offload.run(
         offload.MEMORY,
-        facts.ask,
-        "newest",
+        memory_store.newest,
         memory.id,
         INSIGHT,
         INSIGHTS_READ,

@@ -29,7 +29,7 @@ class Before:
 
     Attributes:
         entries, memories: Journal entries and memories as they were.
-        history: Rows of `store.versions` of each memory.
+        history: Rows of `store.history` of each memory.
         links: [a, b, score, kind, created].
         payload: [memory id, {field: value}] of what was not rewritten.
         made: Ids of memories that the act made, as `store.links` knows them.

@@ -13,7 +13,7 @@ from .. import conf, offload
 from ..admin import archive
 from ..admin import backup as backups
 from ..embedding import sqlite_file
-from ..store import facts, snapshot
+from ..store import memory_store, snapshot
 from .console import Bars, find_npc, open_store, server_runs
 from .removal import ask
 
@@ -60,7 +60,7 @@ def restore(command: BaseCommand, options: dict[str, Any]) -> None:
             f"Put back the backup of {held['made'][:16].replace('T', ' ')} UTC, in the place of "
             "the store and the game's database as they are now? What is newer is lost.",
         )
-        facts.close_shared(for_good=False)
+        memory_store.close_shared(for_good=False)
         sqlite_file.close_all()
         with Bars() as bars:
             backups.restore(file, bars)

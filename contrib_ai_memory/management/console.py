@@ -14,13 +14,13 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from .. import offload
-from ..store import facts, generations
+from ..store import generations, memory_store
 
 
 def open_store(command: BaseCommand) -> None:
     """Open the store before a progress bar begins: the embedding model takes its seconds."""
     command.stdout.write("Loading the embedding model and opening the store ...")
-    facts.shared()
+    memory_store.shared()
 
 
 def find_npc(name: str) -> Any:

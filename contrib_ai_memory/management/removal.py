@@ -25,7 +25,7 @@ from ..admin import access, archive, erasure, erasure_plan, inspect
 from ..handler import forget_attributes
 from ..log import FILE as LOG
 from ..script import KEY
-from ..store import facts, game_database, opening
+from ..store import game_database, memory_store, metadata
 from .console import find_npc, open_store
 
 
@@ -156,7 +156,7 @@ def uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
             obj.locks.remove(lock)
     Tag.objects.filter(db_category=CATEGORY).delete()
     ServerConfig.objects.filter(db_key__startswith=CONFIG).delete()
-    facts.close_shared()
+    memory_store.close_shared()
     shutil.rmtree(conf.directory(), ignore_errors=True)
     for log in Path(settings.LOG_DIR).glob(f"{LOG}*"):
         log.unlink()
@@ -178,10 +178,8 @@ def objects_with_memory() -> Any:
 
 def _from_server_store() -> None:
     """Out of a store that is not in our folder, and may hold the memories of other games."""
-    if conf.get().VECTOR_STORE.provider == "qdrant_edge" or not opening.written_by(
-        conf.directory()
-    ):
+    if conf.get().VECTOR_STORE.provider == "qdrant_edge" or not metadata.read(conf.directory()):
         return
     for obj in tqdm(list(objects_with_memory()), unit=" minds", desc="store"):
         if agent_id := obj.attributes.get("memory_id"):
-            facts.shared().delete_mind(agent_id)
+            memory_store.shared().delete_all(agent_id)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..records import MemoryRecord
-from ..store import facts
+from ..store import memory_store
 from .rank import recency_of
 
 LOOKED_AT = 20  # the newest experiences that a mood is made of
@@ -38,7 +38,7 @@ def mood_of(agent_id: str, now: str) -> Mood:
         agent_id: The mind's UUID.
         now: ISO timestamp.
     """
-    return felt(facts.shared().newest(agent_id, "experience", LOOKED_AT), now)
+    return felt(memory_store.shared().newest(agent_id, "experience", LOOKED_AT), now)
 
 
 def felt(experiences: Sequence[MemoryRecord], now: str) -> Mood:

@@ -16,9 +16,10 @@ from ..conf import CANDIDATES_PER_RESULT, FORGOTTEN_BELOW
 from ..embedding import embedder, reranker
 from ..english import cues
 from ..records import RecallResult, may_hear
-from ..store import facts
+from ..store import memory_store
 from ..store.links import link_id
 from ..store.payload import Candidate, PointId
+from ..store.protocol import LaneSearch, MemoryStore
 from . import budget, rank
 from .rank import Ranked
 
@@ -65,7 +66,7 @@ class Found:
     """A question as the store was asked it, and what may be told of all that came up."""
 
     question: Question
-    search: facts.Search
+    search: LaneSearch
     ranked: list[Ranked]
 
     def best_links(self) -> list[str]:
@@ -85,7 +86,7 @@ def recall(question: Question) -> RecallResult:
 
 def find(question: Question) -> Found:
     """Candidates by meaning and by words: what only its words betray must be able to enter."""
-    store = facts.shared()
+    store = memory_store.shared()
     words = searched(question)
     search = store.search(question.agent_id, embedder.shared().encode([words])[0], words)
     where = _where(question)
@@ -113,7 +114,7 @@ def choose(found: Found, linked: Collection[str] = ()) -> RecallResult:
     question, ranked = found.question, found.ranked
     if more := set(linked) - {each.candidate.id for each in ranked}:
         candidates = [each.candidate for each in ranked]
-        candidates += _tellable(facts.shared(), question, found.search, more)
+        candidates += _tellable(memory_store.shared(), question, found.search, more)
         ranked = _ranked(question, candidates)
     if question.reranker:
         ranked = _reread(question, ranked)
@@ -181,7 +182,10 @@ def _where(question: Question) -> dict[str, Any]:
 
 
 def _tellable(
-    store: facts.FactStore, question: Question, search: facts.Search, ids: Collection[PointId]
+    store: MemoryStore,
+    question: Question,
+    search: LaneSearch,
+    ids: Collection[PointId],
 ) -> list[Candidate]:
     candidates = store.weighed(search, ids)
     return [candidate for candidate in candidates if may_be_told(candidate, question)]

@@ -38,7 +38,7 @@ from ..llm import router
 from ..llm.offline import reported, without_address
 from ..llm.provider import ATTRIBUTE_TYPES, AttributeDraft
 from ..records import LOCKED, TALK_KINDS, Entry, PassReport
-from ..store import facts
+from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id, memory_id_for
 from ..store.profiles import (
@@ -50,6 +50,7 @@ from ..store.profiles import (
     Relationship,
     audience_of,
 )
+from ..store.protocol import MemoryStore
 from ..text.sanitising import oneline
 from . import consolidation
 
@@ -238,7 +239,7 @@ def attributes_with(
     """The profile's attributes with those drawn from `group`, of one audience."""
     when = {noted.journal_id: noted.timestamp for noted in group}
     known = list(profile.attributes)
-    store = facts.shared()
+    store = memory_store.shared()
     for draft in (
         borne_out(drafts, profile.name, group) if provider == router.OFFLINE.name else drafts
     ):
@@ -262,7 +263,7 @@ def attributes_with(
 def _holding(agent_id: str, known: list[ProfileAttribute]) -> list[ProfileAttribute]:
     """Those of these that are not told by a fact which was ended."""
     ids = [_fact_id(agent_id, each) for each in known]
-    past = {fact.id for fact in facts.shared().get(set(ids)) if fact.invalid_at}
+    past = {fact.id for fact in memory_store.shared().get(set(ids)) if fact.invalid_at}
     return [each for each, fact_id in zip(known, ids, strict=True) if fact_id not in past]
 
 
@@ -272,7 +273,7 @@ def _fact_id(agent_id: str, known: ProfileAttribute) -> str:
     return memory_id_for(agent_id, "fact", said, *(audience_of(known) or ("*",)))
 
 
-def _is_locked(store: facts.FactStore, agent_id: str, known: ProfileAttribute) -> bool:
+def _is_locked(store: MemoryStore, agent_id: str, known: ProfileAttribute) -> bool:
     """Return whether the fact that says an attribute, or a line that it rests on, is locked."""
     ids = [_fact_id(agent_id, known), *(entry_memory_id(agent_id, each) for each in known.evidence)]
     return any(LOCKED in memory.tags for memory in store.get(ids))

@@ -25,9 +25,10 @@ from ..english.claims import tells
 from ..english.contradiction import contradicts, replaces, says_the_same
 from ..english.tokens import content_words, sentences_of
 from ..records import LOCKED, PINNED, MemoryRecord
-from ..store import facts
+from ..store import memory_store
 from ..store.locks import is_locked
 from ..store.payload import entry_memory_id
+from ..store.protocol import MemoryStore
 
 LOOKED_AT = 8
 
@@ -49,7 +50,7 @@ def reconcile(agent_id: str, fact: MemoryRecord, vector: np.ndarray) -> str:
     Returns:
         The id of the fact that now holds the evidence.
     """
-    store = facts.shared()
+    store = memory_store.shared()
     [own] = store.get([fact.id]) or [None]
     if own and (LOCKED in own.tags or set(fact.journal_ids) <= set(own.journal_ids)):
         return own.id
@@ -78,7 +79,7 @@ def reconcile(agent_id: str, fact: MemoryRecord, vector: np.ndarray) -> str:
 
 def ended_by(agent_id: str, fact: MemoryRecord, vector: np.ndarray) -> list[Ended]:
     """What a fact has ended: looked up, so that a step that is run again finds it too."""
-    near = facts.shared().nearest(agent_id, vector, LOOKED_AT + 1, record="fact")
+    near = memory_store.shared().nearest(agent_id, vector, LOOKED_AT + 1, record="fact")
     return [Ended.of(hit.memory, fact) for hit in near if hit.memory.superseded_by == fact.id]
 
 
@@ -101,7 +102,12 @@ def _as_said(new: MemoryRecord, known: MemoryRecord) -> tuple[str, str]:
 
 
 def _end_one(
-    store: facts.FactStore, agent_id: str, known: MemoryRecord, new: MemoryRecord, *, locked: bool
+    store: MemoryStore,
+    agent_id: str,
+    known: MemoryRecord,
+    new: MemoryRecord,
+    *,
+    locked: bool,
 ) -> MemoryRecord:
     """End the older of two that contradict each other, and what told it: the new one, where the
     known one is `locked`. Gives `new` as it is to be stored."""
@@ -113,7 +119,7 @@ def _end_one(
     return replace(new, invalid_at=known.valid_from, superseded_by=known.id)
 
 
-def _reinforce(store: facts.FactStore, known: MemoryRecord, again: MemoryRecord) -> None:
+def _reinforce(store: MemoryStore, known: MemoryRecord, again: MemoryRecord) -> None:
     new = [entry_id for entry_id in again.journal_ids if entry_id not in known.journal_ids]
     if new and LOCKED not in known.tags:
         store.change(
@@ -126,7 +132,7 @@ def _reinforce(store: facts.FactStore, known: MemoryRecord, again: MemoryRecord)
         )
 
 
-def _revive(store: facts.FactStore, own: MemoryRecord, again: MemoryRecord) -> None:
+def _revive(store: MemoryStore, own: MemoryRecord, again: MemoryRecord) -> None:
     store.change(
         own.id,
         invalid_at=again.invalid_at,
@@ -168,7 +174,7 @@ class Ended:
 
 
 def retire_sources(
-    store: facts.FactStore, agent_id: str, past: MemoryRecord, by: str, when: str
+    store: MemoryStore, agent_id: str, past: MemoryRecord, by: str, when: str
 ) -> None:
     """Retire what told a fact, before the fact itself is ended (worker thread).
 
@@ -233,7 +239,7 @@ def _says_more(line: MemoryRecord, past: MemoryRecord) -> bool:
 
 
 def _experiences(
-    store: facts.FactStore, agent_id: str, line: MemoryRecord, past: MemoryRecord
+    store: MemoryStore, agent_id: str, line: MemoryRecord, past: MemoryRecord
 ) -> list[MemoryRecord]:
     """Those that rest on a line and tell what it told."""
     [vector] = store.vectors_of([line])
