@@ -84,9 +84,9 @@ def _as_the_server_has_it() -> None:
 
 def _leave() -> None:
     if "contrib_ai_memory.store.facts" in sys.modules:
-        from contrib_ai_memory.store import facts
+        from contrib_ai_memory.store import memory_store
 
-        facts.close_shared()
+        memory_store.close_shared()
     if "django.db" in sys.modules:
         from django.db import connection
 

@@ -264,7 +264,7 @@ def _memories(agent_id: str, dice: random.Random, journal: list[Any]) -> Iterato
 
 def _store(agent_id: str, memories: list[Any], indexed: list[Any], dice: random.Random) -> int:
     from contrib_ai_memory.ingest.index import to_memory
-    from contrib_ai_memory.store import facts
+    from contrib_ai_memory.store import memory_store
 
     whole = [*memories, *(to_memory(agent_id, entry) for entry in indexed)]
     numbers = np.random.default_rng(dice.randrange(1 << 30))
@@ -272,5 +272,5 @@ def _store(agent_id: str, memories: list[Any], indexed: list[Any], dice: random.
         some = whole[first : first + POINTS_AT_ONCE]
         vectors = numbers.standard_normal((len(some), DIMENSIONS), dtype=np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        facts.shared().put(agent_id, some, vectors)
+        memory_store.shared().put(agent_id, some, vectors)
     return len(whole)

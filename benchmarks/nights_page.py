@@ -139,9 +139,9 @@ def left(npc: Any, night: int, heard: int) -> dict[str, Any]:
 
 def stored(npc: Any, record: str) -> list[Any]:
     """The memories of one kind, oldest first."""
-    from contrib_ai_memory.store import facts
+    from contrib_ai_memory.store import memory_store
 
-    found = facts.shared().list(npc.memory.id, limit=None, record=record)
+    found = memory_store.shared().list(npc.memory.id, limit=None, record=record)
     return sorted(found, key=lambda memory: (memory.created_at, memory.id))
 
 

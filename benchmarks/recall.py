@@ -116,10 +116,10 @@ class Ours:
     """The contrib's store, and its recall."""
 
     def __init__(self, past: Past):
-        from contrib_ai_memory.store import facts
+        from contrib_ai_memory.store import memory_store
 
         self._past = past
-        self._store = facts.shared()
+        self._store = memory_store.shared()
 
     def put(self, numbers: range) -> None:
         from contrib_ai_memory.ingest.index import to_memory
@@ -147,7 +147,7 @@ class Ours:
 
     def ask_cold(self, question: str, turn: int) -> None:
         """The same where every payload is read from the store."""
-        from contrib_ai_memory.store.recent_payloads import RecentPayloads
+        from contrib_ai_memory.store.edge import RecentPayloads
 
         edge = self._store.mem0.vector_store
         kept, edge._recent = edge._recent, RecentPayloads(edge._payloads)
@@ -162,7 +162,7 @@ class Theirs:
 
     def __init__(self, past: Past, folder: Path):
         from contrib_ai_memory.embedding import embedder
-        from contrib_ai_memory.store import opening
+        from contrib_ai_memory.store import connection
 
         self._past = past
         (folder / "mem0").mkdir(parents=True)  # for Mem0's history
@@ -173,11 +173,12 @@ class Theirs:
             "embedding_model_dims": dimensions,
             "on_disk": True,
         }
-        self._mem0 = opening.make_mem0(folder, "qdrant", config, dimensions)
+        self._mem0 = connection.make_mem0(folder, "qdrant", config, dimensions)
 
     def put(self, numbers: range) -> None:
-        from contrib_ai_memory.ingest.index import to_memory
         from contrib_ai_memory.store.facts import to_payload
+
+        from contrib_ai_memory.ingest.index import to_memory
 
         own = ("data", "text_lemmatized", "hash", "created_at", "updated_at", "agent_id", "user_id")
         memories = [to_memory(MIND, self._past.entry(number)) for number in numbers]

@@ -49,11 +49,11 @@ class AIMemoryConfig(AppConfig):
         a page of guesses about the settings file, and then exits with status 0.
         """
         from . import conf, preflight
-        from .store import game_database, opening
+        from .store import connection, game_database
 
         game_database.overwrite_what_is_deleted()
         try:
-            opening.settle_environment(conf.directory())
+            connection.settle_environment(conf.directory())
             faults = preflight.faults()
         except ImproperlyConfigured as problem:
             faults = [str(problem)]

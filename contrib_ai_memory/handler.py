@@ -31,7 +31,7 @@ from .records import (
     RecallRequest,
     RecallResult,
 )
-from .store import attributes, evidence, facts, game_database, owner
+from .store import attributes, evidence, game_database, memory_store, owner
 from .store.chat_log import History
 from .store.conversations import Conversations
 from .store.errors import StoreHeld
@@ -292,7 +292,7 @@ class MemoryHandler:
         if conversation:
             ids = conversation.first_access(ids)
         if ids:
-            job = offload.run(offload.MEMORY, facts.ask, "note_access", ids, self.clock())
+            job = offload.run(offload.MEMORY, memory_store.note_access, ids, self.clock())
             job.addErrback(lambda reason: reason.trap(StoreHeld))
             job.addErrback(offload.log_failure, "counting what was recalled")
 
@@ -301,12 +301,12 @@ class MemoryHandler:
     def facts(self, limit: int = 100) -> defer.Deferred:
         """Return the newest facts, as a Deferred list of `MemoryRecord`."""
         return offload.run(
-            offload.MEMORY, facts.ask, "newest", self.id, "fact", limit, priority=offload.REPLY
+            offload.MEMORY, memory_store.newest, self.id, "fact", limit, priority=offload.REPLY
         )
 
     def counts(self) -> defer.Deferred:
         """Count the memories of each kind in the store, as a Deferred dict."""
-        return offload.run(offload.MEMORY, facts.ask, "counts", self.id, priority=offload.REPLY)
+        return offload.run(offload.MEMORY, memory_store.counts, self.id, priority=offload.REPLY)
 
     def mood(self) -> defer.Deferred:
         """Return the present mood, which includes secrets, as a Deferred `recall.mood.Mood`."""

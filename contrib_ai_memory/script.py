@@ -33,7 +33,7 @@ from .recall.tool_loop import ToolError
 from .records import Entry, Provenance, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, SCHEDULE, NotNow, Sleep, SwitchedOff
-from .store import attributes, condition, facts, game_database, generations, pause, snapshot
+from .store import attributes, condition, game_database, generations, memory_store, pause, snapshot
 from .store.chat_log import exchange
 from .store.errors import StoreError, StoreHeld
 from .store.evidence import EvidenceGone
@@ -109,7 +109,7 @@ class AssistantScript(DefaultScript):
         if self.obj is not None:
             self.obj.memory.flush()
         offload.settle()
-        facts.close_shared()
+        memory_store.close_shared()
 
     def rearm(self) -> None:
         """Start the timer if it should be running and is not, or runs at an old rate."""
@@ -590,14 +590,14 @@ def _mark_generation() -> Generator[Any, Any, None]:
     if not _compared:
         yield _open()
     if condition.held():
-        yield offload.run(offload.MEMORY, facts.check_writable)
+        yield offload.run(offload.MEMORY, memory_store.check_writable)
     if generations.due():
         yield generations.mark_anew()
 
 
 def _open_all() -> dict[str, Any]:
     embedder.shared()
-    facts.shared()
+    memory_store.shared()
     return generations.of_store()
 
 

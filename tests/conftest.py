@@ -48,11 +48,11 @@ def pytest_unconfigure() -> None:
 @pytest.fixture
 def store_folder(settings, tmp_path):
     """A memory store of this test's own, closed when the test is over."""
-    from contrib_ai_memory.store import facts
+    from contrib_ai_memory.store import memory_store
 
     settings.CONTRIB_AI_MEMORY = {"DIR": str(tmp_path / "store")}
     yield tmp_path / "store"
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
 
 
 @pytest.fixture

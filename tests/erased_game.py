@@ -67,7 +67,7 @@ def play(folder: Path, settings: dict[str, Any], server: ModelServer | None) -> 
 
     from contrib_ai_memory import offload
     from contrib_ai_memory.admin import erasure
-    from contrib_ai_memory.store import facts
+    from contrib_ai_memory.store import memory_store
 
     room = create_object("typeclasses.rooms.Room", key="The Drowned Lantern", nohome=True)
     mara = create_object("typeclasses.npcs.AssistantNPC", key="Mara", location=room, home=room)
@@ -97,7 +97,7 @@ def play(folder: Path, settings: dict[str, Any], server: ModelServer | None) -> 
     offload.wait(erasure.erase_everywhere(hers))
     after = holding(game.folder)
     found = offload.wait(mara.memory.recall("Who took the sheep?", top_k=1))
-    facts.close_shared()
+    memory_store.close_shared()
     after |= holding(game.folder)
     recalled = [item.memory.quote or item.memory.content for item in found.memories]
     told = {"before": before, "after": after, "recalled": recalled}

@@ -58,10 +58,10 @@ def main() -> int:
     game.migrate()
     game.enter()
     from contrib_ai_memory import conf
-    from contrib_ai_memory.store import opening
+    from contrib_ai_memory.store import connection
 
     conf.directory().mkdir(parents=True, exist_ok=True)
-    opening.prepare_environment(conf.directory())  # before anything here imports Mem0
+    connection.prepare_environment(conf.directory())  # before anything here imports Mem0
     return Trials(options.folder).run(options.first, options.every)
 
 
@@ -195,7 +195,7 @@ class Boundaries:
         from evennia.typeclasses.attributes import AttributeHandler
 
         from contrib_ai_memory.embedding.sqlite_file import SqliteFile
-        from contrib_ai_memory.store import attributes, facts
+        from contrib_ai_memory.store import attributes, history
         from contrib_ai_memory.store.edge import QdrantEdge
 
         self.passed = 0
@@ -203,7 +203,7 @@ class Boundaries:
         for owner, names in (
             (attributes, ("write", "write_json", "remove_json")),
             (QdrantEdge, ("write", "update", "rekey", "delete")),
-            (facts.FactStore, ("_history", "_forget_history")),
+            (history.MemoryHistory, ("note", "delete")),
             (SqliteFile, ("use",)),
             (AttributeHandler, ("add", "remove")),
         ):
@@ -253,12 +253,14 @@ def _write(out: Path, mara: Any, **more: Any) -> None:
 
 def _state(mara: Any) -> dict[str, Any]:
     """Everything that a night leaves, but for the time of day at which it left it."""
-    from contrib_ai_memory.store import attributes, facts
+    from contrib_ai_memory.store import attributes, memory_store
 
     memory = mara.memory
-    memories = facts.shared().list(memory.id, limit=None)
+    memories = memory_store.shared().list(memory.id, limit=None)
     ids = [*(m.id for m in memories), *(str(e.id) for e in memory.journal.read())]
-    history = {m.id: [h["event"] for h in facts.shared().mem0.history(m.id)] for m in memories}
+    history = {
+        m.id: [h["event"] for h in memory_store.shared().mem0.history(m.id)] for m in memories
+    }
     return {
         "journal": [entry.to_dict() for entry in memory.journal.read()],
         "cursors": dict(memory.journal.cursors),
@@ -289,9 +291,9 @@ def _profiles(attributes: Any, mara: Any) -> list[Any]:
 def _close() -> None:
     from django.db import connection
 
-    from contrib_ai_memory.store import facts
+    from contrib_ai_memory.store import memory_store
 
-    facts.close_shared()
+    memory_store.close_shared()
     connection.close()
 
 
@@ -300,7 +302,7 @@ def _warm_up(texts: list[str]) -> None:
     from django.db import connection
 
     from contrib_ai_memory.embedding import embedder
-    from contrib_ai_memory.store import opening  # noqa: F401 - and the modules of the store
+    from contrib_ai_memory.store import memory_store  # noqa: F401 - and the modules of the store
 
     embedder.shared().encode(list(dict.fromkeys(texts)))
     connection.close()

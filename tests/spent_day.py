@@ -3,7 +3,7 @@
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import inspect
 from contrib_ai_memory.records import Entry, Percept
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.links import Link
 
 wait = offload.wait
@@ -35,11 +35,11 @@ def entry_of(npc, words):
 def everything(npc):
     """All that the store holds of a memory and the whole journal, for comparing."""
     memory = npc.memory
-    stored = facts.shared().list(memory.id, limit=None)
+    stored = memory_store.shared().list(memory.id, limit=None)
     return (
         {
             m.id: (m, [round(float(x), 4) for x in v])
-            for m, v in zip(stored, facts.shared().vectors_of(stored), strict=True)
+            for m, v in zip(stored, memory_store.shared().vectors_of(stored), strict=True)
         },
         list(memory.journal.read()),
         {each: memory.links.of(each) for each in memory.links.ids_in(range(2048))},

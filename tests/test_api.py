@@ -640,10 +640,10 @@ def test_an_id_that_fits_several_is_answered_by_what_to_do(admin_api, mara, monk
 
 
 def test_a_store_that_cannot_be_used_is_503(admin_api, mara, store_folder, settings):
-    from contrib_ai_memory.store import facts
+    from contrib_ai_memory.store import memory_store
 
     says(mara, mara, "x")
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
     nobody = {"provider": "qdrant", "config": {"url": "http://127.0.0.1:9"}}
     settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"VECTOR_STORE": nobody}
     status, answer = admin_api("GET", f"/npcs/{mara.id}/memories/")

@@ -5,7 +5,7 @@ from twisted.internet import defer
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.script import KEY, AssistantScript
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 
 
 def test_an_npc_has_one_heartbeat_however_often_it_is_asked_for(mara, alice):
@@ -17,7 +17,7 @@ def test_an_npc_has_one_heartbeat_however_often_it_is_asked_for(mara, alice):
 def test_a_tick_indexes_what_was_heard(mara, alice, bram):
     alice.execute_cmd("say I keep the ferry.")
     offload.wait(mara.assistant.at_tick())
-    assert facts.shared().count(mara.memory.id, record="entry") == 1
+    assert memory_store.shared().count(mara.memory.id, record="entry") == 1
     assert mara.memory.journal.cursors["indexed"] == 1
 
 
@@ -145,7 +145,7 @@ def test_what_reached_a_reply_counts_as_accessed_once_a_conversation(mara, alice
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     for _ in range(3):
         alice.execute_cmd("say Where do I keep the ferry?")
-    memory = facts.shared().list(mara.memory.id, record="entry")
+    memory = memory_store.shared().list(mara.memory.id, record="entry")
     [ferry] = [m for m in memory if m.content.startswith("I keep")]
     assert ferry.access_count == 2
 
@@ -154,9 +154,9 @@ def test_a_deleted_npc_leaves_nothing_in_the_store(mara, alice):
     alice.execute_cmd("say I keep the ferry.")
     offload.wait(mara.assistant.at_tick())
     agent_id = mara.memory.id
-    assert facts.shared().count(agent_id) > 0
+    assert memory_store.shared().count(agent_id) > 0
     mara.delete()
-    assert facts.shared().count(agent_id) == 0
+    assert memory_store.shared().count(agent_id) == 0
 
 
 def test_one_answer_that_fails_does_not_silence_the_npc(mara, alice, monkeypatch, hears):
@@ -197,7 +197,7 @@ def test_a_night_that_cannot_be_slept_leaves_the_npc_awake(mara, alice):
     from contrib_ai_memory.store.errors import StoreClosed
 
     alice.execute_cmd("say I keep the ferry.")
-    facts.close_shared()
+    memory_store.close_shared()
     with pytest.raises(StoreClosed):
         offload.wait(mara.assistant.sleep.whole_night())
     assert not mara.assistant.asleep

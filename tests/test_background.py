@@ -8,7 +8,7 @@ from contrib_ai_memory import conf, offload
 from contrib_ai_memory.embedding import emotions
 from contrib_ai_memory.ingest import experiences as background
 from contrib_ai_memory.records import Entry, ExperienceDraft, Percept
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def learn(mara, **more):
 
 
 def experiences(mara):
-    return facts.shared().list(mara.memory.id, record="experience")
+    return memory_store.shared().list(mara.memory.id, record="experience")
 
 
 LINES = [

@@ -15,7 +15,7 @@ from evennia.utils.search import search_object
 from contrib_ai_memory import deletion, offload
 from contrib_ai_memory.admin import archive, doctor, inspect
 from contrib_ai_memory.script import KEY
-from contrib_ai_memory.store import attributes, facts, owner
+from contrib_ai_memory.store import attributes, memory_store, owner
 from typeclasses.npcs import AssistantNPC
 
 SECRET = "silver key"
@@ -169,13 +169,13 @@ def assert_empty(npc):
 
 @pytest.mark.parametrize("road", ROADS)
 def test_a_copy_begins_with_an_empty_memory_of_its_own(talked, admin, road):
-    whole = facts.shared().counts(talked.memory.id)
+    whole = memory_store.shared().counts(talked.memory.id)
     body = road(talked, admin)
     assert body.memory.id != talked.memory.id
     assert_empty(body)
     assert not any(SECRET in f"{row}" for row in rows_of(body))
     assert any(SECRET in text for text in told(talked, "Where is the silver key?"))
-    assert facts.shared().counts(talked.memory.id) == whole
+    assert memory_store.shared().counts(talked.memory.id) == whole
 
 
 @pytest.mark.parametrize("road", [typed_copy, spawned_of_an_old_prototype])
@@ -196,11 +196,11 @@ def _with_persona(npc):
 
 @pytest.mark.parametrize("road", [typed_copy, spawned_of_an_old_prototype, cloned_rows])
 def test_destroying_a_copy_leaves_the_original_whole(talked, admin, road):
-    whole = facts.shared().counts(talked.memory.id)
+    whole = memory_store.shared().counts(talked.memory.id)
     body = road(talked, admin)
     admin(f"destroy/force {body.dbref}")
     assert not ObjectDB.objects.filter(db_key=body.key).exists()
-    assert facts.shared().counts(talked.memory.id) == whole
+    assert memory_store.shared().counts(talked.memory.id) == whole
     assert any(SECRET in text for text in told(talked, "Where is the silver key?"))
 
 
@@ -211,7 +211,7 @@ def test_destroying_the_original_leaves_the_copy_what_it_lived_itself(talked, al
     offload.wait(body.memory.index_pending())
     gone = talked.memory.id
     admin(f"destroy/force {talked.dbref}")
-    assert facts.shared().count(gone) == 0
+    assert memory_store.shared().count(gone) == 0
     assert any("geese" in text for text in told(body, "geese"))
 
 
@@ -291,7 +291,7 @@ def test_of_two_from_before_with_one_id_the_older_keeps_it(talked, admin, copy_f
 def test_an_unseen_copy_from_before_takes_nothing_with_it(
     spoken, admin, road, django_capture_on_commit_callbacks
 ):
-    whole = facts.shared().counts(spoken.memory.id)
+    whole = memory_store.shared().counts(spoken.memory.id)
     body = cloned_rows(spoken, admin)
     as_before(spoken, body)
     with django_capture_on_commit_callbacks(execute=True):
@@ -299,7 +299,7 @@ def test_an_unseen_copy_from_before_takes_nothing_with_it(
             admin(f"destroy/force {body.dbref}")
         else:
             ObjectDB.objects.filter(id=body.id).delete()
-    assert facts.shared().counts(spoken.memory.id) == whole
+    assert memory_store.shared().counts(spoken.memory.id) == whole
 
 
 # --- deletion -------------------------------------------------------------------------------------
@@ -366,8 +366,8 @@ def test_deleted_behind_evennias_back_it_leaves_nothing(
     with django_capture_on_commit_callbacks(execute=True):
         road(spoken, client)
     assert not ObjectDB.objects.filter(db_key="Mara").exists()
-    assert facts.shared().count(agent_id) == 0
-    assert facts.shared().count(other.memory.id) == 1
+    assert memory_store.shared().count(agent_id) == 0
+    assert memory_store.shared().count(other.memory.id) == 1
     assert deletion.noted_deletions() == []
 
 
@@ -376,7 +376,7 @@ def test_a_deletion_that_is_taken_back_leaves_the_memory_whole(
 ):
     from django.db import transaction
 
-    whole = facts.shared().counts(spoken.memory.id)
+    whole = memory_store.shared().counts(spoken.memory.id)
     with (
         django_capture_on_commit_callbacks(execute=True),
         pytest.raises(KeyboardInterrupt),
@@ -384,16 +384,16 @@ def test_a_deletion_that_is_taken_back_leaves_the_memory_whole(
     ):
         ObjectDB.objects.filter(id=spoken.id).delete()
         raise KeyboardInterrupt
-    assert facts.shared().counts(spoken.memory.id) == whole
+    assert memory_store.shared().counts(spoken.memory.id) == whole
     assert deletion.noted_deletions() == []
 
 
 def test_an_npc_that_refuses_to_be_destroyed_keeps_its_memory(spoken, admin, monkeypatch):
     monkeypatch.setattr(AssistantNPC, "at_object_delete", lambda self: False, raising=False)
-    whole = facts.shared().counts(spoken.memory.id)
+    whole = memory_store.shared().counts(spoken.memory.id)
     admin(f"destroy/force {spoken.dbref}")
     assert ObjectDB.objects.filter(id=spoken.id).exists()
-    assert facts.shared().counts(spoken.memory.id) == whole
+    assert memory_store.shared().counts(spoken.memory.id) == whole
     assert deletion.noted_deletions() == []
 
 
@@ -403,19 +403,19 @@ def test_a_deletion_that_was_killed_half_way_is_finished_at_the_next_start(spoke
     agent_id = spoken.memory.id
     ObjectDB.objects.filter(id=spoken.id).delete()  # and killed before the store heard of it
     assert deletion.noted_deletions() == [agent_id]
-    assert facts.shared().count(agent_id) > 0
+    assert memory_store.shared().count(agent_id) > 0
     offload.wait(start.forget_the_deleted())
-    assert facts.shared().count(agent_id) == 0
+    assert memory_store.shared().count(agent_id) == 0
     assert deletion.noted_deletions() == []
 
 
 def test_what_is_still_somebodys_is_not_swept_away(spoken):
     from contrib_ai_memory import start
 
-    whole = facts.shared().counts(spoken.memory.id)
+    whole = memory_store.shared().counts(spoken.memory.id)
     deletion.note_deletion(spoken.memory.id)
     offload.wait(start.forget_the_deleted())
-    assert facts.shared().counts(spoken.memory.id) == whole
+    assert memory_store.shared().counts(spoken.memory.id) == whole
     assert deletion.noted_deletions() == []
 
 
@@ -427,7 +427,7 @@ def test_beside_a_store_of_another_time_nothing_is_swept_away(spoken):
     ObjectDB.objects.filter(id=spoken.id).delete()
     generations.adopt(generations.of_store() | {"store_id": "another"})
     offload.wait(start.forget_the_deleted())
-    assert facts.shared().count(agent_id) > 0
+    assert memory_store.shared().count(agent_id) > 0
     assert deletion.noted_deletions() == [agent_id]
 
 
@@ -498,7 +498,7 @@ def test_an_import_gives_a_memory_to_its_new_body_though_a_copy_carries_its_id(
 
 def test_a_game_made_anew_does_not_inherit_by_number(talked):
     """The same dbref, made at another time: another body."""
-    whole = facts.shared().counts(talked.memory.id)
+    whole = memory_store.shared().counts(talked.memory.id)
     own = talked.memory.id
     del talked.__dict__["memory"]
     made = talked.db_date_created.replace(year=2001)
@@ -506,5 +506,5 @@ def test_a_game_made_anew_does_not_inherit_by_number(talked):
     talked.db_date_created = made
     assert talked.memory.id != own
     assert_empty(talked)
-    assert facts.shared().counts(own) == whole
+    assert memory_store.shared().counts(own) == whole
     assert talked.scripts.get(KEY)

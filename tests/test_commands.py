@@ -108,9 +108,9 @@ def test_braces_of_a_player_come_through_whole(mara, alice, bram, hears, builder
 
 
 def test_a_store_in_use_is_a_sentence_not_a_trace(day, builder, monkeypatch):
-    from contrib_ai_memory.store import facts
+    from contrib_ai_memory.store import memory_store
 
-    facts.close_shared()
+    memory_store.close_shared()
     assert "The server is stopping" in builder("@memory mara")
 
 

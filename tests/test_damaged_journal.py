@@ -20,7 +20,7 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.admin import erasure
 from contrib_ai_memory.conf import PAGE_SIZE
 from contrib_ai_memory.records import MemoryRecord, Percept
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id
 
 LINES = (
@@ -140,7 +140,7 @@ def contents(npc):
 
 
 def stored(npc):
-    return {m.id: m.content for m in facts.shared().list(npc.memory.id, limit=None)}
+    return {m.id: m.content for m in memory_store.shared().list(npc.memory.id, limit=None)}
 
 
 def test_the_npc_goes_on_with_what_it_has(talked, damage, alice, builder, hears):
@@ -250,11 +250,11 @@ def test_what_was_forgotten_is_not_rebuilt(talked, builder, doctor):
     assert talked.memory.journal.get(3) is None
     # a job that was on its way puts it back into the store
     gone = entry_memory_id(talked.memory.id, 3)
-    [other] = facts.shared().get([entry_memory_id(talked.memory.id, 4)])
+    [other] = memory_store.shared().get([entry_memory_id(talked.memory.id, 4)])
     again = MemoryRecord.from_dict(other.to_dict() | {"id": gone, "journal_ids": [3]})
-    facts.shared().put(talked.memory.id, [again], np.eye(1, 384, dtype=np.float32))
+    memory_store.shared().put(talked.memory.id, [again], np.eye(1, 384, dtype=np.float32))
     assert "no more" in doctor("--mend")
-    assert facts.shared().get([gone]) == []
+    assert memory_store.shared().get([gone]) == []
     assert talked.memory.journal.get(3) is None
 
 

@@ -14,7 +14,7 @@ from contrib_ai_memory.admin import doctor as memory_doctor
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.ingest import novelty
 from contrib_ai_memory.records import MemoryRecord, Percept
-from contrib_ai_memory.store import attributes, facts, generations, opening
+from contrib_ai_memory.store import attributes, generations, memory_store, metadata
 from contrib_ai_memory.store.errors import StoreMismatch
 from contrib_ai_memory.store.links import Link
 from contrib_ai_memory.store.payload import entry_memory_id
@@ -62,11 +62,11 @@ def test_a_sound_memory_has_no_findings(talked):
 
 
 def test_an_entry_that_the_store_lost_is_indexed_again(talked):
-    facts.shared().delete_points([entry_memory_id(talked.memory.id, 1)])
+    memory_store.shared().delete([entry_memory_id(talked.memory.id, 1)])
     offload.wait(_drop_links(talked, "1"))
     mended(talked, 1, "missing in the store")
     assert any("ferry" in text for text in told(talked, "ferry"))
-    assert facts.shared().get([entry_memory_id(talked.memory.id, 1)])
+    assert memory_store.shared().get([entry_memory_id(talked.memory.id, 1)])
 
 
 def _drop_links(npc, linked):
@@ -87,7 +87,7 @@ def test_a_memory_of_an_entry_that_is_no_more_goes(mara, alice):
     offload.wait(mara.memory.index_pending())
     mara.memory.journal.remove([1])
     mended(mara, 1, "memories of removed journal entries")
-    assert facts.shared().count(mara.memory.id) == 0
+    assert memory_store.shared().count(mara.memory.id) == 0
 
 
 def test_links_to_what_is_no_more_go(talked):
@@ -135,9 +135,9 @@ def test_memories_of_a_deleted_npc_go_from_the_disk_too(talked, store_folder, ta
     assert agent_id[:8] in what
     assert found(mend=True)[0][2]
     assert found() == []
-    assert facts.shared().count(agent_id) == 0
+    assert memory_store.shared().count(agent_id) == 0
     assert told(talked, "ferry")
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
     held = [p for p in store_folder.rglob("*") if p.is_file() and b"zeppelin" in p.read_bytes()]
     assert held == []
 
@@ -148,7 +148,7 @@ def test_an_npc_with_another_typeclass_keeps_its_memories(talked):
     path = "typeclasses.characters.Character"
     ObjectDB.objects.filter(id=talked.id).update(db_typeclass_path=path)
     assert found(mend=True) == []
-    assert facts.shared().count(talked.memory.id) > 0
+    assert memory_store.shared().count(talked.memory.id) > 0
 
 
 @pytest.fixture
@@ -162,12 +162,12 @@ def shared_server(settings, tmp_path, store_folder):
     }
     foreign = MemoryRecord(id=str(uuid.uuid4()), content="Orrin guards the gate.", record="fact")
     agent_id = str(uuid.uuid4())
-    facts.shared().put(agent_id, [foreign], np.eye(1, 384, dtype=np.float32))
+    memory_store.shared().put(agent_id, [foreign], np.eye(1, 384, dtype=np.float32))
     return agent_id, foreign.id
 
 
 def _vector_of(memory_id):
-    client = facts.shared().mem0.vector_store.client
+    client = memory_store.shared().mem0.vector_store.client
     [point] = client.retrieve("m", [memory_id], with_vectors=True)
     return point.vector if isinstance(point.vector, list) else point.vector[""]
 
@@ -177,14 +177,14 @@ def test_on_a_server_the_memories_of_other_games_are_left_alone(shared_server, m
     offload.wait(mara.memory.add("The cellar floods in spring."))
     offload.wait(mara.memory.index_pending())
     assert found(mend=True) == []
-    assert facts.shared().count(agent_id) == 1
+    assert memory_store.shared().count(agent_id) == 1
 
 
 def test_on_a_server_only_the_minds_of_this_game_are_embedded_anew(shared_server, mara):
     _mind, memory_id = shared_server
     offload.wait(mara.memory.add("The cellar floods in spring."))
-    [own] = facts.shared().list(mara.memory.id)
-    facts.shared().mem0.vector_store.update(own.id, vector=[1.0] + [0.0] * 383)
+    [own] = memory_store.shared().list(mara.memory.id)
+    memory_store.shared().mem0.vector_store.update(own.id, vector=[1.0] + [0.0] * 383)
     assert offload.wait(reindex.reindex_all()) == 1
     assert _vector_of(memory_id)[0] == 1.0, "the vector of another game was made anew"
     assert _vector_of(own.id)[0] != 1.0
@@ -202,7 +202,7 @@ def test_on_a_server_an_import_leaves_the_mind_to_the_game_that_has_it(
     path.write_text(theirs.replace(own, entry_memory_id(agent_id, entry.id)))
     offload.wait(archive.import_(mara, path, replace=True))
     assert mara.memory.id != agent_id
-    assert facts.shared().count(agent_id) == 1, "the mind of another game was deleted"
+    assert memory_store.shared().count(agent_id) == 1, "the mind of another game was deleted"
     assert told(mara, "cellar") == ["The cellar floods in spring."]
     assert len(inspect.known_agent_ids()) == 1
 
@@ -232,19 +232,19 @@ def killed(*_args):
 
 def test_a_store_of_another_time_is_told_of_and_nothing_is_thrown_away(talked, store_folder):
     doctor()  # the pair is noted
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
     meta = store_folder / "store.json"
     plain = json.loads(meta.read_text())
     meta.write_text(json.dumps(plain | {"store_id": "another"}))
     generations.adopt(plain)
     talked.attributes.add("memory_id", "11111111-2222-4333-8444-555555555555")
     [(_count, what, done)] = found()[:1]
-    assert "put back without" in what
+    assert "restored without" in what
     assert not done
-    before = facts.shared().mem0.vector_store.count()
+    before = memory_store.shared().mem0.vector_store.count()
     found(mend=True)
-    assert facts.shared().mem0.vector_store.count() >= before, "whose they are was not known"
-    assert not any("put back without" in what for _count, what, _done in found())
+    assert memory_store.shared().mem0.vector_store.count() >= before, "whose they are was not known"
+    assert not any("restored without" in what for _count, what, _done in found())
 
 
 # --- reindexing -----------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def spoil(npc):
     """Vectors and words that have nothing to do with what the memories say."""
     from contrib_ai_memory.store import keys
 
-    store = facts.shared()
+    store = memory_store.shared()
     wrong = keys.alone(np.eye(1, 384, dtype=np.float32)[0], "nonsense")
     store.rekey({memory.id: wrong for memory in store.list(npc.memory.id, limit=None)})
 
@@ -268,7 +268,7 @@ def test_reindexed_it_is_found_again_as_before(talked, alice, everything):
     assert [told(talked, query, speaker=hers) for query in queries] != before
     work = reindex.reindex_all() if everything else reindex.reindex(talked)
     count = offload.wait(work)
-    assert count == facts.shared().count(talked.memory.id)
+    assert count == memory_store.shared().count(talked.memory.id)
     assert [told(talked, query, speaker=hers) for query in queries] == before
 
 
@@ -291,7 +291,7 @@ def other_model(monkeypatch):
             return self._model.count_tokens(text)
 
     def take():
-        facts.close_shared(for_good=False)
+        memory_store.close_shared(for_good=False)
         monkeypatch.setattr(embedder, "_shared", embedder.Embedder(Shorter()))
 
     return take
@@ -300,7 +300,7 @@ def other_model(monkeypatch):
 def test_a_store_of_another_model_is_told_of_and_reindexed(talked, alice, other_model):
     hers = talked.get_memory_identity(alice)
     known = {row[0]: row[2] for row in novelty.rows(talked.memory.id)}
-    payloads = {m.id: m for m in facts.shared().list(talked.memory.id, limit=None)}
+    payloads = {m.id: m for m in memory_store.shared().list(talked.memory.id, limit=None)}
     other_model()
     [(_count, what, _done)] = found()
     assert "evennia ai_memory reindex" in what
@@ -309,32 +309,32 @@ def test_a_store_of_another_model_is_told_of_and_reindexed(talked, alice, other_
     offload.wait(reindex.reindex_all())
     assert any("ferry" in text for text in told(talked, "Where is the ferry?"))
     assert any("silver key" in text for text in told(talked, "key", speaker=hers))
-    assert {m.id: m for m in facts.shared().list(talked.memory.id, limit=None)} == payloads
-    [vector] = facts.shared().vectors_of(list(payloads.values())[:1])
+    assert {m.id: m for m in memory_store.shared().list(talked.memory.id, limit=None)} == payloads
+    [vector] = memory_store.shared().vectors_of(list(payloads.values())[:1])
     assert len(vector) == 128
     rows = novelty.rows(talked.memory.id)
     assert {row[1] for row in rows} == {"shorter"}
     assert {row[0]: row[2] for row in rows} == known
-    facts.close_shared(for_good=False)
-    facts.shared()
+    memory_store.close_shared(for_good=False)
+    memory_store.shared()
 
 
 def test_a_reindex_that_was_killed_leaves_the_store_as_it_was(talked, other_model, monkeypatch):
-    before = facts.shared().count(talked.memory.id)
+    before = memory_store.shared().count(talked.memory.id)
     own = embedder.shared()
     other_model()
     with monkeypatch.context() as broken:
-        broken.setattr(facts.FactStore, "rewrite_some", killed)
+        broken.setattr(type(memory_store.shared()), "rewrite_some", killed)
         with pytest.raises(KeyboardInterrupt):
             offload.wait(reindex.reindex_all())
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
     with monkeypatch.context() as as_it_was:
         as_it_was.setattr(embedder, "_shared", own)
-        assert facts.shared().count(talked.memory.id) == before
+        assert memory_store.shared().count(talked.memory.id) == before
         assert told(talked, "ferry")
-        facts.close_shared(for_good=False)
+        memory_store.close_shared(for_good=False)
     offload.wait(reindex.reindex_all())
-    assert facts.shared().count(talked.memory.id) == before
+    assert memory_store.shared().count(talked.memory.id) == before
 
 
 def test_an_export_comes_to_another_model(talked, other_model, tmp_path, store_folder):
@@ -347,7 +347,7 @@ def test_an_export_comes_to_another_model(talked, other_model, tmp_path, store_f
     shutil.rmtree(store_folder / "qdrant_edge")
     offload.wait(archive.import_(talked, tmp_path / "a.jsonl"))
     assert any("ferry" in text for text in told(talked, "Where is the ferry?"))
-    assert opening.written_by(store_folder)["dimensions"] == 128
+    assert metadata.read(store_folder)["dimensions"] == 128
     offload.wait(archive.export(talked, tmp_path / "b.jsonl"))
     kept = [
         [line for line in path.read_text().splitlines() if '"kind":"centroid"' not in line]

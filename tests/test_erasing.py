@@ -18,7 +18,7 @@ from contrib_ai_memory.admin import edit, erasure, erasure_plan, forget, ids, un
 from contrib_ai_memory.admin.erasure_plan import DataSubject
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord, Percept
-from contrib_ai_memory.store import attributes, facts, opening, versions
+from contrib_ai_memory.store import attributes, connection, memory_store
 from contrib_ai_memory.store.preferences import Preference
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,8 +57,10 @@ def everything(npc) -> str:
     """All that is kept of a mind, as one text."""
     rows = npc.db_attributes.values_list("db_key", "db_value", "db_strvalue")
     script = npc.assistant.db_attributes.values_list("db_key", "db_value", "db_strvalue")
-    memories = [memory.to_dict() for memory in facts.shared().list(npc.memory.id, limit=None)]
-    history = facts.shared().mem0.db.connection.execute("SELECT * FROM history").fetchall()
+    memories = [
+        memory.to_dict() for memory in memory_store.shared().list(npc.memory.id, limit=None)
+    ]
+    history = memory_store.shared().mem0.db.connection.execute("SELECT * FROM history").fetchall()
     return "\n".join(map(str, [*rows, *script, *memories, *history]))
 
 
@@ -111,13 +113,13 @@ def test_what_was_drawn_from_both_goes_too(talked, alice, bram):
         record="summary",
         journal_ids=(hers.id, his.id),
     )
-    facts.shared().add(memory.id, [both], embedder.shared().encode([both.content]))
+    memory_store.shared().add(memory.id, [both], embedder.shared().encode([both.content]))
     insight = memory.perceive(
         Percept(content="Breakfast matters.", kind="insight", origin="sleep", evidence=(both.id,))
     )
     memory.flush()
     erase(talked, alice)
-    assert facts.shared().get([both.id]) == []
+    assert memory_store.shared().get([both.id]) == []
     assert memory.journal.get(insight.id) is None
     assert memory.journal.get(his.id) is not None
 
@@ -162,7 +164,7 @@ def lanes_of(npc, query):
     """By content: what the words of the lines around a memory say of a query."""
     from contrib_ai_memory.embedding import embedder
 
-    store = facts.shared()
+    store = memory_store.shared()
     search = store.search(npc.memory.id, embedder.shared().encode([query])[0], query)
     found = store.weighed(search, {m.id for m in store.list(npc.memory.id, limit=None)})
     names = {memory.id: memory.content for memory in store.get([each.id for each in found])}
@@ -234,34 +236,36 @@ def test_a_secret_preference_is_kept_once_for_those_who_heard_it(talked, alice, 
 
 def test_names_go_out_of_the_whole_history_of_a_memory(talked, alice):
     own = MemoryRecord(id=str(uuid.uuid4()), content="The mill grinds rye.", record="fact")
-    facts.shared().put(talked.memory.id, [own], embedder.shared().encode([own.content]))
-    versions.put_back(own.id, [("Alice grinds rye.", "It grinds rye.", "UPDATE", "2020-01-01")])
+    memory_store.shared().put(talked.memory.id, [own], embedder.shared().encode([own.content]))
+    memory_store.shared().history.put(
+        own.id, [("Alice grinds rye.", "It grinds rye.", "UPDATE", "2020-01-01")]
+    )
     rows = [
         ("old", f"new {number}", "UPDATE", f"2021-01-01T00:00:{number}") for number in range(60)
     ]
-    versions.put_back(own.id, rows)
+    memory_store.shared().history.put(own.id, rows)
     erase(talked, alice)
-    assert facts.shared().get([own.id])
-    said = versions.history_of(own.id, newest=None)
+    assert memory_store.shared().get([own.id])
+    said = memory_store.shared().history.of(own.id, newest=None)
     assert len(said) == 60 and "Alice" not in str(said)
 
 
 def test_a_history_is_replaced_whole_or_not_at_all(talked):
-    memory = facts.shared().list(talked.memory.id, record="fact")[0]
-    before = versions.history_of(memory.id)
+    memory = memory_store.shared().list(talked.memory.id, record="fact")[0]
+    before = memory_store.shared().history.of(memory.id)
     with pytest.raises(KeyboardInterrupt):
-        versions.replace(memory.id, map(killed, before))
-    assert before and versions.history_of(memory.id) == before
+        memory_store.shared().history.replace(memory.id, map(killed, before))
+    assert before and memory_store.shared().history.of(memory.id) == before
 
 
 def test_a_deletion_that_was_killed_leaves_no_history_behind(talked, monkeypatch):
-    store, agent_id = facts.shared(), talked.memory.id
+    store, agent_id = memory_store.shared(), talked.memory.id
     ids_ = [memory.id for memory in store.list(agent_id, limit=None)]
     monkeypatch.setattr(store.mem0.vector_store, "delete", killed)
-    for delete in (lambda: store.delete_points(ids_[:1]), lambda: store.delete_mind(agent_id)):
+    for delete in (lambda: store.delete(ids_[:1]), lambda: store.delete_all(agent_id)):
         with pytest.raises(KeyboardInterrupt):
             delete()
-    assert not any(map(versions.history_of, ids_))
+    assert not any(map(memory_store.shared().history.of, ids_))
 
 
 def test_an_erasure_that_was_killed_ends_the_same_when_it_is_run_again(talked, alice, monkeypatch):
@@ -371,7 +375,7 @@ def test_names_are_whole_words_in_any_case(text, named):
 @pytest.fixture
 def shard(store_folder):
     """A store of the engine alone, and a look for a word in its files."""
-    opening.prepare_environment(_made(store_folder))
+    connection.prepare_environment(_made(store_folder))
     from contrib_ai_memory.store.edge import QdrantEdge
 
     return QdrantEdge(path=str(store_folder), embedding_model_dims=4), store_folder

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import doctor
 from contrib_ai_memory.embedding import embedder
-from contrib_ai_memory.store import facts, keys
+from contrib_ai_memory.store import keys, memory_store
 
 FERRY = "The ferry at Millbrook is kept by Ottilie Brandt."
 KEY = "The silver key lies under the third step."
@@ -16,13 +16,13 @@ KEY = "The silver key lies under the third step."
 
 def script(npc, text, **more):
     """A Mem0 user's script: nothing but Mem0's own `add`. Returns the memory's id."""
-    made = facts.shared().mem0.add(text, agent_id=npc.memory.id, infer=False, **more)
+    made = memory_store.shared().mem0.add(text, agent_id=npc.memory.id, infer=False, **more)
     return made["results"][0]["id"]
 
 
 def plain_point(npc, text, **payload):
     """What a script of another process left on a store: Mem0's payload and nothing else."""
-    store, memory_id = facts.shared(), str(uuid.uuid4())
+    store, memory_id = memory_store.shared(), str(uuid.uuid4())
     payload = {"data": text, "agent_id": npc.memory.id, "hash": "x", "role": "user"} | payload
     key = keys.alone(embedder.shared().encode([text])[0], text)
     store.mem0.vector_store.write([memory_id], [payload], [key])  # past all that completes it
@@ -59,7 +59,7 @@ def test_a_night_a_day_and_the_doctor_leave_it_as_it_is(mara, alice, hears, buil
     errors = [p["errors"] for n in mara.assistant.sleep.records for p in n["passes"].values()]
     assert not any(errors)
     assert offload.wait(doctor.check(mend=True)) == []
-    assert facts.shared().get([memory_id])[0].content == FERRY
+    assert memory_store.shared().get([memory_id])[0].content == FERRY
     assert "Ottilie Brandt" in asks(mara, alice, hears, "who keeps the ferry at Millbrook?")
     for line in ("stats Mara", "Mara", f"trace Mara = {memory_id[:8]}", "journal Mara"):
         assert "went wrong" not in builder(f"@memory/{line}")
@@ -67,7 +67,7 @@ def test_a_night_a_day_and_the_doctor_leave_it_as_it_is(mara, alice, hears, buil
 
 def test_it_counts_and_can_be_forgotten(mara, builder):
     memory_id = script(mara, FERRY)
-    store = facts.shared()
+    store = memory_store.shared()
     assert sum(store.counts(mara.memory.id).values()) == store.count(mara.memory.id) == 1
     told = builder(f"@memory/forget Mara = {memory_id[:8]}") + builder("yes")
     assert "orgot" in told or "one taught memory" in told, told

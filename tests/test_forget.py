@@ -11,7 +11,7 @@ from contrib_ai_memory.admin import (
 )
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
 wait = offload.wait
@@ -33,7 +33,7 @@ def test_a_forgotten_entry_is_nowhere_any_more_and_comes_back_exactly(night, ali
     gone = wait(forget.forget(night, alice, str(entry.id)))
     assert gone.summary == "1 journal entry" and gone.undoable
     assert night.memory.journal.get(entry.id) is None
-    assert facts.shared().get([entry_memory_id(night.memory.id, entry.id)]) == []
+    assert memory_store.shared().get([entry_memory_id(night.memory.id, entry.id)]) == []
     assert night.memory.links.of(entry.id) == {}
     assert fact_of(night, "silver key")  # what was drawn from it stays
     wait(edit.undo(night, alice))
@@ -49,9 +49,9 @@ def test_a_cascade_takes_all_that_rests_on_an_entry_and_undo_brings_it_back(nigh
     going = wait(forget.select(night, str(entry.id), cascade=True))
     assert {"1 journal entry", "1 fact", "1 insight"} <= set(going.summary().split(", "))
     wait(forget.forget(night, alice, str(entry.id), cascade=True))
-    assert facts.shared().get([fact.id]) == []
+    assert memory_store.shared().get([fact.id]) == []
     assert night.memory.journal.get(insight.id) is None
-    left = facts.shared().list(night.memory.id, limit=None)
+    left = memory_store.shared().list(night.memory.id, limit=None)
     assert not [m for m in left if "ferry" in m.content and m.record != "entry"]
     profile = night.memory.profiles.get(identity)
     assert not any("ferry" in noted.text for noted in profile.observations)
@@ -73,7 +73,7 @@ def test_what_a_forgotten_fact_had_ended_holds_again(night, alice):
     later = MemoryRecord(
         id=memory_id_for(night.memory.id, "later"), content="Alice sold the ferry.", record="fact"
     )
-    store = facts.shared()
+    store = memory_store.shared()
     store.add(night.memory.id, [later], embedder.shared().encode([later.content]))
     store.change(fact.id, superseded_by=later.id, invalid_at="2026-01-01T00:00:00+00:00")
     before = everything(night)

@@ -13,7 +13,7 @@ from django.core.management.base import CommandError
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import doctor, erasure
 from contrib_ai_memory.records import MemoryRecord
-from contrib_ai_memory.store import condition, facts, generations, opening
+from contrib_ai_memory.store import condition, generations, memory_store, metadata
 from contrib_ai_memory.store.errors import StoreUnpaired, StoreUnusable
 
 
@@ -33,8 +33,8 @@ def talked(mara, alice, bram):
 
 def start_again():
     """What a start of the server does with the pair: open, compare, mark."""
-    facts.close_shared(for_good=False)
-    facts.shared()
+    memory_store.close_shared(for_good=False)
+    memory_store.shared()
     problem = generations.compare(generations.of_store())
     if not problem:
         offload.wait(generations.mark_anew())
@@ -55,7 +55,7 @@ def test_each_start_begins_a_new_generation_in_both_halves(talked):
     assert start_again() == ""
     now = generations.mark_of_database()
     assert now[0] == before[0] + 1
-    assert opening.mark_of(generations.of_store()) == now
+    assert metadata.mark_of(generations.of_store()) == now
     assert "unsettled" not in generations.of_store()
 
 
@@ -87,12 +87,12 @@ def test_while_the_halves_do_not_match_the_journal_alone_goes_on(talked, alice):
     assert start_again() == ""
     generations._write_database(generations.id_of_database(), kept)
     assert start_again()
-    before, count = len(talked.memory.journal), facts.shared().count(talked.memory.id)
+    before, count = len(talked.memory.journal), memory_store.shared().count(talked.memory.id)
     alice.execute_cmd("say My boat is called Heron.")
     with pytest.raises(StoreUnpaired):
         offload.wait(talked.assistant.at_tick())
     assert len(talked.memory.journal) > before
-    assert facts.shared().count(talked.memory.id) == count
+    assert memory_store.shared().count(talked.memory.id) == count
     assert told(talked, "ferry"), "what is known is told all the same"
     offload.wait(doctor.check(mend=True))
     assert start_again() == ""
@@ -105,7 +105,7 @@ def test_killed_between_the_two_marks_nothing_is_wrong(talked):
     generations._announce(generations.mark_of_database())
     assert start_again() == ""
     stored = generations._announce(generations.mark_of_database())
-    generations._write_database(stored["store_id"], opening.mark_of(stored))
+    generations._write_database(stored["store_id"], metadata.mark_of(stored))
     assert start_again() == ""
 
 
@@ -125,8 +125,8 @@ def test_two_times_that_count_alike_are_told_apart(talked, store_folder):
 def test_a_store_that_opens_with_nothing_in_it_is_noticed_and_made_anew_from_the_journal(
     talked, store_folder, builder
 ):
-    had = facts.shared().total()
-    facts.close_shared(for_good=False)
+    had = memory_store.shared().total()
+    memory_store.close_shared(for_good=False)
     shutil.rmtree(store_folder / "qdrant_edge")
     assert start_again() == ""
     assert f"had {had} memories and was opened with 0" in " ".join(builder("@memory").split())
@@ -148,7 +148,7 @@ def _fact(npc, number, journal_ids, created_at):
         journal_ids=journal_ids,
         created_at=created_at,
     )
-    facts.shared().add(npc.memory.id, [fact], np.eye(1, 384, k=number, dtype=np.float32))
+    memory_store.shared().add(npc.memory.id, [fact], np.eye(1, 384, k=number, dtype=np.float32))
     return fact.id
 
 
@@ -164,8 +164,8 @@ def test_memories_that_rest_on_lines_which_are_not_there_are_found(talked):
     }
     offload.wait(doctor.check(mend=True))
     assert offload.wait(doctor.check()) == []
-    assert facts.shared().get([beyond, earlier]) == []
-    [kept] = facts.shared().get([partly])
+    assert memory_store.shared().get([beyond, earlier]) == []
+    [kept] = memory_store.shared().get([partly])
     assert kept.journal_ids == (1,)
 
 
@@ -183,22 +183,22 @@ def test_lines_of_another_time_under_the_same_numbers_are_found(talked):
 def test_files_put_back_over_those_of_after_an_erasure_are_the_ones_that_count(
     talked, store_folder, alice, tmp_path
 ):
-    count = facts.shared().count(talked.memory.id)
-    facts.close_shared(for_good=False)
+    count = memory_store.shared().count(talked.memory.id)
+    memory_store.close_shared(for_good=False)
     shutil.copytree(store_folder, tmp_path / "kept")
-    facts.shared()
+    memory_store.shared()
     offload.wait(erasure.erase_person(talked, talked.get_memory_identity(alice)))
-    assert facts.shared().count(talked.memory.id) < count
-    facts.close_shared(for_good=False)
+    assert memory_store.shared().count(talked.memory.id) < count
+    memory_store.close_shared(for_good=False)
     shutil.copytree(tmp_path / "kept", store_folder, dirs_exist_ok=True)  # as `tar x` does
-    assert facts.shared().count(talked.memory.id) == count
+    assert memory_store.shared().count(talked.memory.id) == count
 
 
 def test_a_damaged_store_json_is_told_in_a_sentence(talked, store_folder):
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
     (store_folder / "store.json").write_text('{"embedding_mo')
     with pytest.raises(StoreUnusable, match="evennia ai_memory restore"):
-        facts.shared()
+        memory_store.shared()
 
 
 def test_store_json_and_the_count_of_tokens_are_whole_where_a_write_breaks_off(
@@ -220,7 +220,7 @@ def test_store_json_and_the_count_of_tokens_are_whole_where_a_write_breaks_off(
     try:
         usage.count("reply", None, 10, 10)
         with pytest.raises(OSError):
-            opening.note(store_folder, memories=123_456)
+            metadata.note(store_folder, memories=123_456)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert [each.read_text() for each in files] == before

@@ -17,7 +17,7 @@ from contrib_ai_memory.admin import archive, archive_format, erasure
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import Entry
 from contrib_ai_memory.sleep.night import SCHEDULE
-from contrib_ai_memory.store import attributes, facts, pause
+from contrib_ai_memory.store import attributes, memory_store, pause
 from contrib_ai_memory.store.journal import Journal
 from contrib_ai_memory.store.payload import entry_memory_id
 
@@ -86,7 +86,7 @@ def number_of(lines, kind, place=0):
 
 
 def stored(npc):
-    memories = facts.shared().list(npc.memory.id, limit=None)
+    memories = memory_store.shared().list(npc.memory.id, limit=None)
     return {memory.id: memory for memory in memories}
 
 

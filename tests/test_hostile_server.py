@@ -10,7 +10,7 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.llm import router
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -162,7 +162,7 @@ def test_a_night_with_a_hostile_server_ends_unharmed(server, llm, mara, alice, w
     assert SAID not in line
     assert INVENTED not in line
 
-    kept = facts.shared().list(mara.memory.id)
+    kept = memory_store.shared().list(mara.memory.id)
     assert [memory.content for memory in kept if memory.record == "fact"] == [FACT]
     assert not [memory for memory in kept if INVENTED in memory.content]
     journal = mara.memory.journal

@@ -20,7 +20,7 @@ from contrib_ai_memory.ingest import novelty, pipeline
 from contrib_ai_memory.ingest.chunk import chunks_of
 from contrib_ai_memory.ingest.pipeline import cleaned
 from contrib_ai_memory.ingest.routing import memory_type, parts_of
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import memory_id_for
 
 FERRY = "Alice keeps the ferry at Millbrook with her brother Tom."
@@ -47,7 +47,7 @@ def learn(npc, text, **more):
 
 
 def stored(npc):
-    found = facts.shared().list(npc.memory.id, limit=None, record="taught")
+    found = memory_store.shared().list(npc.memory.id, limit=None, record="taught")
     return sorted(found, key=lambda memory: memory.id)
 
 
@@ -369,7 +369,7 @@ def test_a_memory_carries_all_that_it_was_taught_with(mara, alice):
     who = mara.get_memory_identity(alice)
     mara.memory.clock = lambda: "2026-03-01T12:00:00.000+00:00"
     [memory] = ingest(mara, FERRY, user_id=who, session_id="evening")
-    assert memory == facts.shared().get([memory.id])[0]
+    assert memory == memory_store.shared().get([memory.id])[0]
     assert memory.id == memory_id_for(mara.memory.id, "taught", who, FERRY)
     assert (memory.record, memory.key, memory.content) == ("taught", FERRY, FERRY)
     assert (memory.about, memory.speaker, memory.session_id) == (who, "Alice", "evening")

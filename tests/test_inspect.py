@@ -12,7 +12,7 @@ from contrib_ai_memory.admin import (
 )
 from contrib_ai_memory.admin import stats as memory_stats
 from contrib_ai_memory.records import MemoryRecord
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
 wait = offload.wait
@@ -56,7 +56,7 @@ def test_an_id_that_fits_several_names_them(day):
     agent_id = day.memory.id
     same = [f"abcd{number:04}-0000-5000-8000-000000000000" for number in (1, 2)]
     memories = [MemoryRecord(id=each, content=f"Fact {each}.", record="fact") for each in same]
-    store = facts.shared()
+    store = memory_store.shared()
     store.put(agent_id, memories, store.vectors_of(store.list(agent_id, limit=1)).repeat(2, axis=0))
     with pytest.raises(ids.Ambiguous, match="abcd0001, abcd0002"):
         wait(ids.find(day, "abcd"))
@@ -143,7 +143,7 @@ def test_facts_are_listed_newest_first_by_text_and_by_whether_they_hold(night):
     assert [m.created_at for m in page.memories] == sorted(
         (m.created_at for m in page.memories), reverse=True
     )
-    facts.shared().change(page.memories[0].id, superseded_by="x")
+    memory_store.shared().change(page.memories[0].id, superseded_by="x")
     held, ended = (wait(inspect.memories(night, ended=each)) for each in (False, True))
     assert held.total == page.total - 1
     assert [m.id for m in ended.memories] == [page.memories[0].id]
@@ -163,7 +163,7 @@ def test_show_tells_evidence_links_history_and_what_ended_what(night):
     later = MemoryRecord(
         id=memory_id_for(night.memory.id, "later"), content="Alice sold the ferry.", record="fact"
     )
-    store = facts.shared()
+    store = memory_store.shared()
     store.add(night.memory.id, [later], store.vectors_of([fact]))
     store.change(fact.id, superseded_by=later.id)
     shown = wait(provenance.show(night, fact.id[:8]))

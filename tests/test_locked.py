@@ -9,14 +9,14 @@ import pytest
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import inspect
 from contrib_ai_memory.records import Percept
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id
 
 MONTHS_LATER = "2027-09-01T08:00:00+00:00"
 
 
 def memory_of(npc, number):
-    [found] = facts.shared().get([entry_memory_id(npc.memory.id, number)])
+    [found] = memory_store.shared().get([entry_memory_id(npc.memory.id, number)])
     return found
 
 
@@ -86,12 +86,12 @@ def test_what_was_drawn_from_a_preference_and_locked_keeps_its_slot(
 ):
     alice.execute_cmd(f"say {line}")
     builder("@sleep/now mara")
-    every = [m for m in facts.shared().list(mara.memory.id) if m.content == drawn]
+    every = [m for m in memory_store.shared().list(mara.memory.id) if m.content == drawn]
     locked = sorted(every, key=lambda memory: memory.record)[-1]
     builder(f"@memory/lock mara = {locked.id[:8]}")
     alice.execute_cmd(f"say {against}")
     builder("@sleep/now mara")
-    assert not facts.shared().get([locked.id])[0].superseded_by
+    assert not memory_store.shared().get([locked.id])[0].superseded_by
     assert not memory_of(mara, 1).superseded_by
     [held] = [each for each in mara.memory.preferences if "tea" in each.text]
     assert held.text == line
@@ -101,13 +101,13 @@ def test_a_locked_taught_preference_is_not_replaced_by_another_lesson(mara, alic
     mara.memory.people.meet(mara.get_memory_identity(alice), "Alice", mara.memory.clock())
     hers = mara.get_memory_identity(alice)
     offload.wait(mara.memory.ingest("I love tea with honey.", hers))
-    [taught] = facts.shared().list(mara.memory.id, record="taught")
+    [taught] = memory_store.shared().list(mara.memory.id, record="taught")
     builder(f"@memory/lock mara = {taught.id[:8]}")
-    before = everything(facts.shared().get([taught.id])[0])
+    before = everything(memory_store.shared().get([taught.id])[0])
     offload.wait(mara.memory.ingest("I hate tea with honey.", hers))
     alice.execute_cmd("say I hate tea with honey.")
     offload.wait(mara.memory.index_pending())
-    assert everything(facts.shared().get([taught.id])[0]) == before
+    assert everything(memory_store.shared().get([taught.id])[0]) == before
     [held] = mara.memory.preferences.of(hers)
     assert held.text == "I love tea with honey."
 
@@ -119,7 +119,7 @@ def test_a_fact_that_rests_on_a_locked_line_is_not_ended(facts_of_all, mara, ali
     builder("@memory/lock mara = 1")
     alice.execute_cmd("say The toll for the ferry is nine crowns.")
     builder("@sleep/now mara")
-    assert not facts.shared().get([fact.id])[0].superseded_by
+    assert not memory_store.shared().get([fact.id])[0].superseded_by
     shown = builder("@memory/facts mara = ended")
     assert "nine crowns" in shown and "7 crowns" not in shown
 
@@ -129,12 +129,12 @@ def test_a_locked_fact_is_neither_ended_nor_joined_nor_revived(facts_of_all, mar
     builder("@sleep/now mara")
     fact = fact_of(mara, "7 crowns")
     builder(f"@memory/lock mara = {fact.id[:8]}")
-    before = everything(facts.shared().get([fact.id])[0])
+    before = everything(memory_store.shared().get([fact.id])[0])
     alice.execute_cmd("say The toll for the ferry is 7 crowns.")
     builder("@sleep/now mara")
     alice.execute_cmd("say The toll for the ferry is nine crowns.")
     builder("@sleep/now mara")
-    assert everything(facts.shared().get([fact.id])[0]) == before
+    assert everything(memory_store.shared().get([fact.id])[0]) == before
 
 
 def test_a_fact_that_was_locked_when_it_had_ended_is_not_revived(
@@ -145,10 +145,10 @@ def test_a_fact_that_was_locked_when_it_had_ended_is_not_revived(
         builder("@sleep/now mara")
     [past] = offload.wait(inspect.memories(mara, text="7 crowns", ended=True)).memories
     builder(f"@memory/lock mara = {past.id[:8]}")
-    before = everything(facts.shared().get([past.id])[0])
+    before = everything(memory_store.shared().get([past.id])[0])
     alice.execute_cmd("say The toll for the ferry is 7 crowns.")
     builder("@sleep/now mara")
-    assert everything(facts.shared().get([past.id])[0]) == before
+    assert everything(memory_store.shared().get([past.id])[0]) == before
 
 
 def test_what_is_locked_and_unpinned_is_not_forgotten(mara, builder):

@@ -16,7 +16,7 @@ from contrib_ai_memory.admin import access, ids, inspect, provenance, undo_log
 from contrib_ai_memory.commands import CmdForgetMe, CmdMemories, CmdMemory, CmdSleep
 from contrib_ai_memory.commands.memory import SWITCHES
 from contrib_ai_memory.records import MemoryRecord
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import memory_id_for
 
 wait = offload.wait
@@ -109,7 +109,9 @@ def test_facts_are_searched_and_ended_ones_shown_apart(night, builder):
     fact = fact_of(night, "ferry")
     assert fact.id[:8] in builder("@memory/facts mara = ferry")
     assert "no such memory" in builder("@memory/facts mara = zebra")
-    facts.shared().change(fact.id, superseded_by="0" * 36, invalid_at="2026-01-01T00:00:00+00:00")
+    memory_store.shared().change(
+        fact.id, superseded_by="0" * 36, invalid_at="2026-01-01T00:00:00+00:00"
+    )
     assert "no such memory" in builder("@memory/facts mara = ferry")
     assert "superseded by 00000000" in builder("@memory/facts mara = ended")
 
@@ -199,12 +201,12 @@ def test_an_edit_changes_words_importance_emotions_and_lesson_and_is_undone(nigh
     builder(f"@memory/edit mara = {short} importance 9")
     builder(f"@memory/edit mara = {short} emotions joy, trust")
     builder(f"@memory/edit mara = {short} lesson Ask her for flour.")
-    [now] = facts.shared().get([fact.id])
+    [now] = memory_store.shared().get([fact.id])
     assert (now.content, now.importance) == ("Alice keeps the mill.", 0.9)
     assert now.dominant_emotions == ("joy", "trust") and now.the_lesson == "Ask her for flour."
     for _ in range(4):
         assert "Undone for Mara" in builder("@memory/undo mara")
-    assert facts.shared().get([fact.id]) == [fact]
+    assert memory_store.shared().get([fact.id]) == [fact]
     assert "There is nothing to undo" in builder("@memory/undo mara")
 
 
@@ -266,9 +268,9 @@ def test_a_cascade_names_what_goes_with_it_and_takes_it(night, builder):
     fact, entry = fact_of(night, "ferry"), entry_of(night, "ferry")
     assert "1 fact" in builder(f"@memory/forget mara = {entry.id} and all from it")
     builder("y")
-    assert facts.shared().get([fact.id]) == []
+    assert memory_store.shared().get([fact.id]) == []
     builder("@memory/undo mara")
-    assert facts.shared().get([fact.id]) == [fact]
+    assert memory_store.shared().get([fact.id]) == [fact]
 
 
 def test_pins_and_locks_are_shown_and_told(night, builder):
@@ -531,7 +533,7 @@ def nasty(mara, alice, builder):
         handler.journal.append(
             lambda entry_id: _entry(entry_id, huge, mara.get_memory_identity(alice))
         )
-    store = facts.shared()
+    store = memory_store.shared()
     wait(handler.index_pending())
     for record in ("fact", "experience", "summary", "taught"):
         memory = MemoryRecord(
@@ -635,7 +637,7 @@ def test_a_full_id_is_looked_up_and_belongs_to_one_mind_alone(night, tavern, mon
     def never(*args, **kwargs):
         raise AssertionError("a listing of the whole mind")
 
-    monkeypatch.setattr(facts.FactStore, "list", never)
+    monkeypatch.setattr(type(memory_store.shared()), "list", never)
     assert wait(ids.find(night, fact.id)).id == fact.id
     with pytest.raises(ids.UnknownMemory):
         wait(ids.find(odo, fact.id))
@@ -687,7 +689,7 @@ def test_the_insights_of_a_trace_are_read_a_few_at_a_time(night, monkeypatch):
         return breathe()
 
     memory = fact_of(night, "ferry")
-    monkeypatch.setattr(facts.FactStore, "newest", lambda *args: [memory] * 100)
+    monkeypatch.setattr(type(memory_store.shared()), "newest", lambda *args: [memory] * 100)
     monkeypatch.setattr(offload, "breathe", breathing)
     assert len(wait(provenance._insights(agent_id))) == 100
     assert len(breaths) == 100 // provenance.READ_AT_ONCE

@@ -12,7 +12,7 @@ import pytest
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder, reranker
 from contrib_ai_memory.embedding.model import SentenceTransformerModel, bundled_path, open_model
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 
 TALK = [
     "I keep the ferry at Millbrook.",
@@ -108,7 +108,7 @@ def of_768(settings, tmp_path, wide_model, monkeypatch):
     settings.CONTRIB_AI_MEMORY = {"DIR": str(tmp_path / "wide"), "EMBEDDING": {"model": wide_model}}
     monkeypatch.setattr(embedder, "_shared", None)
     yield
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
 
 
 def recalled(npc, query, **more):

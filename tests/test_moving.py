@@ -8,7 +8,7 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import archive, erasure
-from contrib_ai_memory.store import attributes, facts, pause
+from contrib_ai_memory.store import attributes, memory_store, pause
 
 
 @pytest.fixture
@@ -82,9 +82,11 @@ def test_an_imported_memory_goes_on_living(talked, alice, tmp_path):
     export(talked, tmp_path / "a.jsonl")
     offload.wait(erasure.wipe(talked))
     import_(talked, tmp_path / "a.jsonl")
-    before = facts.shared().counts(talked.memory.id)
+    before = memory_store.shared().counts(talked.memory.id)
     offload.wait(talked.assistant.sleep.whole_night())
-    assert facts.shared().counts(talked.memory.id) == before, "the night made it all once more"
+    assert memory_store.shared().counts(talked.memory.id) == before, (
+        "the night made it all once more"
+    )
     alice.execute_cmd("say My cat is called Biscuit.")
     offload.wait(talked.memory.index_pending())
     assert "My cat is called Biscuit." in told(talked, "cat")
@@ -103,7 +105,7 @@ def test_beside_its_original_it_is_a_mind_of_its_own(talked, alice, tavern, tmp_
     hers = twin.get_memory_identity(alice)
     query = "Where is the silver key?"
     assert told(twin, query, speaker=hers)[0] == told(talked, query, speaker=hers)[0]
-    counts = facts.shared().counts
+    counts = memory_store.shared().counts
     assert counts(twin.memory.id) == counts(talked.memory.id)
     assert twin.memory.links.count == talked.memory.links.count
     offload.wait(twin.assistant.sleep.whole_night())
@@ -120,7 +122,7 @@ def test_the_links_of_a_copy_lead_to_its_own_memories(talked, tavern, tmp_path):
     twin = create_object("typeclasses.npcs.AssistantNPC", key="Twin", location=tavern)
     export(talked, tmp_path / "a.jsonl")
     import_(twin, tmp_path / "a.jsonl")
-    own = {memory.id for memory in facts.shared().list(twin.memory.id, limit=None)}
+    own = {memory.id for memory in memory_store.shared().list(twin.memory.id, limit=None)}
     drawn = [each for each in twin.memory.links.ids_in(range(2048)) if not each.isdecimal()]
     assert drawn
     assert set(drawn) <= own
@@ -188,12 +190,12 @@ def test_an_npc_of_another_typeclass_is_not_lost_to_an_import(talked, tavern, tm
     agent_id = talked.memory.id
     twin = create_object("typeclasses.npcs.AssistantNPC", key="Twin", location=tavern)
     export(talked, tmp_path / "a.jsonl")
-    held = facts.shared().count(agent_id)
+    held = memory_store.shared().count(agent_id)
     path = "typeclasses.characters.Character"
     ObjectDB.objects.filter(id=talked.id).update(db_typeclass_path=path)
     talked.flush_from_cache(force=True)
     assert import_(twin, tmp_path / "a.jsonl").copied
-    assert twin.memory.id != agent_id and facts.shared().count(agent_id) == held
+    assert twin.memory.id != agent_id and memory_store.shared().count(agent_id) == held
 
 
 def killed(*_args):
@@ -250,7 +252,7 @@ def test_an_export_that_breaks_off_leaves_the_old_file(talked, tmp_path, monkeyp
 def test_it_comes_to_a_store_of_another_kind_and_back(talked, settings, tmp_path):
     export(talked, tmp_path / "a.jsonl")
     offload.wait(erasure.wipe(talked))
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
     edge = settings.CONTRIB_AI_MEMORY
     settings.CONTRIB_AI_MEMORY = {
         "DIR": str(tmp_path / "other"),
@@ -269,7 +271,7 @@ def test_it_comes_to_a_store_of_another_kind_and_back(talked, settings, tmp_path
     export(talked, tmp_path / "b.jsonl")
     assert lines_of(tmp_path / "a.jsonl") == lines_of(tmp_path / "b.jsonl")
     offload.wait(erasure.wipe(talked))
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
     settings.CONTRIB_AI_MEMORY = edge
     import_(talked, tmp_path / "b.jsonl", replace=True)
     export(talked, tmp_path / "c.jsonl")

@@ -5,7 +5,7 @@ import pytest
 from contrib_ai_memory import offload
 from contrib_ai_memory.records import Percept
 from contrib_ai_memory.sleep import reflection
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.links import Link
 
 MONTHS_LATER = "2026-09-01T08:00:00+00:00"
@@ -47,7 +47,7 @@ def night(mara):
 
 
 def stored(mara, record):
-    return facts.shared().list(mara.memory.id, limit=None, record=record)
+    return memory_store.shared().list(mara.memory.id, limit=None, record=record)
 
 
 def entries(mara):

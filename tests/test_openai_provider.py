@@ -429,12 +429,12 @@ def test_the_prompt_for_one_player_holds_nothing_that_another_whispered(
 def test_a_malformed_answer_by_night_is_done_offline_and_the_server_stays_in_use(
     server, llm, mara, alice, bram, settings
 ):
-    from contrib_ai_memory.store import facts
+    from contrib_ai_memory.store import memory_store
 
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     server.behave(structured="not json at all")
     offload.wait(mara.assistant.sleep.whole_night())
-    found = facts.shared().list(mara.memory.id, record="fact")
+    found = memory_store.shared().list(mara.memory.id, record="fact")
     assert [(fact.content, fact.provider) for fact in found] == [
         ("Alice keeps the ferry at Millbrook.", "offline")
     ]

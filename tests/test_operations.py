@@ -16,7 +16,7 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.admin import archive, erasure, erasure_plan
 from contrib_ai_memory.management import console, removal, status
 from contrib_ai_memory.management.commands import ai_memory
-from contrib_ai_memory.store import attributes, facts, pause
+from contrib_ai_memory.store import attributes, memory_store, pause
 
 ROOT = Path(__file__).resolve().parent.parent
 GUIDE = ROOT / "docs" / "guides" / "operators.md"
@@ -82,7 +82,7 @@ def test_status_tells_of_every_npc_and_makes_nothing(talked, run, tavern):
     assert ScriptDB.objects.count() == scripts
     [line] = [line for line in told.splitlines() if line.startswith("Mara")]
     entries = len(talked.memory.journal)
-    stored = facts.shared().count(talked.memory.id)
+    stored = memory_store.shared().count(talked.memory.id)
     links = talked.memory.links.count
     assert re.search(rf"{talked.dbref} +awake +{entries} +{stored} +{links} +2 ", line)
     [line] = [line for line in told.splitlines() if line.startswith("Gustav")]
@@ -92,9 +92,9 @@ def test_status_tells_of_every_npc_and_makes_nothing(talked, run, tavern):
 
 
 def test_status_while_the_server_runs_leaves_the_store_alone(talked, run, monkeypatch):
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
     monkeypatch.setattr(status, "server_runs", lambda: True)
-    monkeypatch.setattr(facts, "shared", interrupted)
+    monkeypatch.setattr(memory_store, "shared", interrupted)
     told = run("status")
     assert re.search(r"Mara +#\d+ +awake +\d+ +\? ", told)
     assert "the server is running and holds the store" in told

@@ -4,7 +4,7 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def local_qdrant(settings, tmp_path):
         "VECTOR_STORE": {"provider": "qdrant", "config": config},
     }
     yield
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
 
 
 def recalled(npc, query, **more):
@@ -34,7 +34,6 @@ def test_mem0s_own_qdrant_remembers_recalls_and_keeps_secrets(mara, alice, bram,
     alice.execute_cmd("whisper Mara = I hide a silver key under the third step.")
     bram.execute_cmd("say Wolves came down from Harrow Hill.")
     hers, his = mara.get_memory_identity(alice), mara.get_memory_identity(bram)
-    assert not facts.shared().has_lanes
     assert recalled(mara, "who keeps the ferry?", top_k=1) == ["I keep the ferry at Millbrook."]
     assert recalled(mara, "where is my key?", speaker=hers, top_k=1)[0].startswith("I hide")
     assert not any("silver key" in text for text in recalled(mara, "silver key", speaker=his))
@@ -44,7 +43,7 @@ def test_mem0s_own_qdrant_remembers_recalls_and_keeps_secrets(mara, alice, bram,
 def test_a_night_over_mem0s_own_qdrant_makes_facts_and_links(mara, alice, bram, local_qdrant):
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     offload.wait(mara.assistant.sleep.whole_night())
-    assert [fact.content for fact in facts.shared().list(mara.memory.id, record="fact")] == [
+    assert [fact.content for fact in memory_store.shared().list(mara.memory.id, record="fact")] == [
         "Alice keeps the ferry at Millbrook."
     ]
     assert mara.memory.links.count >= 1
@@ -55,7 +54,7 @@ def test_every_lane_of_a_store_without_lanes_is_its_own_search(mara, alice, loca
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     offload.wait(mara.memory.index_pending())
     vector = embedder.shared().encode(["I keep the ferry at Millbrook."])[0]
-    store = facts.shared()
+    store = memory_store.shared()
     search = store.search(mara.memory.id, vector, "ferry")
     [candidate] = store.weighed(search, store.candidates(search, 5))
     line, window, *_ = candidate.lanes

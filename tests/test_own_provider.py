@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from contrib_ai_memory import conf, offload, preflight
 from contrib_ai_memory.llm import router
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 
 ORACLE = """
     from contrib_ai_memory.llm.offline import OfflineProvider
@@ -53,7 +53,7 @@ def test_a_class_of_the_game_answers_and_sleeps(chosen, mara, alice, hears):
     assert any("The stars know you, Alice." in line for line in heard)
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     offload.wait(mara.assistant.sleep.whole_night())
-    [fact] = facts.shared().list(mara.memory.id, record="fact")
+    [fact] = memory_store.shared().list(mara.memory.id, record="fact")
     assert (fact.content, fact.provider) == ("The moon is full.", "oracle")
     assert "oracle_of_the_tests.Oracle" in router.status()
 

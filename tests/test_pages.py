@@ -26,7 +26,7 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.admin import access, inspect
 from contrib_ai_memory.ingest.index import to_memory
 from contrib_ai_memory.records import Entry, Percept
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import connection, memory_store
 from contrib_ai_memory.store.errors import StoreInUse
 from contrib_ai_memory.store.links import Link
 from contrib_ai_memory.store.profiles import COURSE_KEPT, Relationship
@@ -474,7 +474,7 @@ def test_hostile_text_is_harmless_and_readable_on_every_page(text, keeper, mara,
     vector = np.ones((1, 384), dtype=np.float32) / np.sqrt(384)
     fact = replace(to_memory(memory.id, entry), id="3fa2c1d0-0000-4000-8000-000000000000")
     fact = replace(fact, record="fact", the_lesson=text, tags=(text[:50],))
-    offload.run(offload.MEMORY, facts.ask, "put", memory.id, [fact], vector)
+    offload.run(offload.MEMORY, memory_store.shared().put, memory.id, [fact], vector)
     memory.links.add([Link(str(entry.id), str(other.id), 0.9, text[:20], "2026"),
                     Link(str(entry.id), fact.id, 0.8, "similar", "2026")])  # fmt: skip
     pages = [url(page, mara) for page in PAGES]
@@ -655,8 +655,8 @@ def test_a_store_that_another_process_holds_is_a_page_that_says_so(keeper, mara,
     def held(*args):
         raise StoreInUse("Another process holds the memory store. Stop it first.")
 
-    monkeypatch.setattr(facts, "open_mem0", held)
-    facts.close_shared(for_good=False)
+    monkeypatch.setattr(connection, "open_mem0", held)
+    memory_store.close_shared(for_good=False)
     page = keeper.get(url("facts", mara))
     assert page.status_code == 503
     assert "Another process holds the memory store" in words(page)

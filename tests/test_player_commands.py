@@ -6,7 +6,7 @@ from evennia.utils.create import create_object
 
 from contrib_ai_memory import AIMemoryCmdSet, offload
 from contrib_ai_memory.admin import inspect, requests
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 
 wait = offload.wait
 
@@ -152,13 +152,13 @@ def test_all_forget_a_player_with_one_rewriting_of_the_store_and_not_again_at_on
     settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"PLAYER_ERASURE": "self"}
     listener.locks.add("view:all()")
     begun = []
-    begin = facts.FactStore.begin_rewriting
+    begin = type(memory_store.shared()).begin_rewriting
 
     def counted(store, *args):
         begun.append(store)
         return begin(store, *args)
 
-    monkeypatch.setattr(facts.FactStore, "begin_rewriting", counted)
+    monkeypatch.setattr(type(memory_store.shared()), "begin_rewriting", counted)
     player("forgetme")
     player("yes")
     assert len(begun) == 1

@@ -6,7 +6,7 @@ from contrib_ai_memory import conf, offload
 from contrib_ai_memory.english.preferences import labelled, stated
 from contrib_ai_memory.handler import INDEX_CURSOR
 from contrib_ai_memory.ingest import index, preference_slots
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id
 from contrib_ai_memory.store.preferences import CATEGORY, Preferences
 
@@ -194,7 +194,7 @@ def test_a_changed_preference_retires_the_memory_of_the_old(mara):
     [old] = tell(mara, "I love tea.", FIRST)
     assert recall(mara) == ["I love tea."]
     [new] = tell(mara, "I hate tea.", SECOND)
-    retired = facts.shared().get([old.id])[0]
+    retired = memory_store.shared().get([old.id])[0]
     assert (retired.superseded_by, retired.invalid_at) == (new.id, SECOND)
     assert recall(mara) == ["I hate tea."]
 
@@ -225,7 +225,7 @@ def test_what_a_text_says_last_holds_and_said_again_nothing_changes(mara, prefer
     assert preferences.get("alice", "tea") == before
     assert before.text == "I hate tea."
     assert [h.text for h in before.history] == ["I love tea."]
-    assert facts.shared().count(mara.memory.id) == 3
+    assert memory_store.shared().count(mara.memory.id) == 3
     assert "I love tea." not in recall(mara)
 
 
@@ -265,7 +265,7 @@ def test_a_value_whose_memory_was_never_written_is_mended_when_it_is_told_again(
     assert preferences.get("alice", "tea").text == "I hate tea."
     [new] = tell(mara, "I hate tea.", THIRD)
     assert recall(mara) == ["I hate tea."]
-    retired = facts.shared().get([old.id])[0]
+    retired = memory_store.shared().get([old.id])[0]
     assert (retired.superseded_by, retired.invalid_at) == (new.id, SECOND)
 
 
@@ -295,12 +295,12 @@ def told(npc, query="tea", by=None, **more):
 def memory_of(npc, said):
     """The memory of the line of talk that says it."""
     [entry] = [entry for entry in npc.memory.journal.read() if entry.content == said]
-    return facts.shared().get([entry_memory_id(npc.memory.id, entry.id)])[0]
+    return memory_store.shared().get([entry_memory_id(npc.memory.id, entry.id)])[0]
 
 
 def everything(npc):
     """All that is remembered: what is in the store, and in the slots."""
-    stored = facts.shared().list(npc.memory.id, limit=None)
+    stored = memory_store.shared().list(npc.memory.id, limit=None)
     return sorted(stored, key=lambda memory: memory.id), list(npc.memory.preferences)
 
 
@@ -358,7 +358,7 @@ def test_a_taught_preference_is_changed_by_what_is_heard(mara, alice, preference
     [taught] = offload.wait(mara.memory.ingest("I love tea.", user_id=who))
     say(mara, alice, "I hate tea.", when=SECOND)
     assert told(mara) == {"I hate tea."}
-    retired = facts.shared().get([taught.id])[0]
+    retired = memory_store.shared().get([taught.id])[0]
     heard = memory_of(mara, "I hate tea.")
     assert (retired.superseded_by, retired.invalid_at) == (heard.id, SECOND)
     assert [held.text for held in preferences.history(who, "tea")] == ["I love tea."]
@@ -429,7 +429,7 @@ def test_said_again_it_is_told_once_and_a_change_leaves_none_of_it(mara, alice, 
 
 def test_what_is_said_again_is_told_where_the_first_memory_of_it_is_gone(mara, alice):
     say(mara, alice, "I love tea.")
-    facts.shared().delete(memory_of(mara, "I love tea.").id)
+    memory_store.shared().delete(memory_of(mara, "I love tea.").id)
     say(mara, alice, "I love tea!")
     assert told(mara) == {"I love tea!"}
 

@@ -12,7 +12,7 @@ from contrib_ai_memory.english import contradiction
 from contrib_ai_memory.english.contradiction import contradicts, replaces
 from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.sleep.reconciliation import Relation, reconcile, relation
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
 NPC = "5f1f3c1e-8a0b-4c57-9d0e-6a1c2b3d4e5f"
@@ -41,7 +41,7 @@ def learn(record):
 
 
 def known():
-    return {m.content: m for m in facts.shared().list(NPC, limit=None)}
+    return {m.content: m for m in memory_store.shared().list(NPC, limit=None)}
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,9 @@ def test_killed_between_its_two_writes_it_is_finished_by_the_next_night(store_fo
     new = fact("The ferry toll at Millbrook is nine crowns.", 5)
     with monkeypatch.context() as killed:
         killed.setattr(
-            facts.FactStore, "add", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt)
+            type(memory_store.shared()),
+            "add",
+            lambda *args: (_ for _ in ()).throw(KeyboardInterrupt),
         )
         with pytest.raises(KeyboardInterrupt):
             learn(new)
@@ -140,7 +142,7 @@ def test_a_changed_claim_changes_what_a_night_of_talk_leaves(mara, alice):
     offload.wait(mara.assistant.sleep.whole_night())
     alice.execute_cmd("say I have nine sheep in the north field.")
     offload.wait(mara.assistant.sleep.whole_night())
-    held = facts.shared().list(mara.memory.id, record="fact")
+    held = memory_store.shared().list(mara.memory.id, record="fact")
     assert {m.content: bool(m.superseded_by) for m in held} == {
         "Alice has seven sheep in the north field.": True,
         "Alice has nine sheep in the north field.": False,
@@ -265,12 +267,12 @@ def hear(mara):
 
 
 def line_of(mara, entry):
-    [memory] = facts.shared().get([entry_memory_id(mara.memory.id, entry.id)])
+    [memory] = memory_store.shared().get([entry_memory_id(mara.memory.id, entry.id)])
     return memory
 
 
 def drawn(mara, entry):
-    found = facts.shared().list(mara.memory.id, limit=None)
+    found = memory_store.shared().list(mara.memory.id, limit=None)
     return [m for m in found if m.record != "entry" and m.journal_ids == (entry.id,)]
 
 
@@ -301,7 +303,7 @@ def test_who_has_moved_lives_where_she_lives_now(mara, hear):
     profile = mara.memory.profiles.get("#Alice")
     assert not any("Wick" in known.value for known in profile.attributes)
     [fact] = [m for m in drawn(mara, moved) if m.record == "fact"]
-    every = facts.shared().list(mara.memory.id, limit=None)
+    every = memory_store.shared().list(mara.memory.id, limit=None)
     assert {m.superseded_by for m in every if "Wick" in m.content} == {fact.id}
 
 
@@ -336,7 +338,7 @@ def test_what_is_only_like_it_is_left_alone(mara, hear):
 @pytest.mark.parametrize("at", range(4))
 def test_killed_while_it_retires_the_next_night_finishes(mara, hear, monkeypatch, at):
     lie = hear(1, "I sold the grey mare of my uncle to the miller.")
-    change, changed = facts.FactStore.change, []
+    change, changed = type(memory_store.shared()).change, []
 
     def dying(self, memory_id, **payload):
         change(self, memory_id, **payload)
@@ -346,7 +348,7 @@ def test_killed_while_it_retires_the_next_night_finishes(mara, hear, monkeypatch
                 raise KeyboardInterrupt
 
     with monkeypatch.context() as killed:
-        killed.setattr(facts.FactStore, "change", dying)
+        killed.setattr(type(memory_store.shared()), "change", dying)
         with contextlib.suppress(KeyboardInterrupt):
             hear(4, "I did not sell the grey mare of my uncle to the miller.")
     mara.memory.journal.set_cursor("consolidated", 1)

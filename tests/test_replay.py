@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.ingest.replay import BadLine, Replay, read_log
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
@@ -55,7 +55,7 @@ def replay(file, **options):
 
 def state(mara):
     del mara.__dict__["memory"]
-    store = facts.shared()
+    store = memory_store.shared()
     memories = sorted(store.list(mara.memory.id, limit=None), key=lambda m: m.id)
     return [e.to_dict() for e in mara.memory.journal.read()], memories
 
@@ -68,7 +68,7 @@ def test_the_lines_are_in_the_journal_with_the_logs_time(mara, log):
     assert entries[2].private
     assert entries[3].origin == "self"
     assert entries[4].session_id == "two"
-    assert facts.shared().count(mara.memory.id, record="entry") == 4
+    assert memory_store.shared().count(mara.memory.id, record="entry") == 4
 
 
 def test_run_again_it_doubles_nothing(mara, log):
@@ -90,7 +90,7 @@ def test_interrupted_and_run_again_it_ends_as_if_it_never_was(mara, log, stop_af
 
 def test_with_sleep_each_session_is_slept_on(mara, log):
     replay(log, sleep=True)
-    texts = {fact.content for fact in facts.shared().list(mara.memory.id, record="fact")}
+    texts = {fact.content for fact in memory_store.shared().list(mara.memory.id, record="fact")}
     assert "Alice keeps the ferry at Millbrook." in texts
     assert not mara.assistant.asleep
 

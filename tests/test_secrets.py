@@ -16,7 +16,7 @@ from evennia.utils.create import create_account
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.llm import router
 from contrib_ai_memory.log import logger
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.text import redaction
 
 HUSH = "open-sesame"
@@ -56,7 +56,7 @@ STORES = [
 @pytest.fixture(params=STORES)
 def store_out_of_reach(request, settings, store_folder):
     """The settings name a store that nothing answers for, with a secret in them."""
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
     settings.CONTRIB_AI_MEMORY |= {
         "VECTOR_STORE": request.param,
         "LLM": {
@@ -71,7 +71,7 @@ def store_out_of_reach(request, settings, store_folder):
     router.health.reset()
     yield request.param
     router.health.reset()
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
 
 
 @pytest.fixture
@@ -142,9 +142,9 @@ def test_the_api_shows_no_secret(mara, client, store_out_of_reach):
 
 def test_the_shell_shows_no_secret(mara, store_out_of_reach, capsys):
     (conf.directory()).mkdir(parents=True, exist_ok=True)
-    from contrib_ai_memory.store import opening
+    from contrib_ai_memory.store import metadata
 
-    opening.note_model(conf.directory(), "all-MiniLM-L6-v2", 384)
+    metadata.note(conf.directory(), embedding_model="all-MiniLM-L6-v2", dimensions=384)
     call_command("ai_memory", "status")
     printed = "".join(capsys.readouterr())
     assert "problem" in printed and "127.0.0.1" in printed

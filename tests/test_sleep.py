@@ -8,7 +8,7 @@ from contrib_ai_memory.records import FactDraft, PassReport
 from contrib_ai_memory.sleep import consolidation
 from contrib_ai_memory.sleep import night as night_module
 from contrib_ai_memory.sleep.night import COMPACTING, DREAMING, PASSES, Night
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 
 
 @pytest.fixture
@@ -28,12 +28,12 @@ def night(mara):
 
 
 def known(mara):
-    return facts.shared().list(mara.memory.id, limit=None, record="fact")
+    return memory_store.shared().list(mara.memory.id, limit=None, record="fact")
 
 
 def state(mara):
     """Everything that a night changes, but for the time it happened."""
-    store = facts.shared()
+    store = memory_store.shared()
     memories = sorted(store.list(mara.memory.id, limit=None), key=lambda m: m.id)
     links = {m.id: sorted(mara.memory.links.of(m.id)) for m in memories}
     links |= {e.id: sorted(mara.memory.links.of(e.id)) for e in mara.memory.journal.read()}

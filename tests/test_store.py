@@ -12,7 +12,7 @@ import pytest
 
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.errors import StoreClosed, StoreInUse, StoreMismatch
 from contrib_ai_memory.store.payload import memory_id_for
 
@@ -27,7 +27,7 @@ def memory(number: int, text: str, **more) -> MemoryRecord:
 
 @pytest.fixture
 def store(store_folder):
-    store = facts.shared()
+    store = memory_store.shared()
     store.put(MIND, [memory(i, t) for i, t in enumerate(LINES)], embedder.shared().encode(LINES))
     return store
 
@@ -152,21 +152,21 @@ def test_changing_a_payload_keeps_the_rest_and_the_vector(store):
 
 
 def test_it_is_found_again_after_it_was_closed(store):
-    facts.close_shared(for_good=False)
-    assert facts.shared().count(MIND) == 3
-    assert nearest(facts.shared(), "ferry")[0] == "I keep the ferry"
+    memory_store.close_shared(for_good=False)
+    assert memory_store.shared().count(MIND) == 3
+    assert nearest(memory_store.shared(), "ferry")[0] == "I keep the ferry"
 
 
 def test_closed_for_good_it_takes_no_more_work(store):
-    facts.close_shared()
+    memory_store.close_shared()
     with pytest.raises(StoreClosed, match="stopping"):
-        facts.shared()
+        memory_store.shared()
 
 
 def test_forgetting_a_mind_leaves_the_others(store):
     other = str(uuid.uuid4())
     store.put(other, [memory(50, "Dora: mine")], embedder.shared().encode(["mine"]))
-    assert store.delete_mind(MIND) == 3
+    assert store.delete_all(MIND) == 3
     assert (store.count(MIND), store.count(other)) == (0, 1)
 
 
@@ -196,11 +196,11 @@ def test_a_filter_operator_that_does_not_exist_is_told(store):
 
 
 def test_a_store_of_another_model_is_refused_with_the_way_out(store, store_folder):
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
     meta = store_folder / "store.json"
     meta.write_text(json.dumps(json.loads(meta.read_text()) | {"embedding_model": "other"}))
     with pytest.raises(StoreMismatch, match=r"'other'.*EMBEDDING"):
-        facts.shared()
+        memory_store.shared()
 
 
 def mem0_in(folder: Path) -> dict[str, str]:
@@ -326,7 +326,7 @@ def test_what_was_looked_at_and_then_changed_or_deleted_is_seen_so_at_once(store
     assert seen()[first] == 0.9
     store.put(MIND, [memory(0, LINES[0], importance=0.2)], embedder.shared().encode(LINES[:1]))
     assert seen()[first] == 0.2
-    store.delete_points([first])
+    store.delete([first])
     assert first not in seen()
 
 

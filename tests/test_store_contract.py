@@ -10,9 +10,9 @@ from evennia.utils.create import create_object
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord
-from contrib_ai_memory.store import bulk, facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.errors import StoreMismatch
-from contrib_ai_memory.store.payload import memory_id_for
+from contrib_ai_memory.store.payload import RECORDS, memory_id_for
 
 MIND, OTHER = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
 LINES = ["I keep the ferry at Millbrook", "Wolves took my sheep", "The well is dry"]
@@ -24,12 +24,12 @@ def any_store(request, settings, store_folder, tmp_path):
     with real_stores.config_of(request.param, tmp_path) as config:
         settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "VECTOR_STORE": config}
         yield request.param
-        facts.close_shared(for_good=False)
+        memory_store.close_shared(for_good=False)
 
 
 @pytest.fixture
 def store(any_store):
-    return facts.shared()
+    return memory_store.shared()
 
 
 def memory(number, text, agent_id=MIND, **more):
@@ -124,7 +124,7 @@ def test_a_change_keeps_every_other_field_and_the_vector(store):
     store.change(each, tags=["pinned", "locked"])
     wanted = everything(importance=0.9, superseded_by="x", tags=("pinned", "locked"))
     assert store.get([each]) == [wanted]
-    payload = dict(bulk.page(store, MIND)[0])[each]
+    payload = dict(store.rows(MIND)[0])[each]
     assert payload["agent_id"] == MIND and payload["audience"] == list(wanted.witnesses)
     assert np.allclose(store.vectors_of(store.get([each])), before, atol=0.01)
 
@@ -143,7 +143,7 @@ def test_a_change_of_what_is_not_there_makes_nothing(store):
 
 def test_an_access_is_counted_and_nothing_else_changes(store):
     [each] = put(store, everything())
-    store.note_access([each, memory_id_for(MIND, "nobody")], "2026-02-01T00:00:00+00:00")
+    memory_store.note_access([each, memory_id_for(MIND, "nobody")], "2026-02-01T00:00:00+00:00")
     assert store.get([each]) == [
         everything(access_count=4, last_accessed="2026-02-01T00:00:00+00:00")
     ]
@@ -154,11 +154,8 @@ def test_an_access_is_counted_and_nothing_else_changes(store):
 
 def test_what_is_deleted_is_gone_and_the_rest_is_there(store):
     ids = some(store)
-    store.delete(ids[0])
-    store.delete_points(ids[1:2])
-    for unknown in (ids[0], memory_id_for(MIND, "nobody")):
-        store.delete(unknown)
-        store.delete_points([unknown])
+    store.delete(ids[:2])
+    store.delete([ids[0], memory_id_for(MIND, "nobody")])
     assert [each.id for each in store.list(MIND)] == ids[2:]
     assert nearest(store, LINES[0]) == [LINES[2]]
 
@@ -166,7 +163,7 @@ def test_what_is_deleted_is_gone_and_the_rest_is_there(store):
 def test_a_mind_is_forgotten_whole_and_no_other_with_it(store):
     some(store)
     some(store, OTHER)
-    assert store.delete_mind(MIND) == len(LINES)
+    assert store.delete_all(MIND) == len(LINES)
     assert (store.count(MIND), store.count(OTHER)) == (0, len(LINES))
 
 
@@ -181,7 +178,7 @@ def test_memories_of_two_minds_never_mix(store):
     ids = [memory_id_for(OTHER, 0)]
     search = store.search(MIND, embedder.shared().encode(["Bram"])[0], "Bram")
     assert store.weighed(search, ids) == []
-    assert set(bulk.minds(store)) == {MIND, OTHER}
+    assert set(store.agents()) == {MIND, OTHER}
 
 
 def test_it_is_found_by_meaning_and_by_fields(store):
@@ -234,7 +231,7 @@ def test_counts_and_lists_agree(store):
     assert store.count(MIND) == 10
     assert len(store.list(MIND, limit=4)) == 4
     assert len(store.list(MIND, limit=None, record="entry")) == 7
-    assert bulk.minds(store) == {MIND: 10, OTHER: 3}
+    assert store.agents() == {MIND: 10, OTHER: 3}
 
 
 def test_the_newest_come_first(store):
@@ -260,19 +257,19 @@ def test_pages_bring_each_memory_once(store, size):
 
 def test_what_was_written_is_there_when_the_store_is_opened_again(store):
     ids = some(store)
-    facts.close_shared(for_good=False)
-    assert {each.id for each in facts.shared().list(MIND)} == set(ids)
+    memory_store.close_shared(for_good=False)
+    assert {each.id for each in memory_store.shared().list(MIND)} == set(ids)
 
 
 def test_vectors_of_another_length_are_refused_when_the_store_is_opened(
     any_store, store, settings, wide_embedder
 ):
     some(store)
-    facts.close_shared(for_good=False)
+    memory_store.close_shared(for_good=False)
     (conf.directory() / "store.json").unlink()
     wide_embedder()
     with pytest.raises(StoreMismatch, match=r"384.*EMBEDDING"):
-        facts.shared()
+        memory_store.shared()
 
 
 @pytest.fixture
@@ -332,10 +329,10 @@ def test_days_and_nights_leave_whole_memories_and_no_secret_reaches_another(inn,
         alice.execute_cmd("whisper Mara = I hide a silver key under the third step.")
         alice.execute_cmd(f"say The mayor raised the toll to {night + 8} crowns.")
         offload.wait(mara.assistant.sleep.whole_night())
-    store, agent_id = facts.shared(), mara.memory.id
-    rows = [row for record in facts.RECORDS for row in store.list(agent_id, None, record=record)]
+    store, agent_id = memory_store.shared(), mara.memory.id
+    rows = [row for record in RECORDS for row in store.list(agent_id, None, record=record)]
     assert len(rows) == store.count(agent_id) > 10
-    for _id, payload in bulk.page(store, agent_id)[0]:
+    for _id, payload in store.rows(agent_id)[0]:
         assert {"data", "record", "agent_id", "audience", "hash"} <= set(payload)
     told = [each.content for each in store.list(agent_id, None, record="fact")]
     assert "Alice keeps the ferry at Millbrook." in told

@@ -10,7 +10,7 @@ from model_server import WELL_FORMED
 from contrib_ai_memory import offload
 from contrib_ai_memory.records import Entry, Percept
 from contrib_ai_memory.sleep import compression
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 
 MONTHS_LATER = "2026-09-01T08:00:00+00:00"
 LEARNING = ("indexed", "extracted", "scored", "consolidated", "linked", "observed", "pruned")
@@ -41,7 +41,7 @@ def hear(npc, minute, text, who="#Alice", session=None, **more):
 
 
 def stored(npc, record):
-    return facts.shared().list(npc.memory.id, limit=None, record=record)
+    return memory_store.shared().list(npc.memory.id, limit=None, record=record)
 
 
 def a_gap(npc, length):

@@ -19,7 +19,7 @@ from contrib_ai_memory.admin import stats as memory_stats
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.sleep import pruning, reconciliation
-from contrib_ai_memory.store import facts, versions
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.links import Link
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
@@ -54,11 +54,11 @@ def entry_of(npc, words):
 def everything(npc):
     """All that the store holds of a mind and the whole journal, for comparing."""
     memory = npc.memory
-    stored = facts.shared().list(memory.id, limit=None)
+    stored = memory_store.shared().list(memory.id, limit=None)
     return (
         {
             m.id: (m, [round(float(x), 4) for x in v])
-            for m, v in zip(stored, facts.shared().vectors_of(stored), strict=True)
+            for m, v in zip(stored, memory_store.shared().vectors_of(stored), strict=True)
         },
         list(memory.journal.read()),
         {each: memory.links.of(each) for each in memory.links.ids_in(range(2048))},
@@ -94,7 +94,7 @@ def test_an_id_that_fits_several_names_them(day):
     agent_id = day.memory.id
     same = [f"abcd{number:04}-0000-5000-8000-000000000000" for number in (1, 2)]
     memories = [MemoryRecord(id=each, content=f"Fact {each}.", record="fact") for each in same]
-    store = facts.shared()
+    store = memory_store.shared()
     store.put(agent_id, memories, store.vectors_of(store.list(agent_id, limit=1)).repeat(2, axis=0))
     with pytest.raises(ids.Ambiguous, match="abcd0001, abcd0002"):
         wait(ids.find(day, "abcd"))
@@ -181,7 +181,7 @@ def test_facts_are_listed_newest_first_by_text_and_by_whether_they_hold(night):
     assert [m.created_at for m in page.memories] == sorted(
         (m.created_at for m in page.memories), reverse=True
     )
-    facts.shared().change(page.memories[0].id, superseded_by="x")
+    memory_store.shared().change(page.memories[0].id, superseded_by="x")
     held, ended = (wait(inspect.memories(night, ended=each)) for each in (False, True))
     assert held.total == page.total - 1
     assert [m.id for m in ended.memories] == [page.memories[0].id]
@@ -201,7 +201,7 @@ def test_show_tells_evidence_links_history_and_what_ended_what(night):
     later = MemoryRecord(
         id=memory_id_for(night.memory.id, "later"), content="Alice sold the ferry.", record="fact"
     )
-    store = facts.shared()
+    store = memory_store.shared()
     store.add(night.memory.id, [later], store.vectors_of([fact]))
     store.change(fact.id, superseded_by=later.id)
     shown = wait(provenance.show(night, fact.id[:8]))
@@ -339,7 +339,7 @@ def test_a_fact_is_edited_weighed_and_felt(night, alice):
             night, alice, fact.id, content="Alice owns |rthe mill.", importance=9, emotions=["joy"]
         )
     )
-    [now] = facts.shared().get([fact.id])
+    [now] = memory_store.shared().get([fact.id])
     assert (now.content, now.importance) == ("Alice owns the mill.", 0.9)
     assert now.dominant_emotions == ("joy",) and now.journal_ids == fact.journal_ids
     shown = wait(provenance.show(night, fact.id))
@@ -405,7 +405,7 @@ def test_a_forgotten_entry_is_nowhere_any_more_and_comes_back_exactly(night, ali
     gone = wait(forget.forget(night, alice, str(entry.id)))
     assert gone.summary == "1 journal entry" and gone.undoable
     assert night.memory.journal.get(entry.id) is None
-    assert facts.shared().get([entry_memory_id(night.memory.id, entry.id)]) == []
+    assert memory_store.shared().get([entry_memory_id(night.memory.id, entry.id)]) == []
     assert night.memory.links.of(entry.id) == {}
     assert fact_of(night, "silver key")  # what was drawn from it stays
     wait(edit.undo(night, alice))
@@ -421,9 +421,9 @@ def test_a_cascade_takes_all_that_rests_on_an_entry_and_undo_brings_it_back(nigh
     going = wait(forget.select(night, str(entry.id), cascade=True))
     assert {"1 journal entry", "1 fact", "1 insight"} <= set(going.summary().split(", "))
     wait(forget.forget(night, alice, str(entry.id), cascade=True))
-    assert facts.shared().get([fact.id]) == []
+    assert memory_store.shared().get([fact.id]) == []
     assert night.memory.journal.get(insight.id) is None
-    left = facts.shared().list(night.memory.id, limit=None)
+    left = memory_store.shared().list(night.memory.id, limit=None)
     assert not [m for m in left if "ferry" in m.content and m.record != "entry"]
     profile = night.memory.profiles.get(identity)
     assert not any("ferry" in noted.text for noted in profile.observations)
@@ -445,7 +445,7 @@ def test_what_a_forgotten_fact_had_ended_holds_again(night, alice):
     later = MemoryRecord(
         id=memory_id_for(night.memory.id, "later"), content="Alice sold the ferry.", record="fact"
     )
-    store = facts.shared()
+    store = memory_store.shared()
     store.add(night.memory.id, [later], embedder.shared().encode([later.content]))
     store.change(fact.id, superseded_by=later.id, invalid_at="2026-01-01T00:00:00+00:00")
     before = everything(night)
@@ -521,12 +521,12 @@ def test_what_a_night_ended_stays_ended_when_an_edit_is_undone(night, alice):
     fact = fact_of(night, "ferry")
     wait(edit.edit(night, alice, fact.id, content="Alice owns the mill."))
     since = {"superseded_by": "later", "invalid_at": "2026-01-01T00:00:00+00:00"}
-    facts.shared().change(fact.id, **since, access_count=7, compressed=True)
-    versions.note(fact.id, "a night", "noted this")
+    memory_store.shared().change(fact.id, **since, access_count=7, compressed=True)
+    memory_store.shared().history.note(fact.id, "a night", "noted this")
     wait(edit.undo(night, alice))
-    [now] = facts.shared().get([fact.id])
+    [now] = memory_store.shared().get([fact.id])
     assert now == replace(fact, **since, access_count=7, compressed=True)
-    said = [row[1] for row in versions.history_of(fact.id)]
+    said = [row[1] for row in memory_store.shared().history.of(fact.id)]
     assert "noted this" in said and "Alice owns the mill." not in said
 
 
@@ -545,12 +545,12 @@ def test_an_edit_writes_over_nothing_that_came_meanwhile(night, alice, monkeypat
     step = undo_log.add
 
     def meanwhile(*args):
-        facts.shared().change(fact.id, **since, access_count=7)
+        memory_store.shared().change(fact.id, **since, access_count=7)
         return step(*args)
 
     monkeypatch.setattr(undo_log, "keep", meanwhile)
     wait(edit.edit(night, alice, fact.id, content="Alice owns the mill.", importance=9))
-    [now] = facts.shared().get([fact.id])
+    [now] = memory_store.shared().get([fact.id])
     assert (now.content, now.importance) == ("Alice owns the mill.", 0.9)
     assert (now.superseded_by, now.access_count) == ("later", 7)
 
@@ -560,7 +560,7 @@ def test_what_was_deleted_since_is_not_made_again_by_an_undone_edit(night, alice
     wait(edit.edit(night, alice, fact.id, content="Alice owns the mill."))
     wait(edit.edit(night, alice, str(entry.id), content="The bridge has fallen."))
     own = entry_memory_id(night.memory.id, entry.id)
-    facts.shared().delete_points([fact.id, own])  # as a night prunes
+    memory_store.shared().delete([fact.id, own])  # as a night prunes
     night.memory.journal.remove([entry.id])
     before = everything(night)
     for _ in range(2):
@@ -574,10 +574,10 @@ def test_an_entry_that_is_not_indexed_yet_is_edited_and_undone(mara, alice):
     mara.memory.perceive(Percept(content=line, kind="say", seen_as="Alice", source=hers))
     wait(edit.edit(mara, alice, "1", content="I keep the windmill."))
     wait(mara.memory.index_pending())
-    [stored] = facts.shared().list(mara.memory.id)
+    [stored] = memory_store.shared().list(mara.memory.id)
     assert stored.content == "I keep the windmill."
     wait(edit.undo(mara, alice))
-    [stored] = facts.shared().list(mara.memory.id)
+    [stored] = memory_store.shared().list(mara.memory.id)
     assert (stored.content, mara.memory.journal.get(1).content) == (line, line)
 
 
@@ -608,7 +608,7 @@ def test_a_pinned_entry_is_never_pruned(day, alice, monkeypatch):
     entry = entry_of(day, "ferry")
     wait(edit.pin(day, alice, str(entry.id)))
     assert not pruning._forgettable(day.memory.journal.get(entry.id), 10)
-    assert "pinned" in facts.shared().get([entry_memory_id(day.memory.id, entry.id)])[0].tags
+    assert "pinned" in memory_store.shared().get([entry_memory_id(day.memory.id, entry.id)])[0].tags
     wait(edit.unpin(day, alice, str(entry.id)))
     assert pruning._forgettable(day.memory.journal.get(entry.id), 10)
     with pytest.raises(edit.CannotEdit, match="is not pinned"):
@@ -623,14 +623,14 @@ def test_a_pinned_entry_is_not_hidden_behind_a_summary(day, alice):
     wait(edit.pin(day, alice, str(entry.id)))
     session = compression.Session(entry.session_id, (day.memory.journal.get(entry.id), other))
     compression.store_summary(day.memory.id, session, "They talked.", "offline")
-    pinned, plain = facts.shared().get(
+    pinned, plain = memory_store.shared().get(
         [entry_memory_id(day.memory.id, each.id) for each in (entry, other)]
     )
     assert plain.compressed and not pinned.compressed
 
 
 def test_a_locked_fact_is_neither_ended_nor_joined_by_what_a_night_finds(night, alice):
-    agent_id, store = night.memory.id, facts.shared()
+    agent_id, store = night.memory.id, memory_store.shared()
     entry = entry_of(night, "bridge")
     fact = fact_of(night, "bridge")
     wait(edit.lock(night, alice, fact.id))
@@ -664,10 +664,10 @@ def test_a_locked_experience_is_not_reinforced(day, alice):
     page = wait(inspect.memories(day, "experience", text="ferry"))
     [known] = page.memories
     wait(edit.lock(day, alice, known.id))
-    [locked] = facts.shared().get([known.id])
+    [locked] = memory_store.shared().get([known.id])
     again = replace(known, id=memory_id_for(day.memory.id, "again"), journal_ids=(50,))
     assert experiences.remember_or_reinforce(day.memory.id, again) == known.id
-    assert facts.shared().get([known.id]) == [locked]
+    assert memory_store.shared().get([known.id]) == [locked]
 
 
 def test_a_paused_npc_perceives_learns_and_sleeps_not_until_it_goes_on(day, alice):
@@ -790,7 +790,7 @@ def _insight(npc, *cited):
 
 def test_the_weight_of_a_line_follows_its_importance_there_and_back(day, alice):
     def weight():
-        return facts.shared().get([entry_memory_id(day.memory.id, 1)])[0].memory_weight
+        return memory_store.shared().get([entry_memory_id(day.memory.id, 1)])[0].memory_weight
 
     before = weight()
     wait(edit.edit(day, alice, "1", importance=10))

@@ -45,9 +45,11 @@ def tells(npc):
 
 
 def everything_drawn(mara):
-    from contrib_ai_memory.store import facts
+    from contrib_ai_memory.store import memory_store
 
-    return [m for m in facts.shared().list(mara.memory.id, limit=None) if m.record != "entry"]
+    return [
+        m for m in memory_store.shared().list(mara.memory.id, limit=None) if m.record != "entry"
+    ]
 
 
 def test_what_another_npc_says_is_heard_and_never_evidence(mara, wenna, bram, builder):

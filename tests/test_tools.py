@@ -8,7 +8,7 @@ import pytest
 
 from contrib_ai_memory.embedding.emotions import EMOTIONS
 from contrib_ai_memory.llm import router, tools
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -43,7 +43,7 @@ def calls(server, llm):
 
 
 def experiences(mara):
-    return facts.shared().list(mara.memory.id, record="experience")
+    return memory_store.shared().list(mara.memory.id, record="experience")
 
 
 def who(mara, someone):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import memory_id_for
 from contrib_ai_memory.store.vocabulary import FEW, Vocabulary
 
@@ -57,7 +57,7 @@ def test_a_rarity_is_never_negative_however_common_the_word(words, memories, rea
 
 
 def test_the_talk_of_another_npc_does_not_move_a_score(store_folder):
-    store = facts.shared()
+    store = memory_store.shared()
     vector = embedder.shared().encode(["ferry"])
 
     def remember(agent_id, number, text):
@@ -78,7 +78,7 @@ def test_the_talk_of_another_npc_does_not_move_a_score(store_folder):
 
 
 def test_what_the_night_retells_does_not_move_the_scores_of_what_was_said(store_folder):
-    store = facts.shared()
+    store = memory_store.shared()
     vector = embedder.shared().encode(["ferry"])
     line = MemoryRecord(
         memory_id_for(MINE, 0), "The ferry leaks.", "entry", key="A: The ferry leaks."

@@ -12,7 +12,7 @@ from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.records import Percept
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import memory_store
 
 pytestmark = pytest.mark.django_db
 
@@ -82,7 +82,7 @@ def week(django_db_setup, django_db_blocker, tmp_path_factory):
         transaction.atomic(),
     ):
         yield lived_through()
-        facts.close_shared(for_good=False)
+        memory_store.close_shared(for_good=False)
         transaction.set_rollback(True)
 
 
@@ -109,7 +109,7 @@ def lived_through():
 
 
 def stored(mara, record):
-    return facts.shared().list(mara.memory.id, limit=None, record=record)
+    return memory_store.shared().list(mara.memory.id, limit=None, record=record)
 
 
 def believed(mara):
@@ -318,7 +318,7 @@ def test_insights_name_what_the_week_was_about_and_cite_lines_that_say_so(week):
         numbers = [int(each) for each in entry.evidence if each.isdecimal()]
         ids = [each for each in entry.evidence if not each.isdecimal()]
         lines = [week.memory.journal.get(number) for number in numbers]
-        memories = facts.shared().get(ids)
+        memories = memory_store.shared().get(ids)
         assert len(memories) == len(ids) and all(lines)
         assert not any(cited.private for cited in [*lines, *memories])
     assert any("lighthouse" in entry.content for entry in found)

@@ -27,7 +27,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..ingest import novelty
 from ..records import Entry
-from ..store import attributes, bulk, facts, owner, pause
+from ..store import attributes, memory_store, owner, pause
 from ..store.chat_log import History
 from ..store.conversations import ATTRIBUTE as CONVERSATIONS
 from ..store.conversations import Conversations
@@ -123,7 +123,7 @@ def _write(npc: Any, writer: Writer, progress: Progress) -> Generator[Any, Any, 
         progress("journal", min(number * ENTRIES_AT_ONCE, end), end)
     for links in link_pages(memory.links):
         yield batch_job(_write_links, writer, links)
-    total = yield batch_job(facts.ask, "count", memory.id)
+    total = yield batch_job(memory_store.count, memory.id)
     memories = 0
 
     def count(written: int) -> None:
@@ -193,9 +193,9 @@ def _write_links(writer: Writer, found: list[tuple[str, dict[str, dict[str, Any]
 
 
 def _write_memories(writer: Writer, agent_id: str, offset: Any) -> tuple[int, Any]:
-    store = facts.shared()
-    rows, offset = bulk.page(store, agent_id, offset)
-    said = bulk.history(store, [memory_id for memory_id, _ in rows])
+    store = memory_store.shared()
+    rows, offset = store.rows(agent_id, offset)
+    said = store.history.rows_of([memory_id for memory_id, _ in rows])
     writer.add(
         {"kind": "memory", "id": each, "payload": payload, "history": said.get(each, [])}
         for each, payload in rows
@@ -307,7 +307,7 @@ def _reopened(path: Path, checked: Checker) -> Reader:
 @defer.inlineCallbacks
 def _remembers(npc: Any) -> Generator[Any, Any, bool]:
     memory = npc.memory
-    stored = yield batch_job(facts.ask, "count", memory.id)
+    stored = yield batch_job(memory_store.count, memory.id)
     return bool(stored or len(memory.journal) or len(memory.people) or len(memory.profiles))
 
 
@@ -323,7 +323,7 @@ def _read_lines(
     elif not copied and memory.id != old.agent_id and inspect.store_is_own():
         # on a server, where the old id may live on in another game, the NPC keeps its own
         _set_id(npc, old.agent_id)
-        yield batch_job(facts.ask, "delete_mind", memory.id)  # left by an NPC that is gone
+        yield batch_job(memory_store.delete_all, memory.id)  # left by an NPC that is gone
     identities = old.identity, npc.get_memory_identity(npc)
     ids = IdMapping((old.agent_id, memory.id), identities, checked.seen.number_of)
     counts = {"entry": 0, "memory": 0}
@@ -392,12 +392,12 @@ def _write_lines(npc: Any, lines: list[Line]) -> Generator[Any, Any, None]:
 
 def _write_stored(agent_id: str, lines: list[Line]) -> None:
     """Write memories and centroids (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     rows = [(each["id"], each["payload"]) for each in lines if each["kind"] == "memory"]
     if rows:
-        bulk.write(store, rows, reindex.vectors_of(rows))
-        bulk.put_history(
-            store, {each["id"]: each["history"] for each in lines if each["kind"] == "memory"}
+        store.write(rows, reindex.vectors_of(rows))
+        store.history.put_rows(
+            {each["id"]: each["history"] for each in lines if each["kind"] == "memory"}
         )
     for each in lines:
         if each["kind"] == "centroid":

@@ -33,7 +33,7 @@ from typing import Any, BinaryIO
 
 from ..embedding import embedder
 from ..records import INSIGHT, Entry, MemoryRecord, Message
-from ..store import bulk, facts, preferences, profiles
+from ..store import history, memory_store, preferences, profiles
 from ..store.chat_log import ATTRIBUTE as HISTORY
 from ..store.conversations import CONVERSATIONS_KEPT, Conversation
 from ..store.payload import ANYONE, RECORDS, entry_memory_id, from_payload
@@ -343,7 +343,7 @@ class Checker:
                 self._checks[line["kind"]](line)
             if line["kind"] == "memory":
                 memories[line["id"]] = number
-        owners = bulk.owners(facts.shared(), memories) if memories else {}
+        owners = memory_store.shared().owners(memories) if memories else {}
         for memory_id, number in memories.items():
             with self._refusing(number, "memory"):
                 if owners.get(memory_id, self._agent_id) != self._agent_id:
@@ -648,8 +648,8 @@ _OF_SCRIPT: dict[str, Callable[[Any], None]] = {
 
 def _history(value: Any) -> None:
     for row in _list("history", value, MANY):
-        if not isinstance(row, list) or len(row) != len(bulk.HISTORY):
-            raise Invalid(f"history: a row has {len(bulk.HISTORY)} values")
+        if not isinstance(row, list) or len(row) != len(history.COLUMNS):
+            raise Invalid(f"history: a row has {len(history.COLUMNS)} values")
         *texts, deleted = row
         for text in texts:
             if text is not None:

@@ -33,7 +33,7 @@ from django.db import connections
 
 from .. import atomic_file, conf
 from ..records import now_iso
-from ..store import condition, opening, snapshot
+from ..store import condition, connection, metadata, snapshot
 from ..store.edge import size_on_disk
 from . import inspect
 from .archive import FOLDER as EXPORTS
@@ -244,7 +244,7 @@ def _check_database(copy: Path) -> None:
 
 def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Backup:
     names = sorted(str(p.relative_to(staging)) for p in staging.rglob("*") if p.is_file())
-    stored = opening.written_by(staging / STORE) if (staging / STORE).exists() else {}
+    stored = metadata.read(staging / STORE) if (staging / STORE).exists() else {}
     manifest = {
         "format": FORMAT,
         "version": VERSION,
@@ -315,7 +315,7 @@ def read_manifest(file: Path) -> dict[str, Any]:
 
 def marker() -> Path:
     """Return the file that exists while a restore runs, or after it broke off."""
-    return opening.restoring(conf.directory())
+    return connection.restoring(conf.directory())
 
 
 def restore(file: Path, progress: Progress = lambda *_: None) -> dict[str, Any]:

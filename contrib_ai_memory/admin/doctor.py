@@ -18,7 +18,7 @@ from ..conf import PAGE_SIZE
 from ..handler import shed_copied
 from ..ingest import index, novelty
 from ..records import INSIGHT, Entry
-from ..store import attributes, bulk, condition, facts, generations, links, opening, owner
+from ..store import attributes, condition, generations, links, memory_store, metadata, owner
 from ..store.errors import StoreError
 from ..store.journal import span_of
 from ..store.payload import entry_memory_id
@@ -156,7 +156,7 @@ def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
         return [Finding("the store", problem, 1, mend)]
     found = []
     if lost := stored.get("lost"):
-        found.append(Finding("the store", opening.told_of_loss(lost), 1, mend))
+        found.append(Finding("the store", metadata.loss_message(lost), 1, mend))
         if mend:
             yield batch_job(_settle_loss)
     known = inspect.known_agent_ids()
@@ -172,20 +172,20 @@ def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
 
 
 def _settle_loss() -> None:
-    opening.note(conf.directory(), lost=None)
-    facts.shared().note_total()
+    metadata.note(conf.directory(), lost=None)
+    metadata.note_total(conf.directory(), memory_store.shared().total())
     condition.end(condition.LOST, "What the store lost is taken as lost.")
 
 
 def _agent_counts() -> dict[str, int]:
     """Count the memories of each NPC in a store that is this game's alone."""
-    store = facts.shared()
-    return bulk.minds(store) if store.provider == inspect.OWN_PROVIDER else {}
+    store = memory_store.shared()
+    return store.agents() if store.provider == inspect.OWN_PROVIDER else {}
 
 
 def _delete_orphans(agent_id: str) -> None:
     novelty.forget(agent_id)
-    facts.shared().delete_mind(agent_id)
+    memory_store.shared().delete_all(agent_id)
 
 
 # --- one NPC --------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def _stored(agent_id: str) -> Generator[Any, Any, _Stored]:
 
 
 def _stored_page(agent_id: str, offset: Any) -> tuple[list[tuple], Any]:
-    memories, offset = facts.shared().page(agent_id, offset)
+    memories, offset = memory_store.shared().page(agent_id, offset)
     return [
         (
             m.id,
@@ -264,7 +264,7 @@ def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, 
             lost.setdefault((number - 1) // PAGE_SIZE, []).append(memory_id)
     problems = {number: journal.damage.get(number, "") for number in {*lost, *journal.damaged()}}
     for number in sorted(problems) if mend else ():
-        records = yield batch_job(facts.ask, "get", lost.get(number, []))
+        records = yield batch_job(memory_store.get, lost.get(number, []))
         entries = [_rebuilt(memory, index.from_memory(record)) for record in records]
         journal.grow(max((entry.id for entry in entries), default=0))
         journal.put_back(entries)
@@ -322,7 +322,7 @@ def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[
     ]
     for first in range(0, len(gone) if mend else 0, IDS_AT_ONCE):
         some = gone[first : first + IDS_AT_ONCE]
-        yield batch_job(facts.ask, "delete_points", some)
+        yield batch_job(memory_store.delete, some)
         stored.ids.difference_update(some)
     problems = (
         (missing, "indexed journal entries are missing in the store"),
@@ -353,7 +353,7 @@ def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list
         if mend and kept:
             yield batch_job(_rest_on, memory_id, kept)
         elif mend:
-            yield batch_job(facts.ask, "delete_points", [memory_id])
+            yield batch_job(memory_store.delete, [memory_id])
             stored.ids.discard(memory_id)
         if place % ENTRIES_AT_ONCE == 0:
             yield offload.breathe()
@@ -365,7 +365,7 @@ def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list
 
 
 def _rest_on(memory_id: str, journal_ids: list[int]) -> None:
-    facts.shared().change(memory_id, journal_ids=journal_ids)
+    memory_store.shared().change(memory_id, journal_ids=journal_ids)
 
 
 def _index(memory: Any, entries: list[Entry]) -> defer.Deferred:

@@ -28,7 +28,7 @@ from ..ingest import index, pipeline, preference_slots
 from ..ingest.index import to_memory
 from ..ingest.preference_slots import Superseded
 from ..records import ASKS, LOCKED, PINNED, Entry, MemoryRecord
-from ..store import facts, versions
+from ..store import memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
@@ -252,7 +252,7 @@ def _tag(
 
 def _write_tags(memory: MemoryRecord, tags: tuple[str, ...], lasting: bool) -> None:
     """The store's part (worker thread); a pinned memory no longer expires."""
-    store = facts.shared()
+    store = memory_store.shared()
     if store.get([memory.id]):
         store.change(memory.id, tags=list(tags))
         if lasting and memory.expires_at:
@@ -396,7 +396,7 @@ def _write_stored(
         around: As for `index.rewrite`.
         note: Whether the change is added to the memory's history.
     """
-    store = facts.shared()
+    store = memory_store.shared()
     for known in store.get([memory.id]):
         new = _merged(known, memory, changed)
         if (new.content, new.embedded, new.words) == (known.content, known.embedded, known.words):
@@ -474,7 +474,7 @@ def _take_back(npc: Any) -> Generator[Any, Any, Act]:
 
 def _restore_stored(agent_id: str, before: Before, around: dict[int, list[Entry]]) -> None:
     """The store's part of an undo (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     for plain in before.memories:
         memory = MemoryRecord.from_dict(plain)
         own = memory.journal_ids[0] if memory.record == "entry" else 0
@@ -483,7 +483,9 @@ def _restore_stored(agent_id: str, before: Before, around: dict[int, list[Entry]
             continue
         index.rewrite(agent_id, memory, around.get(own, ()))
         rows = before.history.get(memory.id, [])
-        versions.replace(memory.id, [(old, new, event, when) for old, new, event, when in rows])
+        memory_store.shared().history.replace(
+            memory.id, [(old, new, event, when) for old, new, event, when in rows]
+        )
     for memory_id, payload in before.payload:
         if store.get([memory_id]):
             store.change(memory_id, **payload)
@@ -493,10 +495,12 @@ def _revert_fields(
     agent_id: str, memory: MemoryRecord, around: list[Entry], changed: Sequence[str]
 ) -> None:
     _write_stored(agent_id, memory, changed, around, note=False)
-    history = versions.history_of(memory.id, newest=None)
+    history = memory_store.shared().history.of(memory.id, newest=None)
     edits = [place for place, row in enumerate(history) if row[::2] == (memory.content, "UPDATE")]
     if "content" in changed and edits:
-        versions.replace(memory.id, [*history[: edits[-1]], *history[edits[-1] + 1 :]])
+        memory_store.shared().history.replace(
+            memory.id, [*history[: edits[-1]], *history[edits[-1] + 1 :]]
+        )
 
 
 def _entries_as_before(memory: Any, before: Before) -> list[Entry]:

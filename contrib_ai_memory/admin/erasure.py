@@ -20,16 +20,7 @@ from twisted.internet import defer
 from .. import offload
 from ..embedding import embedder
 from ..ingest import index, novelty
-from ..store import (
-    attributes,
-    facts,
-    game_database,
-    links,
-    pause,
-    preferences,
-    profiles,
-    versions,
-)
+from ..store import attributes, game_database, links, memory_store, pause, preferences, profiles
 from ..store.keys import REACH
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
@@ -325,11 +316,11 @@ def _delete_memories(ids: Iterable[str]) -> Generator[Any, Any, tuple[Counter[st
 
 
 def _delete_some(ids: list[str]) -> tuple[list[str], int]:
-    store = facts.shared()
+    store = memory_store.shared()
     memories = store.get(ids)
     texts = {text for m in memories for text in (m.content, m.key, m.embedded, m.quote, m.shown)}
     vectors = _delete_vectors(text for text in texts if text)
-    store.delete_points(ids)
+    store.delete(ids)
     return [memory.record for memory in memories], vectors
 
 
@@ -343,24 +334,24 @@ def _delete_vectors(texts: Iterable[str]) -> int:
 def _clear_references(agent_id: str, plan: ErasurePlan) -> Generator[Any, Any, None]:
     """Remove the person from the witnesses of remaining memories, clear `superseded_by` references
     to deleted ones, and count the words anew."""
-    yield batch_job(facts.ask, "forget_words", agent_id)
+    yield batch_job(memory_store.forget_words, agent_id)
     yield store_pages(_clear_page, agent_id, plan.subject, frozenset(plan.memories))
 
 
 def _clear_page(
     agent_id: str, subject: DataSubject, deleted: Collection[str], offset: Any
 ) -> tuple[None, Any]:
-    store = facts.shared()
+    store = memory_store.shared()
     memories, offset = store.page(agent_id, offset)
     for memory in memories:
         if changes := _without_identity(memory, subject.identity):
             store.change(memory.id, **changes)
         if memory.superseded_by in deleted:
             store.change(memory.id, superseded_by=None, invalid_at=None)
-        history = versions.history_of(memory.id, newest=None)
+        history = memory_store.shared().history.of(memory.id, newest=None)
         kept = [row for row in history if not subject.named_in(*row[:2])]
         if len(kept) < len(history):
-            versions.replace(memory.id, kept)
+            memory_store.shared().history.replace(memory.id, kept)
     store.count_words(agent_id, memories)
     return None, offset
 
@@ -570,12 +561,12 @@ def _wipe_store(agent_id: str) -> Generator[Any, Any, tuple[Counter[str], int]]:
         some, forgotten = yield _delete_memories(ids)
         kinds.update(some)
         vectors += forgotten
-    yield batch_job(facts.ask, "forget_words", agent_id)
+    yield batch_job(memory_store.forget_words, agent_id)
     return kinds, vectors
 
 
 def _first_ids(agent_id: str) -> list[str]:
-    memories, _offset = facts.shared().page(agent_id)
+    memories, _offset = memory_store.shared().page(agent_id)
     return [memory.id for memory in memories]
 
 
@@ -592,7 +583,7 @@ def _wipe_texts(memory: Any) -> Generator[Any, Any, int]:
 
 def _delete_texts(texts: list[str], ids: list[str]) -> None:
     _delete_vectors(texts)
-    facts.shared().delete_points(ids)
+    memory_store.shared().delete(ids)
 
 
 @defer.inlineCallbacks

@@ -35,7 +35,7 @@ from twisted.internet import defer
 
 from .. import offload
 from ..records import INSIGHT, Entry, MemoryRecord, Message
-from ..store import attributes, facts, id_ranges
+from ..store import attributes, id_ranges, memory_store
 from ..store.payload import entry_memory_id
 from .jobs import journal_pages, pages_heard_from, store_pages
 
@@ -175,7 +175,7 @@ def _add_entries(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, None]:
 def _owned_memories(
     agent_id: str, subject: DataSubject, entries: Collection[int], offset: Any
 ) -> tuple[list[str], Any]:
-    memories, offset = facts.shared().page(agent_id, offset)
+    memories, offset = memory_store.shared().page(agent_id, offset)
     return [memory.id for memory in memories if subject.owns_memory(memory, entries)], offset
 
 

@@ -22,7 +22,7 @@ from ..embedding import embedder
 from ..ingest import index
 from ..ingest.index import to_memory
 from ..records import INSIGHT, Entry, MemoryRecord
-from ..store import facts, versions
+from ..store import memory_store
 from ..store.links import link_id
 from ..store.preferences import Preference
 from ..text.plural import plural
@@ -230,9 +230,9 @@ def stored_state(
     agent_id: str, memories: Sequence[MemoryRecord]
 ) -> tuple[list[MemoryRecord], dict[str, list[list[str]]], list[MemoryRecord]]:
     """Those that the store holds, their history, and what they superseded (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     known = store.get([memory.id for memory in memories])
-    history = {m.id: [list(row) for row in versions.history_of(m.id)] for m in known}
+    history = {m.id: [list(row) for row in memory_store.shared().history.of(m.id)] for m in known}
     superseded = [
         each for m in known for each in store.list(agent_id, limit=None, superseded_by=m.id)
     ]
@@ -297,11 +297,11 @@ def _delete_stored(
     around: dict[int, list[Entry]],
 ) -> None:
     """The store's part (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     for memory in memories:
         for superseded in store.list(agent_id, limit=None, superseded_by=memory.id):
             store.change(superseded.id, superseded_by=None, invalid_at=None)
-    store.delete_points([memory.id for memory in memories])
+    store.delete([memory.id for memory in memories])
     for entry in entries:
         index.rekey_around(agent_id, entry, around.get(entry.id, ()))
     texts = {text for memory in memories for text in (memory.content, memory.key) if text}

@@ -13,7 +13,7 @@ from twisted.internet import defer
 
 from ..ingest.index import to_memory
 from ..records import Entry, MemoryRecord
-from ..store import bulk, facts
+from ..store import memory_store
 from ..store.links import link_id
 from ..store.payload import entry_memory_id
 from .jobs import look_job
@@ -101,15 +101,15 @@ def _no_such(npc: Any, text: str) -> str:
 @defer.inlineCallbacks
 def _entry_memory(memory: Any, entry: Entry) -> Generator[Any, Any, MemoryRecord]:
     ids = [entry_memory_id(memory.id, entry.id)]
-    stored = yield look_job(facts.ask, "get", ids)
+    stored = yield look_job(memory_store.get, ids)
     return stored[0] if stored else to_memory(memory.id, entry)
 
 
 def _of_prefix(agent_id: str, prefix: str) -> list[MemoryRecord]:
     """Find the memories of an NPC whose UUID starts so (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     if len(prefix) == UUID_LENGTH:
-        return store.get([prefix]) if bulk.owners(store, [prefix]).get(prefix) == agent_id else []
+        return store.get([prefix]) if store.owners([prefix]).get(prefix) == agent_id else []
     bare = prefix.replace("-", "")
     found = [
         memory

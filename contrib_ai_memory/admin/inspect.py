@@ -27,7 +27,7 @@ from ..llm import router
 from ..npc import CATEGORY, OFF_TAG, MemoryMixin
 from ..records import Entry, MemoryRecord
 from ..script import AssistantScript
-from ..store import facts, owner, pause
+from ..store import memory_store, owner, pause
 from ..store.journal import Journal, span_of
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
@@ -230,7 +230,7 @@ def damaged_pages(npc: Any) -> Generator[Any, Any, list[int]]:
 
 def _stored_pages(agent_id: str, pages: Iterable[int]) -> list[int]:
     """Those of the journal pages of which the store holds an entry (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     on_page = range(1, PAGE_SIZE + 1)
     return [
         number
@@ -270,7 +270,7 @@ def _count_removed(entries: Journal) -> Generator[Any, Any, None]:
 
 def _counts_of(agent_ids: Iterable[str]) -> dict[str, dict[str, int]]:
     """Count the memories of each record for each NPC (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     return {agent_id: store.counts(agent_id) for agent_id in agent_ids}
 
 
@@ -411,7 +411,7 @@ def _memories_of(
     """The store's part of `memories` (worker thread)."""
     found = [
         memory
-        for memory in facts.shared().list(agent_id, limit=None, record=record)
+        for memory in memory_store.shared().list(agent_id, limit=None, record=record)
         if bool(memory.superseded_by or memory.invalid_at) is ended
         and (not text or text in memory.content.lower())
     ]

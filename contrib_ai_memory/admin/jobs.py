@@ -13,7 +13,7 @@ from twisted.internet import defer
 
 from .. import offload
 from ..records import Entry
-from ..store import facts
+from ..store import memory_store
 from ..store.journal import Journal
 from ..store.links import BUCKETS, Links
 
@@ -97,7 +97,7 @@ def store_pages(
 def compact_store() -> Generator[Any, Any, bool]:
     """Rewrite the store's files without their deleted bytes, as a Deferred; False on a server,
     which does that itself."""
-    own = yield batch_job(facts.ask, "begin_rewriting")
-    while own and not (yield batch_job(facts.ask, "rewrite_some")):
+    own = yield batch_job(memory_store.begin_rewriting)
+    while own and not (yield batch_job(memory_store.rewrite_some)):
         pass
     return own

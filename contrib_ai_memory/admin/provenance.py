@@ -15,7 +15,7 @@ from twisted.internet import defer
 from .. import offload
 from ..ingest.index import to_memory
 from ..records import INSIGHT, LOCKED, PINNED, Entry, MemoryRecord
-from ..store import facts, versions
+from ..store import memory_store
 from ..store.links import link_id, linked_memory_id
 from ..store.payload import entry_memory_id
 from . import ids
@@ -156,10 +156,10 @@ def _stored_context(
     agent_id: str, memory: MemoryRecord
 ) -> tuple[tuple[Change, ...], MemoryRecord | None, list[MemoryRecord]]:
     """Read its history, what superseded it and what it superseded (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     by = store.get([memory.superseded_by]) if memory.superseded_by else []
     over = store.list(agent_id, limit=EVIDENCE_SHOWN, superseded_by=memory.id)
-    rows = [Change(*row) for row in versions.history_of(memory.id)]
+    rows = [Change(*row) for row in memory_store.shared().history.of(memory.id)]
     return tuple(rows), by[0] if by else None, over
 
 
@@ -186,7 +186,7 @@ def _links_of(memory: Any, record: MemoryRecord) -> Generator[Any, Any, tuple[Li
 def of_links(memory: Any, linked: Iterable[str]) -> Generator[Any, Any, dict[str, MemoryRecord]]:
     """Read the memories of link ids, as a Deferred dict; entries not indexed yet included."""
     wanted = {linked_memory_id(memory.id, each): each for each in linked}
-    stored = yield look_job(facts.ask, "get", list(wanted))
+    stored = yield look_job(memory_store.get, list(wanted))
     found = {wanted[record.id]: record for record in stored}
     for number, each in enumerate(sorted(set(wanted.values()) - set(found)), start=1):
         if number % READ_AT_ONCE == 0:
@@ -271,14 +271,14 @@ def _results_of(
 
 def drawn_of(agent_id: str) -> list[MemoryRecord]:
     """Read all memories of an NPC that are no journal entries (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     return [m for record in ids.DRAWN for m in store.list(agent_id, limit=None, record=record)]
 
 
 @defer.inlineCallbacks
 def _insights(memory: Any) -> Generator[Any, Any, list[Entry]]:
     """Read the newest insights from the journal: only there stands what they cite."""
-    found = yield look_job(facts.ask, "newest", memory.id, INSIGHT, INSIGHTS_READ)
+    found = yield look_job(memory_store.newest, memory.id, INSIGHT, INSIGHTS_READ)
     entries = []
     for number, record in enumerate(found, start=1):
         entries.append(memory.journal.get(record.journal_ids[0]))

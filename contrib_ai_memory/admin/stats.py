@@ -16,7 +16,7 @@ from .. import conf, offload
 from ..llm import router
 from ..script import AssistantScript
 from ..sleep.night import TITLES
-from ..store import facts
+from ..store import memory_store
 from .jobs import journal_pages, look_job
 
 READ_AT_MOST = 20_000  # of the newest entries
@@ -170,7 +170,7 @@ def stats(npc: Any) -> Generator[Any, Any, Stats]:
 
 def _counts(agent_id: str) -> tuple[dict[str, int], list[tuple[str, int]]]:
     """Count memories by record, and the emotions of experiences (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     felt: Counter = Counter()
     for memory in store.list(agent_id, limit=None, record="experience"):
         felt.update(memory.dominant_emotions)

@@ -35,7 +35,7 @@ class Before:
 
     Attributes:
         entries, memories: Journal entries and memories as they were.
-        history: Rows of `store.versions` of each memory.
+        history: Rows of `store.history` of each memory.
         links: [a, b, score, kind, created].
         payload: [memory id, {field: value}] of memories that were not rewritten.
         made: Link ids of memories that the action made.

@@ -25,7 +25,7 @@ from ..records import (
     seconds_between,
     shared_privacy,
 )
-from ..store import facts, id_ranges
+from ..store import id_ranges, memory_store
 from ..store.payload import memory_id_for
 
 CURSOR = "extracted"
@@ -172,7 +172,7 @@ def remember_or_reinforce(agent_id: str, experience: MemoryRecord) -> str:
     Reinforced: one more access, the newer lesson, the higher weight, the evidence joined. Done
     again with the same evidence, nothing changes.
     """
-    store = facts.shared()
+    store = memory_store.shared()
     vector = embedder.shared().encode([experience.content], keep=True)[0]
     for hit in store.nearest(agent_id, vector, 5, record="experience"):
         known = hit.memory

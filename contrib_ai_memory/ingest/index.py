@@ -16,7 +16,7 @@ import numpy as np
 from ..embedding import embedder
 from ..english.salience import salience, states_preference
 from ..records import INSIGHT, Entry, MemoryRecord
-from ..store import facts, versions
+from ..store import memory_store
 from ..store.keys import REACH, SPAN, Keys, of_talk
 from ..store.payload import entry_memory_id
 from . import novelty
@@ -46,7 +46,7 @@ def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entr
     found_by = _keys_of(new, [entry for entry in before if entry.recallable])
     memories = [to_memory(agent_id, entry) for entry in new]
     vectors = np.stack([found_by[entry.id].line for entry in new])
-    store = facts.shared()
+    store = memory_store.shared()
     known = {memory.id: memory for memory in store.get([memory.id for memory in memories])}
     store.put(
         agent_id,
@@ -69,7 +69,7 @@ def rekey_entries(agent_id: str, around: Sequence[Entry], wanted: Collection[int
         wanted: The ids of those that get new keys.
     """
     found_by = keys_of(around, wanted)
-    facts.shared().rekey(
+    memory_store.shared().rekey(
         {entry_memory_id(agent_id, number): key for number, key in found_by.items()}
     )
 
@@ -82,7 +82,7 @@ def keys_of(around: Sequence[Entry], wanted: Collection[int]) -> dict[int, Keys]
 
 def reweigh(agent_id: str, entries: Sequence[Entry]) -> None:
     """Tell the store the new importance of entries that are in it; nothing is embedded."""
-    store = facts.shared()
+    store = memory_store.shared()
     memories = [to_memory(agent_id, entry) for entry in entries]
     stored = {memory.id for memory in store.get([memory.id for memory in memories])}
     for memory in memories:
@@ -215,7 +215,7 @@ def rewrite(
         around: Of a journal entry, the entries before and after and itself, oldest first.
         before: What it said, where its history is to tell of it.
     """
-    store = facts.shared()
+    store = memory_store.shared()
     own = memory.journal_ids[0] if memory.record == "entry" else 0
     keys = _keys_around(own, around) if own else {}
     if own in keys:
@@ -225,7 +225,7 @@ def rewrite(
         store.put(agent_id, [memory], vectors)
     store.rekey({entry_memory_id(agent_id, each): key for each, key in keys.items()})
     if before is not None and before != memory.content:
-        versions.note(memory.id, before, memory.content)
+        memory_store.shared().history.note(memory.id, before, memory.content)
         embedder.shared().forget([before])
 
 
@@ -233,7 +233,9 @@ def rekey_around(agent_id: str, gone: Entry, around: Sequence[Entry]) -> None:
     """Make the keys of the talk around an entry without it."""
     rest = [entry for entry in around if entry.id != gone.id]
     keys = _keys_around(gone.id, rest, gone)
-    facts.shared().rekey({entry_memory_id(agent_id, each): key for each, key in keys.items()})
+    memory_store.shared().rekey(
+        {entry_memory_id(agent_id, each): key for each, key in keys.items()}
+    )
 
 
 def _keys_around(own: int, around: Sequence[Entry], lost: Entry | None = None) -> dict[int, Keys]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import conf
 from ..embedding import embedder, sqlite_file
-from ..store import facts
+from ..store import memory_store
 
 FILE = "novelty.sqlite3"
 
@@ -151,7 +151,7 @@ def put_back(agent_id: str, row: tuple[str, str, int, bytes, list[str]]) -> None
 
 def carry_over(agent_id: str) -> None:
     """After a change of the embedding model: the same memories, with vectors of this one."""
-    words, store = embedder.shared(), facts.shared()
+    words, store = embedder.shared(), memory_store.shared()
     others = [row for row in rows(agent_id) if row[1] != words.name]
     for person, _model, _count, _total, ids in others:
         if memories := store.get(ids):

@@ -27,7 +27,7 @@ from ..embedding import embedder
 from ..english import person
 from ..english.salience import salience
 from ..records import MemoryRecord
-from ..store import facts
+from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import memory_id_for
 from ..text.plural import plural
@@ -165,7 +165,7 @@ def _ingest(
     written = yield work.run(finish, lesson, preferred, superseded, unkept)
     new.update(written)
     ids = list(dict.fromkeys(draft.memory.id for draft in stored))
-    memories = yield work.run(facts.ask, "get", ids)
+    memories = yield work.run(memory_store.get, ids)
     kept = {draft.place[0] for draft in stored}
     kept_new = {draft.place[0] for draft in stored if draft.memory.id in new}
     return Learned(
@@ -202,7 +202,7 @@ def plan_of(lesson: Lesson) -> Plan:
         for number, text in enumerate(texts)
     ]
     ids = list(dict.fromkeys(draft.memory.id for group in drafts for draft in group))
-    store = facts.shared()
+    store = memory_store.shared()
     known = {memory.id: memory for memory in store.get(ids)}
     chunks = tuple(
         Chunk(text, tuple(group), known=all(draft.memory.id in known for draft in group))
@@ -303,7 +303,7 @@ def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
         return []
     memories = [draft.memory for draft in unique]
     vectors = np.stack([draft.vector for draft in unique])
-    new = facts.shared().add(lesson.agent_id, memories, vectors)
+    new = memory_store.shared().add(lesson.agent_id, memories, vectors)
     novelty.count(lesson.agent_id, lesson.user, [memory.id for memory in memories], vectors)
     return new
 
@@ -326,7 +326,7 @@ def finish(
 def forget_mind(agent_id: str) -> int:
     """Forget all that is stored of one mind. Returns how many memories that were."""
     novelty.forget(agent_id)
-    return facts.shared().delete_mind(agent_id)
+    return memory_store.shared().delete_all(agent_id)
 
 
 # --- cleaning -------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from ..english.preferences import Stated, stated
 from ..english.salience import preferences_in, signals_of, states_preference
 from ..english.testimony import own_statements
 from ..records import LOCKED, Entry, MemoryRecord
-from ..store import facts, locks
+from ..store import locks, memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id, memory_id_for
 from ..store.preferences import Preference, Preferences
@@ -78,7 +78,7 @@ def known_of(memory: Any, user: str | None, drafts: Sequence[Draft]) -> set[str]
 
 def locked_among(agent_id: str, memory_ids: Collection[str]) -> set[str]:
     """Return those of these memories that no talk and no lesson replaces (worker thread)."""
-    return locks.locked_among(facts.shared(), agent_id, memory_ids)
+    return locks.locked_among(memory_store.shared(), agent_id, memory_ids)
 
 
 def settle(
@@ -191,7 +191,7 @@ def replaced(preference: Preference) -> list[Superseded]:
 
 def retire(agent_id: str, superseded: Sequence[Superseded]) -> None:
     """Mark what holds no longer, once, and nothing that is locked (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     marks = {mark.old: mark for mark in superseded if mark.old and mark.old != mark.new}
     there = {memory.id for memory in store.get({mark.new for mark in marks.values()})}
     for memory in store.get(marks):

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from .. import offload
-from ..store import facts, generations
+from ..store import generations, memory_store
 
 
 def find_npc(name: str) -> Any:
@@ -40,7 +40,7 @@ def find_npc(name: str) -> Any:
 def open_store(command: BaseCommand) -> None:
     """Open the store before a progress bar begins: the embedding model takes seconds to load."""
     command.stdout.write("Loading the embedding model and opening the store ...")
-    facts.shared()
+    memory_store.shared()
 
 
 def confirm(options: dict[str, Any], question: str) -> None:

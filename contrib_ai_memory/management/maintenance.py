@@ -12,7 +12,7 @@ from ..admin import backup as backups
 from ..admin import doctor as diagnosis
 from ..admin import reindex as reindexing
 from ..embedding import sqlite_file
-from ..store import facts, snapshot
+from ..store import memory_store, snapshot
 from ..text.plural import plural
 from .console import ProgressBars, confirm, find_npc, server_runs, writable
 
@@ -56,7 +56,7 @@ def restore(command: BaseCommand, options: dict[str, Any]) -> None:
             f"Replace the store and the game's database by the backup of {made}? Everything newer "
             "is lost.",
         )
-        facts.close_shared(for_good=False)
+        memory_store.close_shared(for_good=False)
         sqlite_file.close_all()
         with ProgressBars() as bars:
             backups.restore(file, bars)

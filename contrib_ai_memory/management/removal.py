@@ -22,7 +22,7 @@ from ..admin import access, archive, erasure, erasure_plan, inspect
 from ..log import FILE as LOG
 from ..npc import CATEGORY
 from ..script import KEY
-from ..store import attributes, facts, game_database, opening
+from ..store import attributes, game_database, memory_store, metadata
 from .console import confirm, find_npc, open_store
 
 
@@ -143,7 +143,7 @@ def uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
             obj.locks.remove(lock)
     Tag.objects.filter(db_category=CATEGORY).delete()
     ServerConfig.objects.filter(db_key__startswith=CONFIG).delete()
-    facts.close_shared()
+    memory_store.close_shared()
     shutil.rmtree(conf.directory(), ignore_errors=True)
     for log in Path(settings.LOG_DIR).glob(f"{LOG}*"):
         log.unlink()
@@ -173,8 +173,8 @@ def _clear_server_store() -> None:
     """Delete our memories from a store outside our folder, which other games may share."""
     if conf.get().VECTOR_STORE.provider == "qdrant_edge":
         return
-    if not opening.written_by(conf.directory()):
+    if not metadata.read(conf.directory()):
         return
     for obj in tqdm(list(_remembering()), unit=" NPCs", desc="store"):
         if agent_id := obj.attributes.get("memory_id"):
-            facts.shared().delete_mind(agent_id)
+            memory_store.shared().delete_all(agent_id)

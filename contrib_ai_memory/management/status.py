@@ -16,7 +16,7 @@ from ..admin import erasure, erasure_plan, inspect
 from ..llm import router
 from ..npc import CATEGORY, OFF_TAG
 from ..script import KEY
-from ..store import attributes, bulk, condition, facts, generations, opening, owner, pause
+from ..store import attributes, condition, generations, memory_store, metadata, owner, pause
 from ..store.errors import StoreError
 from ..store.journal import Journal
 from .console import server_runs
@@ -39,10 +39,10 @@ def status(command: BaseCommand, _options: dict[str, Any]) -> None:
 
 
 def _counts() -> tuple[dict[str, int] | None, str]:
-    if not opening.written_by(conf.directory()):
+    if not metadata.read(conf.directory()):
         return {}, ""
     try:
-        return bulk.minds(facts.shared()), ""
+        return memory_store.shared().agents(), ""
     except StoreError as error:
         return None, str(error)
 
@@ -93,7 +93,7 @@ def _state(npc: Any, script: Any) -> str:
 
 def _store_lines(counts: dict[str, int] | None, problem: str) -> list[tuple[str, str]]:
     folder, settings = conf.directory(), conf.get()
-    written = opening.written_by(folder)
+    written = metadata.read(folder)
     lines = [
         ("store", f"{settings.VECTOR_STORE.provider}, {folder}, {_megabytes(folder)}"),
         ("language", router.status()),
@@ -109,7 +109,7 @@ def _store_lines(counts: dict[str, int] | None, problem: str) -> list[tuple[str,
         problem = "the server is running and holds the store; use @memory in the game for the rest"
     problems = [problem, generations.settle(written), condition.lack_of_room(folder)]
     if lost := written.get("lost"):
-        problems.append(opening.told_of_loss(lost))
+        problems.append(metadata.loss_message(lost))
     return lines + [("problem", each) for each in dict.fromkeys(problems) if each]
 
 

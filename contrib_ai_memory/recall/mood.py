@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..records import MemoryRecord
-from ..store import facts
+from ..store import memory_store
 from .rank import recency_of
 
 NEWEST = 20  # experiences that count
@@ -33,7 +33,7 @@ class Mood:
 
 def mood_of(agent_id: str, now: str) -> Mood:
     """Return the mood of an NPC (worker thread)."""
-    return felt(facts.shared().newest(agent_id, "experience", NEWEST), now)
+    return felt(memory_store.shared().newest(agent_id, "experience", NEWEST), now)
 
 
 def felt(experiences: Sequence[MemoryRecord], now: str) -> Mood:

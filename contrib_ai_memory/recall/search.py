@@ -20,11 +20,12 @@ from .. import conf, offload
 from ..embedding import embedder, emotions, reranker
 from ..english import cues
 from ..records import RecallRequest, RecallResult, may_hear
-from ..store import facts
+from ..store import memory_store
 from ..store.errors import StoreHeld
 from ..store.evidence import EvidenceGone
 from ..store.links import link_id, linked_memory_id
 from ..store.payload import Candidate, PointId
+from ..store.protocol import LaneSearch, MemoryStore
 from ..text.sanitising import sanitise
 from . import budget, rank
 from .rank import Ranked
@@ -123,7 +124,7 @@ class Ranking:
     """The candidates of a request, best first, and the store's search that found them."""
 
     request: RecallRequest
-    search: facts.Search
+    search: LaneSearch
     ranked: list[Ranked]
 
     def best_links(self) -> list[str]:
@@ -138,7 +139,7 @@ def search(request: RecallRequest) -> RecallResult:
 
 def find(request: RecallRequest) -> Ranking:
     """Rank candidates from the dense and the keyword lanes."""
-    store = facts.shared()
+    store = memory_store.shared()
     words = searched_words(request)
     query = store.search(request.agent_id, embedder.shared().encode([words])[0], words)
     where = _where(request)
@@ -166,7 +167,7 @@ def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
     request, ranked = ranking.request, ranking.ranked
     if more := set(linked) - {each.candidate.id for each in ranked}:
         candidates = [each.candidate for each in ranked]
-        candidates += _permitted(facts.shared(), request, ranking.search, more)
+        candidates += _permitted(memory_store.shared(), request, ranking.search, more)
         ranked = rank.score(candidates, request)
     if request.reranker:
         ranked = _reranked(request.reranker, request, ranked)
@@ -224,7 +225,7 @@ def _where(request: RecallRequest) -> dict[str, Any]:
 
 
 def _permitted(
-    store: facts.FactStore, request: RecallRequest, query: facts.Search, ids: Collection[PointId]
+    store: MemoryStore, request: RecallRequest, query: LaneSearch, ids: Collection[PointId]
 ) -> list[Candidate]:
     return [each for each in store.weighed(query, ids) if is_permitted(each, request)]
 

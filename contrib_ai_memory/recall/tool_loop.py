@@ -33,7 +33,7 @@ from ..records import (
     may_hear,
     shared_privacy,
 )
-from ..store import facts
+from ..store import memory_store
 from ..store.chat_log import bare
 from ..store.evidence import EvidenceGone, Work
 from ..store.links import link_id
@@ -387,7 +387,7 @@ def commit(
     felt = (*experience.dominant_emotions, *emotions.classify([experience.content])[0])
     felt = tuple(dict.fromkeys(felt))[: conf.EMOTIONS_PER_EXPERIENCE]
     kept = keep(agent_id, replace(experience, dominant_emotions=felt))
-    store = facts.shared()
+    store = memory_store.shared()
     for known in store.get([kept]):
         if CONSCIOUS not in known.tags:  # the background loop had stored the same
             importance = max(known.importance, experience.importance)

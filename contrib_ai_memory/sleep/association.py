@@ -13,7 +13,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..records import MemoryRecord, PassReport, now_iso, seconds_between
-from ..store import facts
+from ..store import memory_store
 from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
 from . import consolidation
@@ -54,7 +54,7 @@ def run_dreaming_tick(memory: Any) -> Generator[Any, Any, PassReport]:
 
 def find_links(agent_id: str, entry_ids: list[int], limit: int, threshold: float) -> list[Link]:
     """Find links of these entries to similar memories, best first for each (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     memories = store.get([entry_memory_id(agent_id, entry_id) for entry_id in entry_ids])
     now = now_iso()
     links = []

@@ -26,7 +26,7 @@ from ..records import (
     seconds_between,
     shared_privacy,
 )
-from ..store import facts
+from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id, memory_id_for
 from . import consolidation
@@ -157,12 +157,12 @@ def _unsummarised(
 
 def existing_of(ids: list[str]) -> set[str]:
     """Those ids that the store has (worker thread)."""
-    return {memory.id for memory in facts.shared().get(ids)}
+    return {memory.id for memory in memory_store.shared().get(ids)}
 
 
 def store_summary(agent_id: str, session: Session, summary: str, provider: str) -> None:
     """Mark the originals, then write the summary (worker thread)."""
-    store = facts.shared()
+    store = memory_store.shared()
     originals = store.get([entry_memory_id(agent_id, entry.id) for entry in session.entries])
     for memory in originals:
         if (

@@ -16,7 +16,7 @@ from .. import conf, offload
 from ..embedding import embedder
 from ..english.persona import about_itself
 from ..records import Entry, FactDraft, MemoryRecord, PassReport, shared_privacy
-from ..store import facts
+from ..store import memory_store
 from ..store.links import Link
 from ..store.payload import entry_memory_id, memory_id_for
 from . import scoring
@@ -96,7 +96,7 @@ def _is_past(agent_id: str, draft: FactDraft) -> bool:
     if draft.memory_type != "procedural":
         return False
     ids = [entry_memory_id(agent_id, entry_id) for entry_id in draft.journal_ids]
-    sources = facts.shared().get(ids)
+    sources = memory_store.shared().get(ids)
     return bool(sources) and all(memory.superseded_by for memory in sources)
 
 

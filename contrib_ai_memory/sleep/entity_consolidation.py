@@ -32,7 +32,7 @@ from ..llm.provider import (
     combined_confidence,
 )
 from ..records import LOCKED, TALK_KINDS, Entry, PassReport
-from ..store import facts
+from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id
 from ..store.profiles import (
@@ -44,6 +44,7 @@ from ..store.profiles import (
     Relationship,
     audience_of,
 )
+from ..store.protocol import MemoryStore
 from ..text.sanitising import oneline
 from . import consolidation
 
@@ -232,7 +233,7 @@ def attributes_with(
     """
     when = {noted.journal_id: noted.timestamp for noted in group}
     known = list(profile.attributes)
-    store = facts.shared()
+    store = memory_store.shared()
     for draft in drafts:
         evidence = tuple(sorted({each for each in draft.evidence if each in when}))
         value = short(draft.value)
@@ -254,7 +255,7 @@ def attributes_with(
 def _holding(agent_id: str, known: list[ProfileAttribute]) -> list[ProfileAttribute]:
     """Those attributes whose fact has not ended."""
     ids = [_fact_id(agent_id, each) for each in known]
-    past = {fact.id for fact in facts.shared().get(set(ids)) if fact.invalid_at}
+    past = {fact.id for fact in memory_store.shared().get(set(ids)) if fact.invalid_at}
     return [each for each, fact_id in zip(known, ids, strict=True) if fact_id not in past]
 
 
@@ -263,7 +264,7 @@ def _fact_id(agent_id: str, known: ProfileAttribute) -> str:
     return consolidation.fact_id(agent_id, known.value, audience_of(known))
 
 
-def _is_locked(store: facts.FactStore, agent_id: str, known: ProfileAttribute) -> bool:
+def _is_locked(store: MemoryStore, agent_id: str, known: ProfileAttribute) -> bool:
     """Whether the fact of an attribute, or an entry that it rests on, is locked."""
     ids = [_fact_id(agent_id, known), *(entry_memory_id(agent_id, each) for each in known.evidence)]
     return any(LOCKED in memory.tags for memory in store.get(ids))

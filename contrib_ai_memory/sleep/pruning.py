@@ -17,7 +17,7 @@ from .. import conf, offload
 from ..embedding import embedder
 from ..english.salience import salience, telling_words
 from ..records import Entry, PassReport
-from ..store import facts
+from ..store import memory_store
 from ..store.links import BUCKETS, linked_memory_id
 from ..store.payload import entry_memory_id
 from . import consolidation
@@ -54,7 +54,7 @@ def prune_orphaned_memory_links(memory: Any) -> Generator[Any, Any, PassReport]:
 def missing_of(agent_id: str, linked: list[str]) -> list[str]:
     """Those link ids that the store does not have (worker thread)."""
     ids = {linked_memory_id(agent_id, each): each for each in linked}
-    for memory in facts.shared().get(ids):
+    for memory in memory_store.shared().get(ids):
         del ids[memory.id]
     return list(ids.values())
 
@@ -102,7 +102,7 @@ def forget_entries(agent_id: str, entries: list[Entry]) -> list[int]:
     Returns:
         The journal ids of the removed entries.
     """
-    store = facts.shared()
+    store = memory_store.shared()
     known = {m.id: m for m in store.get([entry_memory_id(agent_id, entry.id) for entry in entries])}
     gone = []
     for entry in entries:
@@ -110,7 +110,7 @@ def forget_entries(agent_id: str, entries: list[Entry]) -> list[int]:
         preferred = memory and memory.memory_type == "procedural" and not memory.superseded_by
         if not preferred and not _may_be_asked_for(entry):
             gone.append(entry)
-    store.delete_points([entry_memory_id(agent_id, entry.id) for entry in gone])
+    store.delete([entry_memory_id(agent_id, entry.id) for entry in gone])
     embedder.shared().forget([text for entry in gone for text in entry.texts])
     return [entry.id for entry in gone]
 

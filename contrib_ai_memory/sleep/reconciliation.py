@@ -24,10 +24,11 @@ from ..english.claims import tells
 from ..english.contradiction import contradicts, replaces, says_the_same
 from ..english.tokens import content_words, sentences_of
 from ..records import LOCKED, PINNED, MemoryRecord
-from ..store import facts
+from ..store import memory_store
 from ..store.locks import is_locked
 from ..store.payload import entry_memory_id
 from ..store.profiles import ProfileAttribute, audience_of
+from ..store.protocol import MemoryStore
 
 LOOKED_AT = 8  # known facts nearest to a new one
 EXPERIENCES_LOOKED_AT = 8  # nearest to a line that is retired
@@ -86,7 +87,7 @@ def reconcile(agent_id: str, fact: MemoryRecord, vector: np.ndarray) -> Reconcil
     that: a step that was killed in between finishes when it runs again. Run again with the same
     evidence, nothing changes (worker thread).
     """
-    store = facts.shared()
+    store = memory_store.shared()
     own = next(iter(store.get([fact.id])), None)
     # one more than is compared: the fact itself may be in the store
     found = store.nearest(agent_id, vector, LOOKED_AT + 1, record="fact")
@@ -142,12 +143,12 @@ def _as_said(new: MemoryRecord, known: MemoryRecord) -> tuple[str, str]:
     return new.content, known.content
 
 
-def _end(store: facts.FactStore, agent_id: str, known: MemoryRecord, by: str, when: str) -> None:
+def _end(store: MemoryStore, agent_id: str, known: MemoryRecord, by: str, when: str) -> None:
     retire_sources(store, agent_id, known, by, when)
     store.change(known.id, invalid_at=when, superseded_by=by)
 
 
-def _reinforce(store: facts.FactStore, known: MemoryRecord, again: MemoryRecord) -> None:
+def _reinforce(store: MemoryStore, known: MemoryRecord, again: MemoryRecord) -> None:
     new = [entry_id for entry_id in again.journal_ids if entry_id not in known.journal_ids]
     if new and LOCKED not in known.tags:
         store.change(
@@ -160,7 +161,7 @@ def _reinforce(store: facts.FactStore, known: MemoryRecord, again: MemoryRecord)
         )
 
 
-def _revive(store: facts.FactStore, own: MemoryRecord, again: MemoryRecord) -> None:
+def _revive(store: MemoryStore, own: MemoryRecord, again: MemoryRecord) -> None:
     store.change(
         own.id,
         invalid_at=again.invalid_at,
@@ -175,7 +176,7 @@ def _revive(store: facts.FactStore, own: MemoryRecord, again: MemoryRecord) -> N
 
 
 def retire_sources(
-    store: facts.FactStore, agent_id: str, past: MemoryRecord, by: str, when: str
+    store: MemoryStore, agent_id: str, past: MemoryRecord, by: str, when: str
 ) -> None:
     """Retire the lines that told a fact, before the fact itself is ended (worker thread).
 
@@ -239,7 +240,7 @@ def _says_more(line: MemoryRecord, past: MemoryRecord) -> bool:
 
 
 def _experiences(
-    store: facts.FactStore, agent_id: str, line: MemoryRecord, past: MemoryRecord
+    store: MemoryStore, agent_id: str, line: MemoryRecord, past: MemoryRecord
 ) -> list[MemoryRecord]:
     """The experiences that rest on a line and tell the fact that it told."""
     [vector] = store.vectors_of([line])

@@ -19,7 +19,7 @@ from ..llm.provider import InsightDraft
 from ..recall import search
 from ..recall.budget import BudgetExceeded
 from ..records import INSIGHT, Entry, MemoryRecord, PassReport, Percept
-from ..store import facts
+from ..store import memory_store
 from ..store.evidence import Work
 from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
@@ -79,9 +79,9 @@ def _insights(
 ) -> Generator[Any, Any, list[tuple[str, InsightDraft]]]:
     """Answer three questions that the entries raise, each from ten memories."""
     ids = [entry_memory_id(memory.id, entry.id) for entry in important]
-    memories = yield work.run(facts.ask, "get", ids)
+    memories = yield work.run(memory_store.get, ids)
     _provider, questions = yield work.ask("ask_oneself", memories, memory.name)
-    said = yield work.run(facts.ask, "newest", memory.id, INSIGHT, KNOWN)
+    said = yield work.run(memory_store.newest, memory.id, INSIGHT, KNOWN)
     known = {_gist(record.content) for record in said}
     insights: dict[frozenset[str], tuple[str, InsightDraft]] = {}
     for question in questions:

@@ -1,21 +1,16 @@
-"""A Mem0 vector store over Qdrant Edge: the real Qdrant engine, in process, with a write-ahead log.
+"""The default memory store: Qdrant Edge, the real Qdrant engine in process, with a write-ahead log.
 
-Two dense and two BM25 sparse vectors live side by side (`keys`); `agent_id` and the other scoping
-fields are indexed. What was acknowledged survives `kill -9`. One process at a time: the WAL is
-locked. Not to be called on the reactor thread.
-
-Mem0's filter language (equality, lists, operators, AND / OR / NOT) as Qdrant's filters.
-
-The keys of a memory as Qdrant has them: two dense vectors and two sparse ones.
-
-A shard written anew beside the old one, so that what was deleted is gone from the disk as well.
+`EdgeStore` is the store of memories. `QdrantEdge` is the Mem0 vector store below it: points with
+two dense and two BM25 sparse vectors side by side (`keys`), indexed by `agent_id` and other payload
+fields. What was acknowledged survives `kill -9`. One process at a time: the write-ahead log is
+locked. Worker thread only.
 
 Qdrant marks what is deleted and keeps its bytes: in the write-ahead log, in the pages of payloads
-and of keyword indexes. Here what is left is copied, a part at a time, into a new folder, which then
-takes the place of the old one: `memories`, `memories.1`, `memories.2` … of which the last that is
-whole counts. A file beside them, `current`, names it: where newer folders lie beside files that
-were put back from a backup, those that were put back count. Broken off, a rewriting is begun again
-when the store is opened next. Worker threads only.
+and of keyword indexes. `Rewriting` copies what is left, a part at a time, into a new folder that
+then takes the place of the old one: `memories`, `memories.1`, `memories.2` … The last complete
+one counts. A file beside them, `current`, names it: where newer folders lie beside files that were
+restored from a backup, the restored ones count. An interrupted rewriting is begun again when the
+store is opened next.
 """
 
 from __future__ import annotations
@@ -24,7 +19,7 @@ import json
 import shutil
 import time
 import uuid
-from collections import Counter
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -37,12 +32,28 @@ from pydantic import BaseModel, ConfigDict
 
 from .. import atomic_file, conf, offload
 from ..log import logger
-from . import condition, keys
+from ..records import MemoryRecord
+from . import condition, keys, metadata
 from .errors import StoreFull, StoreInUse, StoreMismatch
 from .keys import Keys
-from .payload import LANES, PointId, Weighed, adopted
-from .recent_payloads import RecentPayloads, number_of
+from .mem0_store import Filters, Mem0Store, filters_of, list_pages
+from .payload import (
+    FOREIGN,
+    LANES,
+    OF_NIGHTS,
+    Candidate,
+    PointId,
+    Row,
+    Weighed,
+    adopted,
+    from_payload,
+    to_candidate,
+)
+from .protocol import LaneSearch, Memories, Remake
 from .vocabulary import Vocabulary
+
+PAGE = 1000  # points read in one scroll
+AGENTS_AT_MOST = 100_000
 
 LINE, WINDOW, NEAR, WIDE = "", "window", "near", "wide"  # vectors; Mem0 knows the unnamed one
 
@@ -51,287 +62,94 @@ LINE, WINDOW, NEAR, WIDE = "", "window", "near", "wide"  # vectors; Mem0 knows t
 K1, B = 1.2, 0.75
 WORD_LANES = {NEAR: (keys.NEAR, 40.0, 5.0), WIDE: (keys.WIDE, 220.0, 10.0)}
 
-INDEXED = tuple(
-    "agent_id user_id run_id record memory_type audience dominant_emotions tells".split()
-)  # fields of the payload
+# payload fields that Qdrant indexes
+INDEXED = dict.fromkeys(
+    "agent_id user_id run_id record memory_type audience dominant_emotions tells".split(),
+    edge.PayloadSchemaType.Keyword,
+) | {"created_at": edge.PayloadSchemaType.Datetime}
 
 # b = 0: the value of a term tells how often it came, and the lengths are counted here
 _TOKENIZER = edge.Bm25(edge.Bm25Config(k=K1, b=0.0, avg_len=16.0, ascii_folding=True))
 
 
-@lru_cache(maxsize=4096)
-def _term_counts(words: str) -> tuple[tuple[int, int], ...]:
-    """(term, count) pairs, tokenised, stemmed and freed of stop words by Edge's own tokeniser."""
-    terms = _TOKENIZER.embed_document(words)
-    return tuple(
-        (term, round(K1 * value / (K1 + 1 - value)))
-        for term, value in zip(terms.indices, terms.values, strict=True)
-    )
+class EdgeStore(Mem0Store):
+    """A memory store with every lane: the vectors of line and window, near and wide words."""
 
+    _vectors: QdrantEdge
 
-def add_index(shard: edge.EdgeShard, name: str) -> None:
-    """Index one field of the payloads, one of `INDEXED`."""
-    keyword = edge.PayloadSchemaType.Keyword
-    shard.update(edge.UpdateOperation.create_field_index(name, keyword))
+    # --- writing ------------------------------------------------------------------------------
 
-
-def terms_of(words: str) -> list[int]:
-    """The different terms of a text; none where all are stop words."""
-    return [term for term, _count in _term_counts(words)]
-
-
-def words_query(rarity: Mapping[int, float], lane: str) -> edge.Query:
-    """BM25 in one lane: every term of the question by how rare it is."""
-    return edge.Query.Nearest(edge.SparseVector(list(rarity), list(rarity.values())), using=lane)
-
-
-def alone(vector: Sequence[float], payload: Mapping[str, Any]) -> Keys:
-    """The keys of what Mem0 writes: a vector and a payload of its own."""
-    return keys.alone(np.asarray(vector, dtype=np.float32), words_of(payload))
-
-
-def words_of(payload: Mapping[str, Any]) -> str:
-    """What a point is searched by, from Mem0's own payload fields."""
-    return payload.get("text_lemmatized") or payload.get("data") or ""
-
-
-def vectors_of(found_by: Keys) -> dict[str, Any]:
-    """Every key by the name of its vector."""
-    vectors: dict[str, Any] = {LINE: found_by.line.tolist(), WINDOW: found_by.window.tolist()}
-    for lane, (weights, average, _reach) in WORD_LANES.items():
-        values = _bm25(found_by.around, weights, average)
-        if values:
-            vectors[lane] = edge.SparseVector(list(values), list(values.values()))
-    return vectors
-
-
-def _bm25(
-    around: Sequence[tuple[int, str]], weights: Sequence[float], average: float
-) -> dict[int, float]:
-    """BM25's document side over counts weighted by distance (Robertson & Zaragoza 2009)."""
-    counts: Counter[int] = Counter()
-    for distance, words in around:
-        if distance < len(weights):
-            for term, count in _term_counts(words):
-                counts[term] += weights[distance] * count
-    norm = K1 * (1 - B + B * sum(counts.values()) / average)
-    return {term: count * (K1 + 1) / (count + norm) for term, count in counts.items()}
-
-
-# --- edge_rewriting -------------------------------------------------------------------------------
-
-WHOLE = "whole"  # a file in the new folder: everything is in it
-CURRENT = "current"  # a file beside the folders: the name of the one that counts
-WANTED = "rewriting"  # a file beside the folders, while the old one still has to go
-MINDS_AT_MOST = 100_000
-Remake = Callable[[list[tuple[str, dict[str, Any]]]], list[Keys]]  # ids and payloads → keys
-
-
-def current(folder: Path, name: str) -> Path:
-    """The folder of the shard `name` that counts."""
-    whole = [each for each in _folders(folder, name) if _is_whole(each)]
-    named = folder / CURRENT
-    if named.exists() and not (folder / WANTED).exists():
-        for each in whole:
-            if each.name == named.read_text() and each.exists():
-                return each
-    return max(whole, key=_number)
-
-
-def note_current(path: Path) -> None:
-    """Name the folder that counts from now on."""
-    named = path.parent / CURRENT
-    if not named.exists() or named.read_text() != path.name:
-        atomic_file.write(named, path.name)
-
-
-class Rewritable:
-    """What a store over a shard needs to be written anew: `_shard`, `path`, `_create_bare`."""
-
-    path: Path
-    embedding_model_dims: int
-    _shard: edge.EdgeShard
-    _create_bare: Any
-    _rewriting: Rewriting | None = None
-
-    def minds(self) -> dict[str, int]:
-        """How many points each mind has."""
-        request = edge.FacetRequest("agent_id", limit=MINDS_AT_MOST, exact=True)
-        return {str(hit.value): hit.count for hit in self._shard.facet(request).hits if hit.count}
-
-    def optimize(self) -> bool:
-        """Index what is not indexed; nothing else of the process runs for seconds."""
-        return self._shard.optimize()
-
-    def begin_rewriting(self, remake: Remake | None = None) -> None:
-        """Write the shard anew, a part at each `rewrite_some`: what is deleted leaves the disk.
-
-        Args:
-            remake: Makes what points are found by; without it that is copied.
-
-        Raises:
-            StoreFull: There is no room for both. It is done when the store is opened with room.
-        """
-        self.stop_rewriting()
-        (self.path.parent / WANTED).touch()
-        condition.check_room(self.path.parent, size_on_disk(self.path) + conf.NEW_SHARD_BYTES)
-        self._rewriting = Rewriting(self._shard, self.path, self._create_bare, remake)
-
-    def rewrite_some(self, points: int = 64) -> bool:
-        """Copy up to so many points into the new shard. Returns whether it is in place.
-
-        Raises:
-            StoreFull: It is given up, and done when the store is opened with room.
-        """
-        try:
-            condition.check_room(self.path.parent)
-        except StoreFull:
-            self.stop_rewriting()
-            raise
-        if self._rewriting is not None and self._rewriting.copy(points):
-            self._shard, self.path = self._rewriting.finish()
-            self._rewriting = None  # and with it the old shard: to close it stops the process
-            note_current(self.path)
-            _sweep(self.path)
-            (self.path.parent / WANTED).unlink(missing_ok=True)
-        return self._rewriting is None
-
-    def finish_rewriting(self) -> None:
-        """At the opening: what was begun and broken off, whole, if there is room; nothing else."""
-        _sweep(self.path)
-        if (self.path.parent / WANTED).exists() and self._has_own_size():
-            try:
-                self.begin_rewriting()
-                while not self.rewrite_some(1000):
-                    pass
-            except StoreFull as full:
-                logger().warning("Deleted memories stay on the disk for now. %s", full)
-
-    def _has_own_size(self) -> bool:
-        """Whether the vectors in the shard are as long as those that are to come."""
-        config = json.loads((self.path / "edge_config.json").read_text())
-        return config["vectors"][""]["size"] == self.embedding_model_dims
-
-    def stop_rewriting(self) -> None:
-        """Give up what is under way; it is begun again when the store is opened next."""
-        if self._rewriting is not None:
-            self._rewriting.abandon()
-            self._rewriting = None
-
-    def _note(self, ids: Iterable[str]) -> None:
-        """Points that change: all that writes tells of them."""
-        if self._rewriting is not None:
-            self._rewriting.note(ids)
-
-
-class Rewriting:
-    """One rewriting.
-
-    Args:
-        shard, path: The old shard and its folder.
-        create: Makes an empty shard of the same kind in a folder, without indexes.
-        remake: See `begin_rewriting`.
-    """
-
-    def __init__(
-        self,
-        shard: edge.EdgeShard,
-        path: Path,
-        create: Callable[[Path], edge.EdgeShard],
-        remake: Remake | None = None,
-    ):
-        self._remake = remake
-        self._old, self._old_path = shard, path
-        name = path.name.split(".")[0]
-        self._path = path.with_name(f"{name}.{_number(path) + 1}")
-        shutil.rmtree(self._path, ignore_errors=True)
-        self._new = create(self._path)
-        self._to_index = list(INDEXED)
-        self._offset = None
-        self._over = False
-        self._touched: set[str] = set()
-
-    def note(self, ids: Iterable[str]) -> None:
-        """Points that are changed in the old shard meanwhile: copied once more in the end."""
-        self._touched.update(map(str, ids))
-
-    def copy(self, points: int) -> bool:
-        """Copy up to so many points, or make one index. Returns whether all are there."""
-        if self._to_index:  # one at a time: while one is made nothing else of the process runs
-            add_index(self._new, self._to_index.pop())
-        elif not self._over:
-            request = edge.ScrollRequest(
-                offset=self._offset, limit=points, with_payload=True, with_vector=True
-            )
-            records, self._offset = self._old.scroll(request)
-            self._write(records)
-            self._over = self._offset is None
-        return self._over
-
-    def finish(self) -> tuple[edge.EdgeShard, Path]:
-        """Make the new shard whole: from now on it counts. Gives it with its folder."""
-        if self._touched:
-            ids = list(self._touched)
-            self._new.update(edge.UpdateOperation.delete_points(ids))
-            self._write(self._old.retrieve(ids, True, True))
-        # not by its own flush, in which nothing else of the process runs; and the old one's has
-        # nothing left to do then
-        for folder in (self._path, self._old_path):
-            for file in folder.rglob("*"):
-                if file.is_file():
-                    atomic_file.sync(file)
-        (self._path / WHOLE).touch()
-        atomic_file.sync(self._path)
-        return self._new, self._path
-
-    def abandon(self) -> None:
-        """Give it up; it stays wanted."""
-        self._new.close()
-        shutil.rmtree(self._path, ignore_errors=True)
-
-    def _write(self, records: list[edge.Record]) -> None:
-        if not records:
+    def write(
+        self, rows: Sequence[Row], vectors: np.ndarray, keys: Sequence[Keys] | None = None
+    ) -> None:
+        if not rows:
             return
-        rows = [(str(each.id), each.payload or {}) for each in records]
-        if self._remake is None:
-            vectors = [each.vector for each in records]
-        else:
-            vectors = list(map(vectors_of, self._remake(rows)))
-        points = [
-            edge.Point(id=point_id, vector=vector, payload=payload)
-            for (point_id, payload), vector in zip(rows, vectors, strict=True)
+        condition.check(conf.directory())
+        found_by = keys or list(map(keys_of, rows, vectors))
+        self._vectors.write([each for each, _ in rows], [payload for _, payload in rows], found_by)
+
+    def rekey(self, keys: Mapping[str, Keys]) -> None:
+        if keys:
+            self._vectors.rekey(keys)
+
+    def count_words(self, agent_id: str, memories: Sequence[MemoryRecord]) -> None:
+        """Leave out what nights retell: it would make common what is told of most, and move the
+        scores of the lines that it was drawn from."""
+        words = {each.id: each.words for each in memories if each.record not in OF_NIGHTS}
+        self._vectors.count_words(agent_id, words)
+
+    def forget_words(self, agent_id: str) -> None:
+        self._vectors.forget_words(agent_id)
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def newest(self, agent_id: str, record: str, limit: int) -> Memories:
+        if record != FOREIGN:
+            hits = self._vectors.newest({"agent_id": agent_id, "record": record}, limit)
+            if len(hits) == limit:
+                return [from_payload(hit.id, hit.payload) for hit in hits]
+        return super().newest(agent_id, record, limit)  # few, or without a time
+
+    def search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
+        return LaneSearch(agent_id, vector, query, self._vectors.lanes(agent_id, vector, query))
+
+    def candidates(self, search: LaneSearch, limit: int, **where: Any) -> set[PointId]:
+        return self._vectors.candidates(search.lanes, limit, filters_of(search.agent_id, where))
+
+    def weighed(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
+        if not ids:
+            return []
+        return [
+            to_candidate(each, payload, scores)
+            for each, payload, scores in self._vectors.weighed(search.lanes, ids)
+            if payload["agent_id"] == search.agent_id
         ]
-        self._new.update(edge.UpdateOperation.upsert_points(points))
+
+    # --- files --------------------------------------------------------------------------------
+
+    def begin_rewriting(self, remake: Remake | None = None) -> bool:
+        self._vectors.begin_rewriting(remake)
+        return True
+
+    def rewrite_some(self) -> bool:
+        done = self._vectors.rewrite_some()
+        if done:
+            metadata.note_total(conf.directory(), self.total())
+        return done
+
+    def optimize(self) -> None:
+        self._vectors.optimize()
+
+    def total(self) -> int | None:
+        return self._vectors.count()
 
 
-def size_on_disk(folder: Path) -> int:
-    """Bytes that the files of a folder take; files with holes take less than their length."""
-    return sum(each.stat().st_blocks * 512 for each in folder.rglob("*") if each.is_file())
+def keys_of(row: Row, vector: np.ndarray) -> Keys:
+    """Return the keys of a memory that stands for itself."""
+    return keys.alone(vector, from_payload(*row).words)
 
 
-def _folders(folder: Path, name: str) -> list[Path]:
-    return [folder / name, *folder.glob(f"{name}.[0-9]*")]
-
-
-def _number(path: Path) -> int:
-    return int(path.suffix[1:] or 0)
-
-
-def _is_whole(path: Path) -> bool:
-    return not path.suffix or (path / WHOLE).exists()
-
-
-def _sweep(path: Path) -> None:
-    """Remove what lies beside the shard that counts. Only who holds its lock may."""
-    for other in _folders(path.parent, path.name.split(".")[0]):
-        if other != path:
-            shutil.rmtree(other, ignore_errors=True)
-
-
-# --- qdrant_edge ----------------------------------------------------------------------------------
-
-PROVIDER = "qdrant_edge"
-PAGE = 1000  # points read in one scroll
+# --- the vector store -----------------------------------------------------------------------------
 
 
 class QdrantEdgeConfig(BaseModel):
@@ -353,7 +171,10 @@ class Hit(BaseModel):
     payload: dict[str, Any]
 
 
-class QdrantEdge(Rewritable, VectorStoreBase):
+Hits = list[Hit]
+
+
+class QdrantEdge(VectorStoreBase):
     """Qdrant Edge behind Mem0's vector-store interface, filters in Mem0's own language."""
 
     def __init__(
@@ -366,11 +187,12 @@ class QdrantEdge(Rewritable, VectorStoreBase):
         self.collection_name = collection_name
         self.embedding_model_dims = embedding_model_dims
         self.path = current(Path(path), collection_name)
+        self._rewriting: Rewriting | None = None
         self._vocabulary = Vocabulary(Path(path))
         self._recent = RecentPayloads(self._payloads)
         self._shard = self._open(lock_wait)
         note_current(self.path)
-        self.finish_rewriting()
+        self._finish_rewriting()
 
     # --- life of the collection -------------------------------------------------------------
 
@@ -397,13 +219,9 @@ class QdrantEdge(Rewritable, VectorStoreBase):
                     ) from None
                 time.sleep(0.1)
 
-    def forget_words(self, agent_id: str) -> None:
-        """Forget which words one mind uses how often."""
-        self._vocabulary.forget(agent_id)
-
     def _checked(self, shard: edge.EdgeShard) -> edge.EdgeShard:
         try:
-            shard.query(edge.QueryRequest(limit=1, query=words_query({1: 1.0}, WIDE)))
+            shard.query(edge.QueryRequest(limit=1, query=_words_query({1: 1.0}, WIDE)))
         except Exception as error:
             shard.close()
             raise StoreMismatch(
@@ -411,6 +229,8 @@ class QdrantEdge(Rewritable, VectorStoreBase):
                 "another version of this contrib. Give this one a folder of its own with "
                 'CONTRIB_AI_MEMORY["DIR"], or go back to the version that wrote it.'
             ) from error
+        for name in INDEXED.keys() - shard.info().payload_schema.keys():
+            add_index(shard, name)
         return shard
 
     def _create(self, path: Path) -> edge.EdgeShard:
@@ -427,7 +247,7 @@ class QdrantEdge(Rewritable, VectorStoreBase):
             datatype=edge.VectorStorageDatatype.Turbo8,  # a third of the time, a quarter of the
             # memory, and cosines right to 0.002 (docs/adr/012)
         )
-        sparse = edge.EdgeSparseVectorParams()  # rarity is of a mind, and comes with the question
+        sparse = edge.EdgeSparseVectorParams()  # rarity is counted per NPC and comes with the query
         return edge.EdgeShard.create(
             str(path),
             edge.EdgeConfig(
@@ -437,24 +257,28 @@ class QdrantEdge(Rewritable, VectorStoreBase):
         )
 
     def _update(self, operation: edge.UpdateOperation) -> None:
-        """Every write into the shard, where there is room for it."""
+        """Write into the shard, if there is room."""
         condition.check(self.path)
         self._free.update(operation)
 
     @property
     def _free(self) -> edge.EdgeShard:
-        """The shard, for a call in which nothing else of the process runs."""
+        """The shard, for a call that holds the GIL: the reactor goes first."""
         offload.give_way()
         return self._shard
 
+    def optimize(self) -> bool:
+        """Index what is not indexed; holds the GIL for seconds."""
+        return self._shard.optimize()
+
     def close(self) -> None:
-        self.stop_rewriting()
+        self._stop_rewriting()
         self._shard.close()
 
     def create_col(self, name: str, vector_size: int, distance: str = "cosine") -> None:
-        """The collection is made when the store is opened; here for Mem0's interface."""
+        """Do nothing, as the collection is made when the store is opened; Mem0 requires it."""
 
-    def list_cols(self) -> list[str]:
+    def list_cols(self) -> Sequence[str]:
         return [self.collection_name]
 
     def col_info(self) -> dict[str, Any]:
@@ -474,16 +298,16 @@ class QdrantEdge(Rewritable, VectorStoreBase):
 
     def insert(
         self,
-        vectors: list[list[float]],
-        payloads: list[dict[str, Any]] | None = None,
-        ids: list[str] | None = None,
+        vectors: Sequence[Sequence[float]],
+        payloads: Sequence[dict[str, Any]] | None = None,
+        ids: Sequence[str] | None = None,
     ) -> None:
         """Insert or overwrite points that stand for themselves, as Mem0 does."""
-        payloads = [dict(adopted(each)) for each in payloads or [{} for _ in vectors]]
+        completed = [dict(adopted(each)) for each in payloads or [{} for _ in vectors]]
         ids = ids or [str(uuid.uuid4()) for _ in vectors]
-        self.write(ids, payloads, [alone(*pair) for pair in zip(vectors, payloads, strict=True)])
-        for point_id, payload in zip(ids, payloads, strict=True):
-            self.count_words(payload.get("agent_id", ""), {point_id: words_of(payload)})
+        self.write(ids, completed, list(map(_keys_of_point, vectors, completed)))
+        for point_id, payload in zip(ids, completed, strict=True):
+            self.count_words(payload.get("agent_id", ""), {point_id: _words_of(payload)})
 
     def write(
         self, ids: Sequence[str], payloads: Sequence[dict[str, Any]], found_by: Sequence[Keys]
@@ -499,31 +323,22 @@ class QdrantEdge(Rewritable, VectorStoreBase):
         self._update(edge.UpdateOperation.upsert_points(points))
         self._recent.keep(ids, payloads)
 
-    def count_words(self, agent_id: str, words_of: Mapping[str, str]) -> None:
-        """Count the words of one mind's memories, each memory once."""
-        terms = {point_id: terms_of(words) for point_id, words in words_of.items()}
-        self._vocabulary.count(agent_id, terms)
-
-    def _note(self, ids: Sequence[str]) -> None:
-        self._recent.forget(ids)
-        super()._note(ids)
-
     def rekey(self, found_by: Mapping[str, Keys]) -> None:
-        """Change the keys of points that are there; what they say stays as it is."""
-        there = {str(record.id) for record in self._free.retrieve(list(found_by), False, False)}
+        """Change the keys of points that are there; their payloads stay."""
+        there = {str(record.id) for record in self._free.retrieve([*found_by], False, False)}
         moved = [
             edge.PointVectors(point_id, vectors_of(key))
             for point_id, key in found_by.items()
             if point_id in there
         ]
         if moved:
-            self._note(list(there))
+            self._note(there)
             self._update(edge.UpdateOperation.update_vectors(moved))
 
     def update(
         self,
         vector_id: str,
-        vector: list[float] | None = None,
+        vector: Sequence[float] | None = None,
         payload: dict[str, Any] | None = None,
     ) -> None:
         """Change a point. A payload alone is merged into what is there, and nothing re-embedded."""
@@ -541,21 +356,35 @@ class QdrantEdge(Rewritable, VectorStoreBase):
         self._note([vector_id])
         self._update(edge.UpdateOperation.delete_points([vector_id]))
 
+    def count_words(self, agent_id: str, words_of: Mapping[str, str]) -> None:
+        """Count the words of an NPC's memories (id → words), each memory once."""
+        terms = {point_id: terms_of(words) for point_id, words in words_of.items()}
+        self._vocabulary.count(agent_id, terms)
+
+    def forget_words(self, agent_id: str) -> None:
+        self._vocabulary.forget(agent_id)
+
+    def _note(self, ids: Collection[str]) -> None:
+        """Note points that are about to change; every write does."""
+        self._recent.forget(ids)
+        if self._rewriting is not None:
+            self._rewriting.note(ids)
+
     # --- reading ----------------------------------------------------------------------------
 
     def search(
-        self, query: str, vectors: list[float], top_k: int = 5, filters: dict | None = None
-    ) -> list[Hit]:
+        self, query: str, vectors: Sequence[float], top_k: int = 5, filters: Filters = None
+    ) -> Hits:
         """The `top_k` nearest by cosine similarity, best first."""
         return self._query(edge.Query.Nearest(list(vectors)), top_k, filters)
 
-    def keyword_search(self, query: str, top_k: int = 5, filters: dict | None = None) -> list[Hit]:
+    def keyword_search(self, query: str, top_k: int = 5, filters: Filters = None) -> Hits:
         """The `top_k` best by BM25 (a sum of term scores, no upper bound), best first."""
         agent_id = str((filters or {}).get("agent_id", ""))
         lanes = self._word_queries(agent_id, query)
         return self._query(lanes[NEAR], top_k, filters) if lanes else []
 
-    def _query(self, query: edge.Query, top_k: int, filters: dict | None) -> list[Hit]:
+    def _query(self, query: edge.Query, top_k: int, filters: Filters) -> Hits:
         request = edge.QueryRequest(
             limit=top_k, query=query, filter=to_filter(filters), with_payload=True
         )
@@ -564,25 +393,25 @@ class QdrantEdge(Rewritable, VectorStoreBase):
             for hit in self._free.query(request)
         ]
 
-    def _word_queries(self, agent_id: str, query: str) -> dict[str, edge.Query]:
-        terms = terms_of(query)
-        reaches = {lane: reach for lane, (_weights, _average, reach) in WORD_LANES.items()}
-        rarity = self._vocabulary.rarity(agent_id, terms, reaches.values())
-        return {
-            lane: words_query(of_lane, lane)
-            for lane, of_lane in zip(reaches, rarity, strict=True)
-            if of_lane
-        }
-
     def lanes(self, agent_id: str, vector: np.ndarray, query: str) -> dict[str, edge.Query]:
-        """A question of one mind in every lane: line, window, and near and wide if it has words."""
+        """The queries of an NPC in every lane: line, window, and near and wide if it has words."""
         dense = vector.tolist()
         nearest = edge.Query.Nearest
         both = {"line": nearest(dense), WINDOW: nearest(dense, using=WINDOW)}
         return both | self._word_queries(agent_id, query)
 
+    def _word_queries(self, agent_id: str, query: str) -> dict[str, edge.Query]:
+        terms = terms_of(query)
+        reaches = {lane: reach for lane, (_weights, _average, reach) in WORD_LANES.items()}
+        rarity = self._vocabulary.rarity(agent_id, terms, reaches.values())
+        return {
+            lane: _words_query(of_lane, lane)
+            for lane, of_lane in zip(reaches, rarity, strict=True)
+            if of_lane
+        }
+
     def candidates(
-        self, lanes: Mapping[str, edge.Query], limit: int, filters: dict | None
+        self, lanes: Mapping[str, edge.Query], limit: int, filters: Filters
     ) -> set[PointId]:
         """The ids of the `limit` best of each lane: up to four times as many points."""
         where = to_filter(filters)
@@ -592,10 +421,12 @@ class QdrantEdge(Rewritable, VectorStoreBase):
         found = self._free.query_batch(edge.QueryBatchRequest(requests))
         return {hit.id for hits in found for hit in hits}
 
-    def weighed(self, lanes: Mapping[str, edge.Query], ids: Collection[PointId]) -> list[Weighed]:
-        """Those of `ids` that exist: (id, payload, what each of `LANES` says of it, 0: no match).
+    def weighed(
+        self, lanes: Mapping[str, edge.Query], ids: Collection[PointId]
+    ) -> Sequence[Weighed]:
+        """Those of `ids` that exist: (id, payload, its score in each of `LANES`, 0 for no match).
 
-        Every candidate is asked of in every lane: one that is missing among the best of a lane is
+        Every candidate is scored in every lane: one that is missing among the best of a lane is
         not a bad one there, and taking it for one costs recall.
         """
         only = edge.Filter(must=[edge.HasIdCondition(set(ids))])
@@ -613,63 +444,177 @@ class QdrantEdge(Rewritable, VectorStoreBase):
             for number, (point_id, payload) in self._recent.of(ids).items()
         ]
 
-    def _payloads(self, ids: list[PointId]) -> list[tuple[PointId, dict[str, Any]]]:
+    def _payloads(self, ids: Sequence[PointId]) -> Sequence[tuple[PointId, dict[str, Any]]]:
         # apart from the query, because a query is slow to bring payloads
-        records = self._free.retrieve(ids, with_payload=True, with_vector=False)
+        records = self._free.retrieve([*ids], with_payload=True, with_vector=False)
         return [(record.id, record.payload or {}) for record in records]
 
     def get(self, vector_id: str) -> Hit | None:
         found = self.get_many([vector_id])
         return found[0] if found else None
 
-    def get_many(self, ids: list[str]) -> list[Hit]:
-        """The points of `ids` that exist, in no set order."""
-        records = self._free.retrieve(ids, with_payload=True, with_vector=False)
-        return [Hit(id=str(record.id), payload=record.payload or {}) for record in records]
+    def get_many(self, ids: Sequence[str]) -> Hits:
+        """The points of `ids` that exist, in no particular order."""
+        return [Hit(id=str(each), payload=payload) for each, payload in self._payloads(ids)]
 
-    def vectors_of(self, ids: list[str]) -> dict[str, list[float]]:
+    def vectors_of(self, ids: Sequence[str]) -> dict[str, Any]:
         """The dense vectors (unit length) of those `ids` that exist."""
-        records = self._free.retrieve(ids, with_payload=False, with_vector=[LINE])
+        records = self._free.retrieve([*ids], with_payload=False, with_vector=[LINE])
         return {str(record.id): record.vector for record in records}  # the unnamed one, bare
 
-    def list(self, filters: dict | None = None, top_k: int | None = 100) -> list[list[Hit]]:
+    def list(self, filters: Filters = None, top_k: int | None = 100) -> list[Hits]:
         """Up to `top_k` points that match (None: all), as Mem0 expects them: a list in a list."""
-        found: list[Hit] = []
-        offset = None
-        while top_k is None or len(found) < top_k:
-            limit = PAGE if top_k is None else min(PAGE, top_k - len(found))
-            hits, offset = self.page(filters, offset, limit)
-            found += hits
-            if offset is None:
-                break
-        return [found]
+        return list_pages(self.page, filters, top_k, PAGE)
 
-    def page(self, filters: dict | None, offset: Any, limit: int) -> tuple[list[Hit], Any]:
+    def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Hits, Any]:
         """Up to `limit` points that match, by id, and the offset of the next page or None."""
-        where = to_filter(filters)
-        records, offset = self._free.scroll(
-            edge.ScrollRequest(offset=offset, limit=limit, filter=where, with_payload=True)
-        )
-        hits = [Hit(id=str(record.id), payload=record.payload or {}) for record in records]
-        return hits, offset
+        return self._scroll(filters, limit, offset=offset)
 
-    def count(self, filters: dict | None = None) -> int:
+    def newest(self, filters: Filters, limit: int) -> Hits:
+        """Up to `limit` points that match and have a time of creation, newest first."""
+        order = edge.OrderBy("created_at", edge.Direction.Desc)
+        return self._scroll(filters, limit, order_by=order)[0]
+
+    def _scroll(self, filters: Filters, limit: int, **more: Any) -> tuple[Hits, Any]:
+        request = edge.ScrollRequest(
+            limit=limit, filter=to_filter(filters), with_payload=True, **more
+        )
+        records, offset = self._free.scroll(request)
+        return [Hit(id=str(each.id), payload=each.payload or {}) for each in records], offset
+
+    def count(self, filters: Filters = None) -> int:
         return self._free.count(edge.CountRequest(filter=to_filter(filters), exact=True))
 
+    def agents(self) -> dict[str, int]:
+        """How many points each agent id has."""
+        request = edge.FacetRequest("agent_id", limit=AGENTS_AT_MOST, exact=True)
+        return {str(hit.value): hit.count for hit in self._shard.facet(request).hits if hit.count}
 
-# --- edge_filters ---------------------------------------------------------------------------------
+    # --- rewriting --------------------------------------------------------------------------
+
+    def begin_rewriting(self, remake: Remake | None = None) -> None:
+        """Begin to write the shard anew, a part at each `rewrite_some`.
+
+        Args:
+            remake: Makes the keys of points; without it they are copied.
+
+        Raises:
+            StoreFull: There is no room for both. It is done when the store is opened with room.
+        """
+        self._stop_rewriting()
+        (self.path.parent / WANTED).touch()
+        condition.check_room(self.path.parent, size_on_disk(self.path) + conf.NEW_SHARD_BYTES)
+        self._rewriting = Rewriting(self._shard, self.path, self._create_bare, remake)
+
+    def rewrite_some(self, points: int = 64) -> bool:
+        """Copy up to so many points into the new shard. Returns whether it is in place.
+
+        Raises:
+            StoreFull: It is given up, and done when the store is opened with room.
+        """
+        try:
+            condition.check_room(self.path.parent)
+        except StoreFull:
+            self._stop_rewriting()
+            raise
+        if self._rewriting is not None and self._rewriting.copy(points):
+            self._shard, self.path = self._rewriting.finish()
+            self._rewriting = None  # and with it the old shard: to close it stops the process
+            note_current(self.path)
+            _sweep(self.path)
+            (self.path.parent / WANTED).unlink(missing_ok=True)
+        return self._rewriting is None
+
+    def _finish_rewriting(self) -> None:
+        """Finish what was interrupted, if there is room."""
+        _sweep(self.path)
+        if (self.path.parent / WANTED).exists() and self._has_own_size():
+            try:
+                self.begin_rewriting()
+                while not self.rewrite_some(1000):
+                    pass
+            except StoreFull as full:
+                logger().warning("Deleted memories stay on the disk for now. %s", full)
+
+    def _has_own_size(self) -> bool:
+        """Whether the vectors in the shard are as long as those of the embedding model."""
+        config = json.loads((self.path / "edge_config.json").read_text())
+        return config["vectors"][""]["size"] == self.embedding_model_dims
+
+    def _stop_rewriting(self) -> None:
+        if self._rewriting is not None:
+            self._rewriting.abandon()
+            self._rewriting = None
+
+
+# --- keys as vectors ------------------------------------------------------------------------------
+
+
+def vectors_of(found_by: Keys) -> dict[str, Any]:
+    """Return every key by the name of its vector."""
+    vectors: dict[str, Any] = {LINE: found_by.line.tolist(), WINDOW: found_by.window.tolist()}
+    for lane, (weights, average, _reach) in WORD_LANES.items():
+        values = _bm25(found_by.around, weights, average)
+        if values:
+            vectors[lane] = edge.SparseVector(list(values), list(values.values()))
+    return vectors
+
+
+def _bm25(
+    around: Sequence[tuple[int, str]], weights: Sequence[float], average: float
+) -> dict[int, float]:
+    """BM25's document side over counts weighted by distance (Robertson & Zaragoza 2009)."""
+    counts: dict[int, float] = defaultdict(float)
+    for distance, words in around:
+        if distance < len(weights):
+            for term, count in _term_counts(words):
+                counts[term] += weights[distance] * count
+    norm = K1 * (1 - B + B * sum(counts.values()) / average)
+    return {term: count * (K1 + 1) / (count + norm) for term, count in counts.items()}
+
+
+def terms_of(words: str) -> Sequence[int]:
+    """Return the different terms of a text; none if all are stop words."""
+    return [term for term, _count in _term_counts(words)]
+
+
+@lru_cache(maxsize=4096)
+def _term_counts(words: str) -> tuple[tuple[int, int], ...]:
+    """(term, count) pairs, tokenised, stemmed and freed of stop words by Edge's own tokeniser."""
+    terms = _TOKENIZER.embed_document(words)
+    return tuple(
+        (term, round(K1 * value / (K1 + 1 - value)))
+        for term, value in zip(terms.indices, terms.values, strict=True)
+    )
+
+
+def _words_query(rarity: Mapping[int, float], lane: str) -> edge.Query:
+    """BM25's query side in one lane: every term by how rare it is."""
+    return edge.Query.Nearest(edge.SparseVector(list(rarity), list(rarity.values())), using=lane)
+
+
+def _keys_of_point(vector: Sequence[float], payload: Mapping[str, Any]) -> Keys:
+    return keys.alone(np.asarray(vector, dtype=np.float32), _words_of(payload))
+
+
+def _words_of(payload: Mapping[str, Any]) -> str:
+    """The words of a point, from Mem0's own payload fields."""
+    return payload.get("text_lemmatized") or payload.get("data") or ""
+
+
+# --- filters --------------------------------------------------------------------------------------
 
 _RANGE = {"gt", "gte", "lt", "lte"}
 _JOINS = {"AND": "must", "OR": "should", "NOT": "must_not"}
 
 
-def to_filter(filters: dict[str, Any] | None) -> edge.Filter | None:
-    """Mem0's filters (equality, lists, operators, AND / OR / NOT) as one Qdrant filter.
+def to_filter(filters: Filters) -> edge.Filter | None:
+    """Translate Mem0's filters (equality, lists, operators, AND / OR / NOT) into Qdrant's.
 
     Raises:
         ValueError: An operator that Mem0's language does not have.
     """
-    parts: dict[str, list] = {"must": [], "should": [], "must_not": []}
+    parts: dict[str, list[Any]] = {"must": [], "should": [], "must_not": []}
     for key, value in (filters or {}).items():
         join = _JOINS.get(key.removeprefix("$").upper())
         if join:
@@ -678,7 +623,11 @@ def to_filter(filters: dict[str, Any] | None) -> edge.Filter | None:
             parts["must"].append(_condition(key, value))
     if not any(parts.values()):
         return None
-    return edge.Filter(**{name: conditions or None for name, conditions in parts.items()})
+    return edge.Filter(
+        must=parts["must"] or None,
+        should=parts["should"] or None,
+        must_not=parts["must_not"] or None,
+    )
 
 
 def _condition(key: str, value: Any) -> Any:
@@ -686,7 +635,7 @@ def _condition(key: str, value: Any) -> Any:
         return edge.FieldCondition(key=key, match=edge.MatchAny(list(value)))
     if isinstance(value, bool):
         raise ValueError(
-            f"filter {key!r}: {value!r}: Edge matches no booleans; filter what it gives"
+            f"filter {key!r}: {value!r}: Qdrant Edge matches no booleans; filter the results"
         )
     if not isinstance(value, dict):
         return edge.FieldCondition(key=key, match=edge.MatchValue(value))
@@ -713,3 +662,197 @@ _OPERATORS: dict[str, Callable[[Any], Any]] = {
     "contains": edge.MatchText,
     "icontains": edge.MatchText,
 }
+
+
+# --- recent payloads ------------------------------------------------------------------------------
+
+KEPT = 8192  # payloads, some 4 kB each
+
+Read = tuple[PointId, dict[str, Any]]
+
+
+class RecentPayloads:
+    """A bounded cache of the payloads that were written or read last.
+
+    Args:
+        read: Returns (id, payload) of those of some points that exist.
+    """
+
+    def __init__(self, read: Callable[[Sequence[PointId]], Iterable[Read]]):
+        self._read = read
+        self._kept: OrderedDict[int, Read] = OrderedDict()
+
+    def of(self, ids: Collection[PointId]) -> dict[int, Read]:
+        """Return those of `ids` that exist, by number; their payloads are not to be changed."""
+        found: dict[int, Read] = {}
+        unread = []
+        for point_id in ids:
+            number = number_of(point_id)
+            if kept := self._kept.get(number):
+                self._kept.move_to_end(number)
+                found[number] = kept
+            else:
+                unread.append(point_id)
+        if unread:
+            new = {number_of(read[0]): read for read in self._read(unread)}
+            self._kept |= new
+            found |= new
+            self._bound()
+        return found
+
+    def keep(self, ids: Iterable[str], payloads: Iterable[dict[str, Any]]) -> None:
+        """Keep what was written just now: it is read first."""
+        for point_id, payload in zip(ids, payloads, strict=True):
+            point = uuid.UUID(str(point_id))
+            self._kept[point.int] = (point, dict(payload))
+        self._bound()
+
+    def forget(self, ids: Iterable[PointId]) -> None:
+        """Drop what is about to change."""
+        for point_id in ids:
+            self._kept.pop(number_of(point_id), None)
+
+    def clear(self) -> None:
+        self._kept.clear()
+
+    def _bound(self) -> None:
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+
+def number_of(point_id: PointId) -> int:
+    """Return a point's id as a number: to compare Edge's own ids takes longer than to search."""
+    return point_id.int if isinstance(point_id, uuid.UUID) else uuid.UUID(str(point_id)).int
+
+
+# --- rewriting ------------------------------------------------------------------------------------
+
+WHOLE = "whole"  # a file in the new folder: everything is in it
+CURRENT = "current"  # a file beside the folders: the name of the one that counts
+WANTED = "rewriting"  # a file beside the folders, while the old one still has to go
+
+
+class Rewriting:
+    """A shard copied into a new folder, without what was deleted.
+
+    Args:
+        shard, path: The old shard and its folder.
+        create: Makes an empty shard of the same kind in a folder, without indexes.
+        remake: See `MemoryStore.begin_rewriting`.
+    """
+
+    def __init__(
+        self,
+        shard: edge.EdgeShard,
+        path: Path,
+        create: Callable[[Path], edge.EdgeShard],
+        remake: Remake | None = None,
+    ):
+        self._remake = remake
+        self._old, self._old_path = shard, path
+        name = path.name.split(".")[0]
+        self._path = path.with_name(f"{name}.{_number(path) + 1}")
+        shutil.rmtree(self._path, ignore_errors=True)
+        self._new = create(self._path)
+        self._to_index = list(INDEXED)
+        self._offset: Any = None
+        self._over = False
+        self._touched: set[str] = set()
+
+    def note(self, ids: Iterable[str]) -> None:
+        """Note points that change in the old shard meanwhile: they are copied again in the end."""
+        self._touched.update(map(str, ids))
+
+    def copy(self, points: int) -> bool:
+        """Copy up to so many points, or make one index. Returns whether all are there."""
+        if self._to_index:  # one at a time: making one holds the GIL
+            add_index(self._new, self._to_index.pop())
+        elif not self._over:
+            request = edge.ScrollRequest(
+                offset=self._offset, limit=points, with_payload=True, with_vector=True
+            )
+            records, self._offset = self._old.scroll(request)
+            self._write(records)
+            self._over = self._offset is None
+        return self._over
+
+    def finish(self) -> tuple[edge.EdgeShard, Path]:
+        """Complete the new shard, which counts from now on. Returns it with its folder."""
+        if self._touched:
+            self._new.update(edge.UpdateOperation.delete_points([*self._touched]))
+            self._write(self._old.retrieve([*self._touched], True, True))
+        # not by its own flush, which holds the GIL; the old one's has nothing left to do then
+        for folder in (self._path, self._old_path):
+            for file in folder.rglob("*"):
+                if file.is_file():
+                    atomic_file.sync(file)
+        (self._path / WHOLE).touch()
+        atomic_file.sync(self._path)
+        return self._new, self._path
+
+    def abandon(self) -> None:
+        """Give it up; it stays wanted."""
+        self._new.close()
+        shutil.rmtree(self._path, ignore_errors=True)
+
+    def _write(self, records: Sequence[edge.Record]) -> None:
+        if not records:
+            return
+        rows = [(str(each.id), each.payload or {}) for each in records]
+        vectors: list[Any]
+        if self._remake is None:
+            vectors = [each.vector for each in records]
+        else:
+            vectors = list(map(vectors_of, self._remake(rows)))
+        points = [
+            edge.Point(id=point_id, vector=vector, payload=payload)
+            for (point_id, payload), vector in zip(rows, vectors, strict=True)
+        ]
+        self._new.update(edge.UpdateOperation.upsert_points(points))
+
+
+def add_index(shard: edge.EdgeShard, name: str) -> None:
+    """Index one payload field of `INDEXED`."""
+    shard.update(edge.UpdateOperation.create_field_index(name, INDEXED[name]))
+
+
+def current(folder: Path, name: str) -> Path:
+    """Return the folder of the shard `name` that counts."""
+    whole = [each for each in _folders(folder, name) if _is_whole(each)]
+    named = folder / CURRENT
+    if named.exists() and not (folder / WANTED).exists():
+        for each in whole:
+            if each.name == named.read_text() and each.exists():
+                return each
+    return max(whole, key=_number)
+
+
+def note_current(path: Path) -> None:
+    """Name the folder that counts from now on."""
+    named = path.parent / CURRENT
+    if not named.exists() or named.read_text() != path.name:
+        atomic_file.write(named, path.name)
+
+
+def size_on_disk(folder: Path) -> int:
+    """Return the bytes that a folder's files take; files with holes take less than their length."""
+    return sum(each.stat().st_blocks * 512 for each in folder.rglob("*") if each.is_file())
+
+
+def _folders(folder: Path, name: str) -> Sequence[Path]:
+    return [folder / name, *folder.glob(f"{name}.[0-9]*")]
+
+
+def _number(path: Path) -> int:
+    return int(path.suffix[1:] or 0)
+
+
+def _is_whole(path: Path) -> bool:
+    return not path.suffix or (path / WHOLE).exists()
+
+
+def _sweep(path: Path) -> None:
+    """Remove what lies beside the shard that counts. Only who holds its lock may."""
+    for other in _folders(path.parent, path.name.split(".")[0]):
+        if other != path:
+            shutil.rmtree(other, ignore_errors=True)

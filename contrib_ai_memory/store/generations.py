@@ -23,9 +23,9 @@ from evennia.server.models import ServerConfig
 from twisted.internet import defer
 
 from .. import conf, offload
-from . import condition, facts, opening
+from . import condition, memory_store, metadata
 from .errors import StoreUnpaired
-from .opening import Mark
+from .metadata import Mark
 
 KEY = "ai_memory_store_id"
 GENERATION = "ai_memory_generation"
@@ -36,8 +36,8 @@ _marking = False
 
 
 def of_store() -> dict[str, Any]:
-    """What the store's folder says of itself (`opening.written_by`). Worker thread."""
-    return opening.written_by(conf.directory())
+    """What the store's folder says of itself (`metadata.read`). Worker thread."""
+    return metadata.read(conf.directory())
 
 
 def id_of_database() -> str:
@@ -61,14 +61,14 @@ def settle(stored: dict[str, Any]) -> str:
     if not store_id:
         return ""
     if not known:
-        _write_database(store_id, opening.mark_of(stored))
+        _write_database(store_id, metadata.mark_of(stored))
         return ""
-    return opening.mismatch(stored, known, mark_of_database())
+    return metadata.mismatch(stored, known, mark_of_database())
 
 
 def expect() -> None:
     """Tell the store what it is compared with when it is opened, before anything is written."""
-    facts.expected = id_of_database(), mark_of_database()
+    memory_store.expected = id_of_database(), mark_of_database()
 
 
 def compare(stored: dict[str, Any]) -> str:
@@ -112,8 +112,8 @@ def mark_anew() -> Generator[Any, Any, None]:
         before = mark_of_database()
         stored = yield offload.run(offload.MEMORY, _announce, before)
         if stored:
-            _write_database(stored["store_id"], opening.mark_of(stored))
-            yield offload.run(offload.MEMORY, _confirm, opening.mark_of(stored))
+            _write_database(stored["store_id"], metadata.mark_of(stored))
+            yield offload.run(offload.MEMORY, _confirm, metadata.mark_of(stored))
     finally:
         _marking = False
 
@@ -121,33 +121,33 @@ def mark_anew() -> Generator[Any, Any, None]:
 def _announce(before: Mark | None) -> dict[str, Any]:
     """Mark the store, not settled yet (worker thread)."""
     folder = conf.directory()
-    stored = opening.written_by(folder)
+    stored = metadata.read(folder)
     if not stored:
         return {}
-    if problem := opening.mismatch(stored, stored["store_id"], before):
+    if problem := metadata.mismatch(stored, stored["store_id"], before):
         condition.begin(condition.PAIR, problem)
         raise StoreUnpaired(problem)
     generation = max((before or [0])[0], stored.get("generation", 0)) + 1
-    opening.note(
+    metadata.note(
         folder, generation=generation, mark=secrets.token_hex(4), unsettled=list(before or [])
     )
-    return opening.written_by(folder)
+    return metadata.read(folder)
 
 
 def _confirm(mark: Mark) -> None:
     """The database has it too (worker thread)."""
     folder = conf.directory()
-    stored = opening.written_by(folder)
-    if opening.mark_of(stored) == mark:
-        total = facts.total()
-        opening.note(
+    stored = metadata.read(folder)
+    if metadata.mark_of(stored) == mark:
+        total = memory_store.total()
+        metadata.note(
             folder, unsettled=None, memories=stored.get("memories") if total is None else total
         )
 
 
 def adopt(stored: dict[str, Any]) -> None:
     """From now on the database belongs to this store, as both are."""
-    _write_database(stored["store_id"], opening.mark_of(stored))
+    _write_database(stored["store_id"], metadata.mark_of(stored))
     condition.end(condition.PAIR, "The memory store and the game's database are taken as a pair.")
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..records import LOCKED, MemoryRecord
-from .facts import FactStore
 from .payload import entry_memory_id
+from .protocol import MemoryStore
 
 DRAWN_LOOKED_AT = 8  # memories nearest to a line
 
 
-def is_locked(store: FactStore, agent_id: str, memory: MemoryRecord) -> bool:
+def is_locked(store: MemoryStore, agent_id: str, memory: MemoryRecord) -> bool:
     """Return whether a memory is locked, or rests on a journal entry that is."""
     if LOCKED in memory.tags:
         return True
@@ -23,7 +23,7 @@ def is_locked(store: FactStore, agent_id: str, memory: MemoryRecord) -> bool:
     return any(LOCKED in line.tags for line in store.get(lines))
 
 
-def locked_among(store: FactStore, agent_id: str, memory_ids: Collection[str]) -> set[str]:
+def locked_among(store: MemoryStore, agent_id: str, memory_ids: Collection[str]) -> set[str]:
     """Return those of these memories that are locked, or of which a locked one was drawn alone."""
     return {
         memory.id
@@ -33,7 +33,7 @@ def locked_among(store: FactStore, agent_id: str, memory_ids: Collection[str]) -
     }
 
 
-def drawn_from(store: FactStore, agent_id: str, memory: MemoryRecord) -> list[MemoryRecord]:
+def drawn_from(store: MemoryStore, agent_id: str, memory: MemoryRecord) -> list[MemoryRecord]:
     """Return the experiences and facts that rest on nothing but this memory's entry."""
     if not memory.journal_ids:
         return []

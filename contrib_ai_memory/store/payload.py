@@ -22,7 +22,9 @@ EPOCH = "1970-01-01T00:00:00.000+00:00"
 ANYONE = "*"
 OF_NIGHTS = ("fact", "summary", "insight")
 RETOLD = ("experience", *OF_NIGHTS)  # drawn from what others said
-PointId = uuid.UUID | str  # Edge gives the one and takes both; to make text of it takes its time
+# Qdrant Edge's own type. It gives UUIDs: to make text of hundreds takes longer than to search.
+PointId = uuid.UUID | str | int
+Row = tuple[str, dict[str, Any]]  # id, payload
 LANES = ("line", "window", "near", "wide")
 Weighed = tuple[PointId, dict[str, Any], Sequence[float]]  # a point, its payload, its score in each
 

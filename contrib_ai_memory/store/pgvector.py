@@ -1,8 +1,8 @@
-"""PostgreSQL with pgvector: Mem0's adapter, with the verbs that it lacks.
+"""PostgreSQL with pgvector, through Mem0's adapter, with the verbs that it lacks.
 
-Mem0's own replaces a whole payload where a field is changed, refuses to write a known id again,
-and compares lists as text. Here a payload is merged by the database in one statement, a known id is
-overwritten, and a value is found inside a list. Without `hnsw` in the settings the search is exact:
+Mem0's own replaces a whole payload when a field is changed, refuses to write a known id again, and
+compares lists as text. Here the database merges a payload in one statement, known ids are
+overwritten, and values are found inside lists. Without `hnsw` in the settings the search is exact:
 an HNSW index over all NPCs filters afterwards, and would find little of one among many.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +23,7 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import PoolTimeout
 
 from .errors import StoreMismatch, StoreUnreachable
+from .mem0_store import Filters, Points
 from .payload import adopted
 
 LISTS = ("audience", "dominant_emotions", "entities", "journal_ids", "tags", "witnesses")
@@ -33,7 +34,7 @@ _INDEXES = {"agent": "(payload->>'agent_id')", "words": f"USING gin ({_WORDS})"}
 
 
 def conninfo(config: dict[str, Any]) -> dict[str, Any]:
-    """The config with one connection string, its parts quoted: a password may hold any sign."""
+    """Join a config's connection parts into one string, quoted: passwords may hold any sign."""
     parts = {name: config[name] for name in ("host", "port", "user", "password") if name in config}
     if config.get("connection_string") or config.get("connection_pool"):
         return config
@@ -135,8 +136,8 @@ class PGVectorStore(PGVector):
         query: str,
         vectors: Sequence[float],
         top_k: int | None = 5,
-        filters: dict[str, Any] | None = None,
-    ) -> list[OutputData]:
+        filters: Filters = None,
+    ) -> Points:
         """The `top_k` nearest by cosine similarity, best first."""
         rows = self._select(
             "id, 1 - (vector <=> %s::vector), payload",
@@ -146,9 +147,7 @@ class PGVectorStore(PGVector):
         )
         return [OutputData(id=str(each), score=score, payload=found) for each, score, found in rows]
 
-    def keyword_search(
-        self, query: str, top_k: int = 5, filters: dict[str, Any] | None = None
-    ) -> list[OutputData]:
+    def keyword_search(self, query: str, top_k: int = 5, filters: Filters = None) -> Points:
         """The `top_k` best that have any word of the question, best first."""
         words = " or ".join(f'"{word}"' for word in query.replace('"', " ").split())
         if not words:
@@ -163,8 +162,8 @@ class PGVectorStore(PGVector):
         )
         return [OutputData(id=str(each), score=score, payload=found) for each, score, found in rows]
 
-    def get_many(self, ids: Sequence[str]) -> list[OutputData]:
-        """The points of `ids` that exist, in no set order."""
+    def get_many(self, ids: Sequence[str]) -> Points:
+        """The points of `ids` that exist, in no particular order."""
         wanted = (["id = ANY(%s)"], [_uuids(ids)])
         rows = self._select("id, payload", [], wanted)
         return [OutputData(id=str(each), score=None, payload=payload) for each, payload in rows]
@@ -177,16 +176,12 @@ class PGVectorStore(PGVector):
         rows = self._select("id, vector::real[]", [], (["id = ANY(%s)"], [_uuids(ids)]))
         return {str(each): vector for each, vector in rows}
 
-    def list(
-        self, filters: dict[str, Any] | None = None, top_k: int | None = 100
-    ) -> list[list[OutputData]]:
+    def list(self, filters: Filters = None, top_k: int | None = 100) -> Sequence[Points]:
         """Up to `top_k` points that match (None: all), as Mem0 expects them: a list in a list."""
         rows = self._select("id, payload", [], _where(filters), ("LIMIT %s", [top_k]))
         return [[OutputData(id=str(each), score=None, payload=found) for each, found in rows]]
 
-    def page(
-        self, filters: dict[str, Any] | None, offset: Any, limit: int
-    ) -> tuple[list[OutputData], Any]:
+    def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Points, Any]:
         """Up to `limit` points that match, by id, and the offset of the next page or None."""
         conditions, values = _where(filters)
         if offset is not None:
@@ -197,12 +192,12 @@ class PGVectorStore(PGVector):
         hits = [OutputData(id=str(each), score=None, payload=payload) for each, payload in rows]
         return hits, (hits[-1].id if len(hits) == limit else None)
 
-    def count(self, filters: dict[str, Any] | None = None) -> int:
+    def count(self, filters: Filters = None) -> int:
         [[count]] = self._select("count(*)", [], _where(filters))
         return count
 
-    def minds(self) -> dict[str, int]:
-        """How many memories each mind has."""
+    def agents(self) -> dict[str, int]:
+        """How many points each agent id has."""
         rows = self._select("payload->>'agent_id', count(*)", [], ([], []), ("GROUP BY 1", []))
         return {agent_id or "": count for agent_id, count in rows}
 
@@ -212,7 +207,7 @@ class PGVectorStore(PGVector):
         values: Sequence[Any],
         where: tuple[Sequence[str], Sequence[Any]],
         rest: tuple[str, Sequence[Any]] = ("", ()),
-    ) -> list[tuple]:
+    ) -> Sequence[tuple[Any, ...]]:
         conditions = "WHERE " + " AND ".join(where[0]) if where[0] else ""
         query = sql.SQL(f"SELECT {what} FROM {{}} {conditions} {rest[0]}").format(self._col())
         with self._get_cursor() as cursor:
@@ -220,8 +215,8 @@ class PGVectorStore(PGVector):
             return cursor.fetchall()
 
 
-def _where(filters: Mapping[str, Any] | None) -> tuple[list[str], list[Any]]:
-    """Mem0's filters as conditions and their values; a value is looked for inside of lists."""
+def _where(filters: Filters) -> tuple[list[str], list[Any]]:
+    """Translate Mem0's filters into conditions and their values; values match inside lists."""
     lists = {name: value for name, value in (filters or {}).items() if name in LISTS}
     rest = {name: value for name, value in (filters or {}).items() if name not in LISTS}
     conditions, values = mem0_pgvector._build_filter_conditions(rest)

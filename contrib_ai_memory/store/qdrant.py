@@ -1,10 +1,11 @@
-"""A Qdrant server, or Qdrant's local files, through Mem0's adapter: reads many points at once.
+"""A Qdrant server, or Qdrant's local files, through Mem0's adapter, with the verbs that it lacks.
 
-What the client raises where the server is gone becomes a sentence that says what to do.
+What the client raises when the server is gone becomes a sentence that says what to do.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from mem0.vector_stores.qdrant import Qdrant
 from qdrant_client.http.exceptions import ApiException
 
 from .errors import StoreMismatch, StoreUnreachable
+from .mem0_store import Filters, Points, list_pages
 from .payload import adopted
 
 AT_ONCE = 256  # points of one request
@@ -20,10 +22,22 @@ AT_ONCE = 256  # points of one request
 class QdrantServer(Qdrant):
     """One collection of a Qdrant server, behind Mem0's vector-store interface."""
 
+    client: Any
+
     def __init__(self, **config: Any):
         super().__init__(**config)
         self.client = _Client(self.client)
         self._check_size()
+
+    def _check_size(self) -> None:
+        params = self.client.get_collection(self.collection_name).config.params.vectors
+        size = (params.get("") if isinstance(params, dict) else params) or None
+        if size is None or size.size != self.embedding_model_dims:
+            raise StoreMismatch.of_size(
+                f"The collection {self.collection_name}",
+                size and size.size,
+                self.embedding_model_dims,
+            )
 
     def close(self) -> None:
         self.client.close()
@@ -38,71 +52,60 @@ class QdrantServer(Qdrant):
         given = payloads or [{} for _ in vectors]
         super().insert(vectors, [dict(adopted(each)) for each in given], ids)
 
-    def _check_size(self) -> None:
-        params = self.client.get_collection(self.collection_name).config.params.vectors
-        size = (params.get("") if isinstance(params, dict) else params) or None
-        if size is None or size.size != self.embedding_model_dims:
-            raise StoreMismatch.of_size(
-                f"The collection {self.collection_name}",
-                size and size.size,
-                self.embedding_model_dims,
-            )
+    def get_many(self, ids: Sequence[str]) -> Points:
+        """The points of `ids` that exist, in no particular order."""
+        return self._retrieve(ids, with_payload=True)
 
-    def get_many(self, ids: Sequence[str]) -> list[Any]:
-        """The points of `ids` that exist, in no set order."""
+    def vectors_of(self, ids: Sequence[str]) -> dict[str, Sequence[float]]:
+        """The dense vectors of those `ids` that exist."""
+        records = self._retrieve(ids, with_payload=False, with_vectors=True)
+        return {str(record.id): _dense(record.vector) for record in records}
+
+    def _retrieve(self, ids: Sequence[str], **what: Any) -> Points:
         return [
             record
             for first in range(0, len(ids), AT_ONCE)
             for record in self.client.retrieve(
-                self.collection_name, list(ids[first : first + AT_ONCE]), with_payload=True
+                self.collection_name, list(ids[first : first + AT_ONCE]), **what
             )
         ]
 
-    def vectors_of(self, ids: Sequence[str]) -> dict[str, list[float]]:
-        """The dense vectors of those `ids` that exist."""
-        records = [
-            record
-            for first in range(0, len(ids), AT_ONCE)
-            for record in self.client.retrieve(
-                self.collection_name,
-                list(ids[first : first + AT_ONCE]),
-                with_payload=False,
-                with_vectors=True,
-            )
-        ]
-        return {str(record.id): _dense(record.vector) for record in records}
-
-    def list(self, filters: dict[str, Any] | None = None, top_k: int | None = 100) -> list[Any]:
+    def list(self, filters: Filters = None, top_k: int | None = 100) -> Sequence[Points]:
         """Up to `top_k` points that match (None: all), as Mem0 expects them: a list in a list."""
-        found: list[Any] = []
-        offset = None
-        while top_k is None or len(found) < top_k:
-            limit = AT_ONCE if top_k is None else min(AT_ONCE, top_k - len(found))
-            hits, offset = self.page(filters, offset, limit)
-            found += hits
-            if offset is None:
-                break
-        return [found]
+        return list_pages(self.page, filters, top_k, AT_ONCE)
 
-    def page(
-        self, filters: dict[str, Any] | None, offset: Any, limit: int
-    ) -> tuple[list[Any], Any]:
+    def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Points, Any]:
         """Up to `limit` points that match, by id, and the offset of the next page or None."""
+        return self._scroll(filters, offset, limit, True)
+
+    def _scroll(
+        self, filters: Filters, offset: Any, limit: int, payload: Any
+    ) -> tuple[Points, Any]:
         return self.client.scroll(
             self.collection_name,
             scroll_filter=self._create_filter(filters) if filters else None,
             offset=offset,
             limit=limit,
-            with_payload=True,
+            with_payload=payload,
             with_vectors=False,
         )
 
-    def count(self, filters: dict[str, Any] | None = None) -> int:
+    def count(self, filters: Filters = None) -> int:
         where = self._create_filter(filters) if filters else None
         return self.client.count(self.collection_name, count_filter=where, exact=True).count
 
+    def agents(self) -> dict[str, int]:
+        """How many points each agent id has."""
+        found: Counter[str] = Counter()
+        offset = None
+        while True:
+            hits, offset = self._scroll(None, offset, AT_ONCE, ["agent_id"])
+            found.update((hit.payload or {}).get("agent_id", "") for hit in hits)
+            if offset is None:
+                return dict(found)
 
-def _dense(vector: Any) -> list[float]:
+
+def _dense(vector: Any) -> Sequence[float]:
     return vector[""] if isinstance(vector, dict) else vector
 
 

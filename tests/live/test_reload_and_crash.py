@@ -124,9 +124,9 @@ def test_a_second_process_is_told_in_words_that_the_server_holds_the_store(game)
 
 
 _OPEN_THE_STORE = """
-from contrib_ai_memory.store import facts, errors
+from contrib_ai_memory.store import errors, memory_store
 try:
-    facts.shared()
+    memory_store.shared()
 except errors.StoreError as refused:
     print(f"refused with {type(refused).__name__}: {refused}")
 """

@@ -11,7 +11,7 @@ from django.urls import reverse
 from page_visits import PAGES, told, url, words
 
 from contrib_ai_memory.admin import inspect
-from contrib_ai_memory.store import facts
+from contrib_ai_memory.store import connection, memory_store
 from contrib_ai_memory.store.errors import StoreInUse
 from contrib_ai_memory.web import bridge
 
@@ -44,8 +44,8 @@ def test_a_store_that_another_process_holds_is_a_page_that_says_so(keeper, mara,
     def held(*args):
         raise StoreInUse("Another process holds the memory store. Stop it first.")
 
-    monkeypatch.setattr(facts, "open_mem0", held)
-    facts.close_shared(for_good=False)
+    monkeypatch.setattr(connection, "open_mem0", held)
+    memory_store.close_shared(for_good=False)
     page = keeper.get(url("facts", mara))
     assert page.status_code == 503
     assert "Another process holds the memory store" in words(page)

@@ -1,0 +1,191 @@
+"""Connect to the store that the settings name: its reachability, Mem0's environment, Mem0 over it.
+
+Mem0 and the store's engine are imported when the store is opened, never before
+`settle_environment`. Worker thread only, but for `settle_environment`, `address` and `refusal`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from .. import conf
+from ..embedding import embedder
+from ..text.redaction import shown
+from . import condition, metadata
+from .errors import StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
+
+EDGE = "qdrant_edge"
+
+
+def open_mem0(*, any_model: bool = False) -> tuple[Any, str]:
+    """Open Mem0 over the store of the settings. Returns it with the provider's name.
+
+    Args:
+        any_model: Also if another embedding model wrote it, to make its vectors anew.
+
+    Raises:
+        StoreInUse, StoreMismatch, StoreUnreachable, StoreUnusable: Each says what to do.
+    """
+    folder = conf.directory()
+    if restoring(folder).exists():
+        raise StoreUnusable(
+            f"A restore into {folder} was interrupted. Stop the game and run the same command "
+            "again: evennia ai_memory restore FILE"
+        )
+    condition.check_room(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    model = embedder.shared()
+    if not any_model:
+        metadata.check_model(folder, model.name, model.dimensions)
+    prepare_environment(folder)
+    settings = conf.get().VECTOR_STORE
+    try:
+        where = address(settings.provider, settings.revealed())
+        if where and (problem := refusal(where)):
+            raise StoreUnreachable(settings.provider, problem)
+        mem0 = make_mem0(folder, settings.provider, settings.revealed(), model.dimensions)
+    except StoreError:
+        raise
+    except Exception as error:  # whatever a foreign vector store may raise
+        raise StoreUnusable(
+            f'CONTRIB_AI_MEMORY["VECTOR_STORE"] = {shown("", dict(settings))} cannot be used: '
+            f"{type(error).__name__}: {error}"
+        ) from error
+    return mem0, settings.provider
+
+
+def restoring(folder: Path) -> Path:
+    """Return the file that lies beside a store's folder while a backup is restored into it."""
+    return folder.with_name(folder.name + ".restoring")
+
+
+# --- Mem0 -----------------------------------------------------------------------------------------
+
+
+def settle_environment(folder: Path) -> None:
+    """Switch off Mem0's telemetry and ~/.mem0: it reads both once, when it is imported.
+
+    Called when Django starts, before anything can import Mem0, and again for the folder in force.
+    """
+    os.environ["MEM0_TELEMETRY"] = "False"
+    os.environ["MEM0_DIR"] = str(folder / "mem0")
+
+
+def prepare_environment(folder: Path) -> None:
+    """`settle_environment`, and make the folder of Mem0's own files."""
+    settle_environment(folder)
+    (folder / "mem0").mkdir(parents=True, exist_ok=True)
+
+
+def make_mem0(folder: Path, provider: str, config: dict[str, Any], dimensions: int) -> Any:
+    """Make Mem0's `Memory` with our embedder, no language model, and all its files in `folder`."""
+    from mem0 import Memory
+    from mem0.configs.base import MemoryConfig
+    from mem0.embeddings.configs import EmbedderConfig
+    from mem0.llms.configs import LlmConfig
+    from mem0.utils.factory import EmbedderFactory, LlmFactory
+
+    from . import mem0_store
+
+    ours, module = mem0_store.PROVIDER, mem0_store.__name__
+    EmbedderFactory.provider_to_class[ours] = f"{module}.SharedEmbedding"
+    LlmFactory.register_provider(ours, f"{module}.NoLLM")
+    # model_construct, here and below: Mem0's validators know only its own providers
+    nothing = {"provider": ours, "config": {}}
+    return Memory(
+        MemoryConfig.model_construct(
+            vector_store=_vector_store(folder, provider, config, dimensions),
+            embedder=EmbedderConfig.model_construct(**nothing),
+            llm=LlmConfig.model_construct(**nothing),
+            history_db_path=str(folder / "mem0" / "history.db"),
+        )
+    )
+
+
+def _vector_store(folder: Path, provider: str, config: dict[str, Any], dimensions: int) -> Any:
+    """Return Mem0's configuration of a vector store; ours is registered for each provider."""
+    from mem0.utils.factory import VectorStoreFactory
+    from mem0.vector_stores.configs import VectorStoreConfig
+
+    classes = {
+        EDGE: "edge.QdrantEdge",
+        "qdrant": "qdrant.QdrantServer",
+        "pgvector": "pgvector.PGVectorStore",
+    }
+    VectorStoreFactory.provider_to_class[provider] = f"{__package__}.{classes[provider]}"
+    config = {"collection_name": "memories", "embedding_model_dims": dimensions} | config
+    if config["embedding_model_dims"] != dimensions:
+        raise StoreMismatch(
+            'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]["embedding_model_dims"] = '
+            f"{config['embedding_model_dims']!r}: the embedding model makes vectors of "
+            f"{dimensions} numbers. Leave it out, or name another model."
+        )
+    if provider == EDGE:
+        from .edge import QdrantEdgeConfig
+
+        edge = QdrantEdgeConfig(**({"path": str(folder / provider)} | config))
+        return VectorStoreConfig.model_construct(provider=provider, config=edge)
+    if provider == "pgvector":
+        from .pgvector import conninfo
+
+        config = conninfo({"hnsw": False} | config)
+    return VectorStoreConfig(provider=provider, config=config)
+
+
+# --- reachability ---------------------------------------------------------------------------------
+
+SECONDS = 2.0
+QDRANT_PORT, POSTGRES_PORT = 6333, 5432
+
+Address = tuple[str, int]
+
+
+def address(provider: str, config: Mapping[str, Any]) -> Address | None:
+    """Return where a store listens; None if it is files, a socket file, or several hosts.
+
+    Args:
+        config: With its secrets.
+    """
+    if provider == "qdrant":
+        return _qdrant(config)
+    if provider == "pgvector":
+        return _postgres(config)
+    return None
+
+
+def refusal(where: Address, seconds: float = SECONDS) -> str:
+    """Return why nothing can be reached at an address, or "" if it can."""
+    host, port = where
+    try:
+        socket.create_connection(where, timeout=seconds).close()
+    except OSError as error:
+        return f"{host}:{port}: {error.strerror or error}"
+    return ""
+
+
+def _qdrant(config: Mapping[str, Any]) -> Address | None:
+    if config.get("url"):
+        parts = urlsplit(str(config["url"]))
+        with contextlib.suppress(ValueError):  # no such port: the client says so
+            return (parts.hostname, parts.port or QDRANT_PORT) if parts.hostname else None
+    elif config.get("host") and config.get("port"):
+        return str(config["host"]), int(config["port"])
+    return None
+
+
+def _postgres(config: Mapping[str, Any]) -> Address | None:
+    host, port = config.get("host"), config.get("port")
+    if config.get("connection_string"):
+        from psycopg.conninfo import conninfo_to_dict
+
+        parts = conninfo_to_dict(config["connection_string"])
+        host, port = parts.get("host"), parts.get("port")
+    if not host or str(host).startswith("/") or "," in str(host):
+        return None
+    return str(host), int(port or POSTGRES_PORT)

@@ -1,0 +1,272 @@
+"""The protocol of a memory store: all that the rest of the package knows of one.
+
+Two classes implement it: `edge.EdgeStore` (every search lane) and `mem0_store.Mem0Store` (any Mem0
+vector store, with one vector for each memory). `memory_store.shared` is the process's one.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from .. import conf
+from ..embedding import embedder
+from ..records import MemoryRecord
+from . import condition, metadata
+from .history import MemoryHistory
+from .keys import Keys
+from .payload import (
+    EPOCH,
+    FOREIGN,
+    RECORDS,
+    Candidate,
+    PointId,
+    Row,
+    from_payload,
+    to_payload,
+)
+
+PAGE = 64  # memories read, embedded or written at once
+
+Memories = list[MemoryRecord]
+Rows = list[Row]
+Remake = Callable[[Rows], list[Keys]]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A memory and its cosine similarity to what was asked."""
+
+    memory: MemoryRecord
+    score: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaneSearch:
+    """A prepared search: its vector and words, and what the store made of them for each lane."""
+
+    agent_id: str
+    vector: np.ndarray
+    query: str
+    lanes: Mapping[str, Any]
+
+
+class MemoryStore(Protocol):
+    """Stores the memories of every NPC, each under the `agent_id` (UUID) of its NPC.
+
+    A memory is an id (UUID text), a payload (`payload.to_payload`) and a unit vector. A store with
+    search lanes also keeps its keys (`keys.Keys`), the talk around it. To add a store: implement
+    these verbs, or give Mem0's adapter the ones that `mem0_store.VectorStore` names; make it in
+    `memory_store.open_store`, name it in `conf.STORES` and in tests/real_stores.py, and pass
+    tests/test_store_contract.py.
+
+    - One worker thread calls it, so it may block and needs no locks.
+    - A write is on disk when its verb returns, and begins with `condition.check`. After a kill the
+      same write is made again: known ids are overwritten, unknown ones are no error.
+    - `where` filters by payload fields: a value, or {"in": [values]}; a field that is a list
+      matches if it contains one of them. `listener=identity` leaves out what that person may not
+      hear.
+    - Every failure is a `StoreError` whose message says what to do.
+
+    Verbs with a body are made of the others. A store may override them with something faster.
+
+    Attributes:
+        provider: Its name in `CONTRIB_AI_MEMORY["VECTOR_STORE"]`.
+        history: What memories said before.
+        mem0: Mem0's own `Memory` over this store, for scripts: its public verbs work on all of it.
+    """
+
+    provider: str
+    history: MemoryHistory
+    mem0: Any
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def write(
+        self, rows: Sequence[Row], vectors: np.ndarray, keys: Sequence[Keys] | None = None
+    ) -> None:
+        """Insert or overwrite memories, payloads as they are; vectors have shape (n, dimensions).
+
+        Without keys a memory is found by its own words and vector alone.
+        """
+
+    def change(self, memory_id: str, **fields: Any) -> None:
+        """Merge fields into the payload of a memory. Its vector stays; an unknown id is ignored."""
+
+    def rekey(self, keys: Mapping[str, Keys]) -> None:
+        """Replace the keys of memories (id → keys) as talk goes on after them."""
+        return
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete memories and their history."""
+
+    def count_words(self, agent_id: str, memories: Sequence[MemoryRecord]) -> None:
+        """Count in how many memories of an NPC each word occurs, each memory once for ever."""
+        return
+
+    def forget_words(self, agent_id: str) -> None:
+        """Delete the word counts of an NPC, before they are made anew or for good."""
+        return
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
+        """Return the payloads of those `ids` that exist."""
+
+    def vectors_of(self, memories: Sequence[MemoryRecord]) -> np.ndarray:
+        """Return the unit vectors of these memories, shape (len(memories), dimensions)."""
+
+    def rows(
+        self, agent_id: str | None, offset: Any = None, limit: int = PAGE, **where: Any
+    ) -> tuple[Rows, Any]:
+        """Return a page of (id, payload), of one NPC or of all, and the offset of the next page.
+
+        The offset is None after the last page.
+        """
+
+    def list(self, agent_id: str, limit: int | None = 100, **where: Any) -> Memories:
+        """Return up to `limit` memories of an NPC (None: all), in no particular order."""
+
+    def count(self, agent_id: str, **where: Any) -> int:
+        """Return how many memories of an NPC match."""
+
+    def agents(self) -> dict[str, int]:
+        """Return how many memories each NPC has, by agent id."""
+
+    # --- searching ----------------------------------------------------------------------------
+
+    def nearest(
+        self, agent_id: str, vector: np.ndarray, limit: int, **where: Any
+    ) -> Sequence[Neighbour]:
+        """Return the `limit` nearest memories by cosine similarity, best first."""
+
+    def search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
+        """Prepare a search in every lane that the store has."""
+
+    def candidates(self, search: LaneSearch, limit: int, **where: Any) -> set[PointId]:
+        """Return the ids of the `limit` best of each lane, in one round trip."""
+
+    def weighed(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
+        """Return those of `ids` that the NPC has, each with its score in every lane."""
+
+    # --- files --------------------------------------------------------------------------------
+
+    def begin_rewriting(self, remake: Remake | None = None) -> bool:
+        """Begin to write the files anew, so that deleted memories leave the disk as well.
+
+        Args:
+            remake: Makes new keys of rows; without it the old ones are copied.
+
+        Returns:
+            False where the store has no files of its own: nothing is to be done then.
+        """
+        return False
+
+    def rewrite_some(self) -> bool:
+        """Rewrite a small part. Returns whether all is done."""
+        return True
+
+    def optimize(self) -> None:
+        """Build what indexes are missing; with the server down, as it takes seconds."""
+        return
+
+    def total(self) -> int | None:
+        """Return how many memories the store's own files hold; None for a server."""
+        return None
+
+    def close(self) -> None:
+        """Close files and connections."""
+        return
+
+    # --- made of the others -------------------------------------------------------------------
+
+    def put(
+        self,
+        agent_id: str,
+        memories: Sequence[MemoryRecord],
+        vectors: np.ndarray,
+        keys: Sequence[Keys] | None = None,
+    ) -> None:
+        """Insert or overwrite memories of an NPC, and count their words."""
+        if not memories:
+            return
+        tokens = embedder.shared().count_tokens
+        rows = [
+            (each.id, to_payload(agent_id, each) | {"tokens": tokens(each.content)})
+            for each in memories
+        ]
+        self.write(rows, vectors, keys)
+        self.count_words(agent_id, memories)
+
+    def add(
+        self, agent_id: str, memories: Sequence[MemoryRecord], vectors: np.ndarray
+    ) -> Sequence[str]:
+        """Put those that are not there yet, their birth in the history before them.
+
+        Returns:
+            The ids that were new.
+        """
+        condition.check_writable(conf.directory())
+        known = self.payloads([memory.id for memory in memories])
+        new = [index for index, memory in enumerate(memories) if memory.id not in known]
+        for memory in (memories[index] for index in new):
+            if not self.history.of(memory.id):  # killed before it was written, it has one
+                self.history.note(memory.id, "", memory.content, "ADD")
+        self.put(agent_id, [memories[index] for index in new], vectors[new])
+        return [memories[index].id for index in new]
+
+    def delete_all(self, agent_id: str) -> int:
+        """Delete everything of an NPC. Returns how many memories that were."""
+        ids = [memory.id for memory in self.list(agent_id, limit=None)]
+        self.delete(ids)
+        self.forget_words(agent_id)
+        metadata.note_total(conf.directory(), self.total())
+        return len(ids)
+
+    def get(self, ids: Iterable[str]) -> Memories:
+        """Return those of `ids` that exist, in the order asked."""
+        wanted = [*ids]
+        found = self.payloads(wanted)
+        return [from_payload(each, found[each]) for each in wanted if each in found]
+
+    def owners(self, ids: Collection[str]) -> dict[str, str]:
+        """Return the agent id of each of `ids` that exists."""
+        found = self.payloads(ids)
+        return {each: str(payload.get("agent_id", "")) for each, payload in found.items()}
+
+    def page(
+        self, agent_id: str, offset: Any = None, limit: int = 4 * PAGE
+    ) -> tuple[Memories, Any]:
+        """Return a page of an NPC's memories, and the offset of the next page or None."""
+        rows, offset = self.rows(agent_id, offset, limit)
+        return [from_payload(*row) for row in rows], offset
+
+    def newest(self, agent_id: str, record: str, limit: int) -> Memories:
+        """Return the newest `limit` memories of one kind, newest first."""
+        if record == FOREIGN:  # others write their time in forms of their own
+            found = self.list(agent_id, None, record=record)
+            return heapq.nlargest(limit, found, key=lambda memory: memory.created_at)
+        best = heapq.nlargest(
+            limit,
+            self._every_row(agent_id, record=record),
+            key=lambda row: row[1].get("created_at") or EPOCH,
+        )
+        return [from_payload(*row) for row in best]
+
+    def counts(self, agent_id: str) -> dict[str, int]:
+        """Return how many memories of each kind an NPC has."""
+        counts = {kind: self.count(agent_id, record=kind) for kind in RECORDS}
+        counts[FOREIGN] += self.count(agent_id) - sum(counts.values())  # they bear no record
+        return counts
+
+    def _every_row(self, agent_id: str | None, **where: Any) -> Iterator[Row]:
+        offset = None
+        while True:
+            rows, offset = self.rows(agent_id, offset, 4 * PAGE, **where)
+            yield from rows
+            if offset is None:
+                return
