@@ -13,7 +13,7 @@ from django.db import OperationalError
 from twisted.internet import defer
 
 from . import conf, offload, records
-from .english import cues
+from .english import addressing
 from .english.questions import asks
 from .ingest import experiences, importance, index, pipeline, preference_slots
 from .llm.offline import without_address
@@ -110,7 +110,7 @@ class MemoryHandler:
         talk = percept.kind in records.TALK_KINDS
         own = percept.origin == "self"
         place = f"ear:{percept.source}" if percept.private else f"room:{percept.location}"
-        if talk and not own and cues.confides(percept.content):
+        if talk and not own and addressing.confides(percept.content):
             percept = replace(percept, private=True)  # for those who were there to hear it
         if percept.source and not own and percept.kind in records.LEARNED_KINDS:
             self.people.meet(percept.source, percept.seen_as, when, talk=talk)

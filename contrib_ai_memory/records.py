@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
+from .english.person import as_posed
 from .english.questions import asks
-from .english.testimony import as_posed
 
 TALK_KINDS = frozenset({"say", "whisper"})
 ASKS = "asks"  # tag: it asks, once the NPC's name before it is left out

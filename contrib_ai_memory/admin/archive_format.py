@@ -271,7 +271,6 @@ _SCHEDULE = {
 }
 
 
-
 class Seen:
     """The ids of an archive, in a temporary file of SQLite's own."""
 

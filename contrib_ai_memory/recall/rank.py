@@ -18,8 +18,8 @@ import numpy as np
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
-from ..english.cues import asks_when
 from ..english.dates import NamedDate, named_in
+from ..english.questions import asks_when
 from ..records import ScoreParts, seconds_between
 from ..store.payload import OF_NIGHTS, RETOLD, Candidate
 

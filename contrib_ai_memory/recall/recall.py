@@ -11,7 +11,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding.emotions import known
-from ..english import cues
+from ..english import questions
 from ..records import RecallResult
 from ..store.errors import StoreHeld
 from ..store.evidence import EvidenceGone
@@ -113,7 +113,7 @@ def with_people(memory: Any, question: Question) -> Question:
         for identity in memory.people.mentioned(question.query)
     )
     who = tuple(identity for identity, _name in named)
-    if not who and question.listeners and cues.speaks_of_self(question.query):
+    if not who and question.listeners and questions.asks_of_oneself(question.query):
         who = question.listeners[:1]
     return replace(question, named=named, who=who, preferences=_preferences(memory, question))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..conf import CANDIDATES_PER_RESULT, FORGOTTEN_BELOW
 from ..embedding import embedder, reranker
-from ..english import cues
+from ..english import questions
 from ..records import RecallResult, may_hear
 from ..store import facts
 from ..store.links import link_id
@@ -97,7 +97,7 @@ def find(question: Question) -> Found:
         # secrets of others, or what was asked before, may have crowded out the rest; asking the
         # store for neither costs three times more
         where["listener"] = question.listeners[0]
-        if not cues.asks_of_asking(question.query):
+        if not questions.asks_of_asking(question.query):
             where["tells"] = "something"
         ids |= store.candidates(search, depth, **where)
         candidates = _tellable(store, question, search, ids)
@@ -167,7 +167,7 @@ def may_be_told(memory: Candidate, question: Question) -> bool:
 def _asks_only(memory: Candidate, question: Question) -> bool:
     """Whether it is nothing but a question. Players ask the same again and again: what they asked
     before would take the places of what answers it."""
-    return memory.tells == "nothing" and not cues.asks_of_asking(question.query)
+    return memory.tells == "nothing" and not questions.asks_of_asking(question.query)
 
 
 def _where(question: Question) -> dict[str, Any]:
