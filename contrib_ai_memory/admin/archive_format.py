@@ -271,6 +271,7 @@ _SCHEDULE = {
 }
 
 
+
 class Seen:
     """The ids of an archive, in a temporary file of SQLite's own."""
 
