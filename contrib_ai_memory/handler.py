@@ -15,7 +15,7 @@ from django.db import OperationalError
 from twisted.internet import defer
 
 from . import conf, offload, records
-from .english import cues
+from .english import addressing
 from .english.questions import asks
 from .ingest import experiences, importance, index, pipeline, preference_slots
 from .llm.offline import without_address
@@ -118,7 +118,7 @@ class MemoryHandler:
         talk = percept.kind in records.TALK_KINDS
         own = percept.origin == "self"
         place = f"ear:{percept.source}" if percept.private else f"room:{percept.location}"
-        if talk and not own and cues.confides(percept.content):
+        if talk and not own and addressing.confides(percept.content):
             percept = replace(percept, private=True)  # for its witnesses
         if percept.source and not own and percept.kind in records.LEARNED_KINDS:
             self.people.meet(percept.source, percept.seen_as, when, talk=talk)
@@ -440,4 +440,4 @@ def shed_copied(npc: Any) -> bool:
 def forget_memories(agent_id: str) -> defer.Deferred:
     """Remove all memories of an NPC from the store. Fires with their number."""
     evidence.end(agent_id)
-    return offload.run(offload.MEMORY, pipeline.forget_mind, agent_id)
+    return offload.run(offload.MEMORY, pipeline.forget_all, agent_id)

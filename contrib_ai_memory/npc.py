@@ -34,7 +34,7 @@ from .script import AssistantScript
 from .store import owner, pause
 from .store.attributes import NPCAttributes
 from .store.people import kind_of
-from .text.sanitising import as_shown, bare_deed, oneline, sanitise, undress
+from .text.sanitising import as_shown, oneline, sanitise, speech_in, without_speech
 
 OFF_TAG = "memory_off"  # on an NPC, a room or a player: nothing there, or of them, is perceived
 CATEGORY = "ai_memory"
@@ -311,11 +311,11 @@ class MemoryMixin(_Base):
             if kind in ("say", "whisper", "pose"):
                 to = self._identities(self._hearers(self, kind)) if kind == "whisper" else None
                 self._perceive(
-                    self, undress(line), kind, self.key, witnesses=to or None, origin="self"
+                    self, speech_in(line), kind, self.key, witnesses=to or None, origin="self"
                 )
             return
         if kind in ("say", "whisper"):
-            speech = undress(line)
+            speech = speech_in(line)
             plain = line in (speech, f'{seen_as} says, "{speech}"')
             self._hear_talk(speaker, speech, kind, seen_as, line=None if plain else line)
         elif kind == "pose" and emoted[0] is speaker:
@@ -331,7 +331,7 @@ class MemoryMixin(_Base):
     def _hear_emote(self, speaker: Any, line: str, emoted: list[str], seen_as: str) -> None:
         """Perceive an emote with speech: the speech as talk, the rest as a pose."""
         speech = [said for said in (sanitise(each) for each in emoted) if said in line]
-        action = bare_deed(line, speech)
+        action = without_speech(line, speech)
         # "A tall man says," alone is no action
         words = addressing.folded(action).replace(addressing.folded(seen_as), "")
         if not speech or len(words.split()) >= ACTION_WORDS:

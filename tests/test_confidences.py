@@ -4,7 +4,7 @@ import pytest
 from evennia.utils.create import create_object
 
 from contrib_ai_memory import npc
-from contrib_ai_memory.english.cues import confides
+from contrib_ai_memory.english.addressing import confides
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """How much a thing matters: how it was said, and what was said."""
 
-import doctest
 import sys
 import time
 from pathlib import Path
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks import importance as benchmark
 from contrib_ai_memory import conf
-from contrib_ai_memory.english import salience
+from contrib_ai_memory.english import salience, tokens
 from contrib_ai_memory.english.salience import LEAST, MOST, content_importance, signals_of
 from contrib_ai_memory.ingest.importance import clamp, heuristic_importance
 from contrib_ai_memory.llm.offline import OfflineProvider
@@ -109,10 +108,6 @@ def test_what_was_said_stays_in_its_bounds_and_is_the_same_each_time(text):
     assert content_importance(text) == value
 
 
-def test_the_examples_in_the_docstrings_run():
-    assert doctest.testmod(salience).failed == 0
-
-
 # --- at the moment it is heard [A] ----------------------------------------------------------------
 
 
@@ -182,7 +177,7 @@ def test_the_longest_line_is_rated_in_little_time():
 
 def test_the_word_list_is_not_needed_where_the_reactor_waits(monkeypatch):
     monkeypatch.setitem(sys.modules, "wordfreq", None)  # to import it would raise
-    salience._zipf.cache_clear()
+    tokens.zipf.cache_clear()
     assert heard("The basilisk gland needs aqua regia and powdered wolfsbane.") >= 1
 
 

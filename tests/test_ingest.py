@@ -437,7 +437,7 @@ def test_killed_half_way_and_taught_again_it_ends_as_if_it_never_was(
 
 def _forget(npc):
     npc.memory.preferences.clear()
-    return offload.run(offload.MEMORY, pipeline.forget_mind, npc.memory.id)
+    return offload.run(offload.MEMORY, pipeline.forget_all, npc.memory.id)
 
 
 def test_a_forgotten_mind_leaves_no_centroid(mara):

@@ -1,11 +1,14 @@
 """The offline provider: how it tells things, without a model."""
 
 import doctest
+import importlib
+import pkgutil
 
 import pytest
 
+from contrib_ai_memory import english
 from contrib_ai_memory.embedding import emotions
-from contrib_ai_memory.english import claims, contradiction, person, themes, traits, verbs
+from contrib_ai_memory.english import person, themes
 from contrib_ai_memory.llm import offline
 from contrib_ai_memory.llm.offline import OfflineProvider
 from contrib_ai_memory.llm.provider import Observation
@@ -59,9 +62,15 @@ def test_first_person_is_given_back_as_second(said, told):
     assert person.second_person(said) == told
 
 
-def test_the_examples_in_the_docstrings_run():
-    for module in (person, offline, claims, traits, contradiction, verbs):
-        assert doctest.testmod(module).failed == 0
+@pytest.mark.parametrize("name", [each.name for each in pkgutil.iter_modules(english.__path__)])
+def test_the_examples_in_the_docstrings_of_english_run(name):
+    module = importlib.import_module(f"{english.__name__}.{name}")
+    assert doctest.testmod(module).failed == 0
+
+
+def test_the_examples_in_the_docstrings_of_the_offline_provider_run():
+    examples = doctest.testmod(offline)
+    assert examples.attempted and not examples.failed
 
 
 def recalled(text, **more):

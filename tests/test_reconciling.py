@@ -1,14 +1,12 @@
 """A new fact beside what is known: the same again, a change, or news."""
 
 import contextlib
-import doctest
 import itertools
 
 import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
-from contrib_ai_memory.english import contradiction
 from contrib_ai_memory.english.contradiction import contradicts, replaces
 from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.sleep.reconciliation import Relation, reconcile, relation
@@ -230,11 +228,6 @@ def test_what_is_one_thing_at_a_time_is_what_it_is_now(new, known):
 )
 def test_what_may_be_twice_is_not_replaced(new, known):
     assert not replaces(new, known) and not replaces(known, new)
-
-
-@pytest.mark.parametrize("module", [contradiction, contradiction])
-def test_the_examples_of_contradictions_run(module):
-    assert doctest.testmod(module).failed == 0
 
 
 # --- the lines behind it --------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Whose word it is: other NPCs prove nothing, and a quotation is a claim of whoever quotes."""
 
-import doctest
 import json
 
 import pytest
@@ -8,13 +7,8 @@ from evennia.utils.create import create_object
 from test_replay import line, replay, write
 
 from contrib_ai_memory import MemoryLLMNPC, offload
-from contrib_ai_memory.english import testimony
-from contrib_ai_memory.english.testimony import as_posed, sentences_of
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(testimony).failed == 0
-
+from contrib_ai_memory.english.person import as_posed
+from contrib_ai_memory.english.sentences import sentences_of
 
 # --- what another NPC says ------------------------------------------------------------------------
 

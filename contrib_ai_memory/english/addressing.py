@@ -131,3 +131,46 @@ def _how(text: str, found: re.Match[str]) -> Named:
         return Named.CALLED
     between = _AFTER_COMMA.search(before) and _ENDS.match(after)
     return Named.CALLED if between else Named.NAMED
+
+
+# --- confidences ---------------------------------------------------------------------------------
+
+_ANYONE = r"(?:any ?one|any ?body|a (?:living |single )?soul|no ?one|nobody|the others)\b"
+_NOT_TO = (
+    r"(?:do not|don'?t|never|not to|won'?t|will not|must not|mustn'?t|can ?not|can'?t) "
+    r"(?:you |ever |dare |go ){0,2}(?:tell|telling|repeat|mention|breathe|whisper|say)\b"
+)
+_CONFIDES = re.compile(
+    # "don't tell anyone", "never breathe a word of it to anybody"; not "I don't tell anyone"
+    r"(?<!\bi )(?<!\bwe )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwhy )"
+    rf"\b{_NOT_TO}[^.!?\n]{{0,30}}?\b{_ANYONE}"
+    r"|\btell (?:this |it |that )?(?:to )?(?:no ?one|nobody|not a soul)\b"
+    # "not a word to the girl"; not "he said not a word"
+    r"|(?:^|[.!?,;:-]\s*|\band |\bplease )not a word\b"
+    r"(?: (?:about|of|to|please|now)\b|\s*(?:$|[.,!]))"
+    r"|\bbetween (?:you and (?:me|i|us)|you n me|ourselves|the two of us|the three of us)\b"
+    r"|\b(?:just|only|strictly|stays?|keep (?:it|this|that)) between us\b"
+    r"|(?:^|[.!?,]\s*)between us\s*[.,:;-]|\bcan you keep a secret\b"
+    r"|\bkeep (?:it|this|that|that one|what i \w+|my secret)(?: (?:all|strictly))?"
+    r" (?:to|for) yoursel(?:f|ves)\b"
+    r"|\bkeep (?:it|this|that) (?:a |our )?(?:secret|quiet|dark|under your hat)\b"
+    r"|\bour little secret\b|\b(?:this|it|that)(?: is|'?s| stays| remains) our secret\b"
+    r"|\bthis is (?:a |strictly |our )?(?:secret|confidential)\b"
+    r"|\byou (?:did ?n'?t|never) hear (?:it|this|that) from me\b"
+    r"|\byour ears (?:only|alone)\b"
+    r"|\bin (?:strict |strictest )?confidence\b|\bstrictly confidential\b"
+    r"|\b(?:no ?one|nobody) (?:else )?(?:must|may|can|should|is to|has to) (?:ever )?"
+    r"(?:know|hear|find out|learn)\b"
+    r"|\b(?:swear|promise)(?: me)?(?: that)?,? "
+    r"(?:you (?:won'?t|will not|'?ll never|will never)|not to|never to) (?:ever )?tell\b",
+    re.IGNORECASE,
+)
+
+
+def confides(text: str) -> bool:
+    """Whether a speaker asks that what they say be kept: "don't tell anyone", "between you and me".
+
+    >>> [confides(said) for said in ("Don't tell anyone: I am Dunstan.", "I don't tell anyone.")]
+    [True, False]
+    """
+    return bool(_CONFIDES.search(text.replace("’", "'")))

@@ -11,24 +11,17 @@ import re
 
 from ..text.sanitising import oneline
 from . import verbs
-from .contradiction import times
-from .cues import tells_time
+from .dates import tells_time, times
+from .person import speaks_of_self
 from .questions import asks
 from .salience import names_someone
+from .tokens import FILLERS
 
 LEAST_WORDS = 4
 CUT_OFF_WORDS = 8  # a sentence that breaks off tells something from here on
 _INTRODUCTION = 60  # characters
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
-_FILLERS = frozenset(
-    "a ah aha ahh alright amen and aw aww awesome aye bye cheers congrats congratulations cool do "
-    "er exactly fine good gosh great ha haha heh hello hey hi hm hmm hmmm huh i i'm indeed is it "
-    "it's just la laughter laughs like lol man mhm mm mmm morning my evening night nah nice no "
-    "nope now of oh ok okay on oops ouch ow perfect please really right so sorry sure ta thank "
-    "thanks that that's the then there to too uh uhh um very wait well what whoa wow yay yea yeah "
-    "yep yes you your yup all be me we us are this with for have day".split()
-)
 
 # --- what is taken off ------------------------------------------------------------------------
 
@@ -175,7 +168,6 @@ _FRONTED = re.compile(
     r"the other|one|as|now|\d+)\b[^.!?,;]{0,40},?\s+)(?=I\b)",
     re.IGNORECASE,
 )
-_SELF = re.compile(r"(?:I\b|my\b|mine\b|me\b|myself\b)", re.IGNORECASE)
 
 # words before which a noun in the plural is no subject
 _FUNCTION = frozenset(
@@ -230,7 +222,7 @@ def claim(sentence: str) -> str:
 
 def of_oneself(text: str) -> bool:
     """Whether the speaker is the subject: "Last week I sold two oxen", "My brother is ill"."""
-    return bool(_SELF.match(text) or _FRONTED.match(text))
+    return speaks_of_self(text) or bool(_FRONTED.match(text))
 
 
 def tells(sentence: str) -> bool:
@@ -238,8 +230,8 @@ def tells(sentence: str) -> bool:
     if asks(sentence) or _GREETS.match(claim(sentence)):
         return False
     words = [word.lower().replace("’", "'") for word in _WORD.findall(sentence)]
-    telling = sum(word not in _FILLERS for word in words)
-    return telling >= 2 or (telling > 0 and bool(_SELF.match(sentence)) and len(words) >= 3)
+    telling = sum(word not in FILLERS for word in words)
+    return telling >= 2 or (telling > 0 and speaks_of_self(sentence) and len(words) >= 3)
 
 
 def stands_alone(text: str) -> bool:

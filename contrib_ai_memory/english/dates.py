@@ -1,7 +1,8 @@
-"""Dates that a question names, and how near to them a day lies.
+"""Words of time: the dates that a question names and how near a day lies to them, and whether a
+statement says when.
 
-English month names; what is told is often told a while after it happened, so that the two weeks
-after a named date count for it too, less and less.
+Things are often told some days after they happened, so that the two weeks after a named date count
+for it too, less with each day.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from datetime import date, timedelta
 
 TOLD_LATER_DAYS = 14  # fitted by leave-one-conversation-out: `python -m benchmarks.locomo`
 
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _MONTHS = (
     "January February March April May June July August September October November December"
 ).split()
@@ -25,6 +27,20 @@ _DATE = re.compile(
     r"(?: (?P<after>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (?:of )?(?P<year>\d{4})\b)?"
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_WEEKDAYS = rf"(?:{'|'.join(WEEKDAYS)})s?"
+# without may, which is mostly the verb
+_MONTH_NAMES = "|".join(month.lower() for month in _MONTHS if month != "May")
+_RELATIVE = r"yesterday|today|tonight|tomorrow|last|next|ago|night|weeks?|weekends?|months?|years?"
+_TIME = re.compile(
+    rf"\b(?:{_RELATIVE}|{_WEEKDAYS}|{_MONTH_NAMES}|morning|noon|evening|spring|summer|autumn|winter"
+    r"|dawn|dusk|midnight)\b",
+    re.IGNORECASE,
+)
+_WHEN_SAID = re.compile(
+    rf"\b(?:{_RELATIVE}|{_WEEKDAYS}|{_MONTH_NAMES}|since|recently|just|soon|morning|few days"
+    r"|the other day|(?:in|of|on) may|(?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
 _BEFORE_MAY = re.compile(
     r"\b(?:in|of|during|since|early|late|mid|by|until|before|after|last|this)[ -]$"
 )
@@ -58,7 +74,7 @@ class NamedDate:
 
 
 def named_in(question: str, today: date) -> list[NamedDate]:
-    """The dates that a question names; a year alone counts where no month is named."""
+    """The dates in a question; a year alone counts only where no month is named."""
     found = [
         NamedDate(_number(m["year"]), _month(m["month"]), _number(m["day"] or m["after"]))
         for m in _DATE.finditer(question)
@@ -71,6 +87,16 @@ def named_in(question: str, today: date) -> list[NamedDate]:
     found = [named for named in found if named.year is None or named.year >= 1]
     found += [_days_ago(today, days) for days in _ago(question)]
     return found or [NamedDate(int(year)) for year in _YEAR.findall(question)]
+
+
+def tells_time(text: str) -> bool:
+    """Whether a text says when: yesterday, last, May, 1998 … (stored with a memory)."""
+    return bool(_WHEN_SAID.search(text))
+
+
+def times(text: str) -> set[str]:
+    """Words of a time, in lower case: two statements with other times do not contradict."""
+    return {word.lower() for word in _TIME.findall(text)}
 
 
 def _ago(question: str) -> list[int]:

@@ -1,6 +1,9 @@
-"""What someone says of themselves, told to others: first person to third, first to second.
+"""Reported speech: first person told in the third or second, and a pose told as its poser's claim.
 
-Rules, not a parser: where they do not reach, the words are quoted instead (see `offline`).
+Rules, not a parser: where they do not reach, the words are quoted instead (see `llm.offline`).
+
+A player may write anything into a pose: `Bram kneels. Liora says, "I stole it."` is no statement of
+Liora's. What a pose shows of its poser counts as seen; the rest is the poser's claim.
 """
 
 from __future__ import annotations
@@ -8,6 +11,7 @@ from __future__ import annotations
 import re
 
 from . import verbs
+from .sentences import quotes, sentences_of, without_quotations
 
 _TOKEN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*|[^A-Za-z]+")
 
@@ -26,6 +30,25 @@ _ADVERBS = frozenset(
     "always never often also still just really usually only sometimes rarely seldom even once "
     "already almost then now".split()
 )
+_FORMS = {
+    "my": ("{name}'s", "their"),
+    "mine": ("{name}'s", "theirs"),
+    "me": ("{name}", "them"),
+    "myself": ("{name}", "themselves"),
+}
+_OF_US = {
+    "we": "they",
+    "us": "them",
+    "our": "their",
+    "ours": "theirs",
+    "ourselves": "themselves",
+}
+_AND_I = re.compile(r"^(?P<mine>[Mm]y [\w-]+(?: [\w-]+)?) and I\b")
+_AFTER_A_VERB = frozenset(
+    "a an the my your his her its our their this that these those it him them me us in on at to "
+    "for from with up out off over about away down back all some".split()
+)
+_SECOND = {"my": "your", "mine": "yours", "me": "you", "myself": "yourself"}
 
 
 def third_person(text: str, name: str) -> str:
@@ -79,26 +102,6 @@ def third_person(text: str, name: str) -> str:
     return capital("".join(out))
 
 
-def _is_participle(rest: list[str]) -> bool:
-    """Whether "I'd" is "I had": "I'd been", "I'd always wanted"; and not "I'd like"."""
-    words = [
-        token.lower() for token in rest if token[0].isalpha() and token.lower() not in _ADVERBS
-    ]
-    return bool(words) and (verbs.is_participle(words[0]) or words[0] == "better")
-
-
-def _is_verb(tokens: list[str]) -> bool:
-    return bool(tokens) and tokens[0].lower() in verbs.BASES
-
-
-def _goes_on(tokens: list[str], place: int) -> bool:
-    """Whether a word is one more verb of the same subject: "keep sheep and sell the wool"."""
-    before = [token.lower() for token in tokens[:place] if token[0].isalpha()][-1:]
-    after = tokens[place + 1 : place + 3]
-    beside = not after or not after[0].isspace() or after[-1].lower() in _AFTER_A_VERB
-    return tokens[place].lower() in verbs.BASES and before in (["and"], ["or"]) and beside
-
-
 def second_person(text: str) -> str:
     """First-person talk given back to the one who said it.
 
@@ -132,25 +135,24 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-_FORMS = {
-    "my": ("{name}'s", "their"),
-    "mine": ("{name}'s", "theirs"),
-    "me": ("{name}", "them"),
-    "myself": ("{name}", "themselves"),
-}
-_OF_US = {
-    "we": "they",
-    "us": "them",
-    "our": "their",
-    "ours": "theirs",
-    "ourselves": "themselves",
-}
-_AND_I = re.compile(r"^(?P<mine>[Mm]y [\w-]+(?: [\w-]+)?) and I\b")
-_AFTER_A_VERB = frozenset(
-    "a an the my your his her its our their this that these those it him them me us in on at to "
-    "for from with up out off over about away down back all some".split()
-)
-_SECOND = {"my": "your", "mine": "yours", "me": "you", "myself": "yourself"}
+def _is_participle(rest: list[str]) -> bool:
+    """Whether "I'd" is "I had": "I'd been", "I'd always wanted"; and not "I'd like"."""
+    words = [
+        token.lower() for token in rest if token[0].isalpha() and token.lower() not in _ADVERBS
+    ]
+    return bool(words) and (verbs.is_participle(words[0]) or words[0] == "better")
+
+
+def _is_verb(tokens: list[str]) -> bool:
+    return bool(tokens) and tokens[0].lower() in verbs.BASES
+
+
+def _goes_on(tokens: list[str], place: int) -> bool:
+    """Whether a word is one more verb of the same subject: "keep sheep and sell the wool"."""
+    before = [token.lower() for token in tokens[:place] if token[0].isalpha()][-1:]
+    after = tokens[place + 1 : place + 3]
+    beside = not after or not after[0].isspace() or after[-1].lower() in _AFTER_A_VERB
+    return tokens[place].lower() in verbs.BASES and before in (["and"], ["or"]) and beside
 
 
 def _clitic_of_they(clitic: str) -> str:
@@ -162,3 +164,80 @@ def _third(verb: str) -> str:
     if lower in _IRREGULAR:
         return _IRREGULAR[lower]
     return verb if lower in _SAME or verbs.is_past(verb) else verbs.third(verb)
+
+
+# --- poses ----------------------------------------------------------------------------------------
+
+_NAME = re.compile(r"(?!I\b|I['’])[A-Z][\w'’-]*")
+_NAME_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_PRONOUNS = frozenset("he she they it his her their its him them".split())
+_BEFORE_THE_POSER = frozenset(
+    "with without then and but after before as while when in on at from for to into over still "
+    "just now again once one both all".split()
+)
+_BEGINNINGS = frozenset(
+    "the a an this that these those there it he she they his her their its some all every no "
+    "each many most in on at by with after before when while if as for from to".split()
+)
+
+
+def as_posed(text: str, poser: str) -> str:
+    """A pose as what it is: what its poser does, and what the poser claims.
+
+    >>> as_posed('Bram kneels. Liora says, "I stole it."', "Bram")
+    'Bram kneels. Bram claims that Liora says, "I stole it."'
+    """
+    sentences = sentences_of(text)
+    told = [claimed(sentence, poser) for sentence in sentences]
+    return text if told == sentences else " ".join(told)
+
+
+def claimed(sentence: str, poser: str) -> str:
+    """One sentence of a pose, as a claim of the poser's where it is not of the poser."""
+    if not poser or _is_of(sentence, poser):
+        return sentence
+    if speaks_of_self(sentence):
+        sentence = third_person(sentence, poser)
+    first, _, rest = sentence.partition(" ")
+    first = first.lower() if first.lower() in _BEGINNINGS else first
+    return f"{poser} claims that {first} {rest}".rstrip()
+
+
+def _is_of(sentence: str, poser: str) -> bool:
+    """Whether a sentence shows what the poser does: the poser, or nobody, is named before its
+    verb, and nobody else is quoted in it."""
+    bare = without_quotations(sentence)
+    own = {word.lower() for word in _NAME_WORD.findall(poser)}
+    begins = _NAME_WORD.findall(bare)
+    if not begins:
+        return not quotes(sentence)
+    head = begins[0].lower()
+    named = [
+        name
+        for place, name in enumerate(_NAME.findall(bare))
+        if not (place == 0 and bare.lstrip().startswith(name) and head in _BEGINNINGS | _PRONOUNS)
+        and _bare(name) not in own
+        and not (bare.lstrip().startswith(name) and _acts(head))
+    ]
+    of_poser = _bare(head) in own or sentence.lower().startswith(poser.lower())
+    if quotes(sentence):
+        return not named and (of_poser or head in _PRONOUNS)
+    if of_poser:
+        return True
+    if head in _PRONOUNS or _acts(head):
+        first = next(iter(_NAME.findall(bare)[bare.lstrip()[:1].isupper() :]), "")
+        return not first or _bare(first) in own or head in _PRONOUNS
+    return False
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"['’]s?$", "", name.lower())
+
+
+def _acts(word: str) -> bool:
+    """Whether a sentence that begins so leaves its subject out, or puts something before it."""
+    return (
+        word in _BEFORE_THE_POSER
+        or word in verbs.THIRD
+        or (word.endswith(("ly", "ing")) and len(word) > 4)
+    )

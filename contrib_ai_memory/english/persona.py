@@ -17,7 +17,7 @@ READ = 4000  # characters that are looked at
 PHRASE = 4  # words before a name that belong to it
 
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_BREAK = re.compile(r"(?<=[.!?])\s+")  # before small letters too, where `sentences` does not cut
 
 # what may stand before the subject: "Yesterday, Mara …", "When asked, the assistant …"
 _OPENING = (
@@ -101,7 +101,7 @@ def about_itself(text: str, npc_name: str, *aliases: str) -> bool:
     """
     text = text[:READ]
     plain = _QUOTED.sub("“…”", text)  # who "I" is in the words of others, they say
-    sentences = [sentence.strip(" -*•\t") for sentence in _SENTENCE.split(plain)]
+    sentences = [sentence.strip(" -*•\t\n") for sentence in _BREAK.split(plain)]
     if any(pattern.search(sentence) for sentence in sentences for pattern in _patterns(npc_name)):
         return True
     names = _all_names(npc_name, aliases)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from .sentences import own_statements
+
 SLOT_WORDS = 6
 READ = 500  # characters of a sentence that are looked at
 
@@ -113,6 +115,32 @@ def labelled(text: str) -> Stated:
     return Stated(text, slot or head_words(flat) or flat.lower()[:80])
 
 
+_STATES = re.compile(
+    r"\bI(?: \w+ly| always| never| just| do not| don['’]t| no longer){0,2} (?:prefer|love|adore|"
+    r"enjoy|like|hate|loathe|dislike|despise|(?:cannot|can['’]t) (?:stand|bear))\b"
+    # "I never sold it" tells what was done, not what is done always
+    r"|\bI (?:always|never)\b(?! \w+ed\b)(?! (?:was|had|did|said|told|saw|went|took|gave|came|met|"
+    r"knew|heard|made|thought|sold|bought|lost|found|left|kept|paid|got|been)\b)"
+    r"|\bmy favou?rite\b|\bI(?:['’]d| would) rather\b",
+    re.IGNORECASE,
+)
+
+
+def states_preference(text: str) -> bool:
+    """Whether the speaker says what they like, hate, always or never do [C §1.5].
+
+    Who asks "do I like tea" says nothing of the kind.
+    """
+    return preferences_in(text) > 0
+
+
+def preferences_in(text: str) -> int:
+    """How many preferences its speaker states in a text."""
+    if not _STATES.search(text):
+        return 0  # the usual case
+    return len(_STATES.findall(own_statements(text)))
+
+
 # --- rules: subject, slot, mentions ---------------------------------------------------------------
 
 _Found = tuple[str, str, tuple[str, ...]] | None
@@ -161,7 +189,7 @@ def _about(found: re.Match, *compared: re.Pattern | None) -> _Found:
 
 def _subject(words: str) -> str:
     kept = [word for word in map(str.lower, _WORD.findall(words)) if word not in _SELF]
-    return " ".join(stem(word) for word in kept)
+    return " ".join(_slot_word(word) for word in kept)
 
 
 # --- words ----------------------------------------------------------------------------------------
@@ -171,13 +199,13 @@ def head_words(phrase: str) -> str:
     """The first words of a phrase that say what it is about, each as a rough stem."""
     phrase = _MEASURE.sub(" ", phrase)
     words = [word for word in map(str.lower, _WORD.findall(phrase)) if word not in _SMALL]
-    return " ".join(stem(word) for word in words[:SLOT_WORDS])
+    return " ".join(_slot_word(word) for word in words[:SLOT_WORDS])
 
 
-def stem(word: str) -> str:
+def _slot_word(word: str) -> str:
     """A rough stem: `dogs` meets `dog`, `swimming` meets `swim`, `colour` meets `color`.
 
-    >>> [stem(word) for word in ("dogs", "berries", "dishes", "swimming", "colour", "glass")]
+    >>> [_slot_word(word) for word in ("dogs", "berries", "dishes", "swimming", "colour", "glass")]
     ['dog', 'berry', 'dish', 'swim', 'color', 'glass']
     """
     word = re.sub(r"['’]s$", "", word)

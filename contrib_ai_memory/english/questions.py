@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from . import verbs
+from .tokens import POSSESSIVES, QUESTION_WORDS
+from .verbs import BE, DO, HAVE, MODALS
 
 READ = 400  # characters of a sentence that are looked at
 CALLED = 3  # words before the verb that may be a name or a title: "captain haldane did you see"
@@ -43,12 +45,8 @@ _THINGS = frozenset(
     "it this that these those there anyone anybody anything someone somebody something everyone "
     "everybody everything nobody no-one".split()
 )
-_POSSESSIVES = frozenset("my your ur his her its our their".split())
-_BE = frozenset("am is are was were".split())
-_DO = frozenset("do does did".split())
-_HAVE = frozenset("have has had".split())
-_MODALS = frozenset("can could will would shall should may might must".split())
-_AUXILIARIES = _BE | _DO | _HAVE | _MODALS
+_POSSESSIVES = POSSESSIVES | {"ur"}
+_AUXILIARIES = BE | DO | HAVE | MODALS
 _NEGATED = {  # "isn't", "isnt" and "dont"
     form: verb
     for verb, short in (
@@ -59,21 +57,21 @@ _NEGATED = {  # "isn't", "isnt" and "dont"
     )
     for form in (f"{short}'t", f"{short}t")
 }
-_WH = frozenset("who whom whose what which where when why how".split())
 _RELATIVE = frozenset("who whom whose which where when".split())
-_WH_IS = {
-    f"{word}{clitic}": word for word in _WH for clitic in ("'s", "s", "'re", "'d", "'ll", "'ve")
+_CONTRACTED = {
+    f"{word}{clitic}": word
+    for word in QUESTION_WORDS
+    for clitic in ("'s", "s", "'re", "'d", "'ll", "'ve")
 }
 _MEASURES = frozenset("much many long far old often come about".split())
 
-# before these the verb stands first in a statement: "so do I", "never have I seen", "boy did I"
 # what stands before the verb in a statement ("neither do I", "never have I seen", "boy did I"),
 # and what is nobody's name
 _NO_NAME = (
     _SUBJECTS
     | _THINGS
     | _POSSESSIVES
-    | _WH
+    | QUESTION_WORDS
     | _AUXILIARIES
     | frozenset(_NEGATED)
     | frozenset(
@@ -111,23 +109,23 @@ def asked(text: str) -> float:
     return asking / max(1, sum(map(len, sentences)))
 
 
-def apart(text: str) -> list[str]:
+def pieces(text: str) -> list[str]:
     """A text in pieces: each sentence that asks by itself, and what stands between them.
 
-    >>> apart("where is my key? i had it yesterday. it is of brass.")
+    >>> pieces("where is my key? i had it yesterday. it is of brass.")
     ['where is my key?', 'i had it yesterday. it is of brass.']
     """
-    sentences = [found for found in map(str.strip, _AFTER.split(text)) if found]
-    pieces = []
+    sentences = [each for each in map(str.strip, _AFTER.split(text)) if each]
+    found = []
     for asking, run in groupby(sentences, key=asks):
         together = list(run)
-        pieces += together if asking else [" ".join(together)]
-    return pieces
+        found += together if asking else [" ".join(together)]
+    return found
 
 
 def statements(text: str) -> str:
     """A text without the sentences in it that ask."""
-    return " ".join(piece for piece in apart(text) if not asks(piece))
+    return " ".join(piece for piece in pieces(text) if not asks(piece))
 
 
 def _sentences(text: str) -> list[str]:
@@ -197,14 +195,14 @@ def _strictly(words: list[str]) -> bool:
     head, rest = words[0], words[1:]
     if head in ("what", "how") and rest[:1] == ["about"]:
         return True
-    if head in _WH_IS:
+    if head in _CONTRACTED:
         return bool(rest) and rest[0] in _SUBJECTS | _POSSESSIVES | {"it", "that", "this"}
-    return _verb_first(rest if head in _WH else words, strictly=True)
+    return _verb_first(rest if head in QUESTION_WORDS else words, strictly=True)
 
 
 def _opens(words: list[str], *, last: bool) -> bool:
     head, rest = words[0], words[1:]
-    if head in _WH or head in _WH_IS:
+    if head in QUESTION_WORDS or head in _CONTRACTED:
         return _by_question_word(words, last=last)
     if head in _ANY:
         return last and not any(map(_is_finite, rest[head == "any" :]))
@@ -240,9 +238,9 @@ def _verb_first(words: list[str], *, strictly: bool = False) -> bool:
         return False  # "had I known, I would have come"
     if subject in _SUBJECTS:
         return True
-    if subject in ("it", "there") and (verb in _BE | _MODALS or not strictly):
-        return verb not in ("do", "have", "had") and (bool(rest) or verb in _BE)
-    if strictly or not rest or subject in _WH or subject == "not":
+    if subject in ("it", "there") and (verb in BE | MODALS or not strictly):
+        return verb not in ("do", "have", "had") and (bool(rest) or verb in BE)
+    if strictly or not rest or subject in QUESTION_WORDS or subject == "not":
         return False
     if subject in _THINGS:
         return verb not in ("do", "have")
@@ -264,8 +262,8 @@ def _verb_first(words: list[str], *, strictly: bool = False) -> bool:
 
 
 def _by_question_word(words: list[str], *, last: bool) -> bool:
-    word, rest = _WH_IS.get(words[0], words[0]), words[1:]
-    contracted = words[0] not in _WH
+    word, rest = _CONTRACTED.get(words[0], words[0]), words[1:]
+    contracted = words[0] not in QUESTION_WORDS
     if not rest:
         return last and not contracted  # "what", "who"
     after = rest[0]
@@ -309,6 +307,40 @@ def _is_tagged(parts: list[list[str]]) -> bool:
     if verb not in _AUXILIARIES:
         return False
     if len(end) == 2:
-        return subject != "it" or verb in _BE | _MODALS | {"does"}
+        return subject != "it" or verb in BE | MODALS | {"does"}
     before = [word for part in parts for word in part][:-2]
     return any(_NEGATED.get(word) == verb for word in before)
+
+
+# --- what a question is about ---------------------------------------------------------------------
+
+_OF_ASKING = re.compile(
+    r"\b(?:ask(?:s|ed|ing)?|questions?|inquir\w+|wonder\w*|wants? to know|wanted to know)\b",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(
+    r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|week|month|year|season|time)\b",
+    re.IGNORECASE,
+)
+# "tell me" and "where can I find" ask, and are not about whoever asks
+_OF_ONESELF = re.compile(
+    r"\b(?:my|mine|myself|our|ours)\b|\b(?:about|know|of|remember) (?:me|us)\b"
+    r"|\b(?:do|did|am|was|have|had) (?:i|we)\b"
+    r"|\b(?:i|we) (?:said|told|mentioned|like|love|hate|prefer|promised|asked)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_when(question: str) -> bool:
+    """Whether a question asks for a time."""
+    return bool(_WHEN.search(question))
+
+
+def asks_of_asking(question: str) -> bool:
+    """Whether a question is about what somebody asked: "what did Bram want to know?"."""
+    return bool(_OF_ASKING.search(question))
+
+
+def asks_of_oneself(question: str) -> bool:
+    """Whether a question is about the person who asks it: "where is my brother"."""
+    return bool(_OF_ONESELF.search(question))

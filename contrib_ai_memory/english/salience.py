@@ -8,11 +8,13 @@ high; the word fields below say the same by rule. They hold English words.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
-from .testimony import own_statements
+from .dates import WEEKDAYS
+from .preferences import states_preference
+from .tokens import FILLERS, NUMBERS, WORD, zipf
 
 # --- salience [C §1.5] ----------------------------------------------------------------------------
 
@@ -21,7 +23,7 @@ NAMED_ENTITY, NUMBER_OR_DATE, PREFERENCE, RARE_TERMS = 0.3, 0.2, 0.4, 0.1  # [C 
 RARE_BELOW = 4.4  # mean Zipf frequency of its longer words; an evening of role-play: 5.3, 5 % below
 RARE_FROM = 3  # longer words; of fewer there is no average
 COMMON_FROM = 5.4  # Zipf frequency of words that anybody says of anything: going, great, thing
-UNLISTED = 2.0  # Zipf frequency of a word that the short list leaves out (it ends at 3)
+LONG_WORDS = 40  # a line of this many words has length 1
 
 # The first letter comes before what must stand before it: so the search skips from one to the next
 _CAPITAL_INSIDE = re.compile(r"[A-Z](?<=\s[A-Z])(?<![.!?…:\"“]\s[A-Z])[\w'’-]+")
@@ -29,21 +31,14 @@ _NOT_NAMES = frozenset("I I'm I'd I'll I've I’m I’d I’ll I’ve OK".split(
 _DIGIT = re.compile(r"\d")
 _NUMBERS = frozenset(
     form
-    for word in "two three four five six seven eight nine ten eleven twelve dozen hundred thousand "
-    "first second third monday tuesday wednesday thursday friday saturday sunday yesterday "
-    "tomorrow tonight midnight noon dawn dusk week month year".split()
+    for word in (
+        *NUMBERS,
+        *WEEKDAYS,
+        *"dozen first second third yesterday tomorrow tonight midnight noon dawn dusk".split(),
+        *("week", "month", "year"),
+    )
     for form in (word, word + "s", word + "'s")
 )
-_PREFERENCE = re.compile(
-    r"\bI(?: \w+ly| always| never| just| do not| don['’]t| no longer){0,2} (?:prefer|love|adore|"
-    r"enjoy|like|hate|loathe|dislike|despise|(?:cannot|can['’]t) (?:stand|bear))\b"
-    # "I never sold it" tells what was done, not what is done always
-    r"|\bI (?:always|never)\b(?! \w+ed\b)(?! (?:was|had|did|said|told|saw|went|took|gave|came|met|"
-    r"knew|heard|made|thought|sold|bought|lost|found|left|kept|paid|got|been)\b)"
-    r"|\bmy favou?rite\b|\bI(?:['’]d| would) rather\b",
-    re.IGNORECASE,
-)
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def salience(text: str, known_names: tuple[str, ...] = ()) -> float:
@@ -61,21 +56,6 @@ def salience(text: str, known_names: tuple[str, ...] = ()) -> float:
     if has_rare_terms(text):
         score += RARE_TERMS
     return min(score, 1.0)
-
-
-def states_preference(text: str) -> bool:
-    """Whether the speaker says what they like, hate, always or never do [C §1.5].
-
-    Who asks "do I like tea" says nothing of the kind.
-    """
-    return preferences_in(text) > 0
-
-
-def preferences_in(text: str) -> int:
-    """How many preferences its speaker states in a text."""
-    if not _PREFERENCE.search(text):
-        return 0  # the usual case
-    return len(_PREFERENCE.findall(own_statements(text)))
 
 
 def has_number(text: str) -> bool:
@@ -101,7 +81,7 @@ def has_rare_terms(text: str) -> bool:
     terms = [word for word in _words(_CAPITAL_INSIDE.sub(" ", text)) if len(word) > 3]
     if len(terms) < RARE_FROM:
         return False
-    return sum(map(_zipf, terms)) / len(terms) < RARE_BELOW
+    return sum(map(zipf, terms)) / len(terms) < RARE_BELOW
 
 
 def telling_words(text: str) -> int:
@@ -109,22 +89,18 @@ def telling_words(text: str) -> int:
 
     For worker threads, as `has_rare_terms` is.
     """
-    longer = {word for word in _words(text) if len(word) > 3} - _FILLERS
-    return sum(_zipf(word) < COMMON_FROM for word in longer)
+    longer = {word for word in _words(text) if len(word) > 3} - FILLERS
+    return sum(zipf(word) < COMMON_FROM for word in longer)
+
+
+def length(text: str) -> float:
+    """Length of a text, 0-1: the logarithm of its count of words, 1 at forty (stored)."""
+    return min(1.0, math.log1p(len(text.split())) / math.log1p(LONG_WORDS))
 
 
 def load() -> None:
     """Read the word list, which the first call of the two above does otherwise (worker thread)."""
-    _zipf("word")
-
-
-@lru_cache(maxsize=10_000)
-def _zipf(word: str) -> float:
-    # Imported late and from its short list: wordfreq costs 0.1 s to import, its long list holds
-    # the interpreter for 20 ms at once when it is read, and the reactor with it
-    from wordfreq import zipf_frequency
-
-    return zipf_frequency(word, "en", wordlist="small", minimum=UNLISTED)
+    zipf("word")
 
 
 # --- what it is about -----------------------------------------------------------------------------
@@ -266,13 +242,6 @@ FIRST_PERSON = 0.2  # the speaker tells of themselves
 _FIRST_PERSON = frozenset("i i'm i'd i'll i've my me mine we we're we'll we've our us".split())
 
 NOTHING_SAID = -1.0  # a line of nothing but these
-_FILLERS = frozenset(
-    "a ah aha ahh alright amen and aw aww awesome aye bye cheers come cool do eh er exactly fine "
-    "god good gosh great ha haha hah heh hello hey hi hm hmm hmmm huh i i'm indeed is it it's just "
-    "kay la laughter laughs like mhm mm mmhm mmm my nah nay nice no nope now of oh ohh ok okay on "
-    "ooh oops ouch ow perfect please really right so sorry sure ta thank thanks that that's the "
-    "then there uh uhh um umm very wait well what whoa wow yay yea yeah yep yes you yup".split()
-)
 
 
 def content_importance(text: str) -> float:
@@ -293,7 +262,7 @@ def signals_of(text: str) -> dict[str, float]:
     words = _words(text)
     present = set(words)
     digit = _DIGIT.search(text)
-    if present <= _FILLERS and not digit:
+    if present <= FILLERS and not digit:
         return {"nothing said": NOTHING_SAID} if words else {}
     found = {name: FIELDS[name].adds for name in map(_FIELD_OF.get, present) if name}
     for name, (adds, pattern) in PATTERNS.items():
@@ -314,7 +283,7 @@ def signals_of(text: str) -> dict[str, float]:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower().replace("’", "'"))
+    return WORD.findall(text.lower().replace("’", "'"))
 
 
 def _forms(word: str) -> set[str]:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from . import verbs
-from .salience import UNLISTED
-from .tokens import WORD, stem
+from .tokens import WORD, stem, zipf
 
 THEMES = 3
 RECURS = 2  # memories that a theme is found in, at least
@@ -106,7 +105,7 @@ def themes_of(texts: Sequence[str], passed: Collection[str] = ()) -> list[Theme]
                 places[root].append(place)
             forms.setdefault(root, Counter())[bare if named else lower] += 1
     often = [root for root, found in places.items() if len(found) >= RECURS]
-    often.sort(key=lambda root: (-len(places[root]) * _rarity(root), root))
+    often.sort(key=lambda root: (-len(places[root]) * _rarity(_usual(forms[root])), root))
     found: list[Theme] = []
     for root in often:
         if len(found) == THEMES:
@@ -122,7 +121,7 @@ def _may_name(word: str) -> bool:
     lower = word.lower()
     common = lower in _TALK or lower in verbs.AUXILIARIES or lower in verbs.BASES
     plain = word[:1].isupper() and len(word) > 2 and "'" not in word.removesuffix("'s")
-    return plain and not common and _zipf(lower.removesuffix("'s")) < NAME_BELOW
+    return plain and not common and zipf(lower.removesuffix("'s")) < NAME_BELOW
 
 
 def _is_telling(word: str) -> bool:
@@ -132,17 +131,16 @@ def _is_telling(word: str) -> bool:
     doing = base in verbs.BASES or word in verbs.THIRD or verbs.is_past(word)
     if doing or word.endswith(("ing", "ly", "able", "ful")):
         return False
-    return _zipf(word) < TELLING_BELOW
+    return zipf(word) < TELLING_BELOW
 
 
-def _rarity(root: str) -> float:
-    return MOST_FREQUENT - (_zipf(root) if root.islower() else NAME)
+def _usual(forms: Counter[str]) -> str:
+    """The most frequent form of a word."""
+    return min(forms, key=lambda form: (-forms[form], form))
 
 
-def _zipf(word: str) -> float:
-    from wordfreq import zipf_frequency  # late, see text.signals
-
-    return max(UNLISTED, zipf_frequency(word, "en", wordlist="small"))
+def _rarity(word: str) -> float:
+    return MOST_FREQUENT - (zipf(word) if word.islower() else NAME)
 
 
 def _as_said(forms: Counter[str], words: Sequence[Sequence[str]], passed: Collection[str]) -> str:
@@ -151,7 +149,7 @@ def _as_said(forms: Counter[str], words: Sequence[Sequence[str]], passed: Collec
     Empty where it is no noun: those end a phrase, where "tough" and "creative" go before one or
     after "is" and "so".
     """
-    form = min(forms, key=lambda each: (-forms[each], each))
+    form = _usual(forms)
     before: Counter[str] = Counter()
     after: Counter[str] = Counter()
     ends = count = 0

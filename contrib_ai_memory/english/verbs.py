@@ -1,14 +1,14 @@
-"""English verbs as far as rules need them: which words are verbs, and in which form.
+"""English verbs: which words are verbs, and in which form.
 
-Word lists, not a grammar: a word that is a verb and something else as well ("watch", "rose") is
-taken for what it is most often where it stands.
+Word lists, not a grammar: a word that is also a noun ("watch", "rose") counts as a verb here, and
+the rules that use these lists look at its neighbours.
 """
 
 from __future__ import annotations
 
 import re
 
-# past → base
+# past tense or participle → base form
 IRREGULAR = dict(
     pair.split(":")
     for pair in (
@@ -29,13 +29,16 @@ IRREGULAR = dict(
         "drowned:drown broken:break stolen:steal fallen:fall given:give taken:take gone:go"
     ).split()
 )
-# one form for both
+# verbs whose past tense is their base form
 SAME_IN_THE_PAST = frozenset(
     "beat burst cast cost cut hit hurt let put quit read set shed shut slit split spread".split()
 )
-AUXILIARIES = frozenset(
-    "am is are was were be been being have has had do does did can could will would shall should "
-    "may might must ought cannot gonna wanna used".split()
+BE = frozenset("am is are was were".split())
+DO = frozenset("do does did".split())
+HAVE = frozenset("have has had".split())
+MODALS = frozenset("can could will would shall should may might must".split())
+AUXILIARIES = (
+    BE | DO | HAVE | MODALS | frozenset("be been being ought cannot gonna wanna used".split())
 )
 BASES = (
     frozenset(IRREGULAR.values())
@@ -63,14 +66,6 @@ BASES = (
     )
 )
 
-_WILL = re.compile(r"\b(?:will|shall|won['’]t|gonna|going to)\b|['’]ll\b", re.IGNORECASE)
-_MODAL = re.compile(
-    r"\b(?P<modal>can|could|would|may|might|must|should|ought|used to)(?:n?['’]?t|not)?\b"
-    r"|(?P<d>['’]d)\b",
-    re.IGNORECASE,
-)
-_IF = re.compile(r"\b(?:if|unless|whether)\b", re.IGNORECASE)
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _PREFIX = re.compile(r"^(?:re|over|under|out|mis|un|up)(?=[a-z]{3})")
 _IN_ED_BASES = frozenset(
     "need feed seed heed speed bleed breed weed succeed proceed exceed".split()
@@ -79,24 +74,24 @@ _IN_ED = frozenset("bed red shed sled wed hundred sacred wicked naked".split()) 
 
 
 def is_past(verb: str) -> bool:
-    """Whether a word is a verb in the past, as far as its form shows it."""
+    """Whether the form of a word is that of a past tense."""
     lower = verb.lower()
     regular = lower.endswith("ed") and len(lower) > 3 and lower not in _IN_ED
     return regular or lower in IRREGULAR or _PREFIX.sub("", lower) in IRREGULAR
 
 
 def base(word: str) -> str:
-    """An irregular verb of the past in its base form; any other word as it is."""
+    """The base form of an irregular past tense; any other word unchanged."""
     return IRREGULAR.get(word, word)
 
 
 def is_participle(word: str) -> bool:
-    """Whether it stands after "had": been, gone, sold, lived."""
+    """Whether a word can follow "had": been, gone, sold, lived."""
     return word in ("been", "had", "done", "gone", "seen", "known", "grown") or is_past(word)
 
 
 def third(verb: str) -> str:
-    """The third person of a verb in the present.
+    """The third person singular of a verb in the present tense.
 
     >>> [third(verb) for verb in ("go", "carry", "keep", "watch")]
     ['goes', 'carries', 'keeps', 'watches']
@@ -112,12 +107,3 @@ def third(verb: str) -> str:
 
 
 THIRD = frozenset(map(third, BASES))
-
-
-def mood_of(text: str) -> tuple[bool, frozenset[str], bool, bool]:
-    """What is said of it: that it will be, that it can or should be, that it was, if it were."""
-    modals = {(found["modal"] or "would").lower() for found in _MODAL.finditer(text)}
-    words = [word.lower() for word in _WORD.findall(text)]
-    past = any(word in ("was", "were", "had", "did") or is_past(word) for word in words)
-    past = past or bool(re.search(r"\b(?:was|were|had|did)n['’]t\b", text, re.IGNORECASE))
-    return bool(_WILL.search(text)), frozenset(modals), past, bool(_IF.search(text))

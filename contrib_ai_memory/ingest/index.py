@@ -14,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..embedding import embedder
-from ..english.salience import salience, states_preference
+from ..english.preferences import states_preference
+from ..english.salience import salience
 from ..records import INSIGHT, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.keys import REACH, SPAN, Keys, of_talk

@@ -24,9 +24,9 @@ import numpy as np
 from twisted.internet import defer
 
 from ..conf import DISCARD_BELOW
-from ..english.preferences import Stated, stated
-from ..english.salience import preferences_in, signals_of, states_preference
-from ..english.testimony import own_statements
+from ..english.preferences import Stated, preferences_in, stated, states_preference
+from ..english.salience import signals_of
+from ..english.sentences import own_statements
 from ..records import LOCKED, Entry, MemoryRecord
 from ..store import locks, memory_store
 from ..store.evidence import Work

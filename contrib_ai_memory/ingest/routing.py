@@ -11,9 +11,8 @@ import re
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ..english.preferences import Stated, labelled, stated
+from ..english.preferences import Stated, labelled, stated, states_preference
 from ..english.questions import asks
-from ..english.salience import states_preference
 from .chunk import paragraphs, sentences
 
 EPISODIC, SEMANTIC, WORKING, PROCEDURAL = "episodic", "semantic", "working", "procedural"

@@ -19,12 +19,13 @@ from .. import offload
 from ..embedding import embedder
 from ..english import person, themes
 from ..english.claims import claim, of_oneself, stands_alone, tells
+from ..english.person import claimed
 from ..english.persona import about_itself
 from ..english.preferences import stated
 from ..english.questions import asked, asks, statements
-from ..english.salience import RARE_TERMS, has_rare_terms, salience, states_preference
-from ..english.testimony import claimed
-from ..english.tokens import WORD, content_words, lowered, sentences_of
+from ..english.salience import RARE_TERMS, has_rare_terms, salience
+from ..english.sentences import sentences_of
+from ..english.tokens import WORD, content_words, words_of
 from ..english.traits import kind_of
 from ..records import (
     TALK_KINDS,
@@ -271,7 +272,7 @@ def _relevance(request: ReplyRequest, told: list[MemoryRecord]) -> list[float]:
     names = {w.lower() for m in told for w in WORD.findall(m.speaker)}
     names |= {word.lower() for word in WORD.findall(f"{request.speaker} {request.npc_name}")}
     question = " ".join(
-        word for word in request.utterance.split() if not set(lowered(word)) & names
+        word for word in request.utterance.split() if not set(words_of(word)) & names
     )
     asked = content_words(question) - names
     vectors = embedder.shared().encode([question, *(m.quote or m.content for m in told)])

@@ -17,7 +17,6 @@ import numpy as np
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
-from ..english.cues import asks_when
 from ..english.dates import NamedDate, named_in
 from ..records import RecallRequest, ScoreParts, seconds_between
 from ..store.payload import OF_NIGHTS, RETOLD, Candidate

@@ -18,7 +18,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder, emotions, reranker
-from ..english import cues
+from ..english import questions
 from ..records import RecallRequest, RecallResult, may_hear
 from ..store import memory_store
 from ..store.errors import StoreHeld
@@ -88,7 +88,7 @@ def prepare(memory: Any, request: RecallRequest) -> RecallRequest:
         (identity, memory.people.name_of(identity)) for identity in memory.people.mentioned(query)
     )
     who = tuple(identity for identity, _name in named)
-    if not who and cues.speaks_of_self(query):
+    if not who and questions.asks_of_oneself(query):
         who = listeners[:1]
     preferences = memory.preferences.of(listeners[0], listeners) if listeners else ()
     return replace(
@@ -151,7 +151,7 @@ def find(request: RecallRequest) -> Ranking:
         # secrets of others and earlier questions may have crowded out the rest. A search that
         # leaves them out takes three times as long, so it is only done now
         where["listener"] = request.listeners[0]
-        if not cues.asks_of_asking(request.query):
+        if not questions.asks_of_asking(request.query):
             where["tells"] = "something"
         ids |= store.candidates(query, depth, **where)
         candidates = _permitted(store, request, query, ids)
@@ -204,7 +204,7 @@ def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
     if memory.expires_at and memory.expires_at <= request.now:
         return False
     # players ask the same again and again: earlier questions would crowd out their answers
-    only_asks = memory.tells == "nothing" and not cues.asks_of_asking(request.query)
+    only_asks = memory.tells == "nothing" and not questions.asks_of_asking(request.query)
     if only_asks and request.listeners is not None:
         return False
     if request.only_emotions and not set(request.emotions) & set(memory.dominant_emotions):

@@ -23,7 +23,8 @@ from ..english import contradiction
 from ..english.claims import claim, tells
 from ..english.contradiction import contradicts
 from ..english.preferences import stated
-from ..english.tokens import content_words, lowered, sentences_of, stem
+from ..english.sentences import sentences_of
+from ..english.tokens import content_words, stem, words_of
 from ..llm.offline import reported, without_address
 from ..llm.provider import (
     ATTRIBUTE_TYPES,
@@ -319,7 +320,7 @@ def says_the_same(a: str, b: str) -> bool:
 def _content_stems(text: str) -> list[str]:
     """The stems of the content words, in their order."""
     content = content_words(text)
-    return [root for root in map(stem, lowered(text)) if root in content]
+    return [root for root in map(stem, words_of(text)) if root in content]
 
 
 def short(text: str) -> str:

@@ -22,7 +22,8 @@ import numpy as np
 from .. import conf
 from ..english.claims import tells
 from ..english.contradiction import contradicts, replaces, says_the_same
-from ..english.tokens import content_words, sentences_of
+from ..english.sentences import sentences_of
+from ..english.tokens import content_words
 from ..records import LOCKED, PINNED, MemoryRecord
 from ..store import memory_store
 from ..store.locks import is_locked

@@ -83,7 +83,7 @@ def visible(text: str) -> str:
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
 
-def undress(line: str) -> str:
+def speech_in(line: str) -> str:
     """The speech inside a perceived line, or the line as it is where no dressing is recognised."""
     found = _DRESSED.match(line)
     if not found or not found["speech"].strip():
@@ -93,7 +93,7 @@ def undress(line: str) -> str:
     return twice["speech"].strip() if twice else speech
 
 
-def bare_deed(line: str, speech: Iterable[str]) -> str:
+def without_speech(line: str, speech: Iterable[str]) -> str:
     """What is done in an emote, without what is said in it."""
     for said in speech:
         line = line.replace(said, " ", 1)
