@@ -440,4 +440,4 @@ def shed_copied(npc: Any) -> bool:
 def forget_memories(agent_id: str) -> defer.Deferred:
     """Remove all memories of an NPC from the store. Fires with their number."""
     evidence.end(agent_id)
-    return offload.run(offload.MEMORY, pipeline.forget_all, agent_id)
+    return offload.run(offload.MEMORY, pipeline.forget_agent, agent_id)

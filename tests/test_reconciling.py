@@ -80,6 +80,7 @@ def test_the_same_again_is_evidence_and_doubles_nothing(store_folder):
 
 def test_a_change_ends_the_old_and_recall_tells_the_new_while_both_are_kept(store_folder):
     from contrib_ai_memory.recall.search import search
+    from contrib_ai_memory.records import RecallRequest
 
     learn(fact("The ferry toll at Millbrook is seven crowns.", 1))
     new = fact("The ferry toll at Millbrook is nine crowns.", 5)
@@ -89,7 +90,14 @@ def test_a_change_ends_the_old_and_recall_tells_the_new_while_both_are_kept(stor
     held = known()
     old = held["The ferry toll at Millbrook is seven crowns."]
     assert (old.invalid_at, old.superseded_by) == (new.valid_from, new.id)
-    asked = Question(NPC, "how much is the ferry toll?", "2026-03-09T00:00:00+00:00")
+    asked = RecallRequest(
+        "how much is the ferry toll?",
+        agent_id=NPC,
+        now="2026-03-09T00:00:00+00:00",
+        top_k=5,
+        token_budget=2000,
+        profile="relevance",
+    )
     assert [item.memory.content for item in search(asked).memories] == [new.content]
 
 

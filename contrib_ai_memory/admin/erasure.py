@@ -20,7 +20,16 @@ from twisted.internet import defer
 from .. import offload
 from ..embedding import embedder
 from ..ingest import index, novelty
-from ..store import attributes, game_database, links, memory_store, pause, preferences, profiles
+from ..store import (
+    attributes,
+    game_database,
+    links,
+    memory_store,
+    pause,
+    preferences,
+    profiles,
+    vacuum,
+)
 from ..store.keys import REACH
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
@@ -173,11 +182,11 @@ def _compacted(erased: Erased) -> Generator[Any, Any, Erased]:
 
     The game's database is rewritten too where nobody waits for it, otherwise at the next start.
     """
-    game_database.note_freed()  # first: what follows may be broken off
+    vacuum.note()  # first: what follows may be broken off
     own = yield compact_store()
     if not offload.in_game():
-        game_database.clear_freed()
-    return replace(erased, from_disk=own, at_next_start=game_database.is_freed_noted())
+        vacuum.run_if_noted()
+    return replace(erased, from_disk=own, at_next_start=vacuum.is_noted())
 
 
 # --- a person, from NPC to NPC --------------------------------------------------------------------

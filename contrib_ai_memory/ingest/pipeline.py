@@ -323,7 +323,7 @@ def finish(
     return new
 
 
-def forget_mind(agent_id: str) -> int:
+def forget_agent(agent_id: str) -> int:
     """Forget all that is stored of one mind. Returns how many memories that were."""
     novelty.forget(agent_id)
     return memory_store.shared().delete_all(agent_id)

@@ -21,7 +21,7 @@ from ..english import person, themes
 from ..english.claims import claim, of_oneself, stands_alone, tells
 from ..english.person import claimed
 from ..english.persona import about_itself
-from ..english.preferences import stated
+from ..english.preferences import stated, states_preference
 from ..english.questions import asked, asks, statements
 from ..english.salience import RARE_TERMS, has_rare_terms, salience
 from ..english.sentences import sentences_of

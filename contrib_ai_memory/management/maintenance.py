@@ -88,7 +88,7 @@ def doctor(command: BaseCommand, options: dict[str, Any]) -> None:
             bar.set_description(task)
             bar.update()
 
-        found = offload.wait(diagnosis.doctor(npcs, mend=options["mend"], progress=progress))
+        found = offload.wait(diagnosis.check(npcs, mend=options["mend"], progress=progress))
     for each in found:
         # a whole sentence tells its number itself
         what = each.what if each.what[:1].isupper() else f"{each.count} {each.what}"

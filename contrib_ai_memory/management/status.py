@@ -77,7 +77,7 @@ def _entries(npc: Any, stored: dict[str, Any]) -> str:
 
 
 def _state(npc: Any, script: Any) -> str:
-    if attributes.read_json(npc, erasure.MARK):
+    if attributes.read_json(npc, erasure.IMPORT_MARK):
         return "half imported"
     if erasure_plan.unfinished(npc):
         return "half erased"

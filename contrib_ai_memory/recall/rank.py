@@ -18,6 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from ..english.dates import NamedDate, named_in
+from ..english.questions import asks_when
 from ..records import RecallRequest, ScoreParts, seconds_between
 from ..store.payload import OF_NIGHTS, RETOLD, Candidate
 
