@@ -16,18 +16,7 @@ from ..store import condition
 from ..store.chat_log import Stored
 from ..text.plural import plural
 from .base import MemoryCommand
-from .display import (
-    bar,
-    dim,
-    hanging,
-    heading,
-    label,
-    minute,
-    private_mark,
-    prose,
-    safe,
-    table,
-)
+from .display import bar, dim, hanging, heading, label, minute, private_mark, prose, safe, table
 
 Steps = Generator[Any, Any, None]
 
@@ -622,8 +611,8 @@ def growth(command: MemoryCommand, npc: Any) -> Steps:
         f"  {label(name, 13):<13}{number:>5} {bar(number / emotions)}"
         for name, number in found.emotions[:EMOTIONS_SHOWN]
     ]
-    memories = ", ".join(f"{number} {name}" for name, number in found.memories.items() if number)
-    kinds = ", ".join(f"{number} {name}" for name, number in found.kinds.items())
+    memories = ", ".join(f"{name} {number}" for name, number in found.memories.items() if number)
+    kinds = ", ".join(f"{name} {number}" for name, number in found.kinds.items())
     lines.append(hanging("|wIn the store:|n ", memories or "nothing"))
     lines.append(hanging("|wIn the journal:|n ", kinds or "nothing"))
     command.page(*lines)
