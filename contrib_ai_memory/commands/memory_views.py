@@ -331,7 +331,7 @@ def show(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
         _field("importance", _weights(shown)),
         _field("emotions", ", ".join(memory.dominant_emotions)),
         _field("lesson", memory.the_lesson),
-        _field("told", f"{plural(memory.times_told, 'time')}; last {minute(memory.last_accessed)}"),
+        _field("told", _times_told(memory)),
         _field("valid", _validity(memory)),
         _field("made by", memory.provider),
         _field("id", memory.id),
@@ -389,6 +389,11 @@ def _weights(shown: provenance.Shown) -> str:
         else f"{round(memory.importance * 10)} of 10"
     )
     return f"{importance}; weight {memory.memory_weight:.2f}; trust {memory.source_trust:.1f}"
+
+
+def _times_told(memory: MemoryRecord) -> str:
+    last = f"; last {minute(memory.last_accessed)}" if memory.times_told else ""
+    return plural(memory.times_told, "time") + last
 
 
 def _validity(memory: MemoryRecord) -> str:
