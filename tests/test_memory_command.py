@@ -154,6 +154,7 @@ def test_profiles_list_people_and_tell_of_one(night, builder):
 
 
 def test_the_preview_is_the_prompt_and_keeps_secrets(day, builder):
+    entries = len(day.memory.journal)
     shown = builder("@memory/preview mara = Alice: Where did I hide my silver key?")
     assert "You are Mara, a character in a text game." in one_line(shown)
     assert "I hide a silver key in Elmstead." in shown
@@ -161,7 +162,7 @@ def test_the_preview_is_the_prompt_and_keeps_secrets(day, builder):
     assert "No language model is set" in shown
     bram = builder("@memory/preview mara = Bram: Where did Alice hide her silver key?")
     assert "I hide a silver key" not in bram
-    assert len(day.memory.journal) == day.memory.journal.last_id
+    assert len(day.memory.journal) == entries
     assert "Name the player and the line" in builder("@memory/preview mara = Alice")
     assert "There is nothing to answer" in builder("@memory/preview mara = Alice: ")
     assert "knows nobody called" in builder("@memory/preview mara = Cleo: Good day")

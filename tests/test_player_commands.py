@@ -101,7 +101,7 @@ def test_forgetme_erases_at_once_where_the_game_lets_it(player, night, alice, se
     settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"PLAYER_ERASURE": "self"}
     assert "you let them forget you" in player("memories")
     assert "erased for good" in one_line(player("forgetme mara"))
-    assert "remember nothing of you now" in one_line(player("yes"))
+    assert "You are forgotten by Mara." in one_line(player("yes"))
     assert night.memory.people.get(night.get_memory_identity(alice)) is None
     assert wait(inspect.journal(night, text="silver key in")).entries == ()
 
@@ -141,7 +141,7 @@ def test_without_a_name_those_unseen_forget_a_player_too(player, alice, night, l
     settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"PLAYER_ERASURE": "self"}
     player("forgetme")
     said = one_line(player("yes"))
-    assert "Mara remember nothing of you now" in said and "Odo" not in said
+    assert "You are forgotten by Mara." in said and "Odo" not in said
     assert listener.memory.people.get(listener.get_memory_identity(alice)) is None
     assert night.memory.people.get(night.get_memory_identity(alice)) is None
 
@@ -179,7 +179,7 @@ def test_a_name_that_means_many_is_no_way_to_rewrite_the_store_many_times(
         guard.memory.people.meet(guard.get_memory_identity(alice), "Alice", "2026-01-01")
     said = one_line(player("forgetme guard"))
     assert "'guard' matches 4" in said and "Type more of the name" in said
-    assert "Guard 2 remember about you will be erased" in one_line(player("forgetme guard 2"))
+    assert "in the memory of Guard 2 will be erased" in one_line(player("forgetme guard 2"))
     player("no")
 
 

@@ -45,7 +45,7 @@ EXPECTED = (  # errors whose message is written for the person who typed the com
     OSError,
 )
 
-_ACTS = {"look": "view", "edit": "change", "erase": "erase"}
+_VERBS = {"look": "view", "edit": "change", "erase": "erase"}
 
 
 class MemoryCommand(MuxCommand):
@@ -81,12 +81,12 @@ class MemoryCommand(MuxCommand):
             return None
         return self.switches[0] if self.switches else ""
 
-    def find_npc(self, name: str, deed: access.Action = "look") -> Any | None:
+    def find_npc(self, name: str, access_type: access.Action = "look") -> Any | None:
         """Find an NPC that the caller may access. None if a message says why there is none.
 
         Args:
             name: Name of somebody in the room, or any object's name or #dbref.
-            deed: What is about to be done to its memory.
+            access_type: What is to be done to its memory.
         """
         found = self.caller.search(name, quiet=True) or self.caller.search(
             name, global_search=True, quiet=True
@@ -94,7 +94,7 @@ class MemoryCommand(MuxCommand):
         found = found if isinstance(found, list) else list(filter(None, [found]))
         npcs: list[Any] = [obj for obj in found if isinstance(obj, MemoryMixin)]
         if len(npcs) == 1:
-            return npcs[0] if self.may(npcs[0], deed) else None
+            return npcs[0] if self.may(npcs[0], access_type) else None
         if npcs:
             which = ", ".join(f"{safe(npc.key)} ({npc.dbref})" for npc in npcs)
             self.tell(f"Several NPCs match '{safe(name)}': {which}. Use the #dbref.")
@@ -110,17 +110,18 @@ class MemoryCommand(MuxCommand):
             )
         return None
 
-    def may(self, npc: Any | None, deed: access.Action) -> bool:
+    def may(self, npc: Any | None, access_type: access.Action) -> bool:
         """Whether the caller has access to the memory; if not, a message says why."""
-        if access.may(self.caller, npc, deed):
+        if access.may(self.caller, npc, access_type):
             return True
-        if npc is None or not access.may(self.caller, None, deed):
-            needed = "Admin" if deed == "erase" else "Builder"
-            self.tell(f"You need the permission {needed} to {_ACTS[deed]} a memory.")
+        if npc is None or not access.may(self.caller, None, access_type):
+            needed = "Admin" if access_type == "erase" else "Builder"
+            self.tell(f"You need the permission {needed} to {_VERBS[access_type]} a memory.")
         else:
+            name = safe(npc.key)
             self.tell(
-                f"The lock memory_{deed} of {safe(npc.key)} does not let you {_ACTS[deed]} its "
-                f"memory. Its owner can change that: @lock {safe(npc.key)}"
+                f"The lock memory_{access_type} of {name} does not let you {_VERBS[access_type]} "
+                f"its memory. Its owner can change that: @lock {name}"
             )
         return False
 

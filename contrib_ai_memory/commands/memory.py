@@ -19,12 +19,12 @@ class Switch:
         run: Called with the command and the NPC, and with the argument if the switch takes one.
         argument: What follows `=`, as the usage line shows it; in brackets if it may be left out,
             "" if there is none.
-        deed: The access that it needs.
+        access_type: The access that it needs.
     """
 
     run: Callable[..., Any]
     argument: str = ""
-    deed: access.Action = "look"
+    access_type: access.Action = "look"
 
 
 _NO_SWITCH = Switch(memory_views.overview)
@@ -50,11 +50,11 @@ SWITCHES = {
     "lock": Switch(memory_changes.lock, "<id>", "edit"),
     "unlock": Switch(memory_changes.unlock, "<id>", "edit"),
     "undo": Switch(memory_changes.undo, "[clear]", "edit"),
-    "pause": Switch(memory_changes.pause, deed="edit"),
-    "resume": Switch(memory_changes.resume, deed="edit"),
+    "pause": Switch(memory_changes.pause, access_type="edit"),
+    "resume": Switch(memory_changes.resume, access_type="edit"),
     "export": Switch(memory_files.export, "[<file name>]"),
     "import": Switch(memory_files.import_, "<file name>", "edit"),
-    "wipe": Switch(memory_changes.wipe, deed="erase"),
+    "wipe": Switch(memory_changes.wipe, access_type="erase"),
 }
 
 
@@ -69,16 +69,17 @@ class CmdMemory(MemoryCommand):
 
     View:
       journal <npc> [= <search>]          - what it perceived
-      facts <npc> [= [ended] <words>]     - what it knows, or used to know; for
-                                            other kinds put experiences, lessons,
-                                            summaries or insights before the words
+      facts <npc> [= <words>]             - what it knows
+      facts <npc> = ended [<words>]       - what it used to know
+      facts <npc> = lessons [<words>]     - what it was taught; also experiences,
+                                            summaries, insights
       search <npc> = <question>           - what it recalls, and each score
       show <npc> = <id>                   - one memory in full
       links <npc> = <id>                  - the memories linked with it
       trace <npc> = <id>                  - its sources, and what came of it
       profile <npc> [= <name>]            - the people it knows, or one of them
       mood <npc>                          - what it feels, and why
-      preview <npc> = <player>: <line>    - the prompt for its answer to a line
+      preview <npc> = <player>: <line>    - the prompt for an answer to that line
       history <npc>                       - its conversation; builders' changes
       stats <npc>, cost <npc>             - growth; today's model usage
 
@@ -103,7 +104,9 @@ class CmdMemory(MemoryCommand):
 
     <npc> is somebody in the room, or any object's name or #dbref. An <id> is
     the number of a journal entry (12) or the first digits of another memory's
-    id (3fa2c1d0), as lists and searches show it.
+    id (3fa2c1d0), as lists and searches show it. A journal <search> is words,
+    about <name>, a kind (say, whisper, arrive ...), a day or month (UTC), before
+    <entry number>, or several of these, with commas between them.
 
     Examples:
       @memory/journal mara = ferry
@@ -125,9 +128,9 @@ class CmdMemory(MemoryCommand):
     An added text is kept word for word. A taught text is cut into pieces, and
     the new and informative ones are kept; ||/ begins a new line in it.
 
-    The last ten changes can be undone, for which the old text is kept;
-    |wundo <npc> = clear|n deletes it. An erased person or a wiped memory cannot
-    be brought back.
+    The last ten changes can be undone. The old text is kept for that long;
+    |wundo <npc> = clear|n deletes it. A person who was erased and a memory that
+    was wiped cannot be brought back.
     """
 
     key = "@memory"
@@ -156,9 +159,9 @@ class CmdMemory(MemoryCommand):
             usage = f"{typed} <npc>{after if switch.argument else ''}"
             self.tell(f"Usage: {usage}. See help @memory.")
             return
-        npc = self.find_npc(self.lhs, switch.deed)
+        npc = self.find_npc(self.lhs, switch.access_type)
         if npc is None:
             return
-        if switch.deed == "look" and name != "export":  # an export is logged with its file
+        if switch.access_type == "look" and name != "export":  # an export is logged with its file
             access.record_look(self.caller, typed, npc)
         self.run(switch.run, self, npc, *([argument] if switch.argument else []))

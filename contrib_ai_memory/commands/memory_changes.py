@@ -141,7 +141,7 @@ def forget_memory(command: MemoryCommand, npc: Any, text: str) -> Steps:
     root = going.memories[0]
     quoted = safe(shortened(root.content, QUOTED))
     sure = yield command.confirm(
-        f'Let {name} forget {going.summary()}: {ids.short(root)}, "{quoted}"?'
+        f'Let {name} forget {ids.short(root)}, "{quoted}" ({going.summary()})'
     )
     if not sure:
         return
@@ -256,8 +256,8 @@ def undo(command: MemoryCommand, npc: Any, text: str) -> Steps:
         command.tell(f"{plural(count, 'change')} of {name} can no longer be undone.")
     elif text:
         command.tell(
-            f"Usage: @memory/undo {name} undoes the last change; @memory/undo {name} = clear "
-            "drops everything that is kept for undo."
+            f"@memory/undo {name} undoes the last change; @memory/undo {name} = clear deletes "
+            "what is kept for that."
         )
     else:
         act: undo_log.Act = yield edit.undo(npc, command.caller)

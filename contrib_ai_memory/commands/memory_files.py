@@ -67,7 +67,7 @@ def import_(command: MemoryCommand, npc: Any, file_name: str) -> Steps:
             yield _import(command, npc, path, replace=True)
 
 
-def _may_read(command: MemoryCommand, file: str, header: archive_format.Header) -> bool:
+def _may_read(command: MemoryCommand, file: str, header: archive_format.ArchiveHeader) -> bool:
     """Check access to the NPC that was exported: its file contains what was whispered to it."""
     owners = inspect.owners_of(header.agent_id)
     closed = [each for each in owners if not access.may(command.caller, each, "look")]

@@ -16,18 +16,7 @@ from ..store import condition
 from ..store.chat_log import Stored
 from ..text.plural import plural
 from .base import MemoryCommand
-from .display import (
-    bar,
-    dim,
-    hanging,
-    heading,
-    label,
-    minute,
-    private_mark,
-    prose,
-    safe,
-    table,
-)
+from .display import bar, dim, hanging, heading, label, minute, private_mark, prose, safe, table
 
 Steps = Generator[Any, Any, None]
 
@@ -342,7 +331,7 @@ def show(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
         _field("importance", _weights(shown)),
         _field("emotions", ", ".join(memory.dominant_emotions)),
         _field("lesson", memory.the_lesson),
-        _field("told", f"{plural(memory.recalls, 'time')}; last {minute(memory.last_accessed)}"),
+        _field("told", _times_told(memory)),
         _field("valid", _validity(memory)),
         _field("made by", memory.provider),
         _field("id", memory.id),
@@ -400,6 +389,11 @@ def _weights(shown: provenance.Shown) -> str:
         else f"{round(memory.importance * 10)} of 10"
     )
     return f"{importance}; weight {memory.memory_weight:.2f}; trust {memory.source_trust:.1f}"
+
+
+def _times_told(memory: MemoryRecord) -> str:
+    last = f"; last {minute(memory.last_accessed)}" if memory.recalls else ""
+    return plural(memory.recalls, "time") + last
 
 
 def _validity(memory: MemoryRecord) -> str:
@@ -622,8 +616,8 @@ def growth(command: MemoryCommand, npc: Any) -> Steps:
         f"  {label(name, 13):<13}{number:>5} {bar(number / emotions)}"
         for name, number in found.emotions[:EMOTIONS_SHOWN]
     ]
-    memories = ", ".join(f"{number} {name}" for name, number in found.memories.items() if number)
-    kinds = ", ".join(f"{number} {name}" for name, number in found.kinds.items())
+    memories = ", ".join(f"{name} {number}" for name, number in found.memories.items() if number)
+    kinds = ", ".join(f"{name} {number}" for name, number in found.kinds.items())
     lines.append(hanging("|wIn the store:|n ", memories or "nothing"))
     lines.append(hanging("|wIn the journal:|n ", kinds or "nothing"))
     command.page(*lines)

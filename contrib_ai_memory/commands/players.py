@@ -76,8 +76,8 @@ class CmdForgetMe(MemoryCommand):
     have characters forget you
 
     Usage:
-      forgetme            - everybody who remembers you
-      forgetme <name>     - one of them
+      forgetme            - be forgotten by everybody who remembers you
+      forgetme <name>     - be forgotten by one of them
 
     The characters then forget what you said to them and near them, what they
     concluded from it, what they think of you, and what others said that
@@ -133,7 +133,7 @@ class CmdForgetMe(MemoryCommand):
             )
             return
         sure = yield self.confirm(
-            f"Everything that {names} remember about you will be erased for good. Continue"
+            f"Everything about you in the memory of {names} will be erased for good. Continue"
             if at_once
             else f"The staff will be asked to let {names} forget you for good. Continue",
             refused="They still remember you.",
@@ -174,7 +174,7 @@ class CmdForgetMe(MemoryCommand):
             for each in chosen:
                 access.record(self.caller, "erase themselves", each.npc, each.identity)
                 yield erasure.erase_person(each.npc, each.identity)
-        self.tell(f"{names} remember nothing of you now.")
+        self.tell(f"You are forgotten by {names}.")
 
 
 def _matching(

@@ -63,7 +63,7 @@ def _person(text: str, npcs: list[Any]) -> tuple[str, str]:
     Raises:
         CommandError: There is nobody, or there are several.
     """
-    found = people_called(text, npcs)
+    found = _people_called(text, npcs)
     if not found:
         raise CommandError(
             f"Nobody is called {text!r}, and no NPC knows anybody of that name. To erase somebody "
@@ -76,7 +76,7 @@ def _person(text: str, npcs: list[Any]) -> tuple[str, str]:
     return next(iter(found.items()))
 
 
-def people_called(person: str, npcs: Iterable[Any]) -> dict[str, str]:
+def _people_called(person: str, npcs: Iterable[Any]) -> dict[str, str]:
     """Names by memory identity of everybody who matches: by dbref, key, identity or known name."""
     objects = [obj for obj in search_object(person, exact=True) if hasattr(obj, "locks")]
     found: dict[str, str] = {}
@@ -87,9 +87,8 @@ def people_called(person: str, npcs: Iterable[Any]) -> dict[str, str]:
                 not person.startswith("#") and known.name.lower() == person.lower()
             ):
                 found.setdefault(known.identity, known.name or known.identity)
-        for identity in npc.memory.profiles.identities():
-            if identity == person:
-                found.setdefault(identity, npc.memory.profiles.get(identity).name or identity)
+        if profile := npc.memory.profiles.get(person):
+            found.setdefault(person, profile.name or person)
         for plan in erasure_plan.unfinished(npc):
             if person in (plan["identity"], *plan["names"]):
                 found.setdefault(plan["identity"], person)

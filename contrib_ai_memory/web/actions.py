@@ -233,7 +233,7 @@ def _forget(npc: Any, who: Any, memory_id: str, *, cascade: bool = False) -> def
 
 def _forget_preview(npc: Any, memory_id: str, *, cascade: bool = False) -> defer.Deferred:
     doomed = forget.select(npc, memory_id, cascade=cascade)
-    return doomed.addCallback(lambda found: found.told())
+    return doomed.addCallback(lambda found: found.summary())
 
 
 def _once(tag: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:
