@@ -153,6 +153,7 @@ def test_answers_that_cannot_be_used_are_warned_of_once_until_they_can(server, l
 
 AT_ONCE = """
 import json, sys
+import openai.resources.chat  # as a game does when it starts: it takes seconds on a busy machine
 import django, evennia
 django.setup()
 evennia._init()

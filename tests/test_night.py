@@ -205,7 +205,10 @@ def test_above_ten_conversations_the_oldest_five_are_summarised(soon, hear):
     night(soon)
     summaries = sorted(stored(soon, "summary"), key=lambda m: m.created_at)
     assert [m.created_at[:10] for m in summaries] == [f"2026-03-{n:02d}" for n in range(1, 6)]
-    assert summaries[0].content.startswith("On day 1 Alice sold 1 oxen at Millbrook.")
+    assert summaries[0].content == (
+        'Alice says: "On day 1 I sold 1 oxen at Millbrook." '
+        "Alice's brother Tom paid 1 crowns for it."
+    )
     for number, summary in enumerate(summaries, 1):
         assert f"{number} oxen" in summary.content and f"{number} crowns" in summary.content
         assert "Good for you" not in summary.content
