@@ -22,7 +22,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from contrib_ai_memory.attention import Attention, Floor, Line, attend
+from contrib_ai_memory.attention import Attention, Floor, HeardLine, attend
 from contrib_ai_memory.english.addressing import forms
 
 from .harness import Bar, Report, arguments
@@ -38,7 +38,7 @@ DIRECT = ("whisper", "give")
 class Labelled:
     """A line of an evening as the NPC perceives it, and whether a good NPC would answer it."""
 
-    line: Line
+    line: HeardLine
     session: str
     wanted: bool
 
@@ -109,7 +109,7 @@ def _perceived(evening: dict[str, Any]) -> Iterable[Labelled]:
             continue
         told = kind not in DIRECT or each["to"] == npc
         others = () if kind in DIRECT else tuple(forms([p]) for p in here if p != speaker)
-        line = Line(
+        line = HeardLine(
             speaker=speaker,
             text=each["text"],
             at=datetime.fromisoformat(each["time"]).timestamp(),
@@ -130,7 +130,7 @@ class Ours:
 
     floor: Floor = field(default_factory=Floor)
 
-    def answers(self, line: Line) -> bool:
+    def answers(self, line: HeardLine) -> bool:
         if line.kind == "pose":
             return False
         self.floor = self.floor.heard(line)
@@ -146,7 +146,7 @@ class First:
 
     last: dict[str, float] = field(default_factory=dict)
 
-    def answers(self, line: Line) -> bool:
+    def answers(self, line: HeardLine) -> bool:
         if line.kind not in ("say", "whisper") or line.barred:
             return False
         answered = (
