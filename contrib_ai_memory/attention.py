@@ -23,7 +23,7 @@ class Attention(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class HeardLine:
     """Something said, whispered or given, as an NPC perceives it.
 
     Attributes:
@@ -72,7 +72,7 @@ class Floor:
 
     Attributes:
         partner: Whom it answered last; None if somebody else was named or has spoken since.
-        since: The time of that answer, as `Line.at`.
+        since: The time of that answer, as `HeardLine.at`.
         unasked: Number of answers in a row to lines that did not name it.
     """
 
@@ -80,13 +80,13 @@ class Floor:
     since: float = 0.0
     unasked: int = 0
 
-    def heard(self, line: Line) -> Floor:
+    def heard(self, line: HeardLine) -> Floor:
         """Return the floor after `line`, before any answer to it."""
         if line.kind == "say" and (line.speaker != self.partner or line.is_for_another):
             return Floor()
         return self
 
-    def answered(self, line: Line) -> Floor:
+    def answered(self, line: HeardLine) -> Floor:
         """Return the floor after the NPC's answer to `line`; a whispered one does not change it."""
         if line.kind == "whisper":
             return self
@@ -94,7 +94,7 @@ class Floor:
         return Floor(line.speaker, line.at, 0 if asked else self.unasked + 1)
 
 
-def attend(line: Line, floor: Floor, exchange_seconds: float) -> Attention:
+def attend(line: HeardLine, floor: Floor, exchange_seconds: float) -> Attention:
     """Decide about a line by the first rule of DESIGN §4 that fits.
 
     Args:

@@ -14,7 +14,7 @@ from weakref import WeakSet
 from django.db import OperationalError
 from twisted.internet import defer
 
-from . import conf, offload, records
+from . import conf, offload
 from .english import addressing
 from .english.questions import asks
 from .ingest import experiences, importance, index, pipeline, preference_slots
@@ -22,7 +22,10 @@ from .llm.offline import without_address
 from .log import logger
 from .recall import mood, reply, search, tool_loop
 from .records import (
+    ASKS,
     CONSCIOUS,
+    LEARNED_KINDS,
+    TALK_KINDS,
     Entry,
     MemoryRecord,
     Message,
@@ -30,6 +33,7 @@ from .records import (
     Recalled,
     RecallRequest,
     RecallResult,
+    now_iso,
 )
 from .store import attributes, evidence, game_database, memory_store, owner
 from .store.chat_log import History
@@ -66,7 +70,7 @@ class MemoryHandler:
 
     def __init__(self, owner: Any):
         self.owner = owner
-        self.clock: Callable[[], str] = records.now_iso
+        self.clock: Callable[[], str] = now_iso
         self.id: str = self._own_id()
         self._flush_timer: Any = None
         self.journal = Journal(owner, on_change=self._flush_soon)
@@ -115,12 +119,12 @@ class MemoryHandler:
     def perceive(self, percept: Percept) -> Entry:
         """Write a percept into the journal. O(1); on disk within a second."""
         when = percept.timestamp or self.clock()
-        talk = percept.kind in records.TALK_KINDS
+        talk = percept.kind in TALK_KINDS
         own = percept.origin == "self"
         place = f"ear:{percept.source}" if percept.private else f"room:{percept.location}"
         if talk and not own and addressing.confides(percept.content):
             percept = replace(percept, private=True)  # for its witnesses
-        if percept.source and not own and percept.kind in records.LEARNED_KINDS:
+        if percept.source and not own and percept.kind in LEARNED_KINDS:
             self.people.meet(percept.source, percept.seen_as, when, talk=talk)
         session_id = percept.session_id
         if talk or session_id:
@@ -153,10 +157,10 @@ class MemoryHandler:
 
     def _tags(self, percept: Percept) -> tuple[str, ...]:
         """Return the tags, with ASKS for a question behind the NPC's name: "mara what is this"."""
-        if percept.kind not in records.TALK_KINDS or asks(percept.content):
+        if percept.kind not in TALK_KINDS or asks(percept.content):
             return percept.tags
         bare = (without_address(percept.content, name) for name in self.names)
-        return (*percept.tags, records.ASKS) if any(map(asks, bare)) else percept.tags
+        return (*percept.tags, ASKS) if any(map(asks, bare)) else percept.tags
 
     @defer.inlineCallbacks
     def add(

@@ -25,7 +25,7 @@ from evennia.utils.logger import log_err
 from evennia.utils.utils import make_iter
 
 from . import conf, deletion
-from .attention import Attention, Floor, Line, attend
+from .attention import Attention, Floor, HeardLine, attend
 from .english import addressing
 from .handler import MemoryHandler, shed_copied
 from .log import logger
@@ -396,7 +396,7 @@ class MemoryMixin(_Base):
             or bool(self.sessions.count())  # whoever plays this character answers
             or is_npc(speaker)  # no endless talk between NPCs
         )
-        line = Line(
+        line = HeardLine(
             speaker=self.get_memory_identity(speaker),
             text=text,
             at=datetime.fromisoformat(self.memory.clock()).timestamp(),

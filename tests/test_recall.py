@@ -126,6 +126,16 @@ def test_the_question_itself_can_be_left_out(mara, alice, bram):
     assert offload.wait(search.recall(mara.memory, request)).memories == ()
 
 
+def test_what_a_request_leaves_empty_comes_from_the_settings(mara, settings):
+    own = {"RECALL_TOP_K": 3, "RECALL_TOKENS": 77, "RECALL_PROFILE": "salience"}
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, **own}
+    filled = search.prepare(mara.memory, RecallRequest("ferry"))
+    assert (filled.top_k, filled.token_budget, filled.profile) == (3, 77, "salience")
+    asked = RecallRequest("ferry", top_k=9, token_budget=99, profile="relevance")
+    kept = search.prepare(mara.memory, asked)
+    assert (kept.top_k, kept.token_budget, kept.profile) == (9, 99, "relevance")
+
+
 def test_a_superseded_invalid_or_faded_memory_is_filtered():
     question = asking()
     assert is_permitted(candidate(), question)
