@@ -22,7 +22,7 @@ from .recall import mood, recall, reply
 from .recall.tool_loop import Hands
 from .records import Entry, Message, Percept, Recalled
 from .store import attributes, evidence, facts, game_database, owner
-from .store.chat_log import History
+from .store.chat_log import ChatLog
 from .store.conversations import Conversations
 from .store.errors import StoreHeld
 from .store.evidence import Evidence
@@ -67,7 +67,7 @@ class MemoryHandler:
         self.links = Links(owner)
         self.preferences = Preferences(owner)
         self.profiles = Profiles(owner)
-        self.history = History(owner)
+        self.history = ChatLog(owner)
         self.evidence = Evidence(owner, lambda: self.journal, lambda: self.id)
         _living.add(self)
 
@@ -100,7 +100,7 @@ class MemoryHandler:
         )
         owner.claim(self.owner, self.id)
         for part in (self.journal, self.conversations, self.people):
-            part.written_over()
+            part.mark_dirty()
 
     # --- perceiving -------------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class MemoryHandler:
         entry = self.journal.get(entry.id)
         self.flush()
         try:
-            with self.evidence.drawing_on([entry]) as work:
+            with self.evidence.work_on([entry]) as work:
                 yield work.run(index.index_entries, self.id, [entry])
         except (offload.Busy, offload.TimedOut, StoreHeld) as late:
             # it is in the journal, and indexed at the next tick
@@ -234,7 +234,7 @@ class MemoryHandler:
         pending = list(self.journal.read(start + 1, end))
         if pending:
             before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
-            with self.evidence.drawing_on([*before, *pending], priority=priority) as work:
+            with self.evidence.work_on([*before, *pending], priority=priority) as work:
                 yield work.run(index.index_entries, self.id, pending, before)
                 yield preference_slots.settle_heard(self, pending, work)
         # another call may have come further meanwhile; what is indexed twice is written once
@@ -256,7 +256,7 @@ class MemoryHandler:
         newest = list(self.journal.read(start + 1, last))
         before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
         # what is indexed twice is written once
-        with self.evidence.drawing_on([*before, *newest], priority=priority) as work:
+        with self.evidence.work_on([*before, *newest], priority=priority) as work:
             yield work.run(index.index_entries, self.id, newest, before)
 
     @defer.inlineCallbacks
@@ -380,7 +380,7 @@ class MemoryHandler:
         """Write the journal and the conversations: what each tick does."""
         if self._flush_timer is not None and self._flush_timer.active():
             self._flush_timer.cancel()
-        if self.owner.pk and not owner.is_marked(self.owner, self.id):
+        if self.owner.pk and not owner.owns(self.owner, self.id):
             self.reclaim()
         self._flush_journal()
         if self.owner.pk and not self.unwritten:
@@ -422,23 +422,23 @@ def living() -> list[MemoryHandler]:
 
 def shed_copied(npc: Any) -> bool:
     """Take out of an object what it carries of another body's memory. Returns whether it did."""
-    if not owner.carries_anothers(npc):
+    if not owner.has_foreign_id(npc):
         return False
     if memory := npc.__dict__.get("memory"):
         memory.reclaim()
         return True
     logger().info("#%s carries the memory id of another body: its own begins empty.", npc.id)
     forget_attributes(npc, *getattr(npc, "own_memory_keys", ()))
-    attributes.forget_nights(npc)
+    attributes.delete_heartbeat_records(npc)
     return True
 
 
 def forget_attributes(npc: Any, *keys: str) -> None:
     """Take everything of a memory out of an object's Attributes, and the Attributes `keys`."""
-    attributes.forget_all(npc, *keys)
+    attributes.delete_all(npc, *keys)
 
 
 def forget_mind(agent_id: str) -> defer.Deferred:
     """Forget all that the store keeps of one mind. Fires with how many memories that were."""
-    evidence.end(agent_id)
+    evidence.withdraw_all_of(agent_id)
     return offload.run(offload.MEMORY, pipeline.forget_mind, agent_id)

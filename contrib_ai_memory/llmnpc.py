@@ -84,7 +84,7 @@ class LLMMind(MemoryHandler):
         except BudgetExceeded:
             recalled = RecallResult()
         shown = (item.memory for item in recalled.memories)
-        with self.evidence.drawing_on([entry, *shown], priority=offload.REPLY) as work:
+        with self.evidence.work_on([entry, *shown], priority=offload.REPLY) as work:
             text = yield self.owner.ask_llm(entry, hands.speaker, recalled.prompt_block)
             work.check()
         if text:

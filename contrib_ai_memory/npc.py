@@ -37,7 +37,7 @@ from .records import FROM_NOTHING, OF_NPC, Entry, Percept, Recalled, ToldFrom
 from .script import AssistantScript
 from .store import owner, pause
 from .store.attributes import NPCAttributes
-from .store.people import kind_of
+from .store.people import entity_type_of
 from .text.sanitising import as_shown, bare_deed, oneline, sanitise, undress
 
 _to: ContextVar[tuple[Any, tuple[Any, ...]] | None] = ContextVar("_to", default=None)
@@ -431,7 +431,7 @@ class MemoryMixin:
                 **more,
             )
         )
-        self.memory.people.is_a(identity, kind_of(source))
+        self.memory.people.set_type(identity, entity_type_of(source))
         return entry
 
     def _witnesses(self) -> tuple[str, ...]:

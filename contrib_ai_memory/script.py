@@ -205,7 +205,7 @@ class AssistantScript(SleepsAtNight, DefaultScript):
             raise
         self.ndb.busy_since = math.inf
         self.ndb.answering = True
-        self.obj.memory.evidence.give_up()  # what did not come to its end in time
+        self.obj.memory.evidence.void_all()  # what did not come to its end in time
 
     def let_go(self) -> None:
         """Let the heartbeat and the answers go on, for who has held it still."""

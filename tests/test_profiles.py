@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.english.traits import kind_of
+from contrib_ai_memory.english.traits import entity_type_of
 from contrib_ai_memory.handler import forget_attributes
 from contrib_ai_memory.llm import router
 from contrib_ai_memory.llm.provider import AttributeDraft
@@ -16,9 +16,9 @@ from contrib_ai_memory.sleep import consolidation, entity_consolidation
 from contrib_ai_memory.sleep import entity_consolidation as learning
 from contrib_ai_memory.store import profiles as stored
 from contrib_ai_memory.store.profiles import (
-    Noted,
     Profile,
     ProfileAttribute,
+    ProfileObservation,
     Profiles,
     Relationship,
     state_of,
@@ -137,7 +137,7 @@ def test_attributes_are_joined_where_they_say_the_same_only(a, b, same):
 
 
 def test_what_a_provider_rests_on_nothing_that_it_was_shown_is_left_out(mara):
-    seen = (Noted("Alice keeps the ferry.", 1), Noted("Alice sings.", 2))
+    seen = (ProfileObservation("Alice keeps the ferry.", 1), ProfileObservation("Alice sings.", 2))
     profile = Profile("#1@a", name="Alice", observations=seen)
     drafts = [
         AttributeDraft("occupation", "Keeps the ferry.", (1, 99), 0.8),
@@ -482,7 +482,7 @@ def test_who_is_played_is_a_player_who_is_not_an_npc_and_what_speaks_an_object(
     ],
 )
 def test_what_lasts_is_an_attribute(sentence, kind):
-    assert kind_of(sentence, "Alice") == kind
+    assert entity_type_of(sentence, "Alice") == kind
 
 
 @pytest.mark.parametrize(
@@ -508,7 +508,7 @@ def test_what_lasts_is_an_attribute(sentence, kind):
     ],
 )
 def test_what_passes_or_is_not_about_somebody_is_none(sentence):
-    assert kind_of(sentence, "Alice") is None
+    assert entity_type_of(sentence, "Alice") is None
 
 
 def attribute(value, updated="2026-03-01", **more):
@@ -683,7 +683,7 @@ identities = st.text(
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=40)
 circles = st.lists(st.sampled_from(["#1@a", "#2@b", "#3@c"]), max_size=3, unique=True).map(tuple)
 noted = st.builds(
-    Noted,
+    ProfileObservation,
     text=words,
     journal_id=st.integers(1, 500),
     timestamp=words,
@@ -747,19 +747,24 @@ def test_identities_that_differ_in_capitals_alone_are_two(mara):
 @quick
 @given(st.lists(noted, max_size=12), st.lists(noted, max_size=12))
 def test_an_observation_added_again_changes_nothing(first, second):
-    once = Profile("#1@a").noting(first).noting(second)
-    assert once.noting(first).noting(second) == once
+    once = Profile("#1@a").with_observations(first).with_observations(second)
+    assert once.with_observations(first).with_observations(second) == once
     keys = [each.key for each in once.observations]
     assert keys == sorted(set(keys))
 
 
 def many(count, consolidated=0):
-    return [Noted(f"Number {n}.", n, consolidated=n <= consolidated) for n in range(1, count + 1)]
+    return [
+        ProfileObservation(f"Number {n}.", n, consolidated=n <= consolidated)
+        for n in range(1, count + 1)
+    ]
 
 
 def test_observations_are_bounded_and_those_go_first_that_became_attributes():
     profile = Profile("#1@a", observations=tuple(many(200, consolidated=5)))
-    more = profile.noting([Noted("New.", number) for number in range(1000, 1008)])
+    more = profile.with_observations(
+        [ProfileObservation("New.", number) for number in range(1000, 1008)]
+    )
     ids = [each.journal_id for each in more.observations]
     assert len(ids) == stored.OBSERVATIONS_KEPT
     assert ids[0] == 9  # five that had become attributes, then the three oldest
@@ -820,8 +825,8 @@ def test_a_copied_npc_knows_nobody(mara, alice):
 
 
 def test_a_profile_that_a_newer_version_wrote_is_read(mara):
-    plain = stored._to_plain(Profile("#1@a", observations=(Noted("Sings.", 3),)))
+    plain = stored._to_plain(Profile("#1@a", observations=(ProfileObservation("Sings.", 3),)))
     plain["observations"][0]["mood"] = plain["colour"] = "blue"
-    assert stored._from_plain(plain).observations == (Noted("Sings.", 3),)
+    assert stored._from_plain(plain).observations == (ProfileObservation("Sings.", 3),)
     assert plain["relationship"]["state"] == "stranger"
     assert replace(stored._from_plain(plain), observations=()) == Profile("#1@a")

@@ -33,7 +33,7 @@ from .. import conf, offload
 from ..ingest import novelty
 from ..records import Entry
 from ..store import attributes, bulk, facts, owner, pause
-from ..store.chat_log import History
+from ..store.chat_log import ChatLog
 from ..store.conversations import ATTRIBUTE as CONVERSATIONS
 from ..store.conversations import Conversations
 from ..store.links import BUCKETS, Link
@@ -379,7 +379,7 @@ def _import(
             if line["kind"] in counts:
                 counts[line["kind"]] += 1
         progress("lines", reader.lines, checked.lines)
-    memory.people, memory.history = People(npc), History(npc)
+    memory.people, memory.history = People(npc), ChatLog(npc)
     memory.profiles = Profiles(npc)
     memory.conversations = Conversations(npc, conf.get().STALE_CONVERSATION)
     memory.journal.flush()
@@ -412,7 +412,7 @@ def _take(npc: Any, lines: list[Line]) -> Generator[Any, Any, None]:
             memories.append(line)
         elif kind == "journal":
             again = line["last_id"], line["last_reflection"], line["cursors"]
-            memory.journal.begin_again(*again)
+            memory.journal.reset(*again)
         elif kind == "people":
             attributes.write(npc, PEOPLE, value)
         elif kind == "conversations":
@@ -425,7 +425,7 @@ def _take(npc: Any, lines: list[Line]) -> Generator[Any, Any, None]:
         elif kind == "script":  # what it had is not what the file says
             npc.assistant.attributes.remove(line["key"])
     if entries:
-        memory.journal.put_back(entries)
+        memory.journal.restore(entries)
         memory.journal.flush()
         yield offload.breathe()
     yield memory.links.add_gently(links)

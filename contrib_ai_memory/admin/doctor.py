@@ -21,7 +21,7 @@ from ..ingest import index, novelty
 from ..records import INSIGHT, Entry
 from ..store import attributes, bulk, condition, facts, generations, links, opening, owner
 from ..store.errors import StoreError
-from ..store.journal import span_of
+from ..store.journal import page_name
 from ..store.payload import entry_memory_id
 from . import archive, erasure, erasure_plan, inspect
 from .erasure_plan import ENTRIES_AT_ONCE, ask
@@ -88,7 +88,7 @@ def doctor(
     npcs = inspect.minds() if npcs is None else list(npcs)
     found += _copies(None if whole else npcs, mend)
     for npc in npcs:
-        if mend or not owner.carries_anothers(npc):  # looked at, that would be mended
+        if mend or not owner.has_foreign_id(npc):  # looked at, that would be mended
             progress(npc.key)
             found += yield check(npc, mend=mend)
     return found
@@ -258,13 +258,15 @@ def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, 
     for number in stored.entries:
         if number > len(journal):
             _note_lost(agent_id, number, stored, lost)
-    problems = {number: journal.damage.get(number, "") for number in {*lost, *journal.damaged()}}
+    problems = {
+        number: journal.damage.get(number, "") for number in {*lost, *journal.damaged_pages()}
+    }
     for number in sorted(problems) if mend else ():
         memories = yield ask(facts.ask, "get", lost.get(number, []))
         entries = [_rebuilt(agent_id, index.from_memory(memory)) for memory in memories]
-        journal.grow(max((entry.id for entry in entries), default=0))
-        journal.put_back(entries)
-        journal.settle(number)
+        journal.extend_to(max((entry.id for entry in entries), default=0))
+        journal.restore(entries)
+        journal.mark_mended(number)
         yield offload.breathe()
     return [
         _finding(npc, _told_lost(number, why, len(lost.get(number, []))), 1, mend)
@@ -289,7 +291,7 @@ def _rebuilt(memory: Any, entry: Entry) -> Entry:
 
 
 def _told_lost(number: int, why: str, count: int) -> str:
-    page = f"{span_of(number)[0].upper()}{span_of(number)[1:]}"
+    page = f"{page_name(number)[0].upper()}{page_name(number)[1:]}"
     reason = f" cannot be read whole ({why})" if why else " was damaged, or lacks entries"
     return f"{page} of the journal{reason}; the store holds {count} of those that are missing."
 

@@ -39,8 +39,8 @@ from ..store import facts, versions
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
-from ..store.preferences import Held, Preference, from_plain
-from ..store.profiles import Noted, Profile, ProfileAttribute
+from ..store.preferences import PastPreference, Preference, from_plain
+from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
 from ..text.sanitising import oneline, sanitise
 from . import access, ids, inspect, provenance, undo_log
 from . import forget as forgetting
@@ -177,7 +177,7 @@ def edit(
     if not undoing.keep(npc, who, "edit", [short], before):
         raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
     access.record(who, "edit", npc, short)
-    with npc.memory.evidence.withdrawing([link_id(old)]):
+    with npc.memory.evidence.withdraw([link_id(old)]):
         new = yield written(npc, old, new)
     return new
 
@@ -266,7 +266,7 @@ def _forget(
     """One NPC's part of it; `which(npc, what)` tells what goes."""
     options = {"cascade": cascade} if which is forgetting.doomed else {}
     root = [link_id((yield ids.find(npc, what)))] if which is forgetting.doomed else ()
-    with npc.memory.evidence.withdrawing(root):  # from now on nothing is drawn from it
+    with npc.memory.evidence.withdraw(root):  # from now on nothing is drawn from it
         going = yield which(npc, what, **options)
         if not going.memories:
             return Forgotten((), "", True)
@@ -418,7 +418,7 @@ def written(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, An
     around: list[Entry] = []
     if entry:
         entry = _changed_entry(entry, old, new)
-        memory.journal.put_back([entry])
+        memory.journal.restore([entry])
         again = to_memory(memory.id, entry)
         new = replace(new, key=again.key, question=again.question, tags=entry.tags)
         if new.importance != old.importance:
@@ -563,7 +563,7 @@ def take_back(npc: Any) -> Generator[Any, Any, Act]:
         for linked in made:  # and what nights drew from it: else it would be known all the same
             going = yield forgetting.doomed(npc, linked, cascade=True)
             yield forgetting.take_out(npc, going, cascade=True)
-    memory.journal.put_back(_entries_as_before(memory, before))
+    memory.journal.restore(_entries_as_before(memory, before))
     around = {plain["id"]: _around(memory, plain["id"]) for plain in before.entries}
     yield offload.run(offload.MEMORY, put_back, memory.id, before, around, priority=offload.REPLY)
     yield memory.links.add_gently(Link(*each) for each in before.links)
@@ -645,7 +645,7 @@ def _restore_preference(
         if now is None or now.memory_id in own or now.since <= preference.since:
             memory.preferences.put(preference)
             return []
-        was = Held(
+        was = PastPreference(
             preference.text,
             preference.memory_id,
             preference.since,
@@ -675,7 +675,7 @@ def _restore_profile(
     memory: Any, identity: str, name: str, noted: list[dict], known: list[dict]
 ) -> None:
     profile = memory.profiles.get(identity) or Profile(identity, name=name)
-    profile = profile.noting(Noted(**_tuples(each)) for each in noted)
+    profile = profile.with_observations(ProfileObservation(**_tuples(each)) for each in noted)
     attributes_ = [ProfileAttribute(**_tuples(each)) for each in known]
     missing = [each for each in attributes_ if each not in profile.attributes]
     memory.profiles.put(replace(profile, attributes=(*profile.attributes, *missing)))

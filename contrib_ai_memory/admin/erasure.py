@@ -172,7 +172,7 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
     elsewhere = yield _erase_heard(npc, plan)
     if npc.pk:
         attributes.remove_json(npc, plan.key)
-    game_database.forget_deleted()
+    game_database.truncate_wal()
     return replace(erased, elsewhere=elsewhere)
 
 
@@ -312,7 +312,7 @@ def empty(npc: Any) -> Generator[Any, Any, Erased]:
     memory.people.clear()
     memory.journal.clear()
     all_nights(npc)
-    game_database.forget_deleted()
+    game_database.truncate_wal()
     return Erased(
         **counted, entries=entries, memories=sum(kinds.values()), kinds=kinds, vectors=vectors
     )

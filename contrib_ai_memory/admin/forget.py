@@ -177,7 +177,7 @@ def take_out(npc: Any, going: Doomed, *, cascade: bool) -> Generator[Any, Any, N
 
     Killed in between and done again, it ends in the same.
     """
-    with npc.memory.evidence.withdrawing(map(link_id, going.memories)):
+    with npc.memory.evidence.withdraw(map(link_id, going.memories)):
         yield _take_out(npc, going, cascade)
 
 

@@ -31,11 +31,11 @@ from ..npc import CATEGORY, OFF_TAG, MemoryMixin
 from ..records import Entry, MemoryRecord
 from ..script import AssistantScript
 from ..store import facts, owner, pause
-from ..store.journal import PAGE_SIZE, Journal, span_of
+from ..store.journal import PAGE_SIZE, Journal, page_name
 from ..store.links import BUCKETS
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
-from ..store.profiles import Noted, Profile, ProfileAttribute, Relationship
+from ..store.profiles import Profile, ProfileAttribute, ProfileObservation, Relationship
 from . import ids, provenance
 
 PAGE = 50
@@ -141,7 +141,7 @@ class PersonPage:
 
     person: Person
     attributes: tuple[ProfileAttribute, ...]
-    observations: tuple[Noted, ...]
+    observations: tuple[ProfileObservation, ...]
     preferences: tuple[Preference, ...]
     course: tuple[tuple[str, float], ...] = ()
 
@@ -194,7 +194,7 @@ def overview(npc: Any) -> Generator[Any, Any, Overview]:
     """The memory of one NPC in numbers, as a Deferred `Overview`."""
     [found] = yield overviews([npc])
     pages = yield damaged_pages(npc)
-    return replace(found, damaged=tuple(map(span_of, pages)))
+    return replace(found, damaged=tuple(map(page_name, pages)))
 
 
 @defer.inlineCallbacks
@@ -206,7 +206,7 @@ def damaged_pages(npc: Any) -> Generator[Any, Any, list[int]]:
     for first in range(newest, len(journal) + 1, PAGE_SIZE):
         journal.get(first)  # its page is read, and what is wrong with it is noted
         yield offload.breathe()
-    damaged, vacant = journal.damaged(), journal.vacant(VACANT_LOOKED_AT)
+    damaged, vacant = journal.damaged_pages(), journal.empty_pages(VACANT_LOOKED_AT)
     yield offload.breathe()
     if vacant:
         job = held_of, npc.memory.id, vacant

@@ -60,9 +60,7 @@ def answer(
         keep: Stores an experience, or reinforces the one that is the same (worker thread).
     """
     talk, request = yield prepared(memory, entry, hands, keep)
-    with memory.evidence.drawing_on(
-        _evidence(memory, entry, request), priority=offload.REPLY
-    ) as work:
+    with memory.evidence.work_on(_evidence(memory, entry, request), priority=offload.REPLY) as work:
         text = yield talk.converse(work)
         if text is not None:
             return Answer(text, talk.told, tuple(talk.rounds), talk.told_from)

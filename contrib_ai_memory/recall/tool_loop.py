@@ -34,7 +34,7 @@ from ..store.chat_log import bare
 from ..store.evidence import EvidenceGone, Work
 from ..store.links import link_id
 from ..store.payload import memory_id_for
-from ..store.profiles import Noted, Profile
+from ..store.profiles import Profile, ProfileObservation
 from .budget import BudgetExceeded
 
 ROUNDS = 5  # DESIGN §7; after them the model is asked for text alone
@@ -285,7 +285,7 @@ class Talk:
             )
         except BudgetExceeded:
             return "What comes to mind is too long to think of now."
-        self._work.rests_on(item.memory for item in found.memories)
+        self._work.add_evidence(item.memory for item in found.memories)
         self._work.check()
         shown = {item.memory.id for item in self.told}
         self.told += tuple(item for item in found.memories if item.memory.id not in shown)
@@ -298,8 +298,8 @@ class Talk:
         profiles = self._memory.profiles
         profile = profiles.get(identity) or Profile(identity, name=wish.name)
         witnesses = noted.witnesses if noted.private else ()
-        seen = Noted(wish.text, noted.id, noted.timestamp, noted.private, witnesses)
-        profiles.put(profile.noting([seen]))
+        seen = ProfileObservation(wish.text, noted.id, noted.timestamp, noted.private, witnesses)
+        profiles.put(profile.with_observations([seen]))
         return f"It is noted about {wish.name}."
 
     def _known_as(self, name: str) -> str:

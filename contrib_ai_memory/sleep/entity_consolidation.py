@@ -44,9 +44,9 @@ from ..store.payload import entry_memory_id, memory_id_for
 from ..store.profiles import (
     EVIDENCE_KEPT,
     OBSERVATIONS_KEPT,
-    Noted,
     Profile,
     ProfileAttribute,
+    ProfileObservation,
     Relationship,
     audience_of,
 )
@@ -63,7 +63,7 @@ _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 @defer.inlineCallbacks
 def run_entity_consolidation_batch(memory: Any) -> Generator[Any, Any, PassReport]:
     """Draw together the observations of one entity where there are enough, else observe more."""
-    with memory.evidence.drawing_on(priority=offload.NIGHT) as work:
+    with memory.evidence.work_on(priority=offload.NIGHT) as work:
         due = yield _next_due(memory, work)
     return (yield _observe(memory) if due is None else _consolidate(memory, due))
 
@@ -84,7 +84,7 @@ def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
     batch = [entry for entry in memory.journal.read(start + 1, end) if entry.learnable]
     turned = {entry.id for entry in batch if _is_turned_on(memory, entry)}
     changed = 0
-    with memory.evidence.drawing_on(batch, priority=offload.NIGHT) as work:
+    with memory.evidence.work_on(batch, priority=offload.NIGHT) as work:
         heard = yield work.run(heard_in, batch, memory.name, turned)
         for identity, entries in _by_entity(batch).items():
             changed += _note(memory, identity, entries, heard)
@@ -97,7 +97,7 @@ def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
 class Heard:
     """What one entry tells, sentence by sentence, and by how much it moves favorability."""
 
-    sentences: tuple[tuple[str, Noted | None], ...]
+    sentences: tuple[tuple[str, ProfileObservation | None], ...]
     warmth: float
 
 
@@ -113,11 +113,11 @@ def heard_in(batch: Sequence[Entry], npc_name: str, turned: Collection[int]) -> 
     }
 
 
-def _observed(entry: Entry, said: str) -> tuple[tuple[str, Noted | None], ...]:
+def _observed(entry: Entry, said: str) -> tuple[tuple[str, ProfileObservation | None], ...]:
     """Its sentences with an observation each; what asks or greets tells nothing and has none."""
-    found: list[tuple[str, Noted | None]] = []
+    found: list[tuple[str, ProfileObservation | None]] = []
     for place, sentence in enumerate(sentences_of(said)[:SENTENCES_AN_ENTRY]):
-        noted = Noted(
+        noted = ProfileObservation(
             text=short(reported(claim(sentence), entry)),
             journal_id=entry.id,
             timestamp=entry.timestamp,
@@ -166,7 +166,7 @@ def _note(memory: Any, identity: str, entries: Iterable[Entry], heard: dict[int,
             profile = replace(profile, relationship=standing, name=name)
         elif not seen or (known is None and person is None):
             continue
-        profile = replace(profile.noting(seen), through=entry.id)
+        profile = replace(profile.with_observations(seen), through=entry.id)
     if profile == (known or Profile(identity)):
         return False
     if person is not None:
@@ -175,7 +175,7 @@ def _note(memory: Any, identity: str, entries: Iterable[Entry], heard: dict[int,
     return True
 
 
-def _of(memory: Any, identity: str, entry: Entry, heard: Heard) -> list[Noted]:
+def _of(memory: Any, identity: str, entry: Entry, heard: Heard) -> list[ProfileObservation]:
     """Of its source all that an entry tells; of others where they are named."""
     sentences = heard.sentences
     if identity != entry.source_entity:
@@ -208,7 +208,7 @@ def _consolidate(memory: Any, identity: str) -> Generator[Any, Any, PassReport]:
     circle = audience_of(pending[0])
     group = [noted for noted in pending if audience_of(noted) == circle][:DESCRIBED_AT_ONCE]
     seen = filter(None, (memory.journal.get(noted.journal_id) for noted in group))
-    with memory.evidence.drawing_on(seen, priority=offload.NIGHT) as work:
+    with memory.evidence.work_on(seen, priority=offload.NIGHT) as work:
         provider, drafts = yield work.ask("describe", profile.name, group)
         known = yield work.run(attributes_with, memory.id, profile, group, drafts, provider)
     if memory.profiles.get(identity) != profile:
@@ -231,7 +231,7 @@ ACT_CONFIDENCE = 0.3
 def attributes_with(
     agent_id: str,
     profile: Profile,
-    group: Sequence[Noted],
+    group: Sequence[ProfileObservation],
     drafts: Iterable[AttributeDraft],
     provider: str,
 ) -> list[ProfileAttribute]:
@@ -335,7 +335,7 @@ def _telling(text: str) -> list[str]:
 
 
 def borne_out(
-    drafts: Iterable[AttributeDraft], name: str, seen: Sequence[Noted]
+    drafts: Iterable[AttributeDraft], name: str, seen: Sequence[ProfileObservation]
 ) -> list[AttributeDraft]:
     """Offline drafts on `name`: that Alice prefers tea over coffee, orders tea and refuses coffee
     is one preference with three pieces of evidence, as in the source's example."""

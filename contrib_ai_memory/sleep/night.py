@@ -245,7 +245,7 @@ class SleepsAtNight:
     @property
     def last_night(self) -> str:
         """When the last one ended, ISO 8601 UTC; "" where there was none."""
-        record = attributes.last_of(self, "night_records")
+        record = attributes.read_last(self, "night_records")
         return record["ended"] if record else ""
 
     @property

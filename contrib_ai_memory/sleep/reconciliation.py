@@ -26,7 +26,7 @@ from ..english.contradiction import contradicts, replaces, says_the_same
 from ..english.tokens import content_words, sentences_of
 from ..records import LOCKED, PINNED, MemoryRecord
 from ..store import facts
-from ..store.locks import is_locked
+from ..store.locked_memories import is_locked
 from ..store.payload import entry_memory_id
 
 LOOKED_AT = 8
