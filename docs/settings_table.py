@@ -8,7 +8,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from contrib_ai_memory import conf, redaction
+from contrib_ai_memory import conf
+from contrib_ai_memory.text import redaction
 
 HEAD = """\
 # Settings
