@@ -43,6 +43,10 @@ CHANGE_COSINE = 0.75  # ours: a known fact at or above this may be contradicted 
 CANDIDATES_PER_RESULT = 4  # [C §2.3] candidates = top_k * 4
 FORGOTTEN_BELOW = 0.2  # [C §2.4] importance below which nothing is recalled
 MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS = 300, 50  # [C §1.3] in tokens of the embedding model
+KEPT_WHOLE = 20  # [A] newest messages that a compaction of the conversation history leaves whole
+# [A] states of a relationship by the favorability below which they end; above all it is "close"
+RELATIONSHIP_STATES = ((0.25, "stranger"), (0.5, "acquaintance"), (0.75, "friend"))
+SENDER_BONUS = {"friend": 1, "close": 2}  # [A] added to the importance of what they say
 NOVELTY_SHARE, SALIENCE_SHARE = 0.6, 0.4  # [C §1.5] in the importance of a chunk
 DISCARD_BELOW = 0.3  # [C §1.5] importance below which a chunk is not stored
 PREFERENCE_HISTORY = 20  # ours: earlier values kept of one preference

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from .. import conf
 from ..llm import prompts
 from ..llm.tools import paired
 from ..records import FROM_NOTHING, Entry, ToldFrom, may_hear
 from . import attributes, id_ranges
 
 ATTRIBUTE = "conversation_history"
-KEPT_WHOLE = 20  # [A] newest messages that no compaction touches
 LARGEST = 32_000  # tokens, whatever the context window: each exchange rewrites all, some 10 ms
 SUMMARY_LENGTH = 1200  # characters
 SUMMARIES_SHARE = 0.25  # of the context window; beyond that the oldest summaries are dropped
@@ -101,7 +101,7 @@ def audience_of(message: Stored) -> Audience:
 
 def to_compact(messages: Sequence[Stored]) -> list[Stored]:
     """Return the messages to compact: all but the newest, no tool call without its results."""
-    cut = max(0, len(messages) - KEPT_WHOLE)
+    cut = max(0, len(messages) - conf.KEPT_WHOLE)
     while cut and messages[cut]["role"] == "tool":
         cut -= 1
     oldest = list(messages[:cut])
@@ -134,15 +134,13 @@ def summary_of(compacted: Iterable[Stored], audience: Audience, text: str) -> St
     people = {who for message in before for who in message["people"]}
     if len(text) > SUMMARY_LENGTH:
         text = text[: SUMMARY_LENGTH - 1].rstrip() + "…"
-    return {
+    return _BESIDE | {
         "role": "user",
         "content": _EARLIER + text,
         "private": audience is not None,
         "witnesses": list(audience or ()),
         "entry": max(message["entry"] for message in before),
-        "own": [],
         "people": sorted(people),
-        "told": [],
         "talk": given_by(before).context,
         "summary": True,
     }

@@ -14,7 +14,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
+from .. import conf, offload
 from ..llm.provider import Observation
 from ..records import may_hear
 from . import attributes
@@ -22,8 +22,6 @@ from . import attributes
 CATEGORY = "entity_profiles"
 
 FIRST_FAVORABILITY = 0.1
-STATES = ((0.25, "stranger"), (0.5, "acquaintance"), (0.75, "friend"))  # [A] below; then "close"
-SENDER_BONUS = {"friend": 1, "close": 2}  # [A] 0-2
 COURSE_KEPT = 90  # days with a change of favorability, the newest
 OBSERVATIONS_KEPT = 200  # of one entity
 CONSOLIDATED_KEPT = 50  # of these, once they have become attributes
@@ -34,7 +32,8 @@ PROFILES_IN_MEMORY = 64
 
 def state_of(favorability: float) -> str:
     """Return the state of a relationship: stranger, acquaintance, friend or close."""
-    return next((state for below, state in STATES if favorability < below), "close")
+    states = (state for below, state in conf.RELATIONSHIP_STATES if favorability < below)
+    return next(states, "close")
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +309,7 @@ class Profiles:
         return known
 
     def _remember(self, profile: Profile) -> None:
-        bonus = SENDER_BONUS.get(profile.relationship.state, 0)
+        bonus = conf.SENDER_BONUS.get(profile.relationship.state, 0)
         self._known[profile.entity_id] = _Digest(len(profile.new), profile.in_work, bonus)
         self._read[profile.entity_id] = profile
         self._read.move_to_end(profile.entity_id)
