@@ -152,6 +152,11 @@ class Settings(_Section):
     )
     EMBEDDING: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="see below")
     LLM: LLMSettings | None = Field(None, description="see below; None: no language model")
+    PROVIDER: str | None = Field(
+        None,
+        description="openai (the server of LLM), offline, or the path of your own class; None: "
+        "openai if LLM is set, else offline",
+    )
 
     TICK_RATE: int = Field(5, ge=1, le=3600, description="[B] whole seconds between awake ticks")
     TICK_RATE_SLEEP: Seconds = Field(60, description="[A] seconds between ticks of the night")
@@ -233,6 +238,13 @@ class Settings(_Section):
         150, ge=1, le=100_000, description="[A] cumulative importance that starts a reflection"
     )
     LINK_BATCH: int = Field(32, ge=1, le=500, description="entries to link in one step")
+
+    @field_validator("PROVIDER")
+    @classmethod
+    def _names_a_provider(cls, provider: str | None) -> str | None:
+        if provider is None or re.fullmatch(r"offline|openai|\w+(?:\.\w+)+", provider):
+            return provider
+        raise ValueError("openai, offline, or the path of a class, as world.oracle.Oracle")
 
 
 def get() -> Settings:

@@ -47,7 +47,7 @@ def doubts() -> list[str]:
     return [redaction.redact(each) for each in (*_unreached_store(), *_unreached_hub())]
 
 
-def _sentence(path: str, value: Any, problem: str) -> str:
+def _named(path: str, value: Any, problem: str) -> str:
     name = path.rpartition("[")[2].strip("'\"]")
     return f"settings.{conf.SETTING}{path} = {redaction.shown(name, value)}: {problem}"
 
@@ -58,13 +58,11 @@ def _sentence(path: str, value: Any, problem: str) -> str:
 def _directories() -> Iterator[str]:
     folder = conf.directory()
     if problem := _unwritable(folder):
-        yield _sentence(
-            "['DIR']", str(folder), f"{problem}. Name a folder that the game may write."
-        )
+        yield _named("['DIR']", str(folder), f"{problem}. Name a folder that the game may write.")
     store = conf.get().VECTOR_STORE
     path = store.revealed().get("path")
     if isinstance(path, str) and (problem := _unwritable(Path(path))):
-        yield _sentence("['VECTOR_STORE']['config']['path']", path, f"{problem}.")
+        yield _named("['VECTOR_STORE']['config']['path']", path, f"{problem}.")
 
 
 def _unwritable(folder: Path) -> str:
@@ -98,7 +96,7 @@ def _store() -> Iterator[str]:
     if store.provider == "pgvector":
         missing = [name for name in ("psycopg", "psycopg_pool") if not _installed(name)]
         if missing:
-            yield _sentence(
+            yield _named(
                 "['VECTOR_STORE']['provider']",
                 "pgvector",
                 f"{' and '.join(missing)} not installed: pip install "
@@ -106,7 +104,7 @@ def _store() -> Iterator[str]:
             )
     size = store.config.get("embedding_model_dims", BUNDLED_DIMENSIONS)
     if conf.get().EMBEDDING.model is None and size != BUNDLED_DIMENSIONS:
-        yield _sentence(
+        yield _named(
             f"{at}['embedding_model_dims']",
             size,
             f"the bundled model's vectors have {BUNDLED_DIMENSIONS} dimensions. Omit this key.",
@@ -142,13 +140,11 @@ def _models() -> Iterator[str]:
     path = Path(model)
     if path.is_dir():
         if not (path / "config.json").exists() and not (path / "modules.json").exists():
-            yield _sentence("['EMBEDDING']['model']", model, "there is no model in that folder.")
+            yield _named("['EMBEDDING']['model']", model, "there is no model in that folder.")
     elif path.exists():
-        yield _sentence(
-            "['EMBEDDING']['model']", model, "it is a file; name the folder of a model."
-        )
+        yield _named("['EMBEDDING']['model']", model, "it is a file; name the folder of a model.")
     elif _LIKE_A_PATH.search(model) or not _HUB_NAME.fullmatch(model):
-        yield _sentence("['EMBEDDING']['model']", model, "there is no such folder.")
+        yield _named("['EMBEDDING']['model']", model, "there is no such folder.")
 
 
 def _unreached_hub() -> Iterator[str]:
@@ -156,4 +152,4 @@ def _unreached_hub() -> Iterator[str]:
     named = {"['EMBEDDING']['model']": settings.EMBEDDING.model, "['RERANKER']": settings.RERANKER}
     for path, model in named.items():
         if model and not os.path.exists(model) and (problem := embedding_model.hub_problem(model)):
-            yield _sentence(path, model, problem)
+            yield _named(path, model, problem)

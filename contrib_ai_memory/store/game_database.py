@@ -20,8 +20,9 @@ from . import condition
 
 KEY = "ai_memory_freed"  # of the ServerConfig entry that is there until the file is written anew
 
-_SQLITE_FULL = (13, 10)  # SQLITE_FULL, and SQLITE_IOERR, which a full disk may cause as well
-_OTHER_FULL = ("53100", 1021, 1114)  # PostgreSQL's disk_full; MySQL's and MariaDB's
+# of SQLite: FULL, and IOERR, which a write that finds no room may be as well
+_FULL_SQLITE = (13, 10)
+_FULL_ELSEWHERE = ("53100", 1021, 1114)  # PostgreSQL's disk_full; MySQL's and MariaDB's
 
 _UID = "contrib_ai_memory.secure_delete"
 
@@ -31,9 +32,9 @@ def is_full(error: OperationalError) -> bool:
     cause = error.__cause__
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None:
-        return code & 0xFF in _SQLITE_FULL
+        return code & 0xFF in _FULL_SQLITE
     codes = (getattr(cause, "sqlstate", None), *getattr(cause, "args", ())[:1])
-    return any(code in _OTHER_FULL for code in codes)
+    return any(code in _FULL_ELSEWHERE for code in codes)
 
 
 def note_full(error: OperationalError) -> bool:
