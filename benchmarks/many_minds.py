@@ -119,7 +119,7 @@ def _profiles(dice: random.Random, journal: list[Any]) -> Iterator[tuple[str, st
     for name in talk.NAMES[:PEOPLE]:
         seen = dice.sample(journal, min(OBSERVATIONS, len(journal)))
         noted = tuple(
-            profiles.Noted(
+            profiles.ProfileObservation(
                 text=e.content, journal_id=e.id, timestamp=e.timestamp, consolidated=True
             )
             for e in sorted(seen, key=lambda entry: entry.id)
@@ -137,7 +137,7 @@ def _profiles(dice: random.Random, journal: list[Any]) -> Iterator[tuple[str, st
             relationship=Relationship(0.4, 500, journal[-1].timestamp, course),
             through=len(journal),
         )
-        key, plain = profiles._key(profile.entity_id), profiles._to_plain(profile)
+        key, plain = profiles.key_of(profile.entity_id), profiles._to_plain(profile)
         yield key, "entity_profiles", plain
 
 

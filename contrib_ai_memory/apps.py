@@ -1,4 +1,4 @@
-"""The Django app: what is done once when a game starts, the check of the settings first of all."""
+"""The Django app: checks the settings and connects its signals when a game starts."""
 
 import sys
 from pathlib import Path
@@ -29,8 +29,8 @@ def _is_object(instance: Any) -> bool:
     return isinstance(instance, ObjectDB)
 
 
-# Here, and not in `ready`: Evennia connects the deletion of Attributes to the same signal for each
-# typeclass that is made, and none is made before the modules of all apps are imported.
+# Not in `ready`: for each typeclass that is defined, Evennia connects the deletion of Attributes to
+# the same signal, and ours must come first. No typeclass is defined before all apps are imported.
 pre_delete.connect(_before_deletion, dispatch_uid="contrib_ai_memory.before_deletion")
 post_delete.connect(_after_deletion, dispatch_uid="contrib_ai_memory.after_deletion")
 
@@ -42,26 +42,26 @@ class AIMemoryConfig(AppConfig):
     verbose_name = "AI memory"
 
     def ready(self) -> None:
-        """A broken CONTRIB_AI_MEMORY stops the start, with one sentence for each bad key; a server
-        that gives no answer now is told of.
+        """Stop the start with a sentence for each bad setting; report servers that do not answer.
 
-        SystemExit, not the exception: Evennia's launcher wraps every exception of a start into
-        a page of guesses about the settings file, and then exits with status 0.
+        Raises:
+            SystemExit: There is a bad setting. Any other exception Evennia's launcher would turn
+                into a page of guesses about the settings file, and then exit with status 0.
         """
         from . import conf, preflight
         from .store import connection, game_database
 
-        game_database.overwrite_what_is_deleted()
+        game_database.enable_secure_delete()
         try:
             connection.settle_environment(conf.directory())
             faults = preflight.faults()
         except ImproperlyConfigured as problem:
             faults = [str(problem)]
         if faults:
-            told = "\n".join(faults)
-            sys.stderr.write(f"\n{told}\n\nThe game does not start until that is mended.\n")
+            listed = "\n".join(faults)
+            sys.stderr.write(f"\n{listed}\n\nThe game does not start until this is fixed.\n")
             raise SystemExit(1)
-        if Path(sys.argv[0]).name != "twistd":  # the server says it in its log, when it opens them
+        if Path(sys.argv[0]).name != "twistd":  # the server logs it when it opens them
             for doubt in preflight.doubts():
                 sys.stderr.write(f"\n{doubt}\n")
         _when_the_server_runs()

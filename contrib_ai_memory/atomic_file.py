@@ -1,4 +1,4 @@
-"""A small file, written whole or not at all: a temporary name, on the disk, then its own name."""
+"""Atomic writes of small files: to a temporary name, synced, then renamed."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from pathlib import Path
 
 
 def write(path: Path, text: str) -> None:
-    """Replace the file at `path`; killed at any point, the old content or the new one is there.
+    """Replace the file at `path`. A kill at any point leaves the old content or the new.
 
     Raises:
-        OSError: It cannot be written; the old content stays, and nothing lies beside it.
+        OSError: It cannot be written; the old content stays and no temporary file is left.
     """
-    beside = path.with_name(path.name + ".new")
+    temporary = path.with_name(path.name + ".new")
     try:
-        with beside.open("w", encoding="utf-8") as file:
+        with temporary.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, path)
+        os.replace(temporary, path)
     except OSError:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     sync(path.parent)
 
 
 def sync(path: Path) -> None:
-    """Have a file or a folder on the disk before anything that follows."""
+    """Flush a file or folder to disk (fsync)."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)

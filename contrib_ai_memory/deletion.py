@@ -1,15 +1,13 @@
-"""The memory of a deleted NPC goes with it, by whatever road it is deleted.
+"""Deletion of an NPC: the store forgets its memory, however the object was deleted.
 
-`destroy` and `obj.delete()` come through `MemoryMixin.delete`. Bulk deletion (the admin's,
-`QuerySet.delete()`) calls no method of an object: there Django's signals tell of it, `before` while
-the Attributes can still be read. What is to be forgotten is noted first, in the same transaction
-(`deletion`), and the store forgets it when that is committed.
+`destroy` and `obj.delete()` go through `MemoryMixin.delete`. Bulk deletion (the admin's,
+`QuerySet.delete()`) calls no method of an object; there Django's signals call `before`, while the
+Attributes can still be read, and `after`.
 
-Memories whose NPC was deleted and which the store has not forgotten yet, noted in the database.
-
-A note is written in the transaction that deletes the NPC, and taken away when the store is done:
-killed in between, the next start of the game finds it (`start.forget_the_deleted`). That an NPC is
-missing is no reason to forget its memory: the database may be an older one than the store.
+The deletion is noted in the database in the same transaction, the store forgets the memory once
+that is committed, and the note is dropped when it is done. If the server is killed in between, its
+next start finds the note (`start.forget_the_deleted`). A missing NPC alone is no reason to forget
+its memory: the database may be older than the store.
 """
 
 from __future__ import annotations
@@ -25,16 +23,28 @@ from . import offload
 from .handler import forget_memories
 from .store import owner
 
-_GOING = "_memory_going"  # what `before` leaves on an object for `after`
+KEY = "ai_memory_deleted_"  # + memory id: a ServerConfig entry
+_MEMORY_ID = "_deleted_memory_id"  # set on an object by `before` for `after`
 
 
 def note(memory_id: str) -> None:
-    """Note that a memory is about to lose its body."""
-    note_deletion(memory_id)
+    """Note that the NPC of a memory is about to be deleted."""
+    ServerConfig.objects.conf(KEY + memory_id, value=True)
+
+
+def drop_note(memory_id: str) -> None:
+    """Drop the note: the memory is forgotten, or its NPC still exists."""
+    ServerConfig.objects.conf(KEY + memory_id, delete=True)
+
+
+def noted_deletions() -> list[str]:
+    """Return the ids of all memories the store has yet to forget."""
+    keys = ServerConfig.objects.filter(db_key__startswith=KEY).values_list("db_key", flat=True)
+    return sorted(key.removeprefix(KEY) for key in keys)
 
 
 def settle(memory_id: str, *, gone: bool) -> None:
-    """Forget a noted memory, or drop the note where its NPC was not deleted."""
+    """Forget a noted memory, or drop the note if its NPC was not deleted."""
     if not gone:
         drop_note(memory_id)
     elif _on_reactor_thread():
@@ -44,15 +54,15 @@ def settle(memory_id: str, *, gone: bool) -> None:
 
 
 def before(obj: Any) -> None:
-    """An object is about to be deleted from the database. Any thread."""
-    if owner.carries_any(obj) and (memory_id := owner.id_of(obj)):
-        note_deletion(memory_id)
-        obj.__dict__[_GOING] = memory_id
+    """Note the memory of an object that is about to be deleted from the database. Any thread."""
+    if owner.has_id(obj) and (memory_id := owner.id_of(obj)):
+        note(memory_id)
+        obj.__dict__[_MEMORY_ID] = memory_id
 
 
 def after(obj: Any) -> None:
-    """It is deleted; that may still be taken back. Any thread."""
-    if memory_id := obj.__dict__.pop(_GOING, ""):
+    """Forget the memory of a deleted object once the deletion is committed. Any thread."""
+    if memory_id := obj.__dict__.pop(_MEMORY_ID, ""):
         transaction.on_commit(partial(_hand_over, memory_id))
 
 
@@ -77,24 +87,3 @@ def _forget(memory_id: str) -> None:
     forgetting.addErrback(
         offload.log_failure, f"forgetting {memory_id} (tried again at the next start)"
     )
-
-
-# --- deleted --------------------------------------------------------------------------------------
-
-KEY = "ai_memory_deleted_"
-
-
-def note_deletion(memory_id: str) -> None:
-    """Note that the memory is to be forgotten."""
-    ServerConfig.objects.conf(KEY + memory_id, value=True)
-
-
-def drop_note(memory_id: str) -> None:
-    """The memory is forgotten, or its NPC is still there."""
-    ServerConfig.objects.conf(KEY + memory_id, delete=True)
-
-
-def noted_deletions() -> list[str]:
-    """The ids of all memories that are to be forgotten."""
-    keys = ServerConfig.objects.filter(db_key__startswith=KEY).values_list("db_key", flat=True)
-    return sorted(key.removeprefix(KEY) for key in keys)

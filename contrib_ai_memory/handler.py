@@ -36,7 +36,7 @@ from .records import (
     now_iso,
 )
 from .store import attributes, evidence, game_database, memory_store, owner
-from .store.chat_log import History
+from .store.chat_log import ChatLog
 from .store.conversations import Conversations
 from .store.errors import StoreHeld
 from .store.evidence import Evidence, Work
@@ -79,7 +79,7 @@ class MemoryHandler:
         self.links = Links(owner)
         self.preferences = Preferences(owner)
         self.profiles = Profiles(owner)
-        self.history = History(owner)
+        self.history = ChatLog(owner)
         self.evidence = Evidence(owner, lambda: self.journal, lambda: self.id)
         _open.add(self)
 
@@ -112,7 +112,7 @@ class MemoryHandler:
         )
         owner.claim(self.owner, self.id)
         for part in (self.journal, self.conversations, self.people):
-            part.written_over()
+            part.mark_dirty()
 
     # --- perceiving -------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class MemoryHandler:
         entry = replace(entry, **rating)
         self.flush()
         try:
-            with self.evidence.drawing_on([entry]) as work:
+            with self.evidence.work_on([entry]) as work:
                 yield work.run(index.index_entries, self.id, [entry])
         except (offload.Busy, offload.TimedOut, StoreHeld) as late:
             # it is in the journal, and the next tick indexes it
@@ -356,7 +356,7 @@ class MemoryHandler:
         if not entries:
             return
         before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
-        with self.evidence.drawing_on([*before, *entries], priority=priority) as work:
+        with self.evidence.work_on([*before, *entries], priority=priority) as work:
             yield work.run(index.index_entries, self.id, entries, before)
             if settle:
                 yield preference_slots.settle_heard(self, entries, work)
@@ -388,7 +388,7 @@ class MemoryHandler:
         """Write the journal and the conversations, at each tick."""
         if self._flush_timer is not None and self._flush_timer.active():
             self._flush_timer.cancel()
-        if self.owner.pk and not owner.is_marked(self.owner, self.id):
+        if self.owner.pk and not owner.owns(self.owner, self.id):
             self.reclaim()
         self._flush_journal()
         if self.owner.pk and not self.unwritten:
@@ -430,18 +430,18 @@ def open_memories() -> list[MemoryHandler]:
 
 def shed_copied(npc: Any) -> bool:
     """Remove a memory that was copied from another body. Returns whether there was one."""
-    if not owner.carries_anothers(npc):
+    if not owner.has_foreign_id(npc):
         return False
     if memory := npc.__dict__.get("memory"):
         memory.reclaim()
         return True
     logger().info("#%s has a copy of another NPC's memory: it starts with an empty one.", npc.id)
-    attributes.forget_all(npc, *getattr(npc, "own_memory_keys", ()))
-    attributes.forget_nights(npc)
+    attributes.delete_all(npc, *getattr(npc, "own_memory_keys", ()))
+    attributes.delete_heartbeat_records(npc)
     return True
 
 
 def forget_memories(agent_id: str) -> defer.Deferred:
     """Remove all memories of an NPC from the store. Fires with their number."""
-    evidence.end(agent_id)
+    evidence.withdraw_all_of(agent_id)
     return offload.run(offload.MEMORY, pipeline.forget_agent, agent_id)

@@ -74,7 +74,7 @@ class LLMNPCMemory(MemoryHandler):
     def _answer_by_server(self, entry: Entry, actions: Any) -> Generator[Any, Any, Answer]:
         recalled = yield recall_for(self, entry)
         shown = (item.memory for item in recalled.memories)
-        with self.evidence.drawing_on([entry, *shown], priority=offload.REPLY) as work:
+        with self.evidence.work_on([entry, *shown], priority=offload.REPLY) as work:
             text = yield self.owner.ask_llm(entry, actions.speaker, recalled.prompt_block)
             work.check()
         if text:

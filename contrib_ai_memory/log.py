@@ -1,7 +1,7 @@
-"""The contrib's own log file, `server/logs/ai_memory.log`: ids only, no player's words above DEBUG,
-and no secret of the settings, not in a traceback either.
+"""The contrib's own log file, `server/logs/ai_memory.log`.
 
-Written by a thread of its own, so that no log line makes the reactor wait for a disk.
+It has ids only, no player's words above DEBUG, and no secret of the settings, not even in a
+traceback. A thread of its own writes it, so that the reactor never waits for the disk.
 """
 
 from __future__ import annotations
@@ -23,20 +23,22 @@ BACKUPS = 3
 
 
 class _File(RotatingFileHandler):
-    """The log file. Lines that a full disk takes no more are counted, and the count is told when
-    it takes some again; a traceback for each would fill the game's own log."""
+    """The log file. Lines lost on a full disk are counted, and the count is logged afterwards.
+
+    A traceback for each would fill the game's own log.
+    """
 
     lost = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self.stream and not Path(self.baseFilename).exists():  # somebody took the file away
+        if self.stream and not Path(self.baseFilename).exists():  # somebody deleted the file
             self.close()
         before = self.lost
         if before:
-            told = f"The disk took no lines of this log for a while: {before} may be missing."
-            note = logging.LogRecord(record.name, logging.WARNING, "", 0, told, (), None)
+            text = f"This log could not be written for a while: {before} lines may be missing."
+            note = logging.LogRecord(record.name, logging.WARNING, "", 0, text, (), None)
             super().emit(note)
-            if self.lost > before:  # nor this one
+            if self.lost > before:  # nor could this line
                 return
             self.lost = 0
         super().emit(record)
@@ -50,7 +52,7 @@ class _File(RotatingFileHandler):
 
 @lru_cache(maxsize=1)
 def logger() -> logging.Logger:
-    """The logger `contrib_ai_memory`, its file attached at the first call."""
+    """Return the logger `contrib_ai_memory`; the first call attaches its file."""
     log = logging.getLogger("contrib_ai_memory")
     folder = Path(getattr(settings, "LOG_DIR", None) or ".")
     folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +60,7 @@ def logger() -> logging.Logger:
         folder / FILE, maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
     )
     target.setFormatter(_Redacting("%(asctime)s %(levelname)s %(message)s"))
-    lines: queue.SimpleQueue = queue.SimpleQueue()
+    lines: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
     log.addHandler(QueueHandler(lines))
     log.setLevel(logging.INFO)
     log.propagate = False
@@ -67,7 +69,7 @@ def logger() -> logging.Logger:
 
 
 class _Redacting(logging.Formatter):
-    """Takes the secrets out of the whole text: the message, and the tracebacks behind it."""
+    """Formatter that redacts secrets in the message and its traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         return redact(super().format(record))

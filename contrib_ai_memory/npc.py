@@ -33,7 +33,7 @@ from .records import NO_PROVENANCE, OF_NPC, Entry, Percept, Provenance, Recalled
 from .script import AssistantScript
 from .store import owner, pause
 from .store.attributes import NPCAttributes
-from .store.people import kind_of
+from .store.people import entity_type_of
 from .text.sanitising import as_shown, oneline, sanitise, speech_in, without_speech
 
 OFF_TAG = "memory_off"  # on an NPC, a room or a player: nothing there, or of them, is perceived
@@ -457,7 +457,7 @@ class MemoryMixin(_Base):
                 **more,
             )
         )
-        self.memory.people.is_a(identity, kind_of(source))
+        self.memory.people.set_type(identity, entity_type_of(source))
         return entry
 
     def _witnesses(self) -> tuple[str, ...]:

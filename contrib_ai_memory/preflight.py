@@ -1,8 +1,8 @@
-"""Settings that are allowed and yet cannot work, found within seconds when the game starts.
+"""Checks at the start of the game for valid settings that cannot work. They take seconds.
 
-What no waiting mends stops the start: a folder that cannot be written, a model that is not there,
-a library that is missing. What may pass (a server or the model hub that gives no answer) is said,
-and the game starts: NPCs hear meanwhile, and remember when it is back.
+A permanent fault stops the start: a folder that cannot be written, a missing model or library. A
+passing one (a server or the model hub does not answer) is only reported, and the game starts: NPCs
+hear meanwhile, and remember once it is back.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from .llm import router
 from .store import connection
 from .text import redaction
 
-_KEYS = {  # what each store takes in `config`
+_KEYS = {  # allowed in `config` of each store
     "qdrant_edge": "path collection_name embedding_model_dims lock_wait",
     "qdrant": "url host port path api_key https collection_name embedding_model_dims on_disk",
     "pgvector": "connection_string dbname user password host port sslmode minconn maxconn hnsw "
     "diskann collection_name embedding_model_dims",
 }
-_PLACE = {  # any one of these, whole, says where it is
+_ADDRESS = {  # each store needs all keys of one of these
     "qdrant": (("url",), ("host", "port"), ("path",)),
     "pgvector": (("connection_string",), ("host", "port", "user", "password")),
 }
 
 
 def faults() -> list[str]:
-    """A sentence for each setting that cannot work whatever happens."""
+    """Return a sentence for each setting that cannot work."""
     if not conf.get().ENABLED:
         return []
     found = (*_directories(), *_store(), *_models(), *_provider())
@@ -43,7 +43,7 @@ def faults() -> list[str]:
 
 
 def doubts() -> list[str]:
-    """A sentence for each server that gives no answer now; takes seconds where some do not."""
+    """Return a sentence for each server that does not answer now; this may take seconds."""
     if not conf.get().ENABLED:
         return []
     return [redaction.redact(each) for each in (*_unreached_store(), *_unreached_hub())]
@@ -68,17 +68,17 @@ def _directories() -> Iterator[str]:
 
 
 def _unwritable(folder: Path) -> str:
-    """Why no file can be made in a folder, or in the one it would be made in; "" if one can."""
-    there = folder
+    """Return why a folder cannot be created or written; "" if it can."""
+    existing = folder
     try:
-        while not there.exists() and there != there.parent:
-            there = there.parent
-        if not there.is_dir():
-            return f"{there} is not a folder"
-        with tempfile.TemporaryFile(dir=there):
+        while not existing.exists() and existing != existing.parent:
+            existing = existing.parent
+        if not existing.is_dir():
+            return f"{existing} is not a folder"
+        with tempfile.TemporaryFile(dir=existing):
             return ""
     except OSError as error:
-        return f"{there}: {error.strerror or error}"
+        return f"{existing}: {error.strerror or error}"
 
 
 # --- the store ------------------------------------------------------------------------------------
@@ -89,27 +89,27 @@ def _store() -> Iterator[str]:
     known = _KEYS[store.provider].split()
     for key in store.config:
         if key not in known:
-            allowed = f"no such key of {store.provider}; known are {', '.join(known)}."
+            allowed = f"no such key of {store.provider}; the keys are {', '.join(known)}."
             yield f"settings.{conf.SETTING}{at}[{key!r}]: {allowed}"
-    places = _PLACE.get(store.provider, ())
-    if places and not any(all(store.config.get(key) for key in keys) for keys in places):
-        ways = "; or ".join(" and ".join(keys) for keys in places)
-        yield f"settings.{conf.SETTING}{at}: says not where the store is: it needs {ways}."
+    addresses = _ADDRESS.get(store.provider, ())
+    if addresses and not any(all(store.config.get(key) for key in keys) for keys in addresses):
+        ways = "; or ".join(" and ".join(keys) for keys in addresses)
+        yield f"settings.{conf.SETTING}{at}: does not say where the store is: it needs {ways}."
     if store.provider == "pgvector":
         missing = [name for name in ("psycopg", "psycopg_pool") if not _installed(name)]
         if missing:
             yield _named(
                 "['VECTOR_STORE']['provider']",
                 "pgvector",
-                f"{' and '.join(missing)} is not installed: "
-                "pip install 'contrib-ai-memory[pgvector]'",
+                f"{' and '.join(missing)} not installed: pip install "
+                " 'contrib-ai-memory[pgvector]'",
             )
     size = store.config.get("embedding_model_dims", BUNDLED_DIMENSIONS)
     if conf.get().EMBEDDING.model is None and size != BUNDLED_DIMENSIONS:
         yield _named(
             f"{at}['embedding_model_dims']",
             size,
-            f"the bundled model makes vectors of {BUNDLED_DIMENSIONS} numbers. Leave it out.",
+            f"the bundled model's vectors have {BUNDLED_DIMENSIONS} dimensions. Omit this key.",
         )
 
 
@@ -125,7 +125,7 @@ def _unreached_store() -> Iterator[str]:
     if where and (problem := connection.refusal(where)):
         yield (
             f"settings.{conf.SETTING}['VECTOR_STORE']: the memory store ({store.provider}) does "
-            f"not answer: {problem}. The game starts; NPCs hear, and remember when it is back."
+            f"not answer: {problem}. The game starts; NPCs hear, and remember once it is back."
         )
 
 
@@ -142,9 +142,9 @@ def _models() -> Iterator[str]:
     path = Path(model)
     if path.is_dir():
         if not (path / "config.json").exists() and not (path / "modules.json").exists():
-            yield _named("['EMBEDDING']['model']", model, "no model is in that folder.")
+            yield _named("['EMBEDDING']['model']", model, "there is no model in that folder.")
     elif path.exists():
-        yield _named("['EMBEDDING']['model']", model, "is a file; name the folder of a model.")
+        yield _named("['EMBEDDING']['model']", model, "it is a file; name the folder of a model.")
     elif _LIKE_A_PATH.search(model) or not _HUB_NAME.fullmatch(model):
         yield _named("['EMBEDDING']['model']", model, "there is no such folder.")
 

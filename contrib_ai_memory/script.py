@@ -214,7 +214,7 @@ class AssistantScript(DefaultScript):
             raise
         self.ndb.busy_since = math.inf
         self.ndb.answering = True
-        self.obj.memory.evidence.give_up()  # void the work that did not finish in time
+        self.obj.memory.evidence.void_all()  # void the work that did not finish in time
 
     def let_go(self) -> None:
         """Let the heartbeat and the answers go on after `hold_still`."""

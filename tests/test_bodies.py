@@ -413,7 +413,7 @@ def test_what_is_still_somebodys_is_not_swept_away(spoken):
     from contrib_ai_memory import start
 
     whole = memory_store.shared().counts(spoken.memory.id)
-    deletion.note_deletion(spoken.memory.id)
+    deletion.note(spoken.memory.id)
     offload.wait(start.forget_the_deleted())
     assert memory_store.shared().counts(spoken.memory.id) == whole
     assert deletion.noted_deletions() == []

@@ -33,7 +33,7 @@ def test_a_changed_setting_is_in_force_at_once(settings):
         ({"ENABLED": "perhaps"}, ["['ENABLED'] = 'perhaps'", "boolean"]),
         ({"LLM": {"base_url": "nonsense", "model": "m"}}, ["['LLM']['base_url'] = 'nonsense'"]),
         ({"LLM": {"model": "m"}}, ["['LLM']['base_url']", "missing"]),
-        ({"LLM": {"url": "http://x"}}, ["['LLM']['url']", "known are base_url"]),
+        ({"LLM": {"url": "http://x"}}, ["['LLM']['url']", "the keys are base_url"]),
         ({"VECTOR_STORE": "qdrant"}, ["['VECTOR_STORE'] = 'qdrant'"]),
         (
             {"VECTOR_STORE": {"provider": "milvus"}},
@@ -70,7 +70,7 @@ def test_every_broken_key_is_told_not_only_the_first(settings):
         ({"EMBEDDING": {"model": "{file}"}}, ["['EMBEDDING']['model']", "name the folder"]),
         ({"EMBEDDING": {"model": "/no/such/model"}}, ["/no/such/model", "no such folder"]),
         ({"EMBEDDING": {"model": "no such model"}}, ["no such folder"]),
-        ({"EMBEDDING": {"model": "{folder}"}}, ["no model is in that folder"]),
+        ({"EMBEDDING": {"model": "{folder}"}}, ["there is no model in that folder"]),
         ({"VECTOR_STORE": {"provider": "qdrant"}}, ["where the store is", "host and port"]),
         (
             {"VECTOR_STORE": {"provider": "qdrant", "config": {"path": "{file}/x"}}},

@@ -27,15 +27,15 @@ def goes_on(work) -> bool:
 
 
 def test_a_work_goes_on_while_nothing_of_its_evidence_is_touched(mara, talk):
-    with mara.memory.evidence.drawing_on(talk[:1]) as work:
-        with mara.memory.evidence.withdrawing([str(talk[1].id)]):
+    with mara.memory.evidence.work_on(talk[:1]) as work:
+        with mara.memory.evidence.withdraw([str(talk[1].id)]):
             assert goes_on(work)
         mara.memory.journal.update({talk[0].id: {"importance": 9, "consolidated": True}})
         assert goes_on(work)
 
 
 def test_a_work_is_void_once_a_line_of_it_is_forgotten(mara, talk, builder):
-    with mara.memory.evidence.drawing_on(talk) as work:
+    with mara.memory.evidence.work_on(talk) as work:
         builder(f"@memory/forget Mara = {talk[1].id}")
         builder("y")
         assert mara.memory.journal.get(talk[1].id) is None
@@ -43,7 +43,7 @@ def test_a_work_is_void_once_a_line_of_it_is_forgotten(mara, talk, builder):
 
 
 def test_a_work_is_void_once_a_line_of_it_is_edited(mara, talk, builder):
-    with mara.memory.evidence.drawing_on(talk) as work:
+    with mara.memory.evidence.work_on(talk) as work:
         builder(f"@memory/edit Mara = {talk[0].id} Alice keeps the mill.")
         assert "mill" in mara.memory.journal.get(talk[0].id).content
         assert not goes_on(work)
@@ -51,30 +51,30 @@ def test_a_work_is_void_once_a_line_of_it_is_edited(mara, talk, builder):
 
 def test_a_work_that_begins_while_its_evidence_is_being_forgotten_is_void(mara, talk):
     evidence = mara.memory.evidence
-    with evidence.withdrawing([str(talk[0].id)]), evidence.drawing_on(talk) as work:
+    with evidence.withdraw([str(talk[0].id)]), evidence.work_on(talk) as work:
         assert not goes_on(work)
-    with evidence.drawing_on(talk) as work:
+    with evidence.work_on(talk) as work:
         assert goes_on(work)
 
 
 def test_a_work_on_a_line_that_was_gone_before_it_began_is_void(mara, talk):
     mara.memory.journal.remove([talk[0].id])
-    with mara.memory.evidence.drawing_on(talk) as work:
+    with mara.memory.evidence.work_on(talk) as work:
         assert not goes_on(work)
 
 
 def test_a_work_is_void_once_a_memory_drawn_from_the_forgotten_line_came_to_mind(mara, talk):
     offload.wait(mara.assistant.sleep.whole_night())
     [fact] = [each for each in offload.wait(mara.memory.facts()) if "ferry" in each.content]
-    with mara.memory.evidence.drawing_on() as work:
-        work.rests_on([fact])
-        with mara.memory.evidence.withdrawing([str(fact.journal_ids[0])]):
+    with mara.memory.evidence.work_on() as work:
+        work.add_evidence([fact])
+        with mara.memory.evidence.withdraw([str(fact.journal_ids[0])]):
             assert not goes_on(work)
 
 
 @pytest.mark.parametrize("emptied", [erasure.wipe, lambda npc: defer.maybeDeferred(npc.delete)])
 def test_a_work_is_void_once_the_memory_is_wiped_or_the_npc_deleted(mara, talk, emptied):
-    with mara.memory.evidence.drawing_on(talk[:1]) as work:
+    with mara.memory.evidence.work_on(talk[:1]) as work:
         offload.wait(emptied(mara))
         assert not goes_on(work)
 

@@ -14,7 +14,7 @@ from contrib_ai_memory.llm import prompts, tools
 from contrib_ai_memory.records import Entry
 from contrib_ai_memory.sleep.chat_compaction import compact_conversation_history
 from contrib_ai_memory.store import attributes, chat_log
-from contrib_ai_memory.store.chat_log import History
+from contrib_ai_memory.store.chat_log import ChatLog
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -133,7 +133,7 @@ def test_a_history_that_a_builder_broke_is_read_as_far_as_it_makes_sense(mara, a
         {"role": "user", "content": "Alice says: Hello."},
     ]
     attributes.write(mara.assistant, "conversation_history", broken)
-    contents = [message["content"] for message in History(mara).messages]
+    contents = [message["content"] for message in ChatLog(mara).messages]
     assert contents == ["P1 says: Line 1.", "Alice says: Hello."]
 
 
@@ -261,7 +261,7 @@ def test_while_awake_it_is_compacted_at_80_percent(server, llm, context, mara, a
 def test_what_is_said_while_it_is_compacted_is_not_lost(mara):
     kept = mara.memory.history
     kept.add(message for n in range(15) for message in told(n))
-    fallen = chat_log.falling(kept.messages)
+    fallen = chat_log.to_compact(kept.messages)
     kept.add(told(15))
     assert kept.replace(fallen, [])
     assert [message["entry"] for message in kept.messages][-1] == 31
@@ -301,7 +301,7 @@ def test_a_compaction_that_is_killed_and_run_again_ends_in_the_same_state(
     offload.wait(compact_conversation_history(mara.memory))
     wanted = stored(mara)
 
-    mara.memory.history = History(mara)
+    mara.memory.history = ChatLog(mara)
     mara.memory.history.clear()
     mara.memory.history.add(exchanges)
     write = attributes.write
@@ -315,7 +315,7 @@ def test_a_compaction_that_is_killed_and_run_again_ends_in_the_same_state(
         patch.setattr(attributes, "write", deadly)
         with pytest.raises(Killed):
             offload.wait(compact_conversation_history(mara.memory))
-    mara.memory.history = History(mara)  # as after a start
+    mara.memory.history = ChatLog(mara)  # as after a start
     offload.wait(compact_conversation_history(mara.memory))
     assert stored(mara) == wanted
 
@@ -343,7 +343,7 @@ def test_no_compaction_parts_a_pair_touches_the_newest_or_tells_a_secret(parts):
     messages = []
     for part in parts:  # later ones fold the summaries of the earlier
         messages = [*messages, *part]
-        fallen = chat_log.falling(messages)
+        fallen = chat_log.to_compact(messages)
         lines = chat_log.lines_by_audience(fallen, "Mara")
         summaries = [
             chat_log.summary_of(fallen, audience, " ".join(said)[-1000:])
@@ -367,7 +367,7 @@ def test_no_compaction_parts_a_pair_touches_the_newest_or_tells_a_secret(parts):
 
 @given(talks(), st.sampled_from(PEOPLE), st.booleans())
 def test_whatever_is_given_is_paired_and_meant_for_the_listener(messages, listener, private):
-    kept = History(None)
+    kept = ChatLog(None)
     kept._read = messages
     given = kept.heard_by(listener, private=private)
     assert are_paired(given)

@@ -150,7 +150,7 @@ CHANGES = {
     "a huge journal": ("journal", with_(last_id=10**12), "last_id"),
     "a cursor": ("journal", with_(cursors={"indexed": "x"}), "cursors.indexed"),
     "importance": ("entry", inside("value", importance=99), "importance: 99"),
-    "no time": ("entry", inside("value", timestamp="soon"), "timestamp: 'soon' is no time"),
+    "no time": ("entry", inside("value", timestamp="soon"), "timestamp: 'soon' is not a time"),
     "no zone": ("entry", inside("value", timestamp="2026-01-01T00:00:00"), "time zone"),
     "content": ("entry", inside("value", content=None), "content: input should be"),
     "an unknown field": ("entry", inside("value", locks="x"), "'locks' is not a field"),
@@ -273,7 +273,7 @@ def test_an_empty_text_of_an_entry_stays_empty(talked, tmp_path, name):
     write(tmp_path / "b.jsonl", lines)
     wait(archive.import_(talked, tmp_path / "b.jsonl", replace=True))
     assert spelled(export(talked, tmp_path / "c.jsonl")) == spelled(lines)
-    assert not Journal(talked).damaged()
+    assert not Journal(talked).damaged_pages()
 
 
 def test_a_line_of_no_end_does_not_fill_the_memory(talked, tmp_path, monkeypatch):

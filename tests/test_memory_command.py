@@ -524,7 +524,7 @@ def test_an_unknown_switch_does_nothing(day, builder):
 @pytest.fixture
 def nasty(mara, alice, builder):
     """Hostile text wherever memory keeps any, past every filter on its way in."""
-    from contrib_ai_memory.store.profiles import Noted, Profile, ProfileAttribute
+    from contrib_ai_memory.store.profiles import Profile, ProfileAttribute, ProfileObservation
 
     handler = mara.memory
     huge = NASTY + "y" * 65_536
@@ -557,7 +557,7 @@ def nasty(mara, alice, builder):
         Profile(
             identity,
             name=NASTY,
-            observations=(Noted(huge, 2, handler.clock()),),
+            observations=(ProfileObservation(huge, 2, handler.clock()),),
             attributes=(ProfileAttribute(NASTY, huge, (2,)),),
         )
     )

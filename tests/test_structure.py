@@ -1,14 +1,15 @@
-"""The house: rooms import only from rooms below them, and importing it costs and calls nothing."""
+"""Package structure: import order, unique names, and imports without side effects."""
 
 import ast
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
 
-# low to high (DESIGN §2); rooms of one step do not import each other
+# low to high (DESIGN §2); rooms of one step do not import one another
 STEPS = [
     {"text"},
     {"english"},
@@ -96,6 +97,27 @@ def test_there_is_no_import_cycle():
 
     for name in graph:
         visit(name, ())
+
+
+def several(places: dict[str, list[str]]) -> list[str]:
+    return [f"{name}: {', '.join(sorted(at))}" for name, at in sorted(places.items()) if at[1:]]
+
+
+def test_no_two_modules_have_one_name():
+    places = defaultdict(list)
+    for name, path in modules().items():
+        if path.name != "__init__.py":
+            places[path.stem].append(name)
+    assert several(places) == []
+
+
+def test_no_two_public_classes_have_one_name():
+    places = defaultdict(list)
+    for name, path in modules().items():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(name)
+    assert several(places) == []
 
 
 IMPORT_ALL = """

@@ -28,7 +28,7 @@ from .. import conf, offload
 from ..ingest import novelty
 from ..records import Entry
 from ..store import attributes, memory_store, owner, pause
-from ..store.chat_log import History
+from ..store.chat_log import ChatLog
 from ..store.conversations import ATTRIBUTE as CONVERSATIONS
 from ..store.conversations import Conversations
 from ..store.links import Link
@@ -335,7 +335,7 @@ def _read_lines(
             if line["kind"] in counts:
                 counts[line["kind"]] += 1
         progress("lines", reader.lines, checked.reader.lines)
-    memory.people, memory.history = People(npc), History(npc)
+    memory.people, memory.history = People(npc), ChatLog(npc)
     memory.profiles = Profiles(npc)
     memory.conversations = Conversations(npc, conf.get().STALE_CONVERSATION)
     memory.journal.flush()
@@ -369,7 +369,7 @@ def _write_lines(npc: Any, lines: list[Line]) -> Generator[Any, Any, None]:
             memories.append(line)
         elif kind == "journal":
             state = line["last_id"], line["last_reflection"], line["cursors"]
-            memory.journal.begin_again(*state)
+            memory.journal.reset(*state)
         elif kind == "people":
             attributes.write(npc, PEOPLE, value)
         elif kind == "conversations":
@@ -382,7 +382,7 @@ def _write_lines(npc: Any, lines: list[Line]) -> Generator[Any, Any, None]:
         elif kind == "script":  # the NPC had one, the file has none
             npc.assistant.attributes.remove(line["key"])
     if entries:
-        memory.journal.put_back(entries)
+        memory.journal.restore(entries)
         memory.journal.flush()
         yield offload.breathe()
     yield memory.links.add_gently(links)

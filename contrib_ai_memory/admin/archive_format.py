@@ -38,7 +38,7 @@ from ..store.chat_log import ATTRIBUTE as HISTORY
 from ..store.conversations import CONVERSATIONS_KEPT, Conversation
 from ..store.payload import ANYONE, RECORDS, entry_memory_id, from_payload
 from ..store.people import PEOPLE_KEPT, Acquaintance
-from ..store.profiles import Noted, Profile, ProfileAttribute, Relationship
+from ..store.profiles import Profile, ProfileAttribute, ProfileObservation, Relationship
 from ..store.validation import Invalid, check_time, entry_of, record_of
 
 FORMAT = "contrib_ai_memory"
@@ -535,7 +535,9 @@ def _profile(plain: Mapping[str, Any]) -> Profile:
     _fields_of(Relationship, relationship, and_=("state",))
     _short("relationship.state", relationship.pop("state", "stranger"))
     parts = {
-        "observations": tuple(_noted(Noted, each) for each in _items(plain, "observations")),
+        "observations": tuple(
+            _noted(ProfileObservation, each) for each in _items(plain, "observations")
+        ),
         "attributes": tuple(_noted(ProfileAttribute, each) for each in _items(plain, "attributes")),
         "relationship": record_of(Relationship, relationship),
     }
@@ -549,7 +551,7 @@ def _profile(plain: Mapping[str, Any]) -> Profile:
 def _noted(cls: Any, plain: Any) -> Any:
     _fields_of(cls, _dict("an observation or attribute", plain))
     noted = record_of(cls, plain)
-    when = noted.timestamp if isinstance(noted, Noted) else noted.updated
+    when = noted.timestamp if isinstance(noted, ProfileObservation) else noted.updated
     _time_or_none("timestamp", when)
     _texts(noted)
     return noted
@@ -567,9 +569,9 @@ def _preference(plain: Mapping[str, Any]) -> preferences.Preference:
     return known
 
 
-def _held(plain: Any) -> preferences.Held:
-    _fields_of(preferences.Held, _dict("history", plain))
-    held = record_of(preferences.Held, plain)
+def _held(plain: Any) -> preferences.PastPreference:
+    _fields_of(preferences.PastPreference, _dict("history", plain))
+    held = record_of(preferences.PastPreference, plain)
     check_time("since", held.since)
     check_time("until", held.until)
     if held.memory_id:

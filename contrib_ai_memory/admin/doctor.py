@@ -20,7 +20,7 @@ from ..ingest import index, novelty
 from ..records import INSIGHT, Entry
 from ..store import attributes, condition, generations, links, memory_store, metadata, owner
 from ..store.errors import StoreError
-from ..store.journal import span_of
+from ..store.journal import page_name
 from ..store.payload import entry_memory_id
 from . import erasure, erasure_plan, inspect
 from .jobs import (
@@ -94,7 +94,7 @@ def check(
     npcs = inspect.npcs() if npcs is None else list(npcs)
     found += _copies(None if whole else npcs, mend)
     for npc in npcs:
-        if mend or not owner.carries_anothers(npc):  # opening its memory would repair that
+        if mend or not owner.has_foreign_id(npc):  # opening its memory would repair that
             progress(npc.key)
             found += yield check_npc(npc, mend=mend)
     return found
@@ -262,13 +262,15 @@ def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, 
         own = number not in there and memory_id == entry_memory_id(memory.id, number)
         if own and not journal.was_removed(number):
             lost.setdefault((number - 1) // PAGE_SIZE, []).append(memory_id)
-    problems = {number: journal.damage.get(number, "") for number in {*lost, *journal.damaged()}}
+    problems = {
+        number: journal.damage.get(number, "") for number in {*lost, *journal.damaged_pages()}
+    }
     for number in sorted(problems) if mend else ():
         records = yield batch_job(memory_store.get, lost.get(number, []))
         entries = [_rebuilt(memory, index.from_memory(record)) for record in records]
-        journal.grow(max((entry.id for entry in entries), default=0))
-        journal.put_back(entries)
-        journal.settle(number)
+        journal.extend_to(max((entry.id for entry in entries), default=0))
+        journal.restore(entries)
+        journal.mark_mended(number)
         yield offload.breathe()
     return [
         _finding(npc, _describe_lost(number, why, len(lost.get(number, []))), 1, mend)
@@ -287,7 +289,7 @@ def _rebuilt(memory: Any, entry: Entry) -> Entry:
 
 
 def _describe_lost(number: int, why: str, count: int) -> str:
-    page = f"{span_of(number)[0].upper()}{span_of(number)[1:]}"
+    page = f"{page_name(number)[0].upper()}{page_name(number)[1:]}"
     reason = f" cannot be read whole ({why})" if why else " was damaged, or lacks entries"
     return f"{page} of the journal{reason}; the store holds {count} of the missing entries."
 

@@ -32,8 +32,8 @@ from ..store import memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
-from ..store.preferences import Held, Preference, from_plain
-from ..store.profiles import Noted, Profile, ProfileAttribute
+from ..store.preferences import PastPreference, Preference, from_plain
+from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
 from ..text.sanitising import oneline, sanitise
 from . import access, forget, ids, provenance, undo_log
 from .jobs import change_job
@@ -134,7 +134,7 @@ def edit(
     if not undo_log.add(npc, who, "edit", [short], before):
         raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
     access.record(who, "edit", npc, short)
-    with npc.memory.evidence.withdrawing([link_id(old)]):
+    with npc.memory.evidence.withdraw([link_id(old)]):
         new = yield _write(npc, old, new)
     return new
 
@@ -322,7 +322,7 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
     around: list[Entry] = []
     if entry:
         entry = _changed_entry(entry, old, new)
-        memory.journal.put_back([entry])
+        memory.journal.restore([entry])
         again = to_memory(memory.id, entry)
         new = replace(new, key=again.key, question=again.question, tags=entry.tags)
         if new.importance != old.importance:
@@ -455,7 +455,7 @@ def _take_back(npc: Any) -> Generator[Any, Any, Act]:
         for linked in made:  # with what nights drew from it, which would tell the same
             selection = yield forget.select(npc, linked, cascade=True)
             yield forget.remove(npc, selection, cascade=True)
-    memory.journal.put_back(_entries_as_before(memory, before))
+    memory.journal.restore(_entries_as_before(memory, before))
     around = {plain["id"]: forget.lines_around(memory, plain["id"]) for plain in before.entries}
     yield change_job(_restore_stored, memory.id, before, around)
     yield memory.links.add_gently(Link(*each) for each in before.links)
@@ -540,7 +540,7 @@ def _restore_preference(
         if now is None or now.memory_id in own or now.since <= preference.since:
             memory.preferences.put(preference)
             return []
-        was = Held(
+        was = PastPreference(
             preference.text,
             preference.memory_id,
             preference.since,
@@ -566,7 +566,7 @@ def _restore_profile(
     memory: Any, identity: str, name: str, noted: list[dict], known: list[dict]
 ) -> None:
     profile = memory.profiles.get(identity) or Profile(identity, name=name)
-    profile = profile.noting(Noted(**_tuples(each)) for each in noted)
+    profile = profile.with_observations(ProfileObservation(**_tuples(each)) for each in noted)
     attributes_ = [ProfileAttribute(**_tuples(each)) for each in known]
     missing = [each for each in attributes_ if each not in profile.attributes]
     memory.profiles.put(replace(profile, attributes=(*profile.attributes, *missing)))

@@ -202,7 +202,7 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
     elsewhere = yield _erase_heard(npc, plan)
     if npc.pk:
         attributes.remove_json(npc, plan.key)
-    game_database.forget_deleted()
+    game_database.truncate_wal()
     return replace(erased, elsewhere=elsewhere)
 
 
@@ -555,7 +555,7 @@ def wipe_held(npc: Any) -> Generator[Any, Any, Erased]:
     memory.people.clear()
     memory.journal.clear()
     _wipe_script(npc.assistant)
-    game_database.forget_deleted()
+    game_database.truncate_wal()
     return Erased(
         **counted, entries=entries, memories=sum(kinds.values()), kinds=dict(kinds), vectors=vectors
     )

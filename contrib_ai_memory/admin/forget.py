@@ -95,7 +95,7 @@ def forget(
 @defer.inlineCallbacks
 def _forget(npc: Any, who: Any, memory_id: str, cascade: bool) -> Generator[Any, Any, Forgotten]:
     root = yield ids.find(npc, memory_id)
-    with npc.memory.evidence.withdrawing([link_id(root)]):  # from now on nothing is drawn from it
+    with npc.memory.evidence.withdraw([link_id(root)]):  # from now on nothing is drawn from it
         selection = yield select(npc, memory_id, cascade=cascade)
         forgotten = yield _record_and_remove(npc, who, selection, cascade)
     return forgotten
@@ -260,7 +260,7 @@ def remove(npc: Any, selection: Selection, *, cascade: bool) -> Generator[Any, A
 
     Killed in between and called again, it ends in the same state.
     """
-    with npc.memory.evidence.withdrawing(map(link_id, selection.memories)):
+    with npc.memory.evidence.withdraw(map(link_id, selection.memories)):
         yield _remove(npc, list(selection.memories), cascade)
 
 

@@ -28,10 +28,10 @@ from ..npc import CATEGORY, OFF_TAG, MemoryMixin
 from ..records import Entry, MemoryRecord
 from ..script import AssistantScript
 from ..store import memory_store, owner, pause
-from ..store.journal import Journal, span_of
+from ..store.journal import Journal, page_name
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
-from ..store.profiles import Noted, Profile, ProfileAttribute, Relationship
+from ..store.profiles import Profile, ProfileAttribute, ProfileObservation, Relationship
 from . import ids, provenance
 from .jobs import link_pages, look_job
 
@@ -137,7 +137,7 @@ class PersonPage:
 
     person: Person
     attributes: tuple[ProfileAttribute, ...]
-    observations: tuple[Noted, ...]
+    observations: tuple[ProfileObservation, ...]
     preferences: tuple[Preference, ...]
     course: tuple[tuple[str, float], ...] = ()
 
@@ -208,7 +208,7 @@ def overview(npc: Any) -> Generator[Any, Any, Overview]:
     """Count what is in one NPC's memory, as a Deferred `Overview`."""
     [found] = yield overviews([npc])
     pages = yield damaged_pages(npc)
-    return replace(found, damaged=tuple(map(span_of, pages)))
+    return replace(found, damaged=tuple(map(page_name, pages)))
 
 
 @defer.inlineCallbacks
@@ -220,7 +220,7 @@ def damaged_pages(npc: Any) -> Generator[Any, Any, list[int]]:
     for first in range(newest, len(journal) + 1, PAGE_SIZE):
         journal.get(first)  # reads its page, and notes what is wrong with it
         yield offload.breathe()
-    damaged, vacant = journal.damaged(), journal.vacant(VACANT_CHECKED)
+    damaged, vacant = journal.damaged_pages(), journal.empty_pages(VACANT_CHECKED)
     yield offload.breathe()
     if vacant:
         job = _stored_pages, npc.memory.id, vacant

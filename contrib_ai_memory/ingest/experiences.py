@@ -58,7 +58,7 @@ def extract_experiences(
                 new_ids=frozenset(entry.id for entry in window.entries),
                 known_names=memory.people.names(),
             )
-            with memory.evidence.drawing_on(window.context, priority=priority) as work:
+            with memory.evidence.work_on(window.context, priority=priority) as work:
                 provider, draft = yield work.ask("extract_experience", snippet)
                 if draft is not None and draft.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
                     shown = () if provider == router.OFFLINE.name else window.context

@@ -136,7 +136,7 @@ def ingest(
         witnesses=tuple(sorted(witnesses)),
         known_names=memory.people.names(),
     )
-    with memory.evidence.drawing_on(priority=priority) as work:
+    with memory.evidence.work_on(priority=priority) as work:
         return (yield _ingest(memory, lesson, work, progress))
 
 

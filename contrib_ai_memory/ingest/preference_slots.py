@@ -28,7 +28,7 @@ from ..english.preferences import Stated, preferences_in, stated, states_prefere
 from ..english.salience import signals_of
 from ..english.sentences import own_statements
 from ..records import LOCKED, Entry, MemoryRecord
-from ..store import locks, memory_store
+from ..store import locked_memories, memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id, memory_id_for
 from ..store.preferences import Preference, Preferences
@@ -78,7 +78,7 @@ def known_of(memory: Any, user: str | None, drafts: Sequence[Draft]) -> set[str]
 
 def locked_among(agent_id: str, memory_ids: Collection[str]) -> set[str]:
     """Return those of these memories that no talk and no lesson replaces (worker thread)."""
-    return locks.locked_among(memory_store.shared(), agent_id, memory_ids)
+    return locked_memories.locked_among(memory_store.shared(), agent_id, memory_ids)
 
 
 def settle(
@@ -199,7 +199,7 @@ def retire(agent_id: str, superseded: Sequence[Superseded]) -> None:
         if memory.superseded_by or LOCKED in memory.tags or _says_more(memory):
             continue
         if mark.when:
-            drawn = locks.drawn_from(store, agent_id, memory)
+            drawn = locked_memories.derived_from(store, agent_id, memory)
             held = [each for each in drawn if not each.superseded_by and LOCKED not in each.tags]
             for each in (memory, *held):
                 store.change(each.id, invalid_at=mark.when, superseded_by=mark.new)

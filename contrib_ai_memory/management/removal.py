@@ -133,7 +133,7 @@ def uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
     )
     _clear_server_store()
     for obj in tqdm(list(_remembering()), unit=" objects", desc="memories"):
-        attributes.forget_all(obj)
+        attributes.delete_all(obj)
         obj.attributes.remove(KEYWORDS)
     for script in ScriptDB.objects.filter(db_key=KEY):
         script.delete()

@@ -49,7 +49,7 @@ def _counts() -> tuple[dict[str, int] | None, str]:
 
 def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
     agent_id, [script] = owner.id_of(npc), npc.scripts.get(KEY)[:1] or [None]
-    copied = owner.carries_anothers(npc)  # a copy: its memory will be emptied at its first use
+    copied = owner.has_foreign_id(npc)  # a copy: its memory will be emptied at its first use
     nights = (attributes.read(script, "night_records") or []) if script else []
     journal, links, people = (
         {} if copied else attributes.read(npc, key) or {}

@@ -59,9 +59,7 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
         actions: What tools can do in the world; without it they only remember.
     """
     loop, request = yield prepare(memory, entry, actions)
-    with memory.evidence.drawing_on(
-        _evidence(memory, entry, request), priority=offload.REPLY
-    ) as work:
+    with memory.evidence.work_on(_evidence(memory, entry, request), priority=offload.REPLY) as work:
         text = yield loop.run(work)
         if text is not None:
             return Answer(text, loop.recalled, tuple(loop.rounds), loop.provenance)

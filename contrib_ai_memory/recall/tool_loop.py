@@ -38,7 +38,7 @@ from ..store.chat_log import bare
 from ..store.evidence import EvidenceGone, Work
 from ..store.links import link_id
 from ..store.payload import memory_id_for
-from ..store.profiles import Noted, Profile
+from ..store.profiles import Profile, ProfileObservation
 from .budget import BudgetExceeded
 from .search import emotion_request, recall
 
@@ -282,7 +282,7 @@ class ToolLoop:
             found = yield recall(self._memory, request)
         except BudgetExceeded:
             return "The memories that were found are too long."
-        self._work.rests_on(item.memory for item in found.memories)
+        self._work.add_evidence(item.memory for item in found.memories)
         self._work.check()
         known = {item.memory.id for item in self.recalled}
         self.recalled += tuple(item for item in found.memories if item.memory.id not in known)
@@ -295,8 +295,10 @@ class ToolLoop:
         profiles = self._memory.profiles
         profile = profiles.get(identity) or Profile(identity, name=arguments.name)
         witnesses = noted.witnesses if noted.private else ()
-        seen = Noted(arguments.text, noted.id, noted.timestamp, noted.private, witnesses)
-        profiles.put(profile.noting([seen]))
+        seen = ProfileObservation(
+            arguments.text, noted.id, noted.timestamp, noted.private, witnesses
+        )
+        profiles.put(profile.with_observations([seen]))
         return f"It is noted about {arguments.name}."
 
     def _identity_of(self, name: str) -> str:

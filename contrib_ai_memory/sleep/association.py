@@ -38,7 +38,7 @@ def run_dreaming_tick(memory: Any) -> Generator[Any, Any, PassReport]:
     ]
     new = 0
     if important:
-        with memory.evidence.drawing_on(important, priority=offload.NIGHT) as work:
+        with memory.evidence.work_on(important, priority=offload.NIGHT) as work:
             found = yield work.run(
                 find_links,
                 memory.id,

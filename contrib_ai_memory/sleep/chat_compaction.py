@@ -35,10 +35,10 @@ def compact(memory: Any, share: float, priority: int) -> Generator[Any, Any, Pas
     context = min(conf.get().CONTEXT_TOKENS, chat_log.LARGEST)
     if memory.history.tokens < share * context:
         return PassReport(done=True)
-    dropped = chat_log.falling(memory.history.messages)
+    dropped = chat_log.to_compact(memory.history.messages)
     summaries = []
     # `history.replace` refuses if some of it was forgotten meanwhile
-    with memory.evidence.drawing_on(priority=priority) as work:
+    with memory.evidence.work_on(priority=priority) as work:
         for audience, lines in chat_log.lines_by_audience(dropped, memory.name).items():
             text = lines[0]
             if len(lines) > 1:

@@ -56,7 +56,7 @@ class Session:
 def compress_sessions(memory: Any) -> Generator[Any, Any, PassReport]:
     """Summarise the oldest conversations if there are too many, one in each step."""
     settings = conf.get()
-    with memory.evidence.drawing_on(priority=offload.NIGHT) as work:
+    with memory.evidence.work_on(priority=offload.NIGHT) as work:
         found = yield _pending(memory, work)
     pending = found.sessions
     before = memory.journal.cursors.get(CURSOR, 0)
@@ -74,7 +74,7 @@ def compress_sessions(memory: Any) -> Generator[Any, Any, PassReport]:
     if oldest.entries[0].id > memory.journal.cursors.get(UNTIL_CURSOR, 0):
         return PassReport(done=True, read=len(pending))
     lines = [entry.with_speaker() for entry in oldest.entries]
-    with memory.evidence.drawing_on(oldest.entries, priority=offload.NIGHT) as work:
+    with memory.evidence.work_on(oldest.entries, priority=offload.NIGHT) as work:
         provider, summary = yield work.ask("summarise", lines)
         yield work.run(store_summary, memory.id, oldest, summary, provider)
     return PassReport(done=False, read=len(oldest.entries), changed=1)

@@ -41,7 +41,7 @@ def run_sleep_consolidation(memory: Any) -> Generator[Any, Any, PassReport]:
     ]
     changed = 0
     for entries in _by_audience(batch):
-        with memory.evidence.drawing_on(entries, priority=offload.NIGHT) as work:
+        with memory.evidence.work_on(entries, priority=offload.NIGHT) as work:
             provider, drafts = yield work.ask("extract_facts", entries, memory.name)
             drafts = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
             evidence, ended = yield work.run(store_facts, memory.id, drafts, entries, provider)

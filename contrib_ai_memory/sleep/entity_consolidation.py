@@ -39,9 +39,9 @@ from ..store.payload import entry_memory_id
 from ..store.profiles import (
     EVIDENCE_KEPT,
     OBSERVATIONS_KEPT,
-    Noted,
     Profile,
     ProfileAttribute,
+    ProfileObservation,
     Relationship,
     audience_of,
 )
@@ -61,7 +61,7 @@ _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 @defer.inlineCallbacks
 def run_entity_consolidation_batch(memory: Any) -> Generator[Any, Any, PassReport]:
     """Consolidate the observations of one entity if there are enough, else observe more."""
-    with memory.evidence.drawing_on(priority=offload.NIGHT) as work:
+    with memory.evidence.work_on(priority=offload.NIGHT) as work:
         due = yield _next_due(memory, work)
     return (yield _observe(memory) if due is None else _consolidate(memory, due))
 
@@ -82,7 +82,7 @@ def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
     batch = [entry for entry in memory.journal.read(start + 1, end) if entry.learnable]
     about_npc = {entry.id for entry in batch if _is_about_npc(memory, entry)}
     changed = 0
-    with memory.evidence.drawing_on(batch, priority=offload.NIGHT) as work:
+    with memory.evidence.work_on(batch, priority=offload.NIGHT) as work:
         heard = yield work.run(heard_in, batch, memory.name, about_npc)
         for identity, entries in _by_entity(batch).items():
             changed += _note(memory, identity, entries, heard)
@@ -100,7 +100,7 @@ class Heard:
         warmth: The step of favorability for the feeling in it.
     """
 
-    sentences: tuple[tuple[str, Noted | None], ...]
+    sentences: tuple[tuple[str, ProfileObservation | None], ...]
     warmth: float
 
 
@@ -116,11 +116,11 @@ def heard_in(batch: Sequence[Entry], npc_name: str, about_npc: Collection[int]) 
     }
 
 
-def _observed(entry: Entry, said: str) -> tuple[tuple[str, Noted | None], ...]:
+def _observed(entry: Entry, said: str) -> tuple[tuple[str, ProfileObservation | None], ...]:
     """The sentences of an entry with their observations; a question or greeting has none."""
-    found: list[tuple[str, Noted | None]] = []
+    found: list[tuple[str, ProfileObservation | None]] = []
     for place, sentence in enumerate(sentences_of(said)[:SENTENCES_AN_ENTRY]):
-        noted = Noted(
+        noted = ProfileObservation(
             text=short(reported(claim(sentence), entry)),
             journal_id=entry.id,
             timestamp=entry.timestamp,
@@ -169,7 +169,7 @@ def _note(memory: Any, identity: str, entries: Iterable[Entry], heard: dict[int,
             profile = replace(profile, relationship=standing, name=name)
         elif not seen or (known is None and person is None):
             continue
-        profile = replace(profile.noting(seen), through=entry.id)
+        profile = replace(profile.with_observations(seen), through=entry.id)
     if profile == (known or Profile(identity)):
         return False
     if person is not None:
@@ -178,7 +178,9 @@ def _note(memory: Any, identity: str, entries: Iterable[Entry], heard: dict[int,
     return True
 
 
-def _observations_of(memory: Any, identity: str, entry: Entry, heard: Heard) -> list[Noted]:
+def _observations_of(
+    memory: Any, identity: str, entry: Entry, heard: Heard
+) -> list[ProfileObservation]:
     """What an entry tells of one entity: its source, or somebody named in it."""
     sentences = heard.sentences
     if identity != entry.source_entity:
@@ -211,7 +213,7 @@ def _consolidate(memory: Any, identity: str) -> Generator[Any, Any, PassReport]:
     circle = audience_of(pending[0])
     group = [noted for noted in pending if audience_of(noted) == circle][:DESCRIBED_AT_ONCE]
     seen = filter(None, (memory.journal.get(noted.journal_id) for noted in group))
-    with memory.evidence.drawing_on(seen, priority=offload.NIGHT) as work:
+    with memory.evidence.work_on(seen, priority=offload.NIGHT) as work:
         _provider, drafts = yield work.ask("describe", profile.name, group)
         known = yield work.run(attributes_with, memory.id, profile, group, drafts)
     if memory.profiles.get(identity) != profile:
@@ -225,7 +227,10 @@ def _consolidate(memory: Any, identity: str) -> Generator[Any, Any, PassReport]:
 
 
 def attributes_with(
-    agent_id: str, profile: Profile, group: Sequence[Noted], drafts: Iterable[AttributeDraft]
+    agent_id: str,
+    profile: Profile,
+    group: Sequence[ProfileObservation],
+    drafts: Iterable[AttributeDraft],
 ) -> list[ProfileAttribute]:
     """Add to a profile's attributes those drawn from `group`, of one audience (worker thread).
 

@@ -229,7 +229,7 @@ class Sleep:
     @property
     def last_night(self) -> str:
         """When the last night ended, ISO 8601 UTC; "" if there was none."""
-        record = attributes.last_of(self._script, "night_records")
+        record = attributes.read_last(self._script, "night_records")
         return record["ended"] if record else ""
 
     @property

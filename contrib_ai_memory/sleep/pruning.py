@@ -39,7 +39,7 @@ def prune_orphaned_memory_links(memory: Any) -> Generator[Any, Any, PassReport]:
     linked = memory.links.ids_in(range(start, end))
     gone: list[str] = []
     if linked:
-        with memory.evidence.drawing_on(priority=offload.NIGHT) as work:
+        with memory.evidence.work_on(priority=offload.NIGHT) as work:
             missing = yield work.run(missing_of, memory.id, linked)
         # an entry that is not indexed yet is in the journal alone
         gone = [
@@ -83,7 +83,7 @@ def prune_low_importance_entries(memory: Any) -> Generator[Any, Any, PassReport]
     unimportant = [entry for entry in batch if _forgettable(entry, settings.PRUNE_AT_MOST)]
     removed: list[int] = []
     if unimportant:
-        with memory.evidence.drawing_on(unimportant, priority=offload.NIGHT) as work:
+        with memory.evidence.work_on(unimportant, priority=offload.NIGHT) as work:
             removed = yield work.run(forget_entries, memory.id, unimportant)
         memory.links.remove(map(str, removed))
         memory.journal.remove(removed)

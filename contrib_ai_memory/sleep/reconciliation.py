@@ -26,7 +26,7 @@ from ..english.sentences import sentences_of
 from ..english.tokens import content_words
 from ..records import LOCKED, PINNED, MemoryRecord
 from ..store import memory_store
-from ..store.locks import is_locked
+from ..store.locked_memories import is_locked
 from ..store.payload import entry_memory_id
 from ..store.profiles import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore

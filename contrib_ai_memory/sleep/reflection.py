@@ -43,7 +43,7 @@ def run_reflection(memory: Any) -> Generator[Any, Any, PassReport]:
     due, end, important = yield _gather(memory)
     new = 0
     if due:
-        with memory.evidence.drawing_on(important, priority=offload.NIGHT) as work:
+        with memory.evidence.work_on(important, priority=offload.NIGHT) as work:
             insights = yield _insights(memory, important, work)
         for provider, insight in insights:
             _write(memory, insight, provider)
@@ -86,7 +86,7 @@ def _insights(
     insights: dict[frozenset[str], tuple[str, InsightDraft]] = {}
     for question in questions:
         evidence = yield _evidence(memory, question)
-        work.rests_on(evidence)
+        work.add_evidence(evidence)
         if evidence:
             provider, drafts = yield work.ask("reflect", question, evidence, memory.name)
             for draft in drafts:

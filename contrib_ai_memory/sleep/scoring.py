@@ -26,7 +26,7 @@ def score_pending_entries(memory: Any) -> Generator[Any, Any, PassReport]:
         e for e in batch if e.learnable and e.scoring_method == "heuristic" and LOCKED not in e.tags
     ]
     if pending:
-        with memory.evidence.drawing_on(pending, priority=offload.NIGHT) as work:
+        with memory.evidence.work_on(pending, priority=offload.NIGHT) as work:
             provider, scores = yield work.ask("score_importance", pending, memory.goals)
             method = "offline" if provider == router.OFFLINE.name else "llm"
             scored = [

@@ -1,10 +1,11 @@
 """Conversation history: `script.db.conversation_history`, a list of Chat Completions messages.
 
-Beside what a server is sent, each message keeps whether it is `private`, its `witnesses`, the
-journal `entry` that it belongs to, the NPC's `own` entries in it, the `people` it is with or whose
-words it was told from, what else it was `told` from (link ids, and journal ids of the `talk` so
-far), and whether it is the `summary` of what came before (of which talk, stands in `talk`). A tool
-call and its results are one: equally private, given together or not at all. Reactor thread only.
+Besides the keys sent to a model server, each message has: `private`, `witnesses`; `entry`, the
+journal id it belongs to; `own`, the NPC's own entries in it; `people`, those it is with or whose
+words are its sources; `told`, link ids of its other sources; `talk`, journal ids of the earlier
+talk that was in the prompt; `summary`, whether it summarises earlier messages (`talk` says which).
+A tool call and its results belong together: equally private, sent together or not at all. Reactor
+thread only.
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from .. import conf
 from ..llm import prompts
 from ..llm.tools import paired
 from ..records import NO_PROVENANCE, Entry, Provenance, may_hear
 from . import attributes, id_ranges
 
 ATTRIBUTE = "conversation_history"
-KEPT_WHOLE = 20  # [A] the newest messages, which no compaction touches
-LARGEST = 32_000  # tokens, however large the window: each exchange writes it whole, in some 10 ms
+LARGEST = 32_000  # tokens, whatever the context window: each exchange rewrites all, some 10 ms
 SUMMARY_LENGTH = 1200  # characters
-SUMMARIES_SHARE = 0.25  # of the context window; beyond that the oldest are left to the facts
+SUMMARIES_SHARE = 0.25  # of the context window; beyond that the oldest summaries are dropped
 
 _EARLIER = "(Earlier talk in short) "
 _ROLES = ("user", "assistant", "tool")
@@ -42,7 +43,7 @@ Audience = tuple[str, ...] | None
 
 
 def bare(message: Stored) -> dict[str, Any]:
-    """A message as a server is sent it."""
+    """Return a message as it is sent to a model server."""
     return {key: message[key] for key in _SENT if key in message}
 
 
@@ -53,12 +54,13 @@ def exchange(
     spoken: Iterable[int] = (),
     provenance: Provenance = NO_PROVENANCE,
 ) -> list[Stored]:
-    """What was said, the tools that were called for it, and the answer, as the history keeps it.
+    """Return the messages of one exchange: a line, the tool calls for it, and the answer.
 
     Args:
-        rounds: Calls and results, each with `private` and `witnesses`.
-        answered: The NPC's own words; None where it had nothing more to say.
-        spoken: Ids of own entries that its tools made.
+        asked: The line that the NPC answers.
+        rounds: Tool calls and results, each with `private` and `witnesses`.
+        answered: The NPC's own words; None if it had nothing more to say.
+        spoken: Ids of own entries made by its tools.
         provenance: What the provider was given for it.
     """
     with_whom = sorted({*filter(None, [asked.source_entity]), *provenance.sources})
@@ -75,7 +77,7 @@ def exchange(
 
 
 def given_by(messages: Iterable[Stored]) -> Provenance:
-    """Where these messages come from, for what is told from them."""
+    """Return the sources of these messages, for an utterance made from them."""
     evidence: dict[str, None] = {}
     context, sources = [], set()
     for message in messages:
@@ -84,35 +86,35 @@ def given_by(messages: Iterable[Stored]) -> Provenance:
         context.append(id_ranges.of([message["entry"], *own]))
         if message.get("summary"):
             context.append(message["talk"])
-        elif not own:  # else its own words keep what they were told from
+        elif not own:  # own entries record their sources themselves
             evidence |= dict.fromkeys(message.get("told", ()))
     return Provenance(tuple(evidence), id_ranges.joined(*context), tuple(sorted(sources)))
 
 
 def audience_of(message: Stored) -> Audience:
-    """Who may hear of it again: None is anyone."""
+    """Return who may hear of it again; None is anyone."""
     return tuple(sorted(message["witnesses"])) if message["private"] else None
 
 
 # --- compaction -----------------------------------------------------------------------------------
 
 
-def falling(messages: Sequence[Stored]) -> list[Stored]:
-    """What a compaction takes: all but the newest, and no call without its results."""
-    cut = max(0, len(messages) - KEPT_WHOLE)
+def to_compact(messages: Sequence[Stored]) -> list[Stored]:
+    """Return the messages to compact: all but the newest, no tool call without its results."""
+    cut = max(0, len(messages) - conf.KEPT_WHOLE)
     while cut and messages[cut]["role"] == "tool":
         cut -= 1
-    fallen = list(messages[:cut])
-    return [] if all(message["summary"] for message in fallen) else fallen
+    oldest = list(messages[:cut])
+    return [] if all(message["summary"] for message in oldest) else oldest
 
 
-def lines_by_audience(fallen: Iterable[Stored], npc_name: str) -> dict[Audience, list[str]]:
-    """The words of messages, each as a line with its speaker, apart for each audience.
+def lines_by_audience(compacted: Iterable[Stored], npc_name: str) -> dict[Audience, list[str]]:
+    """Return the words of messages as lines with their speakers, separately for each audience.
 
-    What a tool brought up is in the store; what nobody may hear again needs no summary.
+    Tool results come from the store, and messages nobody may hear again need no summary.
     """
     lines: dict[Audience, list[str]] = {}
-    for message in fallen:
+    for message in compacted:
         content, audience = message["content"], audience_of(message)
         if message["role"] == "tool" or not content or audience == ():
             continue
@@ -126,57 +128,57 @@ def lines_by_audience(fallen: Iterable[Stored], npc_name: str) -> dict[Audience,
     return lines
 
 
-def summary_of(fallen: Iterable[Stored], audience: Audience, text: str) -> Stored:
-    """The one message that stands for all that fell out before one audience."""
-    before = [message for message in fallen if audience_of(message) == audience]
+def summary_of(compacted: Iterable[Stored], audience: Audience, text: str) -> Stored:
+    """Return the message that replaces all compacted ones of one audience."""
+    before = [message for message in compacted if audience_of(message) == audience]
     people = {who for message in before for who in message["people"]}
     if len(text) > SUMMARY_LENGTH:
         text = text[: SUMMARY_LENGTH - 1].rstrip() + "…"
-    return {
+    return _BESIDE | {
         "role": "user",
         "content": _EARLIER + text,
         "private": audience is not None,
         "witnesses": list(audience or ()),
         "entry": max(message["entry"] for message in before),
-        "own": [],
         "people": sorted(people),
-        "told": [],
         "talk": given_by(before).context,
         "summary": True,
     }
 
 
 def bounded(summaries: Sequence[Stored], context_tokens: int) -> list[Stored]:
-    """The newest summaries that fit into their share of the context window, in their order."""
+    """Return the newest summaries that fit into their share of the context window, in order."""
     kept = sorted(summaries, key=lambda summary: summary["entry"])
     while kept and prompts.tokens(kept) > SUMMARIES_SHARE * context_tokens:
         kept.pop(0)
     return kept
 
 
-# --- the history of one NPC -----------------------------------------------------------------------
+# --- the chat log of one NPC ----------------------------------------------------------------------
 
 
-class History:
-    """What one NPC and the others said to each other, oldest first, with the tools in between.
+class ChatLog:
+    """The messages between one NPC and others, oldest first, with tool calls and results.
 
     Args:
-        owner: The NPC; its script holds the Attribute.
+        npc: The NPC; its script holds the Attribute.
     """
 
-    def __init__(self, owner: Any):
-        self._owner = owner
+    def __init__(self, npc: Any):
+        self._npc = npc
         self._read: list[Stored] | None = None
 
     @property
     def messages(self) -> list[Stored]:
+        """All messages, oldest first."""
         if self._read is None:
-            stored = attributes.read(self._owner.assistant, ATTRIBUTE) or []
+            stored = attributes.read(self._npc.assistant, ATTRIBUTE) or []
             self._read = paired([_whole(each) for each in stored if _is_message(each)])
         return self._read
 
     @property
     def tokens(self) -> int:
+        """Tokens of all messages."""
         return prompts.tokens(self.messages)
 
     def add(self, messages: Iterable[Stored]) -> None:
@@ -184,11 +186,11 @@ class History:
         self._write([*self.messages, *messages])
 
     def heard_by(self, listener: str, *, private: bool) -> list[Stored]:
-        """The messages that may be used in talk with `listener`.
+        """Return the messages that may be used in talk with `listener`.
 
         Args:
-            private: Whether only the listener hears the talk: else a secret that was told to them
-                would colour what others hear.
+            private: Whether only the listener hears the talk. Secrets they share with the NPC are
+                left out otherwise, since they would colour what others hear.
         """
         given = [
             message
@@ -199,7 +201,7 @@ class History:
         return paired(given)
 
     def covers(self, entry_id: int) -> bool:
-        """Whether a journal entry is in here, or in a summary."""
+        """Return whether a journal entry is in a message or a summary."""
         return any(
             entry_id == message["entry"]
             or entry_id in message["own"]
@@ -207,27 +209,28 @@ class History:
             for message in self.messages
         )
 
-    def replace(self, fallen: Sequence[Stored], summaries: Iterable[Stored]) -> bool:
-        """Put summaries in the place of the oldest messages, with one write.
+    def replace(self, compacted: Sequence[Stored], summaries: Iterable[Stored]) -> bool:
+        """Replace the oldest messages with summaries, with one write.
 
         Returns:
             Whether those were still the oldest. If not, nothing is changed.
         """
-        if self.messages[: len(fallen)] != list(fallen):
+        if self.messages[: len(compacted)] != list(compacted):
             return False
-        self._write([*summaries, *self.messages[len(fallen) :]])
+        self._write([*summaries, *self.messages[len(compacted) :]])
         return True
 
     def forget(
         self, identity: str, is_theirs: Callable[[Stored], bool] = lambda message: False
     ) -> int:
-        """Erase every exchange with one entity, and what it heard in confidence.
+        """Delete every exchange with one entity, and those it heard in confidence.
 
         Args:
-            is_theirs: Which exchanges go besides, told by any message of theirs.
+            identity: Their memory identity.
+            is_theirs: Tells of any message whether its exchange is deleted besides.
 
         Returns:
-            How many messages that were.
+            How many messages were deleted.
         """
         touched = {
             message["entry"]
@@ -245,11 +248,12 @@ class History:
     def forget_entries(
         self, journal_ids: Iterable[int], *, summaries: bool = False, told: Iterable[str] = ()
     ) -> int:
-        """Erase the exchanges that these entries belong to. Returns how many messages that were.
+        """Delete the exchanges of these entries. Returns how many messages were deleted.
 
         Args:
-            summaries: Those too that stand for talk in which the entries were.
-            told: Link ids: the exchanges too that were told from these.
+            journal_ids: The entries.
+            summaries: Whether to delete the summaries of talk with these entries as well.
+            told: Link ids of memories; exchanges made from them are deleted as well.
         """
         gone, ids = frozenset(journal_ids), frozenset(told)
         touched = {
@@ -264,7 +268,7 @@ class History:
             message
             for message in self.messages
             if not (message["entry"] in touched and not message["summary"])
-            and not (message["summary"] and summaries and _stands_for(message, gone))
+            and not (message["summary"] and summaries and _summarises(message, gone))
         ]
         count = len(self.messages) - len(kept)
         if count:
@@ -272,12 +276,13 @@ class History:
         return count
 
     def clear(self) -> None:
+        """Delete all messages."""
         self._write([])
 
     def _write(self, messages: list[Stored]) -> None:
-        script = self._owner.assistant
+        script = self._npc.assistant
         self._read = messages
-        if script.pk:  # else it was deleted meanwhile
+        if script.pk:  # it may have been deleted meanwhile
             attributes.write(script, ATTRIBUTE, messages)
 
 
@@ -286,7 +291,7 @@ def _privacy(entry: Entry) -> dict[str, Any]:
 
 
 def _is_message(stored: Any) -> bool:
-    """Whether it is what `exchange` made: a builder's hand may have changed it."""
+    """Return whether it has the form `exchange` gives it; a builder may have edited it."""
     if not isinstance(stored, dict) or stored.get("role") not in _ROLES:
         return False
     content, calls = stored.get("content"), stored.get("tool_calls")
@@ -297,8 +302,8 @@ def _is_message(stored: Any) -> bool:
     )
 
 
-def _stands_for(summary: Stored, gone: frozenset[int]) -> bool:
-    """Whether a summary is of talk in which these entries were; an old one does not know."""
+def _summarises(summary: Stored, gone: frozenset[int]) -> bool:
+    """Return whether a summary is of talk with these entries; an old one has no `talk`."""
     if summary["talk"]:
         return id_ranges.has_any(summary["talk"], gone)
     return bool(gone) and summary["entry"] >= min(gone)

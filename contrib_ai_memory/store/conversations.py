@@ -1,17 +1,17 @@
-"""Working memory: what is being talked about, and with whom, right now.
+"""Conversations in progress: the working memory of an NPC.
 
 `character.db.working_memory` = {session id: {participants, messages, started, last_activity,
 pending_actions}}. A conversation is over after an hour of silence. Everything here is small and
-bounded; it is kept as objects and written with the journal.
+bounded; it is kept as objects and written together with the journal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ..records import Message, seconds_between
+from ..records import Message, may_hear, seconds_between
 from . import attributes
 
 ATTRIBUTE = "working_memory"
@@ -22,7 +22,7 @@ ACCESSED_KEPT = 200
 
 @dataclass
 class Conversation:
-    """One conversation: its people, its last messages, and what was already brought to mind."""
+    """One conversation: its people, its latest messages, and the memories recalled in it."""
 
     session_id: str
     started: str
@@ -33,45 +33,48 @@ class Conversation:
     pending_actions: list[Any] = field(default_factory=list)
 
     def take_part(self, identity: str | None, when: str) -> None:
+        """Add a participant, unless already there, and record the time."""
         self.last_activity = max(self.last_activity, when)
         if identity and identity not in self.participants:
             self.participants.append(identity)
 
     def say(self, message: Message) -> None:
+        """Append a message; the oldest beyond `MESSAGES_KEPT` are dropped."""
         self.messages = [*self.messages, message][-MESSAGES_KEPT:]
 
     def heard_by(self, listeners: tuple[str, ...]) -> tuple[Message, ...]:
-        """The messages that everyone of `listeners` may hear again, oldest first."""
-        return tuple(
-            message
-            for message in self.messages
-            if not message.private or (listeners and set(listeners) <= set(message.witnesses))
-        )
+        """Return the messages that all `listeners` may hear again, oldest first."""
+        return tuple(m for m in self.messages if may_hear(m.private, m.witnesses, listeners))
 
     def first_access(self, memory_ids: list[str]) -> list[str]:
-        """Those of `memory_ids` that this conversation had not brought to mind before."""
+        """Return the ids among `memory_ids` that are recalled first in this conversation."""
         new = [memory_id for memory_id in memory_ids if memory_id not in self.accessed]
         self.accessed = [*self.accessed, *new][-ACCESSED_KEPT:]
         return new
 
 
 class Conversations:
-    """The conversations of one NPC that are still fresh."""
+    """The conversations of one NPC, by session id.
 
-    def __init__(self, owner: Any, stale_after: float):
-        self._owner = owner
+    Args:
+        npc: The NPC whose Attribute holds them.
+        stale_after: Seconds of silence after which a conversation is over.
+    """
+
+    def __init__(self, npc: Any, stale_after: float):
+        self._npc = npc
         self._stale_after = stale_after
         self._dirty = False
-        stored = attributes.read(owner, ATTRIBUTE) or {}
+        stored = attributes.read(npc, ATTRIBUTE) or {}
         self._open = {key: _conversation(key, plain) for key, plain in stored.items()}
 
     def join(self, place: str, when: str, session_id: str | None = None) -> Conversation:
-        """The conversation going on at `place`, or a new one when that is over.
+        """Return the conversation going on at `place`, or a new one if it is over.
 
         Args:
-            place: What makes talk one conversation: a room, or a whisperer's ear.
+            place: A room, or the ear of one whispering person.
             when: ISO timestamp of the message.
-            session_id: A session that is given from outside, as in a replayed log.
+            session_id: A session given from outside, as in a replayed log.
         """
         self._dirty = True
         if session_id is None:
@@ -85,7 +88,7 @@ class Conversations:
         return self._open[session_id]
 
     def going_on(self, place: str, when: str) -> Conversation | None:
-        """The conversation at `place` that is not over by then."""
+        """Return the conversation at `place` that is not over at that time."""
         for conversation in reversed(self._open.values()):
             at_place = conversation.session_id.startswith(f"{place}@")
             if at_place and self._fresh(conversation, when):
@@ -96,7 +99,7 @@ class Conversations:
         return self._open.get(session_id or "")
 
     def clear_stale(self, now: str) -> int:
-        """Drop the conversations that are over. Returns how many [A]."""
+        """[A] Drop conversations that are over. Returns how many."""
         stale = [key for key, talk in self._open.items() if not self._fresh(talk, now)]
         for key in stale:
             del self._open[key]
@@ -106,10 +109,11 @@ class Conversations:
     def forget(
         self, identity: str, is_theirs: Callable[[Message], bool] = lambda message: False
     ) -> int:
-        """Take somebody out of every conversation. Returns how many messages went.
+        """Remove a person from every conversation. Returns how many messages were removed.
 
         Args:
-            is_theirs: Which messages go with them.
+            identity: Their memory identity.
+            is_theirs: Tells which messages to remove.
         """
         gone = 0
         for key, talk in list(self._open.items()):
@@ -127,18 +131,18 @@ class Conversations:
         self.flush()
         return gone
 
-    def written_over(self) -> None:
-        """What is in memory is not what lies in the database: the next flush writes it."""
+    def mark_dirty(self) -> None:
+        """Have the next flush write everything in memory: the database holds something else."""
         self._dirty = True
 
     def clear(self) -> None:
-        """Forget every conversation."""
+        """Remove every conversation."""
         self._open.clear()
         self._dirty = True
         self.flush()
 
     def forget_entries(self, journal_ids: Iterable[int]) -> int:
-        """Forget what was said in these entries. Returns how many messages that were."""
+        """Remove the messages of these entries. Returns how many."""
         gone, count = frozenset(journal_ids), 0
         for talk in self._open.values():
             kept = [message for message in talk.messages if message.entry_id not in gone]
@@ -148,7 +152,7 @@ class Conversations:
         return count
 
     def busy(self, now: str, within: float) -> bool:
-        """Whether anybody spoke within the last `within` seconds."""
+        """Return whether anybody spoke within the last `within` seconds."""
         return any(
             seconds_between(talk.last_activity, now) <= within for talk in self._open.values()
         )
@@ -161,7 +165,7 @@ class Conversations:
             stored[key] = {k: v for k, v in asdict(talk).items() if k != "session_id"}
             for message in stored[key]["messages"]:
                 message["witnesses"] = list(message["witnesses"])
-        attributes.write(self._owner, ATTRIBUTE, stored)
+        attributes.write(self._npc, ATTRIBUTE, stored)
         self._dirty = False
 
     def _fresh(self, conversation: Conversation, now: str) -> bool:
@@ -170,18 +174,12 @@ class Conversations:
         return seconds_between(conversation.last_activity, now) <= self._stale_after
 
 
-def _conversation(session_id: str, plain: dict[str, Any]) -> Conversation:
-    """From what is stored, which a builder's hand may have changed: what is unknown is left out."""
-    known = {spec.name for spec in fields(Conversation)} - {"session_id", "messages"}
-    talk = Conversation(session_id, **{"started": "", "last_activity": ""} | _only(known, plain))
-    names = {spec.name for spec in fields(Message)}
-    for stored in plain.get("messages", []):
-        message = _only(names, stored)
+def _conversation(session_id: str, stored: dict[str, Any]) -> Conversation:
+    known = {"started": "", "last_activity": ""} | attributes.known_fields(Conversation, stored)
+    messages = []
+    for each in known.get("messages", []):
+        message = attributes.known_fields(Message, each)
         if {"entry_id", "role", "name", "content"} <= set(message):
             message["witnesses"] = tuple(message.get("witnesses", ()))
-            talk.messages.append(Message(**message))
-    return talk
-
-
-def _only(names: set[str], plain: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in plain.items() if name in names}
+            messages.append(Message(**message))
+    return Conversation(**known | {"session_id": session_id, "messages": messages})

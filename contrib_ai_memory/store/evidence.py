@@ -1,20 +1,20 @@
-"""What a piece of work rests on, looked at again whenever something of it is written.
+"""Evidence of work in progress: the work is void once some of its evidence is forgotten or changed.
 
-A pass of the night, an experience, a reply: each reads lines and memories, and then waits for a
-model, for seconds or minutes. Meanwhile a builder may forget or edit one of those lines, a person
-may be erased, the memory wiped, the NPC deleted. So every such work is begun as
+A pass of the night, an experience or a reply reads entries and memories and then waits for a model,
+for seconds or minutes. Meanwhile a builder may forget or edit one of them, a person may be erased,
+the memory wiped, the NPC deleted. So all such work is done as
 
-    with memory.evidence.drawing_on(entries) as work:
+    with memory.evidence.work_on(entries) as work:
         provider, drafts = yield work.ask("extract_facts", entries, memory.name)
         stored = yield work.run(store_facts, memory.id, drafts, entries, provider)
 
-and whoever forgets or changes something does so inside `with memory.evidence.withdrawing(ids)`.
-From then on no step of a work that rests on it goes on: `EvidenceGone` is raised where the work
-comes back to the reactor thread, and on the worker thread in place of the job. Nothing of it is
-written, the cursor of the pass has not moved, and the next tick reads what is there then.
+and evidence is forgotten or changed only inside `with memory.evidence.withdraw(ids)`. This voids
+all work that rests on it: `EvidenceGone` is raised when the work returns to the reactor thread, and
+on the worker thread instead of running the job. Nothing of it is written, the cursor of the pass
+does not move, and the next tick reads what is there then.
 
-A second look at the journal would not do: a forgotten line goes from the store first and from the
-journal last, and jobs of the night wait in the worker's queue behind the one that forgets.
+Reading the journal again would not suffice: a forgotten line is deleted from the store first and
+from the journal last, and jobs of the night wait in the worker's queue behind the deletion.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from .links import link_id
 
 
 class EvidenceGone(RuntimeError):
-    """What a work rests on was forgotten or changed meanwhile, or its NPC was deleted."""
+    """Evidence of a work was forgotten or changed meanwhile, or its NPC was deleted."""
 
     def __init__(self) -> None:
-        super().__init__("What this was drawn from was forgotten or changed meanwhile.")
+        super().__init__("Its evidence was forgotten or changed meanwhile.")
 
 
 class _Flag:
-    """Whether a work is void: all that a worker thread gets to see of it."""
+    """Whether a work is void; the only part of it that a worker thread sees."""
 
     __slots__ = ("void",)
 
@@ -50,48 +50,43 @@ class _Flag:
         self.void = False
 
 
-_ledgers: WeakSet[Evidence] = WeakSet()
+_all: WeakSet[Evidence] = WeakSet()
 
 
-def end(memory_id: str) -> None:
-    """Void the works of a deleted NPC: nothing more is drawn from its memory."""
-    for ledger in list(_ledgers):
-        if ledger.memory_id() == memory_id:
-            ledger._withdrawn.append(None)
-            ledger.give_up()
+def withdraw_all_of(memory_id: str) -> None:
+    """Void all present and future work of a deleted NPC."""
+    for evidence in list(_all):
+        if evidence.memory_id() == memory_id:
+            evidence._withdrawn.append(None)
+            evidence.void_all()
 
 
 class Evidence:
-    """The works under way on one memory, and what is being withdrawn from under them.
+    """The work in progress on one memory, and the evidence being withdrawn from it.
 
     Args:
-        owner: The NPC.
-        journal: Gives the NPC's journal.
-        memory_id: Gives the id on whose account models are asked.
+        npc: The NPC.
+        journal: Returns the NPC's journal.
+        memory_id: Returns the id on whose account models are asked.
     """
 
-    def __init__(
-        self,
-        owner: Any,
-        journal: Callable[[], Journal],
-        memory_id: Callable[[], str],
-    ):
-        self._owner = owner
+    def __init__(self, npc: Any, journal: Callable[[], Journal], memory_id: Callable[[], str]):
+        self._npc = npc
         self.journal = journal
         self.memory_id = memory_id
         self._works: set[Work] = set()
         self._withdrawn: list[frozenset[str] | None] = []  # None: everything
-        _ledgers.add(self)
+        _all.add(self)
 
-    def drawing_on(
+    def work_on(
         self, sources: Iterable[Entry | MemoryRecord] = (), *, priority: int = offload.AWAKE
     ) -> Work:
-        """Begin a work that rests on these entries and memories, as a context manager."""
+        """Start a work that rests on these entries and memories, as a context manager."""
         return Work(self, sources, priority)
 
     @contextmanager
-    def withdrawing(self, ids: Iterable[str] | None = None) -> Iterator[None]:
-        """Forget or change memories inside of this; generators of inlineCallbacks may.
+    def withdraw(self, ids: Iterable[str] | None = None) -> Iterator[None]:
+        """Void work on these memories while they are forgotten or changed inside the context.
 
         Args:
             ids: Link ids (`store.links.link_id`); None withdraws everything.
@@ -100,26 +95,26 @@ class Evidence:
         self._withdrawn.append(gone)
         try:
             for work in self._works:
-                work.lose(gone)
+                work.void_if(gone)
             yield
         finally:
             self._withdrawn.remove(gone)
 
-    def give_up(self) -> None:
-        """Void every work under way: what begins from now on may go on."""
+    def void_all(self) -> None:
+        """Void all work in progress; work started later is not affected."""
         for work in self._works:
-            work.lose(None)
+            work.void_if(None)
 
 
 class Work:
-    """One work in hand, as a context manager. Reactor thread."""
+    """One work in progress, as a context manager. Reactor thread."""
 
     def __init__(self, evidence: Evidence, sources: Iterable[Entry | MemoryRecord], priority: int):
         self._evidence = evidence
         self._priority = priority
         self._ids: set[str] = set()
         self._flag = _Flag()
-        self.rests_on(sources)
+        self.add_evidence(sources)
 
     def __enter__(self) -> Work:
         self._evidence._works.add(self)
@@ -133,8 +128,8 @@ class Work:
     ) -> None:
         self._evidence._works.discard(self)
 
-    def rests_on(self, sources: Iterable[Entry | MemoryRecord]) -> None:
-        """Take in more evidence: what was read or recalled since it began."""
+    def add_evidence(self, sources: Iterable[Entry | MemoryRecord]) -> None:
+        """Add entries and memories that were read or recalled since the work started."""
         for source in sources:
             if isinstance(source, Entry):
                 self._ids.add(str(source.id))
@@ -142,21 +137,21 @@ class Work:
             else:
                 self._ids |= {link_id(source), *map(str, source.journal_ids)}
         for gone in self._evidence._withdrawn:
-            self.lose(gone)
+            self.void_if(gone)
 
-    def lose(self, gone: frozenset[str] | None) -> None:
-        """Be void if it rests on any of these; None is everything."""
+    def void_if(self, gone: frozenset[str] | None) -> None:
+        """Void the work if it rests on any of these link ids; None is everything."""
         if gone is None or not gone.isdisjoint(self._ids):
             self._flag.void = True
 
     def check(self) -> None:
-        """Raise EvidenceGone if it is void: before anything is written on the reactor thread."""
-        if self._flag.void or not self._evidence._owner.pk:
+        """Raise EvidenceGone if the work is void; call it before each write on the reactor."""
+        if self._flag.void or not self._evidence._npc.pk:
             raise EvidenceGone
 
     @defer.inlineCallbacks
     def ask(self, operation: str, *args: Any) -> Generator[Any, Any, tuple[str, Any]]:
-        """`router.ask` on the account of this memory; what comes back is fit to be written."""
+        """`router.ask` on the account of this memory; fails if the work is void by then."""
         self.check()
         answer = yield router.ask(
             operation, *args, priority=self._priority, npc=self._evidence.memory_id()
@@ -166,7 +161,7 @@ class Work:
 
     @defer.inlineCallbacks
     def run(self, job: Callable[..., Any], *args: Any) -> Generator[Any, Any, Any]:
-        """`offload.run` of a job on the memory's worker, which does nothing for a void work."""
+        """`offload.run` on the memory worker, which skips the job if the work is void."""
         self.check()
         result = yield offload.run(
             offload.MEMORY, _unless_void, self._flag, job, *args, priority=self._priority

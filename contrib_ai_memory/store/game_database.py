@@ -1,4 +1,4 @@
-"""What is deleted from the game's own database: with SQLite, overwritten on the disk as well.
+"""The game's database: secure deletion with SQLite, and a full disk.
 
 Journals and profiles are Attributes, and each write of one frees what it was before. SQLite leaves
 freed bytes in the file until they are used again, unless `secure_delete` is on: so it is, for every
@@ -24,7 +24,7 @@ _UID = "contrib_ai_memory.secure_delete"
 
 
 def is_full(error: OperationalError) -> bool:
-    """Whether a write failed because the disk of the game's database has no room."""
+    """Return whether a write failed because the disk of the game's database is full."""
     cause = error.__cause__
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None:
@@ -34,35 +34,35 @@ def is_full(error: OperationalError) -> bool:
 
 
 def note_full(error: OperationalError) -> bool:
-    """Tell the log, once, if that is what it is. Returns whether it is."""
+    """Log once that the disk is full, if this error says so. Returns whether it does."""
     if full := is_full(error):
         condition.begin(
             condition.DATABASE,
-            f"The game's database takes no writes, its disk has no room ({error}). What NPCs hear "
-            "is kept in memory and written when there is room; a stop before that loses it.",
+            f"The game's database cannot be written: its disk has no room ({error}). New journal "
+            "entries are kept in memory until there is room; stopping the game before loses them.",
         )
     return full
 
 
 def note_written() -> None:
-    """It takes writes."""
-    condition.end(condition.DATABASE, "The game's database takes writes again: all is written.")
+    """Log the end of a full disk, if one was logged."""
+    condition.end(condition.DATABASE, "The game's database accepts writes again: all is written.")
 
 
-def overwrite_what_is_deleted() -> None:
-    """From now on, in every connection that is made to a SQLite database."""
-    connection_created.connect(_secure, dispatch_uid=_UID)
+def enable_secure_delete() -> None:
+    """Turn `secure_delete` on in every connection to SQLite opened from now on."""
+    connection_created.connect(_enable, dispatch_uid=_UID)
 
 
-def forget_deleted() -> None:
-    """Leave nothing of what was deleted in a write-ahead log, where there is one."""
+def truncate_wal() -> None:
+    """Empty SQLite's write-ahead log, which may still hold deleted data."""
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def is_sqlite() -> bool:
-    """Whether the database is a file of SQLite's, which may be written anew from here."""
+    """Return whether the database is SQLite."""
     return connection.vendor == "sqlite"
 
 
@@ -76,10 +76,10 @@ def vacuum() -> None:
     if is_sqlite() and not connection.in_atomic_block:
         with connection.cursor() as cursor:
             cursor.execute("VACUUM")
-        forget_deleted()
+        truncate_wal()
 
 
-def _secure(connection: Any, **_signal: Any) -> None:
+def _enable(connection: Any, **_signal: Any) -> None:
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA secure_delete = ON")

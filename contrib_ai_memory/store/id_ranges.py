@@ -1,8 +1,8 @@
 """Sets of journal ids as short text: "3-9,12".
 
-Kept where many ids belong to one thing: the talk that an answer was given, the lines that a
-summary stands for. Of a set with more than `MOST` spans the oldest become one: what erasing follows
-may then be too much, never too little.
+Used where one record has many ids: the talk that was in the prompt of an answer, the lines that a
+summary replaces. Of more than `MOST` ranges the oldest become one, so that an erasure may then
+follow too many ids, never too few.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ MOST = 64
 
 
 def of(ids: Iterable[int]) -> str:
-    """The spans of some journal ids.
+    """Return the ranges of some journal ids.
 
     >>> of([4, 3, 12, 5])
     '3-5,12'
@@ -21,28 +21,28 @@ def of(ids: Iterable[int]) -> str:
     return _written((number, number) for number in ids)
 
 
-def joined(*spans: str) -> str:
-    """The spans of all ids that are in any of these.
+def joined(*ranges: str) -> str:
+    """Return the union of some ranges.
 
     >>> joined("3-5,12", "6,40")
     '3-6,12,40'
     """
-    return _written(pair for each in spans for pair in _read(each))
+    return _written(pair for each in ranges for pair in _read(each))
 
 
-def has_any(spans: str, ids: Collection[int]) -> bool:
-    """Whether one of `ids` (a set) is in there."""
+def has_any(ranges: str, ids: Collection[int]) -> bool:
+    """Return whether the ranges contain one of `ids` (a set)."""
     return any(
         any(number in ids for number in range(first, last + 1))
         if last - first < len(ids)
         else any(first <= number <= last for number in ids)
-        for first, last in _read(spans)
+        for first, last in _read(ranges)
     )
 
 
-def _read(spans: str) -> Iterator[tuple[int, int]]:
-    for span in filter(None, spans.split(",")):
-        first, _, last = span.partition("-")
+def _read(ranges: str) -> Iterator[tuple[int, int]]:
+    for each in filter(None, ranges.split(",")):
+        first, _, last = each.partition("-")
         yield int(first), int(last or first)
 
 

@@ -1,7 +1,7 @@
 """Links between memories: journal id or Mem0 id → {"linked_to": {id: {score, kind, created}}}.
 
-One shape, both directions always written together, spread over JSON buckets so that one write
-stays small. `character.db.memory_links` is the small index: how many links there are.
+Both directions are always written together, spread over JSON buckets to keep each write small.
+`character.db.memory_links` is the small index: the number of links.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .payload import Candidate, entry_memory_id
 
 ATTRIBUTE = "memory_links"
 CATEGORY = "memory_links"
-BUCKETS = 2048  # so many that one stays small: a write reads and writes it whole
+BUCKETS = 2048  # many, to keep each small: a write reads and rewrites whole buckets
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link between two memories; `score` 0-1, `kind` says why (evidence, similar)."""
+    """A link between two memories; `score` 0-1, `kind` is its reason (evidence, similar)."""
 
     a: str
     b: str
@@ -38,24 +38,24 @@ class Link:
 class Links:
     """The links of one NPC's memories. Reactor thread only."""
 
-    def __init__(self, owner: Any):
-        self._owner = owner
+    def __init__(self, npc: Any):
+        self._npc = npc
 
     @property
     def count(self) -> int:
-        index = attributes.read(self._owner, ATTRIBUTE) or {}
+        """The number of links."""
+        index = attributes.read(self._npc, ATTRIBUTE) or {}
         return index.get("links", 0)
 
     def of(self, memory_id: str | int) -> dict[str, dict[str, Any]]:
-        """What one memory is linked to: {id: {"score", "kind", "created"}}."""
+        """Return the links of one memory: {id: {"score", "kind", "created"}}."""
         bucket = self._bucket(_bucket_of(str(memory_id)))
         return bucket.get(str(memory_id), {}).get("linked_to", {})
 
     def add(self, links: Iterable[Link]) -> int:
-        """Write links, both directions in one transaction. Known ones are renewed, not doubled.
+        """Write links, both directions in one transaction. Returns how many are new.
 
-        Returns:
-            How many were new.
+        A known link is kept, or replaced if the score is higher.
         """
         links = [link for link in links if link.a != link.b]
         numbers = {_bucket_of(end) for link in links for end in (link.a, link.b)}
@@ -72,7 +72,7 @@ class Links:
 
     @defer.inlineCallbacks
     def add_gently(self, links: Iterable[Link]) -> Generator[Any, Any, int]:
-        """`add`, one after another, the game going on in between. Fires with how many are new."""
+        """`add` one link at a time, yielding to the reactor. Fires with how many are new."""
         new = 0
         for link in links:
             new += self.add([link])
@@ -80,7 +80,7 @@ class Links:
         return new
 
     def remove(self, memory_ids: Iterable[str]) -> int:
-        """Take memories out of every link that touches them. Returns how many links went."""
+        """Remove every link of these memories. Returns how many links were removed."""
         buckets: dict[int, dict[str, Any]] = {}
         gone = 0
         for memory_id in map(str, memory_ids):
@@ -93,12 +93,14 @@ class Links:
         return gone
 
     def drop_end(self, memory_id: str, other: str) -> None:
-        """Take one direction of a link out: the other direction is not there."""
+        """Remove one direction of a broken link whose other direction is missing."""
         buckets: dict[int, dict[str, Any]] = {}
         self._open(buckets, memory_id).get(memory_id, {}).get("linked_to", {}).pop(other, None)
         self._write(buckets, 0)
 
-    def _put(self, buckets: dict, source: str, target: str, note: dict[str, Any]) -> bool:
+    def _put(
+        self, buckets: dict[int, dict[str, Any]], source: str, target: str, note: dict[str, Any]
+    ) -> bool:
         linked = self._open(buckets, source).setdefault(source, {"linked_to": {}})["linked_to"]
         is_new = target not in linked
         if is_new or linked[target]["score"] < note["score"]:
@@ -112,12 +114,12 @@ class Links:
         return buckets[number]
 
     def _bucket(self, number: int) -> dict[str, Any]:
-        return attributes.read_json(self._owner, f"links_{number}", CATEGORY) or {}
+        return attributes.read_json(self._npc, f"links_{number}", CATEGORY) or {}
 
     def _read(self, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
-        """Those of these buckets that there are, in one query."""
+        """Return the existing ones among these buckets, in one query."""
         keys = {f"links_{number}": number for number in numbers}
-        found = attributes.read_some_json(self._owner, list(keys), CATEGORY)
+        found = attributes.read_some_json(self._npc, list(keys), CATEGORY)
         return {keys[key]: bucket for key, bucket in found.items()}
 
     def _write(
@@ -126,31 +128,32 @@ class Links:
         with transaction.atomic():
             for number, bucket in buckets.items():
                 write = attributes.add_json if number in new else attributes.write_json
-                write(self._owner, f"links_{number}", bucket, CATEGORY)
-            attributes.write(self._owner, ATTRIBUTE, {"links": self.count + change})
+                write(self._npc, f"links_{number}", bucket, CATEGORY)
+            attributes.write(self._npc, ATTRIBUTE, {"links": self.count + change})
 
     def ids_in(self, buckets: Iterable[int]) -> list[str]:
-        """Everything that has links, a few of the `BUCKETS` at a time."""
-        return [linked for bucket in self._read(buckets).values() for linked in bucket]
+        """Return the ids that have links, from a few of the `BUCKETS` at a time."""
+        return [linked for linked, _links in self.in_buckets(buckets)]
 
     def in_buckets(self, buckets: Iterable[int]) -> list[tuple[str, dict[str, dict[str, Any]]]]:
-        """The same with what each is linked to, as `of` gives it."""
+        """Return the ids that have links, each with its links as `of` returns them."""
         found = self._read(buckets).values()
         return [(linked, each["linked_to"]) for bucket in found for linked, each in bucket.items()]
 
     def clear(self) -> None:
-        self._owner.attributes.clear(category=CATEGORY)
-        attributes.write(self._owner, ATTRIBUTE, {"links": 0})
+        """Delete all links."""
+        self._npc.attributes.clear(category=CATEGORY)
+        attributes.write(self._npc, ATTRIBUTE, {"links": 0})
 
 
 def link_id(memory: MemoryRecord | Candidate) -> str:
-    """What is in the journal is linked by its journal id, everything else by its Mem0 id."""
+    """Return the id a memory is linked by: the journal id of a journal entry, else the Mem0 id."""
     in_journal = memory.record in ("entry", INSIGHT)
     return str(memory.journal_ids[0]) if in_journal else memory.id
 
 
 def linked_memory_id(agent_id: str, linked: str) -> str:
-    """The store's id of what is linked under `linked`."""
+    """Return the store's id of the memory with this link id."""
     return entry_memory_id(agent_id, int(linked)) if linked.isdecimal() else linked
 
 

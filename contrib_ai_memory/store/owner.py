@@ -1,10 +1,10 @@
-"""Which body a memory belongs to: `memory_owner` beside `memory_id` (DESIGN §3).
+"""The owner of a memory: the Attribute `memory_owner` beside `memory_id` (DESIGN §3).
 
-`copy`, prototypes and game code clone Attributes without any hook of ours. So an NPC's `memory_id`
-counts only with a `memory_owner` that names it together with the body's dbref and creation time; a
-body that carries the id of another begins with a new, empty memory. NPCs of earlier versions have
-no `memory_owner`: of several bodies with one such id, the oldest has the memory. Reactor thread,
-but for `id_of` and `owned`, which any thread may call that may ask the database.
+`copy`, prototypes and game code clone Attributes without calling any hook of ours. So a `memory_id`
+is valid only with a `memory_owner` that names it together with the object's dbref and creation
+time; an object with the id of another one starts with a new, empty memory. NPCs of earlier versions
+have no `memory_owner`: of several objects with one such id, the oldest owns the memory. Reactor
+thread, except `id_of` and `owned`, which any thread with database access may call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ OWNER = "memory_owner"
 class Carrier:
     """An object with a `memory_id`, whether the memory is its own or not.
 
-    `body` is its dbref and creation time, `owner` what its `memory_owner` says ("" if it has none).
+    Attributes:
+        object_id: The number in its dbref.
+        body: Its dbref and creation time (`body_of`).
+        memory_id: Its `memory_id`, "" without one.
+        owner: Its `memory_owner`, "" without one.
     """
 
     object_id: int
@@ -35,48 +39,48 @@ class Carrier:
 
     @property
     def owned_id(self) -> str:
-        """The memory that its mark gives to this very body; "" without such a mark."""
+        """The memory that its `memory_owner` assigns to this object; "" if it names another."""
         memory_id, _, body = self.owner.partition(" ")
         return memory_id if body and body == self.body else ""
 
     @property
     def foreign(self) -> bool:
-        """Whether its mark names another body."""
+        """Whether its `memory_owner` names another object."""
         return bool(self.owner) and not self.owned_id
 
 
 def body_of(obj: Any) -> str:
-    """The dbref of an object with its creation time in seconds: `#12@65f3a1b0`."""
+    """Return the dbref of an object with its creation time in seconds: `#12@65f3a1b0`."""
     return _body(obj.id, obj.date_created)
 
 
 def id_of(obj: Any) -> str:
-    """The id of the memory that is this object's own; "" if it has none, or carries another's."""
+    """Return the id of the memory this object owns; "" if it owns none."""
     carrier = _carrier(obj)
     if carrier.owner or not carrier.memory_id:
         return carrier.owned_id
     return carrier.memory_id if owned().get(carrier.memory_id) == obj.id else ""
 
 
-def carries_anothers(obj: Any) -> bool:
-    """Whether an object carries the memory id of another body."""
+def has_foreign_id(obj: Any) -> bool:
+    """Return whether an object has the memory id of another one."""
     carrier = _carrier(obj)
     return bool(carrier.memory_id or carrier.owner) and not id_of(obj)
 
 
-def carries_any(obj: Any) -> bool:
-    """Whether an object, of any typeclass, carries a memory id. One question to the database."""
+def has_id(obj: Any) -> bool:
+    """Return whether an object, of any typeclass, has a memory id, with one database query."""
     return obj.db_attributes.filter(db_key__in=(ID, OWNER)).exists()
 
 
-def is_marked(obj: Any, memory_id: str) -> bool:
-    """Whether id and mark of an object are those of this memory. Asks the database nothing."""
+def owns(obj: Any, memory_id: str) -> bool:
+    """Return whether an object's two Attributes name this memory, without a database query."""
     carrier = _carrier(obj)
     return carrier.owned_id == carrier.memory_id == memory_id
 
 
 def claim(obj: Any, memory_id: str) -> None:
-    """Make a memory that of an object. A memory of an earlier version gets its locks, too."""
+    """Make an object the owner of a memory; lock the Attributes of an earlier version's memory."""
     if not _carrier(obj).owner:
         attributes.lock_all(obj)
     for key, value in ((OWNER, f"{memory_id} {body_of(obj)}"), (ID, memory_id)):
@@ -85,7 +89,7 @@ def claim(obj: Any, memory_id: str) -> None:
 
 
 def carriers() -> list[Carrier]:
-    """Every object that carries a memory id or a mark, whatever its typeclass is, by its number."""
+    """Return every object with a memory id or owner, of any typeclass, ordered by dbref."""
     rows = ObjectDB.objects.filter(db_attributes__db_key__in=(ID, OWNER)).order_by("id")
     found: dict[int, dict[str, Any]] = {}
     for object_id, created, key, value in rows.values_list(
@@ -99,20 +103,20 @@ def carriers() -> list[Carrier]:
 
 
 def owned() -> dict[str, int]:
-    """Every memory id with the number of the object whose memory it is."""
+    """Return every memory id with the number of the object that owns it."""
     found: dict[str, int] = {}
     known = carriers()
     for carrier in known:
         if carrier.owned_id:
             found[carrier.owned_id] = carrier.object_id
-    for carrier in known:  # the oldest first
+    for carrier in known:  # oldest first
         if carrier.memory_id and not carrier.owner:
             found.setdefault(carrier.memory_id, carrier.object_id)
     return found
 
 
 def copies() -> Iterator[tuple[Carrier, int | None]]:
-    """Carriers of another body's memory id, each with the number of the object that owns it."""
+    """Yield objects with another one's memory id, each with the number of the true owner."""
     mine = owned()
     for carrier in carriers():
         if not carrier.owned_id and mine.get(carrier.memory_id) != carrier.object_id:

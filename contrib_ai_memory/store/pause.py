@@ -1,7 +1,7 @@
-"""The pause switch: an NPC, or all of them, neither perceives nor learns nor sleeps for a while.
+"""The pause switch: a paused NPC neither perceives nor learns nor sleeps.
 
-One NPC's is a tag, so that it is seen and searched like any other; that of all is a ServerConfig
-entry, with the ids of those that it leaves out. Reactor thread only.
+For one NPC it is a tag, which builders can see and search like any other; for all NPCs it is a
+ServerConfig entry with the ids of the exceptions. Reactor thread only.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ TAG = "memory_paused"
 CATEGORY = "ai_memory"
 KEY = "ai_memory_paused"
 
-_spared: frozenset[int] = frozenset()  # ids of NPCs that the pause of all leaves out
-_all_paused: bool | None = None  # None: not read yet; each perceived line asks
+_exempt: frozenset[int] = frozenset()  # ids of NPCs that a pause of all does not affect
+_all_paused: bool | None = None  # None: not read yet; cached since each perceived line asks
 
 
 def paused(npc: Any) -> str:
-    """Whether an NPC is paused: "npc" it alone, "all" with all others, "" not at all."""
-    if TAG in npc.tags.get(category=CATEGORY, return_list=True):
+    """Return "npc" if this NPC is paused, "all" if all NPCs are, "" if it is not paused."""
+    if _is_tagged(npc):
         return "npc"
-    return "all" if all_paused() and npc.id not in _spared else ""
+    return "all" if all_paused() and npc.id not in _exempt else ""
 
 
 def all_paused() -> bool:
-    """Whether the memories of all NPCs are paused, but for those that were left out."""
-    global _all_paused, _spared
+    """Return whether all NPCs are paused, with or without exceptions."""
+    global _all_paused, _exempt
     if _all_paused is None:
         stored = ServerConfig.objects.conf(KEY, default=False)
-        _spared = frozenset() if isinstance(stored, bool) else frozenset(stored)
+        _exempt = frozenset() if isinstance(stored, bool) else frozenset(stored)
         _all_paused = stored is not False
     return _all_paused
 
 
 def pause(npc: Any, on: bool) -> bool:
-    """Pause an NPC, or let it go on. Returns whether that changed anything."""
-    before = TAG in npc.tags.get(category=CATEGORY, return_list=True)
+    """Pause or resume an NPC. Returns whether that changed anything."""
+    before = _is_tagged(npc)
     if on:
         npc.tags.add(TAG, category=CATEGORY)
     else:
@@ -47,22 +47,27 @@ def pause(npc: Any, on: bool) -> bool:
 
 
 def pause_all(on: bool, untouched: Iterable[Any] = ()) -> bool:
-    """Pause all NPCs, those to come too, or let them go on. Returns whether that changed anything.
+    """Pause or resume all NPCs, including future ones. Returns whether that changed anything.
 
     Args:
+        on: Whether to pause them.
         untouched: NPCs that stay as they are, paused or not.
     """
-    global _all_paused, _spared
-    before = (all_paused(), _spared)
+    global _all_paused, _exempt
+    before = (all_paused(), _exempt)
     untouched = list(untouched)
     if on:
-        spared = sorted(npc.id for npc in untouched if not paused(npc))
-        ServerConfig.objects.conf(KEY, value=spared or True)
-        _all_paused, _spared = True, frozenset(spared)
+        exempt = sorted(npc.id for npc in untouched if not paused(npc))
+        ServerConfig.objects.conf(KEY, value=exempt or True)
+        _all_paused, _exempt = True, frozenset(exempt)
     else:
         for npc in untouched:
             if paused(npc) == "all":
                 pause(npc, True)
         ServerConfig.objects.conf(KEY, delete=True)
-        _all_paused, _spared = False, frozenset()
-    return before != (_all_paused, _spared)
+        _all_paused, _exempt = False, frozenset()
+    return before != (_all_paused, _exempt)
+
+
+def _is_tagged(npc: Any) -> bool:
+    return TAG in npc.tags.get(category=CATEGORY, return_list=True)

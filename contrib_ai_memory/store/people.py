@@ -1,12 +1,13 @@
-"""Whom the NPC knows: `character.db.entity_profiles`, the small index of everyone it met.
+"""People: `character.db.entity_profiles`, the small index of everyone an NPC has met.
 
-Keyed by memory identity, never by name. A name is what the NPC saw last.
+Keyed by memory identity, never by name; the name is the one the NPC saw last.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evennia.utils.utils import inherits_from
@@ -15,14 +16,14 @@ from . import attributes
 
 ATTRIBUTE = "entity_profiles"
 
-PEOPLE_KEPT = 1000  # beyond that, whoever was seen longest ago is a stranger again
+PEOPLE_KEPT = 1000  # beyond that, the person not seen for longest is a stranger again
 
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Acquaintance:
-    """Someone the NPC met: `interactions` counts what they said to it."""
+    """Someone the NPC has met; `interactions` counts what they said to it."""
 
     identity: str
     name: str
@@ -31,11 +32,11 @@ class Acquaintance:
     last_seen: str = ""
 
 
-def kind_of(obj: Any) -> str:
-    """What an object of the game is to an NPC: player, npc or object.
+def entity_type_of(obj: Any) -> str:
+    """Return what an object of the game is to an NPC: player, npc or object.
 
-    A player is a character that somebody plays or has played; one with a memory of its own is an
-    NPC, even while a builder speaks through it.
+    A player is a character that somebody plays or has played; a character with a memory of its own
+    is an NPC, even while a builder speaks through it.
     """
     if hasattr(type(obj), "get_memory_identity"):
         return "npc"
@@ -48,9 +49,9 @@ def kind_of(obj: Any) -> str:
 class People:
     """The index of everyone one NPC knows."""
 
-    def __init__(self, owner: Any):
-        self._owner = owner
-        stored = attributes.read(owner, ATTRIBUTE) or {}
+    def __init__(self, npc: Any):
+        self._npc = npc
+        stored = attributes.read(npc, ATTRIBUTE) or {}
         self._known = {key: _acquaintance(key, plain) for key, plain in stored.items()}
         self._by_name: dict[str, set[str]] = {}
         for person in self._known.values():
@@ -60,7 +61,7 @@ class People:
     def __len__(self) -> int:
         return len(self._known)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Acquaintance]:
         return iter(self._known.values())
 
     def get(self, identity: str | None) -> Acquaintance | None:
@@ -82,7 +83,7 @@ class People:
         entity_type: str = "player",
         talk: bool = False,
     ) -> Acquaintance:
-        """Note that someone was seen, and whether they spoke to the NPC."""
+        """Record that someone was seen, and whether they spoke to the NPC."""
         known = self._known.get(identity) or Acquaintance(identity, name, entity_type)
         self._known[identity] = known = replace(
             known,
@@ -97,15 +98,15 @@ class People:
             self._forget(longest_ago.identity)
         return known
 
-    def is_a(self, identity: str, entity_type: str) -> None:
-        """Note what somebody known is: player, npc or object (`kind_of`)."""
+    def set_type(self, identity: str, entity_type: str) -> None:
+        """Record what a known person is: player, npc or object (`entity_type_of`)."""
         known = self.get(identity)
         if known and known.entity_type != entity_type:
             self._known[identity] = replace(known, entity_type=entity_type)
             self._dirty = True
 
     def forget(self, identity: str) -> bool:
-        """Make somebody a stranger again. Returns whether they were known."""
+        """Make a person a stranger again. Returns whether they were known."""
         known = identity in self._known
         if known:
             self._forget(identity)
@@ -119,9 +120,9 @@ class People:
             identities.discard(identity)
 
     def mentioned(self, text: str) -> tuple[str, ...]:
-        """Identities of those whom the text names, by the name that the NPC knows them under.
+        """Return the identities of the people named in a text, by the names the NPC knows.
 
-        A name of several words is found by its longest word, then looked for whole.
+        A name of several words is looked up by its longest word, then matched as a whole.
         """
         lowered = text.lower()
         found = set()
@@ -138,7 +139,7 @@ class People:
             self._by_name.setdefault(max(words, key=len), set()).add(person.identity)
 
     def sender_bonus(self, identity: str | None) -> int:
-        """[A] 0-2 importance for someone the NPC often talks with."""
+        """[A] Return 0-2 importance for someone the NPC often talks with."""
         known = self.get(identity)
         interactions = known.interactions if known else 0
         return 2 if interactions >= 50 else int(interactions >= 10)
@@ -149,11 +150,11 @@ class People:
             for key, person in self._known.items():
                 stored[key] = asdict(person)
                 del stored[key]["identity"]
-            attributes.write(self._owner, ATTRIBUTE, stored)
+            attributes.write(self._npc, ATTRIBUTE, stored)
             self._dirty = False
 
-    def written_over(self) -> None:
-        """What is in memory is not what lies in the database: the next flush writes it."""
+    def mark_dirty(self) -> None:
+        """Have the next flush write everything in memory: the database holds something else."""
         self._dirty = True
 
     def clear(self) -> None:
@@ -163,8 +164,6 @@ class People:
         self.flush()
 
 
-def _acquaintance(identity: str, plain: dict[str, Any]) -> Acquaintance:
-    """From what is stored, which a builder's hand may have changed: what is unknown is left out."""
-    names = {spec.name for spec in fields(Acquaintance)} - {"identity"}
-    known = {name: value for name, value in plain.items() if name in names}
-    return Acquaintance(identity, **{"name": ""} | known)
+def _acquaintance(identity: str, stored: dict[str, Any]) -> Acquaintance:
+    known = attributes.known_fields(Acquaintance, stored)
+    return Acquaintance(**{"name": ""} | known | {"identity": identity})

@@ -1,15 +1,12 @@
-"""Who people are to one NPC: observations of them, what these come to, how it stands with them.
+"""Entity profiles: what one NPC knows of others, and its relationship with them [A 4.2].
 
-O-MEM [A 4.2]: observations (Pf) are noted as they come, and drawn together into attributes (Pa) at
-night (`sleep.entity_consolidation`). One JSON Attribute per entity, category `entity_profiles`;
-what was whispered stays with those who heard it.
-
-How an NPC stands with somebody: favorability, and the state and the course that it makes [A].
+O-MEM: observations (Pf) are recorded as they come and consolidated into attributes (Pa) at night
+(`sleep.entity_consolidation`). One JSON Attribute per entity, category `entity_profiles`.
+Whispered observations stay with those who heard them.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -17,27 +14,38 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
+from .. import conf, offload
 from ..llm.provider import Observation
 from ..records import may_hear
 from . import attributes
 
+CATEGORY = "entity_profiles"
+
 FIRST_FAVORABILITY = 0.1
-STATES = ((0.25, "stranger"), (0.5, "acquaintance"), (0.75, "friend"))  # below; then "close"
-COURSE_KEPT = 90  # days on which a relationship moved, the newest
+COURSE_KEPT = 90  # days with a change of favorability, the newest
+OBSERVATIONS_KEPT = 200  # of one entity
+CONSOLIDATED_KEPT = 50  # of these, once they have become attributes
+ATTRIBUTES_KEPT = 50
+EVIDENCE_KEPT = 50  # journal ids of one attribute, the newest
+PROFILES_IN_MEMORY = 64
 
 
 def state_of(favorability: float) -> str:
-    """How the NPC stands with somebody: stranger, acquaintance, friend or close."""
-    return next((state for below, state in STATES if favorability < below), "close")
+    """Return the state of a relationship: stranger, acquaintance, friend or close."""
+    states = (state for below, state in conf.RELATIONSHIP_STATES if favorability < below)
+    return next(states, "close")
 
 
 @dataclass(frozen=True, slots=True)
 class Relationship:
-    """How it stands with somebody: `favorability` 0-1, `interactions` counts what they said.
+    """The NPC's relationship with an entity.
 
-    `course` is how it came to that: (day, favorability at its end), the newest last. `gained` is
-    what the last conversations gave: (session, favorability).
+    Attributes:
+        favorability: 0-1.
+        interactions: How many lines they said to it.
+        last_seen: ISO 8601 UTC.
+        course: (day, favorability at its end), the newest last.
+        gained: What each of the latest conversations added: (session, favorability).
     """
 
     favorability: float = FIRST_FAVORABILITY
@@ -51,35 +59,21 @@ class Relationship:
         return state_of(self.favorability)
 
     def course_with(self, day: str, favorability: float) -> tuple[tuple[str, float], ...]:
-        """Its course, when a day has come to that favorability."""
+        """Return the course with the favorability at the end of a day added or replaced."""
         others = tuple(each for each in self.course if each[0] != day)
         return (*others, (day, favorability))[-COURSE_KEPT:]
 
 
-AT_FIRST = Relationship()  # with somebody whom it never met
-
-
-# --- profiles -------------------------------------------------------------------------------------
-
-CATEGORY = "entity_profiles"
-
-OBSERVATIONS_KEPT = 200  # of one entity
-CONSOLIDATED_KEPT = 50  # of these, when they have become attributes
-ATTRIBUTES_KEPT = 50
-EVIDENCE_KEPT = 50  # journal ids of one attribute, the newest
-PROFILES_IN_MEMORY = 64
-KEY_LENGTH = 180  # of the readable part; an Attribute's key holds 255
-
-SENDER_BONUS = {"friend": 1, "close": 2}  # [A] 0-2
+NOT_MET = Relationship()
 
 
 @dataclass(frozen=True, slots=True)
-class Noted(Observation):
+class ProfileObservation(Observation):
     """An observation (Pf) as a profile keeps it.
 
     Attributes:
-        sentence: Which sentence of the entry; with the journal id, it says which one this is.
-        consolidated: Whether it has been drawn into attributes.
+        sentence: Number of the sentence in the entry; identifies it together with the journal id.
+        consolidated: Whether it has become part of an attribute.
     """
 
     sentence: int = 0
@@ -92,7 +86,7 @@ class Noted(Observation):
 
 @dataclass(frozen=True, slots=True)
 class ProfileAttribute:
-    """Stable knowledge (Pa), as private as what it rests on.
+    """Stable knowledge of an entity (Pa), as private as its evidence.
 
     `type` is one of `llm.provider.ATTRIBUTE_TYPES`, `evidence` are journal ids, `confidence` 0-1,
     `updated` is the time of the newest evidence, ISO 8601 UTC.
@@ -109,77 +103,80 @@ class ProfileAttribute:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """All that one NPC knows of somebody.
+    """Everything one NPC knows of an entity.
 
     Attributes:
         entity_id: Memory identity.
         entity_type: player, npc or object.
         observations, attributes: Oldest first.
-        through: The newest journal entry that is counted in here: none is counted twice.
-        settling: Observations up to this journal entry are being drawn together.
+        through: The newest journal entry counted in the profile, so that none is counted twice.
+        settling: Observations up to this journal entry are being consolidated.
     """
 
     entity_id: str
     entity_type: str = "player"
     name: str = ""
-    observations: tuple[Noted, ...] = ()
+    observations: tuple[ProfileObservation, ...] = ()
     attributes: tuple[ProfileAttribute, ...] = ()
-    relationship: Relationship = AT_FIRST
+    relationship: Relationship = NOT_MET
     through: int = 0
     settling: int = 0
 
     @property
-    def new(self) -> tuple[Noted, ...]:
-        """The observations that are not drawn into attributes yet."""
-        return tuple(noted for noted in self.observations if not noted.consolidated)
+    def new(self) -> tuple[ProfileObservation, ...]:
+        """The observations that are not consolidated yet."""
+        return tuple(seen for seen in self.observations if not seen.consolidated)
 
     @property
     def in_work(self) -> bool:
-        """Whether some of a number begun with is not drawn together yet."""
-        return any(noted.journal_id <= self.settling for noted in self.new)
+        """Whether a consolidation has started and not finished."""
+        return any(seen.journal_id <= self.settling for seen in self.new)
 
-    def noting(self, seen: Iterable[Noted]) -> Profile:
-        """With these observations; those that it has already change nothing."""
-        known = {noted.key for noted in self.observations}
-        new = {noted.key: noted for noted in seen if noted.key not in known}
-        kept = sorted((*self.observations, *new.values()), key=lambda noted: noted.key)
+    def with_observations(self, added: Iterable[ProfileObservation]) -> Profile:
+        """Return the profile with these observations; known ones change nothing."""
+        known = {seen.key for seen in self.observations}
+        new = {seen.key: seen for seen in added if seen.key not in known}
+        kept = sorted((*self.observations, *new.values()), key=lambda seen: seen.key)
         return replace(self, observations=_bounded(kept)) if new else self
 
     def consolidated(
         self, keys: Collection[tuple[int, int]], known: Iterable[ProfileAttribute], settling: int
     ) -> Profile:
-        """With `known` for attributes, the observations of these keys done, old ones pruned."""
+        """Return the profile with new attributes and the observations of `keys` consolidated.
+
+        Old consolidated observations are pruned.
+        """
         marked = [
-            replace(noted, consolidated=noted.consolidated or noted.key in keys)
-            for noted in self.observations
+            replace(seen, consolidated=seen.consolidated or seen.key in keys)
+            for seen in self.observations
         ]
-        done = [noted.key for noted in marked if noted.consolidated]
+        done = [seen.key for seen in marked if seen.consolidated]
         pruned = set(done[:-CONSOLIDATED_KEPT])
         return replace(
             self,
-            observations=tuple(noted for noted in marked if noted.key not in pruned),
-            attributes=_surest(known),
+            observations=tuple(seen for seen in marked if seen.key not in pruned),
+            attributes=_most_confident(known),
             settling=settling,
         )
 
 
-def audience_of(kept: Noted | ProfileAttribute) -> tuple[str, ...] | None:
-    """Who may hear of it again: None is anyone."""
-    return tuple(sorted(kept.witnesses)) if kept.private else None
+def audience_of(known: ProfileObservation | ProfileAttribute) -> tuple[str, ...] | None:
+    """Return who may hear of it again; None is anyone."""
+    return tuple(sorted(known.witnesses)) if known.private else None
 
 
-def _bounded(noted: Sequence[Noted]) -> tuple[Noted, ...]:
-    """At most `OBSERVATIONS_KEPT`: first those go that have become attributes, the oldest first."""
-    too_many = len(noted) - OBSERVATIONS_KEPT
+def _bounded(observations: Sequence[ProfileObservation]) -> tuple[ProfileObservation, ...]:
+    """Return at most `OBSERVATIONS_KEPT`, dropping consolidated ones first, the oldest first."""
+    too_many = len(observations) - OBSERVATIONS_KEPT
     if too_many <= 0:
-        return tuple(noted)
-    leaving = sorted(noted, key=lambda each: (not each.consolidated, each.key))[:too_many]
-    gone = {each.key for each in leaving}
-    return tuple(each for each in noted if each.key not in gone)
+        return tuple(observations)
+    dropped = sorted(observations, key=lambda seen: (not seen.consolidated, seen.key))[:too_many]
+    keys = {seen.key for seen in dropped}
+    return tuple(seen for seen in observations if seen.key not in keys)
 
 
-def _surest(known: Iterable[ProfileAttribute]) -> tuple[ProfileAttribute, ...]:
-    """At most `ATTRIBUTES_KEPT`: the least sure go, and of these the oldest."""
+def _most_confident(known: Iterable[ProfileAttribute]) -> tuple[ProfileAttribute, ...]:
+    """Return at most `ATTRIBUTES_KEPT`, dropping the least confident, of these the oldest."""
     known = tuple(known)
     places = sorted(
         range(len(known)), key=lambda place: (known[place].confidence, known[place].updated, place)
@@ -189,8 +186,8 @@ def _surest(known: Iterable[ProfileAttribute]) -> tuple[ProfileAttribute, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """What is asked of a profile too often to read its row each time."""
+class _Digest:
+    """The part of a profile that is needed too often to read its row each time."""
 
     new: int
     in_work: bool
@@ -198,29 +195,29 @@ class _Standing:
 
 
 class Profiles:
-    """The profiles that one NPC has of others. Reactor thread only.
+    """The profiles one NPC has of others. Reactor thread only.
 
-    A profile counts journal entries: whoever clears the journal clears the profiles too.
+    Profiles refer to journal entries: clear them whenever the journal is cleared.
     """
 
-    def __init__(self, owner: Any):
-        self._owner = owner
+    def __init__(self, npc: Any):
+        self._npc = npc
         self._read: OrderedDict[str, Profile] = OrderedDict()
-        self._standings: dict[str, _Standing | None] | None = None  # None: not read yet
+        self._digests: dict[str, _Digest | None] | None = None  # None: not read yet
 
     def __len__(self) -> int:
         return len(self._known)
 
     def identities(self) -> tuple[str, ...]:
-        """Whom there is a profile of, in a lasting order."""
+        """Return the identities with a profile, in a stable order."""
         return tuple(sorted(self._known))
 
     def get(self, identity: str | None) -> Profile | None:
-        """The profile of one entity, or None."""
+        """Return the profile of one entity, or None."""
         if identity is None or identity not in self._known:
             return None
         if identity not in self._read:
-            plain = attributes.read_json(self._owner, key_of(identity), CATEGORY)
+            plain = attributes.read_json(self._npc, key_of(identity), CATEGORY)
             if plain is None:
                 del self._known[identity]
                 return None
@@ -229,122 +226,124 @@ class Profiles:
         return self._read[identity]
 
     def put(self, profile: Profile) -> None:
-        """Write a profile, whole, in one go."""
+        """Write a profile with one write."""
         plain = _to_plain(profile)
-        attributes.write_json(self._owner, key_of(profile.entity_id), plain, CATEGORY)
+        attributes.write_json(self._npc, key_of(profile.entity_id), plain, CATEGORY)
         self._remember(profile)
 
     def for_listeners(self, profile: Profile, listeners: Iterable[str] | None) -> Profile:
-        """What of a profile may be told where all of `listeners` hear it; None sees everything."""
+        """Return the part of a profile that all `listeners` may hear; None is all of it."""
         heard_by = None if listeners is None else tuple(listeners)
         return replace(
             profile,
-            observations=_heard(profile.observations, heard_by),
-            attributes=_heard(profile.attributes, heard_by),
+            observations=_audible(profile.observations, heard_by),
+            attributes=_audible(profile.attributes, heard_by),
         )
 
     def is_at_hand(self, identity: str) -> bool:
-        """Whether `due` and `sender_bonus` need no look into the database."""
+        """Return whether `due` and `sender_bonus` need no database query."""
         return self._known.get(identity) is not None
 
     def due(self, identity: str, at_least: int) -> bool:
-        """Whether observations are to be drawn together: enough are new, or it was begun with."""
-        standing = self._standing(identity)
-        return bool(standing) and (standing.new >= at_least or standing.in_work)
+        """Return whether to consolidate: enough observations are new, or it has started."""
+        digest = self._digest(identity)
+        return digest is not None and (digest.new >= at_least or digest.in_work)
 
     def sender_bonus(self, identity: str | None) -> int:
-        """[A] 0-2 importance: 1 for what a friend says, 2 for somebody close."""
-        standing = self._standing(identity)
-        return standing.bonus if standing else 0
+        """[A] Return 0-2 importance: 1 if a friend speaks, 2 if the speaker is close."""
+        digest = self._digest(identity)
+        return digest.bonus if digest else 0
 
     def forget(self, identity: str) -> bool:
-        """Forget one entity. Returns whether there was a profile of it."""
+        """Delete the profile of one entity. Returns whether there was one."""
         if self.get(identity) is None:
             return False
-        attributes.remove_json(self._owner, key_of(identity), CATEGORY)
+        attributes.remove_json(self._npc, key_of(identity), CATEGORY)
         del self._known[identity]
         self._read.pop(identity, None)
         return True
 
     @defer.inlineCallbacks
     def forget_entries(self, journal_ids: Iterable[int]) -> Generator[Any, Any, int]:
-        """Forget what rests on these entries, in whosever profile; the game goes on in between.
+        """Remove what rests on these entries from all profiles, yielding to the reactor.
 
-        Returns (as a Deferred):
-            How many observations and attributes that were.
+        Returns:
+            A Deferred with the number of observations and attributes removed.
         """
         gone = frozenset(journal_ids)
         count = 0
         for identity in self.identities():
             yield offload.breathe()
             profile = self.get(identity)
-            if profile is None or not self._owner.pk:
+            if profile is None or not self._npc.pk:
                 continue
-            noted = tuple(n for n in profile.observations if n.journal_id not in gone)
+            seen = tuple(o for o in profile.observations if o.journal_id not in gone)
             known = tuple(a for a in profile.attributes if gone.isdisjoint(a.evidence))
-            lost = len(profile.observations) - len(noted) + len(profile.attributes) - len(known)
-            if lost:
-                self.put(replace(profile, observations=noted, attributes=known))
-                count += lost
+            removed = len(profile.observations) - len(seen) + len(profile.attributes) - len(known)
+            if removed:
+                self.put(replace(profile, observations=seen, attributes=known))
+                count += removed
         return count
 
     def clear(self) -> None:
-        self._owner.attributes.clear(category=CATEGORY)
-        self._standings = {}
+        """Delete all profiles."""
+        self._npc.attributes.clear(category=CATEGORY)
+        self._digests = {}
         self._read.clear()
 
     @property
-    def _known(self) -> dict[str, _Standing | None]:
-        if self._standings is None:
-            rows = self._owner.db_attributes.filter(db_category=CATEGORY)
-            keys = rows.values_list("db_key", flat=True)
-            self._standings = dict.fromkeys(self._identity_of(key) for key in keys)
-        return self._standings
+    def _known(self) -> dict[str, _Digest | None]:
+        if self._digests is None:
+            keys = attributes.keys_of(self._npc, "", CATEGORY)
+            self._digests = dict.fromkeys(self._identity_of(key) for key in keys)
+        return self._digests
 
     def _identity_of(self, key: str) -> str:
         exact = "/" not in key
-        return key if exact else attributes.read_json(self._owner, key, CATEGORY)["entity_id"]
+        return key if exact else attributes.read_json(self._npc, key, CATEGORY)["entity_id"]
 
-    def _standing(self, identity: str | None) -> _Standing | None:
+    def _digest(self, identity: str | None) -> _Digest | None:
         known = self._known.get(identity or "")
         if known is None and self.get(identity) is not None:
             known = self._known[identity or ""]
         return known
 
     def _remember(self, profile: Profile) -> None:
-        bonus = SENDER_BONUS.get(profile.relationship.state, 0)
-        self._known[profile.entity_id] = _Standing(len(profile.new), profile.in_work, bonus)
+        bonus = conf.SENDER_BONUS.get(profile.relationship.state, 0)
+        self._known[profile.entity_id] = _Digest(len(profile.new), profile.in_work, bonus)
         self._read[profile.entity_id] = profile
         self._read.move_to_end(profile.entity_id)
         while len(self._read) > PROFILES_IN_MEMORY:
             self._read.popitem(last=False)
 
 
-def _heard(kept: tuple[Any, ...], listeners: tuple[str, ...] | None) -> tuple[Any, ...]:
-    return tuple(each for each in kept if may_hear(each.private, each.witnesses, listeners))
+def _audible(known: tuple[Any, ...], listeners: tuple[str, ...] | None) -> tuple[Any, ...]:
+    return tuple(each for each in known if may_hear(each.private, each.witnesses, listeners))
 
 
 def key_of(identity: str) -> str:
-    """The Attribute's key: the identity. Evennia puts keys in small letters: what that would mix
-    up is told apart by a digest, after a stroke."""
-    if identity == identity.strip().lower() and "/" not in identity and len(identity) <= KEY_LENGTH:
+    """Return the key of a profile's Attribute: the identity, with a digest if not exact without."""
+    exact = identity == identity.strip().lower() and "/" not in identity
+    if exact and len(identity) <= attributes.KEY_LENGTH:
         return identity
-    digest = hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
-    return f"{identity[:KEY_LENGTH]}/{digest}"
+    return attributes.key_with_digest(identity, identity)
 
 
 def _to_plain(profile: Profile) -> dict[str, Any]:
     return {
-        **_bare(profile),
-        "observations": [_bare(noted) for noted in profile.observations],
-        "attributes": [_bare(known) for known in profile.attributes],
-        "relationship": _bare(profile.relationship) | {"state": profile.relationship.state},
+        **_without_defaults(profile),
+        "observations": [_without_defaults(seen) for seen in profile.observations],
+        "attributes": [_without_defaults(known) for known in profile.attributes],
+        "relationship": _without_defaults(profile.relationship)
+        | {"state": profile.relationship.state},
     }
 
 
 def _from_plain(plain: dict[str, Any]) -> Profile:
     made = {
-        "observations": tuple(_made(Noted, each) for each in plain.get("observations", ())),
+        "observations": tuple(
+            _made(ProfileObservation, each) for each in plain.get("observations", ())
+        ),
         "attributes": tuple(_made(ProfileAttribute, each) for each in plain.get("attributes", ())),
         "relationship": _relationship(plain.get("relationship", {})),
     }
@@ -356,8 +355,7 @@ def _relationship(plain: dict[str, Any]) -> Relationship:
     return _made(Relationship, plain | pairs)
 
 
-def _bare(record: Any) -> dict[str, Any]:
-    """The fields of a record that are not what they are by default."""
+def _without_defaults(record: Any) -> dict[str, Any]:
     return {
         spec.name: value
         for spec in fields(record)
@@ -365,12 +363,11 @@ def _bare(record: Any) -> dict[str, Any]:
     }
 
 
-def _made(cls: type, plain: dict[str, Any]) -> Any:
-    names = cls.__dataclass_fields__
+def _made(cls: Any, plain: dict[str, Any]) -> Any:
+    known = attributes.known_fields(cls, plain)
     return cls(
         **{
             name: tuple(value) if isinstance(value, list) else value
-            for name, value in plain.items()
-            if name in names
+            for name, value in known.items()
         }
     )

@@ -1,12 +1,12 @@
-"""Checks of plain data that somebody else may have changed: rows of the database, lines of a file.
+"""Validation of plain data that somebody may have edited: database rows, lines of a file.
 
-A record is made only of what has the right types; times are ISO 8601 with a time zone, without
-which no two of them can be compared.
+Values must have the exact types of a record's fields; times must be ISO 8601 with a time zone,
+since times without one cannot be compared with the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
 from datetime import datetime
 from functools import lru_cache
@@ -15,43 +15,49 @@ from typing import Any, TypeVar, get_type_hints
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from ..records import Entry
+from . import attributes
 
 Record = TypeVar("Record")
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False, arbitrary_types_allowed=True)
 
 
 class Invalid(ValueError):
-    """Plain data is no record of that kind; the message names the field and what is wrong."""
+    """Plain data is not a valid record; the message names the field and what is wrong."""
 
 
-def record_of(cls: type[Record], plain: Any) -> Record:
-    """Return the record that plain data holds; fields that `cls` does not have are left out.
+def record_of(cls: Callable[..., Record], plain: Any) -> Record:
+    """Return the record that plain data describes; unknown fields are ignored.
+
+    Args:
+        cls: A dataclass.
+        plain: Anything.
 
     Raises:
-        Invalid
+        Invalid: A value is missing or has another type.
     """
     if not isinstance(plain, dict):
-        raise Invalid(f"{_shown(plain)} is no object with fields")
-    names = {spec.name for spec in fields(cls)}
+        raise Invalid(f"{_shown(plain)} is not an object with fields")
     try:
-        known = {name: _tuples(value) for name, value in plain.items() if name in names}
+        known = {
+            name: _tuples(value) for name, value in attributes.known_fields(cls, plain).items()
+        }
         _model(cls).model_validate(known)
     except ValidationError as error:
         raise Invalid(_first(error)) from None
     except RecursionError:
-        raise Invalid("it is nested too deep") from None
+        raise Invalid("it is nested too deeply") from None
     return cls(**known)
 
 
 def entry_of(plain: Any) -> Entry:
-    """Return the journal entry that plain data holds.
+    """Return the journal entry that plain data describes.
 
     Raises:
-        Invalid
+        Invalid: It is not a valid entry.
     """
     entry = record_of(Entry, plain)
     if entry.id < 1:
-        raise Invalid(f"id: {entry.id} is no number of an entry")
+        raise Invalid(f"id: {entry.id} is not a valid entry id")
     check_time("timestamp", entry.timestamp)
     return entry
 
@@ -60,19 +66,19 @@ def check_time(name: str, when: Any) -> None:
     """Check that a value is an ISO 8601 time with a time zone.
 
     Raises:
-        Invalid
+        Invalid: It is not.
     """
     try:
-        known = isinstance(when, str) and datetime.fromisoformat(when).tzinfo is not None
+        valid = isinstance(when, str) and datetime.fromisoformat(when).tzinfo is not None
     except ValueError:
-        known = False
-    if not known:
-        raise Invalid(f"{name}: {_shown(when)} is no time (ISO 8601 with a time zone)")
+        valid = False
+    if not valid:
+        raise Invalid(f"{name}: {_shown(when)} is not a time (ISO 8601 with a time zone)")
 
 
 @lru_cache(maxsize=64)
 def _model(cls: Any) -> type[BaseModel]:
-    """A pydantic model with the fields of a dataclass, which converts nothing."""
+    """Return a strict pydantic model with the fields of a dataclass."""
     hints = get_type_hints(cls)
     model_fields: dict[str, Any] = {
         spec.name: (hints[spec.name], _default(spec)) for spec in fields(cls)
@@ -87,7 +93,7 @@ def _default(spec: Field[Any]) -> Any:
 
 
 def _tuples(value: Any) -> Any:
-    """Lists as the tuples that records have; an object in them is left as it is."""
+    """Return lists as the tuples of a record; dicts inside are left as they are."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
@@ -100,14 +106,3 @@ def _first(error: ValidationError) -> str:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:40]}…"
-
-
-def plain_object(value: Any) -> Mapping[str, Any]:
-    """Return a value that is an object with fields.
-
-    Raises:
-        Invalid
-    """
-    if not isinstance(value, dict):
-        raise Invalid(f"{_shown(value)} is no object with fields")
-    return value

@@ -1,8 +1,8 @@
-"""Secrets of the settings: what is one, how it is masked, and how texts are freed of it.
+"""Redaction of secrets: keys, passwords and URLs with a login.
 
-Keys, passwords and URLs that hold a login are secret types from the moment the settings are read,
-so that no `repr` or message shows them. Texts of others (errors of clients, tracebacks in the log)
-go through `redact`, which also knows the values themselves.
+They become secret types when the settings are read, so that no `repr` or message shows them. Texts
+from elsewhere (errors of clients, tracebacks in the log) go through `redact`, which also knows the
+values themselves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, GetCoreSchemaHandler, Secret, SecretStr
 from pydantic_core import CoreSchema, core_schema
 
 MASK = "••••••••"
-SHORTEST = 4  # characters; a shorter value is no secret, and would be found in any text
+SHORTEST = 4  # characters; a shorter value would be found in any text
 
 _NAMES = (
     "key",
@@ -49,12 +49,12 @@ _known: set[str] = set()
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a setting of this name holds what opens something."""
+    """Return whether a setting of this name holds a secret."""
     return any(part in name.lower() for part in _NAMES)
 
 
 def redact(text: str) -> str:
-    """A text without the secrets of the settings, and without logins in URLs."""
+    """Return a text with the secrets of the settings and logins in URLs masked."""
     with _lock:
         known = sorted(_known, key=len, reverse=True)
     for secret in known:
@@ -65,23 +65,24 @@ def redact(text: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """A URL without what may be a password in it: its user and its query."""
+    """Return a URL with its login and query masked, either of which may hold a password."""
     return _ASKED.sub(rf"\g<before>{MASK}", _LOGIN.sub(rf"\g<scheme>{MASK}@", url))
 
 
 def shown(name: str, value: Any) -> str:
-    """The `repr` of a setting's value, with whatever is secret in it masked.
+    """Return the `repr` of a setting's value with every secret in it masked.
 
     Args:
-        name: The setting's own name, by which a secret is known.
+        name: The setting's own name, which tells whether it is a secret.
+        value: Its value.
     """
     if isinstance(value, Secret | SecretStr):
         return repr(str(value))
     if is_secret_name(name) and value not in (None, ""):
         return repr(MASK)
     if isinstance(value, Mapping):
-        inside = (f"{key!r}: {shown(str(key), each)}" for key, each in value.items())
-        return "{" + ", ".join(inside) + "}"
+        items = (f"{key!r}: {shown(str(key), each)}" for key, each in value.items())
+        return "{" + ", ".join(items) + "}"
     if isinstance(value, list | tuple):
         inside = ", ".join(shown(name, each) for each in value)
         return f"[{inside}]" if isinstance(value, list) else f"({inside})"
@@ -91,7 +92,7 @@ def shown(name: str, value: Any) -> str:
 
 
 class SecretUrl(SecretStr):
-    """A URL that may hold a login. It is shown without; `get_secret_value` gives it whole."""
+    """A URL that may hold a login, shown without it; `get_secret_value` returns it complete."""
 
     def _display(self) -> str:
         return shown_url(self._secret_value)
@@ -116,7 +117,7 @@ class SecretUrl(SecretStr):
 
 
 def remember(secret: Any) -> None:
-    """Know a secret's value, so that `redact` finds it."""
+    """Register a secret's value for `redact`."""
     text = secret if isinstance(secret, str) else ""
     if len(text) >= SHORTEST and text.lower() != "none":
         with _lock:
@@ -124,7 +125,7 @@ def remember(secret: Any) -> None:
 
 
 def remember_url(url: str) -> None:
-    """Know the password of a URL's login, if it has one."""
+    """Register the password in a URL's login, if there is one."""
     if login := re.match(r"[a-z][a-z0-9+.-]*://([^/\s@]*(?:@[^/\s@]*)*)@", url, re.IGNORECASE):
         _user, _, password = login.group(1).partition(":")
         remember(password)
@@ -139,7 +140,7 @@ KeptSecret = Annotated[SecretStr, BeforeValidator(_known_secret)]
 
 
 def sealed(config: Any, name: str = "") -> Any:
-    """Plain configuration with every secret in it as a secret type, however deep it lies."""
+    """Return configuration with every secret in it as a secret type, at any depth."""
     if isinstance(config, Secret | SecretStr):
         remember(plain(config))
         return config
@@ -159,7 +160,7 @@ def sealed(config: Any, name: str = "") -> Any:
 
 
 def plain(config: Any) -> Any:
-    """The same with the secrets themselves, for the client that needs them."""
+    """Return configuration with the secrets in plain text, for the client that needs them."""
     if isinstance(config, Secret | SecretStr):
         return plain(config.get_secret_value())
     if isinstance(config, Mapping):

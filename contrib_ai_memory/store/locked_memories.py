@@ -1,7 +1,7 @@
-"""What a builder has locked: nothing but a person changes, ends, joins, hides or forgets it.
+"""Memories locked by a builder: only a person changes, supersedes, merges or forgets them.
 
-A lock holds what says the same thing too: a fact rests on the locked line that told it, and the
-line of a preference on the locked fact that was drawn from it alone. Worker threads only.
+The lock extends to memories that say the same thing: to a fact whose evidence is a locked journal
+entry, and to an entry from which alone a locked fact was derived. Worker threads only.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from ..records import LOCKED, MemoryRecord
 from .payload import entry_memory_id
 from .protocol import MemoryStore
 
-DRAWN_LOOKED_AT = 8  # memories nearest to a line
+NEAREST = 8  # memories examined for one entry
 
 
 def is_locked(store: MemoryStore, agent_id: str, memory: MemoryRecord) -> bool:
-    """Return whether a memory is locked, or rests on a journal entry that is."""
+    """Return whether a memory or one of the journal entries it rests on is locked."""
     if LOCKED in memory.tags:
         return True
     lines = [entry_memory_id(agent_id, entry_id) for entry_id in memory.journal_ids]
@@ -24,20 +24,20 @@ def is_locked(store: MemoryStore, agent_id: str, memory: MemoryRecord) -> bool:
 
 
 def locked_among(store: MemoryStore, agent_id: str, memory_ids: Collection[str]) -> set[str]:
-    """Return those of these memories that are locked, or of which a locked one was drawn alone."""
+    """Return the ids of memories that are locked or the only evidence of a locked one."""
     return {
         memory.id
         for memory in store.get(memory_ids)
         if LOCKED in memory.tags
-        or any(LOCKED in drawn.tags for drawn in drawn_from(store, agent_id, memory))
+        or any(LOCKED in derived.tags for derived in derived_from(store, agent_id, memory))
     }
 
 
-def drawn_from(store: MemoryStore, agent_id: str, memory: MemoryRecord) -> list[MemoryRecord]:
-    """Return the experiences and facts that rest on nothing but this memory's entry."""
+def derived_from(store: MemoryStore, agent_id: str, memory: MemoryRecord) -> list[MemoryRecord]:
+    """Return the experiences and facts whose only evidence is this memory's entry."""
     if not memory.journal_ids:
         return []
-    near = store.nearest(agent_id, store.vectors_of([memory])[0], DRAWN_LOOKED_AT)
+    near = store.nearest(agent_id, store.vectors_of([memory])[0], NEAREST)
     return [
         hit.memory
         for hit in near
