@@ -51,7 +51,7 @@ class WholeMemory:
             whose = offload.run(offload.MEMORY, archive_format.header_of, path)
             self.when(whose, lambda header: self._import_of(npc, path, header))
 
-    def _import_of(self, npc: Any, path: Path, header: archive_format.Header) -> None:
+    def _import_of(self, npc: Any, path: Path, header: archive_format.ArchiveHeader) -> None:
         """Whispers are in a file: who may not look into the NPC that it is of gets none of it."""
         owners = inspect.owners_of(header.agent_id)
         closed = [each for each in owners if not access.may(self.caller, each, "look")]
