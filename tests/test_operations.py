@@ -162,7 +162,7 @@ def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
     ("words", "broken", "advice"),
     [
         (("export", "Mara", "x.jsonl"), (archive, "_write"), "No file was written"),
-        (("erase", "Alice", "--yes"), (erasure, "_from_disk"), "takes out the rest"),
+        (("erase", "Alice", "--yes"), (erasure, "_compacted"), "takes out the rest"),
         (("uninstall", "--yes"), (removal, "forget_attributes"), "for the rest"),
     ],
 )
