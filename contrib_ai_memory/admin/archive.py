@@ -40,9 +40,9 @@ from . import erasure, inspect, reindex
 from .archive_format import (
     ROWS_OF,
     SCRIPT,
+    ArchiveHeader,
     BadArchive,
     Checker,
-    Header,
     Line,
     Reader,
     Writer,
@@ -68,10 +68,7 @@ class Exported:
     lines: int
 
 
-@defer.inlineCallbacks
-def export(
-    npc: Any, path: Path | None = None, progress: Progress = silent
-) -> Generator[Any, Any, Exported]:
+def export(npc: Any, path: Path | None = None, progress: Progress = silent) -> defer.Deferred:
     """Write the whole memory of an NPC to a file, as a Deferred `Exported`.
 
     Secrets are in it, readable. What the NPC hears meanwhile is not.
@@ -84,15 +81,14 @@ def export(
         StoreError: The store cannot be used.
         OSError: The file cannot be written; an old one is unchanged.
     """
-    exported = yield exclusively(npc, _export, path, progress)
-    return exported
+    return exclusively(npc, _export, path, progress)
 
 
 @defer.inlineCallbacks
 def _export(npc: Any, path: Path | None, progress: Progress) -> Generator[Any, Any, Exported]:
     memory = npc.memory
     memory.flush()
-    header = Header(memory.id, npc.get_memory_identity(npc), npc.key)
+    header = ArchiveHeader(memory.id, npc.get_memory_identity(npc), npc.key)
     writer = yield batch_job(Writer, path or conf.directory() / FOLDER / file_name(npc), header)
     try:
         exported = yield _write(npc, writer, progress)

@@ -86,7 +86,7 @@ class BadArchive(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class ArchiveHeader:
     """The first line: whose memory it is.
 
     `agent_id` is the memory's UUID ("mind" in the file), `identity` the NPC's own memory identity,
@@ -101,7 +101,7 @@ class Header:
 class Writer:
     """Writes a file, a few lines at a time."""
 
-    def __init__(self, path: Path, header: Header):
+    def __init__(self, path: Path, header: ArchiveHeader):
         self.path = path
         self.lines = 0
         self._beside = path.with_name(path.name + ".part")
@@ -134,7 +134,7 @@ class Writer:
         self._file.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
 
 
-def header_of(path: Path) -> Header:
+def header_of(path: Path) -> ArchiveHeader:
     """Read whose memory a file holds.
 
     Raises:
@@ -176,7 +176,7 @@ class Reader:
                 break
         return found
 
-    def _header(self) -> Header:
+    def _header(self) -> ArchiveHeader:
         first = next(self._rows, None)
         if not isinstance(first, dict) or first.get("format") != FORMAT:
             raise BadArchive(
@@ -192,7 +192,7 @@ class Reader:
         for name in names:
             if not isinstance(first.get(name), str) or len(first[name]) > LONGEST_NAME:
                 raise BadArchive(f"{self.path}, line 1 has no {name}, or it is not a short text.")
-        return Header(*(first[name] for name in names))
+        return ArchiveHeader(*(first[name] for name in names))
 
     def _read(self) -> Iterator[Any]:
         number = 0
@@ -266,7 +266,7 @@ def open_private(path: Path) -> int:
     return descriptor
 
 
-def _plain(header: Header) -> Line:
+def _plain(header: ArchiveHeader) -> Line:
     return {"mind": header.agent_id, "identity": header.identity, "key": header.key}
 
 

@@ -22,7 +22,7 @@ import os
 import shutil
 import sqlite3
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,7 @@ from ..store.edge import size_on_disk
 from . import inspect
 from .archive import FOLDER as EXPORTS
 from .archive_format import open_private
+from .reindex import Progress, silent
 
 FORMAT, VERSION = "contrib_ai_memory backup", 1
 MANIFEST, DATABASE, STORE, EDGE = "manifest.json", "database", "ai_memory", "qdrant_edge"
@@ -46,8 +47,6 @@ FIRST_COPIES = 2  # before the store is held: each has less to write than the on
 NOT_COPIED = (snapshot.REQUEST, snapshot.STILL)
 SQLITE_SIDES = ("-journal", "-wal", "-shm")
 UNPACKED, ASIDE = ".restored", ".before-restore"
-
-Progress = Callable[[str, int, int], None]
 
 
 class BadBackup(ValueError):
@@ -72,47 +71,7 @@ class Backup:
     store: bool
 
 
-# --- what is copied -------------------------------------------------------------------------------
-
-
-def database_file() -> Path | None:
-    """Return the game's database, if it is a SQLite file."""
-    default = settings.DATABASES["default"]
-    if default["ENGINE"] != "django.db.backends.sqlite3":
-        return None
-    path = Path(str(default["NAME"]))
-    return path if path.is_file() else None
-
-
-def database_kind() -> str:
-    """Return the kind of the game's database: sqlite3, postgresql …"""
-    return str(settings.DATABASES["default"]["ENGINE"]).rpartition(".")[2]
-
-
-def _trees() -> dict[str, Path]:
-    """Return the folders of the store, by their name in the backup."""
-    trees = {STORE: conf.directory()}
-    elsewhere = conf.get().VECTOR_STORE.config.get("path") if inspect.store_is_own() else None
-    if elsewhere and not Path(elsewhere).absolute().is_relative_to(conf.directory().absolute()):
-        trees[EDGE] = Path(elsewhere)
-    return trees
-
-
-def _files(folder: Path) -> dict[str, Path]:
-    """Return the files of a store's folder that belong to it, by their path in it."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        ours = name.parts[0] not in (EXPORTS, *NOT_COPIED)
-        if ours and not path.name.endswith(("-shm", ".new")) and path.is_file():
-            found[str(name)] = path
-    return found
-
-
-# --- backing up -----------------------------------------------------------------------------------
-
-
-def create(file: Path, *, running: bool, progress: Progress = lambda *_: None) -> Backup:
+def create(file: Path, *, running: bool, progress: Progress = silent) -> Backup:
     """Write a backup of this game to a file.
 
     Args:
@@ -146,6 +105,110 @@ def create(file: Path, *, running: bool, progress: Progress = lambda *_: None) -
         raise BadBackup(f"The game's database cannot be copied: {error}") from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def restore(file: Path, progress: Progress = silent) -> dict[str, Any]:
+    """Replace what is there with a backup. Returns its manifest.
+
+    After being killed it is run again: what was there is kept until everything is in place.
+
+    Raises:
+        BadBackup: The file is damaged, does not fit this game, or there is no room for it.
+    """
+    manifest = read_manifest(file)
+    targets = _targets(manifest)
+    if not marker().exists():
+        for path in targets.values():  # left by a finished restore
+            _remove(_beside(path, ASIDE))
+    for path in targets.values():
+        _remove(_beside(path, UNPACKED))
+        path.parent.mkdir(parents=True, exist_ok=True)
+    for name in manifest["folders"]:
+        _beside(targets[name], UNPACKED).mkdir()
+    _unpack(
+        file, manifest, {name: _beside(path, UNPACKED) for name, path in targets.items()}, progress
+    )
+    connections.close_all()
+    atomic_file.write(marker(), json.dumps({"file": str(file.absolute()), "begun": now_iso()}))
+    for path in targets.values():
+        _swap(path)
+    exports = _beside(targets[STORE], ASIDE) / EXPORTS if STORE in targets else None
+    if exports and exports.exists() and not (targets[STORE] / EXPORTS).exists():
+        exports.rename(targets[STORE] / EXPORTS)
+    marker().unlink()
+    atomic_file.sync(marker().parent)
+    for path in targets.values():
+        _remove(_beside(path, ASIDE))
+    return manifest
+
+
+def read_manifest(file: Path) -> dict[str, Any]:
+    """Read what a backup holds.
+
+    Raises:
+        BadBackup: The file is no backup, or of another version.
+    """
+    try:
+        with tarfile.open(file, mode="r:gz") as tar:
+            first = tar.next()
+            found = tar.extractfile(first) if first and first.name == MANIFEST else None
+            text = found.read() if found else b"{}"
+        manifest = json.loads(text)
+    except (OSError, EOFError, ValueError, tarfile.TarError) as error:
+        raise BadBackup(f"{file} cannot be read: {error}") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise BadBackup(f"{file} was not made by `evennia ai_memory backup`.")
+    if manifest.get("version") != VERSION:
+        raise BadBackup(
+            f"{file} has version {manifest.get('version')!r} of the format, and this contrib reads "
+            f"version {VERSION}. Restore it with the version that wrote it."
+        )
+    return manifest
+
+
+def marker() -> Path:
+    """Return the file that exists while a restore runs, or after it broke off."""
+    return connection.restoring(conf.directory())
+
+
+def database_file() -> Path | None:
+    """Return the game's database, if it is a SQLite file."""
+    default = settings.DATABASES["default"]
+    if default["ENGINE"] != "django.db.backends.sqlite3":
+        return None
+    path = Path(str(default["NAME"]))
+    return path if path.is_file() else None
+
+
+def database_kind() -> str:
+    """Return the kind of the game's database: sqlite3, postgresql …"""
+    return str(settings.DATABASES["default"]["ENGINE"]).rpartition(".")[2]
+
+
+# --- what is copied -------------------------------------------------------------------------------
+
+
+def _trees() -> dict[str, Path]:
+    """Return the folders of the store, by their name in the backup."""
+    trees = {STORE: conf.directory()}
+    elsewhere = conf.get().VECTOR_STORE.config.get("path") if inspect.store_is_own() else None
+    if elsewhere and not Path(elsewhere).absolute().is_relative_to(conf.directory().absolute()):
+        trees[EDGE] = Path(elsewhere)
+    return trees
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """Return the files of a store's folder that belong to it, by their path in it."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        ours = name.parts[0] not in (EXPORTS, *NOT_COPIED)
+        if ours and not path.name.endswith(("-shm", ".new")) and path.is_file():
+            found[str(name)] = path
+    return found
+
+
+# --- backing up -----------------------------------------------------------------------------------
 
 
 def _copy(trees: dict[str, Path], database: Path | None, staging: Path, *, locked: bool) -> None:
@@ -287,70 +350,6 @@ def _digest(path: Path) -> str:
 
 
 # --- restoring ------------------------------------------------------------------------------------
-
-
-def read_manifest(file: Path) -> dict[str, Any]:
-    """Read what a backup holds.
-
-    Raises:
-        BadBackup: The file is no backup, or of another version.
-    """
-    try:
-        with tarfile.open(file, mode="r:gz") as tar:
-            first = tar.next()
-            found = tar.extractfile(first) if first and first.name == MANIFEST else None
-            text = found.read() if found else b"{}"
-        manifest = json.loads(text)
-    except (OSError, EOFError, ValueError, tarfile.TarError) as error:
-        raise BadBackup(f"{file} cannot be read: {error}") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise BadBackup(f"{file} was not made by `evennia ai_memory backup`.")
-    if manifest.get("version") != VERSION:
-        raise BadBackup(
-            f"{file} has version {manifest.get('version')!r} of the format, and this contrib reads "
-            f"version {VERSION}. Restore it with the version that wrote it."
-        )
-    return manifest
-
-
-def marker() -> Path:
-    """Return the file that exists while a restore runs, or after it broke off."""
-    return connection.restoring(conf.directory())
-
-
-def restore(file: Path, progress: Progress = lambda *_: None) -> dict[str, Any]:
-    """Replace what is there with a backup. Returns its manifest.
-
-    After being killed it is run again: what was there is kept until everything is in place.
-
-    Raises:
-        BadBackup: The file is damaged, does not fit this game, or there is no room for it.
-    """
-    manifest = read_manifest(file)
-    targets = _targets(manifest)
-    if not marker().exists():
-        for path in targets.values():  # left by a finished restore
-            _remove(_beside(path, ASIDE))
-    for path in targets.values():
-        _remove(_beside(path, UNPACKED))
-        path.parent.mkdir(parents=True, exist_ok=True)
-    for name in manifest["folders"]:
-        _beside(targets[name], UNPACKED).mkdir()
-    _unpack(
-        file, manifest, {name: _beside(path, UNPACKED) for name, path in targets.items()}, progress
-    )
-    connections.close_all()
-    atomic_file.write(marker(), json.dumps({"file": str(file.absolute()), "begun": now_iso()}))
-    for path in targets.values():
-        _swap(path)
-    exports = _beside(targets[STORE], ASIDE) / EXPORTS if STORE in targets else None
-    if exports and exports.exists() and not (targets[STORE] / EXPORTS).exists():
-        exports.rename(targets[STORE] / EXPORTS)
-    marker().unlink()
-    atomic_file.sync(marker().parent)
-    for path in targets.values():
-        _remove(_beside(path, ASIDE))
-    return manifest
 
 
 def _targets(manifest: dict[str, Any]) -> dict[str, Path]:
