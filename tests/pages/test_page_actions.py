@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.test import Client
 from page_visits import logged_in, raw_entry, told, url, words
 
@@ -113,7 +114,7 @@ def test_an_npc_is_paused_and_resumed(keeper, mara):
 def test_undo_without_changes_says_so(keeper, mara):
     page = keeper.post(url("do", mara, "undo"), follow=True)
     [message] = page.context["messages"]
-    assert message.level_tag == "error" and "undo" in str(message)
+    assert message.level == messages.ERROR and "undo" in str(message)
 
 
 def test_a_post_without_a_csrf_token_is_refused(mara, alice):
