@@ -166,7 +166,7 @@ def _undo(npc: Any, who: Any, _memory_id: str) -> Any:
 
 def _last_change(npc: Any, _memory_id: str) -> str:
     acts = undo_log.acts(npc)
-    return acts[-1].summary() if acts else "no change to undo"
+    return acts[-1].summary() if acts else "none"
 
 
 class NPCActionView(ActionView):
@@ -232,8 +232,8 @@ def _forget(npc: Any, who: Any, memory_id: str, *, cascade: bool = False) -> def
 
 
 def _forget_preview(npc: Any, memory_id: str, *, cascade: bool = False) -> defer.Deferred:
-    doomed = forget.select(npc, memory_id, cascade=cascade)
-    return doomed.addCallback(lambda found: found.summary())
+    selected = forget.select(npc, memory_id, cascade=cascade)
+    return selected.addCallback(lambda doomed: doomed.summary())
 
 
 def _once(tag: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:

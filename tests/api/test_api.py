@@ -14,7 +14,7 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.sleep.night import Sleep
 
 
-def test_npcs_are_listed_found_and_paged(builder_api, mara, tavern):
+def test_npcs_are_listed_filtered_and_paged(builder_api, mara, tavern):
     for name in ("Odo", "Una"):
         create_object("typeclasses.npcs.AssistantNPC", key=name, location=tavern)
     status, page = builder_api("GET", "/npcs/", limit=2)
@@ -27,14 +27,14 @@ def test_npcs_are_listed_found_and_paged(builder_api, mara, tavern):
     assert builder_api("GET", "/npcs/", text="od")[1]["results"][0]["key"] == "Odo"
 
 
-def test_one_npc_is_told_in_numbers(builder_api, lived):
+def test_one_npc_is_shown_in_numbers(builder_api, lived):
     _, npc = builder_api("GET", f"/npcs/{lived.id}/")
     assert (npc["npc"], npc["key"], npc["state"]) == (lived.id, "Mara", "awake")
     assert npc["entries"] == len(lived.memory.journal)
     assert npc["counts"]["fact"] > 0
 
 
-def test_the_journal_is_walked_to_its_beginning(builder_api, mara, alice):
+def test_the_journal_is_paged_to_its_beginning(builder_api, mara, alice):
     for number in range(1, 8):
         says(mara, alice, f"This is line {number}.")
     seen, older = [], {}
@@ -75,7 +75,7 @@ def test_memories_are_listed_shown_and_traced(builder_api, lived):
     assert trace["sources"]
 
 
-def test_a_search_tells_each_part_of_each_score(builder_api, lived):
+def test_a_search_shows_the_parts_of_each_score(builder_api, lived):
     _, found = builder_api("GET", f"/npcs/{lived.id}/search/", q="Who keeps the ferry?")
     best = found["memories"][0]
     assert "ferry" in best["memory"]["content"]
@@ -84,7 +84,7 @@ def test_a_search_tells_each_part_of_each_score(builder_api, lived):
     assert found["prompt_block"].startswith("<memory>")
 
 
-def test_a_search_for_somebody_hides_the_secrets_of_others(builder_api, lived, alice, bram):
+def test_a_search_for_a_speaker_hides_the_secrets_of_others(builder_api, lived, alice, bram):
     says(lived, alice, "My silver key lies under the third step.", private=True)
 
     def found(**speaker):
@@ -97,7 +97,7 @@ def test_a_search_for_somebody_hides_the_secrets_of_others(builder_api, lived, a
     assert not found(speaker="Bram")
 
 
-def test_people_and_what_is_known_of_them(builder_api, lived, alice):
+def test_people_are_listed_and_shown_by_name_or_identity(builder_api, lived, alice):
     _, page = builder_api("GET", f"/npcs/{lived.id}/people/")
     assert {each["name"] for each in page["results"]} == {"Alice", "Bram"}
     assert page["count"] == 2
@@ -107,7 +107,7 @@ def test_people_and_what_is_known_of_them(builder_api, lived, alice):
     assert by_name[1]["person"]["interactions"] == 2
 
 
-def test_links_nights_cost_and_numbers(builder_api, lived):
+def test_links_nights_cost_and_stats_are_shown(builder_api, lived):
     _, graph = builder_api("GET", f"/npcs/{lived.id}/links/")
     ids = {node["linked"] for node in graph["nodes"]}
     assert graph["edges"] and all({edge["a"], edge["b"]} <= ids for edge in graph["edges"])
@@ -128,7 +128,7 @@ def test_a_preview_sends_and_remembers_nothing(builder_api, lived):
     assert len(lived.memory.journal) == before
 
 
-def test_what_is_added_is_recalled_at_once(builder_api, mara):
+def test_an_added_memory_is_recalled_at_once(builder_api, mara):
     status, entry = builder_api(
         "POST", f"/npcs/{mara.id}/memories/", {"text": "The bridge is closed.", "importance": 9}
     )
@@ -137,7 +137,7 @@ def test_what_is_added_is_recalled_at_once(builder_api, mara):
     assert found["memories"][0]["memory"]["content"] == "The bridge is closed."
 
 
-def test_what_is_edited_is_edited_and_undone(builder_api, lived):
+def test_a_memory_is_edited_and_the_edit_undone(builder_api, lived):
     fact = fact_of(builder_api, lived)
     address = f"/npcs/{lived.id}/memories/{fact}/"
     before = builder_api("GET", address)[1]["memory"]["content"]
@@ -150,7 +150,7 @@ def test_what_is_edited_is_edited_and_undone(builder_api, lived):
     assert builder_api("GET", address)[1]["memory"]["content"] == before
 
 
-def test_what_is_forgotten_goes_alone_or_with_what_came_of_it(builder_api, lived):
+def test_a_memory_is_forgotten_with_everything_derived_from_it_and_restored(builder_api, lived):
     fact = fact_of(builder_api, lived)
     source = builder_api("GET", f"/npcs/{lived.id}/memories/{fact}/")[1]["evidence"][0]["id"]
     address = f"/npcs/{lived.id}/memories/{source}/"
@@ -163,7 +163,7 @@ def test_what_is_forgotten_goes_alone_or_with_what_came_of_it(builder_api, lived
     assert builder_api("GET", address)[0] == 200
 
 
-def test_a_pinned_memory_is_pinned_until_it_is_not(builder_api, lived):
+def test_a_memory_is_locked_unlocked_and_unpinned(builder_api, lived):
     fact = fact_of(builder_api, lived)
     address = f"/npcs/{lived.id}/memories/{fact}/"
     assert "pinned" in builder_api("POST", address + "lock/")[1]["tags"]
@@ -172,7 +172,7 @@ def test_a_pinned_memory_is_pinned_until_it_is_not(builder_api, lived):
     assert "pinned" not in builder_api("POST", address + "unpin/")[1]["tags"]
 
 
-def test_a_night_is_started_watched_and_ended(builder_api, lived, alice):
+def test_a_night_is_started_polled_and_ended(builder_api, lived, alice):
     address = f"/npcs/{lived.id}/nights/"
     status, told = builder_api("POST", address)
     assert (status, told["state"]) == (202, "compacting")
@@ -193,7 +193,7 @@ def test_a_night_is_started_watched_and_ended(builder_api, lived, alice):
     assert builder_api("POST", f"/npcs/{lived.id}/wake/")[0] == 409
 
 
-def test_a_whole_night_is_not_waited_for(builder_api, lived, monkeypatch):
+def test_starting_a_whole_night_does_not_wait_for_its_end(builder_api, lived, monkeypatch):
     from twisted.internet import defer
 
     begun = []
@@ -207,7 +207,7 @@ def test_a_whole_night_is_not_waited_for(builder_api, lived, monkeypatch):
     assert (status, told["state"], len(begun)) == (202, "compacting", 1)
 
 
-def test_a_paused_npc_does_not_sleep_until_it_goes_on(builder_api, mara):
+def test_a_paused_npc_cannot_sleep_until_resumed(builder_api, mara):
     assert builder_api("POST", f"/npcs/{mara.id}/pause/")[1]["state"] == "paused"
     status, answer = builder_api("POST", f"/npcs/{mara.id}/nights/")
     assert (status, "paused" in answer["detail"]) == (409, True)

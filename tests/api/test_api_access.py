@@ -19,7 +19,7 @@ from django.test import Client
 from contrib_ai_memory.admin import access, stats
 
 
-def test_every_address_is_in_the_table_of_permissions():
+def test_every_url_is_in_the_table_of_requests():
     told = {f"/{address}" for address in api_urls()}
     tested = {line.split("?")[0] for line in READS} | {line for _, line, _ in (*WRITES, PREVIEW)}
     tested = {each.replace("/1/", "/{id}/").replace("Alice", "{id}") for each in tested}
@@ -27,7 +27,7 @@ def test_every_address_is_in_the_table_of_permissions():
 
 
 @pytest.mark.parametrize("who", [None, "Player", "Helper"])
-def test_a_stranger_gets_nothing_anywhere(asked, lived, who):
+def test_accounts_without_permission_are_refused_everywhere(asked, lived, who):
     ask = asked(who)
     expected = 401 if who is None else 403
     before = list(lived.memory.journal.read())
@@ -40,13 +40,13 @@ def test_a_stranger_gets_nothing_anywhere(asked, lived, who):
     assert not lived.assistant.asleep
 
 
-def test_a_stranger_is_not_told_which_npcs_there_are(asked, lived):
+def test_a_refusal_does_not_reveal_whether_an_npc_exists(asked, lived):
     there = asked("Player")("GET", f"/npcs/{lived.id}/")
     nowhere = asked("Player")("GET", "/npcs/99999/")
     assert there == nowhere
 
 
-def test_a_builder_looks_and_edits_everywhere_and_does_not_erase(builder_api, lived):
+def test_a_builder_can_look_and_edit_everywhere_but_not_erase(builder_api, lived):
     for address in READS:
         status, answer = builder_api("GET", address.format(npc=lived.id))
         assert status == 200, (address, answer)
@@ -58,7 +58,7 @@ def test_a_builder_looks_and_edits_everywhere_and_does_not_erase(builder_api, li
     assert "Admin" in answer["detail"]
 
 
-def test_an_admin_erases_a_person(admin_api, lived, alice):
+def test_an_admin_can_erase_a_person(admin_api, lived, alice):
     status, erased = admin_api(ERASE[0], ERASE[1].format(npc=lived.id))
     assert status == 200
     assert erased["entries"] == 2
@@ -67,7 +67,7 @@ def test_an_admin_erases_a_person(admin_api, lived, alice):
     assert admin_api("GET", f"/npcs/{lived.id}/people/Alice/")[0] == 404
 
 
-def test_an_npcs_own_locks_hold(builder_api, admin_api, lived):
+def test_an_npcs_own_locks_apply(builder_api, admin_api, lived):
     lived.locks.add("memory_edit:false()")
     for method, address, body in WRITES:
         status, answer = builder_api(method, address.format(npc=lived.id), body)
@@ -81,14 +81,14 @@ def test_an_npcs_own_locks_hold(builder_api, admin_api, lived):
     assert builder_api("GET", "/npcs/")[1]["results"] == []
 
 
-def test_a_staff_account_may_look(tavern, mara):
+def test_a_staff_account_can_look(tavern, mara):
     account = make_account("staff")
     account.is_staff = True
     account.save()
     assert APIClient(account)("GET", "/npcs/")[1]["count"] == 1
 
 
-def test_what_is_changed_stands_in_the_security_log(builder_api, lived, monkeypatch):
+def test_changes_are_logged_without_content(builder_api, lived, monkeypatch):
     from evennia.utils import logger
 
     lines = []
@@ -101,7 +101,7 @@ def test_what_is_changed_stands_in_the_security_log(builder_api, lived, monkeypa
     assert "moon" not in deeds
 
 
-def test_what_is_looked_at_stands_in_the_security_log_once(builder_api, lived, monkeypatch):
+def test_each_look_is_logged_once_without_content(builder_api, lived, monkeypatch):
     from evennia.utils import logger
 
     lines = []
@@ -117,11 +117,11 @@ def test_what_is_looked_at_stands_in_the_security_log_once(builder_api, lived, m
     assert "ferry" not in " ".join(lines)
 
 
-def test_the_websites_log_in_holds(browser, mara):
+def test_a_session_of_the_website_is_accepted(browser, mara):
     assert browser.get("/api/memory/npcs/").status_code == 200
 
 
-def test_a_page_of_others_cannot_write_through_a_browser(browser, mara):
+def test_a_cross_site_request_with_a_session_needs_a_csrf_token(browser, mara):
     address = f"/api/memory/npcs/{mara.id}/memories/"
     body = {"data": json.dumps({"text": "Obey."}), "content_type": "application/json"}
     refused = browser.post(address, **body)
@@ -131,7 +131,7 @@ def test_a_page_of_others_cannot_write_through_a_browser(browser, mara):
     assert browser.post(address, **body, headers={"x-csrftoken": "a" * 32}).status_code == 201
 
 
-def test_a_form_of_others_cannot_either(browser, mara):
+def test_a_form_is_refused_because_only_json_is_accepted(browser, mara):
     browser.cookies["csrftoken"] = "a" * 32
     address = f"/api/memory/npcs/{mara.id}/memories/"
     sent = browser.post(address, {"text": "Obey."}, headers={"x-csrftoken": "a" * 32})
@@ -139,9 +139,7 @@ def test_a_form_of_others_cannot_either(browser, mara):
 
 
 @pytest.mark.parametrize("origin", ["https://elsewhere.example", "null", "http://testserver.evil"])
-def test_a_password_that_the_browser_remembers_is_of_no_use_to_a_page_of_others(
-    asked, mara, origin, settings
-):
+def test_a_cross_site_request_with_a_stored_password_is_refused(asked, mara, origin, settings):
     ask = asked("Builder")
     address = f"/api/memory/npcs/{mara.id}/pause/"
     refused = ask.client.post(address, **ask.headers, HTTP_ORIGIN=origin)
@@ -156,14 +154,14 @@ def test_a_password_that_the_browser_remembers_is_of_no_use_to_a_page_of_others(
     assert own.status_code == 200
 
 
-def test_the_session_counts_where_the_game_names_other_ways_only(browser, mara, settings):
+def test_a_session_is_accepted_whatever_authentication_the_game_configures(browser, mara, settings):
     settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
         "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.BasicAuthentication"]
     }
     assert browser.get("/api/memory/npcs/").status_code == 200
 
 
-def test_every_answer_has_its_security_headers_and_is_kept_in_no_cache(browser, mara, monkeypatch):
+def test_every_response_has_security_headers_and_forbids_caching(browser, mara, monkeypatch):
     def broken(npc):
         raise KeyError("api_key=hunter2")
 

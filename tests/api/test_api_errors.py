@@ -46,7 +46,7 @@ HOSTILE = (
         ("DELETE", "/npcs/{npc}/people/Mara/", None, 404, "knows nobody"),
     ],
 )
-def test_wrong_input_is_answered_by_a_sentence(
+def test_invalid_input_is_answered_with_a_sentence(
     admin_api, mara, alice, method, address, body, expected, words
 ):
     says(mara, alice, "I keep the ferry at Millbrook.")
@@ -55,7 +55,7 @@ def test_wrong_input_is_answered_by_a_sentence(
     assert words in answer["detail"]
 
 
-def test_what_is_no_json_is_answered_by_a_sentence(admin_api, mara):
+def test_invalid_json_is_answered_with_a_sentence(admin_api, mara):
     address = f"/api/memory/npcs/{mara.id}/memories/"
     sent = admin_api.client.post(
         address, "{not json", content_type="application/json", **admin_api.headers
@@ -64,7 +64,7 @@ def test_what_is_no_json_is_answered_by_a_sentence(admin_api, mara):
     assert "JSON" in sent.json()["detail"]
 
 
-def test_an_id_that_fits_several_is_answered_by_what_to_do(admin_api, mara, monkeypatch):
+def test_an_ambiguous_id_is_answered_with_advice(admin_api, mara, monkeypatch):
 
     def of_two(agent_id, prefix):
         two = [f"aaaa{n}000-0000-5000-8000-000000000000" for n in (1, 2)]
@@ -75,7 +75,7 @@ def test_an_id_that_fits_several_is_answered_by_what_to_do(admin_api, mara, monk
     assert (status, "Type more of the id" in answer["detail"]) == (400, True)
 
 
-def test_a_store_that_cannot_be_used_is_503(admin_api, mara, store_folder, settings):
+def test_an_unavailable_store_is_503(admin_api, mara, store_folder, settings):
     says(mara, mara, "x")
     memory_store.close_shared(for_good=False)
     nobody = {"provider": "qdrant", "config": {"url": "http://127.0.0.1:9"}}
@@ -85,7 +85,7 @@ def test_a_store_that_cannot_be_used_is_503(admin_api, mara, store_folder, setti
     assert "127.0.0.1:9" in answer["detail"] and "VECTOR_STORE" in answer["detail"]
 
 
-def test_a_busy_memory_is_503_with_when_to_try_again(admin_api, mara, monkeypatch):
+def test_a_busy_memory_is_503_with_retry_after(admin_api, mara, monkeypatch):
     def full(*args, **kwargs):
         raise offload.Busy("the memory worker has 256 jobs waiting")
 
@@ -95,7 +95,7 @@ def test_a_busy_memory_is_503_with_when_to_try_again(admin_api, mara, monkeypatc
     assert "256 jobs" in made.json()["detail"]
 
 
-def test_a_fault_of_ours_is_told_without_its_insides(admin_api, mara, monkeypatch):
+def test_an_internal_error_reveals_no_details(admin_api, mara, monkeypatch):
     def fails(*args, **kwargs):
         raise KeyError("a secret of the insides")
 
@@ -106,7 +106,7 @@ def test_a_fault_of_ours_is_told_without_its_insides(admin_api, mara, monkeypatc
     assert "ai_memory.log" in answer["detail"]
 
 
-def test_hostile_text_comes_out_as_the_text_that_was_kept(admin_api, mara, alice):
+def test_hostile_text_is_returned_as_stored(admin_api, mara, alice):
     says(mara, alice, HOSTILE)
     status, entry = admin_api("POST", f"/npcs/{mara.id}/memories/", {"text": HOSTILE * 10})
     assert status == 201

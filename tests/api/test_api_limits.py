@@ -12,7 +12,7 @@ from django.test import Client
 from contrib_ai_memory.web.api import throttling
 
 
-def test_who_asks_too_often_is_told_to_wait(admin_api, mara, settings):
+def test_too_many_requests_are_throttled_by_scope(admin_api, mara, settings):
     settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
         "DEFAULT_THROTTLE_RATES": {"ai_memory_work": "2/min"}
     }
@@ -22,7 +22,7 @@ def test_who_asks_too_often_is_told_to_wait(admin_api, mara, settings):
     assert admin_api("GET", "/npcs/")[0] == 200, "other addresses have a rate of their own"
 
 
-def test_one_visitor_is_not_throttled_for_another(asked, mara, settings):
+def test_accounts_are_throttled_separately(asked, mara, settings):
     settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
         "DEFAULT_THROTTLE_RATES": {"ai_memory_read": "1/min"}
     }
@@ -30,7 +30,7 @@ def test_one_visitor_is_not_throttled_for_another(asked, mara, settings):
     assert asked("Builder")("GET", "/npcs/")[0] == 200
 
 
-def test_no_rate_is_no_limit(admin_api, mara, settings):
+def test_a_rate_of_none_disables_the_limit(admin_api, mara, settings):
     settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
         "DEFAULT_THROTTLE_RATES": {"ai_memory_read": None}
     }
@@ -53,14 +53,14 @@ def try_password(name, password, client=None, **more):
     return (client or Client()).get("/api/memory/npcs/", **basic_auth(name, password), **more)
 
 
-def test_a_stranger_who_guesses_does_not_lock_other_accounts_out(asked, mara, clock):
+def test_guessing_does_not_lock_other_accounts_out(asked, mara, clock):
     """Behind the game's own web proxy every client has one address."""
     for n in range(30):
         try_password("the Builder", f"guess {n}")
     assert asked("Admin")("GET", "/npcs/")[0] == 200
 
 
-def test_guesses_at_one_account_become_slow_whatever_address_they_claim(asked, mara, clock):
+def test_guesses_at_one_account_are_delayed_whatever_address_they_claim(asked, mara, clock):
     asked("Builder")
     statuses = [
         try_password("the Builder", f"guess {n}", HTTP_X_FORWARDED_FOR=f"10.0.0.{n}").status_code
@@ -69,14 +69,14 @@ def test_guesses_at_one_account_become_slow_whatever_address_they_claim(asked, m
     assert statuses == [401] * 5 + [429] * 7
 
 
-def test_a_name_spelt_otherwise_is_the_samemake_account(asked, mara, clock):
+def test_spellings_of_a_name_count_as_one_account(asked, mara, clock):
     asked("Builder")
     for n in range(5):
         try_password("THE bUILDER" if n % 2 else " the Builder ", f"guess {n}")
     assert try_password("the Builder", "guess").status_code == 429
 
 
-def test_a_name_of_nobody_is_refused_as_one_of_somebody_is(asked, mara, clock):
+def test_unknown_names_are_refused_like_known_ones(asked, mara, clock):
     asked("Builder")
     answers = {
         name: [
@@ -88,7 +88,7 @@ def test_a_name_of_nobody_is_refused_as_one_of_somebody_is(asked, mara, clock):
     assert answers["the Builder"] == answers["nobody of that name"]
 
 
-def test_the_right_password_gets_in_after_half_a_minute_at_most(asked, mara, clock):
+def test_the_right_password_works_after_half_a_minute_at_most(asked, mara, clock):
     """However long a stranger goes on guessing: nobody is locked out for good."""
     asked("Builder")
     for n in range(600):
@@ -103,20 +103,20 @@ def test_the_right_password_gets_in_after_half_a_minute_at_most(asked, mara, clo
     assert try_password("the Builder", PASSWORD).status_code == 200
 
 
-def test_who_is_logged_in_on_the_website_gets_in_while_a_stranger_guesses(browser, mara, clock):
+def test_a_session_works_while_a_stranger_guesses(browser, mara, clock):
     for n in range(30):
         try_password("the Builder", f"guess {n}")
     assert browser.get("/api/memory/npcs/").status_code == 200
     assert try_password("the Builder", PASSWORD, browser).status_code == 200
 
 
-def test_who_is_logged_in_cannot_guess_for_ever_either(browser, mara, clock):
+def test_guesses_of_a_logged_in_account_are_delayed_too(browser, mara, clock):
     statuses = [try_password("the Builder", f"guess {n}", browser).status_code for n in range(7)]
     assert statuses == [401] * 5 + [429] * 2
     assert try_password("the Builder", PASSWORD).status_code == 200, "their own count, no other's"
 
 
-def test_guesses_at_many_accounts_are_bounded_and_those_in_use_go_on(asked, mara, clock):
+def test_guesses_at_many_accounts_are_limited_but_not_for_accounts_in_use(asked, mara, clock):
     assert asked("Builder")("GET", "/npcs/")[0] == 200
     names = [f"account {n}" for n in range(100)]
     statuses = [try_password(name, "12345").status_code for name in names]
@@ -126,7 +126,7 @@ def test_guesses_at_many_accounts_are_bounded_and_those_in_use_go_on(asked, mara
     assert try_password("account 99", "12345").status_code == 401
 
 
-def test_what_the_throttle_keeps_is_bounded(asked, mara, clock, settings):
+def test_the_memory_of_the_throttle_is_bounded(asked, mara, clock, settings):
     settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
         "DEFAULT_THROTTLE_RATES": {"ai_memory_password": "1000000/sec"}
     }
@@ -138,7 +138,7 @@ def test_what_the_throttle_keeps_is_bounded(asked, mara, clock, settings):
     assert max(map(len, throttling.PasswordThrottle.failures)) < 200
 
 
-def test_no_rate_of_passwords_is_no_limit_of_them(asked, mara, settings, clock):
+def test_a_password_rate_of_none_disables_the_limit(asked, mara, settings, clock):
     settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {
         "DEFAULT_THROTTLE_RATES": {"ai_memory_password": None}
     }

@@ -54,7 +54,7 @@ reactor.run()
 """
 
 
-def test_the_bridge_waits_for_a_deferred_so_long_and_never_on_the_reactor_thread(settings):
+def test_the_bridge_waits_for_a_deferred_with_a_timeout_and_never_on_the_reactor_thread(settings):
     run = subprocess.run(
         [sys.executable, "-c", BRIDGE],
         cwd=settings.GAME_DIR,

@@ -13,14 +13,14 @@ from contrib_ai_memory.web import headers
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_who_is_not_logged_in_gets_the_login_page_and_nothing_of_the_npc(page, client, mara):
+def test_an_anonymous_visitor_is_redirected_to_the_login_page(page, client, mara):
     there = client.get(url(page, mara))
     assert there.status_code == 302
     assert there["Location"].startswith("/auth/login/?next=")
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_player_gets_the_same_refusal_whether_an_npc_is_there_or_not(page, client, mara):
+def test_a_player_gets_the_same_refusal_for_existing_and_missing_npcs(page, client, mara):
     logged_in(client, "Player")
     there = client.get(url(page, mara))
     nobody = client.get(url(page, mara).replace(f"/{mara.id}/", "/99999/"))
@@ -29,7 +29,7 @@ def test_a_player_gets_the_same_refusal_whether_an_npc_is_there_or_not(page, cli
     assert "Mara" not in main_of(there)
 
 
-def test_a_player_may_neither_list_nor_do_anything(client, mara, alice):
+def test_a_player_can_neither_list_nor_change_anything(client, mara, alice):
     [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
     logged_in(client, "Player")
     assert client.get(reverse("ai_memory:npcs")).status_code == 403
@@ -41,13 +41,13 @@ def test_a_player_may_neither_list_nor_do_anything(client, mara, alice):
 
 
 @pytest.mark.parametrize("rank", ["builder", "is_staff", "is_superuser"])
-def test_staff_and_builders_are_let_in(rank, client, mara):
+def test_staff_and_builders_have_access(rank, client, mara):
     logged_in(client, "Somebody", **{rank: True})
     for page in PAGES:
         assert client.get(url(page, mara)).status_code == 200, page
 
 
-def test_an_npc_with_a_lock_is_not_there_for_whom_it_keeps_out(client, mara):
+def test_an_npc_whose_lock_refuses_a_builder_looks_missing(client, mara):
     mara.locks.add("memory_look:false()")
     logged_in(client, "Builder", builder=True)
     assert url("overview", mara) not in main_of(client.get(reverse("ai_memory:npcs")))
@@ -56,7 +56,7 @@ def test_an_npc_with_a_lock_is_not_there_for_whom_it_keeps_out(client, mara):
     assert main_of(locked) == main_of(nobody)
 
 
-def test_who_may_look_only_sees_no_buttons_and_can_change_nothing(client, mara, alice):
+def test_a_builder_without_edit_access_sees_no_buttons_and_can_change_nothing(client, mara, alice):
     [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
     mara.locks.add("memory_edit:false()")
     logged_in(client, "Builder", builder=True)
@@ -69,9 +69,7 @@ def test_who_may_look_only_sees_no_buttons_and_can_change_nothing(client, mara, 
     assert mara.memory.journal.get(entry.id) == entry
 
 
-def test_a_look_at_an_npc_is_one_line_in_the_log_and_not_of_what_it_remembers(
-    keeper, mara, alice, log
-):
+def test_each_look_at_an_npc_is_logged_once_without_content(keeper, mara, alice, log):
     access._looks.clear()
     told(mara, alice, "I keep the ferry at Millbrook.")
     for page in (*PAGES, "journal"):
@@ -87,7 +85,7 @@ def test_a_look_at_an_npc_is_one_line_in_the_log_and_not_of_what_it_remembers(
     assert "ferry" not in " ".join(log).lower()
 
 
-def test_who_is_kept_out_leaves_no_line_of_a_look(client, mara, log):
+def test_a_refused_look_is_not_logged(client, mara, log):
     access._looks.clear()
     mara.locks.add("memory_look:false()")
     logged_in(client, "Builder", builder=True)
@@ -112,7 +110,7 @@ def assert_protected(response):
     assert "no-store" in response["Cache-Control"] and "private" in response["Cache-Control"]
 
 
-def test_every_page_has_its_security_headers_and_is_kept_in_no_cache(keeper, mara, alice):
+def test_every_page_has_security_headers_and_forbids_caching(keeper, mara, alice):
     [entry] = told(mara, alice, "I keep the ferry.")
     identity = mara.get_memory_identity(alice)
     addresses = [
@@ -132,12 +130,12 @@ def test_every_page_has_its_security_headers_and_is_kept_in_no_cache(keeper, mar
     assert_protected(keeper.put(url("journal", mara)))
 
 
-def test_who_is_sent_away_gets_the_headers_too(client, mara, tavern):
+def test_refusals_have_the_security_headers_too(client, mara, tavern):
     assert_protected(client.get(url("journal", mara)))
     assert_protected(logged_in(client, "Wanda").get(url("journal", mara)))
 
 
-def test_the_policy_lets_in_what_evennias_base_page_names_and_nothing_else(keeper, mara):
+def test_the_policy_allows_only_the_urls_of_evennias_base_template(keeper, mara):
     page = keeper.get(url("graph", mara))
     policy, text = policy_of(page), page.content.decode()
     named = set(re.findall(r'<script[^>]* src="(https:[^"]*)"', text))
@@ -148,7 +146,7 @@ def test_the_policy_lets_in_what_evennias_base_page_names_and_nothing_else(keepe
     assert sheets == {each for each in policy["style-src"] if each.startswith("https:")}
 
 
-def test_a_game_with_a_look_of_its_own_has_a_policy_for_it(tmp_path, settings):
+def test_the_policy_follows_a_games_own_base_template(tmp_path, settings):
     """Addresses of its template, and hashes of what stands in it; nothing that Django fills in."""
     (tmp_path / "website").mkdir()
     (tmp_path / "website" / "base.html").write_text(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.test import Client
 from page_visits import logged_in, raw_entry, told, url, words
 
@@ -9,7 +10,7 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.admin import inspect
 
 
-def test_an_edited_memory_is_found_by_its_new_words_and_undone(keeper, mara, alice, log):
+def test_an_edited_memory_is_found_by_its_new_text_and_can_be_undone(keeper, mara, alice, log):
     [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
     page = url("edit", mara, entry.id)
     assert "I keep the ferry" in words(keeper.get(page))
@@ -25,7 +26,7 @@ def test_an_edited_memory_is_found_by_its_new_words_and_undone(keeper, mara, ali
     assert mara.memory.journal.get(entry.id).content == "I keep the ferry at Millbrook."
 
 
-def test_what_cannot_be_edited_is_said_beside_the_form(keeper, mara, alice):
+def test_invalid_edits_are_explained_beside_the_form(keeper, mara, alice):
     [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
     page = url("edit", mara, entry.id)
     refused = keeper.post(page, {"content": "", "importance": "99"})
@@ -37,7 +38,7 @@ def test_what_cannot_be_edited_is_said_beside_the_form(keeper, mara, alice):
     assert mara.memory.journal.get(entry.id) == entry
 
 
-def test_a_text_that_would_be_cut_off_is_refused_and_one_of_old_may_stay(keeper, mara, alice):
+def test_a_text_that_would_be_cut_off_is_refused_unless_it_is_unchanged(keeper, mara, alice):
     [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
     page = url("edit", mara, entry.id)
     refused = keeper.post(page, {"content": "word " * 2000})
@@ -49,7 +50,7 @@ def test_a_text_that_would_be_cut_off_is_refused_and_one_of_old_may_stay(keeper,
     assert (kept.content, kept.importance) == (long.content, 7)
 
 
-def test_forgetting_asks_first_tells_what_goes_and_does_it_by_post_alone(keeper, mara, alice, log):
+def test_forgetting_is_confirmed_with_a_preview_and_done_by_post_only(keeper, mara, alice, log):
     [entry] = told(mara, alice, "Mara, I keep the ferry at Millbrook.")
     offload.wait(mara.assistant.sleep.whole_night())
     page = url("do_memory", mara, entry.id, "forget-all")
@@ -64,7 +65,7 @@ def test_forgetting_asks_first_tells_what_goes_and_does_it_by_post_alone(keeper,
     assert keeper.get(url("memory", mara, entry.id)).status_code == 404
 
 
-def test_forgetting_one_leaves_what_was_drawn_from_it(keeper, mara, alice):
+def test_forgetting_one_memory_keeps_those_derived_from_it(keeper, mara, alice):
     [entry] = told(mara, alice, "Mara, I keep the ferry at Millbrook.")
     offload.wait(mara.assistant.sleep.whole_night())
     keeper.post(url("do_memory", mara, entry.id, "forget"))
@@ -72,7 +73,7 @@ def test_forgetting_one_leaves_what_was_drawn_from_it(keeper, mara, alice):
     assert offload.wait(inspect.memories(mara, "fact")).total == 1
 
 
-def test_a_memory_is_pinned_and_locked_and_let_go_again(keeper, mara, alice):
+def test_a_memory_is_pinned_locked_unlocked_and_unpinned(keeper, mara, alice):
     [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
 
     def tags():
@@ -91,37 +92,57 @@ def test_a_memory_is_pinned_and_locked_and_let_go_again(keeper, mara, alice):
     assert "Memory unpinned" in again.content.decode()
 
 
-def test_an_npc_is_sent_to_sleep_and_woken_with_a_line_in_the_log(keeper, mara, alice, log):
+def test_sleeping_and_waking_are_logged(keeper, mara, alice, log):
     told(mara, alice, "Mara, I keep the ferry at Millbrook.")
     keeper.post(url("do", mara, "sleep"))
     assert mara.assistant.asleep
     assert "Asleep" in words(keeper.get(url("nights", mara)))
     keeper.post(url("do", mara, "wake"))
-    assert mara.assistant.db.wake_requested or not mara.assistant.asleep
+    assert mara.assistant.db.wake_requested, "while compacting, waking is deferred"
     keeper.post(url("do", mara, "sleep-now"))
     assert mara.assistant.sleep.records, "no reactor runs here: the night is over at once"
     assert [deed for line in log for deed in ("sleep now", "wake") if deed in line] != []
 
 
-def test_an_npc_is_paused_and_goes_on(keeper, mara):
+def test_an_npc_is_paused_and_resumed(keeper, mara):
     keeper.post(url("do", mara, "pause"))
     assert inspect.state_of(mara) == "paused"
     keeper.post(url("do", mara, "continue"))
     assert inspect.state_of(mara) == "awake"
 
 
-def test_with_nothing_to_undo_a_sentence_says_so(keeper, mara):
-    done = keeper.post(url("do", mara, "undo"), follow=True)
-    assert "can be undone" in done.content.decode()
+def test_undo_without_changes_says_so(keeper, mara):
+    page = keeper.post(url("do", mara, "undo"), follow=True)
+    [message] = page.context["messages"]
+    assert message.level == messages.ERROR and "undo" in str(message)
 
 
-def test_nothing_is_done_without_the_token_of_the_form(mara, alice):
+def test_a_post_without_a_csrf_token_is_refused(mara, alice):
     [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
     client = logged_in(Client(enforce_csrf_checks=True), "Keeper", is_superuser=True)
     assert client.post(url("do_memory", mara, entry.id, "forget")).status_code == 403
     assert mara.memory.journal.get(entry.id) == entry
 
 
-def test_an_action_of_another_name_is_not_found(keeper, mara):
+def test_an_unknown_action_is_not_found(keeper, mara):
     assert keeper.post(url("do", mara, "explode")).status_code == 404
     assert keeper.post(url("do_memory", mara, 1, "explode")).status_code == 404
+
+
+def test_a_repeated_action_says_so_and_is_not_logged(keeper, mara, log):
+    def do(name):
+        page = keeper.post(url("do", mara, name), follow=True)
+        return " ".join(map(str, page.context["messages"]))
+
+    assert "already awake" in do("wake") and "is not paused" in do("continue")
+    assert "is falling asleep" in do("sleep") and "already asleep" in do("sleep")
+    do("wake")
+    assert "Memory paused." in do("pause") and "already paused" in do("pause")
+    assert "Memory resumed." in do("continue")
+    assert done_in(log, mara) == ["sleep", "wake", "pause", "resume"]
+
+
+def done_in(log, npc):
+    """What the security log says was done to the memory of an NPC, looks aside."""
+    done = [line.partition("): ")[2] for line in log if ": look with " not in line]
+    return [each.removesuffix(f" {npc.key} ({npc.dbref})") for each in done]

@@ -16,7 +16,7 @@ from contrib_ai_memory.store.errors import StoreInUse
 from contrib_ai_memory.web import bridge
 
 
-def test_the_settings_show_what_is_in_force_and_no_secret(keeper, mara, settings):
+def test_the_settings_page_shows_current_values_and_no_secret(keeper, mara, settings):
     settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {
         "TICK_RATE": 7,
         "LLM": {
@@ -40,7 +40,7 @@ def test_the_settings_show_what_is_in_force_and_no_secret(keeper, mara, settings
     assert "127.0.0.1:9/v1" in text and "db.example" in text
 
 
-def test_a_store_that_another_process_holds_is_a_page_that_says_so(keeper, mara, monkeypatch):
+def test_a_store_locked_by_another_process_gives_an_error_page(keeper, mara, monkeypatch):
     def held(*args):
         raise StoreInUse("Another process holds the memory store. Stop it first.")
 
@@ -51,7 +51,7 @@ def test_a_store_that_another_process_holds_is_a_page_that_says_so(keeper, mara,
     assert "Another process holds the memory store" in words(page)
 
 
-def test_a_busy_memory_is_a_page_that_can_be_loaded_again(keeper, mara, monkeypatch):
+def test_a_busy_memory_gives_an_error_page_with_a_reload_button(keeper, mara, monkeypatch):
     def late(*args, **kwargs):
         raise bridge.TooSlow("No answer within 10 s.")
 
@@ -61,7 +61,7 @@ def test_a_busy_memory_is_a_page_that_can_be_loaded_again(keeper, mara, monkeypa
     assert "Reload" in words(page)
 
 
-def test_a_fault_of_ours_is_told_and_logged_whole(keeper, mara, monkeypatch, caplog):
+def test_an_internal_error_is_logged_and_not_shown(keeper, mara, monkeypatch, caplog):
     def broken(npc):
         raise KeyError("what nobody expected")
 
@@ -73,7 +73,7 @@ def test_a_fault_of_ours_is_told_and_logged_whole(keeper, mara, monkeypatch, cap
     assert "what nobody expected" not in words(page)
 
 
-def test_no_page_asks_a_language_model(keeper, mara, alice, settings):
+def test_no_page_calls_a_language_model(keeper, mara, alice, settings):
     [entry] = told(mara, alice, "Mara, I keep the ferry at Millbrook.")
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.05)

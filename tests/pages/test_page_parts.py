@@ -21,7 +21,7 @@ def test_a_chart_is_drawn_to_scale_with_its_numbers_beside_it():
     assert [line.value for line in chart.grid] == ["0", "5", "10", "15", "20"]
 
 
-def test_charts_of_nothing_and_of_much_stay_in_their_frame():
+def test_charts_without_and_with_many_values_stay_in_their_frame():
     for values in ([], [("a", 0)], [(str(n), n * 1000) for n in range(60)]):
         for make in (charts.column_chart, charts.bar_chart, charts.line_chart):
             chart = make("c", "Title", ("x", "y"), values)
@@ -29,7 +29,7 @@ def test_charts_of_nothing_and_of_much_stay_in_their_frame():
             assert all(0 <= bar.y + bar.height <= chart.height for bar in chart.bars)
 
 
-def test_what_may_be_a_password_is_masked_however_deep_it_lies():
+def test_secrets_in_settings_are_masked_at_any_depth():
     masked = views._masked("config", {"a": [{"api_key": "x1"}], "b": "redis://:x2@h/0?x=x3"})
     assert not re.search(r"x[123]", masked)
     deep = {
@@ -61,7 +61,7 @@ def test_the_package_ships_its_templates_and_its_static_files():
     assert needed and needed <= shipped
 
 
-def test_the_pages_take_nothing_from_another_server():
+def test_the_pages_load_nothing_from_other_servers():
     folder = ROOT / "contrib_ai_memory"
     for path in [*folder.glob("templates/**/*.html"), *folder.glob("static/ai_memory/*.*")]:
         assert not re.search(
@@ -69,7 +69,7 @@ def test_the_pages_take_nothing_from_another_server():
         ), path
 
 
-def test_the_lines_of_the_guide_are_those_of_the_example_game():
+def test_the_code_in_the_guide_is_that_of_the_example_game():
     guide = (ROOT / "docs" / "guides" / "admins.md").read_text()
     menu = (
         ROOT / "server_conf_example" / "web" / "templates" / "website" / "_menu.html"
@@ -87,7 +87,7 @@ def test_the_lines_of_the_guide_are_those_of_the_example_game():
     )
 
 
-def test_the_locks_of_the_guide_do_what_it_says(mara, alice, client):
+def test_the_locks_in_the_guide_work_as_described(mara, alice, client):
     guide = (ROOT / "docs" / "guides" / "admins.md").read_text()
     look, edit = re.findall(r"^    @lock Mara = (.*)$", guide, re.M)
     alice.permissions.add("Admin")
@@ -108,7 +108,7 @@ def test_the_guide_names_every_tab_of_the_pages(keeper, mara):
         assert f"**{name}**" in guide, name
 
 
-def test_the_style_sheet_hides_nothing_of_bootstraps_own(keeper, mara):
+def test_the_style_sheet_yields_to_the_games_own(keeper, mara):
     """On a phone the menu opens by a button that Bootstrap shows without saying so."""
     sheet = (ROOT / "contrib_ai_memory" / "static" / "ai_memory" / "memory.css").read_text()
     hidden = re.findall(r"([^{}]*)\{[^{}]*display: none[^{}]*\}", sheet)

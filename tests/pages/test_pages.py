@@ -15,14 +15,14 @@ from evennia.utils.create import create_object
 from page_visits import PAGES, main_of, raw_entry, told, url, words
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import access, inspect
+from contrib_ai_memory.admin import inspect
 from contrib_ai_memory.ingest.index import to_memory
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.links import Link
 from contrib_ai_memory.store.profiles import COURSE_KEPT, Relationship
 
 
-def test_the_list_has_every_npc_with_its_state_size_and_cost(keeper, mara, alice):
+def test_the_list_shows_every_npc_with_state_size_and_cost(keeper, mara, alice):
     told(mara, alice, "I keep the ferry at Millbrook.", "The river is high.")
     text = words(keeper.get(reverse("ai_memory:npcs")))
     assert re.search(r"Mara #\d+, The Drowned Lantern awake 2 0 never 0", text), text
@@ -40,7 +40,7 @@ def test_the_list_is_filtered_by_name_and_sorted_both_ways(keeper, mara, alice, 
     assert "name contains “ nobody ”" in words(keeper.get(listed, {"q": "nobody"}))
 
 
-def test_the_journal_is_paged_to_and_fro_without_a_gap(keeper, mara, alice):
+def test_the_journal_is_paged_in_both_directions_without_gaps(keeper, mara, alice):
     told(mara, alice, *(f"Line number {number}." for number in range(1, 121)))
     seen, there = [], url("journal", mara)
     while there:
@@ -54,7 +54,7 @@ def test_the_journal_is_paged_to_and_fro_without_a_gap(keeper, mara, alice):
     assert [int(number) for number in re.findall(r'id="e(\d+)"', back)] == seen[-2]
 
 
-def test_the_journal_is_filtered_by_words_person_day_and_kind(keeper, mara, alice, bram):
+def test_the_journal_is_filtered_by_text_person_day_and_kind(keeper, mara, alice, bram):
     told(mara, alice, "I keep the ferry.", "The river is high.")
     told(mara, bram, "I mend the ferry.")
     told(mara, alice, "The key is under the step.", kind="whisper")
@@ -72,7 +72,7 @@ def test_the_journal_is_filtered_by_words_person_day_and_kind(keeper, mara, alic
     assert "Enter a valid date" in words(keeper.get(page, {"day": "yesterday"}))
 
 
-def test_a_search_shows_what_each_score_is_made_of(keeper, mara, alice):
+def test_a_search_shows_the_parts_of_each_score(keeper, mara, alice):
     told(mara, alice, "I keep the ferry at Millbrook.", "My brother bakes bread.")
     text = words(keeper.get(url("search", mara), {"q": "Who keeps the ferry?"}))
     assert text.index("ferry at Millbrook") < text.index("bakes bread")
@@ -80,7 +80,7 @@ def test_a_search_shows_what_each_score_is_made_of(keeper, mara, alice):
     assert "[EPISODIC]" in text, "the block of the prompt"
 
 
-def test_after_a_night_facts_people_graph_nights_and_charts_show_what_it_made(keeper, mara, alice):
+def test_after_a_night_the_pages_show_what_it_produced(keeper, mara, alice):
     told(
         mara,
         alice,
@@ -108,7 +108,7 @@ def test_after_a_night_facts_people_graph_nights_and_charts_show_what_it_made(ke
     assert "Links 1 to" in words(graph), "the same as a table"
 
 
-def test_a_memory_is_shown_whole_with_what_came_of_it(keeper, mara, alice):
+def test_a_memory_is_shown_with_its_evidence_and_derived_memories(keeper, mara, alice):
     [entry] = told(mara, alice, "Mara, I keep the ferry at Millbrook.")
     offload.wait(mara.assistant.sleep.whole_night())
     text = words(keeper.get(url("memory", mara, entry.id)))
@@ -118,7 +118,7 @@ def test_a_memory_is_shown_whole_with_what_came_of_it(keeper, mara, alice):
     assert f"#{entry.id}" in words(page), "its evidence"
 
 
-def test_the_prompt_is_shown_as_it_would_be_sent_and_nothing_is_remembered(keeper, mara, alice):
+def test_the_prompt_preview_shows_the_prompt_and_remembers_nothing(keeper, mara, alice):
     told(mara, alice, "I keep the ferry at Millbrook.")
     before = len(mara.memory.journal)
     asked = {"who": mara.get_memory_identity(alice), "text": "What do I keep?"}
@@ -127,23 +127,7 @@ def test_the_prompt_is_shown_as_it_would_be_sent_and_nothing_is_remembered(keepe
     assert len(mara.memory.journal) == before
 
 
-def test_an_action_that_is_done_already_says_so_and_leaves_no_audit_line(keeper, mara, monkeypatch):
-    did = []
-    monkeypatch.setattr(access, "record", lambda _who, deed, _npc, *_ids: did.append(deed))
-
-    def do(name):
-        page = keeper.post(f"/memory/{mara.id}/do/{name}/", follow=True)
-        return " ".join(map(str, page.context["messages"]))
-
-    assert "already awake" in do("wake") and "is not paused" in do("continue")
-    assert "is falling asleep" in do("sleep") and "already asleep" in do("sleep")
-    do("wake")
-    assert "Memory paused." in do("pause") and "already paused" in do("pause")
-    assert "Memory resumed." in do("continue")
-    assert [deed for deed in did if "look" not in deed] == ["sleep", "wake", "pause", "resume"]
-
-
-def test_what_is_not_there_is_said_in_a_sentence(keeper, mara):
+def test_a_missing_memory_npc_or_person_gives_a_404_page(keeper, mara):
     for page in (url("memory", mara, "77"), url("memory", mara, "abcd"), "/memory/99999/"):
         missing = keeper.get(page)
         assert missing.status_code == 404
@@ -151,7 +135,7 @@ def test_what_is_not_there_is_said_in_a_sentence(keeper, mara):
     assert keeper.get(url("person", mara, "#77@5f")).status_code == 404
 
 
-def test_a_person_is_found_by_the_beginning_of_a_name_as_well(keeper, mara, alice):
+def test_a_person_is_found_by_part_of_the_name_too(keeper, mara, alice):
     told(mara, alice, "Mara, I keep the ferry at Millbrook.")
     offload.wait(mara.assistant.sleep.whole_night())
     who = mara.get_memory_identity(alice)
@@ -162,17 +146,29 @@ def test_a_person_is_found_by_the_beginning_of_a_name_as_well(keeper, mara, alic
 
 @pytest.mark.parametrize("page", ["people", "graph", "facts"])
 @pytest.mark.parametrize("start", ["9" * 5000, "²", "٣", "-1", "x", ""])
-def test_a_list_that_is_asked_to_begin_nowhere_begins_at_its_beginning(page, start, keeper, mara):
+def test_a_list_with_an_invalid_offset_is_shown_from_the_start(page, start, keeper, mara):
     assert keeper.get(url(page, mara), {"from": start}).status_code == 200
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_an_npc_that_knows_nothing_has_a_page_that_says_so(page, keeper, mara):
-    text = words(keeper.get(url(page, mara)))
-    assert re.search(r"yet|never|Enter a question", text), text
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("overview", "Last night never"),
+        ("journal", "No journal entries yet"),
+        ("facts", "No facts yet"),
+        ("search", "Enter a question"),
+        ("people", "No people yet"),
+        ("graph", "No links yet"),
+        ("nights", "No nights yet"),
+        ("charts", "No data yet"),
+        ("prompt", "No prompt yet"),
+    ],
+)
+def test_the_pages_of_an_npc_without_memories_say_so(page, text, keeper, mara):
+    assert text in words(keeper.get(url(page, mara)))
 
 
-def test_a_relationship_over_time_is_a_curve(keeper, mara, alice):
+def test_a_relationship_over_time_is_a_line_chart(keeper, mara, alice):
     who = mara.get_memory_identity(alice)
     told(mara, alice, "Good morning.")
     offload.wait(mara.assistant.sleep.whole_night())
@@ -184,7 +180,7 @@ def test_a_relationship_over_time_is_a_curve(keeper, mara, alice):
     assert "<polyline" in shown and "2026-03-05" in shown
 
 
-def test_the_course_of_a_relationship_keeps_one_value_a_day_and_stays_bounded():
+def test_a_relationship_keeps_one_value_a_day_and_stays_bounded():
     known = Relationship()
     for day in range(COURSE_KEPT + 20):
         for value in (0.1, 0.2):
@@ -231,10 +227,9 @@ def test_hostile_text_is_harmless_and_readable_on_every_page(text, keeper, mara,
         body = response.content.decode()
         assert response.status_code == 200, page
         assert "<script>alert" not in body and "<img src=x" not in body, page
-        assert "14" not in re.findall(r"\b7\|add", body), page
         assert body.count("</script>") <= 8, page
     shown = main_of(keeper.get(url("journal", mara)))
-    assert html.escape(text[:200]) in shown or html.escape(text)[:200] in shown
+    assert html.escape(text) in shown
     assert "dir=" in shown, "its direction stays its own"
 
 

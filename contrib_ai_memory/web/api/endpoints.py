@@ -77,14 +77,11 @@ something must carry its CSRF token. Every error is {"detail": a sentence}."""
 
 
 class NPCListResource(Resource):
-    """The NPCs that have a memory."""
-
-    @operation("list_npcs", page_of(NPCSerializer), query=PageQuery)
-    def get(self, request: Request) -> Response:
+    @operation("list_npcs", page_of(NPCSerializer), input=PageQuery)
+    def get(self, query: dict[str, Any]) -> Any:
         """List the NPCs with a memory that you may look at, by name."""
-        query = self.validated(PageQuery)
-        total, found = gate.ask(request.user.pk, _npcs, query)
-        return self.page(NPCSerializer(found, many=True).data, total, query)
+        total, found = gate.ask(self.request.user.pk, _npcs, query)
+        return self.page(found, total, query)
 
 
 @defer.inlineCallbacks
@@ -97,22 +94,17 @@ def _npcs(who: Any, query: dict[str, Any]) -> Any:
 
 
 class NPCResource(Resource):
-    """One NPC."""
-
     @operation("show_npc", NPCSerializer)
-    def get(self, request: Request, npc_id: int) -> Response:
+    def get(self, npc_id: int) -> Any:
         """Show one NPC's memory in numbers."""
-        overview = self.ask(npc_id, lambda npc, who: inspect.overview(npc))
-        return Response(NPCSerializer(overview).data)
+        return self.ask(npc_id, lambda npc, who: inspect.overview(npc))
 
 
 class StatusResource(Resource):
-    """The state of an NPC."""
-
     @operation("show_status", StatusSerializer)
-    def get(self, request: Request, npc_id: int) -> Response:
+    def get(self, npc_id: int) -> Any:
         """Show the NPC's state and the progress of its night. Cheap enough to poll every second."""
-        return Response(StatusSerializer(self.ask(npc_id, _status)).data)
+        return self.ask(npc_id, _status)
 
 
 def _status(npc: Any, who: Any) -> dict[str, Any]:
@@ -120,21 +112,17 @@ def _status(npc: Any, who: Any) -> dict[str, Any]:
 
 
 class PauseResource(Resource):
-    """Pausing a memory."""
-
     @operation("pause", StatusSerializer)
-    def post(self, request: Request, npc_id: int) -> Response:
+    def post(self, npc_id: int) -> Any:
         """Pause the NPC's memory: it perceives nothing, learns nothing and does not sleep."""
-        return Response(StatusSerializer(self.ask(npc_id, _pause, True)).data)
+        return self.ask(npc_id, _pause, True)
 
 
 class ResumeResource(Resource):
-    """Resuming a memory."""
-
     @operation("resume", StatusSerializer)
-    def post(self, request: Request, npc_id: int) -> Response:
+    def post(self, npc_id: int) -> Any:
         """Resume a paused memory."""
-        return Response(StatusSerializer(self.ask(npc_id, _pause, False)).data)
+        return self.ask(npc_id, _pause, False)
 
 
 def _pause(npc: Any, who: Any, on: bool) -> dict[str, Any]:
@@ -146,21 +134,18 @@ def _pause(npc: Any, who: Any, on: bool) -> dict[str, Any]:
 
 
 class JournalResource(Resource):
-    """The journal of an NPC."""
-
-    @operation("read_journal", JournalSerializer, query=JournalQuery)
-    def get(self, request: Request, npc_id: int) -> Response:
+    @operation("read_journal", JournalSerializer, input=JournalQuery)
+    def get(self, query: dict[str, Any], npc_id: int) -> Any:
         """Read the journal, newest first. A request looks at up to 4,096 entries: with a filter, a
         page may be short or empty although there are older matches behind `next`."""
-        found = self.ask(npc_id, _journal, self.validated(JournalQuery))
-        url = request.build_absolute_uri()
-        page = {
+        found = self.ask(npc_id, _journal, query)
+        url = self.request.build_absolute_uri()
+        return {
             "entries": found.entries,
             "older": found.older,
             "next": replace_query_param(url, "before", found.older) if found.older else None,
             "searched_to": found.searched_to,
         }
-        return Response(JournalSerializer(page).data)
 
 
 def _journal(npc: Any, who: Any, query: dict[str, Any]) -> Any:
@@ -171,140 +156,110 @@ def _journal(npc: Any, who: Any, query: dict[str, Any]) -> Any:
 class MemoryListResource(Resource):
     """The memories of one kind."""
 
-    @operation("list_memories", page_of(MemorySerializer), query=MemoriesQuery)
-    def get(self, request: Request, npc_id: int) -> Response:
+    @operation("list_memories", page_of(MemorySerializer), input=MemoriesQuery)
+    def get(self, query: dict[str, Any], npc_id: int) -> Any:
         """List facts, experiences, taught texts, summaries, insights or entries, newest first."""
-        query = self.validated(MemoriesQuery)
         found = self.ask(npc_id, lambda npc, who: inspect.memories(npc, **query))
-        return self.page(MemorySerializer(found.memories, many=True).data, found.total, query)
+        return self.page(found.memories, found.total, query)
 
-    @operation("add_memory", EntrySerializer, body=NewMemory, code=201)
-    def post(self, request: Request, npc_id: int) -> Response:
+    @operation("add_memory", EntrySerializer, input=NewMemory, code=201)
+    def post(self, new: dict[str, Any], npc_id: int) -> Any:
         """Give the NPC a memory. It can be recalled at once and is never pruned."""
-        new = self.validated(NewMemory)
-        entry = self.ask(npc_id, lambda npc, who: edit.add(npc, who, **new))
-        return Response(EntrySerializer(entry).data, status=201)
+        return self.ask(npc_id, lambda npc, who: edit.add(npc, who, **new))
 
 
 class MemoryResource(Resource):
     """One memory. Its id is a UUID, the start of one, or the number of a journal entry."""
 
     @operation("show_memory", MemoryDetailSerializer)
-    def get(self, request: Request, npc_id: int, memory_id: str) -> Response:
+    def get(self, npc_id: int, memory_id: str) -> Any:
         """Show one memory with its evidence, links, history, and what it superseded or what
         superseded it."""
-        found = self.ask(npc_id, lambda npc, who: provenance.show(npc, memory_id))
-        return Response(MemoryDetailSerializer(found).data)
+        return self.ask(npc_id, lambda npc, who: provenance.show(npc, memory_id))
 
-    @operation("edit_memory", MemorySerializer, body=MemoryChanges)
-    def patch(self, request: Request, npc_id: int, memory_id: str) -> Response:
+    @operation("edit_memory", MemorySerializer, input=MemoryChanges)
+    def patch(self, changes: dict[str, Any], npc_id: int, memory_id: str) -> Any:
         """Change a memory's text, importance, emotions or lesson. This can be undone."""
-        changes = self.validated(MemoryChanges)
-        memory = self.ask(npc_id, lambda npc, who: edit.edit(npc, who, memory_id, **changes))
-        return Response(MemorySerializer(memory).data)
+        return self.ask(npc_id, lambda npc, who: edit.edit(npc, who, memory_id, **changes))
 
-    @operation("forget_memory", ForgottenSerializer, query=ForgetQuery)
-    def delete(self, request: Request, npc_id: int, memory_id: str) -> Response:
+    @operation("forget_memory", ForgottenSerializer, input=ForgetQuery)
+    def delete(self, query: dict[str, Any], npc_id: int, memory_id: str) -> Any:
         """Forget a memory and, with `cascade`, everything derived from it. This can be undone."""
-        cascade = self.validated(ForgetQuery)["cascade"]
+        cascade = query["cascade"]
         gone = self.ask(npc_id, lambda npc, who: forget.forget(npc, who, memory_id, cascade))
         shorts = [ids.short(memory) for memory in gone.memories]
-        forgotten = {"ids": shorts, "told": gone.summary, "undoable": gone.undoable}
-        return Response(ForgottenSerializer(forgotten).data)
+        return {"ids": shorts, "told": gone.summary, "undoable": gone.undoable}
 
 
 class TraceResource(Resource):
-    """The provenance of a memory."""
-
     throttle_scope = "ai_memory_work"
 
     @operation("trace_memory", TraceSerializer)
-    def get(self, request: Request, npc_id: int, memory_id: str) -> Response:
+    def get(self, npc_id: int, memory_id: str) -> Any:
         """Show what a memory was derived from, and what was derived from it."""
-        found = self.ask(npc_id, lambda npc, who: provenance.trace(npc, memory_id))
-        return Response(TraceSerializer(found).data)
+        return self.ask(npc_id, lambda npc, who: provenance.trace(npc, memory_id))
 
 
 class TagResource(Resource):
     """Base class of pin and lock, and of their opposites."""
 
-    tag: Callable[..., Any]
-
-    def respond(self, npc_id: int, memory_id: str) -> Response:
-        """Change the tag; a memory that has it already is no error."""
-        tag = type(self).tag
-        memory = self.ask(npc_id, lambda npc, who: edit.accept_done(tag(npc, who, memory_id)))
-        return Response(MemorySerializer(memory).data)
+    def change(self, tag: Callable[..., Any], npc_id: int, memory_id: str) -> Any:
+        """Change a tag; a memory that has it already is no error."""
+        return self.ask(npc_id, lambda npc, who: edit.accept_done(tag(npc, who, memory_id)))
 
 
 class PinResource(TagResource):
-    tag = staticmethod(edit.pin)
-
     @operation("pin_memory", MemorySerializer)
-    def post(self, request: Request, npc_id: int, memory_id: str) -> Response:
+    def post(self, npc_id: int, memory_id: str) -> Any:
         """Pin a memory: it is never pruned."""
-        return self.respond(npc_id, memory_id)
+        return self.change(edit.pin, npc_id, memory_id)
 
 
 class UnpinResource(TagResource):
-    tag = staticmethod(edit.unpin)
-
     @operation("unpin_memory", MemorySerializer)
-    def post(self, request: Request, npc_id: int, memory_id: str) -> Response:
+    def post(self, npc_id: int, memory_id: str) -> Any:
         """Unpin a memory: it may be pruned again."""
-        return self.respond(npc_id, memory_id)
+        return self.change(edit.unpin, npc_id, memory_id)
 
 
 class LockResource(TagResource):
-    tag = staticmethod(edit.lock)
-
     @operation("lock_memory", MemorySerializer)
-    def post(self, request: Request, npc_id: int, memory_id: str) -> Response:
+    def post(self, npc_id: int, memory_id: str) -> Any:
         """Lock a memory: it is pinned, and no night changes or supersedes it."""
-        return self.respond(npc_id, memory_id)
+        return self.change(edit.lock, npc_id, memory_id)
 
 
 class UnlockResource(TagResource):
-    tag = staticmethod(edit.unlock)
-
     @operation("unlock_memory", MemorySerializer)
-    def post(self, request: Request, npc_id: int, memory_id: str) -> Response:
+    def post(self, npc_id: int, memory_id: str) -> Any:
         """Unlock a memory: nights may change it again. It stays pinned."""
-        return self.respond(npc_id, memory_id)
+        return self.change(edit.unlock, npc_id, memory_id)
 
 
 class ChangeListResource(Resource):
-    """The log of changes made by hand."""
-
-    @operation("list_acts", ActSerializer(many=True))
-    def get(self, request: Request, npc_id: int) -> Response:
+    @operation("list_acts", ActSerializer, many=True)
+    def get(self, npc_id: int) -> Any:
         """List the changes made by hand that can be undone, newest first."""
-        found = self.ask(npc_id, lambda npc, who: list(reversed(undo_log.acts(npc))))
-        return Response(ActSerializer(found, many=True).data)
+        return self.ask(npc_id, lambda npc, who: list(reversed(undo_log.acts(npc))))
 
 
 class UndoResource(Resource):
-    """Undoing changes made by hand."""
-
     @operation("undo", ActSerializer)
-    def post(self, request: Request, npc_id: int) -> Response:
+    def post(self, npc_id: int) -> Any:
         """Undo the last change made to this memory by hand."""
-        return Response(ActSerializer(self.ask(npc_id, edit.undo)).data)
+        return self.ask(npc_id, edit.undo)
 
 
 # --- recall ---------------------------------------------------------------------------------------
 
 
 class SearchResource(Resource):
-    """Recall from an NPC's memory."""
-
     throttle_scope = "ai_memory_work"
 
-    @operation("search", RecallSerializer, query=SearchQuery)
-    def get(self, request: Request, npc_id: int) -> Response:
+    @operation("search", RecallSerializer, input=SearchQuery)
+    def get(self, query: dict[str, Any], npc_id: int) -> Any:
         """Recall memories for a query, best first, with the parts of each score."""
-        result = self.ask(npc_id, _search, self.validated(SearchQuery))
-        return Response(RecallSerializer(result).data)
+        return self.ask(npc_id, _search, query)
 
 
 def _search(npc: Any, who: Any, query: dict[str, Any]) -> Any:
@@ -321,32 +276,25 @@ def _search(npc: Any, who: Any, query: dict[str, Any]) -> Any:
 
 
 class PreviewResource(Resource):
-    """The prompt of a reply."""
-
     throttle_scope = "ai_memory_work"
     access_types = {"POST": "look"}
 
-    @operation("preview_prompt", PreviewSerializer, body=PreviewLine)
-    def post(self, request: Request, npc_id: int) -> Response:
+    @operation("preview_prompt", PreviewSerializer, input=PreviewLine)
+    def post(self, line: dict[str, Any], npc_id: int) -> Any:
         """Show the exact prompt a line would send to the language model. Nothing is sent, said or
         remembered."""
-        line = self.validated(PreviewLine)
-        found = self.ask(npc_id, lambda npc, who: preview.preview(npc, **line))
-        return Response(PreviewSerializer(found).data)
+        return self.ask(npc_id, lambda npc, who: preview.preview(npc, **line))
 
 
 # --- people ---------------------------------------------------------------------------------------
 
 
 class PersonListResource(Resource):
-    """The people an NPC knows."""
-
-    @operation("list_people", page_of(PersonSerializer), query=PageQuery)
-    def get(self, request: Request, npc_id: int) -> Response:
+    @operation("list_people", page_of(PersonSerializer), input=PageQuery)
+    def get(self, query: dict[str, Any], npc_id: int) -> Any:
         """List the people the NPC knows, the last seen first."""
-        query = self.validated(PageQuery)
         total, found = self.ask(npc_id, _people, query)
-        return self.page(PersonSerializer(found, many=True).data, total, query)
+        return self.page(found, total, query)
 
 
 @defer.inlineCallbacks
@@ -363,18 +311,16 @@ class PersonResource(Resource):
     access_types = {"DELETE": "erase"}
 
     @operation("show_person", PersonDetailSerializer)
-    def get(self, request: Request, npc_id: int, person: str) -> Response:
+    def get(self, npc_id: int, person: str) -> Any:
         """Show everything the NPC knows about a person, secrets included."""
-        found = self.ask(npc_id, lambda npc, who: inspect.person(npc, ids.person(npc, person)))
-        return Response(PersonDetailSerializer(found).data)
+        return self.ask(npc_id, lambda npc, who: inspect.person(npc, ids.person(npc, person)))
 
     @operation("erase_person", ErasedSerializer)
-    def delete(self, request: Request, npc_id: int, person: str) -> Response:
+    def delete(self, npc_id: int, person: str) -> Any:
         """Erase a person from the NPC's memory for good. Requires Admin.
 
         `at_next_start`: the next reload clears traces in the free space of the SQLite database."""
-        erased = self.ask(npc_id, _erase, person, timeout=ERASURE_TIMEOUT)
-        return Response(ErasedSerializer(erased).data)
+        return self.ask(npc_id, _erase, person, timeout=ERASURE_TIMEOUT)
 
 
 @defer.inlineCallbacks
@@ -389,18 +335,17 @@ def _erase(npc: Any, who: Any, person: str) -> Any:
 
 
 class NightListResource(Resource):
-    """The nights of an NPC."""
+    """The current night and the past ones."""
 
     @operation("list_nights", NightsSerializer)
-    def get(self, request: Request, npc_id: int) -> Response:
+    def get(self, npc_id: int) -> Any:
         """Show the progress of the current night, and what each pass of past nights did."""
-        return Response(NightsSerializer(self.ask(npc_id, _nights)).data)
+        return self.ask(npc_id, _nights)
 
-    @operation("start_night", StatusSerializer, body=NightStart, code=202)
-    def post(self, request: Request, npc_id: int) -> Response:
+    @operation("start_night", StatusSerializer, input=NightStart, code=202)
+    def post(self, start: dict[str, Any], npc_id: int) -> Any:
         """Send the NPC to sleep. Returns at once; poll `status` or `nights` for progress."""
-        at_once = self.validated(NightStart)["at_once"]
-        return Response(StatusSerializer(self.ask(npc_id, _sleep, at_once)).data, status=202)
+        return self.ask(npc_id, _sleep, start["at_once"])
 
 
 def _nights(npc: Any, who: Any) -> dict[str, Any]:
@@ -415,12 +360,10 @@ def _sleep(npc: Any, who: Any, at_once: bool) -> dict[str, Any]:
 
 
 class WakeResource(Resource):
-    """Waking an NPC."""
-
     @operation("wake", StatusSerializer, code=202)
-    def post(self, request: Request, npc_id: int) -> Response:
+    def post(self, npc_id: int) -> Any:
         """Wake the NPC as soon as it is safe. Unfinished passes wait for the next night."""
-        return Response(StatusSerializer(self.ask(npc_id, _wake)).data, status=202)
+        return self.ask(npc_id, _wake)
 
 
 def _wake(npc: Any, who: Any) -> dict[str, Any]:
@@ -433,36 +376,28 @@ def _wake(npc: Any, who: Any) -> dict[str, Any]:
 
 
 class GraphResource(Resource):
-    """The link graph of a memory."""
-
     throttle_scope = "ai_memory_work"
 
-    @operation("show_links", GraphSerializer, query=GraphQuery)
-    def get(self, request: Request, npc_id: int) -> Response:
+    @operation("show_links", GraphSerializer, input=GraphQuery)
+    def get(self, query: dict[str, Any], npc_id: int) -> Any:
         """Show the most strongly linked memories and the links between them."""
-        limit = self.validated(GraphQuery)["limit"]
-        found = self.ask(npc_id, lambda npc, who: inspect.graph(npc, limit))
-        return Response(GraphSerializer(found).data)
+        return self.ask(npc_id, lambda npc, who: inspect.graph(npc, query["limit"]))
 
 
 class CostResource(Resource):
-    """The cost of the language model."""
-
     @operation("show_cost", CostSerializer)
-    def get(self, request: Request, npc_id: int) -> Response:
+    def get(self, npc_id: int) -> Any:
         """Show today's (UTC) use of the language model by this NPC and by the whole game."""
-        return Response(CostSerializer(self.ask(npc_id, lambda npc, who: stats.cost(npc))).data)
+        return self.ask(npc_id, lambda npc, who: stats.cost(npc))
 
 
 class StatsResource(Resource):
-    """Statistics of a memory."""
-
     throttle_scope = "ai_memory_work"
 
     @operation("show_stats", StatsSerializer)
-    def get(self, request: Request, npc_id: int) -> Response:
+    def get(self, npc_id: int) -> Any:
         """Show importance, emotions, growth and cost in numbers, as the charts do."""
-        return Response(StatsSerializer(self.ask(npc_id, lambda npc, who: stats.stats(npc))).data)
+        return self.ask(npc_id, lambda npc, who: stats.stats(npc))
 
 
 # --- the API itself -------------------------------------------------------------------------------

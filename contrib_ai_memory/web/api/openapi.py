@@ -1,52 +1,72 @@
-"""OpenAPI descriptions of the endpoints: what each operation takes and returns."""
+"""Operations of the API: input and output of each, for requests and for the OpenAPI schema."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from .serializers import ErrorSerializer
 
 ERRORS = (400, 401, 403, 404, 409, 415, 429, 503)
-
-Method = TypeVar("Method", bound=Callable[..., Any])
+METHODS_WITH_BODY = ("POST", "PATCH", "PUT")
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One HTTP method of one URL. `query` and `body` are serializers of the input."""
+    """One HTTP method of one URL.
+
+    Attributes:
+        output: Serializer of a successful response; of each of its items with `many`.
+        code: Status of a successful response.
+        input: Serializer of the body or, for methods without one, of the query.
+    """
 
     id: str
-    response: Any
-    query: type[serializers.Serializer] | None
-    body: type[serializers.Serializer] | None
+    output: type[serializers.Serializer]
+    many: bool
     code: int
+    input: type[serializers.Serializer] | None
 
 
 def operation(
     operation_id: str,
-    response: Any,
+    output: type[serializers.Serializer],
     *,
-    query: type[serializers.Serializer] | None = None,
-    body: type[serializers.Serializer] | None = None,
+    many: bool = False,
     code: int = 200,
-) -> Callable[[Method], Method]:
-    """Decorate an endpoint's method with its `Operation`; the docstring is its description.
+    input: type[serializers.Serializer] | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
+    """Make a function an endpoint's method: validate its input and serialise what it returns.
 
-    Args:
-        response: Serializer of a successful response.
-        code: Status of a successful response.
+    The function is called with the validated input, if there is any, and the URL's parameters. Its
+    docstring is the operation's description. The arguments are those of `Operation`.
     """
 
-    def decorate(method: Method) -> Method:
-        vars(method)["operation"] = Operation(operation_id, response, query, body, code)
+    def decorate(function: Callable[..., Any]) -> Callable[..., Response]:
+        @wraps(function)
+        def method(view: Any, request: Request, **parameters: Any) -> Response:
+            arguments = [_validated(request, input)] if input else []
+            result = function(view, *arguments, **parameters)
+            return Response(output(result, many=many).data, status=code)
+
+        vars(method)["operation"] = Operation(operation_id, output, many, code, input)
         return method
 
     return decorate
+
+
+def _validated(request: Request, serializer: type[serializers.Serializer]) -> dict[str, Any]:
+    has_body = request.method in METHODS_WITH_BODY
+    checked = serializer(data=request.data if has_body else request.query_params)
+    checked.is_valid(raise_exception=True)
+    return checked.validated_data
 
 
 def page_of(item: type[serializers.Serializer]) -> type[serializers.Serializer]:
@@ -81,14 +101,15 @@ class OperationSchema(AutoSchema):
         return self._operation.id
 
     def get_override_parameters(self) -> list[Any]:
-        return [self._operation.query] if self._operation.query else []
+        in_query = self._operation.input and self.method not in METHODS_WITH_BODY
+        return [self._operation.input] if in_query else []
 
     def get_request_serializer(self) -> Any:
-        return self._operation.body
+        return self._operation.input if self.method in METHODS_WITH_BODY else None
 
     def get_response_serializers(self) -> Any:
-        success = {self._operation.code: self._operation.response}
-        return dict.fromkeys(ERRORS, ErrorSerializer) | success
+        success = self._operation.output(many=self._operation.many)
+        return dict.fromkeys(ERRORS, ErrorSerializer) | {self._operation.code: success}
 
     def get_tags(self) -> list[str]:
         return ["memory"]

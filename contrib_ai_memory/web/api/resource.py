@@ -6,7 +6,7 @@ checked the account's access, and returns plain data.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,7 +25,6 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import Serializer
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView, set_rollback
 
@@ -129,30 +128,20 @@ class Resource(APIView):
         account_id = self.request.user.pk
         return gate.ask_npc(account_id, npc_id, access_type, logged, timeout=timeout)
 
-    def validated(self, serializer: type[Serializer]) -> dict[str, Any]:
-        """Return the request's body or, for methods without one, its query, validated."""
-        has_body = self.request.method in ("POST", "PATCH", "PUT")
-        data = self.request.data if has_body else self.request.query_params
-        checked = serializer(data=data)
-        checked.is_valid(raise_exception=True)
-        return checked.validated_data
-
-    def page(self, results: list[Any], total: int, query: dict[str, Any]) -> Response:
-        """Respond with a page of a list and the URLs of its neighbours, as Evennia's API does."""
+    def page(self, results: Sequence[Any], total: int, query: dict[str, Any]) -> dict[str, Any]:
+        """Return a page of a list with the URLs of its neighbours, as Evennia's API does."""
         limit, offset = query["limit"], query["offset"]
         here = replace_query_param(self.request.build_absolute_uri(), "limit", limit)
 
         def at(start: int) -> str:
             return replace_query_param(here, "offset", start)
 
-        return Response(
-            {
-                "count": total,
-                "next": at(offset + limit) if offset + limit < total else None,
-                "previous": at(max(0, offset - limit)) if offset else None,
-                "results": results,
-            }
-        )
+        return {
+            "count": total,
+            "next": at(offset + limit) if offset + limit < total else None,
+            "previous": at(max(0, offset - limit)) if offset else None,
+            "results": results,
+        }
 
     def finalize_response(self, request: HttpRequest, response: Any, *args: Any, **kw: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kw)
