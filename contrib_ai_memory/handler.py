@@ -441,4 +441,4 @@ def forget_attributes(npc: Any, *keys: str) -> None:
 def forget_mind(agent_id: str) -> defer.Deferred:
     """Forget all that the store keeps of one mind. Fires with how many memories that were."""
     evidence.end(agent_id)
-    return offload.run(offload.MEMORY, pipeline.forget_mind, agent_id)
+    return offload.run(offload.MEMORY, pipeline.forget_all, agent_id)

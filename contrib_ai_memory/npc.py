@@ -38,7 +38,7 @@ from .script import AssistantScript
 from .store import owner, pause
 from .store.attributes import NPCAttributes
 from .store.people import kind_of
-from .text.sanitising import as_shown, bare_deed, oneline, sanitise, undress
+from .text.sanitising import as_shown, oneline, sanitise, speech_in, without_speech
 
 _to: ContextVar[tuple[Any, tuple[Any, ...]] | None] = ContextVar("_to", default=None)
 
@@ -270,7 +270,7 @@ class MemoryMixin:
             if kind in ("say", "whisper", "pose"):
                 to = self._identities(self._hearers(self, kind)) if kind == "whisper" else None
                 self._perceive(
-                    self, undress(line), kind, self.key, witnesses=to or None, origin="self"
+                    self, speech_in(line), kind, self.key, witnesses=to or None, origin="self"
                 )
             return
         if kind in ("say", "whisper"):
@@ -286,7 +286,7 @@ class MemoryMixin:
             self._perceive(speaker, line, "event", seen_as, source_type="environmental")
 
     def _hear_talk(self, speaker: Any, line: str, kind: str, seen_as: str) -> None:
-        speech = undress(line)
+        speech = speech_in(line)
         hearers = self._hearers(speaker, kind)
         attention, mentioned, floor = self._attention(speaker, speech, kind, hearers)
         whispered = kind == "whisper"
@@ -306,9 +306,9 @@ class MemoryMixin:
         """An emote with speech in it: what is said becomes talk, what is done is seen."""
         speech = [said for said in (sanitise(each) for each in emoted) if said in line]
         # "A tall man says," is no deed
-        words = addressing.folded(bare_deed(line, speech)).replace(addressing.folded(seen_as), "")
+        deed = without_speech(line, speech)
+        words = addressing.folded(deed).replace(addressing.folded(seen_as), "")
         if not speech or len(words.split()) >= DEED_WORDS:
-            deed = bare_deed(line, speech)
             self._perceive(speaker, deed, "pose", seen_as, source_type="observation")
         said = " ".join(_unquoted(each) for each in speech).strip()
         if not said:

@@ -331,7 +331,7 @@ def test_a_hint_wins(mara, hint):
 
 
 def test_a_hint_that_is_no_memory_type_is_refused_with_those_that_are(mara):
-    with pytest.raises(ValueError, match="'fact' is no memory type: it must be one of episodic, "):
+    with pytest.raises(ValueError, match=r"'fact' is not a memory type\. Use one of episodic, "):
         ingest(mara, FERRY, memory_type_hint="fact")
 
 
@@ -437,7 +437,7 @@ def test_killed_half_way_and_taught_again_it_ends_as_if_it_never_was(
 
 def _forget(npc):
     npc.memory.preferences.clear()
-    return offload.run(offload.MEMORY, pipeline.forget_mind, npc.memory.id)
+    return offload.run(offload.MEMORY, pipeline.forget_all, npc.memory.id)
 
 
 def test_a_forgotten_mind_leaves_no_centroid(mara):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrib_ai_memory.npc import CATEGORY, OFF_TAG
-from contrib_ai_memory.text.sanitising import sanitise, undress
+from contrib_ai_memory.text.sanitising import sanitise, speech_in
 
 
 def entries(npc, *kinds):
@@ -37,7 +37,7 @@ def test_speech_is_drawn_from_its_dressing(mara, alice, bram):
     ],
 )
 def test_undress_takes_the_words_and_else_keeps_the_line(line, speech):
-    assert undress(line) == speech
+    assert speech_in(line) == speech
 
 
 def test_a_line_that_says_more_than_the_words_is_kept_beside_them(mara, alice):

@@ -1,8 +1,8 @@
-"""Secrets of the settings: what is one, how it is masked, and how texts are freed of it.
+"""Redaction of secrets in settings, log lines and error messages.
 
-Keys, passwords and URLs that hold a login are secret types from the moment the settings are read,
-so that no `repr` or message shows them. Texts of others (errors of clients, tracebacks in the log)
-go through `redact`, which also knows the values themselves.
+Keys, passwords and URLs with a login become secret types as soon as the settings are read, so that
+no `repr` or message shows them. Other texts (errors of clients, tracebacks in the log) go through
+`redact`, which also knows the secret values themselves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, GetCoreSchemaHandler, Secret, SecretStr
 from pydantic_core import CoreSchema, core_schema
 
 MASK = "••••••••"
-SHORTEST = 4  # characters; a shorter value is no secret, and would be found in any text
+SHORTEST = 4  # characters; a shorter value would be found in any text
 
 _NAMES = (
     "key",
@@ -49,12 +49,12 @@ _known: set[str] = set()
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a setting of this name holds what opens something."""
+    """Whether a setting of this name holds a secret."""
     return any(part in name.lower() for part in _NAMES)
 
 
 def redact(text: str) -> str:
-    """A text without the secrets of the settings, and without logins in URLs."""
+    """Mask the secrets of the settings and logins of URLs in a text."""
     with _lock:
         known = sorted(_known, key=len, reverse=True)
     for secret in known:
@@ -65,23 +65,23 @@ def redact(text: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """A URL without what may be a password in it: its user and its query."""
+    """Mask the login and the query of a URL."""
     return _ASKED.sub(rf"\g<before>{MASK}", _LOGIN.sub(rf"\g<scheme>{MASK}@", url))
 
 
 def shown(name: str, value: Any) -> str:
-    """The `repr` of a setting's value, with whatever is secret in it masked.
+    """The `repr` of a setting's value with its secrets masked.
 
     Args:
-        name: The setting's own name, by which a secret is known.
+        name: Name of the setting, which tells whether it is secret.
     """
     if isinstance(value, Secret | SecretStr):
         return repr(str(value))
     if is_secret_name(name) and value not in (None, ""):
         return repr(MASK)
     if isinstance(value, Mapping):
-        inside = (f"{key!r}: {shown(str(key), each)}" for key, each in value.items())
-        return "{" + ", ".join(inside) + "}"
+        items = (f"{key!r}: {shown(str(key), each)}" for key, each in value.items())
+        return "{" + ", ".join(items) + "}"
     if isinstance(value, list | tuple):
         inside = ", ".join(shown(name, each) for each in value)
         return f"[{inside}]" if isinstance(value, list) else f"({inside})"
@@ -91,7 +91,7 @@ def shown(name: str, value: Any) -> str:
 
 
 class SecretUrl(SecretStr):
-    """A URL that may hold a login. It is shown without; `get_secret_value` gives it whole."""
+    """A URL that may hold a login: shown without it, whole in `get_secret_value`."""
 
     def _display(self) -> str:
         return shown_url(self._secret_value)
@@ -116,7 +116,7 @@ class SecretUrl(SecretStr):
 
 
 def remember(secret: Any) -> None:
-    """Know a secret's value, so that `redact` finds it."""
+    """Register the value of a secret for `redact`."""
     text = secret if isinstance(secret, str) else ""
     if len(text) >= SHORTEST and text.lower() != "none":
         with _lock:
@@ -124,7 +124,7 @@ def remember(secret: Any) -> None:
 
 
 def remember_url(url: str) -> None:
-    """Know the password of a URL's login, if it has one."""
+    """Register the password of a URL's login, if it has one."""
     if login := re.match(r"[a-z][a-z0-9+.-]*://([^/\s@]*(?:@[^/\s@]*)*)@", url, re.IGNORECASE):
         _user, _, password = login.group(1).partition(":")
         remember(password)
@@ -139,7 +139,7 @@ KeptSecret = Annotated[SecretStr, BeforeValidator(_known_secret)]
 
 
 def sealed(config: Any, name: str = "") -> Any:
-    """Plain configuration with every secret in it as a secret type, however deep it lies."""
+    """Plain configuration with every secret in it, at any depth, as a secret type."""
     if isinstance(config, Secret | SecretStr):
         remember(plain(config))
         return config
@@ -159,7 +159,7 @@ def sealed(config: Any, name: str = "") -> Any:
 
 
 def plain(config: Any) -> Any:
-    """The same with the secrets themselves, for the client that needs them."""
+    """The configuration with its secrets in plain text, for the client that needs them."""
     if isinstance(config, Secret | SecretStr):
         return plain(config.get_secret_value())
     if isinstance(config, Mapping):
