@@ -15,7 +15,7 @@ from .dates import tells_time, times
 from .person import speaks_of_self
 from .questions import asks
 from .salience import names_someone
-from .tokens import FILLERS
+from .tokens import FILLERS, FUNCTION_WORDS
 
 LEAST_WORDS = 4
 CUT_OFF_WORDS = 8  # a sentence that breaks off tells something from here on
@@ -175,17 +175,15 @@ _FUNCTION = frozenset(
     "over under through my your his her its our their this these those i we you he she they "
     "it".split()
 )
-_SMALL = _FUNCTION | frozenset(
-    "is are was were am be been being has have had do does did will would can could should may "
-    "might must just really very also too even still never always ever now then there here what "
-    "when where how why all some any no one more most much many lot lots up down out off back "
-    "about after before get got go went gone going make makes made thing things something good "
-    "great nice better best like say said says know think way time really pretty quite ones it's "
-    "i'm that's he's she's they're we're there's don't can't didn't isn't wasn't i've i'll i'd "
-    "we'll we've".split()
+
+
+# words that say little of what a sentence is about
+_WEAK = frozenset(
+    "after all also always back been before being better best down each even get go goes going "
+    "gone got great he'd he's i'd i'll i've lot lots made make makes many more most much never "
+    "off one ones only out own pretty quite she'd still then they're they've thing things think "
+    "too under up way we'd we'll we're we've went you're".split()
 )
-
-
 _BEFORE_A_NOUN = _FUNCTION - {"who", "that", "which", "it", "he", "she"} | frozenset(
     "two three four five six seven eight nine ten twelve dozen some any no all more many "
     "few".split()
@@ -257,7 +255,7 @@ def stands_alone(text: str) -> bool:
         return False
     if _VAGUE.match(text) and not (particular or tells_time(text)):
         return False
-    own = {word.lower() for word in words} - _SMALL
+    own = {word.lower() for word in words} - FUNCTION_WORDS - FILLERS - _WEAK
     vague = len(_POINTS_SOMEWHERE.findall(text))
     return len(own) >= (2 if not vague or names_someone(text) else 3)
 

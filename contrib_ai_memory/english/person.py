@@ -44,10 +44,6 @@ _OF_US = {
     "ourselves": "themselves",
 }
 _AND_I = re.compile(r"^(?P<mine>[Mm]y [\w-]+(?: [\w-]+)?) and I\b")
-_AFTER_A_VERB = frozenset(
-    "a an the my your his her its our their this that these those it him them me us in on at to "
-    "for from with up out off over about away down back all some".split()
-)
 _SECOND = {"my": "your", "mine": "yours", "me": "you", "myself": "yourself"}
 
 
@@ -151,7 +147,7 @@ def _goes_on(tokens: list[str], place: int) -> bool:
     """Whether a word is one more verb of the same subject: "keep sheep and sell the wool"."""
     before = [token.lower() for token in tokens[:place] if token[0].isalpha()][-1:]
     after = tokens[place + 1 : place + 3]
-    beside = not after or not after[0].isspace() or after[-1].lower() in _AFTER_A_VERB
+    beside = not after or not after[0].isspace() or after[-1].lower() in verbs.AFTER_A_VERB
     return tokens[place].lower() in verbs.BASES and before in (["and"], ["or"]) and beside
 
 

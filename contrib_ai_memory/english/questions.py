@@ -14,7 +14,7 @@ from itertools import groupby
 
 from . import verbs
 from .tokens import POSSESSIVES, QUESTION_WORDS
-from .verbs import BE, DO, HAVE, MODALS
+from .verbs import AFTER_A_VERB, BE, DO, HAVE, MODALS
 
 READ = 400  # characters of a sentence that are looked at
 CALLED = 3  # words before the verb that may be a name or a title: "captain haldane did you see"
@@ -86,10 +86,6 @@ _ORDERED = frozenset("dare worry forget ever mind bother go be let".split())  # 
 _SUPERLATIVE = re.compile(r"^(?:only|first|last|same|best|worst|least|most|\w{3,}est)$")
 _ANY = frozenset("any anyone anybody anything".split())
 _ELIDED = frozenset("got need seen heard".split())  # "got any eels"
-_AFTER_A_VERB = frozenset(
-    "a an the my your his her our their this that to for from with in on at up down out off over "
-    "any some here there home back tonight today tomorrow now me us it him them again alone".split()
-)
 
 
 def asks(text: str) -> bool:
@@ -209,7 +205,7 @@ def _opens(words: list[str], *, last: bool) -> bool:
     if head in _ELIDED:
         return rest[:1] == ["any"]
     if head in ("you", "u") and rest:
-        return rest[0].endswith("ing") and (len(rest) == 1 or rest[1] in _AFTER_A_VERB)
+        return rest[0].endswith("ing") and (len(rest) == 1 or rest[1] in AFTER_A_VERB)
     return (last or head not in _IF_VERBS) and _verb_first(words)
 
 
