@@ -1,8 +1,8 @@
-"""Whether a sentence of talk tells something, and whether that stands without the talk around it.
+"""Claims in talk: what a sentence states, and whether it is understood without its context.
 
-Rules for English talk. `claim` takes off what only opens or dresses a sentence, `tells` is true of
-all that is no filler, and `stands_alone` of what a stranger would understand a year later: it has a
-subject that is named in it and a verb, and is no order, no cheer and no mere "I agree".
+`claim` strips openers and fillers from a sentence, `tells` recognises small talk, and
+`stands_alone` is true of a statement that a stranger would understand a year later: it names its
+subject, has a verb, and is no order, cheer or mere "I agree".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INTRODUCTION = 60  # characters
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 
-# --- what is taken off ------------------------------------------------------------------------
+# --- openers and fillers --------------------------------------------------------------------------
 
 _STAGE = r"\((?:[a-z' -]{2,40})\)|\[[^\]]{0,300}\]"  # (laughs), [shows a picture]
 _ACTED = re.compile(
@@ -57,7 +57,7 @@ _TAG = re.compile(
 )
 _NO_CALL = re.compile(r"^(?:\w+ly|\w+days?|Yesterday|Today|Tonight|Tomorrow|Once|Sometimes)\b")
 
-# --- what does not stand ------------------------------------------------------------------------
+# --- sentences that need their context ------------------------------------------------------------
 
 _GREETS = re.compile(
     r"^\W*(?:hello|hi|hey|greetings|good (?:morning|day|evening|afternoon|night|luck|job|for you)|"
@@ -123,7 +123,7 @@ _VERDICT = re.compile(
     r"(?!\s+(?:[a-z]+(?:er|or|ist|man|woman|cook|friend|smith))\b)",
     re.IGNORECASE,
 )
-# "I made it to relax", "We love them", "Something happened": what, is not in the sentence
+# "I made it to relax", "We love them", "Something happened": the object is not named
 _VAGUE = re.compile(
     r"^(?:I|we)(?:['’]\w+)? (?:(?!and\b|but\b|so\b)[\w'’]+ ){1,3}"
     r"(?:it|this|that|them|these|those)\b"
@@ -140,7 +140,7 @@ _POINTS_SOMEWHERE = re.compile(
     r"stuff|things?|anything|everything|nothing)\b",
     re.IGNORECASE,
 )
-# what is done the next moment, and where a finger points: nobody knows it a year later
+# what is done the next moment, and what is pointed at: meaningless a year later
 _AT_ONCE = re.compile(
     r"\b(?:gonna|(?:will|am) just|would (?:like|love) to (?:do|go|try|use|make))\b"
     r"|['’](?:ll|m) just\b|['’]d (?:like|love) to (?:do|go|try|use|make)\b",
@@ -219,12 +219,12 @@ def claim(sentence: str) -> str:
 
 
 def of_oneself(text: str) -> bool:
-    """Whether the speaker is the subject: "Last week I sold two oxen", "My brother is ill"."""
+    """Whether the speaker is the subject, also behind a phrase: "Last week I sold two oxen"."""
     return speaks_of_self(text) or bool(_FRONTED.match(text))
 
 
 def tells(sentence: str) -> bool:
-    """Whether there is more in a sentence than a question, a greeting or filler."""
+    """Whether a sentence is more than a question, a greeting or filler."""
     if asks(sentence) or _GREETS.match(claim(sentence)):
         return False
     words = [word.lower().replace("’", "'") for word in _WORD.findall(sentence)]
@@ -233,7 +233,7 @@ def tells(sentence: str) -> bool:
 
 
 def stands_alone(text: str) -> bool:
-    """Whether a claim is understood without the talk around it.
+    """Whether a claim is understood without its context.
 
     >>> [stands_alone(said) for said in ("Wolves took two of my sheep.", "It's more of an oval.")]
     [True, False]
@@ -261,7 +261,7 @@ def stands_alone(text: str) -> bool:
 
 
 def has_verb(text: str) -> bool:
-    """Whether a text says of somebody or something what it does."""
+    """Whether a text has a finite verb with a subject."""
     return _has_verb(_words(text))
 
 
@@ -270,7 +270,7 @@ def _words(text: str) -> list[str]:
 
 
 def _points_outside(text: str) -> bool:
-    """Whether its subject is somebody or something that it does not name."""
+    """Whether the subject of a text is a pronoun that it does not resolve."""
     introduced = _INTRODUCED.match(text)
     if introduced and not names_someone(text[: introduced.start("rest")]):
         text = introduced["rest"]
@@ -304,7 +304,7 @@ def _without_subject(words: list[str]) -> bool:
 
 
 def _has_verb(words: list[str]) -> bool:
-    """Whether some word is a verb that says of a subject what it does."""
+    """Whether one of the words is a finite verb behind a subject."""
     lowered = [word.lower() for word in words]
     for place, word in enumerate(lowered):
         if word in verbs.AUXILIARIES or re.search(r"'(?:s|re|ve|ll|d|m)$|n't$", word):

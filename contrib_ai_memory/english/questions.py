@@ -1,9 +1,8 @@
-"""What asks: the one judgement of whether talk is a question or a request to be told something.
+"""Questions: whether talk asks or requests to be told something, with or without question mark.
 
-Players leave the question mark out. What is left then is the order of the words: a verb that
-stands before its subject ("do i own a mill"), a question word with such a verb behind it ("where
-did i put my key"), a tag ("you are the smith, right"). Rules on the beginning and the end of a
-clause, not a parser, and English. What they are not sure of is taken for a statement.
+Without one the order of the words decides: a verb before its subject ("do i own a mill"), a
+question word before such a verb ("where did i put my key"), a tag ("you are the smith, right").
+Rules on the beginning and the end of a clause, not a parser; in doubt a clause is a statement.
 """
 
 from __future__ import annotations
@@ -106,7 +105,7 @@ def asked(text: str) -> float:
 
 
 def pieces(text: str) -> list[str]:
-    """A text in pieces: each sentence that asks by itself, and what stands between them.
+    """Split a text into its questions, one a piece, and the statements between them.
 
     >>> pieces("where is my key? i had it yesterday. it is of brass.")
     ['where is my key?', 'i had it yesterday. it is of brass.']
@@ -120,7 +119,7 @@ def pieces(text: str) -> list[str]:
 
 
 def statements(text: str) -> str:
-    """A text without the sentences in it that ask."""
+    """A text without its questions."""
     return " ".join(piece for piece in pieces(text) if not asks(piece))
 
 

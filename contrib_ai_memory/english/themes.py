@@ -1,7 +1,7 @@
-"""What talk comes back to: words that are rare in the language and frequent in what was said.
+"""Recurring themes of talk: words that are rare in English and frequent in some texts.
 
-A theme is a noun as a rule, or somebody's name; never a word that all talk is full of. Where it is
-always said with the same word beside it, the two are one theme: "pottery class".
+A theme is usually a noun or a name. A noun that always has the same word beside it makes one theme
+with it: "pottery class".
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ _CALLED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """A theme as it is told, and the texts that it is found in, by their place."""
+    """The wording of a theme, and the indexes of the texts that it occurs in."""
 
     said: str
     places: tuple[int, ...]
 
 
 def themes_of(texts: Sequence[str], passed: Collection[str] = ()) -> list[Theme]:
-    """What texts have in common, the most frequent and rarest first.
+    """The themes that texts share, the most frequent and rarest first.
 
     Args:
         texts: What was said.
-        passed: Words in small letters that are no themes here, such as the speaker's name.
+        passed: Lower-case words that are no themes here, such as the speaker's name.
 
     For worker threads: the first call loads a word list.
     """
