@@ -331,7 +331,7 @@ def test_a_hint_wins(mara, hint):
 
 
 def test_a_hint_that_is_no_memory_type_is_refused_with_those_that_are(mara):
-    with pytest.raises(ValueError, match="'fact' is no memory type: it must be one of episodic, "):
+    with pytest.raises(ValueError, match=r"'fact' is not a memory type\. Use one of episodic, "):
         ingest(mara, FERRY, memory_type_hint="fact")
 
 

@@ -1,1 +1,1 @@
-"""What the offline provider knows of English: tokens, claims, dates, preferences, questions."""
+"""Rules for English talk: words, sentences, questions, claims, preferences, contradictions."""

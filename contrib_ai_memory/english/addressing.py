@@ -1,8 +1,8 @@
-"""Who a line of talk is spoken to, as far as its words tell: names called, and names mentioned.
+"""The addressee of a line of talk: whom it calls or mentions, and whether it is in confidence.
 
-English. A name is called where it stands as an address ("Mara, a beer", "thanks mara"); its bearer
-is told of where the sentence is about them ("Mara's stew is good", "the captain smiles"); else they
-are named.
+A name is called where it is used as an address ("Mara, a beer", "thanks mara"), its bearer is told
+of where the sentence is about them ("Mara's stew is good", "the captain smiles"), and otherwise
+named.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from functools import lru_cache
 
 SHORTEST = 2  # characters of a name; one of a single letter would be found everywhere
 SHORTEST_PART = 3  # of a part of a longer name
-KEPT = 4096  # names whose patterns are kept
-READ_LATELY = 256  # lines of which it is known; the NPCs of a room hear the same
-LOOK_BACK = 60  # characters before a name that tell how it is meant
+KEPT = 4096  # names whose patterns are cached
+READ_LATELY = 256  # cached lines; the NPCs of a room hear the same
+LOOK_BACK = 60  # characters before and after a name that are read
 
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})
 _ARTICLE = re.compile(r"^(?:an?|the|some)\s+")
-# parts of a name by which nobody is told apart
+# parts of a name that identify nobody
 _TITLES = frozenset(
     "mr mrs ms miss sir dame lady lord master mistress madam madame old young big little saint st "
     "captain doctor dr brother sister father mother uncle aunt king queen prince princess the of "
     "von van de der la le el and".split()
 )
-# what people call somebody without meaning anybody in particular
+# nouns for anybody
 _ANYBODY = frozenset("man woman person guy girl boy lad lass figure stranger people folk".split())
 
 _HONORIFIC = (
@@ -58,7 +58,7 @@ _GOES_ON = re.compile(
 
 
 class Named(enum.IntEnum):
-    """How a line names somebody: the surest that is found in it."""
+    """How a line names somebody, the surest reading last."""
 
     NOT = 0
     TOLD_OF = 1
@@ -67,10 +67,9 @@ class Named(enum.IntEnum):
 
 
 def forms(names: Iterable[str]) -> tuple[str, ...]:
-    """The forms under which the bearer of `names` is named, the longest first.
+    """The forms that name the bearer of `names`, the longest first.
 
-    Of "Old Tom Tanner" also "tom" and "tanner"; of a description, "a stout innkeeper", the whole,
-    and what it is ("innkeeper").
+    "Old Tom Tanner" is also "tom" and "tanner"; "a stout innkeeper" is also "innkeeper".
     """
     return _forms(tuple(sorted({name for name in names if name})))
 
@@ -92,7 +91,7 @@ def _forms(names: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=READ_LATELY)
 def folded(text: str) -> str:
-    """A text as names are compared in it: lower case, without accents, single blanks."""
+    """Normalise a text for comparing names: lower case, no accents, single blanks."""
     plain = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES).lower())
     return " ".join("".join(c for c in plain if not unicodedata.combining(c)).split())
 
@@ -105,7 +104,7 @@ def named(text: str, names: tuple[str, ...]) -> Named:
 
 
 def beside(text: str, others: tuple[str, ...], names: tuple[str, ...]) -> bool:
-    """Whether somebody is named in one breath with another: "Bram and Mara, good evening"."""
+    """Whether two people are named together: "Bram and Mara, good evening"."""
     for other in _pattern(others).finditer(folded(text)):
         joined = _AND.match(folded(text), other.end())
         if joined and _pattern(names).match(folded(text), joined.end()):
@@ -168,7 +167,7 @@ _CONFIDES = re.compile(
 
 
 def confides(text: str) -> bool:
-    """Whether a speaker asks that what they say be kept: "don't tell anyone", "between you and me".
+    """Whether a speaker asks for confidence: "don't tell anyone", "between you and me".
 
     >>> [confides(said) for said in ("Don't tell anyone: I am Dunstan.", "I don't tell anyone.")]
     [True, False]

@@ -1,8 +1,8 @@
-"""Whether a sentence of talk tells something, and whether that stands without the talk around it.
+"""Claims in talk: what a sentence states, and whether it is understood without its context.
 
-Rules for English talk. `claim` takes off what only opens or dresses a sentence, `tells` is true of
-all that is no filler, and `stands_alone` of what a stranger would understand a year later: it has a
-subject that is named in it and a verb, and is no order, no cheer and no mere "I agree".
+`claim` strips openers and fillers from a sentence, `tells` recognises small talk, and
+`stands_alone` is true of a statement that a stranger would understand a year later: it names its
+subject, has a verb, and is no order, cheer or mere "I agree".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .dates import tells_time, times
 from .person import speaks_of_self
 from .questions import asks
 from .salience import names_someone
-from .tokens import FILLERS
+from .tokens import FILLERS, FUNCTION_WORDS
 
 LEAST_WORDS = 4
 CUT_OFF_WORDS = 8  # a sentence that breaks off tells something from here on
@@ -23,7 +23,7 @@ _INTRODUCTION = 60  # characters
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 
-# --- what is taken off ------------------------------------------------------------------------
+# --- openers and fillers --------------------------------------------------------------------------
 
 _STAGE = r"\((?:[a-z' -]{2,40})\)|\[[^\]]{0,300}\]"  # (laughs), [shows a picture]
 _ACTED = re.compile(
@@ -57,7 +57,7 @@ _TAG = re.compile(
 )
 _NO_CALL = re.compile(r"^(?:\w+ly|\w+days?|Yesterday|Today|Tonight|Tomorrow|Once|Sometimes)\b")
 
-# --- what does not stand ------------------------------------------------------------------------
+# --- sentences that need their context ------------------------------------------------------------
 
 _GREETS = re.compile(
     r"^\W*(?:hello|hi|hey|greetings|good (?:morning|day|evening|afternoon|night|luck|job|for you)|"
@@ -123,7 +123,7 @@ _VERDICT = re.compile(
     r"(?!\s+(?:[a-z]+(?:er|or|ist|man|woman|cook|friend|smith))\b)",
     re.IGNORECASE,
 )
-# "I made it to relax", "We love them", "Something happened": what, is not in the sentence
+# "I made it to relax", "We love them", "Something happened": the object is not named
 _VAGUE = re.compile(
     r"^(?:I|we)(?:['’]\w+)? (?:(?!and\b|but\b|so\b)[\w'’]+ ){1,3}"
     r"(?:it|this|that|them|these|those)\b"
@@ -140,7 +140,7 @@ _POINTS_SOMEWHERE = re.compile(
     r"stuff|things?|anything|everything|nothing)\b",
     re.IGNORECASE,
 )
-# what is done the next moment, and where a finger points: nobody knows it a year later
+# what is done the next moment, and what is pointed at: meaningless a year later
 _AT_ONCE = re.compile(
     r"\b(?:gonna|(?:will|am) just|would (?:like|love) to (?:do|go|try|use|make))\b"
     r"|['’](?:ll|m) just\b|['’]d (?:like|love) to (?:do|go|try|use|make)\b",
@@ -175,17 +175,15 @@ _FUNCTION = frozenset(
     "over under through my your his her its our their this these those i we you he she they "
     "it".split()
 )
-_SMALL = _FUNCTION | frozenset(
-    "is are was were am be been being has have had do does did will would can could should may "
-    "might must just really very also too even still never always ever now then there here what "
-    "when where how why all some any no one more most much many lot lots up down out off back "
-    "about after before get got go went gone going make makes made thing things something good "
-    "great nice better best like say said says know think way time really pretty quite ones it's "
-    "i'm that's he's she's they're we're there's don't can't didn't isn't wasn't i've i'll i'd "
-    "we'll we've".split()
+
+
+# words that say little of what a sentence is about
+_WEAK = frozenset(
+    "after all also always back been before being better best down each even get go goes going "
+    "gone got great he'd he's i'd i'll i've lot lots made make makes many more most much never "
+    "off one ones only out own pretty quite she'd still then they're they've thing things think "
+    "too under up way we'd we'll we're we've went you're".split()
 )
-
-
 _BEFORE_A_NOUN = _FUNCTION - {"who", "that", "which", "it", "he", "she"} | frozenset(
     "two three four five six seven eight nine ten twelve dozen some any no all more many "
     "few".split()
@@ -221,12 +219,12 @@ def claim(sentence: str) -> str:
 
 
 def of_oneself(text: str) -> bool:
-    """Whether the speaker is the subject: "Last week I sold two oxen", "My brother is ill"."""
+    """Whether the speaker is the subject, also behind a phrase: "Last week I sold two oxen"."""
     return speaks_of_self(text) or bool(_FRONTED.match(text))
 
 
 def tells(sentence: str) -> bool:
-    """Whether there is more in a sentence than a question, a greeting or filler."""
+    """Whether a sentence is more than a question, a greeting or filler."""
     if asks(sentence) or _GREETS.match(claim(sentence)):
         return False
     words = [word.lower().replace("’", "'") for word in _WORD.findall(sentence)]
@@ -235,7 +233,7 @@ def tells(sentence: str) -> bool:
 
 
 def stands_alone(text: str) -> bool:
-    """Whether a claim is understood without the talk around it.
+    """Whether a claim is understood without its context.
 
     >>> [stands_alone(said) for said in ("Wolves took two of my sheep.", "It's more of an oval.")]
     [True, False]
@@ -257,13 +255,13 @@ def stands_alone(text: str) -> bool:
         return False
     if _VAGUE.match(text) and not (particular or tells_time(text)):
         return False
-    own = {word.lower() for word in words} - _SMALL
+    own = {word.lower() for word in words} - FUNCTION_WORDS - FILLERS - _WEAK
     vague = len(_POINTS_SOMEWHERE.findall(text))
     return len(own) >= (2 if not vague or names_someone(text) else 3)
 
 
 def has_verb(text: str) -> bool:
-    """Whether a text says of somebody or something what it does."""
+    """Whether a text has a finite verb with a subject."""
     return _has_verb(_words(text))
 
 
@@ -272,7 +270,7 @@ def _words(text: str) -> list[str]:
 
 
 def _points_outside(text: str) -> bool:
-    """Whether its subject is somebody or something that it does not name."""
+    """Whether the subject of a text is a pronoun that it does not resolve."""
     introduced = _INTRODUCED.match(text)
     if introduced and not names_someone(text[: introduced.start("rest")]):
         text = introduced["rest"]
@@ -306,7 +304,7 @@ def _without_subject(words: list[str]) -> bool:
 
 
 def _has_verb(words: list[str]) -> bool:
-    """Whether some word is a verb that says of a subject what it does."""
+    """Whether one of the words is a finite verb behind a subject."""
     lowered = [word.lower() for word in words]
     for place, word in enumerate(lowered):
         if word in verbs.AUXILIARIES or re.search(r"'(?:s|re|ve|ll|d|m)$|n't$", word):

@@ -44,15 +44,11 @@ _OF_US = {
     "ourselves": "themselves",
 }
 _AND_I = re.compile(r"^(?P<mine>[Mm]y [\w-]+(?: [\w-]+)?) and I\b")
-_AFTER_A_VERB = frozenset(
-    "a an the my your his her its our their this that these those it him them me us in on at to "
-    "for from with up out off over about away down back all some".split()
-)
 _SECOND = {"my": "your", "mine": "yours", "me": "you", "myself": "yourself"}
 
 
 def third_person(text: str, name: str) -> str:
-    """First-person talk of `name` as others would tell it: the first mention by name, then they.
+    """Tell first-person talk of `name` in the third person: first by name, then as they.
 
     >>> third_person("I keep the ferry, and my brother helps me.", "Alice")
     'Alice keeps the ferry, and their brother helps them.'
@@ -103,7 +99,7 @@ def third_person(text: str, name: str) -> str:
 
 
 def second_person(text: str) -> str:
-    """First-person talk given back to the one who said it.
+    """Tell first-person talk to its own speaker, in the second person.
 
     >>> second_person("I am tired and my feet hurt me.")
     'you are tired and your feet hurt you.'
@@ -151,7 +147,7 @@ def _goes_on(tokens: list[str], place: int) -> bool:
     """Whether a word is one more verb of the same subject: "keep sheep and sell the wool"."""
     before = [token.lower() for token in tokens[:place] if token[0].isalpha()][-1:]
     after = tokens[place + 1 : place + 3]
-    beside = not after or not after[0].isspace() or after[-1].lower() in _AFTER_A_VERB
+    beside = not after or not after[0].isspace() or after[-1].lower() in verbs.AFTER_A_VERB
     return tokens[place].lower() in verbs.BASES and before in (["and"], ["or"]) and beside
 
 
@@ -182,7 +178,7 @@ _BEGINNINGS = frozenset(
 
 
 def as_posed(text: str, poser: str) -> str:
-    """A pose as what it is: what its poser does, and what the poser claims.
+    """Tell a pose as the acts of its poser and, for the rest, as the poser's claims.
 
     >>> as_posed('Bram kneels. Liora says, "I stole it."', "Bram")
     'Bram kneels. Bram claims that Liora says, "I stole it."'
@@ -193,7 +189,7 @@ def as_posed(text: str, poser: str) -> str:
 
 
 def claimed(sentence: str, poser: str) -> str:
-    """One sentence of a pose, as a claim of the poser's where it is not of the poser."""
+    """One sentence of a pose; unless it shows the poser's own act, as the poser's claim."""
     if not poser or _is_of(sentence, poser):
         return sentence
     if speaks_of_self(sentence):
@@ -204,8 +200,7 @@ def claimed(sentence: str, poser: str) -> str:
 
 
 def _is_of(sentence: str, poser: str) -> bool:
-    """Whether a sentence shows what the poser does: the poser, or nobody, is named before its
-    verb, and nobody else is quoted in it."""
+    """Whether a sentence shows an act of the poser: nobody else is its subject or is quoted."""
     bare = without_quotations(sentence)
     own = {word.lower() for word in _NAME_WORD.findall(poser)}
     begins = _NAME_WORD.findall(bare)

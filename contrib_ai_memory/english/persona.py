@@ -1,8 +1,8 @@
-"""Persona protection [A]: the night learns nothing about the NPC's own acts, nature or opinions.
+"""Persona protection [A]: the night learns no facts about the NPC's own acts, nature or opinions.
 
-The prompt of the extraction says so; this looks at what came of it, of a model and of rules alike.
-What counts is whether the NPC is the subject of a clause, by whatever name it goes: a fact *about*
-somebody else may well name it. Rules on words and their order, not a parser.
+The extraction prompt says so; this module checks the extracted facts, whether a model or rules drew
+them. A fact is dropped if the NPC, under any of its names, is the subject of a clause; a fact about
+somebody else may name the NPC. Rules on words and their order, not a parser.
 """
 
 from __future__ import annotations
@@ -87,10 +87,9 @@ _PERSON = re.compile(
 
 
 def about_itself(text: str, npc_name: str, *aliases: str) -> bool:
-    """Whether a fact speaks of the NPC itself: its acts, its personality, its opinions.
+    """Whether a fact is about the NPC itself: its acts, personality or opinions.
 
-    Also where somebody else is said to say so: what others hold of it is nothing that it learns
-    of itself.
+    A quotation counts too: the NPC does not learn about itself what others say of it.
 
     >>> about_itself("Mara told Alice that the ferry is late.", "Mara")
     True
@@ -113,8 +112,7 @@ def about_itself(text: str, npc_name: str, *aliases: str) -> bool:
 
 
 def _is_subject(text: str, names: tuple[tuple[str, ...], ...]) -> bool:
-    """Whether one of `names` is the subject of a clause in a text that states something, or is
-    said to be the one who is it."""
+    """Whether one of `names` is the subject, the predicate or the agent of a clause."""
     words = _TOKEN.findall(text.replace("’", "'"))
     return any(
         _states(words, start, end) or _predicate(words, start, end) or _acted(words, start, end)
@@ -125,7 +123,7 @@ def _is_subject(text: str, names: tuple[tuple[str, ...], ...]) -> bool:
 def _mentions(
     words: Sequence[str], names: tuple[tuple[str, ...], ...]
 ) -> Iterator[tuple[int, int]]:
-    """Where a name stands, with what belongs to it: the first token, and the one after the last.
+    """The spans of names with their noun phrases: first token, and the one after the last.
 
     "Mara's temper" is one; "Mara's inn", "Mara River" and "a captain" are none.
     """
@@ -151,7 +149,7 @@ def _mentions(
 
 
 def _of_its_own(lowered: Sequence[str], end: int) -> int | None:
-    """Where the phrase behind "Mara's" ends: with her temper, or at once where 's is "is"."""
+    """The end of the phrase behind "Mara's": after "temper", or at once if 's means "is"."""
     rest = lowered[end : end + 3]
     for place, word in enumerate(rest[:2]):
         if _OWN_NOUN.fullmatch(word):
@@ -161,7 +159,7 @@ def _of_its_own(lowered: Sequence[str], end: int) -> int | None:
 
 
 def _phrase(words: Sequence[str], lowered: Sequence[str], start: int) -> int:
-    """Where the phrase begins whose noun stands at `start`: "the old innkeeper Mara"."""
+    """The start of the noun phrase of the name at `start`: "the old innkeeper Mara"."""
     first = start
     while first > 0 and start - first < PHRASE:
         word = lowered[first - 1]
@@ -287,7 +285,7 @@ def _acted(words: Sequence[str], first: int, end: int) -> bool:
 
 
 def _is_person(words: Sequence[str], comma: int) -> bool:
-    """Whether what stands before a comma is somebody: "she", "our host"; not "the bridge"."""
+    """Whether the words before a comma are a person: "she", "our host"; not "the bridge"."""
     if comma < 1:
         return False
     noun = words[comma - 1].lower()
@@ -295,7 +293,7 @@ def _is_person(words: Sequence[str], comma: int) -> bool:
 
 
 def _behind_aside(words: Sequence[str], begins: int) -> int | None:
-    """Where it goes on behind ", the innkeeper," or "(the innkeeper)"."""
+    """The token behind an aside: ", the innkeeper," or "(the innkeeper)"."""
     if words[begins] == "(":
         closing = _index(words, ")", begins)
     elif any(word.lower() in _ASIDES for word in words[begins + 1 : begins + 2]):
@@ -343,7 +341,7 @@ def _patterns(npc_name: str) -> tuple[re.Pattern[str], ...]:
 
 
 def _names(npc_name: str) -> list[str]:
-    """What the NPC may be called: its whole name, and of "Mara Vane" or "Old Mara" also Mara."""
+    """The names of an NPC: the whole name, and "Mara" of "Mara Vane" or "Old Mara"."""
     whole = npc_name.strip()
     words = [w for w in whole.split() if w.lower() not in _TITLES and w[:1].isupper()]
     names = [whole, re.sub(r"^(?:the|an?)\s+", "", whole, flags=re.IGNORECASE)]

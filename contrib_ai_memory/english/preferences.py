@@ -1,8 +1,7 @@
-"""Which preference a sentence states: the slot it fills, found by rules.
+"""Stated preferences: whether a sentence states one, and the slot that it fills.
 
-"I love tea" and "I hate tea" fill one slot, `tea`, so that the later takes the earlier one's place.
-A rule that errs errs on the side of two slots: then both are remembered, and the newer comes first.
-English, like the signals of [C §1.5].
+"I love tea" and "I hate tea" fill one slot, `tea`, so that the later replaces the earlier. In doubt
+the rules choose two slots: both are remembered then, and the newer comes first.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ class Stated:
 
 
 def stated(sentence: str) -> Stated | None:
-    """The liking, favourite or habit that a sentence states; None where no rule finds one."""
+    """The liking, favourite or habit that a sentence states; None if no rule finds one."""
     flat = " ".join(sentence[:READ].split())
     for rule in (_favourite, _rather, _liking, _habit):
         found = rule(flat)
@@ -108,7 +107,7 @@ def stated(sentence: str) -> Stated | None:
 
 
 def labelled(text: str) -> Stated:
-    """Any text as a preference: its slot is what stands before a colon, else its first words."""
+    """Take any text as a preference: its slot is the label before a colon, or its first words."""
     flat = " ".join(text[:READ].split())
     label = _LABEL.match(flat)
     slot = head_words(label["object"]) if label else ""
@@ -129,13 +128,13 @@ _STATES = re.compile(
 def states_preference(text: str) -> bool:
     """Whether the speaker says what they like, hate, always or never do [C §1.5].
 
-    Who asks "do I like tea" says nothing of the kind.
+    The question "do I like tea" does not count.
     """
     return preferences_in(text) > 0
 
 
 def preferences_in(text: str) -> int:
-    """How many preferences its speaker states in a text."""
+    """How many preferences the speaker of a text states."""
     if not _STATES.search(text):
         return 0  # the usual case
     return len(_STATES.findall(own_statements(text)))
@@ -196,14 +195,16 @@ def _subject(words: str) -> str:
 
 
 def head_words(phrase: str) -> str:
-    """The first words of a phrase that say what it is about, each as a rough stem."""
+    """The first content words of a phrase, as they stand in a slot."""
     phrase = _MEASURE.sub(" ", phrase)
     words = [word for word in map(str.lower, _WORD.findall(phrase)) if word not in _SMALL]
     return " ".join(_slot_word(word) for word in words[:SLOT_WORDS])
 
 
 def _slot_word(word: str) -> str:
-    """A rough stem: `dogs` meets `dog`, `swimming` meets `swim`, `colour` meets `color`.
+    """A word as it stands in a slot: `dogs` as `dog`, `swimming` as `swim`, `colour` as `color`.
+
+    Slots are stored, so that this rule must not change; `tokens.stem` is for everything else.
 
     >>> [_slot_word(word) for word in ("dogs", "berries", "dishes", "swimming", "colour", "glass")]
     ['dog', 'berry', 'dish', 'swim', 'color', 'glass']

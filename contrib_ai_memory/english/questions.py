@@ -1,9 +1,8 @@
-"""What asks: the one judgement of whether talk is a question or a request to be told something.
+"""Questions: whether talk asks or requests to be told something, with or without question mark.
 
-Players leave the question mark out. What is left then is the order of the words: a verb that
-stands before its subject ("do i own a mill"), a question word with such a verb behind it ("where
-did i put my key"), a tag ("you are the smith, right"). Rules on the beginning and the end of a
-clause, not a parser, and English. What they are not sure of is taken for a statement.
+Without one the order of the words decides: a verb before its subject ("do i own a mill"), a
+question word before such a verb ("where did i put my key"), a tag ("you are the smith, right").
+Rules on the beginning and the end of a clause, not a parser; in doubt a clause is a statement.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from itertools import groupby
 
 from . import verbs
 from .tokens import POSSESSIVES, QUESTION_WORDS
-from .verbs import BE, DO, HAVE, MODALS
+from .verbs import AFTER_A_VERB, BE, DO, HAVE, MODALS
 
 READ = 400  # characters of a sentence that are looked at
 CALLED = 3  # words before the verb that may be a name or a title: "captain haldane did you see"
@@ -86,10 +85,6 @@ _ORDERED = frozenset("dare worry forget ever mind bother go be let".split())  # 
 _SUPERLATIVE = re.compile(r"^(?:only|first|last|same|best|worst|least|most|\w{3,}est)$")
 _ANY = frozenset("any anyone anybody anything".split())
 _ELIDED = frozenset("got need seen heard".split())  # "got any eels"
-_AFTER_A_VERB = frozenset(
-    "a an the my your his her our their this that to for from with in on at up down out off over "
-    "any some here there home back tonight today tomorrow now me us it him them again alone".split()
-)
 
 
 def asks(text: str) -> bool:
@@ -110,7 +105,7 @@ def asked(text: str) -> float:
 
 
 def pieces(text: str) -> list[str]:
-    """A text in pieces: each sentence that asks by itself, and what stands between them.
+    """Split a text into its questions, one a piece, and the statements between them.
 
     >>> pieces("where is my key? i had it yesterday. it is of brass.")
     ['where is my key?', 'i had it yesterday. it is of brass.']
@@ -124,7 +119,7 @@ def pieces(text: str) -> list[str]:
 
 
 def statements(text: str) -> str:
-    """A text without the sentences in it that ask."""
+    """A text without its questions."""
     return " ".join(piece for piece in pieces(text) if not asks(piece))
 
 
@@ -209,7 +204,7 @@ def _opens(words: list[str], *, last: bool) -> bool:
     if head in _ELIDED:
         return rest[:1] == ["any"]
     if head in ("you", "u") and rest:
-        return rest[0].endswith("ing") and (len(rest) == 1 or rest[1] in _AFTER_A_VERB)
+        return rest[0].endswith("ing") and (len(rest) == 1 or rest[1] in AFTER_A_VERB)
     return (last or head not in _IF_VERBS) and _verb_first(words)
 
 

@@ -1,9 +1,9 @@
-"""What a text holds that makes it worth keeping: names, numbers, preferences, what it is about.
+"""Salience of a text [C §1.5]: names, numbers, preferences, rare words, and what it is about.
 
-`content_importance` is the part of an importance that comes from the words themselves. Language
-models that rate "poignancy" (Park et al. 2023, Generative Agents, §4.1: 1 for brushing teeth, 10
-for a break up) put passing acts and things at rest low, ties between people and turns of a life
-high; the word fields below say the same by rule. They hold English words.
+`content_importance` is the part of an importance that comes from the words alone. Language models
+that rate "poignancy" (Park et al. 2023, Generative Agents, §4.1: 1 for brushing teeth, 10 for a
+break up) rate passing acts and the state of things low, ties between people and turning points of a
+life high. The word fields below imitate that by rule.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def salience(text: str, known_names: tuple[str, ...] = ()) -> float:
 
 
 def has_number(text: str) -> bool:
-    """Whether there is a number or a date in it, in digits or in words [C §1.5]."""
+    """Whether a text has a number or a date, in digits or in words [C §1.5]."""
     return bool(_DIGIT.search(text)) or not _NUMBERS.isdisjoint(_words(text))
 
 
@@ -85,7 +85,7 @@ def has_rare_terms(text: str) -> bool:
 
 
 def telling_words(text: str) -> int:
-    """How many different words of a text are not the small change of talk.
+    """How many different words of a text are not everyday words of talk.
 
     For worker threads, as `has_rare_terms` is.
     """
@@ -99,7 +99,7 @@ def length(text: str) -> float:
 
 
 def load() -> None:
-    """Read the word list, which the first call of the two above does otherwise (worker thread)."""
+    """Load the word list ahead of the first call that needs it (worker thread)."""
     zipf("word")
 
 
@@ -113,7 +113,7 @@ SALIENCE_WEIGHT = 1.5  # what a salience of 1 adds
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Words of one subject in their base form, and what their presence adds, once for a text."""
+    """Words of one subject in their base form, and what their presence adds, once per text."""
 
     adds: float
     words: str
@@ -287,7 +287,7 @@ def _words(text: str) -> list[str]:
 
 
 def _forms(word: str) -> set[str]:
-    """A base form with its regular endings; some are no words, and do no harm."""
+    """A base form with its regular endings; some are no words, which does no harm."""
     plural = "es" if word.endswith(("s", "x", "z", "ch", "sh")) else "s"
     forms = {word, word + plural, word + "'s"}
     if word.endswith("e"):

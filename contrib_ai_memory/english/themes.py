@@ -1,7 +1,7 @@
-"""What talk comes back to: words that are rare in the language and frequent in what was said.
+"""Recurring themes of talk: words that are rare in English and frequent in some texts.
 
-A theme is a noun as a rule, or somebody's name; never a word that all talk is full of. Where it is
-always said with the same word beside it, the two are one theme: "pottery class".
+A theme is usually a noun or a name. A noun that always has the same word beside it makes one theme
+with it: "pottery class".
 """
 
 from __future__ import annotations
@@ -25,25 +25,13 @@ NAMED_AT_LEAST = 2  # times that a word has a capital inside a sentence, to be a
 NOUN = 0.5  # share of a word's mentions in which it ends a phrase, as nouns do
 BESIDE = 0.6  # share of a theme's mentions that have the same word beside them
 
+# rare enough to be themes by their frequency, and said of anything
 _TALK = frozenset(
-    "safe positive negative creative special important easy strong open close free full ready "
-    "possible similar various personal social mental physical passionate yeah yes okay sure "
-    "thanks thank please hello sorry awesome amazing great cool nice wonderful lovely fantastic "
-    "incredible inspiring inspired exciting excited glad happy proud wow haha gonna wanna gotta "
-    "kinda sorta stuff thing things people person someone everyone anyone guys guy folks really "
-    "actually maybe probably definitely absolutely totally exactly certainly basically literally "
-    "honestly pretty super lots much many others another other else both each every today "
-    "yesterday tomorrow tonight week weekend month year morning evening night time times moment "
-    "day days hour minute minutes first last next second once twice little big good better best "
-    "bad worse right left wrong same different keep keeps help helps helping helped support share "
-    "shares sharing shared photo picture pictures image looks looking feeling feelings felt "
-    "journey chance point part side back down away around here there together forward always "
-    "never ever still even also just only quite enough already soon later again done gone damage "
-    "roll rolls rolled turn hit plus action bonus dice fuck fucking shit damn hell god jesus dude "
-    "man bro hey kind sort bit lot way ways reason idea ideas life world work works true real "
-    "whole own sense care mind fact myself yourself himself herself itself ourselves themselves "
-    "difference impact huge tough must might could would should going doing being having getting "
-    "making taking coming using goes".split()
+    "amazing awesome cool dude evening fantastic feelings folks forward glad god gotta haha hello "
+    "herself hey hour idea ideas image incredible itself kinda lots lovely minute minutes moment "
+    "myself negative okay ourselves personal positive proud safe sense sorry sort sorta stuff "
+    "super thanks themselves today tomorrow tonight tough twice various wanna ways weekend "
+    "wonderful worse wow yeah yesterday yourself".split()
 )
 _BEFORE_A_QUALITY = frozenset(
     "is are was were be been being so very really too more most less feel feels felt it's that's "
@@ -67,18 +55,18 @@ _CALLED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """A theme as it is told, and the texts that it is found in, by their place."""
+    """The wording of a theme, and the indexes of the texts that it occurs in."""
 
     said: str
     places: tuple[int, ...]
 
 
 def themes_of(texts: Sequence[str], passed: Collection[str] = ()) -> list[Theme]:
-    """What texts have in common, the most frequent and rarest first.
+    """The themes that texts share, the most frequent and rarest first.
 
     Args:
         texts: What was said.
-        passed: Words in small letters that are no themes here, such as the speaker's name.
+        passed: Lower-case words that are no themes here, such as the speaker's name.
 
     For worker threads: the first call loads a word list.
     """
@@ -189,4 +177,5 @@ def _ends_a_phrase(ahead: str, behind: str) -> bool:
 def _is_beside(word: str, passed: Collection[str]) -> bool:
     doing = word in verbs.AUXILIARIES or verbs.is_past(word) or word in verbs.THIRD
     plain = len(word) > 3 and word.isalpha() and word not in _TALK and word not in passed
+    plain = plain and zipf(word) < NAME_BELOW
     return plain and not doing and word not in _AFTER_A_NOUN and word not in verbs.BASES

@@ -34,7 +34,7 @@ FILLERS = frozenset(
     "yeah yep yes you your yup".split()
 )
 # words that carry no meaning of their own
-_FUNCTION_WORDS = frozenset(
+FUNCTION_WORDS = frozenset(
     "a an the and or but if of in on at to for from with about by as is are was were be been "
     "am do does did have has had what who where when why how which whose i me my mine you your "
     "yours he she it its they them their we us our this that these those there here know knows "
@@ -52,7 +52,7 @@ def words_of(text: str) -> list[str]:
 
 def content_words(text: str) -> set[str]:
     """The stems of the words that carry meaning."""
-    return {stem(word) for word in words_of(text) if word not in _FUNCTION_WORDS}
+    return {stem(word) for word in words_of(text) if word not in FUNCTION_WORDS}
 
 
 @lru_cache(maxsize=STEMS_KEPT)

@@ -1,7 +1,7 @@
-"""What a sentence about somebody tells of them that lasts: who they are, have, like and do.
+"""Traits: the lasting attribute of a person that a sentence states, for their profile.
 
 Rules for sentences in the third person that begin with a name. What somebody is about to do, feels
-just now, or did once is no trait: it stays in the journal and among the facts. English.
+at the moment or did once is no trait; it stays in the journal and among the facts.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ _VAGUE_SLOT = re.compile(
 
 
 def kind_of(sentence: str, name: str) -> str | None:
-    """The type of attribute that a sentence about somebody tells, or None.
+    """The type of attribute that a sentence about somebody states, or None.
 
     >>> kind_of("Alice keeps the ferry at Millbrook.", "Alice")
     'occupation'

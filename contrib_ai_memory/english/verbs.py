@@ -40,6 +40,12 @@ MODALS = frozenset("can could will would shall should may might must".split())
 AUXILIARIES = (
     BE | DO | HAVE | MODALS | frozenset("be been being ought cannot gonna wanna used".split())
 )
+# words that often follow a verb, and tell it from a noun
+AFTER_A_VERB = frozenset(
+    "a an the my your his her its our their this that these those it him them me us in on at to "
+    "for from with up down out off over about away back any all some here there home again alone "
+    "now today tomorrow tonight".split()
+)
 BASES = (
     frozenset(IRREGULAR.values())
     | SAME_IN_THE_PAST

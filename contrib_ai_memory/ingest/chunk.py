@@ -1,4 +1,4 @@
-"""Step 2 of [C §1]: a text in chunks of 50 to 300 tokens, cut where its sense allows it."""
+"""Chunks of 50 to 300 tokens [C §1.3], cut at paragraphs and sentences."""
 
 from __future__ import annotations
 
@@ -9,22 +9,19 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from ..conf import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
+from ..english import sentences
 
 Count = Callable[[str], int]
 
 PARAGRAPH = "\n\n"
-LAST_WORD = 12  # characters looked at for an abbreviation before a full stop
 
 _FENCE = re.compile(r"^[^\S\n]*(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)")
-# what may lie between the end of a sentence and the blank before the next one, and after it
-_SENTENCE_END = re.compile(r"[.!?]+[\"'”’)\]*_]*\s+(?=[\"'“‘(\[*_¿¡]*(?P<next>\w))")
-_ABBREVIATED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|Capt|Sgt|No|vs|etc|e\.g|i\.e)\.\s+$")
 _BLANKS = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
-    """A stretch of text, and the white space that parted it from what came before."""
+class Piece:
+    """A stretch of text and the white space before it."""
 
     text: str
     gap: str = PARAGRAPH
@@ -32,45 +29,45 @@ class _Piece:
 
 
 def chunks_of(text: str, count_tokens: Count) -> list[str]:
-    """A cleaned text in chunks, in order, nothing lost [C §1.3].
+    """Cut a cleaned text into chunks, in order, nothing lost [C §1.3].
 
-    No chunk has more than 300 tokens but a fenced code block, which stays whole. A chunk has fewer
-    than 50 only where it fits to neither neighbour.
+    No chunk has more than 300 tokens, except a fenced code block, which stays whole. A chunk has
+    fewer than 50 only if it fits neither neighbour.
 
     Args:
-        text: From `cleaned`.
-        count_tokens: Gives the tokens of a text in the embedding model's own tokenizer.
+        text: From `pipeline.cleaned`.
+        count_tokens: Counts the tokens of a text with the embedding model's tokenizer.
     """
-    pieces = [part for piece in paragraphs(text) for part in split(piece, count_tokens)]
-    # A heading belongs to what follows it: first forwards, and backwards only what is left
-    pieces = merge(pieces, count_tokens, backwards=False)
-    pieces = merge(pieces, count_tokens, backwards=True)
+    pieces = [part for piece in paragraphs(text) for part in _split(piece, count_tokens)]
+    # a heading belongs to what follows it: merge forwards first, backwards only what is left
+    pieces = _merge(pieces, count_tokens, backwards=False)
+    pieces = _merge(pieces, count_tokens, backwards=True)
     return [piece.text for piece in pieces]
 
 
 # --- paragraphs -----------------------------------------------------------------------------------
 
 
-def paragraphs(text: str) -> list[_Piece]:
-    """The text at its blank lines; a fenced block is one paragraph, blank lines and all."""
-    pieces: list[_Piece] = []
+def paragraphs(text: str) -> list[Piece]:
+    """Split a text at its blank lines; a fenced code block is one paragraph."""
+    pieces: list[Piece] = []
     gap = ""
     for block, code in _blocks(text):
         if code:
-            pieces.append(_Piece(block.rstrip("\n"), gap, code=True))
+            pieces.append(Piece(block.rstrip("\n"), gap, code=True))
             gap = _trailing_breaks(block)
             continue
         leading = len(block) - len(block.lstrip("\n"))
         gap = (gap + block[:leading])[:2]
         for paragraph in filter(str.strip, block.strip("\n").split(PARAGRAPH)):
-            pieces.append(_Piece(paragraph, gap))
+            pieces.append(Piece(paragraph, gap))
             gap = PARAGRAPH
         gap = _trailing_breaks(block) if block.strip() else gap
     return pieces
 
 
 def _blocks(text: str) -> Iterator[tuple[str, bool]]:
-    """Stretches of prose and of fenced code in turn, each with its line breaks."""
+    """Stretches of prose and of fenced code in turn (text, is code), with their line breaks."""
     lines = text.splitlines(keepends=True)
     fences = {at: mark for at, line in enumerate(lines) if (mark := _FENCE.match(line))}
     closing = [(at, mark["mark"]) for at, mark in fences.items() if not mark["info"].strip()]
@@ -90,7 +87,7 @@ def _blocks(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _fence_end(start: int, opened: re.Match | None, closing: list[tuple[int, str]]) -> int | None:
-    """The line after the block that is opened at `start`; None where none is, or never closed."""
+    """The line after the code block that opens at `start`; None if none opens or it never ends."""
     if opened is None or "`" in opened["info"]:
         return None
     after = bisect_right(closing, start, key=lambda fence: fence[0])
@@ -107,55 +104,44 @@ def _trailing_breaks(block: str) -> str:
 # --- splitting ------------------------------------------------------------------------------------
 
 
-def split(piece: _Piece, count_tokens: Count) -> list[_Piece]:
-    """A paragraph of more than 300 tokens at its sentences, else as it is; code is not cut."""
+def _split(piece: Piece, count_tokens: Count) -> list[Piece]:
+    """Cut a paragraph of more than 300 tokens at its sentences; code is never cut."""
     total = count_tokens(piece.text)
     if piece.code or total <= MAX_CHUNK_TOKENS:
         return [piece]
     # parts of like size: a greedy filling would leave a tail too short to stand alone
     target = total / -(-total // MAX_CHUNK_TOKENS)
-    units = [half for each in sentences(piece.text) for half in halves(each, count_tokens)]
+    units = [half for each in sentences.split(piece.text) for half in _halves(each, count_tokens)]
     parts = []
     gap = piece.gap
     for part in _packed(units, count_tokens, target):
         bare = part.rstrip()
         if bare:
-            parts.append(_Piece(bare, gap))
+            parts.append(Piece(bare, gap))
         gap = part[len(bare) :]
     return parts
 
 
-def sentences(text: str) -> list[str]:
-    """`text` cut after `.`, `!` or `?` where a blank and a capital follow, blanks kept [C §1.3]."""
-    cuts = [
-        found.end()
-        for found in _SENTENCE_END.finditer(text)
-        if found["next"].isupper()
-        and not _ABBREVIATED.search(text[max(0, found.end() - LAST_WORD) : found.end()])
-    ]
-    return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-
-
-def halves(sentence: str, count_tokens: Count) -> list[str]:
-    """A sentence of more than 300 tokens halved until it fits: between words, if it has any."""
+def _halves(sentence: str, count_tokens: Count) -> list[str]:
+    """Halve a sentence of more than 300 tokens until it fits, between words if there are any."""
     if count_tokens(sentence) <= MAX_CHUNK_TOKENS or len(sentence) < 2:
         return [sentence]
     middle = len(sentence) // 2
     blanks = [found.end() for found in _BLANKS.finditer(sentence, 1)]
     blanks = [at for at in blanks if at < len(sentence)]
     cut = min(blanks, key=lambda at: abs(at - middle)) if blanks else middle
-    return [*halves(sentence[:cut], count_tokens), *halves(sentence[cut:], count_tokens)]
+    return [*_halves(sentence[:cut], count_tokens), *_halves(sentence[cut:], count_tokens)]
 
 
 def _packed(units: list[str], count_tokens: Count, target: float) -> Iterator[str]:
-    """Units joined up to about `target` tokens, never above 300."""
+    """Join units up to about `target` tokens, never more than 300."""
     sizes = [count_tokens(unit) for unit in units]
     start = 0
     while start < len(units):
         end = start + 1
         while end < len(units) and sum(sizes[start:end]) < target:
             end += 1
-        # what a tokenizer makes of the parts need not add up to what it makes of the whole
+        # the token counts of the parts need not add up to that of the whole
         while end > start + 1 and count_tokens("".join(units[start:end])) > MAX_CHUNK_TOKENS:
             end -= 1
         yield "".join(units[start:end])
@@ -165,9 +151,9 @@ def _packed(units: list[str], count_tokens: Count, target: float) -> Iterator[st
 # --- merging --------------------------------------------------------------------------------------
 
 
-def merge(pieces: list[_Piece], count_tokens: Count, *, backwards: bool) -> list[_Piece]:
-    """Short pieces joined to the one after them, or `backwards` to the one before, up to 300."""
-    merged: list[_Piece] = []
+def _merge(pieces: list[Piece], count_tokens: Count, *, backwards: bool) -> list[Piece]:
+    """Join short pieces to the next, or `backwards` to the one before, up to 300 tokens."""
+    merged: list[Piece] = []
     for piece in pieces:
         if merged:
             last = merged[-1]

@@ -1,8 +1,8 @@
-"""The background loop [B]: fresh talk becomes experiences, a snippet at a time.
+"""Extraction of experiences, the background loop [B].
 
-A snippet is a run of talk in one conversation, before one audience: six messages, or fewer when
-the talk changes hands or falls silent. A cursor in the journal says how far extraction has come, so
-that no message is extracted twice, over restarts too.
+A snippet is a run of talk in one conversation with one audience: six messages, or fewer if the
+audience changes or the talk falls silent. A cursor in the journal marks what has been extracted, so
+that no message is extracted twice, not even after a restart.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from ..store.payload import memory_id_for
 CURSOR = "extracted"
 LOOK_AHEAD = 200  # entries looked at for the next snippet
 SNIPPETS_A_TICK = 4
-LOOKS_A_TICK = 16  # for these: what was erased, and what teaches nothing, is passed
+LOOKS_A_TICK = 16  # windows looked at for these; some hold nothing to learn from
 
 
 @defer.inlineCallbacks
 def extract_experiences(
     memory: Any, *, until_silent: bool = False, priority: int = offload.AWAKE
 ) -> Generator[Any, Any, int]:
-    """Turn what is new in the journal into experiences, at most four snippets a call.
+    """Extract experiences from new journal entries, at most four snippets per call.
 
     Args:
         memory: The NPC's MemoryHandler.
-        until_silent: Take a last snippet short of six messages without waiting for silence.
+        until_silent: Take a last snippet of fewer than six messages without waiting for silence.
 
     Returns (as a Deferred):
-        How many snippets were read; `SNIPPETS_A_TICK` where there is more to look at.
+        The number of snippets read; `SNIPPETS_A_TICK` if there is more.
     """
     done = 0
     for _ in range(LOOKS_A_TICK):
@@ -73,7 +73,7 @@ def extract_experiences(
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The next run of messages, its context, and the entry id up to which it settles things."""
+    """The next run of messages, its context, and the entry id that the cursor moves to."""
 
     entries: tuple[Entry, ...]
     context: tuple[Entry, ...]
@@ -95,11 +95,11 @@ def _next_window(memory: Any, until_silent: bool) -> _Window:
                 complete = True
                 break
         elif not run:
-            end = entry.id  # nothing to learn from it
+            end = entry.id  # nothing to learn from
     if run and not complete:
         quiet = conf.get().QUIET_SECONDS
         complete = seconds_between(run[-1].timestamp, memory.clock()) >= quiet
-    if not run:  # nothing is left there, or nothing to learn from: maybe behind it
+    if not run:  # look further on with the next call
         return _Window((), (), max(start, min(start + LOOK_AHEAD, len(memory.journal))))
     if not complete:
         return _Window((), (), end)
@@ -107,7 +107,7 @@ def _next_window(memory: Any, until_silent: bool) -> _Window:
 
 
 def _context(memory: Any, run: list[Entry]) -> tuple[Entry, ...]:
-    """All of the run, what others and the NPC itself said between, and as much before it."""
+    """The run, what others and the NPC said in between, and some talk before it."""
     before = memory.journal.read(run[0].id - 4 * conf.CONTEXT_SNIPPET, run[-1].id)
     audience, new = run[0].audience, {entry.id for entry in run}
     around = [
@@ -129,13 +129,13 @@ def keep(
     provider: str,
     shown: tuple[Entry, ...] = (),
 ) -> str:
-    """Store an experience, or reinforce the one that is the same (worker thread).
+    """Store an experience, or reinforce the same one if it is known (worker thread).
 
     Args:
-        shown: What the provider saw besides; erasing follows that, too.
+        shown: Context shown to the provider; an erasure follows it too.
 
     Returns:
-        The id of the experience that now holds these entries.
+        The id of the experience that now rests on these entries.
     """
     if draft.journal_ids:
         entries = tuple(entry for entry in entries if entry.id in draft.journal_ids)
@@ -167,10 +167,10 @@ def keep(
 
 
 def remember_or_reinforce(agent_id: str, experience: MemoryRecord) -> str:
-    """[B] at cosine 0.92 or more to a known experience of the same audience it is the same one.
+    """Store an experience, unless one of the same audience has a cosine of 0.92 or more to it [B].
 
-    Reinforced: one more access, the newer lesson, the higher weight, the evidence joined. Done
-    again with the same evidence, nothing changes.
+    That one is reinforced: one more access, the newer lesson, the higher weight, the evidence of
+    both. Called again with the same evidence, nothing changes.
     """
     store = memory_store.shared()
     vector = embedder.shared().encode([experience.content], keep=True)[0]

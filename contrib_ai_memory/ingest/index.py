@@ -1,9 +1,7 @@
-"""New journal entries into the store: one batched embedding call, one write, ids that repeat.
+"""Journal entries as memories in the store: indexed, rewritten, and with their keys kept up.
 
-A memory written anew: its words changed by hand, or back after it was forgotten.
-
-A line of talk is part of what the lines around it are found by (`store.keys`): when it changes or
-goes, theirs are made anew. Worker threads only.
+The lines around a line of talk are part of its search keys (`store.keys`). When a line is added,
+changed or removed, the keys of its neighbours are recomputed. Worker threads only.
 """
 
 from __future__ import annotations
@@ -22,21 +20,19 @@ from ..store.keys import REACH, SPAN, Keys, of_talk
 from ..store.payload import entry_memory_id
 from . import novelty
 
-LOOK_BACK = 2 * REACH  # entries: those whose keys change, and those that these are found by
+LOOK_BACK = 2 * REACH  # entries: those whose keys change, and the neighbours of these
 
 
 def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entry] = ()) -> int:
-    """Embed and write entries as memories (worker thread). Run twice, it writes the same points.
+    """Embed entries and write them as memories; idempotent.
 
-    They count into the centroid of the person who said them: taught afterwards, they are not new.
-
-    What was said around a line is part of what it is found by (`store.keys`), so that lines which
-    are stored already get new keys as talk goes on.
+    They count in the centroid of their speaker, so that the same text taught later is not novel.
+    Entries stored before them get new keys.
 
     Args:
         agent_id: The NPC's own UUID.
-        entries: What the journal got; what cannot be learned from is passed over.
-        before: The entries just before them, `LOOK_BACK` of them.
+        entries: New journal entries; those that are not recallable are skipped.
+        before: The `LOOK_BACK` entries before them.
 
     Returns:
         How many were written.
@@ -63,11 +59,11 @@ def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entr
 
 
 def rekey_entries(agent_id: str, around: Sequence[Entry], wanted: Collection[int]) -> None:
-    """Make anew what entries in the store are found by: around them, lines came or went.
+    """Recompute the keys of stored entries whose neighbours were added or removed.
 
     Args:
         around: These entries and `REACH` before and after them.
-        wanted: The ids of those that get new keys.
+        wanted: Ids of the entries that get new keys.
     """
     found_by = keys_of(around, wanted)
     memory_store.shared().rekey(
@@ -76,13 +72,13 @@ def rekey_entries(agent_id: str, around: Sequence[Entry], wanted: Collection[int
 
 
 def keys_of(around: Sequence[Entry], wanted: Collection[int]) -> dict[int, Keys]:
-    """What entries are found by, from them and from what lies around them."""
+    """The keys of the `wanted` entries, from their own text and their neighbours'."""
     found = _keys_of([entry for entry in around if entry.recallable], [])
     return {number: keys for number, keys in found.items() if number in wanted}
 
 
 def reweigh(agent_id: str, entries: Sequence[Entry]) -> None:
-    """Tell the store the new importance of entries that are in it; nothing is embedded."""
+    """Write the new importance of entries that are stored; nothing is embedded."""
     store = memory_store.shared()
     memories = [to_memory(agent_id, entry) for entry in entries]
     stored = {memory.id for memory in store.get([memory.id for memory in memories])}
@@ -94,11 +90,11 @@ def reweigh(agent_id: str, entries: Sequence[Entry]) -> None:
 
 
 def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
-    """The keys of new entries, and of those before them whose keys they change."""
+    """The keys of new entries and of earlier ones that change with them."""
     ids = {entry.id for entry in new}
     talks: dict[Hashable, list[Entry]] = {}
     for entry in [*before, *new]:
-        # what belongs to no conversation stands for itself
+        # an entry of no conversation stands alone
         talks.setdefault(entry.circle if entry.session_id else entry.id, []).append(entry)
     fresh = [talk for talk in talks.values() if talk[-1].id in ids]
     texts = [entry.words for talk in fresh for entry in talk]
@@ -115,7 +111,7 @@ def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
 
 
 def _as_known(memory: MemoryRecord, known: MemoryRecord | None) -> MemoryRecord:
-    """With what became of it since it was written first: told how often, retired or not."""
+    """Keep the usage and the retirement of a memory that is stored already."""
     if known is None:
         return memory
     return replace(
@@ -128,7 +124,7 @@ def _as_known(memory: MemoryRecord, known: MemoryRecord | None) -> MemoryRecord:
 
 
 def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
-    """One entry as a memory: found by its words with their speaker, kept as the words alone."""
+    """Make a memory of an entry: its key names the speaker, its content is the words alone."""
     conscious = "conscious" in entry.tags
     return MemoryRecord(
         id=entry_memory_id(agent_id, entry.id),
@@ -141,7 +137,7 @@ def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
         speaker=entry.seen_as,
         session_id=entry.session_id,
         importance=entry.importance / 10,
-        memory_weight=0.8 if conscious else entry_weight(entry),
+        memory_weight=0.8 if conscious else _entry_weight(entry),
         source_type=entry.source_type,
         source_trust=entry.source_trust,
         journal_ids=(entry.id,),
@@ -157,10 +153,9 @@ def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
 
 
 def from_memory(memory: MemoryRecord) -> Entry:
-    """Make the journal entry anew that a memory was made from.
+    """Rebuild the journal entry that a memory was made of.
 
-    What the store does not keep is lost: where it was, in which words it came, and whether what
-    was done was a gift.
+    The store does not keep its place, its original wording and whether a deed was a gift.
     """
     said = memory.key != memory.content
     if memory.record == INSIGHT:
@@ -197,24 +192,24 @@ def _type_of(entry: Entry) -> str:
     return "procedural" if states_preference(entry.content) else "episodic"
 
 
-def entry_weight(entry: Entry) -> float:
-    """Memory weight 0-1 of a bare entry: its importance, and what it holds besides."""
+def _entry_weight(entry: Entry) -> float:
+    """Memory weight 0-1 of an entry: its importance and its salience."""
     return min(1.0, 0.6 * entry.importance / 10 + 0.4 * salience(entry.content))
 
 
 # --- rewriting ------------------------------------------------------------------------------------
 
-AROUND = LOOK_BACK  # entries before and after that `around` has to hold
+AROUND = LOOK_BACK  # entries that `around` must hold before and after the one
 
 
 def rewrite(
     agent_id: str, memory: MemoryRecord, around: Sequence[Entry] = (), *, before: str | None = None
 ) -> None:
-    """Write one memory with vectors of what it says now; the same id is overwritten.
+    """Write one memory under the same id with new vectors.
 
     Args:
-        around: Of a journal entry, the entries before and after and itself, oldest first.
-        before: What it said, where its history is to tell of it.
+        around: For a journal entry, its neighbours and itself, oldest first.
+        before: Its former content, if the change belongs into its history.
     """
     store = memory_store.shared()
     own = memory.journal_ids[0] if memory.record == "entry" else 0
@@ -231,7 +226,7 @@ def rewrite(
 
 
 def rekey_around(agent_id: str, gone: Entry, around: Sequence[Entry]) -> None:
-    """Make the keys of the talk around an entry without it."""
+    """Recompute the keys of the neighbours of a removed entry."""
     rest = [entry for entry in around if entry.id != gone.id]
     keys = _keys_around(gone.id, rest, gone)
     memory_store.shared().rekey(
@@ -240,7 +235,7 @@ def rekey_around(agent_id: str, gone: Entry, around: Sequence[Entry]) -> None:
 
 
 def _keys_around(own: int, around: Sequence[Entry], lost: Entry | None = None) -> dict[int, Keys]:
-    """The keys of an entry and of those that are found by it, as far as `around` goes."""
+    """The keys of an entry and of its neighbours, as far as `around` goes."""
     entry = lost or next((each for each in around if each.id == own), None)
     if entry is None:
         return {}

@@ -1,9 +1,8 @@
-"""How new a text is to what is known already: step 4 of [C §1], the novelty half.
+"""Novelty of a text [C §1.5]: its cosine distance to what the NPC knows through one person.
 
-Novelty is the cosine distance to the centroid of the memories of one person in one mind: what was
-taught of them, and what they said. The centroid is a running sum, kept up in one step per write;
-which memories are in it is kept beside it, so that none counts twice however often a job is done
-again. Worker threads only.
+The centroid of a person is the running sum over the memories taught about them and the lines they
+said. The ids of counted memories are stored beside it, so that a job that runs again counts none
+twice. Worker threads only. The column `mind` holds the NPC's agent id.
 """
 
 from __future__ import annotations
@@ -41,19 +40,19 @@ _SCHEMA = """
 
 @dataclass(frozen=True, slots=True)
 class Centroid:
-    """The sum of `count` unit vectors: its direction is that of their mean."""
+    """Sum of `count` unit vectors; it has the direction of their mean."""
 
     total: np.ndarray
     count: int = 0
 
     def without(self, vectors: np.ndarray) -> Centroid:
-        """The centroid of the others: what is ingested again is not measured against itself."""
+        """The centroid without some vectors: a text taught again is not compared with itself."""
         return Centroid(
             self.total - vectors.sum(axis=0, dtype=np.float64), self.count - len(vectors)
         )
 
     def novelty(self, vectors: np.ndarray) -> np.ndarray:
-        """Cosine distance of each unit vector, 0-1; 1 where nothing is known yet [C §1.5]."""
+        """Cosine distance of each unit vector, 0-1; 1 if nothing is known yet [C §1.5]."""
         length = float(np.linalg.norm(self.total))
         if self.count <= 0 or length == 0.0:
             return np.ones(len(vectors))
@@ -61,14 +60,14 @@ class Centroid:
 
 
 def centroid(agent_id: str, person: str | None) -> Centroid:
-    """The centroid of what `agent_id` knows through `person`; None is nobody in particular."""
+    """The centroid of what an NPC knows through `person`; None for nobody in particular."""
     words = embedder.shared()
     row = _file().use(lambda db: _row(db, agent_id, person or "", words.name), None)
     return row or Centroid(np.zeros(words.dimensions))
 
 
 def counted(agent_id: str, person: str | None, memory_ids: Sequence[str]) -> set[str]:
-    """Those of `memory_ids` that are in the centroid."""
+    """Those of `memory_ids` that count in the centroid."""
     key = (agent_id, person or "", embedder.shared().name)
 
     def look(db: sqlite3.Connection) -> set[str]:
@@ -81,7 +80,7 @@ def counted(agent_id: str, person: str | None, memory_ids: Sequence[str]) -> set
 def count(
     agent_id: str, person: str | None, memory_ids: Sequence[str], vectors: np.ndarray
 ) -> None:
-    """Take memories into the centroid, each once for ever."""
+    """Add memories to the centroid, each only once."""
     key = (agent_id, person or "", embedder.shared().name)
 
     def add(db: sqlite3.Connection) -> None:
@@ -104,7 +103,7 @@ def count(
 
 
 def forget(agent_id: str, person: str | None = None) -> None:
-    """Erase what is kept of a mind, or of one person in it."""
+    """Erase the centroids of an NPC, or that of one person."""
     where, values = "mind = ?", [agent_id]
     if person is not None:
         where, values = f"{where} AND person = ?", [agent_id, person]
@@ -118,7 +117,7 @@ def forget(agent_id: str, person: str | None = None) -> None:
 
 
 def rows(agent_id: str) -> list[tuple[str, str, int, bytes, list[str]]]:
-    """All that is kept of a mind: person, model, count, sum and ids of what is in it."""
+    """All centroids of an NPC: person, model, count, sum and ids of the counted memories."""
 
     def look(db: sqlite3.Connection) -> list[tuple[str, str, int, bytes, list[str]]]:
         query = "SELECT memory FROM counted WHERE mind = ? AND person = ? AND model = ? ORDER BY 1"
@@ -135,7 +134,7 @@ def rows(agent_id: str) -> list[tuple[str, str, int, bytes, list[str]]]:
 
 
 def put_back(agent_id: str, row: tuple[str, str, int, bytes, list[str]]) -> None:
-    """Write what `rows` gave."""
+    """Write a row of `rows` back."""
     person, model, number, total, memories = row
 
     def write(db: sqlite3.Connection) -> None:
@@ -150,7 +149,7 @@ def put_back(agent_id: str, row: tuple[str, str, int, bytes, list[str]]) -> None
 
 
 def carry_over(agent_id: str) -> None:
-    """After a change of the embedding model: the same memories, with vectors of this one."""
+    """Recompute the centroids of other embedding models with vectors of the current one."""
     words, store = embedder.shared(), memory_store.shared()
     others = [row for row in rows(agent_id) if row[1] != words.name]
     for person, _model, _count, _total, ids in others:

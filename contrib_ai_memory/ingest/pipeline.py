@@ -1,13 +1,11 @@
-"""Any text into memory: cleaned, cut, embedded, weighed, routed, stored [C §1].
+"""The ingest pipeline [C §1]: a text is cleaned, chunked, embedded, weighed, routed and stored.
 
-Each step is a function of its own: `cleaning.cleaned`, `chunk.chunks_of`, the embedder, `weigh`,
-`routing.parts_of`, `write`. The reactor thread hands out the work in batches, so that an answer to
-a player can go between two of them; only it writes the preferences, which are Attributes.
+Each step is a function: `cleaned`, `chunk.chunks_of`, the embedder, `weigh`, `routing.parts_of`,
+`write`. The reactor thread hands out the work in batches, so that an answer to a player can go
+between two of them, and writes the preferences, which are Attributes.
 
-Ids come from what a text says. Taught again, or killed half way and taught again, a text ends in
-the same memories, weighed alike: it is not measured against itself.
-
-Step 1 of [C §1]: text made clean, its formatting and its code left as they are.
+The ids of memories derive from their text. A text that is taught again, even after a crash half
+way, results in the same memories with the same weights: it is not compared with itself.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ BATCH = 4  # chunks embedded in one job: an answer to a player waits for no more
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A text to ingest: whom it is about, who may hear of it, and what the NPC knows by then."""
+    """A text to ingest, whom it is about, who may hear of it, and the time of ingestion."""
 
     agent_id: str
     text: str
@@ -59,7 +57,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A chunk with the memories that it would become; `known` when they are in the store."""
+    """A chunk with its drafts of memories; `known` if all of them are in the store already."""
 
     text: str
     drafts: tuple[Draft, ...]
@@ -68,7 +66,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A text in chunks, and the centroid of the person's other memories."""
+    """The chunks of a text, and the centroid of the person's other memories."""
 
     chunks: tuple[Chunk, ...]
     others: novelty.Centroid
@@ -76,8 +74,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What came of a text: its memories in its order, and the count of its chunks: newly kept,
-    known already, dropped as unimportant."""
+    """The memories of a text, in order, and how many of its chunks are new, known or dropped."""
 
     memories: tuple[MemoryRecord, ...] = ()
     new: int = 0
@@ -85,7 +82,7 @@ class Learned:
     dropped: int = 0
 
     def told(self) -> str:
-        """The counts in words, for a builder."""
+        """The counts as a sentence for a builder."""
         chunks = self.new + self.known + self.dropped
         counts = f"{self.new} kept, {self.dropped} dropped as unimportant"
         known = f", {self.known} known already" if self.known else ""
@@ -110,19 +107,19 @@ def ingest(
     Args:
         memory: The NPC's MemoryHandler.
         text: Prose, Markdown, code.
-        user_id: Memory identity of whom it is about or comes from; None is nobody in particular.
+        user_id: Memory identity of the person it is about or comes from; None for nobody.
         session_id: The conversation that it belongs to.
-        memory_type_hint: The memory type of all of it, whatever it looks like.
-        private, witnesses: Who may hear of it, as of a journal entry.
-        progress: Told the chunks done and how many there are.
-        priority: Of the jobs on the worker thread.
+        memory_type_hint: Memory type of the whole text, in place of routing.
+        private, witnesses: Who may hear of it, as with a journal entry.
+        progress: Called with the number of chunks done and of all.
+        priority: Priority of the jobs on the worker thread.
 
     Raises (in the Deferred):
-        ValueError: `memory_type_hint` is none of the four.
+        ValueError: `memory_type_hint` is not one of the four types.
     """
     if memory_type_hint is not None and memory_type_hint not in MEMORY_TYPES:
         raise ValueError(
-            f"{memory_type_hint!r} is no memory type: it must be one of {', '.join(MEMORY_TYPES)}."
+            f"{memory_type_hint!r} is not a memory type. Use one of {', '.join(MEMORY_TYPES)}."
         )
     lesson = Lesson(
         agent_id=memory.id,
@@ -177,7 +174,7 @@ def _ingest(
 
 
 def _with_people(memory: Any, chunk: Chunk) -> Chunk:
-    """Whom each memory names; the index of people belongs to the reactor thread."""
+    """Fill in the people that each draft names, from the index of people (reactor thread)."""
     named = [
         replace(
             draft,
@@ -192,7 +189,7 @@ def _with_people(memory: Any, chunk: Chunk) -> Chunk:
 
 
 def plan_of(lesson: Lesson) -> Plan:
-    """Clean, cut and route a text, and look up what of it is known. Nothing is embedded yet."""
+    """Clean, chunk and route a text, and look up which of its memories are known."""
     texts = chunks_of(cleaned(lesson.text), embedder.shared().count_tokens)
     drafts = [
         [
@@ -214,7 +211,7 @@ def plan_of(lesson: Lesson) -> Plan:
 
 
 def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:
-    """One memory as it would be stored, not weighed yet; its id comes from what it says."""
+    """One memory as it would be stored, not weighed yet."""
     circle = lesson.witnesses if lesson.private else ()
     content, quote = part.text, ""
     if part.preference and lesson.user_name and person.speaks_of_self(part.text):
@@ -247,10 +244,10 @@ def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:
 def learn(
     lesson: Lesson, chunks: list[Chunk], others: novelty.Centroid
 ) -> tuple[list[Draft], list[str]]:
-    """Embed and weigh some chunks, and store what of them is kept and is no preference.
+    """Embed and weigh some chunks, and store those of their memories that are no preference.
 
     Returns:
-        All drafts of the chunks, weighed, and the ids of the memories that were new.
+        All drafts of the chunks, weighed, and the ids of new memories.
     """
     texts = [chunk.text for chunk in chunks]
     keys = [draft.memory.key for chunk in chunks for draft in chunk.drafts]
@@ -279,10 +276,10 @@ def weigh(
     """Importance 0-1 of each text: 0.6 novelty + 0.4 salience [C §1.5].
 
     Args:
-        texts: Chunks.
-        vectors: Theirs, of unit length.
-        others: The centroid of what is known already.
-        known_names: People of the game, who count as named entities however they are written.
+        texts: The texts of chunks.
+        vectors: Their embeddings, of unit length.
+        others: Centroid of what is known already.
+        known_names: Names of people of the game, which count as named entities in any case.
     """
     return [
         round(
@@ -293,16 +290,16 @@ def weigh(
 
 
 def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
-    """Store memories in one batch, and take them into the centroid; known ones stay as they are.
+    """Store memories in one batch and count them in the centroid; known ones stay unchanged.
 
     Returns:
-        The ids that were new.
+        The ids of new memories.
     """
     unique = list({draft.memory.id: draft for draft in drafts}.values())
     if not unique:
         return []
     memories = [draft.memory for draft in unique]
-    vectors = np.stack([draft.vector for draft in unique])
+    vectors = np.stack([draft.vector for draft in unique if draft.vector is not None])
     new = memory_store.shared().add(lesson.agent_id, memories, vectors)
     novelty.count(lesson.agent_id, lesson.user, [memory.id for memory in memories], vectors)
     return new
@@ -311,10 +308,10 @@ def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
 def finish(
     lesson: Lesson, preferred: list[Draft], superseded: list[Superseded], unkept: set[str]
 ) -> list[str]:
-    """Store the preferences, retire those they replace, and leave no trace of what is not kept.
+    """Store the preferences, retire what they replace, and forget the vectors of dropped texts.
 
     Returns:
-        The ids that were new.
+        The ids of new memories.
     """
     new = write(lesson, preferred)
     preference_slots.retire(lesson.agent_id, superseded)
@@ -323,8 +320,8 @@ def finish(
     return new
 
 
-def forget_agent(agent_id: str) -> int:
-    """Forget all that is stored of one mind. Returns how many memories that were."""
+def forget_all(agent_id: str) -> int:
+    """Delete all memories and centroids of an NPC. Returns how many memories there were."""
     novelty.forget(agent_id)
     return memory_store.shared().delete_all(agent_id)
 
@@ -339,10 +336,10 @@ _DROPPED = frozenset({"Cc", "Cs"})
 
 
 def cleaned(text: str) -> str:
-    """`text` stripped, in NFC, at most one blank line in a row [C §1.2].
+    """Clean a text [C §1.2]: stripped, in NFC, at most one blank line in a row.
 
-    Indentation, formatting marks and code stay. Control characters go, and so does a `<memory>`
-    block: what was put into a prompt is never learned back from it (DESIGN §5).
+    Indentation, formatting marks and code stay. Control characters are removed, and `<memory>`
+    blocks too: what was injected into a prompt is not learned again (DESIGN §5).
     """
     text = _TERMINAL_CODES.sub("", _LINE_BREAKS.sub("\n", text))
     text = "".join(

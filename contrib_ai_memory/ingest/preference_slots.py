@@ -1,16 +1,9 @@
-"""Stated preferences into their slots: the key-value half of step 5 of [C §1].
+"""Slots of stated preferences, the key-value half of routing [C §1.6].
 
-`settle` puts those of a text that is taught into their slots; those heard in talk are `hearing`'s,
-which shares `slot_of`, `compared_with` and `replaced`. All that runs on the reactor thread, which
-alone writes Attributes. `retire` runs on the worker thread and marks what is preferred no longer,
-so that recall brings the new one to mind. Done again, all change nothing.
-
-Preferences heard in talk into their slots: what somebody says of themselves, as it is indexed.
-
-A line of talk is a memory of its own already. Here its preference takes the slot that one which is
-taught would take, and the memory that the slot named before is retired. Done again, in batches of
-any length, it changes nothing: an entry that its slot knows, or that was said before what holds
-now began, is in the past.
+A preference that is taught (`settle`) or heard in talk (`settle_heard`) takes its slot, and the
+memory that the slot named before is retired, so that recall finds the new one. Slots are Attributes
+and are written on the reactor thread; `retire` runs on the worker thread. All of it is idempotent:
+a statement that its slot knows, or one older than what the slot holds, belongs to the past.
 """
 
 from __future__ import annotations
@@ -34,16 +27,18 @@ from ..store.payload import entry_memory_id, memory_id_for
 from ..store.preferences import Preference, Preferences
 from .routing import parts_of, states_a_fact
 
+SLOTS_A_LINE = 4  # a line that fills more is talk for its own sake, and each is a row to write
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """A memory on its way into the store.
+    """A memory that is about to be stored.
 
     Attributes:
-        memory: As it will be stored.
-        place: The number of its chunk, and its own in the chunk.
-        preference: What it states, if it is one.
-        vector: Of its key.
+        memory: The record as it will be stored.
+        place: Number of its chunk, and its own number in the chunk.
+        preference: The preference that it states, if any.
+        vector: Embedding of its key.
         kept: Whether its chunk is important enough.
     """
 
@@ -56,9 +51,9 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """A memory that holds no longer since `when`, and the one that took its place.
+    """A memory (`old`) that was replaced by another (`new`) at the time `when`.
 
-    Without a `when` it still holds, and the other says the same: it is told once.
+    If `when` is None, both hold and say the same; only the new one is told.
     """
 
     old: str
@@ -66,29 +61,19 @@ class Superseded:
     when: str | None
 
 
-def known_of(memory: Any, user: str | None, drafts: Sequence[Draft]) -> set[str]:
-    """Return the ids of the memories that fill the slots of `drafts` now (reactor thread)."""
-    identity = user or ""
-    found = (
-        memory.preferences.get(identity, slot, stating[0].memory.audience)
-        for slot, stating in _by_slot(memory.preferences, identity, drafts).items()
-    )
-    return {known.memory_id for known in found if known and known.memory_id}
-
-
-def locked_among(agent_id: str, memory_ids: Collection[str]) -> set[str]:
-    """Return those of these memories that no talk and no lesson replaces (worker thread)."""
-    return locked_memories.locked_among(memory_store.shared(), agent_id, memory_ids)
+# --- taught ---------------------------------------------------------------------------------------
 
 
 def settle(
     memory: Any, user: str | None, drafts: Sequence[Draft], locked: Collection[str] = ()
 ) -> tuple[list[Draft], list[Superseded]]:
-    """Put the preferences among `drafts` into their slots (reactor thread).
+    """Put the preferences that a taught text states into their slots (reactor thread).
 
-    What a text says last of a slot is what holds. A preference that changes a known one is kept
-    however little it weighs: "I hate tea" is hardly new beside "I love tea". What contradicts one
-    of `locked` (memory ids) is kept as past.
+    The last statement about a slot holds. A preference that changes a known one is kept even if it
+    weighs little: "I hate tea" is hardly novel beside "I love tea".
+
+    Args:
+        locked: Ids of memories that are not replaced; what contradicts them is kept as past.
 
     Returns:
         The drafts to store, each under the id of the memory that says it, and what they replace.
@@ -98,7 +83,7 @@ def settle(
     superseded: list[Superseded] = []
     for slot, stating in _by_slot(memory.preferences, identity, drafts).items():
         known = memory.preferences.get(identity, slot, stating[0].memory.audience)
-        # a whisper may change what was said aloud, for those who heard it
+        # for those who heard it, a whisper may change what was said aloud
         changes = known or memory.preferences.get(identity, slot)
         stating = [draft for draft in stating if draft.kept or changes]
         if not stating:
@@ -113,7 +98,7 @@ def settle(
             if not stating:
                 continue
         again = known and known.says(stating[-1].memory.key)
-        # said again, what came before it in the text was settled when it was said first
+        # when the last statement repeats the known one, those before it were settled then
         for draft in stating[-1:] if again else stating:
             known = _set(memory, identity, slot, draft, known)
         for draft in stating:
@@ -124,9 +109,20 @@ def settle(
     return stored, superseded
 
 
+def known_of(memory: Any, user: str | None, drafts: Sequence[Draft]) -> set[str]:
+    """The ids of the memories that fill the slots of `drafts` now (reactor thread)."""
+    identity = user or ""
+    found = (
+        memory.preferences.get(identity, slot, stating[0].memory.audience)
+        for slot, stating in _by_slot(memory.preferences, identity, drafts).items()
+    )
+    return {known.memory_id for known in found if known and known.memory_id}
+
+
 def _by_slot(
     preferences: Preferences, identity: str, drafts: Sequence[Draft]
 ) -> dict[str, list[Draft]]:
+    """Drafts that state a preference, by the slot that they fill."""
     slots: dict[str, list[Draft]] = {}
     compared: dict[str, set[str]] = {}  # slot → what this text compares it with
     for draft in drafts:
@@ -135,32 +131,20 @@ def _by_slot(
         said = draft.preference
         slot = next(
             (other for other in said.mentions if said.filled in compared.get(other, ())),
-            slot_of(preferences, identity, said, draft.memory.audience),
+            _slot_of(preferences, identity, said, draft.memory.audience),
         )
         slots.setdefault(slot, []).append(draft)
         compared.setdefault(slot, set()).update({said.slot, *said.mentions} - {slot})
     return slots
 
 
-def slot_of(
-    preferences: Preferences, identity: str, said: Stated, audience: tuple[str, ...] | None
-) -> str:
-    """The slot that `identity` fills with what they said: that of a comparison turned round too."""
-    return preferences.slot_for(identity, said.filled, said.mentions, audience)
-
-
-def compared_with(said: Stated, slot: str) -> list[str]:
-    """The slots that are mentioned with it, under whichever of them it is kept."""
-    return [other for other in (said.slot, *said.mentions) if other != slot]
-
-
 def _set(
     memory: Any, identity: str, slot: str, draft: Draft, known: Preference | None
 ) -> Preference:
-    record, said = draft.memory, draft.preference
+    record = draft.memory
     memory_id = record.id
     if known:
-        # said before, changed, and said again, it is another memory with a time of its own
+        # a preference that was changed and changed back is a new memory with a time of its own
         memory_id = memory_id_for(memory.id, record.id, "after", known.memory_id)
     return memory.preferences.set(
         identity,
@@ -168,63 +152,20 @@ def _set(
         record.key,
         record.created_at,
         memory_id=memory_id,
-        mentions=compared_with(said, slot),
+        mentions=_compared_with(draft.preference, slot) if draft.preference else (),
         private=record.private,
         witnesses=record.witnesses,
     )
 
 
 def _under(memory_id: str, draft: Draft) -> Draft:
+    """The draft under the id of the memory that says the same, weighty enough to be kept."""
     importance = max(draft.memory.importance, DISCARD_BELOW)
     memory = replace(draft.memory, id=memory_id, importance=importance, memory_weight=importance)
     return replace(draft, memory=memory, kept=True)
 
 
-def replaced(preference: Preference) -> list[Superseded]:
-    """Every earlier value of a slot with the one that took its place."""
-    ids = [*(held.memory_id for held in preference.history), preference.memory_id]
-    return [
-        Superseded(old, new, held.until)
-        for (old, new), held in zip(pairwise(ids), preference.history, strict=True)
-    ]
-
-
-def retire(agent_id: str, superseded: Sequence[Superseded]) -> None:
-    """Mark what holds no longer, once, and nothing that is locked (worker thread)."""
-    store = memory_store.shared()
-    marks = {mark.old: mark for mark in superseded if mark.old and mark.old != mark.new}
-    there = {memory.id for memory in store.get({mark.new for mark in marks.values()})}
-    for memory in store.get(marks):
-        mark = marks[memory.id]
-        if memory.superseded_by or LOCKED in memory.tags or _says_more(memory):
-            continue
-        if mark.when:
-            drawn = locked_memories.derived_from(store, agent_id, memory)
-            held = [each for each in drawn if not each.superseded_by and LOCKED not in each.tags]
-            for each in (memory, *held):
-                store.change(each.id, invalid_at=mark.when, superseded_by=mark.new)
-        elif mark.new in there:  # else it would be told by nobody
-            store.change(memory.id, superseded_by=mark.new)
-
-
-def _says_more(memory: MemoryRecord) -> bool:
-    """Whether a line of talk holds anything besides one preference: it would go with it.
-
-    A greeting is nothing, by name or not.
-    """
-    if memory.record != "entry":
-        return False
-    rest = [part.text for part in parts_of(memory.content) if part.preference is None]
-    return preferences_in(memory.content) > 1 or any(
-        states_a_fact(text)
-        or any(adds > 0 for name, adds in signals_of(text).items() if name != "named entity")
-        for text in rest
-    )
-
-
-# --- hearing --------------------------------------------------------------------------------------
-
-SLOTS_A_LINE = 4  # a line that fills more is talk for its own sake, and each is a row to write
+# --- heard ----------------------------------------------------------------------------------------
 
 
 @defer.inlineCallbacks
@@ -233,8 +174,8 @@ def settle_heard(memory: Any, entries: Sequence[Entry], work: Work) -> Generator
 
     Args:
         memory: The NPC's MemoryHandler.
-        entries: Oldest first; they are in the store.
-        work: Rests on them.
+        entries: Oldest first; already stored.
+        work: Rests on these entries.
     """
     superseded: list[Superseded] = []
     for entry in entries:
@@ -247,10 +188,9 @@ def settle_heard(memory: Any, entries: Sequence[Entry], work: Work) -> Generator
 
 
 def preferences_of(entry: Entry) -> list[Stated]:
-    """What the speaker of an entry says that they prefer: the last of each slot, four at most.
+    """The preferences that the speaker of an entry states: the last of each slot, four at most.
 
-    Only what a rule can name a slot for: "I love it" takes the place of nothing. A question is
-    never told again, so that it takes the place of nothing either.
+    Only those that name a slot: "I love it" replaces nothing, and neither does a question.
     """
     heard = entry.origin == "perceived" and entry.learnable and entry.source_entity
     if not heard or not states_preference(entry.content) or entry.is_question:
@@ -264,9 +204,10 @@ def preferences_of(entry: Entry) -> list[Stated]:
 def _locked(
     memory: Any, entry: Entry, said: Stated, work: Work
 ) -> Generator[Any, Any, Collection[str]]:
-    """The memory that fills the slot, if this would replace it and a builder has locked it."""
-    slot = slot_of(memory.preferences, entry.source_entity, said, entry.audience)
-    holds = memory.preferences.get(entry.source_entity, slot, entry.audience)
+    """The memory in the slot, if it would be replaced and a builder has locked it."""
+    identity, audience = entry.source_entity or "", entry.audience
+    slot = _slot_of(memory.preferences, identity, said, audience)
+    holds = memory.preferences.get(identity, slot, audience)
     if holds is None or holds.says(said.text) or _is_past(entry, holds):
         return ()
     return (yield work.run(locked_among, memory.id, {holds.memory_id}))
@@ -275,14 +216,10 @@ def _locked(
 def _settle(
     memory: Any, entry: Entry, said: Stated, locked: Collection[str] = ()
 ) -> list[Superseded]:
-    """One preference into its slot. Returns what is to be retired.
-
-    Args:
-        locked: Memories whose place none takes.
-    """
-    identity, audience = entry.source_entity, entry.audience
+    """Put one preference into its slot. Returns what it replaces."""
+    identity, audience = entry.source_entity or "", entry.audience
     memory_id = entry_memory_id(memory.id, entry.id)
-    slot = slot_of(memory.preferences, identity, said, audience)
+    slot = _slot_of(memory.preferences, identity, said, audience)
     holds = memory.preferences.get(identity, slot, audience)
     if (
         holds is None
@@ -296,17 +233,79 @@ def _settle(
             entry.timestamp,
             entry.id,
             memory_id=memory_id,
-            mentions=compared_with(said, slot),
+            mentions=_compared_with(said, slot),
             private=entry.private,
             witnesses=entry.witnesses,
         )
     since = None if holds.says(said.text) else holds.since
-    # what the slot itself knows comes last: there a memory's own successor is named
+    # the history of the slot comes last: it names the direct successor of a memory
     marks = [Superseded(memory_id, holds.memory_id, since), *replaced(holds)]
     return [mark for mark in marks if mark.old != mark.new]
 
 
 def _is_past(entry: Entry, holds: Preference) -> bool:
-    """Whether an entry was settled before, or was said before what holds now began."""
-    settled = [each.journal_id for each in (*holds.history, holds) if each.journal_id]
-    return entry.id <= max(settled, default=0) or entry.timestamp < holds.since
+    """Whether an entry was settled before, or is older than what the slot holds."""
+    settled = [held.journal_id or 0 for held in holds.history] + [holds.journal_id or 0]
+    return entry.id <= max(settled) or entry.timestamp < holds.since
+
+
+# --- both -----------------------------------------------------------------------------------------
+
+
+def locked_among(agent_id: str, memory_ids: Collection[str]) -> set[str]:
+    """Those of these memories that a builder locked: nothing replaces them (worker thread)."""
+    return locked_memories.locked_among(memory_store.shared(), agent_id, memory_ids)
+
+
+def _slot_of(
+    preferences: Preferences, identity: str, said: Stated, audience: tuple[str, ...] | None
+) -> str:
+    """The slot that a statement fills; a comparison the other way round fills the same one."""
+    return preferences.slot_for(identity, said.filled, said.mentions, audience)
+
+
+def _compared_with(said: Stated, slot: str) -> list[str]:
+    """The other slots of a comparison, whichever of them it is kept under."""
+    return [other for other in (said.slot, *said.mentions) if other != slot]
+
+
+def replaced(preference: Preference) -> list[Superseded]:
+    """The earlier values of a slot, each with the one that replaced it."""
+    ids = [*(held.memory_id for held in preference.history), preference.memory_id]
+    return [
+        Superseded(old, new, held.until)
+        for (old, new), held in zip(pairwise(ids), preference.history, strict=True)
+    ]
+
+
+def retire(agent_id: str, superseded: Sequence[Superseded]) -> None:
+    """Mark replaced memories as superseded, except locked ones (worker thread)."""
+    store = memory_store.shared()
+    marks = {mark.old: mark for mark in superseded if mark.old and mark.old != mark.new}
+    there = {memory.id for memory in store.get({mark.new for mark in marks.values()})}
+    for memory in store.get(marks):
+        mark = marks[memory.id]
+        if memory.superseded_by or LOCKED in memory.tags or _says_more(memory):
+            continue
+        if mark.when:
+            drawn = locked_memories.derived_from(store, agent_id, memory)
+            held = [each for each in drawn if not each.superseded_by and LOCKED not in each.tags]
+            for each in (memory, *held):
+                store.change(each.id, invalid_at=mark.when, superseded_by=mark.new)
+        elif mark.new in there:  # otherwise nothing would tell it
+            store.change(memory.id, superseded_by=mark.new)
+
+
+def _says_more(memory: MemoryRecord) -> bool:
+    """Whether a line of talk says more than one preference, which would be retired with it.
+
+    A greeting does not count.
+    """
+    if memory.record != "entry":
+        return False
+    rest = [part.text for part in parts_of(memory.content) if part.preference is None]
+    return preferences_in(memory.content) > 1 or any(
+        states_a_fact(text)
+        or any(adds > 0 for name, adds in signals_of(text).items() if name != "named entity")
+        for text in rest
+    )

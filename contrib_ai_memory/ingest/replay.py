@@ -1,9 +1,9 @@
-"""A log fed into a memory in the log's own time, through the same path as live talk.
+"""Replay of a recorded log into a memory, in the log's own time and along the path of live talk.
 
-One JSON object a line: `id` and `session` (strings), `time` (ISO 8601), `speaker`, `kind`, `to`
-(whom it is said to, or null) and `text`; `"npc": true` where another NPC speaks, whose words prove
-nothing. What a line became carries its id, so that a replay that was interrupted continues where it
-was and doubles nothing.
+A log holds one JSON object per line: `id` and `session` (strings), `time` (ISO 8601), `speaker`,
+`kind`, `to` (the addressee, or null) and `text`; `"npc": true` marks a line of another NPC, whose
+words are no evidence. Journal entries keep the id of their line, so that an interrupted replay
+continues where it stopped and doubles nothing.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class LogLine(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that cannot be replayed, and why."""
+    """A line that cannot be replayed, and the reason."""
 
     number: int
     problem: str
 
 
 def read_log(path: Path) -> Iterator[LogLine | BadLine]:
-    """The lines of a log in order; one that is broken comes as a `BadLine`. Blanks are left out.
+    """Read the lines of a log in order; a broken one becomes a `BadLine`, blank ones are skipped.
 
     Raises:
         OSError: The file cannot be read.
@@ -85,7 +85,7 @@ class Replay:
 
     Args:
         npc: A character with MemoryMixin.
-        identities: name → memory identity of the people of the log whom the game knows.
+        identities: Memory identities, by name, of people in the log whom the game knows.
         npcs: Names of the game's own NPCs.
     """
 
@@ -112,7 +112,7 @@ class Replay:
         return line.id in self._known
 
     def feed(self, line: LogLine) -> bool:
-        """Perceive one line, if it is new and the NPC could hear it. Returns whether it did."""
+        """Perceive one line if it is new and the NPC could hear it. Returns whether it did."""
         speaker = self.identity_of(line.speaker)
         people = self._people.setdefault(line.session, [])
         if speaker not in people and len(people) < PEOPLE_KEPT:
@@ -123,7 +123,7 @@ class Replay:
             return False
         self.memory.clock = lambda: line.when
         if self._last and seconds_between(self._last, line.when) >= conf.get().QUIET_SECONDS:
-            self.tick()  # a silence lies before this line: what was said is lived through first
+            self.tick()  # a silence lies before this line: process what was said first
         self._known.add(line.id)
         self._last = line.when
         self.memory.perceive(self._percept(line, text, speaker, people))
@@ -133,7 +133,7 @@ class Replay:
         return True
 
     def tick(self) -> None:
-        """One awake tick of the heartbeat, in the log's time.
+        """Run one awake tick of the heartbeat, in the log's time.
 
         Raises:
             StoreError: The store cannot be used.
@@ -165,7 +165,7 @@ class Replay:
         )
 
     def _is_of_npc(self, line: LogLine) -> bool:
-        """Whether another NPC speaks: the log says so, or the game has an NPC of that name."""
+        """Whether another NPC speaks: marked in the log, or by the name of an NPC of the game."""
         return not self._is_me(line.speaker) and (line.npc or line.speaker in self.npcs)
 
     @property
@@ -173,10 +173,10 @@ class Replay:
         return self.npc.get_memory_identity(self.npc)
 
     def _is_me(self, name: str | None) -> bool:
-        return bool(name) and name.lower() == self.npc.key.lower()
+        return name is not None and name.lower() == self.npc.key.lower()
 
     def identity_of(self, name: str) -> str:
-        """Who that is in the game, or else in the log: there a name is all there is."""
+        """The memory identity of a name: of the game if it is known there, else of the log."""
         if self._is_me(name):
             return self._me
         return self.identities.get(name) or "log:" + re.sub(r"\s+", "_", name)

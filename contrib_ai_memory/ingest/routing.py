@@ -1,8 +1,7 @@
-"""Step 5 of [C §1]: which kind of memory a chunk becomes.
+"""Routing [C §1.6]: the memory type of a chunk.
 
-A preference is a memory of its own: a chunk that states some among other things becomes one
-procedural memory for each of them and one for the rest, so that a changed preference can take the
-place of the old one and of nothing else.
+Each preference in a chunk becomes a procedural memory of its own, so that a changed preference
+replaces the old one and nothing else; the rest of the chunk becomes one memory.
 """
 
 from __future__ import annotations
@@ -11,9 +10,10 @@ import re
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from ..english import sentences
 from ..english.preferences import Stated, labelled, stated, states_preference
 from ..english.questions import asks
-from .chunk import paragraphs, sentences
+from .chunk import paragraphs
 
 EPISODIC, SEMANTIC, WORKING, PROCEDURAL = "episodic", "semantic", "working", "procedural"
 MEMORY_TYPES = (EPISODIC, SEMANTIC, WORKING, PROCEDURAL)
@@ -47,7 +47,7 @@ _MARKS = re.compile(r"^[\s>#*_+-]*(?:\d+[.)]\s+)?|[*_]{1,3}(?=\w)|(?<=\w)[*_]{1,
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What becomes one memory, its kind, and the preference that it states, if it is one."""
+    """A part of a chunk that becomes one memory, with its type and the preference it states."""
 
     text: str
     memory_type: str
@@ -55,7 +55,7 @@ class Part:
 
 
 def parts_of(chunk: str, hint: str | None = None) -> list[Part]:
-    """The memories that a chunk becomes, in its order [C §1.6]. A hint is never overruled."""
+    """Split a chunk into the memories that it becomes, in order. `hint` fixes their type."""
     if hint and hint != PROCEDURAL:
         return [Part(chunk, hint)]
     parts = []
@@ -71,7 +71,7 @@ def parts_of(chunk: str, hint: str | None = None) -> list[Part]:
 
 
 def _preference(unit: _Unit, hint: str | None) -> Stated | None:
-    """The preference that a sentence states: somebody else's too where the hint says so."""
+    """The preference that a sentence states; one of somebody else counts only under the hint."""
     if unit.code:
         return None
     if states_preference(unit.text):
@@ -80,7 +80,7 @@ def _preference(unit: _Unit, hint: str | None) -> Stated | None:
 
 
 def memory_type(text: str) -> str:
-    """Working, semantic or episodic: what most of its sentences are [C §1.6]."""
+    """Working, semantic or episodic, by the majority of its sentences."""
     lines = [_MARKS.sub("", unit.text).strip() for unit in _units(text) if not unit.code]
     lines = [line for line in lines if line]
     for kind, is_such in ((WORKING, speaks_of_now), (SEMANTIC, states_a_fact)):
@@ -90,18 +90,18 @@ def memory_type(text: str) -> str:
 
 
 def speaks_of_now(sentence: str) -> bool:
-    """Whether it says of itself that it holds for now or for this session."""
+    """Whether a sentence says that it holds for now or for this session."""
     return bool(_NOW.search(sentence))
 
 
 def states_a_fact(sentence: str) -> bool:
-    """Whether subject, lasting predicate and object can be read off it; a question states none."""
+    """Whether a sentence is a statement of subject, lasting predicate and object."""
     return not asks(sentence) and bool(_TRIPLE.match(sentence))
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A sentence, a line or a block of code, with the white space after it."""
+    """A sentence, a line or a code block, with the white space after it."""
 
     text: str
     code: bool = False
@@ -116,5 +116,5 @@ def _units(chunk: str) -> list[_Unit]:
             units.append(_Unit(piece.text, code=True))
             continue
         for line in piece.text.splitlines(keepends=True):
-            units += map(_Unit, sentences(line))
+            units += map(_Unit, sentences.split(line))
     return units

@@ -1,1 +1,1 @@
-"""Words themselves: made harmless, read for what they hold, told by another person."""
+"""Plain text: sanitising, redaction of secrets, plurals."""

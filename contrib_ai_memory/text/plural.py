@@ -1,4 +1,4 @@
-"""Counts of things, as people are told them."""
+"""Counts of things in words."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ def plural(number: int, one: str, many: str = "") -> str:
     """`1 entry`, `2 entries`.
 
     Args:
-        many: More of it; `one` with an s where it is left out.
+        many: The plural; `one` with an s by default.
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"

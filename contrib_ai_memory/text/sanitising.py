@@ -1,4 +1,4 @@
-"""Inbound text may hold anything: make it harmless plain text before it is stored."""
+"""Sanitising: inbound text becomes harmless plain text before it is stored, shown or prompted."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _BRACKETS = str.maketrans({"<": "‹", ">": "›", "[": "(", "]": ")", "`": "'"}
 _BRACES = re.compile(r"\{{2,}")
 _NEVER_ALL = range(0x4E00, 0x110000)  # more signs than any text has
 _MANY_BREAKS = re.compile(r"\n{3,}")
-# speech in its dressing: `Alice says, "…"`, `Alice whispers: "…"`, `You say, "…"`
-_DRESSED = re.compile(r'^[^"“]{1,120}?[,:]\s*["“](?P<speech>.*)["”]\s*$', re.DOTALL)
-# … and within that, where a whisper is dressed by rpsystem too: `/Me whispers "…"`
-_DRESSED_BY_RPSYSTEM = re.compile(
+# speech in its frame: `Alice says, "…"`, `Alice whispers: "…"`, `You say, "…"`
+_FRAMED = re.compile(r'^[^"“]{1,120}?[,:]\s*["“](?P<speech>.*)["”]\s*$', re.DOTALL)
+# … and within that the frame that rpsystem puts around a whisper: `/Me whispers "…"`
+_FRAMED_BY_RPSYSTEM = re.compile(
     r'^/me (?:whispers|says),?\s+["“](?P<speech>.*\S.*)["”]$', re.DOTALL | re.IGNORECASE
 )
 
 
 def sanitise(text: str, limit: int = 4000) -> str:
-    """Plain text: no markup, no control, zero-width or bidi characters, NFC, at most `limit` long.
+    """Make plain text: NFC, no markup, no control, zero-width or bidi characters, cut at `limit`.
 
-    Line breaks stay, at most a double one [C §1.2]; other white space collapses to one blank. A
-    `<memory>` block that somebody lets slip goes: it was remembered once.
+    Line breaks stay, at most two in a row [C §1.2]; other white space collapses to one blank.
+    `<memory>` blocks are removed: their content was remembered once already.
     """
     text = text[: limit * 4].replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
-    # what hides between the parts of a colour code makes one when it goes: look until none is left
+    # removing a hidden character may join the parts of a colour code: repeat until nothing changes
     while (plain := visible(_without_codes(text))) != text:
         text = plain
     text = without_injected(text)
@@ -42,8 +42,8 @@ def sanitise(text: str, limit: int = 4000) -> str:
 
 
 def _without_codes(text: str) -> str:
-    """A text without colour codes and links; of "{{" Evennia would leave one brace."""
-    from evennia.utils.ansi import strip_ansi  # here: the store is opened without a game, too
+    """A text without colour codes and links; Evennia alone would halve "{{"."""
+    from evennia.utils.ansi import strip_ansi  # late: the store is opened without a game, too
 
     if "{{" not in text:
         return strip_ansi(text)
@@ -52,12 +52,12 @@ def _without_codes(text: str) -> str:
 
 
 def as_shown(text: str) -> str:
-    """A text for the game's screens: what Evennia would take for markup is doubled."""
+    """Escape a text for the game's screens: Evennia's markup characters are doubled."""
     return _BRACES.sub(lambda braces: 2 * braces[0], text.replace("|", "||"))
 
 
 def without_injected(text: str) -> str:
-    """A text without `<memory>` blocks: what was put into a prompt is never learned from it again.
+    """Remove `<memory>` blocks: what was injected into a prompt is not learned again.
 
     Inner ones go first, until none is left; then single tags.
     """
@@ -68,11 +68,11 @@ def without_injected(text: str) -> str:
         if shorter == text:
             return text
         text = shorter
-    return text.replace("<", "‹")  # somebody plays with tags within tags: no tag at all, then
+    return text.replace("<", "‹")  # nested on purpose: no tag at all, then
 
 
 def visible(text: str) -> str:
-    """A text without what is not to be seen in it, as sanitised; markup and line breaks stay."""
+    """Remove invisible characters, as `sanitise` does; markup and line breaks stay."""
     return unicodedata.normalize(
         "NFC",
         "".join(c for c in text if c == "\n" or unicodedata.category(c) not in _INVISIBLE),
@@ -84,26 +84,27 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
 
 def speech_in(line: str) -> str:
-    """The speech inside a perceived line, or the line as it is where no dressing is recognised."""
-    found = _DRESSED.match(line)
+    """The speech inside a perceived line (`Alice says, "…"`), or the line if there is none."""
+    found = _FRAMED.match(line)
     if not found or not found["speech"].strip():
         return line
     speech = found["speech"].strip()
-    twice = _DRESSED_BY_RPSYSTEM.match(speech)
+    twice = _FRAMED_BY_RPSYSTEM.match(speech)
     return twice["speech"].strip() if twice else speech
 
 
 def without_speech(line: str, speech: Iterable[str]) -> str:
-    """What is done in an emote, without what is said in it."""
+    """An emote without the speech in it."""
     for said in speech:
         line = line.replace(said, " ", 1)
     return oneline(line)
 
 
 def oneline(text: str) -> str:
+    """Collapse white space to single blanks."""
     return " ".join(text.split())
 
 
 def neutralise(text: str) -> str:
-    """One line without markup, block marks or chat roles, readable as before: safe in a prompt."""
+    """Make a text safe in a prompt: one line, no markup, block marks or chat roles."""
     return _ROLE.sub(r"\1 -", oneline(text).translate(_BRACKETS))
