@@ -239,12 +239,12 @@ def test_a_store_of_another_time_is_told_of_and_nothing_is_thrown_away(talked, s
     generations.adopt(plain)
     talked.attributes.add("memory_id", "11111111-2222-4333-8444-555555555555")
     [(_count, what, done)] = found()[:1]
-    assert "put back without" in what
+    assert "restored without" in what
     assert not done
     before = memory_store.shared().mem0.vector_store.count()
     found(mend=True)
     assert memory_store.shared().mem0.vector_store.count() >= before, "whose they are was not known"
-    assert not any("put back without" in what for _count, what, _done in found())
+    assert not any("restored without" in what for _count, what, _done in found())
 
 
 # --- reindexing -----------------------------------------------------------------------------------

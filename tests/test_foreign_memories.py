@@ -40,6 +40,39 @@ def no_waiting(settings, store_folder):
     settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"REPLY_COOLDOWN": 0}
 
 
+def test_all_verbs_of_mem0_work_beside_a_living_npc(mara, alice, hears, builder):
+    alice.execute_cmd("say I keep the mill at Elmstead.")
+    offload.wait(mara.assistant.sleep_through())
+    mem0, mine = memory_store.shared().mem0, {"agent_id": mara.memory.id}
+    question = "who keeps the ferry at Millbrook?"
+
+    told = mem0.get_all(filters=mine)["results"]
+    [fact] = [each for each in told if each["memory"] == "Alice keeps the mill at Elmstead."]
+    found = mem0.search("Who keeps the mill?", filters=mine)["results"]
+    assert fact["id"] in {each["id"] for each in found}
+
+    [added] = mem0.add(FERRY, agent_id=mara.memory.id, infer=False)["results"]
+    assert mem0.get(added["id"])["memory"] == FERRY
+    assert "Ottilie Brandt" in asks(mara, alice, hears, question)
+
+    mem0.update(added["id"], data="The ferry at Millbrook is kept by Jonas Weir.")
+    mem0.update(fact["id"], data="Alice sold the mill at Elmstead.")
+    answer = asks(mara, alice, hears, question)
+    assert "Jonas Weir" in answer and "Ottilie" not in answer
+    assert "Alice sold the mill" in builder("@memory/facts Mara")
+    assert [each["event"] for each in mem0.history(added["id"])] == ["ADD", "UPDATE"]
+    assert "Ottilie Brandt" in builder(f"@memory/trace Mara = {added['id'][:8]}")
+
+    mem0.delete(added["id"])
+    assert "Jonas Weir" not in asks(mara, alice, hears, question)
+    assert mem0.get(added["id"]) is None
+    offload.wait(mara.assistant.sleep_through())
+    errors = [p["errors"] for n in mara.assistant.night_records for p in n["passes"].values()]
+    assert not any(errors)
+    [kept] = memory_store.shared().get([fact["id"]])
+    assert (kept.content, kept.journal_ids) == ("Alice sold the mill at Elmstead.", (1,))
+
+
 @pytest.mark.parametrize("write", [script, plain_point])
 def test_an_npc_answers_from_what_a_script_told_it(mara, alice, hears, builder, write):
     alice.execute_cmd("say Wolves came down from Harrow Hill.")

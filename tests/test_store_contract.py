@@ -1,4 +1,7 @@
-"""What every store that is offered must do: nothing is lost, nothing doubles, nothing leaks."""
+"""The contract of `MemoryStore`: nothing is lost, nothing doubles, nothing leaks.
+
+Every store that is offered (tests/real_stores.py) passes it over its real engine.
+"""
 
 import uuid
 
@@ -160,7 +163,7 @@ def test_what_is_deleted_is_gone_and_the_rest_is_there(store):
     assert nearest(store, LINES[0]) == [LINES[2]]
 
 
-def test_a_mind_is_forgotten_whole_and_no_other_with_it(store):
+def test_all_of_an_npc_is_deleted_and_nothing_of_another(store):
     some(store)
     some(store, OTHER)
     assert store.delete_all(MIND) == len(LINES)
@@ -170,7 +173,7 @@ def test_a_mind_is_forgotten_whole_and_no_other_with_it(store):
 # --- reading --------------------------------------------------------------------------------------
 
 
-def test_memories_of_two_minds_never_mix(store):
+def test_memories_of_two_npcs_never_mix(store):
     some(store)
     put(store, memory(0, "Only Bram knows", OTHER), agent_id=OTHER)
     assert "Only Bram knows" not in nearest(store, "Bram", limit=10)
@@ -234,10 +237,18 @@ def test_counts_and_lists_agree(store):
     assert store.agents() == {MIND: 10, OTHER: 3}
 
 
-def test_the_newest_come_first(store):
+@pytest.mark.parametrize("limit", [2, 3, 20])
+def test_the_newest_come_first(store, limit):
     put(store, *(memory(n, f"Fact {n}", created_at=f"2026-01-0{n}T00:00:00") for n in (2, 1, 3)))
-    newest = store.newest(MIND, "fact", 2)
-    assert [each.content for each in newest] == ["Fact 3", "Fact 2"]
+    put(store, memory(4, "Entry", record="entry", created_at="2026-02-01T00:00:00"))
+    put(store, memory(5, "Another's", OTHER, created_at="2026-02-01T00:00:00"), agent_id=OTHER)
+    newest = [each.content for each in store.newest(MIND, "fact", limit)]
+    assert newest == ["Fact 3", "Fact 2", "Fact 1"][:limit]
+
+
+def test_what_has_no_time_is_the_oldest(store):
+    put(store, memory(1, "Undated", created_at=""), memory(2, "Dated"))
+    assert [each.content for each in store.newest(MIND, "fact", 2)] == ["Dated", "Undated"]
 
 
 @pytest.mark.parametrize("size", [1, 4, 7, 100])
@@ -294,15 +305,27 @@ def wide_embedder(any_store, monkeypatch):
 
 
 def test_mem0s_own_verbs_work_on_it_and_what_they_did_is_honoured(store):
-    ids = some(store)
-    store.mem0.update(ids[0], data="The ferry was sold")
+    ids, mem0, mine = some(store), store.mem0, {"agent_id": MIND}
+    mem0.update(ids[0], data="The ferry was sold")
     [changed] = store.get(ids[:1])
     assert (changed.content, changed.record) == ("The ferry was sold", "fact")
-    store.mem0.delete(ids[1])
-    told = store.mem0.get_all(filters={"agent_id": MIND})["results"]
-    assert {each["memory"] for each in told} == {"The ferry was sold", LINES[2]}
-    told = store.mem0.search("ferry", filters={"agent_id": MIND})["results"]
-    assert told[0]["memory"] == "The ferry was sold"
+    assert mem0.get(ids[0])["memory"] == "The ferry was sold"
+    assert [each[:3] for each in store.history.of(ids[0])] == [
+        (LINES[0], "The ferry was sold", "UPDATE")
+    ]
+    mem0.delete(ids[1])
+    assert store.get(ids[1:2]) == []
+    [added] = mem0.add("Orrin guards the gate", agent_id=MIND, infer=False)["results"]
+    [taught] = store.list(MIND, record="taught")
+    assert (taught.id, taught.content) == (added["id"], "Orrin guards the gate")
+    assert [each["event"] for each in mem0.history(added["id"])] == ["ADD"]
+    told = mem0.get_all(filters=mine)["results"]
+    assert {each["memory"] for each in told} == {
+        "The ferry was sold",
+        LINES[2],
+        "Orrin guards the gate",
+    }
+    assert mem0.search("ferry", filters=mine)["results"][0]["memory"] == "The ferry was sold"
 
 
 # --- a game over it -------------------------------------------------------------------------------
