@@ -11,6 +11,7 @@ from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.store import keys, memory_store
 
 FERRY = "The ferry at Millbrook is kept by Ottilie Brandt."
+JONAS = "The ferry at Millbrook is kept by Jonas Weir."
 KEY = "The silver key lies under the third step."
 
 
@@ -57,13 +58,14 @@ def test_all_verbs_of_mem0_work_beside_a_living_npc(mara, alice, hears, builder)
     assert mem0.get(added["id"])["memory"] == FERRY
     assert "Ottilie Brandt" in asks(mara, alice, hears, question)
 
-    mem0.update(added["id"], data="The ferry at Millbrook is kept by Jonas Weir.")
+    mem0.update(added["id"], data=JONAS)
     mem0.update(fact["id"], data="Alice sold the mill at Elmstead.")
     answer = asks(mara, alice, hears, question)
     assert "Jonas Weir" in answer and "Ottilie" not in answer
     assert "Alice sold the mill" in builder("@memory/facts Mara")
-    assert [each["event"] for each in mem0.history(added["id"])] == ["ADD", "UPDATE"]
-    assert "Ottilie Brandt" in builder(f"@memory/trace Mara = {added['id'][:8]}")
+    assert {each["event"] for each in mem0.history(added["id"])} == {"ADD", "UPDATE"}
+    said = memory_store.shared().history.of(added["id"])
+    assert [each[:3] for each in said] == [("", FERRY, "ADD"), (FERRY, JONAS, "UPDATE")]
 
     mem0.delete(added["id"])
     assert "Jonas Weir" not in asks(mara, alice, hears, question)

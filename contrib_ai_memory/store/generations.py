@@ -147,9 +147,7 @@ def _confirm(mark: Mark) -> None:
 def adopt(stored: dict[str, Any]) -> None:
     """Accept store and database as they are: from now on they belong together."""
     _write_database(stored["store_id"], metadata.mark_of(stored))
-    condition.end(
-        condition.PAIR, "The store and the game's database were accepted as a pair."
-    )
+    condition.end(condition.PAIR, "The store and the game's database were accepted as a pair.")
 
 
 def _write_database(store_id: str, mark: Mark | None) -> None:
