@@ -11,6 +11,7 @@ from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.store import keys, memory_store
 
 FERRY = "The ferry at Millbrook is kept by Ottilie Brandt."
+JONAS = "The ferry at Millbrook is kept by Jonas Weir."
 KEY = "The silver key lies under the third step."
 
 
@@ -38,6 +39,42 @@ def asks(npc, who, hears, question):
 @pytest.fixture(autouse=True)
 def no_waiting(settings, store_folder):
     settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"REPLY_COOLDOWN": 0}
+
+
+def test_all_verbs_of_mem0_work_beside_a_living_npc(mara, alice, hears, builder):
+    alice.execute_cmd("say I keep the mill at Elmstead.")
+    offload.wait(mara.assistant.sleep.whole_night())
+    mem0, mine = memory_store.shared().mem0, {"agent_id": mara.memory.id}
+    question = "who keeps the ferry at Millbrook?"
+
+    told = mem0.get_all(filters=mine)["results"]
+    assert "I keep the mill at Elmstead." in {each["memory"] for each in told}
+    [fact] = [each for each in told if each["metadata"]["record"] == "fact"]
+    assert fact["memory"] == "Alice keeps the mill at Elmstead."
+    found = mem0.search("Who keeps the mill?", filters=mine)["results"]
+    assert fact["id"] in {each["id"] for each in found}
+
+    [added] = mem0.add(FERRY, agent_id=mara.memory.id, infer=False)["results"]
+    assert mem0.get(added["id"])["memory"] == FERRY
+    assert "Ottilie Brandt" in asks(mara, alice, hears, question)
+
+    mem0.update(added["id"], data=JONAS)
+    mem0.update(fact["id"], data="Alice sold the mill at Elmstead.")
+    answer = asks(mara, alice, hears, question)
+    assert "Jonas Weir" in answer and "Ottilie" not in answer
+    assert "Alice sold the mill" in builder("@memory/facts Mara")
+    assert {each["event"] for each in mem0.history(added["id"])} == {"ADD", "UPDATE"}
+    said = memory_store.shared().history.of(added["id"])
+    assert [each[:3] for each in said] == [("", FERRY, "ADD"), (FERRY, JONAS, "UPDATE")]
+
+    mem0.delete(added["id"])
+    assert "Jonas Weir" not in asks(mara, alice, hears, question)
+    assert mem0.get(added["id"]) is None
+    offload.wait(mara.assistant.sleep.whole_night())
+    errors = [p["errors"] for n in mara.assistant.sleep.records for p in n["passes"].values()]
+    assert not any(errors)
+    [kept] = memory_store.shared().get([fact["id"]])
+    assert (kept.content, kept.journal_ids) == ("Alice sold the mill at Elmstead.", (1,))
 
 
 @pytest.mark.parametrize("write", [script, plain_point])

@@ -16,26 +16,26 @@ from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.errors import StoreClosed, StoreInUse, StoreMismatch
 from contrib_ai_memory.store.payload import memory_id_for
 
-MIND = str(uuid.UUID(int=1))
+AGENT = str(uuid.UUID(int=1))
 LINES = ["Alice: I keep the ferry", "Bram: wolves took my sheep", "Cora: the well is dry"]
 
 
 def memory(number: int, text: str, **more) -> MemoryRecord:
     made = {"record": "entry", "key": text, "created_at": "2026-01-01T00:00:00+00:00"} | more
-    return MemoryRecord(memory_id_for(MIND, number), text.split(": ")[-1], **made)
+    return MemoryRecord(memory_id_for(AGENT, number), text.split(": ")[-1], **made)
 
 
 @pytest.fixture
 def store(store_folder):
     store = memory_store.shared()
-    store.put(MIND, [memory(i, t) for i, t in enumerate(LINES)], embedder.shared().encode(LINES))
+    store.put(AGENT, [memory(i, t) for i, t in enumerate(LINES)], embedder.shared().encode(LINES))
     return store
 
 
 def nearest(store, text, **where):
     return [
         f.memory.content
-        for f in store.nearest(MIND, embedder.shared().encode([text])[0], 3, **where)
+        for f in store.nearest(AGENT, embedder.shared().encode([text])[0], 3, **where)
     ]
 
 
@@ -52,11 +52,11 @@ def test_a_memory_comes_back_as_it_was_put(store):
         session_id="s1",
         dominant_emotions=("joy", "trust", "fear"),
     )
-    store.put(MIND, [record], np.ones((1, 384), dtype=np.float32))
+    store.put(AGENT, [record], np.ones((1, 384), dtype=np.float32))
     assert store.get([record.id]) == [record]
 
 
-def weighed(store, query, agent_id=MIND, **where):
+def weighed(store, query, agent_id=AGENT, **where):
     vector = embedder.shared().encode([query])[0]
     search = store.search(agent_id, vector, query)
     ids = store.candidates(search, 3, **where)
@@ -65,7 +65,7 @@ def weighed(store, query, agent_id=MIND, **where):
 
 def test_it_is_found_by_meaning_and_by_words(store):
     assert nearest(store, "who runs the boat?")[0] == "I keep the ferry"
-    sheep = memory_id_for(MIND, 1)
+    sheep = memory_id_for(AGENT, 1)
     found = weighed(store, "sheep")
     line, window, near, wide = found[sheep].lanes
     assert near > 0 and wide > 0
@@ -87,7 +87,7 @@ def test_what_recall_weighs_of_a_memory_is_what_it_holds(store):
         dominant_emotions=("joy", "trust", "fear"),
         access_count=4,
     )
-    store.put(MIND, [kept], embedder.shared().encode([kept.content]))
+    store.put(AGENT, [kept], embedder.shared().encode([kept.content]))
     seen = weighed(store, "last May")[kept.id]
     for name in ("about", "record", "memory_type", "private", "witnesses", "dominant_emotions"):
         expected = getattr(kept, name)
@@ -98,15 +98,15 @@ def test_what_recall_weighs_of_a_memory_is_what_it_holds(store):
     assert 0 < seen.length < 1
 
 
-def test_a_memory_of_another_mind_is_never_weighed(store):
-    ids = [memory_id_for(MIND, number) for number in range(3)]
+def test_a_memory_of_another_npc_is_never_weighed(store):
+    ids = [memory_id_for(AGENT, number) for number in range(3)]
     vector = embedder.shared().encode(["ferry"])[0]
     assert store.weighed(store.search(str(uuid.uuid4()), vector, "ferry"), ids) == []
-    known = store.weighed(store.search(MIND, vector, "ferry"), [*ids, str(uuid.uuid4())])
+    known = store.weighed(store.search(AGENT, vector, "ferry"), [*ids, str(uuid.uuid4())])
     assert len(known) == 3
 
 
-def test_another_mind_sees_nothing_of_it(store):
+def test_another_npc_sees_nothing_of_it(store):
     other = str(uuid.uuid4())
     assert store.nearest(other, embedder.shared().encode(["ferry"])[0], 3) == []
     assert weighed(store, "ferry", other) == {}
@@ -115,7 +115,7 @@ def test_another_mind_sees_nothing_of_it(store):
 
 def test_a_listener_is_given_only_what_is_public_or_their_own(store):
     secret = memory(7, "Alice: the ferry hides gold", private=True, witnesses=("#1@a",))
-    store.put(MIND, [secret], embedder.shared().encode([secret.key]))
+    store.put(AGENT, [secret], embedder.shared().encode([secret.key]))
     assert secret.content in nearest(store, "ferry gold", listener="#1@a")
     assert secret.content not in nearest(store, "ferry gold", listener="#2@b")
     assert secret.id in weighed(store, "gold", listener="#1@a")
@@ -123,24 +123,24 @@ def test_a_listener_is_given_only_what_is_public_or_their_own(store):
 
 
 def test_putting_the_same_id_again_doubles_nothing(store):
-    store.put(MIND, [memory(0, LINES[0])], embedder.shared().encode(LINES[:1]))
-    assert store.count(MIND) == 3
+    store.put(AGENT, [memory(0, LINES[0])], embedder.shared().encode(LINES[:1]))
+    assert store.count(AGENT) == 3
 
 
 def test_adding_tells_what_was_new_and_mem0_knows_its_birth(store):
     fact = memory(8, "Alice keeps the ferry", record="fact")
     vector = embedder.shared().encode([fact.key])
-    assert store.add(MIND, [fact], vector) == [fact.id]
-    assert store.add(MIND, [fact], vector) == []
+    assert store.add(AGENT, [fact], vector) == [fact.id]
+    assert store.add(AGENT, [fact], vector) == []
     assert [h["event"] for h in store.mem0.history(fact.id)] == ["ADD"]
 
 
 def test_mem0s_own_verbs_work_on_what_was_written(store):
-    found = store.mem0.search("wolves", filters={"agent_id": MIND})["results"]
+    found = store.mem0.search("wolves", filters={"agent_id": AGENT})["results"]
     assert found[0]["memory"] == "wolves took my sheep"
-    assert len(store.mem0.get_all(filters={"agent_id": MIND})["results"]) == 3
+    assert len(store.mem0.get_all(filters={"agent_id": AGENT})["results"]) == 3
     store.mem0.delete(found[0]["id"])
-    assert store.count(MIND) == 2
+    assert store.count(AGENT) == 2
 
 
 def test_changing_a_payload_keeps_the_rest_and_the_vector(store):
@@ -153,7 +153,7 @@ def test_changing_a_payload_keeps_the_rest_and_the_vector(store):
 
 def test_it_is_found_again_after_it_was_closed(store):
     memory_store.close_shared(for_good=False)
-    assert memory_store.shared().count(MIND) == 3
+    assert memory_store.shared().count(AGENT) == 3
     assert nearest(memory_store.shared(), "ferry")[0] == "I keep the ferry"
 
 
@@ -163,11 +163,11 @@ def test_closed_for_good_it_takes_no_more_work(store):
         memory_store.shared()
 
 
-def test_forgetting_a_mind_leaves_the_others(store):
+def test_deleting_all_of_an_npc_leaves_the_others(store):
     other = str(uuid.uuid4())
     store.put(other, [memory(50, "Dora: mine")], embedder.shared().encode(["mine"]))
-    assert store.delete_all(MIND) == 3
-    assert (store.count(MIND), store.count(other)) == (0, 1)
+    assert store.delete_all(AGENT) == 3
+    assert (store.count(AGENT), store.count(other)) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -320,11 +320,11 @@ def test_what_was_looked_at_and_then_changed_or_deleted_is_seen_so_at_once(store
     def seen():
         return {c.id: c.importance for c in weighed(store, "ferry").values()}
 
-    first = memory_id_for(MIND, 0)
+    first = memory_id_for(AGENT, 0)
     assert first in seen()
     store.change(first, importance=0.9)
     assert seen()[first] == 0.9
-    store.put(MIND, [memory(0, LINES[0], importance=0.2)], embedder.shared().encode(LINES[:1]))
+    store.put(AGENT, [memory(0, LINES[0], importance=0.2)], embedder.shared().encode(LINES[:1]))
     assert seen()[first] == 0.2
     store.delete([first])
     assert first not in seen()
@@ -344,7 +344,7 @@ def test_what_was_just_written_is_known_without_reading_it_and_as_it_would_be_re
         dominant_emotions=("joy", "trust", "fear"),
         expires_at="2027-01-01T00:00:00+00:00",
     )
-    store.put(MIND, [record], np.ones((1, 384), dtype=np.float32))
+    store.put(AGENT, [record], np.ones((1, 384), dtype=np.float32))
     vectors = store._vectors
     written = vectors._recent.of([record.id])
     vectors._recent.clear()

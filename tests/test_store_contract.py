@@ -1,4 +1,7 @@
-"""What every store that is offered must do: nothing is lost, nothing doubles, nothing leaks."""
+"""The contract of `MemoryStore`: nothing is lost, nothing doubles, nothing leaks.
+
+Every store that is offered (tests/real_stores.py) passes it over its real engine.
+"""
 
 import uuid
 
@@ -14,7 +17,7 @@ from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.errors import StoreMismatch
 from contrib_ai_memory.store.payload import RECORDS, memory_id_for
 
-MIND, OTHER = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
+AGENT, OTHER = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
 LINES = ["I keep the ferry at Millbrook", "Wolves took my sheep", "The well is dry"]
 
 
@@ -32,17 +35,17 @@ def store(any_store):
     return memory_store.shared()
 
 
-def memory(number, text, agent_id=MIND, **more):
+def memory(number, text, agent_id=AGENT, **more):
     made = {"record": "fact", "created_at": "2026-01-01T00:00:00+00:00"} | more
     return MemoryRecord(memory_id_for(agent_id, number), text, **made)
 
 
-def put(store, *memories, agent_id=MIND):
+def put(store, *memories, agent_id=AGENT):
     store.put(agent_id, memories, embedder.shared().encode([each.content for each in memories]))
     return [each.id for each in memories]
 
 
-def some(store, agent_id=MIND):
+def some(store, agent_id=AGENT):
     return put(
         store, *(memory(n, text, agent_id) for n, text in enumerate(LINES)), agent_id=agent_id
     )
@@ -73,12 +76,12 @@ def everything(number=9, **more):
     return memory(number, "A whisper at the ferry", **(given | more))
 
 
-def nearest(store, text, agent_id=MIND, limit=3, **where):
+def nearest(store, text, agent_id=AGENT, limit=3, **where):
     vector = embedder.shared().encode([text])[0]
     return [found.memory.content for found in store.nearest(agent_id, vector, limit, **where)]
 
 
-def found(store, query, agent_id=MIND, limit=3, **where):
+def found(store, query, agent_id=AGENT, limit=3, **where):
     vector = embedder.shared().encode([query])[0]
     search = store.search(agent_id, vector, query)
     return {c.id: c for c in store.weighed(search, store.candidates(search, limit, **where))}
@@ -96,7 +99,7 @@ def test_putting_a_known_id_overwrites_its_words_its_payload_and_its_vector(stor
     [each] = put(store, everything())
     put(store, memory(9, "The mayor raised the toll"))
     assert store.get([each]) == [memory(9, "The mayor raised the toll")]
-    assert store.count(MIND) == 1
+    assert store.count(AGENT) == 1
     own = embedder.shared().encode(["The mayor raised the toll"])
     assert float(store.vectors_of(store.get([each]))[0] @ own[0]) == pytest.approx(1, abs=0.01)
     assert nearest(store, "toll", limit=1) == ["The mayor raised the toll"]
@@ -106,14 +109,14 @@ def test_known_and_new_ids_in_one_put_are_all_there(store):
     some(store)
     ids = put(store, *(memory(n, f"New words {n}") for n in range(2, 6)))
     assert [each.content for each in store.get(ids)] == [f"New words {n}" for n in range(2, 6)]
-    assert store.count(MIND) == 6
+    assert store.count(AGENT) == 6
 
 
 def test_adding_what_is_known_changes_nothing(store):
     ids = some(store)
     again = [memory(0, "other words"), memory(7, "new ones")]
     vectors = embedder.shared().encode([each.content for each in again])
-    assert store.add(MIND, again, vectors) == [again[1].id]
+    assert store.add(AGENT, again, vectors) == [again[1].id]
     assert store.get(ids[:1])[0].content == LINES[0]
 
 
@@ -124,8 +127,8 @@ def test_a_change_keeps_every_other_field_and_the_vector(store):
     store.change(each, tags=["pinned", "locked"])
     wanted = everything(importance=0.9, superseded_by="x", tags=("pinned", "locked"))
     assert store.get([each]) == [wanted]
-    payload = dict(store.rows(MIND)[0])[each]
-    assert payload["agent_id"] == MIND and payload["audience"] == list(wanted.witnesses)
+    payload = dict(store.rows(AGENT)[0])[each]
+    assert payload["agent_id"] == AGENT and payload["audience"] == list(wanted.witnesses)
     assert np.allclose(store.vectors_of(store.get([each])), before, atol=0.01)
 
 
@@ -137,48 +140,59 @@ def test_a_change_to_nothing_takes_a_value_back(store):
 
 def test_a_change_of_what_is_not_there_makes_nothing(store):
     some(store)
-    store.change(memory_id_for(MIND, "nobody"), importance=0.9)
-    assert store.count(MIND) == len(LINES)
+    store.change(memory_id_for(AGENT, "nobody"), importance=0.9)
+    assert store.count(AGENT) == len(LINES)
 
 
 def test_an_access_is_counted_and_nothing_else_changes(store):
     [each] = put(store, everything())
-    memory_store.note_access([each, memory_id_for(MIND, "nobody")], "2026-02-01T00:00:00+00:00")
+    memory_store.note_access([each, memory_id_for(AGENT, "nobody")], "2026-02-01T00:00:00+00:00")
     assert store.get([each]) == [
         everything(access_count=4, last_accessed="2026-02-01T00:00:00+00:00")
     ]
 
 
-# --- forgetting -----------------------------------------------------------------------------------
+def test_rows_that_are_written_again_are_the_same_memories(store):
+    ids = [*some(store), *put(store, everything())]
+    kept, (rows, _offset) = store.get(ids), store.rows(AGENT)
+    vectors = store.vectors_of([each for row in rows for each in store.get([row[0]])])
+    store.delete_all(AGENT)
+    store.write(rows, vectors)
+    assert store.get(ids) == kept
+    assert nearest(store, LINES[0], limit=1) == LINES[:1]
+
+
+# --- deleting -------------------------------------------------------------------------------------
 
 
 def test_what_is_deleted_is_gone_and_the_rest_is_there(store):
     ids = some(store)
     store.delete(ids[:2])
-    store.delete([ids[0], memory_id_for(MIND, "nobody")])
-    assert [each.id for each in store.list(MIND)] == ids[2:]
+    store.delete([ids[0], memory_id_for(AGENT, "nobody")])
+    assert [each.id for each in store.list(AGENT)] == ids[2:]
     assert nearest(store, LINES[0]) == [LINES[2]]
 
 
-def test_a_mind_is_forgotten_whole_and_no_other_with_it(store):
+def test_all_of_an_npc_is_deleted_and_nothing_of_another(store):
     some(store)
     some(store, OTHER)
-    assert store.delete_all(MIND) == len(LINES)
-    assert (store.count(MIND), store.count(OTHER)) == (0, len(LINES))
+    assert store.delete_all(AGENT) == len(LINES)
+    assert (store.count(AGENT), store.count(OTHER)) == (0, len(LINES))
 
 
 # --- reading --------------------------------------------------------------------------------------
 
 
-def test_memories_of_two_minds_never_mix(store):
+def test_memories_of_two_npcs_never_mix(store):
     some(store)
     put(store, memory(0, "Only Bram knows", OTHER), agent_id=OTHER)
     assert "Only Bram knows" not in nearest(store, "Bram", limit=10)
     assert nearest(store, "ferry", OTHER, limit=10) == ["Only Bram knows"]
     ids = [memory_id_for(OTHER, 0)]
-    search = store.search(MIND, embedder.shared().encode(["Bram"])[0], "Bram")
+    search = store.search(AGENT, embedder.shared().encode(["Bram"])[0], "Bram")
     assert store.weighed(search, ids) == []
-    assert set(store.agents()) == {MIND, OTHER}
+    assert set(store.agents()) == {AGENT, OTHER}
+    assert store.owners([*ids, str(uuid.uuid4())]) == {ids[0]: OTHER}
 
 
 def test_it_is_found_by_meaning_and_by_fields(store):
@@ -189,7 +203,7 @@ def test_it_is_found_by_meaning_and_by_fields(store):
     both = {"in": ["entry", "experience"]}
     assert nearest(store, "ferry", record=both) == ["Alice asked of the ferry"]
     assert nearest(store, "ferry", record="summary") == []
-    best = found(store, "who keeps the ferry?")[memory_id_for(MIND, 0)]
+    best = found(store, "who keeps the ferry?")[memory_id_for(AGENT, 0)]
     assert best.lanes[0] > 0.5
 
 
@@ -226,18 +240,26 @@ def test_counts_and_lists_agree(store):
     some(store)
     put(store, *(memory(n, f"Entry {n}", record="entry") for n in range(20, 27)))
     some(store, OTHER)
-    counts = store.counts(MIND)
+    counts = store.counts(AGENT)
     assert (counts["fact"], counts["entry"], counts["insight"]) == (3, 7, 0)
-    assert store.count(MIND) == 10
-    assert len(store.list(MIND, limit=4)) == 4
-    assert len(store.list(MIND, limit=None, record="entry")) == 7
-    assert store.agents() == {MIND: 10, OTHER: 3}
+    assert store.count(AGENT) == 10
+    assert len(store.list(AGENT, limit=4)) == 4
+    assert len(store.list(AGENT, limit=None, record="entry")) == 7
+    assert store.agents() == {AGENT: 10, OTHER: 3}
 
 
-def test_the_newest_come_first(store):
+@pytest.mark.parametrize("limit", [2, 3, 20])
+def test_the_newest_come_first(store, limit):
     put(store, *(memory(n, f"Fact {n}", created_at=f"2026-01-0{n}T00:00:00") for n in (2, 1, 3)))
-    newest = store.newest(MIND, "fact", 2)
-    assert [each.content for each in newest] == ["Fact 3", "Fact 2"]
+    put(store, memory(4, "Entry", record="entry", created_at="2026-02-01T00:00:00"))
+    put(store, memory(5, "Another's", OTHER, created_at="2026-02-01T00:00:00"), agent_id=OTHER)
+    newest = [each.content for each in store.newest(AGENT, "fact", limit)]
+    assert newest == ["Fact 3", "Fact 2", "Fact 1"][:limit]
+
+
+def test_what_has_no_time_is_the_oldest(store):
+    put(store, memory(1, "Undated", created_at=""), memory(2, "Dated"))
+    assert [each.content for each in store.newest(AGENT, "fact", 2)] == ["Dated", "Undated"]
 
 
 @pytest.mark.parametrize("size", [1, 4, 7, 100])
@@ -246,7 +268,7 @@ def test_pages_bring_each_memory_once(store, size):
     some(store, OTHER)
     seen, offset, pages = [], None, 0
     while True:
-        page, offset = store.page(MIND, offset, size)
+        page, offset = store.page(AGENT, offset, size)
         seen += [each.id for each in page]
         pages += 1
         if offset is None:
@@ -255,10 +277,21 @@ def test_pages_bring_each_memory_once(store, size):
     assert pages >= 8 / size
 
 
+def test_a_rewriting_ends_and_leaves_every_memory(store):
+    ids = some(store)
+    store.delete(ids[:1])
+    rewrites = store.begin_rewriting()
+    assert rewrites == (store.total() is not None), "only files of our own are written anew"
+    while not store.rewrite_some():
+        pass
+    assert {each.id for each in store.list(AGENT)} == set(ids[1:])
+    assert nearest(store, LINES[1], limit=1) == LINES[1:2]
+
+
 def test_what_was_written_is_there_when_the_store_is_opened_again(store):
     ids = some(store)
     memory_store.close_shared(for_good=False)
-    assert {each.id for each in memory_store.shared().list(MIND)} == set(ids)
+    assert {each.id for each in memory_store.shared().list(AGENT)} == set(ids)
 
 
 def test_vectors_of_another_length_are_refused_when_the_store_is_opened(
@@ -294,15 +327,27 @@ def wide_embedder(any_store, monkeypatch):
 
 
 def test_mem0s_own_verbs_work_on_it_and_what_they_did_is_honoured(store):
-    ids = some(store)
-    store.mem0.update(ids[0], data="The ferry was sold")
+    ids, mem0, mine = some(store), store.mem0, {"agent_id": AGENT}
+    mem0.update(ids[0], data="The ferry was sold")
     [changed] = store.get(ids[:1])
     assert (changed.content, changed.record) == ("The ferry was sold", "fact")
-    store.mem0.delete(ids[1])
-    told = store.mem0.get_all(filters={"agent_id": MIND})["results"]
-    assert {each["memory"] for each in told} == {"The ferry was sold", LINES[2]}
-    told = store.mem0.search("ferry", filters={"agent_id": MIND})["results"]
-    assert told[0]["memory"] == "The ferry was sold"
+    assert mem0.get(ids[0])["memory"] == "The ferry was sold"
+    assert [each[:3] for each in store.history.of(ids[0])] == [
+        (LINES[0], "The ferry was sold", "UPDATE")
+    ]
+    mem0.delete(ids[1])
+    assert store.get(ids[1:2]) == []
+    [added] = mem0.add("Orrin guards the gate", agent_id=AGENT, infer=False)["results"]
+    [taught] = store.list(AGENT, record="taught")
+    assert (taught.id, taught.content) == (added["id"], "Orrin guards the gate")
+    assert [each["event"] for each in mem0.history(added["id"])] == ["ADD"]
+    told = mem0.get_all(filters=mine)["results"]
+    assert {each["memory"] for each in told} == {
+        "The ferry was sold",
+        LINES[2],
+        "Orrin guards the gate",
+    }
+    assert mem0.search("ferry", filters=mine)["results"][0]["memory"] == "The ferry was sold"
 
 
 # --- a game over it -------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""How rare a word is, is a matter of each mind alone."""
+"""How rare a word is, is a matter of each NPC alone."""
 
 import uuid
 
@@ -35,7 +35,7 @@ def test_a_memory_counts_once_however_often_it_is_written(words):
     assert words.rarity(MINE, [1], [1.0])[0][1] == pytest.approx(5.0, abs=0.5)
 
 
-def test_another_mind_changes_nothing_and_can_be_forgotten(words):
+def test_another_npc_changes_nothing_and_can_be_forgotten(words):
     words.count(MINE, {f"m{n}": [n % 7] for n in range(300)})
     before = words.rarity(MINE, range(7), [5.0])
     words.count(THEIRS, {f"t{n}": [3] for n in range(900)})

@@ -1,7 +1,9 @@
-"""Why the store cannot be used. Each message says what happened and what to do.
+"""Errors of the memory store. Each message says what happened and what to do.
 
-None shows a secret of the settings, whatever a client wrote into its own error.
+Secrets of the settings are redacted, whatever a client wrote into its own error.
 """
+
+from typing import Self
 
 from ..text.redaction import redact
 
@@ -18,17 +20,17 @@ class StoreInUse(StoreError):
 
 
 class StoreUnusable(StoreError):
-    """The settings name a store that cannot be made."""
+    """The store of the settings cannot be opened."""
 
 
 class StoreUnreachable(StoreError):
-    """The store's server gives no answer now."""
+    """The store's server does not answer."""
 
     def __init__(self, provider: str, error: Exception | str):
-        told = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        reason = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         super().__init__(
-            f"The memory store ({provider}) does not answer: {told.strip()}. NPCs go on hearing, "
-            "and remember and answer again when it is back. Look after that server, or mend "
+            f"The memory store ({provider}) does not answer: {reason.strip()}. NPCs go on hearing, "
+            "and remember and answer again when it is back. Check that server, or correct "
             'CONTRIB_AI_MEMORY["VECTOR_STORE"].'
         )
 
@@ -37,7 +39,8 @@ class StoreMismatch(StoreError):
     """The store on disk was written by another embedding model, or another version."""
 
     @classmethod
-    def of_size(cls, what: str, theirs: int | None, ours: int) -> "StoreMismatch":
+    def of_size(cls, what: str, theirs: int | None, ours: int) -> Self:
+        """The error for a collection (`what`) whose vectors have another length."""
         return cls(
             f"{what} holds vectors of {theirs} numbers, and the embedding model makes {ours}. Name "
             'another collection_name in CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"], or put the '
@@ -50,7 +53,7 @@ class StoreClosed(StoreError):
 
 
 class StoreHeld(StoreError):
-    """The store takes no writes for now: the journal alone goes on, and the rest follows later."""
+    """The store takes no writes for now; only the journal goes on, and is indexed later."""
 
 
 class StoreFull(StoreHeld):
@@ -58,4 +61,4 @@ class StoreFull(StoreHeld):
 
 
 class StoreUnpaired(StoreHeld):
-    """The store and the game's database are of different times."""
+    """The store and the game's database are of different generations."""

@@ -1,15 +1,14 @@
-"""Whether the store and the game's database are of one moment: both carry the store's id, and the
-mark of one generation.
+"""Generations: marks by which the store and the game's database are known to belong together.
 
-A backup of one of them that is put back without the other would mix what an NPC lived through with
-what another time of it knows: new lines would take the numbers of lines that memories rest on. So
-both halves are marked anew at each start, after each backup, and every `GENERATION_SECONDS` in
-which the store was written. The store is marked first, as not settled yet; then the database; then
-the store is settled. Killed in between, the store is one ahead and names the mark that the database
-still has: that is no mismatch. Anything else is. While the two do not match neither is marked, and
-the store takes no writes, so that every start tells of it until somebody has decided.
+Both carry the store's id and the mark of one generation. A backup of one that is restored without
+the other would mix two pasts of an NPC: new journal lines would take the numbers of lines that
+memories rest on. So both are marked anew at each start, after each backup, and every
+`GENERATION_SECONDS` in which the store was written: first the store, as unsettled; then the
+database; then the store is settled. Killed in between, the store is one ahead and names the mark
+that the database still has, which is no mismatch. On any other difference neither is marked and the
+store takes no writes until a person decides.
 
-Reactor thread, but for what is said to be of the worker's.
+Reactor thread, unless a function says otherwise.
 """
 
 from __future__ import annotations
@@ -36,23 +35,23 @@ _marking = False
 
 
 def of_store() -> dict[str, Any]:
-    """What the store's folder says of itself (`metadata.read`). Worker thread."""
+    """Return the metadata of the store (worker thread)."""
     return metadata.read(conf.directory())
 
 
 def id_of_database() -> str:
-    """Which store the game's database belongs to; "" before the first."""
+    """Return the id of the store that the game's database belongs to; "" before the first."""
     return ServerConfig.objects.conf(KEY, default="") or ""
 
 
 def mark_of_database() -> Mark | None:
-    """The generation of the game's database; None before the first."""
+    """Return the generation mark of the game's database; None before the first."""
     found = ServerConfig.objects.conf(GENERATION, default=None)
     return list(found) if found else None
 
 
 def settle(stored: dict[str, Any]) -> str:
-    """Make a new pair, or say in a few sentences what is wrong with this one; "" if they match.
+    """Return an error text, or "" if store and database match. A new database takes the store's id.
 
     Args:
         stored: From `of_store`.
@@ -67,12 +66,12 @@ def settle(stored: dict[str, Any]) -> str:
 
 
 def expect() -> None:
-    """Tell the store what it is compared with when it is opened, before anything is written."""
+    """Set what the store is compared with when it is opened, before anything is written."""
     memory_store.expected = id_of_database(), mark_of_database()
 
 
 def compare(stored: dict[str, Any]) -> str:
-    """`settle`, and hold the store or let it go. What does not match is told to the log, once."""
+    """`settle`, and stop or allow writes into the store. A mismatch is logged once."""
     if problem := settle(stored):
         condition.begin(condition.PAIR, problem)
     else:
@@ -84,21 +83,21 @@ def compare(stored: dict[str, Any]) -> str:
 
 
 def due() -> bool:
-    """Whether the store was written since it was marked last, and that is long enough ago."""
+    """Return whether the store was written since the last mark, and that is long enough ago."""
     if _marking or condition.held() or condition.writes() == _marked_writes:
         return False
     return _marked_at is None or time.monotonic() - _marked_at >= conf.GENERATION_SECONDS
 
 
 def mark_soon() -> None:
-    """Have the next write begin a new generation, as after a backup. Any thread."""
+    """Begin a new generation with the next write, as after a backup. Any thread."""
     global _marked_at
     _marked_at = None
 
 
 @defer.inlineCallbacks
 def mark_anew() -> Generator[Any, Any, None]:
-    """Begin a new generation in both halves, as a Deferred.
+    """Begin a new generation in store and database, as a Deferred.
 
     Raises (in the Deferred):
         StoreUnpaired: They do not match.
@@ -119,7 +118,7 @@ def mark_anew() -> Generator[Any, Any, None]:
 
 
 def _announce(before: Mark | None) -> dict[str, Any]:
-    """Mark the store, not settled yet (worker thread)."""
+    """Mark the store as unsettled (worker thread)."""
     folder = conf.directory()
     stored = metadata.read(folder)
     if not stored:
@@ -135,7 +134,7 @@ def _announce(before: Mark | None) -> dict[str, Any]:
 
 
 def _confirm(mark: Mark) -> None:
-    """The database has it too (worker thread)."""
+    """Settle the store, as the database has the mark too (worker thread)."""
     folder = conf.directory()
     stored = metadata.read(folder)
     if metadata.mark_of(stored) == mark:
@@ -146,9 +145,9 @@ def _confirm(mark: Mark) -> None:
 
 
 def adopt(stored: dict[str, Any]) -> None:
-    """From now on the database belongs to this store, as both are."""
+    """Accept store and database as they are: from now on they belong together."""
     _write_database(stored["store_id"], metadata.mark_of(stored))
-    condition.end(condition.PAIR, "The memory store and the game's database are taken as a pair.")
+    condition.end(condition.PAIR, "The store and the game's database were accepted as a pair.")
 
 
 def _write_database(store_id: str, mark: Mark | None) -> None:
@@ -160,6 +159,6 @@ def _write_database(store_id: str, mark: Mark | None) -> None:
 
 
 def forget() -> None:
-    """From now on the database belongs to none."""
+    """Forget which store the database belongs to."""
     for key in (KEY, GENERATION):
         ServerConfig.objects.conf(key, delete=True)

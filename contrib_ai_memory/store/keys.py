@@ -1,12 +1,12 @@
-"""Under what a memory is found: its own words, and the talk that went on around it (DESIGN §5.2).
+"""Search keys of a memory: its own words and the talk around it (DESIGN §5.2).
 
-A line of talk often names nothing of what it is about: "Yes, since spring!" The lines before and
-after it do. Four lanes of search come of that: `line`, the vector of the words alone; `window`, an
-average of the vectors three lines around; `near` and `wide`, BM25 over the words of four and of ten
-lines around. Nothing but the line itself is embedded.
+A line of talk often does not name what it is about: "Yes, since spring!" The lines around it do.
+Four search lanes follow: `line`, the vector of the words alone; `window`, a weighted mean of the
+vectors of three lines before and after; `near` and `wide`, BM25 over four and ten lines before and
+after. Only the line itself is embedded.
 
-Whose talk is one conversation before one audience is the caller's to say: a line never gets into
-the keys of another that others may hear.
+The caller passes lines of one conversation before one audience: a line must not get into the keys
+of another one that other people may hear.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 SPAN = 10  # lines before and after that are part of a line's keys
-REACH = 40  # journal entries: what lies further off is another talk, whatever its session
+REACH = 40  # journal entries; lines further apart belong to different talks, whatever the session
 # weights by distance, fitted by leave-one-conversation-out (docs/how_a_score_came_about.md)
 WINDOW = tuple(0.6**distance for distance in range(4))
 NEAR = tuple(0.55**distance for distance in range(5))
@@ -26,7 +26,7 @@ WIDE = (1.0,) * (SPAN + 1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Keys:
-    """The keys of one memory.
+    """The search keys of one memory.
 
     Attributes:
         line: Unit vector of its own words, shape (dimensions,).
@@ -40,17 +40,17 @@ class Keys:
 
 
 def alone(vector: np.ndarray, words: str) -> Keys:
-    """The keys of a memory that stands for itself: a fact, a note."""
+    """Return the keys of a memory without talk around it: a fact, a note."""
     return Keys(vector, vector, ((0, words),))
 
 
 def of_talk(ids: Sequence[int], words: Sequence[str], vectors: np.ndarray) -> list[Keys]:
-    """The keys of consecutive lines of one conversation, before one audience.
+    """Return the keys of consecutive lines of one conversation, before one audience.
 
     Args:
-        ids: Their journal ids, rising.
-        words: What each line is found by, with its speaker.
-        vectors: Theirs, of unit length, shape (len(ids), dimensions).
+        ids: Their journal ids, ascending.
+        words: Their words, with the speaker's name.
+        vectors: Their unit vectors, shape (len(ids), dimensions).
     """
     found = []
     for place, line_id in enumerate(ids):

@@ -1,4 +1,4 @@
-"""A memory as Mem0 keeps it: Mem0's own payload fields and ours, and what recall reads of them."""
+"""Payloads: a memory as Mem0 keeps it, with Mem0's own fields and ours, and what recall reads."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ MEMORY_TYPES = ("episodic", "semantic", "working", "procedural")
 EPOCH = "1970-01-01T00:00:00.000+00:00"
 ANYONE = "*"
 OF_NIGHTS = ("fact", "summary", "insight")
+FOREIGN = "taught"  # what other programs wrote counts as this: nobody in the game said it
 RETOLD = ("experience", *OF_NIGHTS)  # drawn from what others said
 # Qdrant Edge's own type. It gives UUIDs: to make text of hundreds takes longer than to search.
 PointId = uuid.UUID | str | int
@@ -30,11 +31,12 @@ Weighed = tuple[PointId, dict[str, Any], Sequence[float]]  # a point, its payloa
 
 
 def memory_id_for(agent_id: str, *parts: object) -> str:
-    """The id of a memory of `agent_id` (its UUID) from what it is: the same parts, the same id."""
+    """Return the id of a memory of `agent_id` (a UUID): the same parts give the same id."""
     return str(uuid.uuid5(uuid.UUID(agent_id), "\x1f".join(map(str, parts))))
 
 
 def entry_memory_id(agent_id: str, entry_id: int) -> str:
+    """Return the id of the memory of a journal entry."""
     return memory_id_for(agent_id, "entry", entry_id)
 
 
@@ -43,7 +45,7 @@ _BACK = {theirs: ours for ours, theirs in _RENAMED.items()}
 
 
 def to_payload(agent_id: str, memory: MemoryRecord) -> dict[str, Any]:
-    """A memory as Mem0 keeps it (DESIGN §3). `audience` is what the privacy filter reads."""
+    """Return a memory's payload (DESIGN §3). The privacy filter reads `audience`."""
     plain = memory.to_dict()
     plain.pop("id")
     payload = {_RENAMED.get(name, name): value for name, value in plain.items()}
@@ -61,28 +63,23 @@ def to_payload(agent_id: str, memory: MemoryRecord) -> dict[str, Any]:
 
 
 def from_payload(memory_id: Any, payload: Mapping[str, Any]) -> MemoryRecord:
+    """Return the memory of a payload, ours or another program's."""
     payload = adopted(payload)
     renamed = {_BACK.get(name, name): value for name, value in payload.items()}
     return MemoryRecord.from_dict({"content": ""} | renamed | {"id": str(memory_id)})
 
 
-FOREIGN = (
-    "taught"  # the record of what somebody's own Mem0 script wrote: nobody in the game said it
-)
-
-
 def is_foreign(payload: Mapping[str, Any]) -> bool:
-    """Whether a payload is not ours: Mem0's own `add` knows nothing of an audience."""
+    """Return whether another program wrote a payload: Mem0's own `add` sets no audience."""
     return not isinstance(payload.get("audience"), list) or payload.get("record") not in RECORDS
 
 
 def adopted(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A payload of Mem0's own `add` with the fields of ours; one of ours as it is.
+    """Complete a payload of Mem0's own `add` with our fields; one of ours is returned as it is.
 
-    Who may hear it is not written there, so the narrowest reading counts: what is scoped to a user
-    is that user's alone, what is scoped to a run or an actor is for nobody in the game (staff see
-    it), and only what the script gave to the agent itself is for anyone. Metadata named like our
-    fields count where they have the right form.
+    It does not say who may hear it, so the narrowest reading counts: a memory of a user is for that
+    user alone, one of a run or an actor for nobody in the game (staff see it), and only one of the
+    agent itself is for anyone. Metadata with the names of our fields count if they are well formed.
     """
     if not is_foreign(payload):
         return payload
@@ -139,7 +136,7 @@ def _share(value: Any) -> float:
 
 
 def _moment(value: Any) -> str:
-    """An ISO timestamp with its zone, "" for anything else."""
+    """Return an ISO timestamp with its zone, "" for anything else."""
     try:
         read = datetime.fromisoformat(value)
     except (TypeError, ValueError):
@@ -148,17 +145,18 @@ def _moment(value: Any) -> str:
 
 
 def _last_moment(day: Any) -> str | None:
-    """The end of the last day on which Mem0 holds a memory for valid."""
+    """Return the end of the last day on which Mem0 holds a memory for valid."""
     moment = _moment(day) if isinstance(day, str) else ""
     return f"{moment[:10]}T23:59:59.999+00:00" if moment else None
 
 
 class Candidate(NamedTuple):
-    """What recall weighs of a memory: what each lane said of it, and what it looks like.
+    """What recall ranks a memory by. A tuple, as some hundreds are made for each question.
 
-    Some hundreds are made for each question, so that it is a tuple. `lanes` are the scores in
-    `LANES`: two cosines and two BM25 scores (0: no word in common); `asking`, `length` and
-    `tells_time` are `english.cues` of its content, `tokens` how many it takes (0: not counted yet).
+    Attributes:
+        lanes: Its scores in `LANES`: two cosines and two BM25 scores (0: no word in common).
+        asking, length, tells_time: `english.cues` of its content.
+        tokens: How many its content takes (0: not counted yet).
     """
 
     id: str
@@ -188,7 +186,7 @@ class Candidate(NamedTuple):
     payload: Mapping[str, Any] = {}
 
     def whole(self) -> MemoryRecord:
-        """The memory with all that is kept of it."""
+        """Return the whole memory."""
         return from_payload(self.id, self.payload)
 
 
@@ -199,6 +197,7 @@ _read = itemgetter(*_DEFAULTS)
 
 
 def to_candidate(memory_id: Any, payload: dict[str, Any], scores: Sequence[float]) -> Candidate:
-    """A candidate from its payload and its scores in `LANES`."""
-    payload = adopted(payload)
-    return Candidate(str(memory_id), tuple(scores), *_read(_DEFAULTS | payload), payload)
+    """Make a candidate from its payload and its scores in `LANES`."""
+    whole = adopted(payload)
+    fields_read = _read({**_DEFAULTS, **whole})
+    return Candidate._make((str(memory_id), tuple(scores), *fields_read, whole))

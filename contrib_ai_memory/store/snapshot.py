@@ -1,11 +1,10 @@
-"""Store and game database held still for a copy, at the request of another process.
+"""Snapshots: hold store and game database still while another process copies them.
 
-`evennia ai_memory backup` copies while the game runs. It asks with a file in the store's folder;
-the game answers with another one as soon as its one worker on the store has nothing in hand and
-all that NPCs heard is written to the game's database. While that file is there the store does not
-change. Whoever removes it first decides: the backup, when its copy is whole, or the game, when it
-took too long; then the copy is of no use. The game itself goes on all the time; only what asks the
-store waits.
+`evennia ai_memory backup` copies while the game runs. It puts a request file into the store's
+folder; the game answers with another file when its store worker is idle and everything that NPCs
+heard is in the game's database. While that file exists the store does not change. The backup
+removes it when its copy is complete; if the game removes it first, the backup took too long and the
+copy is useless. The game goes on meanwhile; only store jobs wait.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from ..log import logger
 from . import generations
 
 REQUEST, STILL = "backup.request", "backup.still"  # files in the store's folder
-LOOK_SECONDS = 1.0  # between two looks for a request
-ANSWER_SECONDS = 30.0  # that a running game may take to answer
-HOLD_SECONDS = 20.0  # that the store is held at most
-WRITE_SECONDS = 10.0  # that the reactor may take to write what was heard
+LOOK_SECONDS = 1.0  # between checks for a request
+ANSWER_SECONDS = 30.0  # a running game may take to answer
+HOLD_SECONDS = 20.0  # the store is held at most
+WRITE_SECONDS = 10.0  # the reactor may take to write what was heard
 
 
 class NoAnswer(RuntimeError):
@@ -41,7 +40,7 @@ class NoAnswer(RuntimeError):
 
 
 def answer(write_all: Callable[[], defer.Deferred]) -> None:
-    """Look for a request, and answer it: worker thread, which is held as long as the copy takes.
+    """Answer a request, if there is one: the worker thread blocks until the copy is made.
 
     Args:
         write_all: Writes all that NPCs heard to the game's database. Reactor thread.
@@ -58,7 +57,7 @@ def answer(write_all: Callable[[], defer.Deferred]) -> None:
     while (folder / STILL).exists():
         if time.monotonic() > until or not _alive(asked["pid"]):
             (folder / STILL).unlink(missing_ok=True)
-            logger().error("A backup took too long, or was broken off; it is of no use.")
+            logger().error("A backup took too long, or was interrupted; it is useless.")
             return
         pause.wait(0.005)
     if not problem:
@@ -83,19 +82,19 @@ def _written(write_all: Callable[[], defer.Deferred]) -> str:
 
 
 def watch(write_all: Callable[[], defer.Deferred]) -> None:
-    """Look for requests from now on. Reactor thread, once."""
+    """Check for requests from now on. Reactor thread, once."""
     from twisted.internet import task
 
     def look() -> defer.Deferred:
         looked = offload.run(
             offload.MEMORY, answer, write_all, priority=offload.LOOK, timeout=3 * HOLD_SECONDS
         )
-        return looked.addErrback(_told)
+        return looked.addErrback(_log)
 
     task.LoopingCall(look).start(LOOK_SECONDS, now=False)
 
 
-def _told(reason: Failure) -> None:
+def _log(reason: Failure) -> None:
     if not reason.check(offload.Busy, offload.TimedOut):
         offload.log_failure(reason, "answering a backup")
 
@@ -105,10 +104,10 @@ def _told(reason: Failure) -> None:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Have the running game hold its store still; used as a context for the copy.
+    """Have the running game hold its store still: a context for the copy.
 
     Raises:
-        NoAnswer: It did not, or not until the end: the copy is of no use.
+        NoAnswer: It did not, or not until the end: the copy is useless.
     """
     mine = uuid.uuid4().hex
     (folder / STILL).unlink(missing_ok=True)
@@ -121,7 +120,7 @@ def held(folder: Path) -> Iterator[None]:
         except FileNotFoundError:
             raise NoAnswer(
                 f"The copy took longer than the {HOLD_SECONDS:g} s that the game waits for it. Run "
-                "it again at a quieter time, or with the game stopped."
+                "this again at a quieter time, or with the game stopped."
             ) from None
     finally:
         for name in (REQUEST, STILL):
@@ -134,14 +133,14 @@ def _wait_for(answer_file: Path, mine: str) -> None:
     while not answer_file.exists():
         if time.monotonic() > until:
             raise NoAnswer(
-                f"The running game did not answer within {ANSWER_SECONDS:g} s: no NPC of it has a "
-                "memory that is at work, or it is very busy. Run it again, or stop the game first: "
+                f"The running game did not answer within {ANSWER_SECONDS:g} s: none of its NPCs "
+                "has an active memory, or it is very busy. Run this again, or stop the game first: "
                 "evennia stop"
             )
         pause.wait(0.005)
     answered = json.loads(answer_file.read_text())
     if answered["id"] != mine:
-        raise NoAnswer("Another backup is being made at this moment. Run it again when it is over.")
+        raise NoAnswer("Another backup is being made. Run this again when it is done.")
     if answered["problem"]:
         raise NoAnswer(f"The running game cannot write what was heard: {answered['problem']}")
 
@@ -152,5 +151,5 @@ def _alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # it is another user's, and alive
+        pass  # alive, and another user's
     return True

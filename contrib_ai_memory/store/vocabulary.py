@@ -1,8 +1,8 @@
-"""How rare a word is among the memories of one mind: BM25's other half (Robertson & Zaragoza 2009).
+"""Document frequencies of words, counted per NPC: BM25's other half (Robertson & Zaragoza 2009).
 
-Many minds share one store. Rarity counted over all of them would make the name of a friend a rare
-word, and the talk of one inn the measure of another. Words are kept as the numbers that the store
-knows them by. A memory counts once for ever, whoever forgets it. Worker threads only.
+Many NPCs share one store. Counted over all of them, the name of a friend would be a rare word, and
+the talk in one inn would set the measure for another. A memory stays counted after it is deleted.
+Words are stored as the term numbers of the search engine. Worker thread only.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from pathlib import Path
 from ..embedding import sqlite_file
 
 FILE = "vocabulary.sqlite3"
-FEW = 200  # memories; fewer say little of how rare a word is, and are taken for so many
+FEW = 200  # memories; an NPC with fewer is taken to have so many, as they say little of rarity
 
+# the column `mind` holds the agent id
 _SCHEMA = """
     CREATE TABLE IF NOT EXISTS terms (
         mind TEXT NOT NULL,
@@ -38,17 +39,17 @@ _SCHEMA = """
 
 
 class Vocabulary:
-    """The words of every mind in one store.
+    """The word counts of every NPC in one store.
 
     Args:
-        folder: Where its file lies. Lost, it begins anew, and every word is rare until then.
+        folder: Where its file is. If the file is lost, counting starts again from zero.
     """
 
     def __init__(self, folder: Path):
         self._path = folder / FILE
 
     def count(self, agent_id: str, terms_of: Mapping[str, Iterable[int]]) -> None:
-        """Take the words of memories in: {memory id: its different terms}."""
+        """Count the terms of memories not counted yet: {memory id: its different terms}."""
 
         def add(db: sqlite3.Connection) -> None:
             insert = "INSERT OR IGNORE INTO counted VALUES (?, ?)"
@@ -72,11 +73,11 @@ class Vocabulary:
     def rarity(
         self, agent_id: str, terms: Iterable[int], reaches: Iterable[float]
     ) -> list[dict[int, float]]:
-        """The inverse document frequency of each term, once for each reach.
+        """Return the inverse document frequency of each term, once for each reach.
 
         Args:
-            reaches: Memories that one key looks at. That many independent draws give the share of
-                keys that hold a term from the share of memories that do.
+            reaches: How many lines one key spans. The share of keys with a term follows from the
+                share of memories with it, taken as that many independent draws.
         """
         wanted = list(terms)
         holes = ", ".join("?" * len(wanted))
@@ -84,7 +85,7 @@ class Vocabulary:
             "SELECT NULL, memories FROM sizes WHERE mind = ? UNION ALL "
             f"SELECT term, memories FROM terms WHERE mind = ? AND term IN ({holes})"
         )
-        found = self._file().use(
+        found: dict[int | None, int] = self._file().use(
             lambda db: dict(db.execute(query, (agent_id, agent_id, *wanted))), {}
         )
         size = max(found.get(None, 0), FEW)
@@ -94,7 +95,7 @@ class Vocabulary:
         ]
 
     def forget(self, agent_id: str) -> None:
-        """Erase what is kept of one mind."""
+        """Erase the counts of one NPC."""
 
         def erase(db: sqlite3.Connection) -> None:
             for table in ("terms", "counted", "sizes"):
