@@ -246,13 +246,6 @@ class Settings(_Section):
             return provider
         raise ValueError("openai, offline, or the path of a class, as world.oracle.Oracle")
 
-    @field_validator("PROVIDER")
-    @classmethod
-    def _names_a_provider(cls, provider: str | None) -> str | None:
-        if provider is None or re.fullmatch(r"offline|openai|\w+(?:\.\w+)+", provider):
-            return provider
-        raise ValueError("openai, offline, or the path of a class, as world.oracle.Oracle")
-
 
 def get() -> Settings:
     """Return the current settings.

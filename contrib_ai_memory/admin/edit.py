@@ -521,9 +521,9 @@ def _index_skipped(memory: Any, before: Before) -> Generator[Any, Any, None]:
         passed = entry.recallable and entry.id <= indexed
         if passed and entry_memory_id(memory.id, entry.id) not in stored:
             earlier = list(memory.journal.read(entry.id - index.LOOK_BACK, entry.id - 1))
-            job = index.index_entries, memory.id, [entry], earlier
-            yield change_job(*job)
-            yield preference_slots.settle_heard(memory, [entry], offload.REPLY)
+            with memory.evidence.work_on([*earlier, entry], priority=offload.REPLY) as work:
+                yield work.run(index.index_entries, memory.id, [entry], earlier)
+                yield preference_slots.settle_heard(memory, [entry], work)
 
 
 def _restore_preference(
