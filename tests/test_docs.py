@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 from contrib_ai_memory import offload
@@ -33,6 +34,20 @@ def test_the_installation_is_a_settings_block_a_mixin_a_cmdset_line_and_the_page
     readme = (ROOT / "README.md").read_text()
     installation = readme.split("## Installation")[1].split("## Usage")[0]
     assert len(re.findall(r"```python", installation)) == 4
+
+
+def test_the_walk_of_one_line_names_functions_that_exist():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    walk = page.split("## One line of talk")[1].split("\n## ")[0]
+    named = re.findall(r"`((?:\w+\.)+\w+)`", walk)
+    assert len(named) > 15
+    for name in named:
+        module, *path = name.split(".")
+        found = import_module(f"contrib_ai_memory.{module}")
+        for part in path:
+            if not hasattr(found, part):
+                import_module(f"{found.__name__}.{part}")
+            found = getattr(found, part)
 
 
 def blocks(page: str) -> list[str]:
