@@ -145,7 +145,7 @@ CHANGES = {
     "no time of talk": (
         "conversations",
         lambda line: line["value"][0][1].update(TIMELESS),
-        "no time",
+        "not a time",
     ),
     "a huge journal": ("journal", with_(last_id=10**12), "last_id"),
     "a cursor": ("journal", with_(cursors={"indexed": "x"}), "cursors.indexed"),
