@@ -9,6 +9,7 @@ import subprocess
 import sys
 import uuid
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from contrib_ai_memory.admin.erasure_plan import DataSubject
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.store import attributes, connection, memory_store
+from contrib_ai_memory.store.payload import entry_memory_id
 from contrib_ai_memory.store.preferences import Preference
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,6 +69,38 @@ def everything(npc) -> str:
 def told(npc, query, **options):
     result = offload.wait(npc.memory.recall(query, **options))
     return [item.memory.content for item in result.memories]
+
+
+@pytest.mark.parametrize("place", [57, 64, 65, 72])
+def test_the_lines_around_are_no_longer_found_by_erased_words(mara, alice, bram, place):
+    """Keys of a line hold the words around it: those on the next page of the journal as well."""
+    hour = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    for number in range(1, 111):
+        who = alice if number == place else bram
+        mara.memory.perceive(
+            Percept(
+                content="I sailed to Zanzibar." if who is alice else f"Sheep number {number}.",
+                kind="say",
+                seen_as=who.key,
+                source=identity_of(mara, who),
+                witnesses=tuple(identity_of(mara, each) for each in (alice, bram)),
+                location="#1",
+                timestamp=(hour + timedelta(seconds=20 * number)).isoformat(),
+            )
+        )
+    while not offload.wait(mara.memory.index_pending()):
+        pass
+
+    def found_by_the_word():
+        store = memory_store.shared()
+        vector = embedder.shared().encode(["Zanzibar"])[0]
+        search = store.search(mara.memory.id, vector, "Zanzibar")
+        every = [entry_memory_id(mara.memory.id, number) for number in range(1, 111)]
+        return [each.journal_ids[0] for each in store.weighed(search, every) if any(each.lanes[2:])]
+
+    assert {place - 1, place + 1} <= set(found_by_the_word())
+    erase(mara, alice)
+    assert found_by_the_word() == []
 
 
 def test_nothing_of_the_person_is_left_and_the_counts_tell_of_it(talked, alice):

@@ -496,11 +496,10 @@ def _erase_from_journal(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, t
 @defer.inlineCallbacks
 def _rekey_around(memory: Any, removed: Collection[int]) -> Generator[Any, Any, None]:
     """Make the search keys of the lines near removed ones anew: they hold the lines around them."""
-    pages = {
-        (near - 1) // ENTRIES_AT_ONCE
-        for each in removed
-        for near in (max(1, each - REACH), each, each + REACH)
-    }
+    pages: set[int] = set()
+    for each in removed:
+        first, last = max(0, each - 1 - REACH), each - 1 + REACH
+        pages.update(range(first // ENTRIES_AT_ONCE, last // ENTRIES_AT_ONCE + 1))
     indexed = memory.journal.cursors.get("indexed", 0)
     for page in sorted(pages):
         first = page * ENTRIES_AT_ONCE + 1
