@@ -147,7 +147,7 @@ class Ours:
 
     def ask_cold(self, question: str, turn: int) -> None:
         """The same where every payload is read from the store."""
-        from contrib_ai_memory.store.edge import RecentPayloads
+        from contrib_ai_memory.store.qdrant_edge import RecentPayloads
 
         edge = self._store.mem0.vector_store
         kept, edge._recent = edge._recent, RecentPayloads(edge._payloads)

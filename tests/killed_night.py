@@ -196,7 +196,7 @@ class Boundaries:
 
         from contrib_ai_memory.embedding.sqlite_file import SqliteFile
         from contrib_ai_memory.store import attributes, history
-        from contrib_ai_memory.store.edge import QdrantEdge
+        from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 
         self.passed = 0
         self._deadly = deadly

@@ -410,7 +410,7 @@ def test_names_are_whole_words_in_any_case(text, named):
 def shard(store_folder):
     """A store of the engine alone, and a look for a word in its files."""
     connection.prepare_environment(_made(store_folder))
-    from contrib_ai_memory.store.edge import QdrantEdge
+    from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 
     return QdrantEdge(path=str(store_folder), embedding_model_dims=4), store_folder
 
@@ -480,7 +480,7 @@ def test_a_rewriting_that_broke_off_is_done_at_the_next_opening(shard):
 
 KILLED = """
 import os, signal, sys
-from contrib_ai_memory.store.edge import QdrantEdge
+from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 store = QdrantEdge(path=sys.argv[1], embedding_model_dims=4)
 ours = {"agent_id": "a", "audience": ["*"], "record": "fact"}
 texts = [ours | {"data": str(n)} for n in range(50)]

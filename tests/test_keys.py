@@ -9,7 +9,8 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.ingest import index
 from contrib_ai_memory.records import Entry
-from contrib_ai_memory.store import edge, keys
+from contrib_ai_memory.store import keys
+from contrib_ai_memory.store import qdrant_edge as edge
 
 WORDS = ["ferry", "wolves", "well", "sheep", "bridge", "Yes.", "When was it?", "In spring."]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from contrib_ai_memory import conf, offload
-from contrib_ai_memory.english.preferences import labelled, stated
+from contrib_ai_memory.english.stated_preferences import labelled, stated
 from contrib_ai_memory.handler import INDEX_CURSOR
 from contrib_ai_memory.ingest import index, preference_slots
 from contrib_ai_memory.store import memory_store

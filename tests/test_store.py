@@ -211,7 +211,7 @@ def mem0_in(folder: Path) -> dict[str, str]:
 SECOND_PROCESS = """
 import sys
 from contrib_ai_memory.store.errors import StoreInUse
-from contrib_ai_memory.store.edge import QdrantEdge
+from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 try:
     QdrantEdge(path=sys.argv[1], lock_wait=0.2)
 except StoreInUse as problem:
@@ -234,7 +234,7 @@ def test_a_second_process_gets_a_sentence(store, store_folder):
 
 KILLED = """
 import os, sys
-from contrib_ai_memory.store.edge import QdrantEdge
+from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 store = QdrantEdge(path=sys.argv[1], embedding_model_dims=4)
 for number in range(500):
     ours = {"agent_id": "a", "audience": ["*"], "record": "fact"}
@@ -245,7 +245,7 @@ os.kill(os.getpid(), 9)
 
 
 def test_what_was_acknowledged_survives_kill_9(tmp_path):
-    from contrib_ai_memory.store.edge import QdrantEdge
+    from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(tmp_path)],

@@ -34,7 +34,7 @@ from django.db import connections
 from .. import atomic_file, conf
 from ..records import now_iso
 from ..store import condition, connection, metadata, snapshot
-from ..store.edge import size_on_disk
+from ..store.qdrant_edge import size_on_disk
 from . import inspect
 from .archive import FOLDER as EXPORTS
 from .archive_format import open_private

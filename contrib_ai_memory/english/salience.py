@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 
 from .dates import WEEKDAYS
-from .preferences import states_preference
+from .stated_preferences import states_preference
 from .tokens import FILLERS, NUMBERS, WORD, zipf
 
 # --- salience [C §1.5] ----------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from .claims import has_verb, stands_alone
-from .preferences import stated
 from .salience import signals_of
+from .stated_preferences import stated
 from .tokens import content_words
 
 LEAST_WORDS = 3  # that say something, the name left out, in a plain fact

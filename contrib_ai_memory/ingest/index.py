@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..embedding import embedder
-from ..english.preferences import states_preference
 from ..english.salience import salience
+from ..english.stated_preferences import states_preference
 from ..records import INSIGHT, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.keys import REACH, SPAN, Keys, of_talk

@@ -17,9 +17,9 @@ import numpy as np
 from twisted.internet import defer
 
 from ..conf import DISCARD_BELOW
-from ..english.preferences import Stated, preferences_in, stated, states_preference
 from ..english.salience import signals_of
 from ..english.sentences import own_statements
+from ..english.stated_preferences import Stated, preferences_in, stated, states_preference
 from ..records import LOCKED, Entry, MemoryRecord
 from ..store import locked_memories, memory_store
 from ..store.evidence import Work

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from ..english import sentences
-from ..english.preferences import Stated, labelled, stated, states_preference
 from ..english.questions import asks
+from ..english.stated_preferences import Stated, labelled, stated, states_preference
 from .chunk import paragraphs
 
 EPISODIC, SEMANTIC, WORKING, PROCEDURAL = "episodic", "semantic", "working", "procedural"

@@ -21,10 +21,10 @@ from ..english import person, themes
 from ..english.claims import claim, of_oneself, stands_alone, tells
 from ..english.person import claimed
 from ..english.persona import about_itself
-from ..english.preferences import stated, states_preference
 from ..english.questions import asked, asks, statements
 from ..english.salience import RARE_TERMS, has_rare_terms, salience
 from ..english.sentences import sentences_of
+from ..english.stated_preferences import stated, states_preference
 from ..english.tokens import WORD, content_words, words_of
 from ..english.traits import kind_of
 from ..records import (

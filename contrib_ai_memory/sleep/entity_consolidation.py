@@ -22,8 +22,8 @@ from ..embedding import emotions
 from ..english import contradiction
 from ..english.claims import claim, tells
 from ..english.contradiction import contradicts
-from ..english.preferences import stated
 from ..english.sentences import sentences_of
+from ..english.stated_preferences import stated
 from ..english.tokens import content_words, stem, words_of
 from ..llm.offline import reported, without_address
 from ..llm.provider import (

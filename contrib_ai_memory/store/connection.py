@@ -114,8 +114,8 @@ def _vector_store(folder: Path, provider: str, config: dict[str, Any], dimension
     from mem0.vector_stores.configs import VectorStoreConfig
 
     classes = {
-        EDGE: "edge.QdrantEdge",
-        "qdrant": "qdrant.QdrantServer",
+        EDGE: "qdrant_edge.QdrantEdge",
+        "qdrant": "qdrant_server.QdrantServer",
         "pgvector": "pgvector.PGVectorStore",
     }
     VectorStoreFactory.provider_to_class[provider] = f"{__package__}.{classes[provider]}"
@@ -127,7 +127,7 @@ def _vector_store(folder: Path, provider: str, config: dict[str, Any], dimension
             f"{dimensions} numbers. Leave it out, or name another model."
         )
     if provider == EDGE:
-        from .edge import QdrantEdgeConfig
+        from .qdrant_edge import QdrantEdgeConfig
 
         edge = QdrantEdgeConfig(**({"path": str(folder / provider)} | config))
         return VectorStoreConfig.model_construct(provider=provider, config=edge)

@@ -57,7 +57,7 @@ def open_store(*, any_model: bool = False) -> MemoryStore:
     """Open the store of the settings (`connection.open_mem0`)."""
     mem0, provider = connection.open_mem0(any_model=any_model)
     if provider == connection.EDGE:
-        from .edge import EdgeStore
+        from .qdrant_edge import EdgeStore
 
         return EdgeStore(mem0, provider)
     from .mem0_store import Mem0Store

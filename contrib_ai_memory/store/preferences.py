@@ -102,7 +102,7 @@ class Preferences:
 
         Args:
             identity: The person; "" if unknown.
-            slot: From `english.preferences`; for a comparison, call `slot_for` first.
+            slot: From `english.stated_preferences`; for a comparison, call `slot_for` first.
             text: The sentence.
             when: ISO 8601 UTC.
             journal_id: The entry that states it, if there is one.
