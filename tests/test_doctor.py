@@ -321,10 +321,10 @@ def test_a_store_of_another_model_is_told_of_and_reindexed(talked, alice, other_
 
 def test_a_reindex_that_was_killed_leaves_the_store_as_it_was(talked, other_model, monkeypatch):
     before = memory_store.shared().count(talked.memory.id)
-    own = embedder.shared()
+    own, kind = embedder.shared(), type(memory_store.shared())
     other_model()
     with monkeypatch.context() as broken:
-        broken.setattr(type(memory_store.shared()), "rewrite_some", killed)
+        broken.setattr(kind, "rewrite_some", killed)
         with pytest.raises(KeyboardInterrupt):
             offload.wait(reindex.reindex_all())
     memory_store.close_shared(for_good=False)

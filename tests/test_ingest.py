@@ -542,7 +542,7 @@ def test_a_broken_cache_is_moved_aside_and_begun_anew_with_one_warning(
     assert len(disk) == 2
     assert (tmp_path / f"{cache.FILE}.broken").exists()
     assert [r.levelname for r in caplog.records] == ["WARNING"]
-    assert "moved aside" in caplog.text
+    assert "moved to" in caplog.text
 
 
 def test_a_cache_that_another_process_holds_is_done_without(embedder_of, tmp_path, monkeypatch):

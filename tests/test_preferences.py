@@ -429,7 +429,7 @@ def test_said_again_it_is_told_once_and_a_change_leaves_none_of_it(mara, alice, 
 
 def test_what_is_said_again_is_told_where_the_first_memory_of_it_is_gone(mara, alice):
     say(mara, alice, "I love tea.")
-    memory_store.shared().delete(memory_of(mara, "I love tea.").id)
+    memory_store.shared().delete([memory_of(mara, "I love tea.").id])
     say(mara, alice, "I love tea!")
     assert told(mara) == {"I love tea!"}
 

@@ -18,7 +18,7 @@ from ..llm import router
 from ..llm.provider import InsightDraft
 from ..recall import search
 from ..recall.budget import BudgetExceeded
-from ..records import INSIGHT, Entry, MemoryRecord, PassReport, Percept
+from ..records import INSIGHT, Entry, MemoryRecord, PassReport, Percept, RecallRequest
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.links import Link, link_id
@@ -105,11 +105,13 @@ def _evidence(memory: Any, question: str) -> Generator[Any, Any, list[MemoryReco
     try:
         found = yield search.recall(
             memory,
-            question,
-            listeners=(),  # public memories only
-            top_k=EVIDENCE,
-            token_budget=EVIDENCE_TOKENS,
-            priority=offload.NIGHT,
+            RecallRequest(
+                question,
+                listeners=(),  # public memories only
+                top_k=EVIDENCE,
+                token_budget=EVIDENCE_TOKENS,
+            ),
+            offload.NIGHT,
         )
     except BudgetExceeded:
         return []

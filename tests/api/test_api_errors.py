@@ -70,7 +70,7 @@ def test_an_ambiguous_id_is_answered_with_advice(admin_api, mara, monkeypatch):
         two = [f"aaaa{n}000-0000-5000-8000-000000000000" for n in (1, 2)]
         return [ids.MemoryRecord(id=each, content="x", record="fact") for each in two]
 
-    monkeypatch.setattr(ids, "of_prefix", of_two)
+    monkeypatch.setattr(ids, "_of_prefix", of_two)
     status, answer = admin_api("GET", f"/npcs/{mara.id}/memories/aaaa/")
     assert (status, "Type more of the id" in answer["detail"]) == (400, True)
 

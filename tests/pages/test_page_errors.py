@@ -41,7 +41,7 @@ def test_the_settings_page_shows_current_values_and_no_secret(keeper, mara, sett
 
 
 def test_a_store_locked_by_another_process_gives_an_error_page(keeper, mara, monkeypatch):
-    def held(*args):
+    def held(**options):
         raise StoreInUse("Another process holds the memory store. Stop it first.")
 
     monkeypatch.setattr(connection, "open_mem0", held)

@@ -153,7 +153,7 @@ class ForgottenSerializer(serializers.Serializer):
 class ActSerializer(serializers.Serializer):
     """A change made by hand."""
 
-    deed = serializers.CharField()
+    deed = serializers.CharField(source="action")
     who = serializers.CharField()
     when = serializers.CharField()
     ids = serializers.ListField(child=serializers.CharField())
