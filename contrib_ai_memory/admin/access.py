@@ -1,6 +1,7 @@
 """Permissions and audit: who may look into, edit or erase a memory, and the log of who did.
 
-Asked by commands, pages and API alike. The log holds names and ids, never what a memory says.
+Asked by commands, pages and API alike. What an NPC may tell a player is another question:
+`records.may_hear`. The log holds names and ids, never what a memory says.
 """
 
 from __future__ import annotations

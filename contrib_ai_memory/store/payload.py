@@ -155,7 +155,7 @@ class Candidate(NamedTuple):
 
     Attributes:
         lanes: Its scores in `LANES`: two cosines and two BM25 scores (0: no word in common).
-        asking, length, tells_time: `english.cues` of its content.
+        asking, length, tells_time: What `english` reads from its content.
         tokens: How many its content takes (0: not counted yet).
     """
 

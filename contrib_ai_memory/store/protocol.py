@@ -1,6 +1,6 @@
 """The protocol of a memory store: all that the rest of the package knows of one.
 
-Two classes implement it: `edge.EdgeStore` (every search lane) and `mem0_store.Mem0Store` (any Mem0
+Two classes implement it: `qdrant_edge.EdgeStore` (every search lane) and `mem0_store.Mem0Store` (any Mem0
 vector store, with one vector for each memory). `memory_store.shared` is the process's one.
 """
 
@@ -59,10 +59,13 @@ class MemoryStore(Protocol):
     """Stores the memories of every NPC, each under the `agent_id` (UUID) of its NPC.
 
     A memory is an id (UUID text), a payload (`payload.to_payload`) and a unit vector. A store with
-    search lanes also keeps its keys (`keys.Keys`), the talk around it. To add a store: implement
-    these verbs, or give Mem0's adapter the ones that `mem0_store.VectorStore` names; make it in
-    `memory_store.open_store`, name it in `conf.STORES` and in tests/real_stores.py, and pass
-    tests/test_store_contract.py.
+    search lanes (`keys`) also keeps its keys (`keys.Keys`), the talk around it.
+
+    To add a store that Mem0 has an adapter for, give the adapter the methods of
+    `mem0_store.VectorStore` and put it into the table in `connection._vector_store`; a server
+    also belongs in `connection.address`. For a store without Mem0, implement this protocol and
+    make it in `memory_store.open_store`. Name either in `conf.STORES` and in
+    tests/real_stores.py, and pass tests/test_store_contract.py.
 
     - One worker thread calls it, so it may block and needs no locks.
     - A write is on disk when its verb returns, and begins with `condition.check`. After a kill the
@@ -72,7 +75,8 @@ class MemoryStore(Protocol):
       hear.
     - Every failure is a `StoreError` whose message says what to do.
 
-    Verbs with a body are made of the others. A store may override them with something faster.
+    The methods of the last section are built from the others; a store may override them with
+    something faster. A body that does nothing is an optional method.
 
     Attributes:
         provider: Its name in `CONTRIB_AI_MEMORY["VECTOR_STORE"]`.
