@@ -1,9 +1,9 @@
 """Conversations in progress: the working memory of an NPC.
 
 `character.db.working_memory` = {session id: {participants, messages, started, last_activity,
-pending_actions}}. A conversation is over after
-`STALE_CONVERSATION` seconds of silence (by default an hour). Everything here is small and
-bounded; it is kept as objects and written together with the journal.
+pending_actions}}. A conversation is over after `STALE_CONVERSATION` seconds of silence (by default
+an hour). Everything here is small and bounded; it is kept as objects and written together with the
+journal.
 """
 
 from __future__ import annotations
