@@ -1,7 +1,7 @@
 """The protocol of a memory store: all that the rest of the package knows of one.
 
 Two classes implement it: `qdrant_edge.EdgeStore` (every search lane) and `mem0_store.Mem0Store`
-(any Mem0 vector store, with one vector for each memory). `memory_store.shared` is the process's one.
+(any Mem0 vector store, one vector for each memory). `memory_store.shared` is the process's one.
 """
 
 from __future__ import annotations
