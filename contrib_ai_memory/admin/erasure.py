@@ -222,8 +222,9 @@ def _erase_at_npc(
 
 @defer.inlineCallbacks
 def _erase_heard(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
-    """Erase what other NPCs heard of it, what they said from that, and so on. Returns how many
-    entries that were.
+    """Erase at other NPCs what they heard this one say from the planned entries.
+
+    What they passed on from that goes as well. Returns how many entries that were.
 
     Only one NPC is held still at a time: two erasures would wait for each other.
     """

@@ -138,7 +138,7 @@ def search(request: RecallRequest) -> RecallResult:
 
 
 def find(request: RecallRequest) -> Ranking:
-    """Rank candidates from the dense and the keyword lanes."""
+    """Rank candidates from every lane of the store."""
     store = memory_store.shared()
     words = searched_words(request)
     query = store.search(request.agent_id, embedder.shared().encode([words])[0], words)

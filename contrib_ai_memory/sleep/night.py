@@ -122,7 +122,7 @@ class Night:
         return self._next(told, advance=report.done, failures=0)
 
     def failed(self, error: Exception) -> Night:
-        """The night after a step that raised: retried, and the pass left out at the third time."""
+        """The night after a step that raised: the step is tried again, `ATTEMPTS` times in all."""
         told = self._report()
         message = redact(f"{type(error).__name__}: {error}")[:300]
         told["errors"] = [*told["errors"], message][-ATTEMPTS:]
@@ -203,7 +203,8 @@ class Heartbeat(Protocol):
 
     def at_tick(self) -> defer.Deferred: ...
 
-    def engaged(self, asked_by: str | None = None) -> str: ...
+    def engaged(self, asked_by: str | None = None) -> str:
+        """Return why the NPC cannot fall asleep of its own will now; "" if it can."""
 
 
 class Sleep:
@@ -327,7 +328,7 @@ class Sleep:
         self._end(self.night)
 
     def _end(self, night: Night) -> None:
-        # the record first: killed before it is awake, the NPC wakes again and rewrites it
+        # the record first: killed before it is awake, the NPC ends the night again and replaces it
         record = {
             "started": night.started,
             "ended": now_iso(),

@@ -209,7 +209,7 @@ class MemoryStore(Protocol):
     def add(
         self, agent_id: str, memories: Sequence[MemoryRecord], vectors: np.ndarray
     ) -> Sequence[str]:
-        """Put those that are not there yet, their birth in the history before them.
+        """Add the memories whose id is unknown, each with an ADD row in the history before it.
 
         Returns:
             The ids that were new.
