@@ -176,9 +176,8 @@ class Theirs:
         self._mem0 = connection.make_mem0(folder, "qdrant", config, dimensions)
 
     def put(self, numbers: range) -> None:
-        from contrib_ai_memory.store.facts import to_payload
-
         from contrib_ai_memory.ingest.index import to_memory
+        from contrib_ai_memory.store.payload import to_payload
 
         own = ("data", "text_lemmatized", "hash", "created_at", "updated_at", "agent_id", "user_id")
         memories = [to_memory(MIND, self._past.entry(number)) for number in numbers]
