@@ -210,3 +210,10 @@ def test_a_text_too_long_for_one_memory_is_refused_and_not_cut(mara, builder):
     shown = " ".join(builder(f"@memory/add mara = {'The old well is deep. ' * 200}").split())
     assert "one memory holds 4,000" in shown and "@memory/teach" in shown
     assert len(mara.memory.journal) == 0
+
+
+@pytest.mark.parametrize("switch", ["", "/now", "/wake", "/status", "/log"])
+def test_sleep_takes_nothing_after_the_npc(mara, builder, switch):
+    assert "Usage: @sleep" in builder(f"@sleep{switch} mara = x")
+    assert not mara.assistant.asleep
+    assert mara.assistant.sleep.records == []

@@ -69,7 +69,7 @@ class CmdSleep(MemoryCommand):
         name = self.switch()
         if name is None:
             return
-        if not self.lhs:
+        if not self.lhs or (self.rhs is not None and name != "schedule"):
             typed = f"@sleep/{name} <npc>" if name else "@sleep[/<switch>] <npc>"
             self.tell(f"Usage: {typed}. See help @sleep.")
             return
