@@ -160,7 +160,7 @@ class Theirs:
 
 def _mem0(folder: Path) -> Any:
     from contrib_ai_memory.embedding import embedder
-    from contrib_ai_memory.store import connection
+    from contrib_ai_memory.store import memory_store
 
     folder.mkdir(parents=True)
     config = {
@@ -170,7 +170,7 @@ def _mem0(folder: Path) -> Any:
         "collection_name": "turns",
     }
     (folder / "mem0").mkdir()
-    return connection.make_mem0(folder, "qdrant", config, embedder.shared().dimensions)
+    return memory_store.make_mem0(folder, "qdrant", config, embedder.shared().dimensions)
 
 
 # --- the measure --------------------------------------------------------------------------------

@@ -162,7 +162,7 @@ class Theirs:
 
     def __init__(self, past: Past, folder: Path):
         from contrib_ai_memory.embedding import embedder
-        from contrib_ai_memory.store import connection
+        from contrib_ai_memory.store import memory_store
 
         self._past = past
         (folder / "mem0").mkdir(parents=True)  # for Mem0's history
@@ -173,7 +173,7 @@ class Theirs:
             "embedding_model_dims": dimensions,
             "on_disk": True,
         }
-        self._mem0 = connection.make_mem0(folder, "qdrant", config, dimensions)
+        self._mem0 = memory_store.make_mem0(folder, "qdrant", config, dimensions)
 
     def put(self, numbers: range) -> None:
         from contrib_ai_memory.ingest.index import to_memory

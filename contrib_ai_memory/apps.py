@@ -49,11 +49,11 @@ class AIMemoryConfig(AppConfig):
                 into a page of guesses about the settings file, and then exit with status 0.
         """
         from . import conf, preflight
-        from .store import connection, game_database
+        from .store import game_database, memory_store
 
         game_database.enable_secure_delete()
         try:
-            connection.settle_environment(conf.directory())
+            memory_store.settle_environment(conf.directory())
             faults = preflight.faults()
         except ImproperlyConfigured as problem:
             faults = [str(problem)]

@@ -37,14 +37,13 @@ from .records import (
 )
 from .store import attributes, evidence, game_database, memory_store, owner
 from .store.chat_log import ChatLog
+from .store.condition import StoreHeld
 from .store.conversations import Conversations
-from .store.errors import StoreHeld
 from .store.evidence import Evidence, Work
 from .store.journal import Journal
 from .store.links import Links
-from .store.people import People
+from .store.people import People, Profiles
 from .store.preferences import Preferences
-from .store.profiles import Profiles
 from .text.sanitising import sanitise
 
 INDEX_BATCH = 64  # entries

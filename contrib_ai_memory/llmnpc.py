@@ -42,7 +42,7 @@ from .records import (
 )
 from .script import AssistantScript
 from .store import attributes
-from .store.chat_log import given_by
+from .store.chat_log import provenance_of_messages
 from .text.sanitising import oneline, sanitise
 
 CHAT_MEMORY = "chat_memory"  # the Attribute of LLMNPC with the last lines of each character
@@ -269,7 +269,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
     def past_with(self, character: Any, entry: Entry) -> Provenance:
         """Return the provenance of the conversation in the prompt of an answer to `entry`."""
         turns = self._turns_with(character, entry) if self._attends(character) else []
-        return given_by(as_stored(self.memory, turn) for turn in turns)
+        return provenance_of_messages(as_stored(self.memory, turn) for turn in turns)
 
     def _lines_with(self, character: Any) -> list[str]:
         if not self._attends(character):

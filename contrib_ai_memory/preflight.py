@@ -19,7 +19,7 @@ from . import conf
 from .embedding import model as embedding_model
 from .embedding.model import BUNDLED_DIMENSIONS
 from .llm import router
-from .store import connection
+from .store import memory_store
 from .text import redaction
 
 _KEYS = {  # allowed in `config` of each store
@@ -121,8 +121,8 @@ def _unreached_store() -> Iterator[str]:
     store = conf.get().VECTOR_STORE
     if store.provider == "pgvector" and not _installed("psycopg"):
         return
-    where = connection.address(store.provider, store.revealed())
-    if where and (problem := connection.refusal(where)):
+    where = memory_store.address(store.provider, store.revealed())
+    if where and (problem := memory_store.refusal(where)):
         yield (
             f"settings.{conf.SETTING}['VECTOR_STORE']: the memory store ({store.provider}) does "
             f"not answer: {problem}. The game starts; NPCs hear, and remember once it is back."

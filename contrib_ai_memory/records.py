@@ -120,7 +120,7 @@ class Provenance:
 
     Attributes:
         evidence: Link ids of the entry that it answers and of the memories given to the provider.
-        context: Journal ids of the conversation given to the provider (`store.id_ranges`).
+        context: Journal ids of the conversation given to the provider (`store.journal.ranges_of`).
         sources: Identities of the people whose words these are.
     """
 
@@ -271,7 +271,7 @@ class MemoryRecord(_Plain):
         quote: The speaker's own words, if `content` rewrote them.
         shown: A pose as it was shown, if `content` is only what its poser claims.
         context: Journal ids of lines given to the provider besides `journal_ids`
-            (`store.id_ranges`).
+            (`store.journal.ranges_of`).
     """
 
     id: str

@@ -35,7 +35,7 @@ from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, SCHEDULE, NotNow, Sleep, SwitchedOff
 from .store import attributes, condition, game_database, generations, memory_store, pause, snapshot
 from .store.chat_log import exchange
-from .store.errors import StoreError, StoreHeld
+from .store.condition import StoreError, StoreHeld
 from .store.evidence import EvidenceGone
 
 KEY = attributes.HEARTBEAT

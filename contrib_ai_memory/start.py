@@ -15,7 +15,7 @@ from twisted.internet import defer
 
 from . import conf, deletion, offload
 from .handler import forget_memories
-from .store import generations, owner, vacuum
+from .store import game_database, generations, owner
 
 
 def at_server_start() -> None:
@@ -23,7 +23,7 @@ def at_server_start() -> None:
     if evennia.PORTAL_MODE:
         return
     # the first of these blocks, and does so before any player is served
-    for work in (vacuum.run_if_noted, check_typeclasses, forget_the_deleted):
+    for work in (game_database.run_due_vacuum, check_typeclasses, forget_the_deleted):
         defer.maybeDeferred(work).addErrback(offload.log_failure, f"{work.__name__} at the start")
 
 

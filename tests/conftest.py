@@ -55,6 +55,15 @@ def store_folder(settings, tmp_path):
     memory_store.close_shared(for_good=False)
 
 
+@pytest.fixture(autouse=True)
+def pause_is_read_anew():
+    """Drop the cached pause of all NPCs, which a failing test would leave to those after it."""
+    from contrib_ai_memory.store import pause
+
+    yield
+    pause._all_paused = None
+
+
 @pytest.fixture
 def tavern(db, store_folder):
     """An empty room in a fresh game database, with a store of its own."""

@@ -58,10 +58,10 @@ def main() -> int:
     game.migrate()
     game.enter()
     from contrib_ai_memory import conf
-    from contrib_ai_memory.store import connection
+    from contrib_ai_memory.store import memory_store
 
     conf.directory().mkdir(parents=True, exist_ok=True)
-    connection.prepare_environment(conf.directory())  # before anything here imports Mem0
+    memory_store.prepare_environment(conf.directory())  # before anything here imports Mem0
     return Trials(options.folder).run(options.first, options.every)
 
 

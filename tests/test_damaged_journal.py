@@ -252,7 +252,7 @@ def test_what_was_forgotten_is_not_rebuilt(talked, builder, doctor):
     gone = entry_memory_id(talked.memory.id, 3)
     [other] = memory_store.shared().get([entry_memory_id(talked.memory.id, 4)])
     again = MemoryRecord.from_dict(other.to_dict() | {"id": gone, "journal_ids": [3]})
-    memory_store.shared().put(talked.memory.id, [again], np.eye(1, 384, dtype=np.float32))
+    memory_store.shared().upsert(talked.memory.id, [again], np.eye(1, 384, dtype=np.float32))
     assert "memories of removed journal entries" in doctor("--mend")
     assert memory_store.shared().get([gone]) == []
     assert talked.memory.journal.get(3) is None

@@ -15,7 +15,7 @@ from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.ingest import novelty
 from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.store import attributes, generations, memory_store, metadata
-from contrib_ai_memory.store.errors import StoreMismatch
+from contrib_ai_memory.store.condition import StoreMismatch
 from contrib_ai_memory.store.links import Link
 from contrib_ai_memory.store.payload import entry_memory_id
 
@@ -162,7 +162,7 @@ def shared_server(settings, tmp_path, store_folder):
     }
     foreign = MemoryRecord(id=str(uuid.uuid4()), content="Orrin guards the gate.", record="fact")
     agent_id = str(uuid.uuid4())
-    memory_store.shared().put(agent_id, [foreign], np.eye(1, 384, dtype=np.float32))
+    memory_store.shared().upsert(agent_id, [foreign], np.eye(1, 384, dtype=np.float32))
     return agent_id, foreign.id
 
 
@@ -252,10 +252,10 @@ def test_a_store_of_another_time_is_told_of_and_nothing_is_thrown_away(talked, s
 
 def spoil(npc):
     """Vectors and words that have nothing to do with what the memories say."""
-    from contrib_ai_memory.store import keys
+    from contrib_ai_memory.store import lanes
 
     store = memory_store.shared()
-    wrong = keys.alone(np.eye(1, 384, dtype=np.float32)[0], "nonsense")
+    wrong = lanes.keys_of_one(np.eye(1, 384, dtype=np.float32)[0], "nonsense")
     store.rekey({memory.id: wrong for memory in store.list(npc.memory.id, limit=None)})
 
 

@@ -19,7 +19,7 @@ from contrib_ai_memory.admin import edit, erasure, erasure_plan, forget, ids, un
 from contrib_ai_memory.admin.erasure_plan import DataSubject
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord, Percept
-from contrib_ai_memory.store import attributes, connection, memory_store
+from contrib_ai_memory.store import attributes, memory_store
 from contrib_ai_memory.store.payload import entry_memory_id
 from contrib_ai_memory.store.preferences import Preference
 
@@ -94,9 +94,9 @@ def test_the_lines_around_are_no_longer_found_by_erased_words(mara, alice, bram,
     def found_by_the_word():
         store = memory_store.shared()
         vector = embedder.shared().encode(["Zanzibar"])[0]
-        search = store.search(mara.memory.id, vector, "Zanzibar")
+        search = store.prepare_search(mara.memory.id, vector, "Zanzibar")
         every = [entry_memory_id(mara.memory.id, number) for number in range(1, 111)]
-        return [each.journal_ids[0] for each in store.weighed(search, every) if any(each.lanes[2:])]
+        return [each.journal_ids[0] for each in store.score(search, every) if any(each.lanes[2:])]
 
     assert {place - 1, place + 1} <= set(found_by_the_word())
     erase(mara, alice)
@@ -147,7 +147,7 @@ def test_what_was_drawn_from_both_goes_too(talked, alice, bram):
         record="summary",
         journal_ids=(hers.id, his.id),
     )
-    memory_store.shared().add(memory.id, [both], embedder.shared().encode([both.content]))
+    memory_store.shared().insert_new(memory.id, [both], embedder.shared().encode([both.content]))
     insight = memory.perceive(
         Percept(content="Breakfast matters.", kind="insight", origin="sleep", evidence=(both.id,))
     )
@@ -199,8 +199,8 @@ def lanes_of(npc, query):
     from contrib_ai_memory.embedding import embedder
 
     store = memory_store.shared()
-    search = store.search(npc.memory.id, embedder.shared().encode([query])[0], query)
-    found = store.weighed(search, {m.id for m in store.list(npc.memory.id, limit=None)})
+    search = store.prepare_search(npc.memory.id, embedder.shared().encode([query])[0], query)
+    found = store.score(search, {m.id for m in store.list(npc.memory.id, limit=None)})
     names = {memory.id: memory.content for memory in store.get([each.id for each in found])}
     return {names[each.id]: each.lanes[3] for each in found}
 
@@ -270,7 +270,7 @@ def test_a_secret_preference_is_kept_once_for_those_who_heard_it(talked, alice, 
 
 def test_names_go_out_of_the_whole_history_of_a_memory(talked, alice):
     own = MemoryRecord(id=str(uuid.uuid4()), content="The mill grinds rye.", record="fact")
-    memory_store.shared().put(talked.memory.id, [own], embedder.shared().encode([own.content]))
+    memory_store.shared().upsert(talked.memory.id, [own], embedder.shared().encode([own.content]))
     memory_store.shared().history.put(
         own.id, [("Alice grinds rye.", "It grinds rye.", "UPDATE", "2020-01-01")]
     )
@@ -409,7 +409,7 @@ def test_names_are_whole_words_in_any_case(text, named):
 @pytest.fixture
 def shard(store_folder):
     """A store of the engine alone, and a look for a word in its files."""
-    connection.prepare_environment(_made(store_folder))
+    memory_store.prepare_environment(_made(store_folder))
     from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 
     return QdrantEdge(path=str(store_folder), embedding_model_dims=4), store_folder

@@ -74,7 +74,7 @@ def test_what_a_forgotten_fact_had_ended_holds_again(night, alice):
         id=memory_id_for(night.memory.id, "later"), content="Alice sold the ferry.", record="fact"
     )
     store = memory_store.shared()
-    store.add(night.memory.id, [later], embedder.shared().encode([later.content]))
+    store.insert_new(night.memory.id, [later], embedder.shared().encode([later.content]))
     store.change(fact.id, superseded_by=later.id, invalid_at="2026-01-01T00:00:00+00:00")
     before = everything(night)
     wait(forget.forget(night, alice, later.id))

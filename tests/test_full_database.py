@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 from evennia.objects.models import ObjectDB
 
 from contrib_ai_memory import offload, start
-from contrib_ai_memory.store import condition, game_database, vacuum
+from contrib_ai_memory.store import condition, game_database
 from contrib_ai_memory.store.journal import Journal
 
 
@@ -123,8 +123,8 @@ def test_a_database_that_cannot_be_written_anew_is_told_of_once_and_tried_again(
     start.at_server_start()
     [told] = [each.getMessage() for each in caplog.records if "written anew" in each.getMessage()]
     assert "database or disk is full" in told and "tries it again" in told
-    assert vacuum.is_noted()
+    assert game_database.is_vacuum_due()
     vacuums.fails = None
     start.at_server_start()
     assert vacuums.count == 2
-    assert not vacuum.is_noted()
+    assert not game_database.is_vacuum_due()

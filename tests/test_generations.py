@@ -14,7 +14,7 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.admin import doctor, erasure
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import condition, generations, memory_store, metadata
-from contrib_ai_memory.store.errors import StoreUnpaired, StoreUnusable
+from contrib_ai_memory.store.condition import StoreUnpaired, StoreUnusable
 
 
 @pytest.fixture
@@ -148,7 +148,9 @@ def _fact(npc, number, journal_ids, created_at):
         journal_ids=journal_ids,
         created_at=created_at,
     )
-    memory_store.shared().add(npc.memory.id, [fact], np.eye(1, 384, k=number, dtype=np.float32))
+    memory_store.shared().insert_new(
+        npc.memory.id, [fact], np.eye(1, 384, k=number, dtype=np.float32)
+    )
     return fact.id
 
 

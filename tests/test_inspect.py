@@ -57,7 +57,9 @@ def test_an_id_that_fits_several_names_them(day):
     same = [f"abcd{number:04}-0000-5000-8000-000000000000" for number in (1, 2)]
     memories = [MemoryRecord(id=each, content=f"Fact {each}.", record="fact") for each in same]
     store = memory_store.shared()
-    store.put(agent_id, memories, store.vectors_of(store.list(agent_id, limit=1)).repeat(2, axis=0))
+    store.upsert(
+        agent_id, memories, store.vectors_of(store.list(agent_id, limit=1)).repeat(2, axis=0)
+    )
     with pytest.raises(ids.Ambiguous, match="abcd0001, abcd0002"):
         wait(ids.find(day, "abcd"))
 
@@ -164,7 +166,7 @@ def test_show_tells_evidence_links_history_and_what_ended_what(night):
         id=memory_id_for(night.memory.id, "later"), content="Alice sold the ferry.", record="fact"
     )
     store = memory_store.shared()
-    store.add(night.memory.id, [later], store.vectors_of([fact]))
+    store.insert_new(night.memory.id, [later], store.vectors_of([fact]))
     store.change(fact.id, superseded_by=later.id)
     shown = wait(provenance.show(night, fact.id[:8]))
     assert [entry.content for entry in shown.evidence] == ["I keep the ferry at Millbrook."]

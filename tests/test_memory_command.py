@@ -524,7 +524,7 @@ def test_an_unknown_switch_does_nothing(day, builder):
 @pytest.fixture
 def nasty(mara, alice, builder):
     """Hostile text wherever memory keeps any, past every filter on its way in."""
-    from contrib_ai_memory.store.profiles import Profile, ProfileAttribute, ProfileObservation
+    from contrib_ai_memory.store.people import Profile, ProfileAttribute, ProfileObservation
 
     handler = mara.memory
     huge = NASTY + "y" * 65_536
@@ -551,7 +551,7 @@ def nasty(mara, alice, builder):
             provider=NASTY,
             tags=(NASTY,),
         )
-        store.add(handler.id, [memory], store.vectors_of(store.list(handler.id, limit=1)))
+        store.insert_new(handler.id, [memory], store.vectors_of(store.list(handler.id, limit=1)))
     identity = mara.get_memory_identity(alice)
     handler.profiles.put(
         Profile(

@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contrib_ai_memory.store import profiles as stored
-from contrib_ai_memory.store.profiles import (
+from contrib_ai_memory.store import people as stored
+from contrib_ai_memory.store.people import (
     Profile,
     ProfileAttribute,
     ProfileObservation,
@@ -138,7 +138,7 @@ def test_few_profiles_are_held_in_memory(mara):
 
 
 def test_a_profile_that_a_newer_version_wrote_is_read(mara):
-    plain = stored._to_plain(Profile("#1@a", observations=(ProfileObservation("Sings.", 3),)))
+    plain = stored.to_plain(Profile("#1@a", observations=(ProfileObservation("Sings.", 3),)))
     plain["observations"][0]["mood"] = plain["colour"] = "blue"
     assert stored._from_plain(plain).observations == (ProfileObservation("Sings.", 3),)
     assert plain["relationship"]["state"] == "stranger"

@@ -12,8 +12,8 @@ from contrib_ai_memory.records import Percept
 from contrib_ai_memory.sleep import consolidation, entity_consolidation
 from contrib_ai_memory.sleep import entity_consolidation as learning
 from contrib_ai_memory.store import attributes
-from contrib_ai_memory.store import profiles as stored
-from contrib_ai_memory.store.profiles import (
+from contrib_ai_memory.store import people as stored
+from contrib_ai_memory.store.people import (
     Profile,
     ProfileAttribute,
     ProfileObservation,
@@ -225,17 +225,17 @@ def test_a_whispered_observation_and_what_is_drawn_from_it_stay_with_their_witne
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     alice.execute_cmd("whisper Mara = I hide a silver key under the third step in Elmstead.")
     night(mara)
-    memory, profile = mara.memory, profile_of(mara, alice)
+    profile = profile_of(mara, alice)
     who = {each: mara.get_memory_identity(each) for each in (alice, bram)}
     assert profile.new == ()
     [secret] = [known for known in profile.attributes if "key" in known.value]
     assert (secret.private, secret.witnesses) == (True, (who[alice],))
     for listeners in ((who[bram],), (who[alice], who[bram]), ()):
-        told = memory.profiles.for_listeners(profile, listeners)
+        told = profile.for_listeners(listeners)
         assert texts(told) == ["Alice keeps the ferry at Millbrook."]
         assert not any("key" in known.value for known in told.attributes)
-    assert memory.profiles.for_listeners(profile, (who[alice],)) == profile
-    assert memory.profiles.for_listeners(profile, None) == profile
+    assert profile.for_listeners((who[alice],)) == profile
+    assert profile.for_listeners(None) == profile
 
 
 def test_what_is_whispered_of_another_is_kept_from_that_other(mara, alice, bram):
@@ -244,7 +244,7 @@ def test_what_is_whispered_of_another_is_kept_from_that_other(mara, alice, bram)
     run_pass(mara)
     profile = profile_of(mara, bram)
     assert len(profile.observations) == 2
-    told = mara.memory.profiles.for_listeners(profile, (mara.get_memory_identity(bram),))
+    told = profile.for_listeners((mara.get_memory_identity(bram),))
     assert texts(told) == ["Bram keeps sheep on the hill."]
 
 

@@ -449,7 +449,7 @@ def test_what_is_kept_of_a_secret_stays_with_those_who_shared_it(calls, mara, al
     [kept] = experiences(mara)
     assert (kept.private, kept.witnesses) == (True, (who(mara, alice),))
     profile = mara.memory.profiles.get(who(mara, alice))
-    assert mara.memory.profiles.for_listeners(profile, [who(mara, bram)]).observations == ()
+    assert profile.for_listeners([who(mara, bram)]).observations == ()
     requests = calls(("recall", {"query": "What does Alice hide?"}))
     bram.execute_cmd("say Mara, what does Alice hide?")
     assert "hides a key" not in everything(request.text for request in requests())

@@ -34,8 +34,7 @@ from ..store.conversations import Conversations
 from ..store.links import Link
 from ..store.payload import entry_memory_id
 from ..store.people import ATTRIBUTE as PEOPLE
-from ..store.people import People
-from ..store.profiles import Profiles
+from ..store.people import People, Profiles
 from . import erasure, inspect, reindex
 from .archive_format import (
     ROWS_OF,
@@ -391,7 +390,7 @@ def _write_stored(agent_id: str, lines: list[Line]) -> None:
     store = memory_store.shared()
     rows = [(each["id"], each["payload"]) for each in lines if each["kind"] == "memory"]
     if rows:
-        store.write(rows, reindex.vectors_of(rows))
+        store.upsert_rows(rows, reindex.vectors_of(rows))
         store.history.put_rows(
             {each["id"]: each["history"] for each in lines if each["kind"] == "memory"}
         )

@@ -33,12 +33,18 @@ from typing import Any, BinaryIO
 
 from ..embedding import embedder
 from ..records import INSIGHT, Entry, MemoryRecord, Message
-from ..store import history, memory_store, preferences, profiles
+from ..store import history, memory_store, people, preferences
 from ..store.chat_log import ATTRIBUTE as HISTORY
 from ..store.conversations import CONVERSATIONS_KEPT, Conversation
 from ..store.payload import ANYONE, RECORDS, entry_memory_id, from_payload
-from ..store.people import PEOPLE_KEPT, Acquaintance
-from ..store.profiles import Profile, ProfileAttribute, ProfileObservation, Relationship
+from ..store.people import (
+    PEOPLE_KEPT,
+    Acquaintance,
+    Profile,
+    ProfileAttribute,
+    ProfileObservation,
+    Relationship,
+)
 from ..store.validation import Invalid, check_time, entry_of, record_of
 
 FORMAT = "contrib_ai_memory"
@@ -54,7 +60,7 @@ BYTES_AT_ONCE = 4_000_000  # of the lines that are held at one time
 LONGEST_TEXT = 200_000  # characters of one text
 LAST_ID = 100_000_000  # of a journal
 MANY = 1_000_000  # items of a list, counts
-ROWS_OF = (profiles.CATEGORY, preferences.CATEGORY)
+ROWS_OF = (people.CATEGORY, preferences.CATEGORY)
 SCRIPT = ("sleep_schedule", "night_records", HISTORY)
 NIGHTS = 366
 TYPES = ("episodic", "semantic", "working", "procedural")
@@ -435,8 +441,8 @@ class Checker:
         if line["category"] not in ROWS_OF:
             raise Invalid(f"{_shown(line['category'])} is not a category of a memory's rows")
         value = _dict("value", line["value"])
-        if line["category"] == profiles.CATEGORY:
-            key = profiles.key_of(_profile(value).entity_id)
+        if line["category"] == people.CATEGORY:
+            key = people.key_of(_profile(value).entity_id)
         else:
             known = _preference(value)
             key = preferences.key_of(known.identity, known.slot, known.audience)

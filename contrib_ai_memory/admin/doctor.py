@@ -19,7 +19,7 @@ from ..handler import shed_copied
 from ..ingest import index, novelty
 from ..records import INSIGHT, Entry
 from ..store import attributes, condition, generations, links, memory_store, metadata, owner
-from ..store.errors import StoreError
+from ..store.condition import StoreError
 from ..store.journal import page_name
 from ..store.payload import entry_memory_id
 from . import erasure, erasure_plan, inspect

@@ -32,8 +32,8 @@ from ..store import memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
+from ..store.people import Profile, ProfileAttribute, ProfileObservation
 from ..store.preferences import PastPreference, Preference, from_plain
-from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
 from ..text.sanitising import oneline, sanitise
 from . import access, forget, ids, provenance, undo_log
 from .jobs import change_job

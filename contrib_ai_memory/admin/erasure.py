@@ -20,17 +20,8 @@ from twisted.internet import defer
 from .. import offload
 from ..embedding import embedder
 from ..ingest import index, novelty
-from ..store import (
-    attributes,
-    game_database,
-    links,
-    memory_store,
-    pause,
-    preferences,
-    profiles,
-    vacuum,
-)
-from ..store.keys import REACH
+from ..store import attributes, game_database, links, memory_store, pause, people, preferences
+from ..store.lanes import REACH
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..text.plural import plural
@@ -182,11 +173,11 @@ def _compacted(erased: Erased) -> Generator[Any, Any, Erased]:
 
     The game's database is rewritten too where nobody waits for it, otherwise at the next start.
     """
-    vacuum.note()  # first: what follows may be broken off
+    game_database.note_vacuum()  # first: what follows may be broken off
     own = yield compact_store()
     if not offload.in_game():
-        vacuum.run_if_noted()
-    return replace(erased, from_disk=own, at_next_start=vacuum.is_noted())
+        game_database.run_due_vacuum()
+    return replace(erased, from_disk=own, at_next_start=game_database.is_vacuum_due())
 
 
 # --- a person, from NPC to NPC --------------------------------------------------------------------
@@ -541,7 +532,7 @@ def wipe_held(npc: Any) -> Generator[Any, Any, Erased]:
     kinds, vectors = yield _wipe_store(memory.id)
     yield batch_job(novelty.forget, memory.id)
     entries = yield _wipe_texts(memory)
-    for category in (links.CATEGORY, preferences.CATEGORY, profiles.CATEGORY):
+    for category in (links.CATEGORY, preferences.CATEGORY, people.CATEGORY):
         yield _wipe_rows(npc, category)
     for part in (
         memory.links,

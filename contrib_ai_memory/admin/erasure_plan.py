@@ -35,7 +35,8 @@ from twisted.internet import defer
 
 from .. import offload
 from ..records import INSIGHT, Entry, MemoryRecord, Message
-from ..store import attributes, id_ranges, memory_store
+from ..store import attributes, memory_store
+from ..store.journal import ranges_include
 from ..store.payload import entry_memory_id
 from .jobs import journal_pages, pages_heard_from, store_pages
 
@@ -212,7 +213,7 @@ class DataSubject:
         """Whether a memory is theirs, or rests on one of these journal entries."""
         if any(number in entries for number in memory.journal_ids):
             return True
-        if id_ranges.has_any(memory.context, entries):
+        if ranges_include(memory.context, entries):
             return True
         if not self.identity:
             return False
@@ -333,7 +334,7 @@ def rests_on(
     """Whether link ids, or ranges of journal ids, include any of these entries or memories."""
     return any(
         int(each) in entries if each.isdecimal() else each in memories for each in evidence
-    ) or id_ranges.has_any(context, entries)
+    ) or ranges_include(context, entries)
 
 
 def _pattern(identity: str, names: Iterable[str], longer: Iterable[str]) -> re.Pattern[str] | None:

@@ -30,8 +30,8 @@ from ..script import AssistantScript
 from ..store import memory_store, owner, pause
 from ..store.journal import Journal, page_name
 from ..store.payload import entry_memory_id
+from ..store.people import Profile, ProfileAttribute, ProfileObservation, Relationship
 from ..store.preferences import Preference
-from ..store.profiles import Profile, ProfileAttribute, ProfileObservation, Relationship
 from . import ids, provenance
 from .jobs import link_pages, look_job
 

@@ -16,9 +16,9 @@ from .. import conf, offload
 from ..embedding import embedder
 from ..ingest import index, novelty
 from ..records import Entry
-from ..store import keys, memory_store, metadata
-from ..store.errors import StoreMismatch
-from ..store.keys import REACH, Keys
+from ..store import lanes, memory_store, metadata
+from ..store.condition import StoreMismatch
+from ..store.lanes import REACH, Keys
 from ..store.payload import Row, from_payload
 from ..store.protocol import PAGE
 from . import inspect
@@ -126,7 +126,7 @@ def vectors_of(rows: Sequence[Row]) -> np.ndarray:
 def _embed_page(agent_id: str, offset: Any) -> tuple[int, Any]:
     store = memory_store.shared()
     rows, offset = store.rows(agent_id, offset)
-    store.write(rows, vectors_of(rows))
+    store.upsert_rows(rows, vectors_of(rows))
     return len(rows), offset
 
 
@@ -139,7 +139,7 @@ def _count_page(agent_id: str, offset: Any) -> Any:
 
 def _remade(rows: Sequence[Row]) -> list[Keys]:
     words = [from_payload(*row).words for row in rows]
-    return list(map(keys.alone, vectors_of(rows), words))
+    return list(map(lanes.keys_of_one, vectors_of(rows), words))
 
 
 def _count(agents: Sequence[str] | None) -> int:

@@ -19,7 +19,7 @@ from ..handler import NothingToRemember
 from ..npc import MemoryMixin
 from ..recall.budget import BudgetExceeded
 from ..sleep.night import SwitchedOff
-from ..store.errors import StoreError
+from ..store.condition import StoreError
 from .display import safe, shortened, wrapped
 
 EXPECTED = (  # errors whose message is written for the person who typed the command

@@ -1,6 +1,6 @@
 """Journal entries as memories in the store: indexed, rewritten, and with their keys kept up.
 
-The lines around a line of talk are part of its search keys (`store.keys`). When a line is added,
+The lines around a line of talk are part of its search keys (`store.lanes`). When a line is added,
 changed or removed, the keys of its neighbours are recomputed. Worker threads only.
 """
 
@@ -16,7 +16,7 @@ from ..english.salience import salience
 from ..english.stated_preferences import states_preference
 from ..records import INSIGHT, Entry, MemoryRecord
 from ..store import memory_store
-from ..store.keys import REACH, SPAN, Keys, of_talk
+from ..store.lanes import REACH, SPAN, Keys, keys_of_talk
 from ..store.payload import entry_memory_id
 from . import novelty
 
@@ -45,7 +45,7 @@ def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entr
     vectors = np.stack([found_by[entry.id].line for entry in new])
     store = memory_store.shared()
     known = {memory.id: memory for memory in store.get([memory.id for memory in memories])}
-    store.put(
+    store.upsert(
         agent_id,
         [_as_known(memory, known.get(memory.id)) for memory in memories],
         vectors,
@@ -102,7 +102,9 @@ def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
     found: dict[int, Keys] = {}
     for talk in fresh:
         own, vectors = vectors[: len(talk)], vectors[len(talk) :]
-        keys = of_talk([entry.id for entry in talk], [entry.with_speaker() for entry in talk], own)
+        keys = keys_of_talk(
+            [entry.id for entry in talk], [entry.with_speaker() for entry in talk], own
+        )
         first_new = next(place for place, entry in enumerate(talk) if entry.id in ids)
         for place in range(max(0, first_new - SPAN), len(talk)):
             if talk[place].id >= talk[first_new].id - REACH:
@@ -215,10 +217,10 @@ def rewrite(
     own = memory.journal_ids[0] if memory.record == "entry" else 0
     keys = _keys_around(own, around) if own else {}
     if own in keys:
-        store.put(agent_id, [memory], keys[own].line[None], [keys.pop(own)])
+        store.upsert(agent_id, [memory], keys[own].line[None], [keys.pop(own)])
     else:
         vectors = embedder.shared().encode([memory.embedded], keep=True)
-        store.put(agent_id, [memory], vectors)
+        store.upsert(agent_id, [memory], vectors)
     store.rekey({entry_memory_id(agent_id, each): key for each, key in keys.items()})
     if before is not None and before != memory.content:
         memory_store.shared().history.note(memory.id, before, memory.content)
@@ -243,7 +245,7 @@ def _keys_around(own: int, around: Sequence[Entry], lost: Entry | None = None) -
     if not talk:
         return {}
     vectors = embedder.shared().encode([each.words for each in talk], keep=True)
-    keys = of_talk([each.id for each in talk], [each.with_speaker() for each in talk], vectors)
+    keys = keys_of_talk([each.id for each in talk], [each.with_speaker() for each in talk], vectors)
     return {
         each.id: key for each, key in zip(talk, keys, strict=True) if abs(each.id - own) <= REACH
     }

@@ -300,7 +300,7 @@ def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
         return []
     memories = [draft.memory for draft in unique]
     vectors = np.stack([draft.vector for draft in unique if draft.vector is not None])
-    new = list(memory_store.shared().add(lesson.agent_id, memories, vectors))
+    new = list(memory_store.shared().insert_new(lesson.agent_id, memories, vectors))
     novelty.count(lesson.agent_id, lesson.user, [memory.id for memory in memories], vectors)
     return new
 

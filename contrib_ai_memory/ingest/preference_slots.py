@@ -21,7 +21,7 @@ from ..english.salience import signals_of
 from ..english.sentences import own_statements
 from ..english.stated_preferences import Stated, preferences_in, stated, states_preference
 from ..records import LOCKED, Entry, MemoryRecord
-from ..store import locked_memories, memory_store
+from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id, memory_id_for
 from ..store.preferences import Preference, Preferences
@@ -254,7 +254,7 @@ def _is_past(entry: Entry, holds: Preference) -> bool:
 
 def locked_among(agent_id: str, memory_ids: Collection[str]) -> set[str]:
     """Those of these memories that a builder locked: nothing replaces them (worker thread)."""
-    return locked_memories.locked_among(memory_store.shared(), agent_id, memory_ids)
+    return memory_store.shared().locked_among(agent_id, memory_ids)
 
 
 def _slot_of(
@@ -288,7 +288,7 @@ def retire(agent_id: str, superseded: Sequence[Superseded]) -> None:
         if memory.superseded_by or LOCKED in memory.tags or _says_more(memory):
             continue
         if mark.when:
-            drawn = locked_memories.derived_from(store, agent_id, memory)
+            drawn = store.derived_from(agent_id, memory)
             held = [each for each in drawn if not each.superseded_by and LOCKED not in each.tags]
             for each in (memory, *held):
                 store.change(each.id, invalid_at=mark.when, superseded_by=mark.new)

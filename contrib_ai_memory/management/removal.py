@@ -22,7 +22,7 @@ from ..admin import access, archive, erasure, erasure_plan, inspect
 from ..log import FILE as LOG
 from ..npc import CATEGORY
 from ..script import KEY
-from ..store import attributes, game_database, memory_store, metadata, vacuum
+from ..store import attributes, game_database, memory_store, metadata
 from .console import confirm, find_npc, open_store
 
 
@@ -103,7 +103,7 @@ def _out_of_reach() -> Iterable[str]:
     if exports:
         files = ", ".join(path.name for path in exports)
         yield f"Exports are not changed: {exports[0].parent}: {files}"
-    if vacuum.is_noted():
+    if game_database.is_vacuum_due():
         yield (
             "The game's database could not be vacuumed, because it is in use or there is no room "
             "on the disk; see ai_memory.log. The next start of the game does it."

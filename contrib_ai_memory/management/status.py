@@ -17,7 +17,7 @@ from ..llm import router
 from ..npc import CATEGORY, OFF_TAG
 from ..script import KEY
 from ..store import attributes, condition, generations, memory_store, metadata, owner, pause
-from ..store.errors import StoreError
+from ..store.condition import StoreError
 from ..store.journal import Journal
 from .console import server_runs
 

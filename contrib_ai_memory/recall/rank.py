@@ -1,6 +1,6 @@
 """Scores of candidates: their relevance to a request, and two profiles that weigh in the rest.
 
-Relevance is a weighted sum of clues: four search lanes (`store.keys`), the speaker, a date in the
+Relevance is a weighted sum of clues: four search lanes (`store.lanes`), the speaker, a date in the
 query, whether a time is asked for and given, whether the memory asks, its length, and whether it
 only retells other memories. The weights were fitted by leave-one-conversation-out on LoCoMo:
 docs/measured.md lists the effect of each, docs/how_a_score_came_about.md has an example.

@@ -25,7 +25,7 @@ from ..records import (
     RecallResult,
     ReplyRequest,
 )
-from ..store.chat_log import bare, given_by
+from ..store.chat_log import bare, provenance_of_messages
 from .budget import BudgetExceeded
 from .search import recall
 from .tool_loop import RESULTS_SHARE, Actions, ToolLoop, Transcript, provenance_of
@@ -152,7 +152,7 @@ def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest)
     return Transcript(
         [message for _, message, _ in told],
         tuple(Privacy(True, tuple(each["witnesses"])) for _, _, each in told if each["private"]),
-        given_by(each for _, _, each in told),
+        provenance_of_messages(each for _, _, each in told),
     )
 
 

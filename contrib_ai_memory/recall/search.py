@@ -21,7 +21,7 @@ from ..embedding import embedder, emotions, reranker
 from ..english import questions
 from ..records import RecallRequest, RecallResult, may_hear
 from ..store import memory_store
-from ..store.errors import StoreHeld
+from ..store.condition import StoreHeld
 from ..store.evidence import EvidenceGone
 from ..store.links import link_id, linked_memory_id
 from ..store.payload import Candidate, PointId
@@ -141,7 +141,7 @@ def find(request: RecallRequest) -> Ranking:
     """Rank candidates from every lane of the store."""
     store = memory_store.shared()
     words = searched_words(request)
-    query = store.search(request.agent_id, embedder.shared().encode([words])[0], words)
+    query = store.prepare_search(request.agent_id, embedder.shared().encode([words])[0], words)
     where = _where(request)
     depth = max(LANE_DEPTH, request.top_k * conf.CANDIDATES_PER_RESULT)
     ids = store.candidates(query, depth, **where)
@@ -227,7 +227,7 @@ def _where(request: RecallRequest) -> dict[str, Any]:
 def _permitted(
     store: MemoryStore, request: RecallRequest, query: LaneSearch, ids: Collection[PointId]
 ) -> list[Candidate]:
-    return [each for each in store.weighed(query, ids) if is_permitted(each, request)]
+    return [each for each in store.score(query, ids) if is_permitted(each, request)]
 
 
 def _reranked(source: str, request: RecallRequest, ranked: list[Ranked]) -> list[Ranked]:

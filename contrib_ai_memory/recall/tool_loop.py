@@ -38,7 +38,7 @@ from ..store.chat_log import bare
 from ..store.evidence import EvidenceGone, Work
 from ..store.links import link_id
 from ..store.payload import memory_id_for
-from ..store.profiles import Profile, ProfileObservation
+from ..store.people import Profile, ProfileObservation
 from .budget import BudgetExceeded
 from .search import emotion_request, recall
 

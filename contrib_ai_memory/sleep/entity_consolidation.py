@@ -36,7 +36,7 @@ from ..records import LOCKED, TALK_KINDS, Entry, PassReport
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id
-from ..store.profiles import (
+from ..store.people import (
     EVIDENCE_KEPT,
     OBSERVATIONS_KEPT,
     Profile,

@@ -19,7 +19,7 @@ from .. import conf, offload
 from ..log import logger
 from ..records import PassReport, now_iso
 from ..store import attributes, pause
-from ..store.errors import StoreHeld
+from ..store.condition import StoreHeld
 from ..store.evidence import EvidenceGone
 from ..text.redaction import redact
 from . import (

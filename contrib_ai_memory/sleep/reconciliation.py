@@ -26,9 +26,8 @@ from ..english.sentences import sentences_of
 from ..english.tokens import content_words
 from ..records import LOCKED, PINNED, MemoryRecord
 from ..store import memory_store
-from ..store.locked_memories import is_locked
 from ..store.payload import entry_memory_id
-from ..store.profiles import ProfileAttribute, audience_of
+from ..store.people import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore
 
 LOOKED_AT = 8  # known facts nearest to a new one
@@ -110,7 +109,7 @@ def reconcile(agent_id: str, fact: MemoryRecord, vector: np.ndarray) -> Reconcil
             return reconciled(known.id)
     changed = [known for known, how in related if how is Relation.CHANGE]
     # a fact that contradicts a locked one ends no other either
-    locked = [known for known in changed if is_locked(store, agent_id, known)]
+    locked = [known for known in changed if store.is_locked(agent_id, known)]
     stored = fact
     for known in locked[:1] or changed:
         if stored.valid_from >= known.valid_from and not locked:
@@ -122,7 +121,7 @@ def reconcile(agent_id: str, fact: MemoryRecord, vector: np.ndarray) -> Reconcil
     if own:  # it held once, was ended, and holds again
         _revive(store, own, stored)
     else:
-        store.add(agent_id, [stored], vector[None])
+        store.insert_new(agent_id, [stored], vector[None])
     return reconciled(fact.id)
 
 

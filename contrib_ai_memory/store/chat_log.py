@@ -17,7 +17,8 @@ from .. import conf
 from ..llm import prompts
 from ..llm.tools import paired
 from ..records import NO_PROVENANCE, Entry, Provenance, may_hear
-from . import attributes, id_ranges
+from . import attributes
+from .journal import join_ranges, ranges_include, ranges_of
 
 ATTRIBUTE = "conversation_history"
 LARGEST = 32_000  # tokens, whatever the context window: each exchange rewrites all, some 10 ms
@@ -76,19 +77,19 @@ def exchange(
     return messages
 
 
-def given_by(messages: Iterable[Stored]) -> Provenance:
+def provenance_of_messages(messages: Iterable[Stored]) -> Provenance:
     """Return the sources of these messages, for an utterance made from them."""
     evidence: dict[str, None] = {}
     context, sources = [], set()
     for message in messages:
         sources.update(message["people"])
         own = message.get("own", ())
-        context.append(id_ranges.of([message["entry"], *own]))
+        context.append(ranges_of([message["entry"], *own]))
         if message.get("summary"):
             context.append(message["talk"])
         elif not own:  # own entries record their sources themselves
             evidence |= dict.fromkeys(message.get("told", ()))
-    return Provenance(tuple(evidence), id_ranges.joined(*context), tuple(sorted(sources)))
+    return Provenance(tuple(evidence), join_ranges(*context), tuple(sorted(sources)))
 
 
 def audience_of(message: Stored) -> Audience:
@@ -141,7 +142,7 @@ def summary_of(compacted: Iterable[Stored], audience: Audience, text: str) -> St
         "witnesses": list(audience or ()),
         "entry": max(message["entry"] for message in before),
         "people": sorted(people),
-        "talk": given_by(before).context,
+        "talk": provenance_of_messages(before).context,
         "summary": True,
     }
 
@@ -305,7 +306,7 @@ def _is_message(stored: Any) -> bool:
 def _summarises(summary: Stored, gone: frozenset[int]) -> bool:
     """Return whether a summary is of talk with these entries; an old one has no `talk`."""
     if summary["talk"]:
-        return id_ranges.has_any(summary["talk"], gone)
+        return ranges_include(summary["talk"], gone)
     return bool(gone) and summary["entry"] >= min(gone)
 
 

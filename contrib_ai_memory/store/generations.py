@@ -23,7 +23,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from . import condition, memory_store, metadata
-from .errors import StoreUnpaired
+from .condition import StoreUnpaired
 from .metadata import Mark
 
 KEY = "ai_memory_store_id"

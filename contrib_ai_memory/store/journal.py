@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from itertools import islice
 from typing import Any
@@ -491,3 +491,57 @@ def _number_of(key: str) -> int | None:
 def _is_aside(key: str, number: int | str) -> bool:
     page, mark, _count = key.removeprefix(_page_key("")).partition(ASIDE)
     return bool(mark) and page.isdecimal() and str(number) in ("", page)
+
+
+# --- sets of journal ids, as text -----------------------------------------------------------------
+
+MOST_RANGES = 64
+
+
+def ranges_of(ids: Iterable[int]) -> str:
+    """Return journal ids as ranges, where one record has many: the talk in the prompt of an answer.
+
+    Of more than `MOST_RANGES` the oldest become one, so that an erasure may follow too many ids,
+    never too few.
+
+    >>> ranges_of([4, 3, 12, 5])
+    '3-5,12'
+    """
+    return _ranges((number, number) for number in ids)
+
+
+def join_ranges(*ranges: str) -> str:
+    """Return the union of some ranges.
+
+    >>> join_ranges("3-5,12", "6,40")
+    '3-6,12,40'
+    """
+    return _ranges(pair for each in ranges for pair in _pairs(each))
+
+
+def ranges_include(ranges: str, ids: Collection[int]) -> bool:
+    """Return whether the ranges include any of `ids` (a set)."""
+    return any(
+        any(number in ids for number in range(first, last + 1))
+        if last - first < len(ids)
+        else any(first <= number <= last for number in ids)
+        for first, last in _pairs(ranges)
+    )
+
+
+def _pairs(ranges: str) -> Iterator[tuple[int, int]]:
+    for each in filter(None, ranges.split(",")):
+        first, _, last = each.partition("-")
+        yield int(first), int(last or first)
+
+
+def _ranges(pairs: Iterable[tuple[int, int]]) -> str:
+    found: list[list[int]] = []
+    for first, last in sorted(pairs):
+        if found and first <= found[-1][1] + 1:
+            found[-1][1] = max(found[-1][1], last)
+        else:
+            found.append([first, last])
+    if len(found) > MOST_RANGES:
+        found[: 1 - MOST_RANGES] = [[found[0][0], found[-MOST_RANGES][1]]]
+    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in found)

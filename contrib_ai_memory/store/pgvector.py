@@ -22,9 +22,9 @@ from psycopg.conninfo import make_conninfo
 from psycopg.types.json import Jsonb
 from psycopg_pool import PoolTimeout
 
-from .errors import StoreMismatch, StoreUnreachable
+from .condition import StoreMismatch, StoreUnreachable
 from .mem0_store import Filters, Points
-from .payload import adopted
+from .payload import completed
 
 LISTS = ("audience", "dominant_emotions", "entities", "journal_ids", "tags", "witnesses")
 CONNECT_SECONDS = 5.0
@@ -99,7 +99,7 @@ class PGVectorStore(PGVector):
         ids: Sequence[str] | None = None,
     ) -> None:
         """Insert or overwrite points, all of them or none."""
-        payloads = [dict(adopted(each)) for each in payloads or [{} for _ in vectors]]
+        payloads = [dict(completed(each)) for each in payloads or [{} for _ in vectors]]
         ids = ids or [str(uuid.uuid4()) for _ in vectors]
         query = sql.SQL(
             "INSERT INTO {} (id, vector, payload) VALUES (%s, %s, %s) ON CONFLICT (id) "

@@ -1,16 +1,15 @@
 """The default memory store: Qdrant Edge, the real Qdrant engine in process, with a write-ahead log.
 
-`EdgeStore` is the store of memories. `QdrantEdge` is the Mem0 vector store below it: points with
-two dense and two BM25 sparse vectors side by side (`keys`), indexed by `agent_id` and other payload
-fields. What was acknowledged survives `kill -9`. One process at a time: the write-ahead log is
-locked. Worker thread only.
+`EdgeStore` is the store of memories. `QdrantEdge` is the Mem0 vector store below it: points with a
+vector for each search lane (`lanes`), two dense and two sparse ones side by side, and payloads with
+`agent_id` and other fields indexed (`INDEXED`). What was acknowledged survives `kill -9`. One
+process at a time: the write-ahead log is locked. Worker thread only.
 
 Qdrant marks what is deleted and keeps its bytes: in the write-ahead log, in the pages of payloads
 and of keyword indexes. `Rewriting` copies what is left, a part at a time, into a new folder that
-then takes the place of the old one: `memories`, `memories.1`, `memories.2` … The last complete
-one counts. A file beside them, `current`, names it: where newer folders lie beside files that were
-restored from a backup, the restored ones count. An interrupted rewriting is begun again when the
-store is opened next.
+then takes the place of the old one: `memories`, `memories.1`, `memories.2` … The last complete one
+is used. A file beside them, `current`, names it: if a restored backup lies beside newer folders,
+the restored one is used. An interrupted rewriting is begun again when the store is opened next.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ import json
 import shutil
 import time
 import uuid
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,34 +31,37 @@ from pydantic import BaseModel, ConfigDict
 from .. import atomic_file, conf, offload
 from ..log import logger
 from ..records import MemoryRecord
-from . import condition, keys, metadata
-from .errors import StoreFull, StoreInUse, StoreMismatch
-from .keys import Keys
+from . import condition, metadata
+from .condition import StoreFull, StoreInUse, StoreMismatch
+from .lanes import (
+    LANES,
+    NEAR,
+    WIDE,
+    WINDOW,
+    WORD_LANES,
+    Keys,
+    Vocabulary,
+    bm25,
+    keys_of_one,
+    terms_of,
+)
 from .mem0_store import Filters, Mem0Store, filters_of, list_pages
 from .payload import (
     FOREIGN,
-    LANES,
     OF_NIGHTS,
     Candidate,
     PointId,
     Row,
-    Weighed,
-    adopted,
+    completed,
     from_payload,
     to_candidate,
 )
 from .protocol import LaneSearch, Memories, Remake
-from .vocabulary import Vocabulary
 
 PAGE = 1000  # points read in one scroll
 AGENTS_AT_MOST = 100_000
 
-LINE, WINDOW, NEAR, WIDE = "", "window", "near", "wide"  # vectors; Mem0 knows the unnamed one
-
-# BM25 over counts that are weighted by distance: (weights, average length, reach of its rarity),
-# fitted with the rest
-K1, B = 1.2, 0.75
-WORD_LANES = {NEAR: (keys.NEAR, 40.0, 5.0), WIDE: (keys.WIDE, 220.0, 10.0)}
+LINE = ""  # the vector of the lane `line`: Mem0 knows the unnamed one; the others have their names
 
 # payload fields that Qdrant indexes
 INDEXED = dict.fromkeys(
@@ -68,33 +69,27 @@ INDEXED = dict.fromkeys(
     edge.PayloadSchemaType.Keyword,
 ) | {"created_at": edge.PayloadSchemaType.Datetime}
 
-# b = 0: the value of a term tells how often it came, and the lengths are counted here
-_TOKENIZER = edge.Bm25(edge.Bm25Config(k=K1, b=0.0, avg_len=16.0, ascii_folding=True))
-
 
 class EdgeStore(Mem0Store):
-    """A memory store with every lane: the vectors of line and window, near and wide words."""
+    """A memory store with every search lane."""
 
     _vectors: QdrantEdge
 
     # --- writing ------------------------------------------------------------------------------
 
-    def write(
+    def upsert_rows(
         self, rows: Sequence[Row], vectors: np.ndarray, keys: Sequence[Keys] | None = None
     ) -> None:
-        if not rows:
-            return
-        condition.check(conf.directory())
-        found_by = keys or list(map(keys_of, rows, vectors))
-        self._vectors.write([each for each, _ in rows], [payload for _, payload in rows], found_by)
+        ids, payloads = [each for each, _ in rows], [payload for _, payload in rows]
+        self._vectors.write(ids, payloads, keys or list(map(keys_of, payloads, vectors)))
 
     def rekey(self, keys: Mapping[str, Keys]) -> None:
         if keys:
             self._vectors.rekey(keys)
 
     def count_words(self, agent_id: str, memories: Sequence[MemoryRecord]) -> None:
-        """Leave out what nights retell: it would make common what is told of most, and move the
-        scores of the lines that it was drawn from."""
+        """Count words, but not of what nights wrote: a subject that is told of often would become
+        common, and the scores of the lines behind it would change."""
         words = {each.id: each.words for each in memories if each.record not in OF_NIGHTS}
         self._vectors.count_words(agent_id, words)
 
@@ -110,20 +105,15 @@ class EdgeStore(Mem0Store):
                 return [from_payload(hit.id, hit.payload) for hit in hits]
         return super().newest(agent_id, record, limit)  # few, or without a time
 
-    def search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
+    def prepare_search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
         return LaneSearch(agent_id, vector, query, self._vectors.lanes(agent_id, vector, query))
 
     def candidates(self, search: LaneSearch, limit: int, **where: Any) -> set[PointId]:
         return self._vectors.candidates(search.lanes, limit, filters_of(search.agent_id, where))
 
-    def weighed(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
-        if not ids:
-            return []
-        return [
-            to_candidate(each, payload, scores)
-            for each, payload, scores in self._vectors.weighed(search.lanes, ids)
-            if payload["agent_id"] == search.agent_id
-        ]
+    def score(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
+        found = self._vectors.score(search.lanes, ids) if ids else []
+        return [each for each in found if each.payload["agent_id"] == search.agent_id]
 
     # --- files --------------------------------------------------------------------------------
 
@@ -144,9 +134,14 @@ class EdgeStore(Mem0Store):
         return self._vectors.count()
 
 
-def keys_of(row: Row, vector: np.ndarray) -> Keys:
+def keys_of(payload: Mapping[str, Any], vector: np.ndarray) -> Keys:
     """Return the keys of a memory that stands for itself."""
-    return keys.alone(vector, from_payload(*row).words)
+    return keys_of_one(vector, _words_of(completed(payload)))
+
+
+def _words_of(payload: Mapping[str, Any]) -> str:
+    """Return the words of a complete payload: `MemoryRecord.words`."""
+    return payload.get("text_lemmatized") or payload.get("data") or ""
 
 
 # --- the vector store -----------------------------------------------------------------------------
@@ -303,10 +298,10 @@ class QdrantEdge(VectorStoreBase):
         ids: Sequence[str] | None = None,
     ) -> None:
         """Insert or overwrite points that stand for themselves, as Mem0 does."""
-        completed = [dict(adopted(each)) for each in payloads or [{} for _ in vectors]]
+        whole = [dict(completed(each)) for each in payloads or [{} for _ in vectors]]
         ids = ids or [str(uuid.uuid4()) for _ in vectors]
-        self.write(ids, completed, list(map(_keys_of_point, vectors, completed)))
-        for point_id, payload in zip(ids, completed, strict=True):
+        self.write(ids, whole, list(map(keys_of, whole, np.asarray(vectors, dtype=np.float32))))
+        for point_id, payload in zip(ids, whole, strict=True):
             self.count_words(payload.get("agent_id", ""), {point_id: _words_of(payload)})
 
     def write(
@@ -375,11 +370,11 @@ class QdrantEdge(VectorStoreBase):
     def search(
         self, query: str, vectors: Sequence[float], top_k: int = 5, filters: Filters = None
     ) -> Hits:
-        """The `top_k` nearest by cosine similarity, best first."""
+        """Return the `top_k` nearest by cosine similarity, best first."""
         return self._query(edge.Query.Nearest(list(vectors)), top_k, filters)
 
     def keyword_search(self, query: str, top_k: int = 5, filters: Filters = None) -> Hits:
-        """The `top_k` best by BM25 (a sum of term scores, no upper bound), best first."""
+        """Return the `top_k` best by BM25 (a sum of term scores, no upper bound), best first."""
         agent_id = str((filters or {}).get("agent_id", ""))
         lanes = self._word_queries(agent_id, query)
         return self._query(lanes[NEAR], top_k, filters) if lanes else []
@@ -394,26 +389,24 @@ class QdrantEdge(VectorStoreBase):
         ]
 
     def lanes(self, agent_id: str, vector: np.ndarray, query: str) -> dict[str, edge.Query]:
-        """The queries of an NPC in every lane: line, window, and near and wide if it has words."""
-        dense = vector.tolist()
-        nearest = edge.Query.Nearest
+        """Return the query of an NPC for each lane; none for words if all are stop words."""
+        dense, nearest = vector.tolist(), edge.Query.Nearest
         both = {"line": nearest(dense), WINDOW: nearest(dense, using=WINDOW)}
         return both | self._word_queries(agent_id, query)
 
     def _word_queries(self, agent_id: str, query: str) -> dict[str, edge.Query]:
-        terms = terms_of(query)
-        reaches = {lane: reach for lane, (_weights, _average, reach) in WORD_LANES.items()}
-        rarity = self._vocabulary.rarity(agent_id, terms, reaches.values())
+        reaches = [lane.reach for lane in WORD_LANES.values()]
+        rarity = self._vocabulary.rarity(agent_id, terms_of(query), reaches)
         return {
-            lane: _words_query(of_lane, lane)
-            for lane, of_lane in zip(reaches, rarity, strict=True)
-            if of_lane
+            lane: _words_query(of_terms, lane)
+            for lane, of_terms in zip(WORD_LANES, rarity, strict=True)
+            if of_terms
         }
 
     def candidates(
         self, lanes: Mapping[str, edge.Query], limit: int, filters: Filters
     ) -> set[PointId]:
-        """The ids of the `limit` best of each lane: up to four times as many points."""
+        """Return the ids of the `limit` best of each lane, up to four times as many."""
         where = to_filter(filters)
         requests = [
             edge.QueryRequest(limit=limit, query=lane, filter=where) for lane in lanes.values()
@@ -421,13 +414,13 @@ class QdrantEdge(VectorStoreBase):
         found = self._free.query_batch(edge.QueryBatchRequest(requests))
         return {hit.id for hits in found for hit in hits}
 
-    def weighed(
+    def score(
         self, lanes: Mapping[str, edge.Query], ids: Collection[PointId]
-    ) -> Sequence[Weighed]:
-        """Those of `ids` that exist: (id, payload, its score in each of `LANES`, 0 for no match).
+    ) -> Sequence[Candidate]:
+        """Return those of `ids` that exist, with their score in each lane (0 for no match).
 
-        Every candidate is scored in every lane: one that is missing among the best of a lane is
-        not a bad one there, and taking it for one costs recall.
+        Every candidate is scored in every lane: one that is not among the best of a lane may still
+        be good there, and counting it as 0 costs recall.
         """
         only = edge.Filter(must=[edge.HasIdCondition(set(ids))])
         requests = [
@@ -440,7 +433,7 @@ class QdrantEdge(VectorStoreBase):
         }
         rows = [scores.get(name, {}) for name in LANES]
         return [
-            (point_id, payload, [row.get(number, 0.0) for row in rows])
+            to_candidate(point_id, payload, [row.get(number, 0.0) for row in rows])
             for number, (point_id, payload) in self._recent.of(ids).items()
         ]
 
@@ -454,24 +447,24 @@ class QdrantEdge(VectorStoreBase):
         return found[0] if found else None
 
     def get_many(self, ids: Sequence[str]) -> Hits:
-        """The points of `ids` that exist, in no particular order."""
+        """Return the points of `ids` that exist, in no particular order."""
         return [Hit(id=str(each), payload=payload) for each, payload in self._payloads(ids)]
 
     def vectors_of(self, ids: Sequence[str]) -> dict[str, Any]:
-        """The dense vectors (unit length) of those `ids` that exist."""
+        """Return the dense vectors (unit length) of those `ids` that exist."""
         records = self._free.retrieve([*ids], with_payload=False, with_vector=[LINE])
         return {str(record.id): record.vector for record in records}  # the unnamed one, bare
 
     def list(self, filters: Filters = None, top_k: int | None = 100) -> list[Hits]:
-        """Up to `top_k` points that match (None: all), as Mem0 expects them: a list in a list."""
+        """Return up to `top_k` points that match (None: all): a list in a list, as Mem0 expects."""
         return list_pages(self.page, filters, top_k, PAGE)
 
     def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Hits, Any]:
-        """Up to `limit` points that match, by id, and the offset of the next page or None."""
+        """Return up to `limit` points that match, by id, and the next page's offset or None."""
         return self._scroll(filters, limit, offset=offset)
 
     def newest(self, filters: Filters, limit: int) -> Hits:
-        """Up to `limit` points that match and have a time of creation, newest first."""
+        """Return up to `limit` points that match and have a time of creation, newest first."""
         order = edge.OrderBy("created_at", edge.Direction.Desc)
         return self._scroll(filters, limit, order_by=order)[0]
 
@@ -486,7 +479,7 @@ class QdrantEdge(VectorStoreBase):
         return self._free.count(edge.CountRequest(filter=to_filter(filters), exact=True))
 
     def agents(self) -> dict[str, int]:
-        """How many points each agent id has."""
+        """Return how many points each agent id has."""
         request = edge.FacetRequest("agent_id", limit=AGENTS_AT_MOST, exact=True)
         return {str(hit.value): hit.count for hit in self._shard.facet(request).hits if hit.count}
 
@@ -537,7 +530,7 @@ class QdrantEdge(VectorStoreBase):
                 logger().warning("Deleted memories stay on the disk for now. %s", full)
 
     def _has_own_size(self) -> bool:
-        """Whether the vectors in the shard are as long as those of the embedding model."""
+        """Return whether the vectors in the shard are as long as the embedding model's."""
         config = json.loads((self.path / "edge_config.json").read_text())
         return config["vectors"][""]["size"] == self.embedding_model_dims
 
@@ -550,56 +543,18 @@ class QdrantEdge(VectorStoreBase):
 # --- keys as vectors ------------------------------------------------------------------------------
 
 
-def vectors_of(found_by: Keys) -> dict[str, Any]:
-    """Return every key by the name of its vector."""
-    vectors: dict[str, Any] = {LINE: found_by.line.tolist(), WINDOW: found_by.window.tolist()}
-    for lane, (weights, average, _reach) in WORD_LANES.items():
-        values = _bm25(found_by.around, weights, average)
-        if values:
-            vectors[lane] = edge.SparseVector(list(values), list(values.values()))
+def vectors_of(key: Keys) -> dict[str, Any]:
+    """Return the keys of a memory by the names of their vectors."""
+    vectors: dict[str, Any] = {LINE: key.line.tolist(), WINDOW: key.window.tolist()}
+    for name, lane in WORD_LANES.items():
+        if values := bm25(key.around, lane):
+            vectors[name] = edge.SparseVector(list(values), list(values.values()))
     return vectors
 
 
-def _bm25(
-    around: Sequence[tuple[int, str]], weights: Sequence[float], average: float
-) -> dict[int, float]:
-    """BM25's document side over counts weighted by distance (Robertson & Zaragoza 2009)."""
-    counts: dict[int, float] = defaultdict(float)
-    for distance, words in around:
-        if distance < len(weights):
-            for term, count in _term_counts(words):
-                counts[term] += weights[distance] * count
-    norm = K1 * (1 - B + B * sum(counts.values()) / average)
-    return {term: count * (K1 + 1) / (count + norm) for term, count in counts.items()}
-
-
-def terms_of(words: str) -> Sequence[int]:
-    """Return the different terms of a text; none if all are stop words."""
-    return [term for term, _count in _term_counts(words)]
-
-
-@lru_cache(maxsize=4096)
-def _term_counts(words: str) -> tuple[tuple[int, int], ...]:
-    """(term, count) pairs, tokenised, stemmed and freed of stop words by Edge's own tokeniser."""
-    terms = _TOKENIZER.embed_document(words)
-    return tuple(
-        (term, round(K1 * value / (K1 + 1 - value)))
-        for term, value in zip(terms.indices, terms.values, strict=True)
-    )
-
-
 def _words_query(rarity: Mapping[int, float], lane: str) -> edge.Query:
-    """BM25's query side in one lane: every term by how rare it is."""
+    """Return BM25's query side in one lane: every term by how rare it is."""
     return edge.Query.Nearest(edge.SparseVector(list(rarity), list(rarity.values())), using=lane)
-
-
-def _keys_of_point(vector: Sequence[float], payload: Mapping[str, Any]) -> Keys:
-    return keys.alone(np.asarray(vector, dtype=np.float32), _words_of(payload))
-
-
-def _words_of(payload: Mapping[str, Any]) -> str:
-    """The words of a point, from Mem0's own payload fields."""
-    return payload.get("text_lemmatized") or payload.get("data") or ""
 
 
 # --- filters --------------------------------------------------------------------------------------

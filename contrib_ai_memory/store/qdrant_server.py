@@ -12,9 +12,9 @@ from typing import Any
 from mem0.vector_stores.qdrant import Qdrant
 from qdrant_client.http.exceptions import ApiException
 
-from .errors import StoreMismatch, StoreUnreachable
+from .condition import StoreMismatch, StoreUnreachable
 from .mem0_store import Filters, Points, list_pages
-from .payload import adopted
+from .payload import completed
 
 AT_ONCE = 256  # points of one request
 
@@ -50,7 +50,7 @@ class QdrantServer(Qdrant):
     ) -> None:
         """Insert or overwrite points."""
         given = payloads or [{} for _ in vectors]
-        super().insert(vectors, [dict(adopted(each)) for each in given], ids)
+        super().insert(vectors, [dict(completed(each)) for each in given], ids)
 
     def get_many(self, ids: Sequence[str]) -> Points:
         """The points of `ids` that exist, in no particular order."""

@@ -17,7 +17,7 @@ from twisted.python import threadable
 
 from .. import offload
 from ..embedding.model import ModelError
-from ..store.errors import StoreError
+from ..store.condition import StoreError
 
 TIMEOUT = 10.0  # seconds a page may take, which usually covers loading the embedding model
 POLL = 0.25  # seconds between checks for a server stop, which waits for its web threads

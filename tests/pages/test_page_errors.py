@@ -11,8 +11,8 @@ from django.urls import reverse
 from page_visits import PAGES, told, url, words
 
 from contrib_ai_memory.admin import inspect
-from contrib_ai_memory.store import connection, memory_store
-from contrib_ai_memory.store.errors import StoreInUse
+from contrib_ai_memory.store import memory_store
+from contrib_ai_memory.store.condition import StoreInUse
 from contrib_ai_memory.web import bridge
 
 
@@ -44,7 +44,7 @@ def test_a_store_locked_by_another_process_gives_an_error_page(keeper, mara, mon
     def held(**options):
         raise StoreInUse("Another process holds the memory store. Stop it first.")
 
-    monkeypatch.setattr(connection, "open_mem0", held)
+    monkeypatch.setattr(memory_store, "open_store", held)
     memory_store.close_shared(for_good=False)
     page = keeper.get(url("facts", mara))
     assert page.status_code == 503

@@ -27,7 +27,7 @@ from django.core.management.base import BaseCommand, CommandError
 from contrib_ai_memory.embedding.model import ModelError
 from contrib_ai_memory.management import maintenance, npc_files, removal, status
 from contrib_ai_memory.management.console import begin_generation, require_stopped_server
-from contrib_ai_memory.store.errors import StoreError
+from contrib_ai_memory.store.condition import StoreError
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.ingest import index
 from contrib_ai_memory.records import Entry
-from contrib_ai_memory.store import keys
-from contrib_ai_memory.store import qdrant_edge as edge
+from contrib_ai_memory.store import lanes
 
 WORDS = ["ferry", "wolves", "well", "sheep", "bridge", "Yes.", "When was it?", "In spring."]
 
@@ -65,14 +64,14 @@ def test_two_whispers_to_different_ears_are_two_talks(store_folder):
 
 
 def test_talk_that_lies_far_off_in_the_journal_is_not_around(store_folder):
-    found = found_by([entry(1), entry(1 + keys.REACH), entry(2 + keys.REACH)])
+    found = found_by([entry(1), entry(1 + lanes.REACH), entry(2 + lanes.REACH)])
     assert [len(texts_around(found, n)) for n in found] == [2, 3, 2]
 
 
 def test_older_lines_get_new_keys_only_as_far_as_they_change(store_folder):
     talk = [entry(number) for number in range(1, 31)]
     found = found_by(talk[-1:], talk[:-1])
-    assert sorted(found) == list(range(30 - keys.SPAN, 31))
+    assert sorted(found) == list(range(30 - lanes.SPAN, 31))
 
 
 @settings(
@@ -113,13 +112,13 @@ def test_however_it_is_cut_into_batches_the_keys_are_the_same(store_folder, line
 
 def test_the_word_lanes_are_bm25_over_counts_weighted_by_distance():
     around = ((1, "ferry ferry"), (0, "ferry bridge"), (9, "wolves"))
-    near = edge._bm25(around, keys.NEAR, 40.0)
+    near = lanes.bm25(around, lanes.WORD_LANES["near"])
     ferry = 1 + 2 * 0.55
     norm = 1.2 * (1 - 0.75 + 0.75 * (ferry + 1) / 40.0)
     assert sorted(near.values()) == pytest.approx(
         sorted([ferry * 2.2 / (ferry + norm), 1 * 2.2 / (1 + norm)])
     )
-    assert len(edge._bm25(around, keys.WIDE, 220.0)) == 3
+    assert len(lanes.bm25(around, lanes.WORD_LANES["wide"])) == 3
 
 
 def test_a_line_that_names_nothing_is_recalled_by_what_was_asked_before_it(mara, alice, bram):
