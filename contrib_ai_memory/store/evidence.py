@@ -67,7 +67,7 @@ class Evidence:
     Args:
         npc: The NPC.
         journal: Returns the NPC's journal.
-        memory_id: Returns the id on whose account models are asked.
+        memory_id: Returns the agent id that the tokens of model calls are counted for.
     """
 
     def __init__(self, npc: Any, journal: Callable[[], Journal], memory_id: Callable[[], str]):
@@ -151,7 +151,7 @@ class Work:
 
     @defer.inlineCallbacks
     def ask(self, operation: str, *args: Any) -> Generator[Any, Any, tuple[str, Any]]:
-        """`router.ask` on the account of this memory; fails if the work is void by then."""
+        """Call `router.ask` for this memory; fails if the work is void by then."""
         self.check()
         answer = yield router.ask(
             operation, *args, priority=self._priority, npc=self._evidence.memory_id()
@@ -161,7 +161,7 @@ class Work:
 
     @defer.inlineCallbacks
     def run(self, job: Callable[..., Any], *args: Any) -> Generator[Any, Any, Any]:
-        """`offload.run` on the memory worker, which skips the job if the work is void."""
+        """Call `offload.run` on the memory worker, which skips the job if the work is void."""
         self.check()
         result = yield offload.run(
             offload.MEMORY, _unless_void, self._flag, job, *args, priority=self._priority
@@ -171,7 +171,7 @@ class Work:
 
     @defer.inlineCallbacks
     def breathe(self) -> Generator[Any, Any, None]:
-        """`offload.breathe` between two writes."""
+        """Let the reactor go on between two writes (`offload.breathe`)."""
         yield offload.breathe()
         self.check()
 

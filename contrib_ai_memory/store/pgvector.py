@@ -30,11 +30,11 @@ LISTS = ("audience", "dominant_emotions", "entities", "journal_ids", "tags", "wi
 CONNECT_SECONDS = 5.0
 
 _WORDS = "to_tsvector('simple', coalesce(payload->>'text_lemmatized', payload->>'data'))"
-_INDEXES = {"agent": "(payload->>'agent_id')", "words": f"USING gin ({_WORDS})"}
+_INDEXES = {"agent": "((payload->>'agent_id'))", "words": f"USING gin ({_WORDS})"}
 
 
 def conninfo(config: dict[str, Any]) -> dict[str, Any]:
-    """Join a config's connection parts into one string, quoted: passwords may hold any sign."""
+    """Join a config's connection parts into one quoted string; passwords may hold any character."""
     parts = {name: config[name] for name in ("host", "port", "user", "password") if name in config}
     if config.get("connection_string") or config.get("connection_pool"):
         return config
@@ -72,9 +72,7 @@ class PGVectorStore(PGVector):
         with self._get_cursor() as cursor:
             for name, what in _INDEXES.items():
                 index = sql.Identifier(f"{self.collection_name}_{name}_idx")
-                made = sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} " + f"{what}")
-                if not what.startswith("USING"):
-                    made = sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} (" + what + ")")
+                made = sql.SQL(f"CREATE INDEX IF NOT EXISTS {{}} ON {{}} {what}")
                 cursor.execute(made.format(index, self._col()))
 
     def _check_size(self) -> None:
@@ -118,7 +116,7 @@ class PGVectorStore(PGVector):
         vector: Sequence[float] | None = None,
         payload: dict[str, Any] | None = None,
     ) -> None:
-        """Change a point. A payload alone is merged into what is there, and nothing re-embedded."""
+        """Change a point. A payload alone is merged into the stored one; its vector stays."""
         both = vector is not None and payload is not None
         change = {"vector": vector and list(vector), "payload": payload and Jsonb(payload)}
         for column, value in change.items():
@@ -138,7 +136,7 @@ class PGVectorStore(PGVector):
         top_k: int | None = 5,
         filters: Filters = None,
     ) -> Points:
-        """The `top_k` nearest by cosine similarity, best first."""
+        """Return the `top_k` nearest by cosine similarity, best first."""
         rows = self._select(
             "id, 1 - (vector <=> %s::vector), payload",
             [list(vectors)],
@@ -148,7 +146,7 @@ class PGVectorStore(PGVector):
         return [OutputData(id=str(each), score=score, payload=found) for each, score, found in rows]
 
     def keyword_search(self, query: str, top_k: int = 5, filters: Filters = None) -> Points:
-        """The `top_k` best that have any word of the question, best first."""
+        """Return the `top_k` best that have any word of the query, best first."""
         words = " or ".join(f'"{word}"' for word in query.replace('"', " ").split())
         if not words:
             return []
@@ -163,7 +161,7 @@ class PGVectorStore(PGVector):
         return [OutputData(id=str(each), score=score, payload=found) for each, score, found in rows]
 
     def get_many(self, ids: Sequence[str]) -> Points:
-        """The points of `ids` that exist, in no particular order."""
+        """Return the points of `ids` that exist, in no particular order."""
         wanted = (["id = ANY(%s)"], [_uuids(ids)])
         rows = self._select("id, payload", [], wanted)
         return [OutputData(id=str(each), score=None, payload=payload) for each, payload in rows]
@@ -172,17 +170,17 @@ class PGVectorStore(PGVector):
         return next(iter(self.get_many([vector_id])), None)
 
     def vectors_of(self, ids: Sequence[str]) -> dict[str, list[float]]:
-        """The vectors of those `ids` that exist."""
+        """Return the vectors of those `ids` that exist."""
         rows = self._select("id, vector::real[]", [], (["id = ANY(%s)"], [_uuids(ids)]))
         return {str(each): vector for each, vector in rows}
 
     def list(self, filters: Filters = None, top_k: int | None = 100) -> Sequence[Points]:
-        """Up to `top_k` points that match (None: all), as Mem0 expects them: a list in a list."""
+        """Return up to `top_k` points that match (None: all): a list in a list, as Mem0 expects."""
         rows = self._select("id, payload", [], _where(filters), ("LIMIT %s", [top_k]))
         return [[OutputData(id=str(each), score=None, payload=found) for each, found in rows]]
 
     def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Points, Any]:
-        """Up to `limit` points that match, by id, and the offset of the next page or None."""
+        """Return up to `limit` points that match, by id, and the next page's offset or None."""
         conditions, values = _where(filters)
         if offset is not None:
             conditions, values = [*conditions, "id > %s::uuid"], [*values, offset]
@@ -197,7 +195,7 @@ class PGVectorStore(PGVector):
         return count
 
     def agents(self) -> dict[str, int]:
-        """How many points each agent id has."""
+        """Return how many points each agent id has."""
         rows = self._select("payload->>'agent_id', count(*)", [], ([], []), ("GROUP BY 1", []))
         return {agent_id or "": count for agent_id, count in rows}
 

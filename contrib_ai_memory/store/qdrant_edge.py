@@ -148,7 +148,7 @@ def _words_of(payload: Mapping[str, Any]) -> str:
 
 
 class QdrantEdgeConfig(BaseModel):
-    """What Mem0 hands to the store. `lock_wait` is how long a held lock is waited for, in s."""
+    """The arguments that Mem0 passes to the store. `lock_wait` is how long to wait for it, in s."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -159,7 +159,7 @@ class QdrantEdgeConfig(BaseModel):
 
 
 class Hit(BaseModel):
-    """What Mem0 reads of a result: `id`, `score` (higher is nearer) and `payload`."""
+    """A result in the form that Mem0 reads; a higher `score` is nearer."""
 
     id: str
     score: float = 0.0
@@ -263,7 +263,7 @@ class QdrantEdge(VectorStoreBase):
         return self._shard
 
     def optimize(self) -> bool:
-        """Index what is not indexed; holds the GIL for seconds."""
+        """Build missing indexes; holds the GIL for seconds."""
         return self._shard.optimize()
 
     def close(self) -> None:
@@ -319,7 +319,7 @@ class QdrantEdge(VectorStoreBase):
         self._recent.keep(ids, payloads)
 
     def rekey(self, found_by: Mapping[str, Keys]) -> None:
-        """Change the keys of points that are there; their payloads stay."""
+        """Change the keys of points that exist; their payloads stay."""
         there = {str(record.id) for record in self._free.retrieve([*found_by], False, False)}
         moved = [
             edge.PointVectors(point_id, vectors_of(key))
@@ -336,7 +336,7 @@ class QdrantEdge(VectorStoreBase):
         vector: Sequence[float] | None = None,
         payload: dict[str, Any] | None = None,
     ) -> None:
-        """Change a point. A payload alone is merged into what is there, and nothing re-embedded."""
+        """Change a point. A payload alone is merged into the stored one; its vectors stay."""
         if vector is not None and payload is not None:
             self.insert([vector], [payload], [vector_id])
         elif payload is not None:
@@ -360,7 +360,7 @@ class QdrantEdge(VectorStoreBase):
         self._vocabulary.forget(agent_id)
 
     def _note(self, ids: Collection[str]) -> None:
-        """Note points that are about to change; every write does."""
+        """Note points that are about to change; every write calls it."""
         self._recent.forget(ids)
         if self._rewriting is not None:
             self._rewriting.note(ids)
@@ -492,7 +492,7 @@ class QdrantEdge(VectorStoreBase):
             remake: Makes the keys of points; without it they are copied.
 
         Raises:
-            StoreFull: There is no room for both. It is done when the store is opened with room.
+            StoreFull: There is no room for both. The next opening of the store tries it again.
         """
         self._stop_rewriting()
         (self.path.parent / WANTED).touch()
@@ -500,10 +500,10 @@ class QdrantEdge(VectorStoreBase):
         self._rewriting = Rewriting(self._shard, self.path, self._create_bare, remake)
 
     def rewrite_some(self, points: int = 64) -> bool:
-        """Copy up to so many points into the new shard. Returns whether it is in place.
+        """Copy up to `points` points into the new shard. Returns whether it is in place.
 
         Raises:
-            StoreFull: It is given up, and done when the store is opened with room.
+            StoreFull: It was abandoned. The next opening of the store tries it again.
         """
         try:
             condition.check_room(self.path.parent)
@@ -519,7 +519,7 @@ class QdrantEdge(VectorStoreBase):
         return self._rewriting is None
 
     def _finish_rewriting(self) -> None:
-        """Finish what was interrupted, if there is room."""
+        """Do a rewriting that was interrupted, if there is room."""
         _sweep(self.path)
         if (self.path.parent / WANTED).exists() and self._has_own_size():
             try:
@@ -638,7 +638,7 @@ class RecentPayloads:
         self._kept: OrderedDict[int, Read] = OrderedDict()
 
     def of(self, ids: Collection[PointId]) -> dict[int, Read]:
-        """Return those of `ids` that exist, by number; their payloads are not to be changed."""
+        """Return those of `ids` that exist, by number; callers must not change the payloads."""
         found: dict[int, Read] = {}
         unread = []
         for point_id in ids:
@@ -656,7 +656,7 @@ class RecentPayloads:
         return found
 
     def keep(self, ids: Iterable[str], payloads: Iterable[dict[str, Any]]) -> None:
-        """Keep what was written just now: it is read first."""
+        """Keep payloads that were just written, as they are read soon."""
         for point_id, payload in zip(ids, payloads, strict=True):
             point = uuid.UUID(str(point_id))
             self._kept[point.int] = (point, dict(payload))
@@ -676,14 +676,14 @@ class RecentPayloads:
 
 
 def number_of(point_id: PointId) -> int:
-    """Return a point's id as a number: to compare Edge's own ids takes longer than to search."""
+    """Return a point's id as an int: comparing Edge's own ids takes longer than a search."""
     return point_id.int if isinstance(point_id, uuid.UUID) else uuid.UUID(str(point_id)).int
 
 
 # --- rewriting ------------------------------------------------------------------------------------
 
 WHOLE = "whole"  # a file in the new folder: everything is in it
-CURRENT = "current"  # a file beside the folders: the name of the one that counts
+CURRENT = "current"  # a file beside the folders: the name of the one in use
 WANTED = "rewriting"  # a file beside the folders, while the old one still has to go
 
 
@@ -715,11 +715,11 @@ class Rewriting:
         self._touched: set[str] = set()
 
     def note(self, ids: Iterable[str]) -> None:
-        """Note points that change in the old shard meanwhile: they are copied again in the end."""
+        """Note points that change in the old shard meanwhile; `finish` copies them again."""
         self._touched.update(map(str, ids))
 
     def copy(self, points: int) -> bool:
-        """Copy up to so many points, or make one index. Returns whether all are there."""
+        """Copy up to `points` points, or make one index. Returns whether all are copied."""
         if self._to_index:  # one at a time: making one holds the GIL
             add_index(self._new, self._to_index.pop())
         elif not self._over:
@@ -732,7 +732,7 @@ class Rewriting:
         return self._over
 
     def finish(self) -> tuple[edge.EdgeShard, Path]:
-        """Complete the new shard, which counts from now on. Returns it with its folder."""
+        """Complete the new shard, which replaces the old one. Returns it with its folder."""
         if self._touched:
             self._new.update(edge.UpdateOperation.delete_points([*self._touched]))
             self._write(self._old.retrieve([*self._touched], True, True))
@@ -746,7 +746,7 @@ class Rewriting:
         return self._new, self._path
 
     def abandon(self) -> None:
-        """Give it up; it stays wanted."""
+        """Delete the new shard; the rewriting is begun again later."""
         self._new.close()
         shutil.rmtree(self._path, ignore_errors=True)
 
@@ -772,7 +772,7 @@ def add_index(shard: edge.EdgeShard, name: str) -> None:
 
 
 def current(folder: Path, name: str) -> Path:
-    """Return the folder of the shard `name` that counts."""
+    """Return the folder in use of the shard `name`."""
     whole = [each for each in _folders(folder, name) if _is_whole(each)]
     named = folder / CURRENT
     if named.exists() and not (folder / WANTED).exists():
@@ -783,7 +783,7 @@ def current(folder: Path, name: str) -> Path:
 
 
 def note_current(path: Path) -> None:
-    """Name the folder that counts from now on."""
+    """Record which folder is in use from now on."""
     named = path.parent / CURRENT
     if not named.exists() or named.read_text() != path.name:
         atomic_file.write(named, path.name)
@@ -807,7 +807,7 @@ def _is_whole(path: Path) -> bool:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what lies beside the shard that counts. Only who holds its lock may."""
+    """Remove the shard's other folders. Only the holder of its lock may call this."""
     for other in _folders(path.parent, path.name.split(".")[0]):
         if other != path:
             shutil.rmtree(other, ignore_errors=True)
