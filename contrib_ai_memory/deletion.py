@@ -21,7 +21,7 @@ from twisted.python import threadable
 
 from . import offload
 from .handler import forget_memories
-from .store import owner
+from .store import game_database, owner
 
 KEY = "ai_memory_deleted_"  # + memory id: a ServerConfig entry
 _MEMORY_ID = "_deleted_memory_id"  # set on an object by `before` for `after`
@@ -82,6 +82,7 @@ def _hand_over(memory_id: str) -> None:
 
 
 def _forget(memory_id: str) -> None:
+    game_database.note_vacuum()  # deleted rows leave shreds in its file
     forgetting = forget_memories(memory_id)
     forgetting.addCallback(lambda _count: drop_note(memory_id))
     forgetting.addErrback(

@@ -173,7 +173,7 @@ def from_plain(cls: Callable[..., Record], plain: Any) -> Record:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
+    if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     return to_plain(value) if is_dataclass(value) else value
 

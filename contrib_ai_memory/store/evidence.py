@@ -19,6 +19,7 @@ from the journal last, and jobs of the night wait in the worker's queue behind t
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -39,15 +40,6 @@ class EvidenceGone(RuntimeError):
 
     def __init__(self) -> None:
         super().__init__("Its evidence was forgotten or changed meanwhile.")
-
-
-class _Flag:
-    """Whether a work is void; the only part of it that a worker thread sees."""
-
-    __slots__ = ("void",)
-
-    def __init__(self) -> None:
-        self.void = False
 
 
 _all: WeakSet[Evidence] = WeakSet()
@@ -113,7 +105,7 @@ class Work:
         self._evidence = evidence
         self._priority = priority
         self._ids: set[str] = set()
-        self._flag = _Flag()
+        self._void = threading.Event()  # the only part of a work that a worker thread sees
         self.add_evidence(sources)
 
     def __enter__(self) -> Work:
@@ -133,7 +125,8 @@ class Work:
         for source in sources:
             if isinstance(source, Entry):
                 self._ids.add(str(source.id))
-                self._flag.void |= not self._evidence.journal().holds(source)
+                if not self._evidence.journal().holds(source):
+                    self._void.set()
             else:
                 self._ids |= {link_id(source), *map(str, source.journal_ids)}
         for gone in self._evidence._withdrawn:
@@ -142,11 +135,11 @@ class Work:
     def void_if(self, gone: frozenset[str] | None) -> None:
         """Void the work if it rests on any of these link ids; None is everything."""
         if gone is None or not gone.isdisjoint(self._ids):
-            self._flag.void = True
+            self._void.set()
 
     def check(self) -> None:
         """Raise EvidenceGone if the work is void; call it before each write on the reactor."""
-        if self._flag.void or not self._evidence._npc.pk:
+        if self._void.is_set() or not self._evidence._npc.pk:
             raise EvidenceGone
 
     @defer.inlineCallbacks
@@ -164,7 +157,7 @@ class Work:
         """Call `offload.run` on the memory worker, which skips the job if the work is void."""
         self.check()
         result = yield offload.run(
-            offload.MEMORY, _unless_void, self._flag, job, *args, priority=self._priority
+            offload.MEMORY, _unless_void, self._void, job, *args, priority=self._priority
         )
         self.check()
         return result
@@ -176,7 +169,7 @@ class Work:
         self.check()
 
 
-def _unless_void(flag: _Flag, job: Callable[..., Any], *args: Any) -> Any:
-    if flag.void:
+def _unless_void(void: threading.Event, job: Callable[..., Any], *args: Any) -> Any:
+    if void.is_set():
         raise EvidenceGone
     return job(*args)

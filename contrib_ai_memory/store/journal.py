@@ -187,7 +187,7 @@ class Journal:
         self._changed()
 
     def mark_dirty(self) -> None:
-        """Have the next flush write everything in memory: the database holds something else."""
+        """Make the next flush write everything, as the database holds another NPC's data."""
         self._dirty_pages.update(self._pages)
         self._changed()
 

@@ -165,7 +165,7 @@ class People:
             self._dirty = False
 
     def mark_dirty(self) -> None:
-        """Have the next flush write everything in memory: the database holds something else."""
+        """Make the next flush write everything, as the database holds another NPC's data."""
         self._dirty = True
 
     def clear(self) -> None:
@@ -320,7 +320,7 @@ class Profile:
         return replace(
             self,
             observations=tuple(seen for seen in marked if seen.key not in pruned),
-            attributes=_most_confident(known),
+            attributes=_most_confident(tuple(known)),
             settling=settling,
         )
 
@@ -340,14 +340,11 @@ def _bounded(observations: Sequence[ProfileObservation]) -> tuple[ProfileObserva
     return tuple(seen for seen in observations if seen.key not in keys)
 
 
-def _most_confident(known: Iterable[ProfileAttribute]) -> tuple[ProfileAttribute, ...]:
+def _most_confident(known: Sequence[ProfileAttribute]) -> tuple[ProfileAttribute, ...]:
     """Return at most `ATTRIBUTES_KEPT`, dropping the least confident, of these the oldest."""
-    known = tuple(known)
-    places = sorted(
-        range(len(known)), key=lambda place: (known[place].confidence, known[place].updated, place)
-    )
-    kept = sorted(places[-ATTRIBUTES_KEPT:])
-    return tuple(known[place] for place in kept)
+    by_confidence = sorted(known, key=lambda each: (each.confidence, each.updated))
+    kept = {id(each) for each in by_confidence[-ATTRIBUTES_KEPT:]}
+    return tuple(each for each in known if id(each) in kept)
 
 
 @dataclass(frozen=True, slots=True)

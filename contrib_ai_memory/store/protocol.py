@@ -50,12 +50,12 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LaneSearch:
-    """A prepared search: its vector and words, and what the store made of them for each lane."""
+    """A prepared search: its vector and words, and the store's own query for each lane."""
 
     agent_id: str
     vector: np.ndarray
     query: str
-    lanes: Mapping[str, Any]
+    queries: Mapping[str, Any]
 
 
 class MemoryStore(Protocol):

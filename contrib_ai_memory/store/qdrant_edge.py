@@ -106,13 +106,15 @@ class EdgeStore(Mem0Store):
         return super().newest(agent_id, record, limit)  # few, or without a time
 
     def prepare_search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
-        return LaneSearch(agent_id, vector, query, self._vectors.lanes(agent_id, vector, query))
+        return LaneSearch(
+            agent_id, vector, query, self._vectors.lane_queries(agent_id, vector, query)
+        )
 
     def candidates(self, search: LaneSearch, limit: int, **where: Any) -> set[PointId]:
-        return self._vectors.candidates(search.lanes, limit, filters_of(search.agent_id, where))
+        return self._vectors.candidates(search.queries, limit, filters_of(search.agent_id, where))
 
     def score(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
-        found = self._vectors.score(search.lanes, ids) if ids else []
+        found = self._vectors.score(search.queries, ids) if ids else []
         return [each for each in found if each.payload["agent_id"] == search.agent_id]
 
     # --- files --------------------------------------------------------------------------------
@@ -251,8 +253,11 @@ class QdrantEdge(VectorStoreBase):
             ),
         )
 
-    def _update(self, operation: edge.UpdateOperation) -> None:
-        """Write into the shard, if there is room."""
+    def _change(self, ids: Collection[str], operation: edge.UpdateOperation) -> None:
+        """Write into the shard, if there is room: every change of these points comes this way."""
+        self._recent.forget(ids)
+        if self._rewriting is not None:
+            self._rewriting.note(ids)
         condition.check(self.path)
         self._free.update(operation)
 
@@ -309,26 +314,23 @@ class QdrantEdge(VectorStoreBase):
     ) -> None:
         """Insert or overwrite points with all their keys, in one acknowledged write."""
         points = [
-            edge.Point(id=point_id, vector=vectors_of(key), payload=payload)
+            edge.Point(id=point_id, vector=vectors_by_name(key), payload=payload)
             for point_id, payload, key in zip(ids, payloads, found_by, strict=True)
         ]
-        if not points:
-            return
-        self._note(ids)
-        self._update(edge.UpdateOperation.upsert_points(points))
-        self._recent.keep(ids, payloads)
+        if points:
+            self._change(ids, edge.UpdateOperation.upsert_points(points))
+            self._recent.keep(ids, payloads)
 
     def rekey(self, found_by: Mapping[str, Keys]) -> None:
         """Change the keys of points that exist; their payloads stay."""
         there = {str(record.id) for record in self._free.retrieve([*found_by], False, False)}
         moved = [
-            edge.PointVectors(point_id, vectors_of(key))
+            edge.PointVectors(point_id, vectors_by_name(key))
             for point_id, key in found_by.items()
             if point_id in there
         ]
         if moved:
-            self._note(there)
-            self._update(edge.UpdateOperation.update_vectors(moved))
+            self._change(there, edge.UpdateOperation.update_vectors(moved))
 
     def update(
         self,
@@ -340,16 +342,13 @@ class QdrantEdge(VectorStoreBase):
         if vector is not None and payload is not None:
             self.insert([vector], [payload], [vector_id])
         elif payload is not None:
-            self._note([vector_id])
-            self._update(edge.UpdateOperation.set_payload([vector_id], payload))
+            self._change([vector_id], edge.UpdateOperation.set_payload([vector_id], payload))
         elif vector is not None:
-            self._note([vector_id])
             moved = edge.PointVectors(vector_id, {LINE: list(vector)})
-            self._update(edge.UpdateOperation.update_vectors([moved]))
+            self._change([vector_id], edge.UpdateOperation.update_vectors([moved]))
 
     def delete(self, vector_id: str) -> None:
-        self._note([vector_id])
-        self._update(edge.UpdateOperation.delete_points([vector_id]))
+        self._change([vector_id], edge.UpdateOperation.delete_points([vector_id]))
 
     def count_words(self, agent_id: str, words_of: Mapping[str, str]) -> None:
         """Count the words of an NPC's memories (id → words), each memory once."""
@@ -358,12 +357,6 @@ class QdrantEdge(VectorStoreBase):
 
     def forget_words(self, agent_id: str) -> None:
         self._vocabulary.forget(agent_id)
-
-    def _note(self, ids: Collection[str]) -> None:
-        """Note points that are about to change; every write calls it."""
-        self._recent.forget(ids)
-        if self._rewriting is not None:
-            self._rewriting.note(ids)
 
     # --- reading ----------------------------------------------------------------------------
 
@@ -376,8 +369,8 @@ class QdrantEdge(VectorStoreBase):
     def keyword_search(self, query: str, top_k: int = 5, filters: Filters = None) -> Hits:
         """Return the `top_k` best by BM25 (a sum of term scores, no upper bound), best first."""
         agent_id = str((filters or {}).get("agent_id", ""))
-        lanes = self._word_queries(agent_id, query)
-        return self._query(lanes[NEAR], top_k, filters) if lanes else []
+        queries = self._word_queries(agent_id, query)
+        return self._query(queries[NEAR], top_k, filters) if queries else []
 
     def _query(self, query: edge.Query, top_k: int, filters: Filters) -> Hits:
         request = edge.QueryRequest(
@@ -388,8 +381,8 @@ class QdrantEdge(VectorStoreBase):
             for hit in self._free.query(request)
         ]
 
-    def lanes(self, agent_id: str, vector: np.ndarray, query: str) -> dict[str, edge.Query]:
-        """Return the query of an NPC for each lane; none for words if all are stop words."""
+    def lane_queries(self, agent_id: str, vector: np.ndarray, query: str) -> dict[str, edge.Query]:
+        """Return the query for each lane; none for the word lanes if all words are stop words."""
         dense, nearest = vector.tolist(), edge.Query.Nearest
         both = {"line": nearest(dense), WINDOW: nearest(dense, using=WINDOW)}
         return both | self._word_queries(agent_id, query)
@@ -404,18 +397,20 @@ class QdrantEdge(VectorStoreBase):
         }
 
     def candidates(
-        self, lanes: Mapping[str, edge.Query], limit: int, filters: Filters
+        self, queries: Mapping[str, edge.Query], limit: int, filters: Filters
     ) -> set[PointId]:
         """Return the ids of the `limit` best of each lane, up to four times as many."""
-        where = to_filter(filters)
-        requests = [
-            edge.QueryRequest(limit=limit, query=lane, filter=where) for lane in lanes.values()
-        ]
-        found = self._free.query_batch(edge.QueryBatchRequest(requests))
+        found = self._query_all(queries, limit, to_filter(filters))
         return {hit.id for hits in found for hit in hits}
 
+    def _query_all(self, queries: Mapping[str, edge.Query], limit: int, where: Any) -> Any:
+        requests = [
+            edge.QueryRequest(limit=limit, query=each, filter=where) for each in queries.values()
+        ]
+        return self._free.query_batch(edge.QueryBatchRequest(requests))
+
     def score(
-        self, lanes: Mapping[str, edge.Query], ids: Collection[PointId]
+        self, queries: Mapping[str, edge.Query], ids: Collection[PointId]
     ) -> Sequence[Candidate]:
         """Return those of `ids` that exist, with their score in each lane (0 for no match).
 
@@ -423,13 +418,10 @@ class QdrantEdge(VectorStoreBase):
         be good there, and counting it as 0 costs recall.
         """
         only = edge.Filter(must=[edge.HasIdCondition(set(ids))])
-        requests = [
-            edge.QueryRequest(limit=len(ids), query=lane, filter=only) for lane in lanes.values()
-        ]
-        hits = self._free.query_batch(edge.QueryBatchRequest(requests))
+        found = self._query_all(queries, len(ids), only)
         scores = {
-            name: {number_of(hit.id): hit.score for hit in of_lane}
-            for name, of_lane in zip(lanes, hits, strict=True)
+            name: {number_of(hit.id): hit.score for hit in hits}
+            for name, hits in zip(queries, found, strict=True)
         }
         rows = [scores.get(name, {}) for name in LANES]
         return [
@@ -543,7 +535,7 @@ class QdrantEdge(VectorStoreBase):
 # --- keys as vectors ------------------------------------------------------------------------------
 
 
-def vectors_of(key: Keys) -> dict[str, Any]:
+def vectors_by_name(key: Keys) -> dict[str, Any]:
     """Return the keys of a memory by the names of their vectors."""
     vectors: dict[str, Any] = {LINE: key.line.tolist(), WINDOW: key.window.tolist()}
     for name, lane in WORD_LANES.items():
@@ -758,7 +750,7 @@ class Rewriting:
         if self._remake is None:
             vectors = [each.vector for each in records]
         else:
-            vectors = list(map(vectors_of, self._remake(rows)))
+            vectors = list(map(vectors_by_name, self._remake(rows)))
         points = [
             edge.Point(id=point_id, vector=vector, payload=payload)
             for (point_id, payload), vector in zip(rows, vectors, strict=True)
