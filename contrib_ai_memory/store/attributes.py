@@ -158,8 +158,11 @@ def key_with_digest(readable: str, *exact: str) -> str:
     return f"{readable[:KEY_LENGTH]}/{digest}"
 
 
+# --- records as plain data ------------------------------------------------------------------------
+
+
 def to_plain(record: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass that differ from their defaults, records in it alike."""
+    """Return the fields of a record that differ from their defaults, and of the records in it."""
     return {
         spec.name: _plain(value)
         for spec in fields(record)
@@ -168,7 +171,7 @@ def to_plain(record: Any) -> dict[str, Any]:
 
 
 def from_plain(cls: Callable[..., Record], plain: Any) -> Record:
-    """Return the record that `to_plain` described; unknown fields are ignored."""
+    """Return a record from what `to_plain` returned; unknown fields are ignored."""
     return _adapter(cls).validate_python(plain)
 
 

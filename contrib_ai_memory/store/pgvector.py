@@ -29,6 +29,8 @@ from .payload import completed
 LISTS = ("audience", "dominant_emotions", "entities", "journal_ids", "tags", "witnesses")
 CONNECT_SECONDS = 5.0
 
+Clause = tuple[list[str], list[Any]]  # conditions, joined by AND, and the values in them
+
 _WORDS = "to_tsvector('simple', coalesce(payload->>'text_lemmatized', payload->>'data'))"
 _INDEXES = {"agent": "((payload->>'agent_id'))", "words": f"USING gin ({_WORDS})"}
 
@@ -137,13 +139,9 @@ class PGVectorStore(PGVector):
         filters: Filters = None,
     ) -> Points:
         """Return the `top_k` nearest by cosine similarity, best first."""
-        rows = self._select(
-            "id, 1 - (vector <=> %s::vector), payload",
-            [list(vectors)],
-            _where(filters),
-            ("ORDER BY 2 DESC LIMIT %s", [top_k]),
-        )
-        return [OutputData(id=str(each), score=score, payload=found) for each, score, found in rows]
+        best = ("ORDER BY 2 DESC LIMIT %s", [top_k])
+        similarity = "1 - (vector <=> %s::vector)"
+        return self._points(_where(filters), best, similarity, list(vectors))
 
     def keyword_search(self, query: str, top_k: int = 5, filters: Filters = None) -> Points:
         """Return the `top_k` best that have any word of the query, best first."""
@@ -152,19 +150,13 @@ class PGVectorStore(PGVector):
             return []
         asked = "websearch_to_tsquery('simple', %s)"
         conditions, values = _where(filters)
-        rows = self._select(
-            f"id, ts_rank_cd({_WORDS}, {asked}), payload",
-            [words],
-            ([*conditions, f"{_WORDS} @@ {asked}"], [*values, words]),
-            ("ORDER BY 2 DESC LIMIT %s", [top_k]),
-        )
-        return [OutputData(id=str(each), score=score, payload=found) for each, score, found in rows]
+        matching = ([*conditions, f"{_WORDS} @@ {asked}"], [*values, words])
+        best = ("ORDER BY 2 DESC LIMIT %s", [top_k])
+        return self._points(matching, best, f"ts_rank_cd({_WORDS}, {asked})", words)
 
     def get_many(self, ids: Sequence[str]) -> Points:
         """Return the points of `ids` that exist, in no particular order."""
-        wanted = (["id = ANY(%s)"], [_uuids(ids)])
-        rows = self._select("id, payload", [], wanted)
-        return [OutputData(id=str(each), score=None, payload=payload) for each, payload in rows]
+        return self._points((["id = ANY(%s)"], [_uuids(ids)]), ("", ()))
 
     def get(self, vector_id: str) -> OutputData | None:
         return next(iter(self.get_many([vector_id])), None)
@@ -176,18 +168,14 @@ class PGVectorStore(PGVector):
 
     def list(self, filters: Filters = None, top_k: int | None = 100) -> Sequence[Points]:
         """Return up to `top_k` points that match (None: all): a list in a list, as Mem0 expects."""
-        rows = self._select("id, payload", [], _where(filters), ("LIMIT %s", [top_k]))
-        return [[OutputData(id=str(each), score=None, payload=found) for each, found in rows]]
+        return [self._points(_where(filters), ("LIMIT %s", [top_k]))]
 
     def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Points, Any]:
         """Return up to `limit` points that match, by id, and the next page's offset or None."""
         conditions, values = _where(filters)
         if offset is not None:
             conditions, values = [*conditions, "id > %s::uuid"], [*values, offset]
-        rows = self._select(
-            "id, payload", [], (conditions, values), ("ORDER BY id LIMIT %s", [limit])
-        )
-        hits = [OutputData(id=str(each), score=None, payload=payload) for each, payload in rows]
+        hits = self._points((conditions, values), ("ORDER BY id LIMIT %s", [limit]))
         return hits, (hits[-1].id if len(hits) == limit else None)
 
     def count(self, filters: Filters = None) -> int:
@@ -199,22 +187,29 @@ class PGVectorStore(PGVector):
         rows = self._select("payload->>'agent_id', count(*)", [], ([], []), ("GROUP BY 1", []))
         return {agent_id or "": count for agent_id, count in rows}
 
+    def _points(
+        self, where: Clause, rest: tuple[str, Sequence[Any]], score: str = "NULL", *values: Any
+    ) -> Points:
+        """Return the points of a query; `score` is SQL with these values in it."""
+        rows = self._select(f"id, {score}, payload", values, where, rest)
+        return [OutputData(id=str(each), score=found, payload=data) for each, found, data in rows]
+
     def _select(
         self,
-        what: str,
+        columns: str,
         values: Sequence[Any],
-        where: tuple[Sequence[str], Sequence[Any]],
+        where: Clause,
         rest: tuple[str, Sequence[Any]] = ("", ()),
     ) -> Sequence[tuple[Any, ...]]:
         conditions = "WHERE " + " AND ".join(where[0]) if where[0] else ""
-        query = sql.SQL(f"SELECT {what} FROM {{}} {conditions} {rest[0]}").format(self._col())
+        query = sql.SQL(f"SELECT {columns} FROM {{}} {conditions} {rest[0]}").format(self._col())
         with self._get_cursor() as cursor:
             cursor.execute(query, (*values, *where[1], *rest[1]))
             return cursor.fetchall()
 
 
-def _where(filters: Filters) -> tuple[list[str], list[Any]]:
-    """Translate Mem0's filters into conditions and their values; values match inside lists."""
+def _where(filters: Filters) -> Clause:
+    """Translate Mem0's filters into conditions; values match inside lists."""
     lists = {name: value for name, value in (filters or {}).items() if name in LISTS}
     rest = {name: value for name, value in (filters or {}).items() if name not in LISTS}
     conditions, values = mem0_pgvector._build_filter_conditions(rest)
