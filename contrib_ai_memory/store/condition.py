@@ -55,7 +55,7 @@ class StoreMismatch(StoreError):
 
     @classmethod
     def of_size(cls, what: str, theirs: int | None, ours: int) -> Self:
-        """The error for a collection (`what`) whose vectors have another length."""
+        """Return the error for a collection (`what`) whose vectors have another length."""
         return cls(
             f"{what} holds vectors of {theirs} numbers, and the embedding model makes {ours}. Name "
             'another collection_name in CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"], or put the '

@@ -49,8 +49,9 @@ KEY = "ai_memory_freed"  # of the ServerConfig entry: a VACUUM is due
 
 
 def vacuum() -> None:
-    """Write the whole file anew, without a byte that is not in use; blocks, and needs its size on
-    the disk once more.
+    """Rewrite the whole file without its free space.
+
+    It blocks, and needs the size of the file on the disk once more.
 
     Raises:
         django.db.DatabaseError: There is no room, or another program uses the file.

@@ -88,8 +88,11 @@ class EdgeStore(Mem0Store):
             self._vectors.rekey(keys)
 
     def count_words(self, agent_id: str, memories: Sequence[MemoryRecord]) -> None:
-        """Count words, but not of what nights wrote: a subject that is told of often would become
-        common, and the scores of the lines behind it would change."""
+        """Count words, but not those of facts, summaries and insights.
+
+        They retell lines: the words of a subject that is retold often would count as common, and
+        the scores of its lines would change.
+        """
         words = {each.id: each.words for each in memories if each.record not in OF_NIGHTS}
         self._vectors.count_words(agent_id, words)
 
@@ -263,7 +266,7 @@ class QdrantEdge(VectorStoreBase):
 
     @property
     def _free(self) -> edge.EdgeShard:
-        """The shard, for a call that holds the GIL: the reactor goes first."""
+        """The shard, for a call that holds the GIL; the reactor gets its turn first."""
         offload.give_way()
         return self._shard
 
