@@ -72,7 +72,7 @@ UNSUPPORTED = {
 
 
 class VectorStoreSettings(_Section):
-    """The store of facts: Qdrant Edge in process, a Qdrant server, or PostgreSQL with pgvector.
+    """The memory store: Qdrant Edge in process, a Qdrant server, or PostgreSQL with pgvector.
 
     These stores pass the contract tests; any other is refused. Secrets in `config` (keys,
     passwords, URLs with a login) are never shown.
