@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.embedding import embedder, reranker
+from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.embedding.model import SentenceTransformerModel, bundled_path, open_model
+from contrib_ai_memory.recall import reranker
 from contrib_ai_memory.store import memory_store
 
 TALK = [

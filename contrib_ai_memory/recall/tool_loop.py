@@ -17,6 +17,7 @@ from twisted.python.failure import Failure
 
 from .. import conf, offload
 from ..embedding import emotions
+from ..ingest.experiences import remember_or_reinforce
 from ..llm import prompts, router, tools
 from ..records import (
     CONSCIOUS,
@@ -235,7 +236,7 @@ class ToolLoop:
             tags=(CONSCIOUS,),
             provider=router.Model.name,
         )
-        yield self._memory.commit(experience, self._work)
+        yield self._work.run(commit, self._memory.id, experience)
         return "It is remembered."
 
     def _note(self, text: str, *about: str) -> Entry:
@@ -376,19 +377,14 @@ def provenance_of(
     )
 
 
-def commit(
-    agent_id: str, experience: MemoryRecord, keep: Callable[[str, MemoryRecord], str]
-) -> None:
+def commit(agent_id: str, experience: MemoryRecord) -> None:
     """Store an experience as a conscious commit [B], which is never pruned (worker thread).
 
     The labels missing to three emotions are those nearest to the essence.
-
-    Args:
-        keep: Stores an experience or reinforces the same one, and returns its id.
     """
     felt = (*experience.dominant_emotions, *emotions.classify([experience.content])[0])
     felt = tuple(dict.fromkeys(felt))[: conf.EMOTIONS_PER_EXPERIENCE]
-    kept = keep(agent_id, replace(experience, dominant_emotions=felt))
+    kept = remember_or_reinforce(agent_id, replace(experience, dominant_emotions=felt))
     store = memory_store.shared()
     for known in store.get([kept]):
         if CONSCIOUS not in known.tags:  # the background loop had stored the same

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..embedding import sqlite_file
+from .. import sqlite_file
 
 FILE = "vocabulary.sqlite3"
 FEW = 200  # memories; an NPC with fewer is taken to have so many, as they say little of rarity

@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-from ..log import logger
+from .log import logger
 
 Result = TypeVar("Result")
 
