@@ -335,36 +335,32 @@ class MemoryHandler:
 
     def flush(self) -> None:
         """Write everything new to the game database."""
-        self.flush_talk()
-        if self.owner.pk and not self.unwritten:
-            self._write(self.people.flush)
+        self._write(self.journal, self.conversations, self.people)
 
     def flush_talk(self) -> None:
         """Write the journal and the conversations, at each tick."""
-        if self._flush_timer is not None and self._flush_timer.active():
-            self._flush_timer.cancel()
-        if self.owner.pk and not owner.owns(self.owner, self.id):
-            self.reclaim()
-        self._flush_journal()
-        if self.owner.pk and not self.unwritten:
-            self._write(self.conversations.flush)
+        self._write(self.journal, self.conversations)
 
     @property
     def unwritten(self) -> bool:
         """Whether the journal has lines that are not in the game database."""
         return self.journal.changed
 
-    def _flush_journal(self) -> None:
+    def _write(self, *parts: Journal | Conversations | People) -> None:
+        """Write what is new in these parts, or try again later if the database's disk is full."""
+        if self._flush_timer is not None and self._flush_timer.active():
+            self._flush_timer.cancel()
         self._flush_timer = None
-        if self.owner.pk and self.journal.changed:  # else the NPC was deleted
-            self._write(self.journal.flush)
-            if not self.journal.changed:
-                game_database.note_written()
-
-    def _write(self, flush: Callable[[], None]) -> None:
-        """Write, or try again later if the disk of the database is full."""
+        if not self.owner.pk:
+            return  # the NPC was deleted
         try:
-            flush()
+            if not owner.owns(self.owner, self.id):
+                self.reclaim()
+            unwritten = self.unwritten
+            for part in parts:
+                part.flush()
+            if unwritten:
+                game_database.note_written()
         except OperationalError as error:
             if not game_database.note_full(error):
                 raise
@@ -375,7 +371,9 @@ class MemoryHandler:
 
         if self._flush_timer is None and reactor.running:
             # only the journal; the rest is written at each tick
-            self._flush_timer = reactor.callLater(conf.get().FLUSH_SECONDS, self._flush_journal)
+            self._flush_timer = reactor.callLater(
+                conf.get().FLUSH_SECONDS, self._write, self.journal
+            )
 
 
 def open_memories() -> list[MemoryHandler]:

@@ -46,7 +46,7 @@ from .store.chat_log import given_by
 from .text.sanitising import oneline, sanitise
 
 CHAT_MEMORY = "chat_memory"  # the Attribute of LLMNPC with the last lines of each character
-HEARD_TWICE = 2.0  # seconds within which a person's same words are one line
+SAME_LINE_SECONDS = 2.0  # within which a person's same words are one line
 LOOK_BACK = 8  # newest entries among which the same words are searched
 ATTEMPTS = 2  # the client keeps connections, and one closed by the server gives nothing
 
@@ -64,23 +64,19 @@ _TALK = re.compile(
 class LLMNPCMemory(MemoryHandler):
     """`npc.memory` of a MemoryLLMNPC, whose answers come from the server of LLMNPC."""
 
-    def answer(self, entry: Entry, actions: Any = None) -> defer.Deferred:
-        """As `MemoryHandler.answer`, which answers if the server does not."""
-        if actions is None:
-            return super().answer(entry)
-        return self._answer_by_server(entry, actions)
-
     @defer.inlineCallbacks
-    def _answer_by_server(self, entry: Entry, actions: Any) -> Generator[Any, Any, Answer]:
-        recalled = yield recall_for(self, entry)
-        shown = (item.memory for item in recalled.memories)
-        with self.evidence.work_on([entry, *shown], priority=offload.REPLY) as work:
-            text = yield self.owner.ask_llm(entry, actions.speaker, recalled.prompt_block)
-            work.check()
-        if text:
-            talk = self.owner.past_with(actions.speaker, entry)
-            provenance = provenance_of(entry, recalled.memories, talk)
-            return Answer(text, recalled.memories, provenance=provenance)
+    def answer(self, entry: Entry, actions: Any = None) -> Generator[Any, Any, Answer]:
+        """As `MemoryHandler.answer`, which answers if the server does not."""
+        if actions is not None:
+            recalled = yield recall_for(self, entry)
+            shown = (item.memory for item in recalled.memories)
+            with self.evidence.work_on([entry, *shown], priority=offload.REPLY) as work:
+                text = yield self.owner.ask_llm(entry, actions.speaker, recalled.prompt_block)
+                work.check()
+            if text:
+                talk = self.owner.past_with(actions.speaker, entry)
+                provenance = provenance_of(entry, recalled.memories, talk)
+                return Answer(text, recalled.memories, provenance=provenance)
         answer = yield super().answer(entry, actions)
         return answer
 
@@ -152,7 +148,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         """
         identity, now = self.get_memory_identity(character), self.memory.clock()
         for entry in reversed(self.memory.journal.tail(LOOK_BACK)):
-            fresh = seconds_between(entry.timestamp, now) <= HEARD_TWICE
+            fresh = seconds_between(entry.timestamp, now) <= SAME_LINE_SECONDS
             if entry.source_entity == identity and fresh and words in entry.content:
                 if entry.kind in TALK_KINDS and entry.content == words:
                     return entry

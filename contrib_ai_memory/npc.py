@@ -29,7 +29,7 @@ from .attention import Attention, Floor, HeardLine, attend
 from .english import addressing
 from .handler import MemoryHandler, shed_copied
 from .log import logger
-from .records import NO_PROVENANCE, OF_NPC, Entry, Percept, Provenance, Recalled
+from .records import NO_PROVENANCE, OF_NPC, Entry, Percept, Provenance
 from .script import AssistantScript
 from .store import owner, pause
 from .store.attributes import NPCAttributes
@@ -207,33 +207,18 @@ class MemoryMixin(_Base):
     def speak(
         self,
         text: str,
-        entry: Entry,
-        speaker: Any,
-        recalled: tuple[Recalled, ...] = (),
-        provenance: Provenance = NO_PROVENANCE,
-    ) -> Entry | None:
-        """Answer `entry`, whispered if it was whispered or if the answer holds a secret.
-
-        Returns:
-            The entry of the NPC's words; None if the only one who may hear them has left.
-        """
-        private = entry.private or any(item.memory.private for item in recalled)
-        return self.utter(
-            text, speaker, private=private, session_id=entry.session_id, provenance=provenance
-        )
-
-    def utter(
-        self,
-        text: str,
         listener: Any,
         *,
         private: bool,
         session_id: str | None = None,
         provenance: Provenance = NO_PROVENANCE,
     ) -> Entry | None:
-        """Say something aloud, or whisper it to `listener`. Returns what `speak` returns.
+        """Say something aloud, or whisper it to `listener`.
 
         The words are journalled as the NPC's own, which are never learned, with their provenance.
+
+        Returns:
+            The entry of the words; None if the only one who may hear them has left.
         """
         here = listener is not None and listener.location == self.location
         if private and not here:
@@ -257,7 +242,7 @@ class MemoryMixin(_Base):
         """Tell somebody that they are not answered, as quietly as they spoke."""
         text = self.get_memory_excuse(speaker, crowded=crowded)
         if text:
-            self.utter(text, speaker, private=entry.private, session_id=entry.session_id)
+            self.speak(text, speaker, private=entry.private, session_id=entry.session_id)
 
     def act_out(
         self, text: str, *, session_id: str | None = None, provenance: Provenance = NO_PROVENANCE

@@ -335,7 +335,13 @@ class AssistantScript(DefaultScript):
         answer = yield self._compose(entry, actions)
         own = None
         if answer.text:
-            own = npc.speak(answer.text, entry, line.speaker, answer.recalled, answer.provenance)
+            own = npc.speak(
+                answer.text,
+                line.speaker,
+                private=entry.private or answer.private,
+                session_id=entry.session_id,
+                provenance=answer.provenance,
+            )
         memory.history.add(exchange(entry, answer.rounds, own, actions.spoken, answer.provenance))
         memory.note_accessed(entry, answer.recalled)
         self.ndb.last_reply = time.monotonic()
@@ -407,12 +413,12 @@ class ReplyActions:
         return self._npc.get_memory_identity(seen[0]) if seen else None
 
     def say(self, text: str, provenance: Provenance, *, private: bool) -> None:
-        self._utter(text, provenance, self.speaker, private, self._entry.session_id)
+        self._speak(text, provenance, self.speaker, private, self._entry.session_id)
 
     def whisper(self, name: str, text: str, provenance: Provenance) -> None:
         [listener] = self._npc.seen_here(name)
         same = listener == self.speaker and self._entry.private
-        self._utter(text, provenance, listener, True, self._entry.session_id if same else None)
+        self._speak(text, provenance, listener, True, self._entry.session_id if same else None)
 
     def emote(self, text: str, provenance: Provenance) -> None:
         session_id = self._entry.session_id
@@ -426,7 +432,7 @@ class ReplyActions:
             raise ToolError(str(problem)) from None
         self.wants_sleep = True
 
-    def _utter(
+    def _speak(
         self,
         text: str,
         provenance: Provenance,
@@ -434,7 +440,7 @@ class ReplyActions:
         private: bool,
         session_id: str | None,
     ) -> None:
-        own = self._npc.utter(
+        own = self._npc.speak(
             text, listener, private=private, session_id=session_id, provenance=provenance
         )
         if own is None:
@@ -446,7 +452,7 @@ class ReplyActions:
 
 LINES_EACH = 3  # of one speaker in the queue
 LINES_IN_ALL = 30
-QUIET_SECONDS = 10.0  # without a line before a speaker who flooded is heard again
+FLOOD_SECONDS = 10.0  # without a line before a speaker who flooded is heard again
 EXCUSE_SECONDS = 60.0  # between two excuses to the same speaker
 SPEAKERS_KEPT = 200  # of whom floods and excuses are remembered
 
@@ -491,7 +497,7 @@ class AnswerQueue:
     def add(self, line: PendingLine) -> Verdict:
         """Queue a line, if it may wait."""
         who, now = line.entry.source_entity, self._clock()
-        if now - self._flooding.get(who, -QUIET_SECONDS) < QUIET_SECONDS:
+        if now - self._flooding.get(who, -FLOOD_SECONDS) < FLOOD_SECONDS:
             _note_time(self._flooding, who, now)
             return Verdict.DROPPED
         self._flooding.pop(who, None)

@@ -548,7 +548,7 @@ def test_a_broken_cache_is_moved_aside_and_begun_anew_with_one_warning(
 def test_a_cache_that_another_process_holds_is_done_without(embedder_of, tmp_path, monkeypatch):
     from contrib_ai_memory import sqlite_file
 
-    monkeypatch.setattr(sqlite_file, "LOCK_WAIT", 0.05)
+    monkeypatch.setattr(sqlite_file, "LOCK_SECONDS", 0.05)
     first, _, disk = embedder_of()
     first.encode(["a"], keep=True)
     other = sqlite3.connect(tmp_path / embedder.CACHE_FILE)

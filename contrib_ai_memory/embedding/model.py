@@ -26,8 +26,8 @@ BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 BUNDLED_DIMENSIONS = 384
 MAX_TOKENS = 512  # the bundled model's default of 256 is less than a chunk of 300 [C §1.3]
 
-HUB_TIMEOUT = 3.0  # seconds for one short answer, DNS included
-HUB_ANSWER_HOLDS = 30.0  # seconds
+HUB_SECONDS = 3.0  # for one short answer, DNS included
+HUB_ANSWER_SECONDS = 30.0  # for which an answer of the hub is kept
 
 
 class ModelError(RuntimeError):
@@ -308,9 +308,9 @@ def _hub_error(model: str) -> str:
     found: list[str] = []
     asking = threading.Thread(target=lambda: found.append(_request_model(model)), daemon=True)
     asking.start()
-    asking.join(HUB_TIMEOUT)  # DNS has no timeout of its own
-    error = found[0] if found else _no_answer(f"no answer within {HUB_TIMEOUT:g} s")
-    _hub_answers[model] = time.monotonic() + HUB_ANSWER_HOLDS, error
+    asking.join(HUB_SECONDS)  # DNS has no timeout of its own
+    error = found[0] if found else _no_answer(f"no answer within {HUB_SECONDS:g} s")
+    _hub_answers[model] = time.monotonic() + HUB_ANSWER_SECONDS, error
     return error
 
 
@@ -321,7 +321,7 @@ def _request_model(model: str) -> str:
         if token := os.environ.get("HF_TOKEN"):
             request.add_header("Authorization", f"Bearer {token}")
         try:
-            urllib.request.urlopen(request, timeout=HUB_TIMEOUT).close()
+            urllib.request.urlopen(request, timeout=HUB_SECONDS).close()
             return ""
         except urllib.error.HTTPError as refused:
             if refused.code not in (401, 403, 404):

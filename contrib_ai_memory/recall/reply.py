@@ -40,7 +40,7 @@ class Answer:
 
     Attributes:
         text: Empty if its tools have said everything.
-        recalled: The memories in it: the answer is as private as they are.
+        recalled: The memories in it.
         rounds: The tool calls and their results, as `store.chat_log` keeps them.
     """
 
@@ -48,6 +48,11 @@ class Answer:
     recalled: tuple[Recalled, ...] = ()
     rounds: tuple[dict[str, Any], ...] = ()
     provenance: Provenance = NO_PROVENANCE
+
+    @property
+    def private(self) -> bool:
+        """Whether a memory in it is private."""
+        return any(item.memory.private for item in self.recalled)
 
 
 @defer.inlineCallbacks
