@@ -66,7 +66,7 @@ class LLMNPCMemory(MemoryHandler):
 
     @defer.inlineCallbacks
     def answer(self, entry: Entry, actions: Any = None) -> Generator[Any, Any, Answer]:
-        """As `MemoryHandler.answer`, which answers if the server does not."""
+        """Answer by the server of LLMNPC, or as `MemoryHandler` does if it gives no answer."""
         if actions is not None:
             recalled = yield recall_for(self, entry)
             shown = (item.memory for item in recalled.memories)

@@ -88,7 +88,7 @@ class MemoryMixin(_Base):
         return AssistantScript.of(self)
 
     def is_named(self, speech: str) -> bool:
-        """Whether `speech` names this character, by key or alias."""
+        """Return whether `speech` names this character, by key or alias."""
         return self._is_named(r"\b", speech)
 
     # --- hooks to override --------------------------------------------------------------------
@@ -352,7 +352,7 @@ class MemoryMixin(_Base):
             self.assistant.wants_reply(entry, speaker, floor)
 
     def _attends(self, other: Any) -> bool:
-        """Whether nothing is switched off: the game, this NPC, its room, the other."""
+        """Return whether the memory is switched on for the game, this NPC, its room and the other."""
         if not conf.get().ENABLED or pause.paused(self):
             return False
         room = self.location

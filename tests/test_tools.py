@@ -19,12 +19,6 @@ KEY = ("recall", {"query": "Where is the silver key of Alice?"})
 
 
 @pytest.fixture
-def llm(speaks_through):
-    speaks_through()
-    return speaks_through
-
-
-@pytest.fixture
 def calls(server, llm):
     """The next answers call these tools, a round each, and then say a text."""
 

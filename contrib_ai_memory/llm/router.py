@@ -1,7 +1,7 @@
-"""Chooses the provider that answers an operation, and asks it off the reactor thread.
+"""The router: chooses the provider of an operation, and asks it off the reactor thread.
 
-Where PROVIDER chooses the model server or a class of the game's own, that one is asked first; the
-offline provider does the work when it gives no answer. The breaker and the token budgets decide
+The model server or the game's own class is asked first if the setting PROVIDER chooses it; the
+offline provider does the work if it gives no answer. The breaker and the token budgets decide
 whether the model server is asked at all. Reactor thread.
 """
 
@@ -55,8 +55,8 @@ def ask_model(
     """Call one operation of the model server's provider, `converse` with its tools included.
 
     Returns (as a Deferred):
-        Whether it answered, and its answer. It does not where none is configured, while the breaker
-        is open, and when its tokens are used up.
+        Whether it answered, and its answer. It is not asked if none is configured, while the
+        breaker is open, or once its tokens are used up.
     """
     chosen = model()
     if chosen is None or not _affords(chosen, npc) or (ticket := health.admit()) is None:
@@ -95,7 +95,10 @@ def ask_model(
 def ask_without_tools(
     operation: str, *args: Any, priority: int = offload.AWAKE
 ) -> Generator[Any, Any, tuple[str, Any]]:
-    """Call one operation of the game's own provider, else of the offline one, as `ask` does."""
+    """Call one operation of the game's own provider, else of the offline one.
+
+    Returns what `ask` returns.
+    """
     own = own_provider()
     if own is not None:
         try:
@@ -150,7 +153,7 @@ class Model:
 
 
 def model() -> Model | None:
-    """The model of the configured server; None where the settings choose another provider."""
+    """Return the model of the configured server; None if the settings choose another provider."""
     settings = conf.get()
     if settings.LLM is None or settings.PROVIDER not in (None, Model.name):
         return None
@@ -158,7 +161,7 @@ def model() -> Model | None:
 
 
 def own_provider() -> Provider | None:
-    """The instance of the class that PROVIDER names; None where it names none.
+    """Return the instance of the class that PROVIDER names; None if it names none.
 
     Raises:
         ImproperlyConfigured: There is no such class, or it is no provider.
@@ -180,7 +183,7 @@ def own_provider() -> Provider | None:
 
 
 def problem_with_setting() -> str:
-    """Why PROVIDER cannot be used as it is set; "" if it can."""
+    """Return an error sentence if PROVIDER cannot be used as it is set, or ""."""
     if conf.get().PROVIDER == "openai" and conf.get().LLM is None:
         return "it needs the settings of a server, CONTRIB_AI_MEMORY['LLM']."
     try:
@@ -204,27 +207,23 @@ def _instance_of(kind: type[Provider]) -> Provider:
 
 
 def usage() -> dict[str, Any]:
-    """What the model cost today (UTC), as plain data.
+    """Return what the model cost today (UTC), as plain data.
 
     Returns:
         {"day", "calls", "tokens_in", "tokens_out", "by_purpose": {operation: {"calls",
         "tokens_in", "tokens_out"}}, "by_npc": {agent id: {the same}}}. The first call after
         a start reads one small file.
     """
-    counts = _counts()
-    counts.load()
-    return counts.plain()
+    return _counts().plain()
 
 
 def tokens_by_day(agent_id: str) -> list[tuple[str, int]]:
-    """(day, tokens) of one NPC on the last days, oldest first, today last."""
-    counts = _counts()
-    counts.load()
-    return counts.by_day(agent_id)
+    """Return (day, tokens) of one NPC for the last days, oldest first, today last."""
+    return _counts().by_day(agent_id)
 
 
 def status() -> str:
-    """One phrase for builders: who answers, and what is wrong if something is."""
+    """Return a phrase for builders: who answers, and what is wrong if something is."""
     own = own_provider()
     if own is not None:
         return f"{own.name} ({conf.get().PROVIDER}), a provider of the game's own"
