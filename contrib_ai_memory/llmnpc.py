@@ -29,8 +29,8 @@ from . import conf, offload
 from .attention import Attention
 from .handler import MemoryHandler
 from .npc import MemoryMixin, is_npc, unpacked
-from .recall.reply import NOBODY, Answer, as_stored, recall_for
-from .recall.tool_loop import provenance_of
+from .recall.reply import Answer, as_stored, recall_for
+from .recall.tool_loop import NOBODY, provenance_of
 from .records import (
     OF_NPC,
     TALK_KINDS,
@@ -123,7 +123,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
 
     def at_talked_to(self, speech: str, character: Any) -> defer.Deferred:
         """Hear the `talk` command: journalled once, and answered once."""
-        if not self._attends(character):
+        if not self._memory_on_for(character):
             return super().at_talked_to(speech, character)  # answered without a memory
         words = sanitise(speech, conf.get().MAX_LINE)
         if words:
@@ -164,7 +164,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         talk = _TALK.match(line) if kind in (None, "say") else None
         if not talk or from_obj is self or not hasattr(from_obj, "get_display_name"):
             super()._hear(text, from_obj)
-        elif self._attends(from_obj):
+        elif self._memory_on_for(from_obj):
             self._perceive(
                 from_obj,
                 talk["speech"].strip(),
@@ -251,7 +251,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
 
     def _add_to_memory(self, character: Any, who_talked: Any, speech: str) -> None:
         """Keep lines of a character whose memory is switched off; others are in the journal."""
-        if not self._attends(character):
+        if not self._memory_on_for(character):
             lines = [*self._unremembered[character], f"{self._name_seen(who_talked)}: {speech}"]
             self._unremembered[character] = lines[-self.max_chat_memory_size :]
 
@@ -264,11 +264,11 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
 
     def past_with(self, character: Any, entry: Entry) -> Provenance:
         """Return the provenance of the conversation in the prompt of an answer to `entry`."""
-        turns = self._turns_with(character, entry) if self._attends(character) else []
+        turns = self._turns_with(character, entry) if self._memory_on_for(character) else []
         return given_by(as_stored(self.memory, turn) for turn in turns)
 
     def _lines_with(self, character: Any) -> list[str]:
-        if not self._attends(character):
+        if not self._memory_on_for(character):
             return self._unremembered[character]
         identity = self.get_memory_identity(character)
         entry = self._answering[0] if self._answering else self._last_of(identity)

@@ -74,8 +74,8 @@ def run(
     if not reactor.running:
         return defer.execute(job, *args)
     if not _lanes:
-        # at exit Python would take apart a million objects of the embedding model, for seconds,
-        # while the new server of a reload needs the old one's ports: they are left where they are
+        # at exit Python would free a million objects of the embedding model, which takes seconds,
+        # while the new server of a reload waits for this one's ports: they are kept
         reactor.addSystemEventTrigger("after", "shutdown", gc.freeze)
         # the reactor releases the GIL on every database query, and gets it back within this time
         sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_SECONDS))

@@ -104,7 +104,7 @@ class AssistantScript(DefaultScript):
         self._settle()
 
     def _settle(self) -> None:
-        """Write the last lines (departures are heard late), then give the store no more work."""
+        """Write the last lines (departures are heard late), then close the store."""
         if self.obj is not None:
             self.obj.memory.flush()
         offload.settle()
@@ -122,7 +122,7 @@ class AssistantScript(DefaultScript):
         from twisted.internet import reactor
 
         if self.obj and AssistantScript.of(self.obj) is not self:
-            self.delete()  # a copy that had a heartbeat before it got its original's
+            self.delete()  # a copied NPC has a heartbeat of its own and a clone of another
             return
         late = random.uniform(0, JITTER * self.interval)
         beat = task.deferLater(reactor, late, self.at_tick)

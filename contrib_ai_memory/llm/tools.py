@@ -221,7 +221,7 @@ def _calls_in(raw: Sequence[Any]) -> tuple[ToolCall, ...]:
 
 
 def as_message(turn: Turn) -> dict[str, Any]:
-    """Make an assistant message of a turn; arguments that are no JSON, which servers parse, become {}."""
+    """Make an assistant message of a turn; servers parse arguments, so invalid JSON becomes {}."""
     calls = []
     for call in turn.calls:
         try:

@@ -29,7 +29,7 @@ _rerankers: dict[str, _Reranker] = {}
 def rerank(request: RecallRequest, ranked: Sequence[Ranked]) -> list[Ranked]:
     """Order the best candidates by the cross-encoder of the request, with the rest behind them."""
     first, rest = ranked[: request.top_k * READ], ranked[request.top_k * READ :]
-    texts = [budget.spoken(each.candidate.whole()) for each in first]
+    texts = [budget.text_with_speaker(each.candidate.whole()) for each in first]
     return [*reordered(first, scores(request.reranker or "", request.query, texts)), *rest]
 
 
