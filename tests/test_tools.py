@@ -141,9 +141,12 @@ def test_it_says_good_night_and_falls_asleep_when_the_one_it_talks_with_says_so(
     heard = hears(alice)
     asleep_when_spoken = []
     speak = mara.speak
-    monkeypatch.setattr(
-        mara, "speak", lambda *a: asleep_when_spoken.append(mara.assistant.asleep) or speak(*a)
-    )
+
+    def noted(*args, **options):
+        asleep_when_spoken.append(mara.assistant.asleep)
+        return speak(*args, **options)
+
+    monkeypatch.setattr(mara, "speak", noted)
     alice.execute_cmd("say Mara, go to bed.")
     assert requests()[-1].results == ["You are falling asleep."]
     assert any("Good night." in line for line in heard)

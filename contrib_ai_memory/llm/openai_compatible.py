@@ -40,11 +40,11 @@ Result = TypeVar("Result")
 Counter = Callable[[str, int, int], None]  # purpose, tokens in, tokens out
 
 ANSWER_BYTES = 2_000_000  # of one HTTP response: a long one is some 50 kB
-SHOWN_AGAIN = 4000  # characters of an unusable answer that the model is shown to repair it
+REPAIR_LENGTH = 4000  # characters of an unusable answer that the model is shown to repair it
 LEAST_SECONDS = 0.05
 
 _FORM_REFUSED = (400, 422)
-_OUR_FAULT = (400, 413, 422)  # a filter, a prompt too long: the next request may succeed
+_BAD_REQUEST = (400, 413, 422)  # a filter, a long prompt: the next request may succeed
 _RETRIED = (408, 409, 425, 429, 500, 502, 503, 504)
 _BACKOFF = wait_random_exponential(multiplier=0.5, max=5)
 
@@ -194,7 +194,7 @@ class OpenAIProvider:
             return read(schemas.understood(model, text))
         except Unfit as error:
             problem = error
-        again = prompts.repair(messages, text[:SHOWN_AGAIN], str(problem))
+        again = prompts.repair(messages, text[:REPAIR_LENGTH], str(problem))
         try:
             text = self._formed(purpose, again, model, deadline)
         except Unreachable:
@@ -259,7 +259,7 @@ class OpenAIProvider:
             seconds = time.monotonic() - started
             logger().info("%s: no answer, %.2f s, %s (%s)", purpose, seconds, settings.model, kind)
             problem = f"{settings.base_url}: {kind}"
-            if isinstance(error, openai.APIStatusError) and error.status_code in _OUR_FAULT:
+            if isinstance(error, openai.APIStatusError) and error.status_code in _BAD_REQUEST:
                 raise Refused(problem, error.status_code) from None
             raise Unreachable(problem, _pause_asked(error)) from None
         return self._counted(purpose, body, messages, time.monotonic() - started)

@@ -31,7 +31,7 @@ FREQUENCY_FULL = 10  # [B] accesses that count as "often"
 # best scores of a lane below this are not scaled up to 1: one common word is no full match
 LANE_FLOORS = np.array([0.3, 0.3, 4.0, 4.0])  # in the order of `LANES`
 
-QUOTING = ("", "offline")  # providers whose retellings only quote
+QUOTING = ("", "offline")  # providers that only quote what they retell
 
 SCORE_PROFILES = ("relevance", "salience")  # built in, see `score_profile`
 

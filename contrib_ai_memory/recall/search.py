@@ -105,6 +105,8 @@ def completed(memory: Any, request: RecallRequest) -> RecallRequest:
 
 def _linked(memory: Any, starts: list[str]) -> list[str]:
     """Return the store's ids of what `starts` are linked with, strongest links first."""
+    if not memory.links.count:
+        return []
     strength: dict[str, float] = {}
     for start in starts:
         for other, note in memory.links.of(start).items():
