@@ -304,7 +304,9 @@ class AssistantScript(DefaultScript):
                 number = line.entry.id
                 try:
                     yield self._answer(line)
-                except (EvidenceGone, StoreError, offload.TimedOut, offload.Busy) as problem:
+                except StoreError as problem:
+                    logger().error("#%s cannot answer: %s", self.db_obj_id, problem)
+                except (EvidenceGone, offload.TimedOut, offload.Busy) as problem:
                     logger().warning(
                         "#%s did not answer entry %s: %s", self.db_obj_id, number, problem
                     )
