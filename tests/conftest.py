@@ -103,10 +103,10 @@ def speaks_through(settings, server, store_folder):
     def use(**more):
         chosen = {"base_url": server.url, "model": "m", "timeout": 5, "retries": 0} | more
         settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "LLM": chosen}
-        router.health.reset()
+        router.breaker.reset()
 
     yield use
-    router.health.reset()
+    router.breaker.reset()
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(router.health, "clock", made)
+    monkeypatch.setattr(router.breaker, "clock", made)
     return made
 
 
@@ -47,7 +47,7 @@ def fails(health, seconds=60.0):
 
 def test_after_a_failure_nobody_asks_until_the_time_is_over_and_then_one_does():
     clock = Clock()
-    health = breaker.Health(clock=clock)
+    health = breaker.Breaker(clock=clock)
     fails(health)
     clock.now += 59
     assert health.admit() is None
@@ -63,7 +63,7 @@ def test_after_a_failure_nobody_asks_until_the_time_is_over_and_then_one_does():
 
 def test_every_trial_that_fails_doubles_the_time_up_to_eight_times():
     clock = Clock()
-    health = breaker.Health(clock=clock)
+    health = breaker.Breaker(clock=clock)
     waited = []
     for _ in range(6):
         fails(health)
@@ -76,7 +76,7 @@ def test_every_trial_that_fails_doubles_the_time_up_to_eight_times():
 
 
 def test_calls_that_were_under_way_together_open_the_breaker_once():
-    health = breaker.Health(clock=Clock())
+    health = breaker.Breaker(clock=Clock())
     tickets = [health.admit() for _ in range(4)]
     for ticket in tickets:
         health.fail(ticket, Unreachable("gone"), 60)
@@ -86,7 +86,7 @@ def test_calls_that_were_under_way_together_open_the_breaker_once():
 
 def test_a_trial_that_came_to_no_end_leaves_the_next_call_to_try():
     clock = Clock()
-    health = breaker.Health(clock=clock)
+    health = breaker.Breaker(clock=clock)
     fails(health)
     clock.now += 61
     health.over(health.admit())
@@ -95,7 +95,7 @@ def test_a_trial_that_came_to_no_end_leaves_the_next_call_to_try():
 
 @pytest.mark.parametrize(("wish", "pause"), [(10, 60), (200, 200), (86_400, 480), (None, 60)])
 def test_a_server_is_left_alone_as_long_as_it_wishes_within_reason(wish, pause):
-    health = breaker.Health(clock=Clock())
+    health = breaker.Breaker(clock=Clock())
     health.fail(health.admit(), Unreachable("busy", wish), 60)
     assert health.pause == pause
 
@@ -111,7 +111,7 @@ def test_a_server_that_is_there_but_answers_nonsense_closes_the_breaker(server, 
     clock.now += 61
     server.behave(structured="Sorry.")
     assert score() == "offline"
-    assert router.health.problem == ""
+    assert router.breaker.problem == ""
     server.behave()
     assert score() == "openai"
     assert len(logged(logging.WARNING)) == 2
@@ -201,7 +201,7 @@ def test_a_call_that_waited_behind_others_in_vain_does_not_count_against_the_ser
     body = """
     answers = yield defer.gatherResults([score() for _ in range(6)])
     seen.extend(sorted({provider for provider, _ in answers}))
-    seen.append(router.health.problem)
+    seen.append(router.breaker.problem)
     """
     assert plays(body, max_concurrency=1, timeout=1.5) == ["offline", "openai", ""]
 
@@ -295,10 +295,10 @@ def test_what_was_spent_is_still_known_after_a_reload(server, llm, store_folder)
     llm(daily_tokens=40)
     server.behave(usage=COSTS)
     assert score("mara-id") == "openai"
-    router._model_of.cache_clear()
+    router._model_server_of.cache_clear()
     router._usage_in.cache_clear()
     assert router.usage()["by_npc"]["mara-id"]["tokens_in"] == 30
-    router._model_of.cache_clear()
+    router._model_server_of.cache_clear()
     router._usage_in.cache_clear()
     assert score("mara-id") == "offline"
     assert [path.name for path in store_folder.glob("llm_usage*")] == ["llm_usage.json"]

@@ -414,7 +414,7 @@ def test_a_malformed_answer_by_night_is_done_offline_and_the_server_stays_in_use
     assert [(fact.content, fact.provider) for fact in found] == [
         ("Alice keeps the ferry at Millbrook.", "offline")
     ]
-    assert router.health.problem == ""
+    assert router.breaker.problem == ""
 
 
 def test_what_was_whispered_is_not_in_the_prompt_of_an_answer_that_others_hear(

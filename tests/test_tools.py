@@ -189,7 +189,7 @@ def test_one_who_only_nods_has_answered(server, llm, mara, alice, hears):
     heard = hears(alice)
     alice.execute_cmd("say Good day.")
     assert "Mara nods." in heard[-1]
-    assert router.health.unusable == {}
+    assert router.breaker.unusable == {}
 
 
 def test_one_who_only_thinks_has_not(server, llm, mara, alice, hears):

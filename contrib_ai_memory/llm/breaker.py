@@ -25,8 +25,8 @@ class Ticket:
 
 
 @dataclass
-class Health:
-    """The state of the configured server. `since` and `pause` are seconds of `clock`."""
+class Breaker:
+    """The breaker of the configured server. `since` and `pause` are seconds of `clock`."""
 
     problem: str = ""
     since: float = 0.0

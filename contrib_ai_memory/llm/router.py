@@ -19,13 +19,13 @@ from django.utils.module_loading import import_string
 from twisted.internet import defer
 
 from .. import conf, offload
-from .breaker import Health
+from .breaker import Breaker
 from .offline import OfflineProvider
 from .provider import Provider, ProviderError, Unreachable
 from .usage import FILE, BudgetUsedUp, Usage
 
 OFFLINE = OfflineProvider()
-health = Health()
+breaker = Breaker()
 
 
 @defer.inlineCallbacks
@@ -44,7 +44,7 @@ def ask(
     """
     answered, answer = yield ask_model(operation, *args, priority=priority, npc=npc)
     if answered:
-        return Model.name, answer
+        return ModelServer.name, answer
     return (yield ask_without_tools(operation, *args, priority=priority))
 
 
@@ -58,8 +58,8 @@ def ask_model(
         Whether it answered, and its answer. It is not asked if none is configured, while the
         breaker is open, or once its tokens are used up.
     """
-    chosen = model()
-    if chosen is None or not _affords(chosen, npc) or (ticket := health.admit()) is None:
+    chosen = model_server()
+    if chosen is None or not _affords(chosen, npc) or (ticket := breaker.admit()) is None:
         return False, None
     begun: list[float] = []
 
@@ -71,23 +71,23 @@ def ask_model(
     try:
         answer = yield offload.run(chosen.lane, job, priority=priority, timeout=chosen.timeout + 1)
     except Unreachable as error:
-        health.fail(ticket, error, retry_after)
+        breaker.fail(ticket, error, retry_after)
     except BudgetUsedUp:
         pass  # logged by `Usage`
     except ProviderError as error:
-        health.misanswered(operation, error)
+        breaker.misanswered(operation, error)
     except offload.TimedOut as error:
         if begun and time.monotonic() - begun[0] >= chosen.timeout:
-            health.fail(ticket, error, retry_after)
+            breaker.fail(ticket, error, retry_after)
         else:  # it waited behind other calls, which says nothing about the server
-            health.complain(operation, error)
+            breaker.complain(operation, error)
     except offload.Busy as error:
-        health.complain(operation, error)
+        breaker.complain(operation, error)
     else:
-        health.succeed(operation)
+        breaker.succeed(operation)
         return True, answer
     finally:
-        health.over(ticket)
+        breaker.over(ticket)
     return False, None
 
 
@@ -104,9 +104,9 @@ def ask_without_tools(
         try:
             answer = yield _run(own, operation, args, priority)
         except (ProviderError, offload.TimedOut, offload.Busy) as error:
-            health.complain(operation, error)
+            breaker.complain(operation, error)
         else:
-            health.succeed(operation)
+            breaker.succeed(operation)
             return own.name, answer
     answer = yield _run(OFFLINE, operation, args, priority)
     return OFFLINE.name, answer
@@ -122,7 +122,7 @@ def _run(
 # --- the providers that the settings choose -------------------------------------------------------
 
 
-class Model:
+class ModelServer:
     """The openai provider behind its token budgets, created on the thread that first uses it."""
 
     name = "openai"
@@ -152,12 +152,12 @@ class Model:
         self.counts.count(purpose, self._here.npc, tokens_in, tokens_out)
 
 
-def model() -> Model | None:
+def model_server() -> ModelServer | None:
     """Return the model of the configured server; None if the settings choose another provider."""
     settings = conf.get()
-    if settings.LLM is None or settings.PROVIDER not in (None, Model.name):
+    if settings.LLM is None or settings.PROVIDER not in (None, ModelServer.name):
         return None
-    return _model_of(settings.LLM, _counts())
+    return _model_server_of(settings.LLM, _counts())
 
 
 def own_provider() -> Provider | None:
@@ -167,7 +167,7 @@ def own_provider() -> Provider | None:
         ImproperlyConfigured: There is no such class, or it is no provider.
     """
     path = conf.get().PROVIDER
-    if path in (None, OFFLINE.name, Model.name):
+    if path in (None, OFFLINE.name, ModelServer.name):
         return None
     try:
         provider = _instance_of(import_string(path))
@@ -194,8 +194,8 @@ def problem_with_setting() -> str:
 
 
 @lru_cache(maxsize=1)
-def _model_of(settings: conf.LLMSettings, counts: Usage) -> Model:
-    return Model(settings, counts)
+def _model_server_of(settings: conf.LLMSettings, counts: Usage) -> ModelServer:
+    return ModelServer(settings, counts)
 
 
 @lru_cache(maxsize=1)
@@ -227,11 +227,11 @@ def status() -> str:
     own = own_provider()
     if own is not None:
         return f"{own.name} ({conf.get().PROVIDER}), a provider of the game's own"
-    chosen = model()
+    chosen = model_server()
     if chosen is None:
         return "offline provider (no language model is set)"
-    if health.problem:
-        return f"offline provider, because the model server does not answer: {health.problem}"
+    if breaker.problem:
+        return f"offline provider, because the model server does not answer: {breaker.problem}"
     try:
         chosen.counts.check(None, chosen.settings)
     except BudgetUsedUp as problem:
@@ -239,7 +239,7 @@ def status() -> str:
     return f"{chosen.settings.model} at {chosen.settings.base_url}"
 
 
-def _affords(chosen: Model, npc: str | None) -> bool:
+def _affords(chosen: ModelServer, npc: str | None) -> bool:
     try:
         chosen.counts.check(npc, chosen.settings)
     except BudgetUsedUp:

@@ -234,7 +234,7 @@ class ToolLoop:
             created_at=noted.timestamp,
             last_accessed=noted.timestamp,
             tags=(CONSCIOUS,),
-            provider=router.Model.name,
+            provider=router.ModelServer.name,
         )
         yield self._work.run(commit, self._memory.id, experience)
         return "It is remembered."
