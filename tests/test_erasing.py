@@ -96,7 +96,7 @@ def test_the_lines_around_are_no_longer_found_by_erased_words(mara, alice, bram,
         vector = embedder.shared().encode(["Zanzibar"])[0]
         search = store.search(mara.memory.id, vector, "Zanzibar")
         every = [entry_memory_id(mara.memory.id, number) for number in range(1, 111)]
-        return [each.journal_ids[0] for each in store.scored(search, every) if any(each.lanes[2:])]
+        return [each.journal_ids[0] for each in store.weighed(search, every) if any(each.lanes[2:])]
 
     assert {place - 1, place + 1} <= set(found_by_the_word())
     erase(mara, alice)
@@ -200,7 +200,7 @@ def lanes_of(npc, query):
 
     store = memory_store.shared()
     search = store.search(npc.memory.id, embedder.shared().encode([query])[0], query)
-    found = store.scored(search, {m.id for m in store.list(npc.memory.id, limit=None)})
+    found = store.weighed(search, {m.id for m in store.list(npc.memory.id, limit=None)})
     names = {memory.id: memory.content for memory in store.get([each.id for each in found])}
     return {names[each.id]: each.lanes[3] for each in found}
 

@@ -56,22 +56,22 @@ def test_a_memory_comes_back_as_it_was_put(store):
     assert store.get([record.id]) == [record]
 
 
-def scored(store, query, agent_id=AGENT, **where):
+def weighed(store, query, agent_id=AGENT, **where):
     vector = embedder.shared().encode([query])[0]
     search = store.search(agent_id, vector, query)
     ids = store.candidates(search, 3, **where)
-    return {c.id: c for c in store.scored(search, ids)}
+    return {c.id: c for c in store.weighed(search, ids)}
 
 
 def test_it_is_found_by_meaning_and_by_words(store):
     assert nearest(store, "who runs the boat?")[0] == "I keep the ferry"
     sheep = memory_id_for(AGENT, 1)
-    found = scored(store, "sheep")
+    found = weighed(store, "sheep")
     line, window, near, wide = found[sheep].lanes
     assert near > 0 and wide > 0
     assert line == pytest.approx(window)  # it stands alone
     assert [c.id for c in found.values() if c.lanes[2]] == [sheep]
-    assert {c.lanes[2:] for c in scored(store, "").values()} == {(0.0, 0.0)}
+    assert {c.lanes[2:] for c in weighed(store, "").values()} == {(0.0, 0.0)}
 
 
 def test_what_recall_weighs_of_a_memory_is_what_it_holds(store):
@@ -88,7 +88,7 @@ def test_what_recall_weighs_of_a_memory_is_what_it_holds(store):
         access_count=4,
     )
     store.put(AGENT, [kept], embedder.shared().encode([kept.content]))
-    seen = scored(store, "last May")[kept.id]
+    seen = weighed(store, "last May")[kept.id]
     for name in ("about", "record", "memory_type", "private", "witnesses", "dominant_emotions"):
         expected = getattr(kept, name)
         assert getattr(seen, name) == (list(expected) if isinstance(expected, tuple) else expected)
@@ -101,15 +101,15 @@ def test_what_recall_weighs_of_a_memory_is_what_it_holds(store):
 def test_a_memory_of_another_npc_is_never_weighed(store):
     ids = [memory_id_for(AGENT, number) for number in range(3)]
     vector = embedder.shared().encode(["ferry"])[0]
-    assert store.scored(store.search(str(uuid.uuid4()), vector, "ferry"), ids) == []
-    known = store.scored(store.search(AGENT, vector, "ferry"), [*ids, str(uuid.uuid4())])
+    assert store.weighed(store.search(str(uuid.uuid4()), vector, "ferry"), ids) == []
+    known = store.weighed(store.search(AGENT, vector, "ferry"), [*ids, str(uuid.uuid4())])
     assert len(known) == 3
 
 
 def test_another_npc_sees_nothing_of_it(store):
     other = str(uuid.uuid4())
     assert store.nearest(other, embedder.shared().encode(["ferry"])[0], 3) == []
-    assert scored(store, "ferry", other) == {}
+    assert weighed(store, "ferry", other) == {}
     assert store.count(other) == 0
 
 
@@ -118,8 +118,8 @@ def test_a_listener_is_given_only_what_is_public_or_their_own(store):
     store.put(AGENT, [secret], embedder.shared().encode([secret.key]))
     assert secret.content in nearest(store, "ferry gold", listener="#1@a")
     assert secret.content not in nearest(store, "ferry gold", listener="#2@b")
-    assert secret.id in scored(store, "gold", listener="#1@a")
-    assert secret.id not in scored(store, "gold", listener="#2@b")
+    assert secret.id in weighed(store, "gold", listener="#1@a")
+    assert secret.id not in weighed(store, "gold", listener="#2@b")
 
 
 def test_putting_the_same_id_again_doubles_nothing(store):
@@ -318,7 +318,7 @@ def test_a_boolean_filter_is_refused_because_it_would_match_nothing(store):
 
 def test_what_was_looked_at_and_then_changed_or_deleted_is_seen_so_at_once(store):
     def seen():
-        return {c.id: c.importance for c in scored(store, "ferry").values()}
+        return {c.id: c.importance for c in weighed(store, "ferry").values()}
 
     first = memory_id_for(AGENT, 0)
     assert first in seen()

@@ -84,7 +84,7 @@ def nearest(store, text, agent_id=AGENT, limit=3, **where):
 def found(store, query, agent_id=AGENT, limit=3, **where):
     vector = embedder.shared().encode([query])[0]
     search = store.search(agent_id, vector, query)
-    return {c.id: c for c in store.scored(search, store.candidates(search, limit, **where))}
+    return {c.id: c for c in store.weighed(search, store.candidates(search, limit, **where))}
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def test_memories_of_two_npcs_never_mix(store):
     assert nearest(store, "ferry", OTHER, limit=10) == ["Only Bram knows"]
     ids = [memory_id_for(OTHER, 0)]
     search = store.search(AGENT, embedder.shared().encode(["Bram"])[0], "Bram")
-    assert store.scored(search, ids) == []
+    assert store.weighed(search, ids) == []
     assert set(store.agents()) == {AGENT, OTHER}
     assert store.owners([*ids, str(uuid.uuid4())]) == {ids[0]: OTHER}
 

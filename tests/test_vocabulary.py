@@ -69,7 +69,7 @@ def test_the_talk_of_another_npc_does_not_move_a_score(store_folder):
 
     def scores():
         search = store.search(MINE, vector[0], "When does the ferry leave?")
-        return {c.id: c.lanes for c in store.scored(search, store.candidates(search, 10))}
+        return {c.id: c.lanes for c in store.weighed(search, store.candidates(search, 10))}
 
     before = scores()
     for number in range(30):
@@ -87,7 +87,7 @@ def test_what_the_night_retells_does_not_move_the_scores_of_what_was_said(store_
 
     def scored():
         search = store.search(MINE, vector[0], "Does the ferry leak?")
-        return {c.id: c.lanes for c in store.scored(search, [line.id])}[line.id]
+        return {c.id: c.lanes for c in store.weighed(search, [line.id])}[line.id]
 
     before = scored()
     retold = [

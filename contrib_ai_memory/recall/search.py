@@ -215,7 +215,7 @@ def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
 def _permitted(
     store: MemoryStore, request: RecallRequest, lanes: LaneSearch, ids: Collection[PointId]
 ) -> list[Candidate]:
-    return [each for each in store.scored(lanes, ids) if is_permitted(each, request)]
+    return [each for each in store.weighed(lanes, ids) if is_permitted(each, request)]
 
 
 def _loaded(request: RecallRequest, ranked: list[Ranked]) -> Iterator[budget.Scored]:

@@ -168,7 +168,7 @@ class Mem0Store(MemoryStore):
         words = self._vectors.keyword_search(search.query, limit, filters) or []
         return {str(hit.id) for hit in [*dense, *words]}
 
-    def scored(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
+    def weighed(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
         """The one vector stands for both dense lanes, and the words for both keyword lanes."""
         hits = [
             hit
@@ -181,12 +181,12 @@ class Mem0Store(MemoryStore):
         filters = filters_of(search.agent_id, {})
         found = self._vectors.keyword_search(search.query, len(ids), filters) or []
         words = {str(hit.id): hit.score for hit in found}
-        scored = []
+        weighed = []
         for hit in hits:
             cosine = float(np.asarray(vectors[str(hit.id)], dtype=np.float32) @ search.vector)
             word = words.get(str(hit.id), 0.0)
-            scored.append(to_candidate(hit.id, hit.payload, (cosine, cosine, word, word)))
-        return scored
+            weighed.append(to_candidate(hit.id, hit.payload, (cosine, cosine, word, word)))
+        return weighed
 
     def close(self) -> None:
         self._vectors.close()

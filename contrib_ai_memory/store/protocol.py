@@ -154,7 +154,7 @@ class MemoryStore(Protocol):
     def candidates(self, search: LaneSearch, limit: int, **where: Any) -> set[PointId]:
         """Return the ids of the `limit` best of each lane, in one round trip."""
 
-    def scored(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
+    def weighed(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
         """Return those of `ids` that the NPC has, each with its score in every lane."""
 
     # --- files --------------------------------------------------------------------------------

@@ -116,12 +116,12 @@ class EdgeStore(Mem0Store):
     def candidates(self, search: LaneSearch, limit: int, **where: Any) -> set[PointId]:
         return self._vectors.candidates(search.lanes, limit, filters_of(search.agent_id, where))
 
-    def scored(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
+    def weighed(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
         if not ids:
             return []
         return [
             to_candidate(each, payload, scores)
-            for each, payload, scores in self._vectors.scored(search.lanes, ids)
+            for each, payload, scores in self._vectors.weighed(search.lanes, ids)
             if payload["agent_id"] == search.agent_id
         ]
 
@@ -421,7 +421,7 @@ class QdrantEdge(VectorStoreBase):
         found = self._free.query_batch(edge.QueryBatchRequest(requests))
         return {hit.id for hits in found for hit in hits}
 
-    def scored(
+    def weighed(
         self, lanes: Mapping[str, edge.Query], ids: Collection[PointId]
     ) -> Sequence[Weighed]:
         """Those of `ids` that exist: (id, payload, its score in each of `LANES`, 0 for no match).

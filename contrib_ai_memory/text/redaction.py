@@ -20,7 +20,19 @@ MASK = "••••••••"
 SHORTEST = 4  # characters; a shorter value would be found in any text
 
 _NAMES = (
-    "key pass pwd secret token bearer credential auth cookie header dsn connection conninfo".split()
+    "key",
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "bearer",
+    "credential",
+    "auth",
+    "cookie",
+    "header",
+    "dsn",
+    "connection",
+    "conninfo",
 )
 _LOGIN = re.compile(r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)[^/\s@'\"<>]+@", re.IGNORECASE)
 _BARE_LOGIN = re.compile(r"(?<![^\s'\"])[^\s/:@'\"]*:[^\s/@'\"]+@(?=[\w.\[-])")
