@@ -198,7 +198,7 @@ class Settings(_Section):
     RECALL_PROFILE: str = Field(
         "relevance",
         pattern=r"^(?:relevance|salience|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)$",
-        description="ranking: relevance alone [C]; salience, with weight, recency and frequency "
+        description="score profile: relevance alone [C]; salience: with weight, recency, frequency "
         "[B]; or the path of your own function",
     )
     RERANKER: str | None = Field(
