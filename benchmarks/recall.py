@@ -128,18 +128,20 @@ class Ours:
         self._store.put(MIND, memories, self._past.vectors(numbers))
 
     def ask(self, question: str, turn: int) -> None:
-        from contrib_ai_memory.recall.search import search
+        from contrib_ai_memory.recall.search import choose, find
         from contrib_ai_memory.records import RecallRequest
 
-        result = search(
-            RecallRequest(
-                question,
-                agent_id=MIND,
-                top_k=5,
-                token_budget=2000,
-                profile="relevance",
-                now=NOW.isoformat(timespec="milliseconds"),
-                listeners=(identity(turn),),
+        result = choose(
+            find(
+                RecallRequest(
+                    question,
+                    agent_id=MIND,
+                    top_k=5,
+                    token_budget=2000,
+                    score_profile="relevance",
+                    now=NOW.isoformat(timespec="milliseconds"),
+                    listeners=(identity(turn),),
+                )
             )
         )
         if len(result.memories) < 5:

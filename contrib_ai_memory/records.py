@@ -338,8 +338,8 @@ class MemoryRecord(_Plain):
 class RecallRequest:
     """A question to the memory of one NPC.
 
-    `recall.search.recall` fills in what is empty of `top_k`, `token_budget`, `profile` and
-    `reranker` from the settings, and the fields after them from the NPC.
+    `recall.search.recall` fills in an empty `top_k`, `token_budget`, `score_profile` or `reranker`
+    from the settings, and the fields after them from the NPC.
 
     Attributes:
         listeners: Identities of all who will hear the answer, the one who asks first; None means
@@ -350,7 +350,7 @@ class RecallRequest:
         only_emotions: Leave out memories that share none of `emotions`.
         without_entries: Journal ids to leave out, such as the question itself.
         weights: Of `recall.rank.CLUES`, in their order; empty is the built-in ones.
-        profile: The score profile, see `recall.rank.profile_of`.
+        score_profile: The name of a score profile (`recall.rank.score_profile`).
         reranker: Directory or name of a cross-encoder.
         now: Timestamp of the recall.
         named: (identity, name as written) of the people named in the query.
@@ -368,7 +368,7 @@ class RecallRequest:
     only_emotions: bool = False
     without_entries: frozenset[int] = frozenset()
     weights: tuple[float, ...] = ()
-    profile: str = ""
+    score_profile: str = ""
     reranker: str | None = None
     agent_id: str = ""
     now: str = ""

@@ -5,6 +5,7 @@ The folder is made by the same code that makes the demo's; nothing of it is left
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
@@ -111,10 +112,38 @@ def speaks_through(settings, server, store_folder):
     def use(**more):
         chosen = {"base_url": server.url, "model": "m", "timeout": 5, "retries": 0} | more
         settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "LLM": chosen}
-        router.health.reset()
+        router.breaker.reset()
 
     yield use
-    router.health.reset()
+    router.breaker.reset()
+
+
+@pytest.fixture
+def llm(speaks_through):
+    """The provider of that server; llm(timeout=1) changes more of its settings."""
+    from contrib_ai_memory import conf
+    from contrib_ai_memory.llm.openai_compatible import OpenAIProvider
+
+    def use(**more):
+        speaks_through(**more)
+        return OpenAIProvider(conf.get().LLM)
+
+    use()
+    return use
+
+
+@pytest.fixture
+def logged(caplog):
+    """The lines of the contrib's log; logged(logging.WARNING) leaves out what is less."""
+    from contrib_ai_memory.log import logger
+
+    def lines(level=logging.INFO):
+        ours = [each for each in caplog.records if each.name == logger().name]
+        return [each.getMessage() for each in ours if each.levelno >= level]
+
+    logger().addHandler(caplog.handler)  # its records do not propagate
+    yield lines
+    logger().removeHandler(caplog.handler)
 
 
 @pytest.fixture

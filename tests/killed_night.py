@@ -194,7 +194,7 @@ class Boundaries:
     def __init__(self, deadly: int = 0):
         from evennia.typeclasses.attributes import AttributeHandler
 
-        from contrib_ai_memory.embedding.sqlite_file import SqliteFile
+        from contrib_ai_memory.sqlite_file import SqliteFile
         from contrib_ai_memory.store import attributes, history
         from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 

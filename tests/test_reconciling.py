@@ -79,7 +79,7 @@ def test_the_same_again_is_evidence_and_doubles_nothing(store_folder):
 
 
 def test_a_change_ends_the_old_and_recall_tells_the_new_while_both_are_kept(store_folder):
-    from contrib_ai_memory.recall.search import search
+    from contrib_ai_memory.recall.search import choose, find
     from contrib_ai_memory.records import RecallRequest
 
     learn(fact("The ferry toll at Millbrook is seven crowns.", 1))
@@ -96,9 +96,9 @@ def test_a_change_ends_the_old_and_recall_tells_the_new_while_both_are_kept(stor
         now="2026-03-09T00:00:00+00:00",
         top_k=5,
         token_budget=2000,
-        profile="relevance",
+        score_profile="relevance",
     )
-    assert [item.memory.content for item in search(asked).memories] == [new.content]
+    assert [item.memory.content for item in choose(find(asked)).memories] == [new.content]
 
 
 def test_what_was_so_before_and_is_learned_late_is_history_from_the_start(store_folder):

@@ -24,7 +24,7 @@ from ..store import attributes, game_database, links, memory_store, pause, peopl
 from ..store.lanes import REACH
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
-from ..text.plural import plural
+from ..text import plural
 from . import erasure_plan, inspect, requests, undo_log
 from .erasure_plan import DataSubject, ErasurePlan
 from .jobs import (

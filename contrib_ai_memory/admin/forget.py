@@ -25,7 +25,7 @@ from ..records import INSIGHT, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.links import link_id
 from ..store.preferences import Preference
-from ..text.plural import plural
+from ..text import plural
 from . import access, ids, inspect, provenance, undo_log
 from .jobs import change_job, journal_pages, look_job, pages_heard_from
 from .undo_log import Before, one_at_a_time

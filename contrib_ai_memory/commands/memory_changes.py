@@ -12,7 +12,7 @@ from ..admin import access, edit, erasure, forget, ids, inspect, requests, undo_
 from ..ingest import pipeline
 from ..records import MemoryRecord
 from ..store.links import link_id
-from ..text.plural import plural
+from ..text import plural
 from .base import MemoryCommand
 from .display import hanging, minute, safe, shortened, table
 

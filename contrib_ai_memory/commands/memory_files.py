@@ -11,7 +11,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..admin import access, archive, archive_format, inspect
-from ..text.plural import plural
+from ..text import plural
 from .base import MemoryCommand
 from .display import hanging, safe
 

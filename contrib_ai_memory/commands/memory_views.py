@@ -14,7 +14,7 @@ from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Entry, MemoryRecord, Recalled
 from ..store import condition
 from ..store.chat_log import Stored
-from ..text.plural import plural
+from ..text import plural
 from .base import MemoryCommand
 from .display import bar, dim, hanging, heading, label, minute, private_mark, prose, safe, table
 

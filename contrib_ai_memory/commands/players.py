@@ -12,7 +12,7 @@ from twisted.internet import defer
 
 from .. import conf
 from ..admin import access, erasure, requests
-from ..text.plural import plural
+from ..text import plural
 from .base import MemoryCommand
 from .display import safe, table
 

@@ -11,7 +11,7 @@ from twisted.internet import defer
 from ..admin import access, edit
 from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES
-from ..text.plural import plural
+from ..text import plural
 from .base import MemoryCommand
 from .display import minute, safe
 from .memory_views import resume_command

@@ -1,15 +1,18 @@
 """Journal entries as memories in the store: indexed, rewritten, and with their keys kept up.
 
 The lines around a line of talk are part of its search keys (`store.lanes`). When a line is added,
-changed or removed, the keys of its neighbours are recomputed. Worker threads only.
+changed or removed, the keys of its neighbours are recomputed. Worker threads only, except for
+`index_pending` and `index_newest`, which read the journal on the reactor thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Generator, Hashable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from twisted.internet import defer
 
 from ..embedding import embedder
 from ..english.salience import salience
@@ -18,9 +21,59 @@ from ..records import INSIGHT, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.lanes import REACH, SPAN, Keys, keys_of_talk
 from ..store.payload import entry_memory_id
-from . import novelty
+from . import novelty, preference_slots
 
 LOOK_BACK = 2 * REACH  # entries: those whose keys change, and the neighbours of these
+BATCH = 64  # entries indexed at once
+NEWEST = 16  # entries that a recall indexes if more than a batch waits
+CURSOR = "indexed"
+
+
+@defer.inlineCallbacks
+def index_pending(memory: Any, priority: int) -> Generator[Any, Any, bool]:
+    """Embed and index a batch of new journal entries.
+
+    Args:
+        memory: The NPC's MemoryHandler.
+
+    Returns (as a Deferred):
+        Whether nothing is left.
+    """
+    start = memory.journal.cursors.get(CURSOR, 0)
+    end = min(start + BATCH, len(memory.journal))
+    yield _index(memory, start, end, priority, settle=True)
+    # another call may have got further meanwhile; indexing twice writes the same again
+    memory.journal.advance_cursor(CURSOR, end)
+    return memory.journal.cursors.get(CURSOR, 0) >= len(memory.journal)
+
+
+@defer.inlineCallbacks
+def index_newest(memory: Any, priority: int) -> Generator[Any, Any, None]:
+    """Index what a recall must find: new entries, or only the newest of a long backlog.
+
+    A backlog (after a full disk, an import, a time without the store) is left to the ticks, which
+    index the oldest first; an answer does not wait for it.
+    """
+    last = len(memory.journal)
+    if last - memory.journal.cursors.get(CURSOR, 0) <= BATCH:
+        yield index_pending(memory, priority)
+    else:
+        yield _index(memory, last - NEWEST, last, priority)
+
+
+@defer.inlineCallbacks
+def _index(
+    memory: Any, start: int, end: int, priority: int, *, settle: bool = False
+) -> Generator[Any, Any, None]:
+    """Index the entries after `start` up to `end`, and settle their preferences."""
+    entries = list(memory.journal.read(start + 1, end))
+    if not entries:
+        return
+    before = list(memory.journal.read(start + 1 - LOOK_BACK, start))
+    with memory.evidence.work_on([*before, *entries], priority=priority) as work:
+        yield work.run(index_entries, memory.id, entries, before)
+        if settle:
+            yield preference_slots.settle_heard(memory, entries, work)
 
 
 def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entry] = ()) -> int:

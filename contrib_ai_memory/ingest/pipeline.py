@@ -28,7 +28,7 @@ from ..records import MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import memory_id_for
-from ..text.plural import plural
+from ..text import plural
 from ..text.sanitising import without_injected
 from . import novelty, preference_slots
 from .chunk import chunks_of

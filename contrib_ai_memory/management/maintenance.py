@@ -7,13 +7,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from .. import conf, offload
+from .. import conf, offload, sqlite_file
 from ..admin import backup as backups
 from ..admin import doctor as diagnosis
 from ..admin import reindex as reindexing
-from ..embedding import sqlite_file
 from ..store import memory_store, snapshot
-from ..text.plural import plural
+from ..text import plural
 from .console import ProgressBars, confirm, find_npc, server_runs, writable
 
 

@@ -13,7 +13,7 @@ from .. import offload
 from ..admin import archive
 from ..ingest import pipeline
 from ..ingest.replay import BadLine, Replay, read_log
-from ..text.plural import plural
+from ..text import plural
 from .console import ProgressBars, find_npc, open_store, writable
 
 BAD_LINES_SHOWN = 20

@@ -1,4 +1,4 @@
-"""Replies: the line that is answered is recalled for, and a provider answers it."""
+"""Replies: recall what bears on a line, then have a provider answer it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ from ..records import (
 from ..store.chat_log import bare, provenance_of_messages
 from .budget import BudgetExceeded
 from .search import recall
-from .tool_loop import RESULTS_SHARE, Actions, ToolLoop, Transcript, provenance_of
+from .tool_loop import NOBODY, RESULTS_SHARE, Actions, ToolLoop, Transcript, provenance_of
 
-NOBODY = "?"  # identity of a speaker without one; no memory has it as a witness
 ANSWER_SHARE = 1 / 8  # of the context window
 
 
@@ -40,7 +39,7 @@ class Answer:
 
     Attributes:
         text: Empty if its tools have said everything.
-        recalled: The memories in it: the answer is as private as they are.
+        recalled: The memories in it.
         rounds: The tool calls and their results, as `store.chat_log` keeps them.
     """
 
@@ -48,6 +47,11 @@ class Answer:
     recalled: tuple[Recalled, ...] = ()
     rounds: tuple[dict[str, Any], ...] = ()
     provenance: Provenance = NO_PROVENANCE
+
+    @property
+    def private(self) -> bool:
+        """Whether a memory in it is private."""
+        return any(item.memory.private for item in self.recalled)
 
 
 @defer.inlineCallbacks
@@ -101,7 +105,7 @@ def prepare(
         kind=entry.kind,
     )
     transcript = _transcript(memory, entry, listener, request)
-    return ToolLoop(memory, entry, listener, request, transcript, actions), request
+    return ToolLoop(memory, entry, request, transcript, actions), request
 
 
 @defer.inlineCallbacks

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..embedding import sqlite_file
+from .. import sqlite_file
 
 LANES = LINE, WINDOW, NEAR, WIDE = "line", "window", "near", "wide"
 SPAN = 10  # lines before and after that are part of a line's keys

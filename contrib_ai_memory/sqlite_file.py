@@ -12,12 +12,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-from ..log import logger
+from .log import logger
 
 Result = TypeVar("Result")
 
 ASIDE = ".broken"  # suffix of a corrupt file; only the last one is kept
-LOCK_WAIT = 2.0  # seconds to wait for the lock of another process
+LOCK_SECONDS = 2.0  # to wait for the lock of another process
 
 _BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 _PRAGMAS = """
@@ -83,7 +83,7 @@ class SqliteFile:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(self.path, timeout=LOCK_WAIT, check_same_thread=False)
+            connection = sqlite3.connect(self.path, timeout=LOCK_SECONDS, check_same_thread=False)
             try:
                 connection.executescript(_PRAGMAS + self._schema)
             except sqlite3.Error:

@@ -1,7 +1,7 @@
 """The optional cross-encoder [C §2.5], which reads query and memory together, and is slow.
 
-Worker threads only. If it fails, that is logged once, recall goes on without it, and it is tried
-again later.
+Worker threads only. A failure is logged once, recall goes on without it, and it is tried again
+later.
 """
 
 from __future__ import annotations
@@ -10,15 +10,43 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..log import logger
+from ..records import RecallRequest
+from . import budget
+from .rank import Ranked, ordered
 
+READ = 4  # times top_k: the best candidates, which are reranked
+BLEND_RELEVANCE, BLEND_IMPORTANCE = 0.8, 0.2  # [C §2.5] where the cross-encoder fails
 RETRY_SECONDS = 600.0  # after a failure
 
 _loading = threading.Lock()
 _rerankers: dict[str, _Reranker] = {}
+
+
+def rerank(request: RecallRequest, ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Order the best candidates by the cross-encoder of the request, with the rest behind them."""
+    first, rest = ranked[: request.top_k * READ], ranked[request.top_k * READ :]
+    texts = [budget.text_with_speaker(each.candidate.whole()) for each in first]
+    return [*reordered(first, scores(request.reranker or "", request.query, texts)), *rest]
+
+
+def reordered(ranked: Sequence[Ranked], verdicts: Sequence[float] | None) -> list[Ranked]:
+    """Order by the scores of a cross-encoder in place of the similarity [C §2.5].
+
+    Args:
+        verdicts: Its scores of `ranked`, 0-1. None if it failed: then the total is 0.8 relevance +
+            0.2 importance.
+    """
+    if verdicts is None:
+        blended = [
+            BLEND_RELEVANCE * each.similarity + BLEND_IMPORTANCE * each.candidate.importance
+            for each in ranked
+        ]
+        return ordered([replace(e, total=t) for e, t in zip(ranked, blended, strict=True)])
+    return ordered([replace(e, total=v, reranked=v) for e, v in zip(ranked, verdicts, strict=True)])
 
 
 def scores(source: str, question: str, texts: Sequence[str]) -> list[float] | None:
