@@ -42,6 +42,7 @@ from .records import (
 )
 from .script import AssistantScript
 from .store import attributes
+from .store.chat_log import provenance_of_messages
 from .text.sanitising import oneline, sanitise
 
 CHAT_MEMORY = "chat_memory"  # the Attribute of LLMNPC with the last lines of each character
