@@ -5,6 +5,10 @@ Each line of an evening's file is labelled with its worth (0-3) and its kinds. T
 its figures are beside those of the rules that judge where no classifier is. Figures count the lines
 of others, unless they say otherwise.
 
+Of a line with several sentences, those that hold the keys of a fact which rests on the line are
+worth what the line is, those that hold none are worth nothing, and the rest are left out: so the
+worth of single sentences is learned and measured too. Their kinds are not known.
+
 `--train` writes the data file from all evenings, with the figures of the evenings left out in it.
 """
 
@@ -13,8 +17,8 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +29,15 @@ from contrib_ai_memory.english import claims, questions
 from contrib_ai_memory.english.addressing import Named, confides, forms, named
 from contrib_ai_memory.english.person import third_person
 from contrib_ai_memory.english.sentence_classifier import (
+    AGENDA,
+    AGENDA_KINDS,
+    CORRECTION,
     CUES,
     FILE,
+    KEEP,
     KINDS,
     LABELS,
+    NOISE,
     WORTHS,
     Sentence,
     SentenceClassifier,
@@ -52,6 +61,8 @@ SAID_BEFORE = 50  # earlier lines of a speaker that a line is compared with
 
 REGULARISATION = 0.5  # weight of the errors beside that of the squared weights
 ITERATIONS = 400
+PART_WEIGHT = 0.5  # of a sentence of a line; at 1 lines are judged worse
+HOLDS = 0.5  # share of a fact's keys from which a sentence holds it
 WORD_IN = 0.5  # a word is a feature if it occurs in this share of the evenings
 
 WORTH_BAR = 0.68  # of DESIGN §9; a language model reaches 0.86
@@ -63,18 +74,23 @@ WORTH_COLUMNS = ("judged by", "lines", "Spearman", "of talk", "n", "P", "R", "F1
 KEEP_COLUMNS = ("worth ≥ 2 from", "judged so", "precision", "recall", "really so")
 KIND_COLUMNS = ("kind", "lines", "AP", "P", "R", "F1", "rule", "rule P", "rule R", "rule F1")
 PRECISE_COLUMNS = ("kind", *(f"{what} {p}" for p in PRECISIONS for what in ("from", "R at")))
+THRESHOLD_COLUMNS = ("judged", "lines", "n", "P", "R", "F1")
 ABLATION_COLUMNS = ("features", "mean AP", "worth ≥ 2 AP", "Spearman", "of talk")
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A line of an evening, its labels, and what the rules need to know of it."""
+    """A line of an evening or a sentence of one, its labels, and what the rules need to know.
+
+    Attributes:
+        kinds: None of a sentence, where they are not known.
+    """
 
     sentence: Sentence
     speaker: str
     of_npc: bool
     worth: int
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...] | None
 
     @property
     def is_talk(self) -> bool:
@@ -99,9 +115,19 @@ class Data:
         """Which of LABELS each line has, shape (lines, labels)."""
         return np.array(
             [
-                [kind in line.kinds for kind in KINDS] + [line.worth > at for at in range(3)]
+                [kind in (line.kinds or ()) for kind in KINDS]
+                + [line.worth > at for at in range(3)]
                 for line in self.lines
             ]
+        )
+
+    @property
+    def counted(self) -> np.ndarray:
+        """How much each label counts in the fit, shape (lines, labels)."""
+        of_line = [1.0] * len(LABELS)
+        of_part = [0.0] * len(KINDS) + [PART_WEIGHT] * len(WORTHS)
+        return np.array(
+            [of_part if line.sentence.part else of_line for line in self.lines], dtype=np.float32
         )
 
     def where(self, fits: Callable[[Labelled], bool]) -> np.ndarray:
@@ -135,11 +161,12 @@ def read(files: Sequence[Path], model: EmbeddingModel) -> Data:
 
 
 def _lines(evening: dict[str, Any], model: EmbeddingModel) -> tuple[list[Labelled], np.ndarray]:
-    npc, own_names = evening["npc"]["name"], forms(_names_of(evening["npc"]))
+    npc = evening["npc"]["name"]
+    own_names = forms([npc, *evening["npc"]["aliases"]])
     npcs = {person["name"] for person in evening["people"] if person.get("npc")}
     vectors = model.encode([each["text"] for each in evening["lines"]])
     earlier: dict[str, list[int]] = defaultdict(list)
-    found, session, before = [], None, ""
+    found, parts, session, before = [], [], None, ""
     for number, each in enumerate(evening["lines"]):
         speaker, text, kind = each["speaker"], each["text"], each["kind"]
         said = vectors[earlier[speaker][-SAID_BEFORE:]] @ vectors[number]
@@ -151,17 +178,34 @@ def _lines(evening: dict[str, Any], model: EmbeddingModel) -> tuple[list[Labelle
             before=before if each["session"] == session else "",
             said_before=float(said.max(initial=0.0)),
         )
-        found.append(
-            Labelled(sentence, speaker, speaker in npcs, each["worth"], tuple(each["kinds"]))
-        )
+        line = Labelled(sentence, speaker, speaker in npcs, each["worth"], tuple(each["kinds"]))
+        found.append(line)
         session, before = each["session"], text
-        if kind in ("say", "whisper", "pose"):
+        if line.is_talk:
             earlier[speaker].append(number)
-    return found, vectors
+            keys = [fact["keys"] for fact in evening["facts"] if each["id"] in fact["evidence"]]
+            parts += _parts(line, keys)
+    if parts:
+        vectors = np.concatenate([vectors, model.encode([each.sentence.text for each in parts])])
+    return found + parts, vectors
 
 
-def _names_of(npc: dict[str, Any]) -> list[str]:
-    return [npc["name"], *npc["aliases"]]
+def _parts(line: Labelled, facts: Sequence[list[list[str]]]) -> Iterable[Labelled]:
+    """The sentences of a line whose worth is known, if there are several."""
+    texts = sentences_of(line.sentence.text)
+    held = [max((_held(text, keys) for keys in facts), default=0.0) for text in texts]
+    if len(texts) < 2 or (line.worth and max(held) < HOLDS):
+        return
+    for text, share in zip(texts, held, strict=True):
+        if line.worth == 0 or share in (0.0, max(held)):
+            sentence = replace(line.sentence, text=text, part=True)
+            yield replace(line, sentence=sentence, worth=line.worth * bool(share), kinds=None)
+
+
+def _held(text: str, keys: list[list[str]]) -> float:
+    """The share of a fact's keys that a text holds."""
+    lowered = text.lower()
+    return sum(any(each.lower() in lowered for each in group) for group in keys) / len(keys)
 
 
 # --- the fit --------------------------------------------------------------------------------------
@@ -180,14 +224,20 @@ def fit(
     kept = columns(data.vectors.shape[1], len(words), without)
     given = features(data.vectors, data.sentences, words)[:, kept]
     weights = np.zeros((len(kept), len(LABELS)), dtype=np.float32)
-    weights[kept], bias = logistic(given, data.labels)
+    weights[kept], bias = logistic(given, data.labels, data.counted)
     weights = weights.astype(np.float16).astype(np.float32)  # as it is shipped
-    about |= {"model": model.name, "dimensions": model.dimensions, "lines": len(data.lines)}
+    about |= {"model": model.name, "dimensions": model.dimensions}
+    about["lines"] = int(data.where(lambda line: not line.sentence.part).sum())
     return SentenceClassifier(weights, bias, tuple(words), about)
 
 
-def logistic(given: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def logistic(
+    given: np.ndarray, wanted: np.ndarray, counted: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Fit a logistic regression per label, all in one descent.
+
+    Args:
+        counted: How much each label of a row counts, shape as `wanted`.
 
     Returns:
         The weights, shape (features, labels), and the biases, shape (labels,), both float32.
@@ -202,10 +252,10 @@ def logistic(given: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndar
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         weights = flat.reshape(shape)
         scores = columns @ weights.astype(np.float32)
-        error = 1 / (1 + np.exp(-scores)) - targets
+        error = counted * (1 / (1 + np.exp(-scores)) - targets)
         slope = REGULARISATION * (columns.T @ error).astype(np.float64)
         slope[:-1] += weights[:-1]
-        missed = np.logaddexp(0, scores) - targets * scores
+        missed = counted * (np.logaddexp(0, scores) - targets * scores)
         value = REGULARISATION * missed.sum(dtype=np.float64) + (weights[:-1] ** 2).sum() / 2
         return value, slope.ravel()
 
@@ -449,9 +499,53 @@ def summary(data: Data, found: np.ndarray) -> dict[str, float]:
 # --- the run --------------------------------------------------------------------------------------
 
 
-def others(data: Data, found: np.ndarray) -> tuple[Data, np.ndarray]:
-    where = data.where(lambda line: not line.sentence.own)
+def others(data: Data, found: np.ndarray, *, parts: bool = False) -> tuple[Data, np.ndarray]:
+    """The lines that others say, or else the sentences of them."""
+    where = data.where(lambda line: not line.sentence.own and line.sentence.part == parts)
     return data.part(where), found[where]
+
+
+def recommended_rows(data: Data, found: np.ndarray) -> list[dict[str, Any]]:
+    """Precision and recall at the thresholds that the classifier recommends."""
+    labels = data.labels
+    agenda = [KINDS.index(kind) for kind in AGENDA_KINDS]
+    correction, (colour, keep, _) = KINDS.index("correction"), range(len(KINDS), len(LABELS))
+    rows = []
+    for what, judged, wanted in (
+        (f"worth keeping ≥ {KEEP}", found[:, keep] >= KEEP, labels[:, keep]),
+        (f"noise: worth ≥ 1 < {NOISE}", found[:, colour] < NOISE, ~labels[:, colour]),
+        (
+            f"agenda: {', '.join(AGENDA_KINDS)} ≥ {AGENDA}",
+            1 - (1 - found[:, agenda]).prod(axis=1) >= AGENDA,
+            labels[:, agenda].any(axis=1),
+        ),
+        (f"correction ≥ {CORRECTION}", found[:, correction] >= CORRECTION, labels[:, correction]),
+    ):
+        precision, recall, both = precision_recall(judged, wanted)
+        row = {"judged": what, "lines": int(wanted.sum()), "n": int(judged.sum())}
+        rows.append(row | {"P": precision, "R": recall, "F1": both})
+    return rows
+
+
+def part_rows(data: Data, found: np.ndarray) -> list[dict[str, Any]]:
+    """As `keep_rows` of single sentences, with the rule for facts beside."""
+
+    def row(who: str, keeps: np.ndarray) -> dict[str, Any]:
+        precision, recall, both = precision_recall(keeps, wanted)
+        made: dict[str, Any] = {"judged": who, "lines": int(wanted.sum()), "n": int(keeps.sum())}
+        return made | {"P": precision, "R": recall, "F1": both}
+
+    wanted = data.labels[:, LABELS.index("worth 2")]
+    scores = found[:, LABELS.index("worth 2")]
+    alone = data.where(lambda line: claims.stands_alone(claims.claim(line.sentence.text)))
+    rows = [row("the rule: claims.stands_alone", alone)]
+    for threshold in THRESHOLDS:
+        rows.append(row(f"worth ≥ 2 from {threshold}", scores >= threshold))
+    rows += [
+        row(f"worth ≥ 2 from {threshold}, and the rule", alone & (scores >= threshold))
+        for threshold in (0.3, 0.5, KEEP)
+    ]
+    return rows
 
 
 def measure(report: Report, data: Data, found: np.ndarray) -> None:
@@ -462,6 +556,9 @@ def measure(report: Report, data: Data, found: np.ndarray) -> None:
     kinds = kind_rows(heard_of, judged)
     report.table(KIND_COLUMNS, kinds)
     report.table(PRECISE_COLUMNS, kinds)
+    report.table(THRESHOLD_COLUMNS, recommended_rows(heard_of, judged))
+    report.note("Sentences of lines:")
+    report.table(THRESHOLD_COLUMNS, part_rows(*others(data, found, parts=True)))
     report.bars.append(
         Bar("Spearman with the worth", rows[0]["Spearman"], WORTH_BAR, at_least=True)
     )
@@ -500,20 +597,19 @@ def show(data: Data, model: EmbeddingModel, count: int) -> None:
     judged = data.evening % FOLDS == 0
     classifier = fit(data.part(~judged), model)
     split = [
-        (line, text)
+        replace(line.sentence, text=text, part=True)
         for line in data.part(judged).lines
-        if line.is_talk and not line.sentence.own
+        if line.is_talk and not line.sentence.own and not line.sentence.part
         for text in sentences_of(line.sentence.text)
         if text != line.sentence.text
     ]
     chosen = np.random.default_rng(0).choice(len(split), min(count, len(split)), replace=False)
     some = [split[number] for number in sorted(chosen)]
-    vectors = model.encode([text for _, text in some])
-    asked = [Sentence(text, line.sentence.kind) for line, text in some]
-    for (line, text), each in zip(some, classifier.judge(vectors, asked), strict=True):
+    vectors = model.encode([each.text for each in some])
+    for sentence, each in zip(some, classifier.judge(vectors, some), strict=True):
         likely = sorted(each.kinds, key=lambda kind: -each.kinds[kind])[:3]
         named_so = ", ".join(f"{kind} {each.kinds[kind]:.2f}" for kind in likely)
-        print(f"{each.worth_keeping:.2f} [line: {line.worth}] {text} | {named_so}")
+        print(f"{each.worth_keeping:.2f} {sentence.text} | {named_so}")
 
 
 def main() -> int:
@@ -529,7 +625,8 @@ def main() -> int:
         raise SystemExit("At least two evenings are needed: one is left out of the fit.")
     model = open_model(None)
     data = read(files, model)
-    report = Report("sentences", f"{len(data.lines):,} lines of {len(files)} evenings")
+    lines = data.where(lambda line: not line.sentence.part).sum()
+    report = Report("sentences", f"{lines:,} lines of {len(files)} evenings")
     found = left_out(data, model)
     measure(report, data, found)
     if options.ablation:

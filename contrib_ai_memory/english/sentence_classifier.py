@@ -10,6 +10,7 @@ caller falls back to rules.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,13 @@ LINE_KINDS = ("whisper", "pose", "arrive", "leave", "give")  # any other kind is
 VECTOR_SCALE, WORD_SCALE = 1.5, 0.5
 TELLING_WORDS = 8  # rare words that make the cue 1
 
+# Recommended thresholds; `python -m benchmarks.sentences` prints precision and recall at each
+KEEP = 0.7  # of `worth_keeping`: worth storing as a fact
+NOISE = 0.2  # of `at_least[0]`: below it nothing is worth a look
+AGENDA = 0.5  # of any of AGENDA_KINDS
+CORRECTION = 0.4  # of the kind
+AGENDA_KINDS = ("promise", "debt", "request_npc", "plan")
+
 _FIRST_PERSON = re.compile(r"\b(?:i|i['’]?(?:m|ve|ll|d)|my|mine|me|we|our|us)\b", re.IGNORECASE)
 _SECOND_PERSON = re.compile(r"\b(?:you|your|yours|u|ya)\b", re.IGNORECASE)
 _OUT_OF_CHARACTER = re.compile(r"\(\(|\booc\b|\b(?:lol|haha)\b|:\)", re.IGNORECASE)
@@ -57,6 +65,7 @@ CUES = (
     "out of character",
     "length",
     "telling words",
+    "part",
 )
 
 
@@ -72,6 +81,8 @@ class Sentence:
         before: The text of the line before in the same talk, "" if there is none.
         said_before: The highest cosine with the speaker's earlier lines (their last fifty or so),
             0 if there are none.
+        part: Whether it is one of several sentences of its line. `vectors` are then its own, the
+            other attributes those of the line.
     """
 
     text: str
@@ -80,6 +91,7 @@ class Sentence:
     named: bool = False
     before: str = ""
     said_before: float = 0.0
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +116,10 @@ class Judgement:
     def worth_keeping(self) -> float:
         """The probability that somebody will want to know it in a month."""
         return self.at_least[1]
+
+    def any_of(self, *kinds: str) -> float:
+        """The probability that it is of one of several kinds at least, taken as independent."""
+        return 1 - math.prod(1 - self.kinds[kind] for kind in kinds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +225,7 @@ def cues_of(sentence: Sentence) -> tuple[float, ...]:
         float(bool(_OUT_OF_CHARACTER.search(text))),
         salience.length(text),
         min(1.0, salience.telling_words(text) / TELLING_WORDS),
+        float(sentence.part),
     )
 
 
