@@ -247,13 +247,13 @@ def logistic(
     rows, width = given.shape
     targets = wanted.astype(np.float32)
     shape = (width + 1, targets.shape[1])
-    columns = np.hstack([given, np.ones((rows, 1), dtype=np.float32)])
+    inputs = np.hstack([given, np.ones((rows, 1), dtype=np.float32)])
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         weights = flat.reshape(shape)
-        scores = columns @ weights.astype(np.float32)
+        scores = inputs @ weights.astype(np.float32)
         error = counted * (1 / (1 + np.exp(-scores)) - targets)
-        slope = REGULARISATION * (columns.T @ error).astype(np.float64)
+        slope = REGULARISATION * (inputs.T @ error).astype(np.float64)
         slope[:-1] += weights[:-1]
         missed = counted * (np.logaddexp(0, scores) - targets * scores)
         value = REGULARISATION * missed.sum(dtype=np.float64) + (weights[:-1] ** 2).sum() / 2

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dates, questions, salience
+from . import questions, salience
 
 FILE = Path(__file__).with_suffix(".npz")
 
@@ -44,9 +44,6 @@ AGENDA = 0.5  # of any of AGENDA_KINDS
 CORRECTION = 0.4  # of the kind
 AGENDA_KINDS = ("promise", "debt", "request_npc", "plan")
 
-_FIRST_PERSON = re.compile(r"\b(?:i|i['’]?(?:m|ve|ll|d)|my|mine|me|we|our|us)\b", re.IGNORECASE)
-_SECOND_PERSON = re.compile(r"\b(?:you|your|yours|u|ya)\b", re.IGNORECASE)
-_OUT_OF_CHARACTER = re.compile(r"\(\(|\booc\b|\b(?:lol|haha)\b|:\)", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d+|[!?]")
 
 CUES = (
@@ -54,15 +51,9 @@ CUES = (
     "own",
     "named",
     "said_before",
-    "asks",
     "asked",
     "after a question",
-    "first person",
-    "second person",
     "number",
-    "time",
-    "name",
-    "out of character",
     "length",
     "telling words",
     "part",
@@ -214,15 +205,9 @@ def cues_of(sentence: Sentence) -> tuple[float, ...]:
         float(sentence.own),
         float(sentence.named),
         sentence.said_before,
-        float(questions.asks(text)),
         questions.asked(text),
         float(questions.asks(sentence.before)),
-        float(bool(_FIRST_PERSON.search(text))),
-        float(bool(_SECOND_PERSON.search(text))),
         float(salience.has_number(text)),
-        float(dates.tells_time(text)),
-        float(salience.names_someone(text)),
-        float(bool(_OUT_OF_CHARACTER.search(text))),
         salience.length(text),
         min(1.0, salience.telling_words(text) / TELLING_WORDS),
         float(sentence.part),
