@@ -434,13 +434,17 @@ class ExperienceDraft:
 
 @dataclass(frozen=True, slots=True)
 class FactDraft:
-    """A fact before reconciliation: its text, the entries behind it, and the person it is about."""
+    """A fact before reconciliation: its text, the entries behind it, and the person it is about.
+
+    `slot` is what a preference is about, where a language model named it.
+    """
 
     text: str
     journal_ids: tuple[int, ...]
     about: str | None = None
     memory_type: str = "semantic"
     quote: str = ""
+    slot: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,8 +161,7 @@ def test_a_fact_from_several_entries_is_as_private_as_the_most_private(mara, day
     entries = [day.memory.journal.get(1), day.memory.journal.get(3)]
     draft = FactDraft("Alice has a ferry and a key.", (entries[0].id, entries[1].id))
     assert entries[1].private
-    consolidation.store_facts(day.memory.id, [draft], entries, "llm")
-    [fact] = known(day)
+    [fact] = consolidation.facts_of(day.memory.id, [draft], entries, "llm")
     assert fact.private
     assert fact.witnesses == entries[1].witnesses
 

@@ -49,6 +49,35 @@ def ask(
 
 
 @defer.inlineCallbacks
+def judge(
+    operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
+) -> Generator[Any, Any, Any]:
+    """Call one operation of the provider that the settings choose, and of no other.
+
+    Where a language model is chosen, the rules of the offline provider do not judge in its place
+    what is to be retired (docs/adr/023).
+
+    Args:
+        operation, priority, npc: As for `ask`.
+
+    Returns (as a Deferred):
+        The answer; None if that provider gave none.
+    """
+    if model() is not None:
+        _answered, answer = yield ask_model(operation, *args, priority=priority, npc=npc)
+        return answer
+    if offline_is_chosen():
+        return (yield _run(OFFLINE, operation, args, priority))
+    _name, answer = yield _ask_own(operation, args, priority)
+    return answer
+
+
+def offline_is_chosen() -> bool:
+    """Whether the settings choose the offline provider: no language model, only rules."""
+    return model() is None and own_provider() is None
+
+
+@defer.inlineCallbacks
 def ask_model(
     operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
 ) -> Generator[Any, Any, tuple[bool, Any]]:
@@ -96,17 +125,32 @@ def ask_without_tools(
     operation: str, *args: Any, priority: int = offload.AWAKE
 ) -> Generator[Any, Any, tuple[str, Any]]:
     """Call one operation of the game's own provider, else of the offline one, as `ask` does."""
-    own = own_provider()
-    if own is not None:
-        try:
-            answer = yield _run(own, operation, args, priority)
-        except (ProviderError, offload.TimedOut, offload.Busy) as error:
-            health.complain(operation, error)
-        else:
-            health.succeed(operation)
-            return own.name, answer
+    name, answer = yield _ask_own(operation, args, priority)
+    if name:
+        return name, answer
     answer = yield _run(OFFLINE, operation, args, priority)
     return OFFLINE.name, answer
+
+
+@defer.inlineCallbacks
+def _ask_own(
+    operation: str, args: tuple[Any, ...], priority: int
+) -> Generator[Any, Any, tuple[str, Any]]:
+    """Call one operation of the game's own provider, if it has one and that answers.
+
+    Returns (as a Deferred):
+        The name of the provider, "" if there is no answer, and the answer.
+    """
+    own = own_provider()
+    if own is None:
+        return "", None
+    try:
+        answer = yield _run(own, operation, args, priority)
+    except (ProviderError, offload.TimedOut, offload.Busy) as error:
+        health.complain(operation, error)
+        return "", None
+    health.succeed(operation)
+    return own.name, answer
 
 
 def _run(
