@@ -155,7 +155,7 @@ def _ingest(
     if known := preference_slots.known_of(memory, lesson.user, drafts):
         locked = yield work.run(preference_slots.locked_among, memory.id, known)
     preferred, superseded = preference_slots.settle(memory, lesson.user, drafts, locked)
-    superseded = yield preference_slots.confirmed(superseded, drafts, work)
+    superseded = yield preference_slots.confirmed(superseded, preferred, work)
     stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
     stored.sort(key=lambda draft: draft.place)
     texts = {chunk.text for chunk in plan.chunks} | {draft.memory.key for draft in drafts}

@@ -319,6 +319,8 @@ def confirmed(
     for memory in (yield work.run(memory_store.get, ids)):
         texts[memory.id] = Statement.of(memory)
     marks = [mark for mark in superseded if mark.old in texts and mark.new in texts]
+    if not marks:
+        return []
     pairs = [Pair(texts[mark.new], texts[mark.old]) for mark in marks]
     relations = yield work.judge("compare", pairs)
     return [
