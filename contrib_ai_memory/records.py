@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol, Self
 
-from .english.person import as_posed
 from .english.questions import asks
+from .english.reported_speech import as_posed
 
 TALK_KINDS = frozenset({"say", "whisper"})
 ASKS = "asks"  # tag: a question once the NPC's name in front of it is removed

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.english.traits import kind_of
+from contrib_ai_memory.english.claims import kind_of
 from contrib_ai_memory.llm import router
 from contrib_ai_memory.llm.provider import AttributeDraft, Pair, Relation, Statement
 from contrib_ai_memory.records import Percept

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from . import verbs
+from . import tokens
 
 READ = 4000  # characters that are looked at
 PHRASE = 4  # words before a name that belong to it
@@ -211,10 +211,10 @@ def _verb_at(words: Sequence[str], place: int) -> bool:
 
 def _is_verb(word: str) -> bool:
     return (
-        word in verbs.AUXILIARIES
-        or word in verbs.THIRD
-        or word in verbs.SAME_IN_THE_PAST
-        or verbs.is_past(word)
+        word in tokens.AUXILIARIES
+        or word in tokens.THIRD
+        or word in tokens.SAME_IN_THE_PAST
+        or tokens.is_past(word)
         or word.endswith("n't")
     )
 
@@ -279,7 +279,7 @@ def _acted(words: Sequence[str], first: int, end: int) -> bool:
     if not lowered or lowered[-1] != "by":
         return False
     return any(
-        word in _IS and any(map(verbs.is_participle, lowered[place + 1 : -1]))
+        word in _IS and any(map(tokens.is_participle, lowered[place + 1 : -1]))
         for place, word in enumerate(lowered)
     )
 

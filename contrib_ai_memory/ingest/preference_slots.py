@@ -17,8 +17,8 @@ import numpy as np
 from twisted.internet import defer
 
 from ..conf import DISCARD_BELOW
+from ..english.questions import own_statements
 from ..english.salience import signals_of
-from ..english.sentences import own_statements
 from ..english.stated_preferences import Stated, preferences_in, stated, states_preference
 from ..llm import router
 from ..llm.provider import Pair, Relation, Statement

@@ -18,17 +18,15 @@ import numpy as np
 
 from .. import conf, offload
 from ..embedding import embedder
-from ..english import person, themes
-from ..english.claims import claim, of_oneself, stands_alone, tells
+from ..english import reported_speech, themes
+from ..english.claims import claim, kind_of, of_oneself, stands_alone, tells
 from ..english.contradiction import contradicts, replaces, says_the_same
-from ..english.person import claimed
 from ..english.persona import about_itself
-from ..english.questions import asked, asks, statements
+from ..english.questions import asked, asks, sentences_of, statements
+from ..english.reported_speech import claimed
 from ..english.salience import RARE_TERMS, has_rare_terms, salience
-from ..english.sentences import sentences_of
 from ..english.stated_preferences import stated, states_preference
 from ..english.tokens import WORD, content_words, stem, words_of
-from ..english.traits import kind_of
 from ..records import (
     INSIGHT,
     TALK_KINDS,
@@ -278,8 +276,8 @@ def _tell(memory: MemoryRecord, request: ReplyRequest) -> str:
     words = memory.quote or (memory.content if said else "")
     words = _ended(oneline(statements(words) or words)) if words else ""
     if words and memory.about and memory.about == request.speaker_id:
-        if person.speaks_of_self(words) and len(sentences_of(words)) == 1:
-            return f"You told me that {person.second_person(words)}"
+        if reported_speech.speaks_of_self(words) and len(sentences_of(words)) == 1:
+            return f"You told me that {reported_speech.second_person(words)}"
         return f'You told me: "{words}"'
     if said and memory.speaker:
         return f'{memory.speaker} said: "{words}"'
@@ -331,7 +329,7 @@ def without_address(text: str, name: str) -> str:
         flags=re.IGNORECASE,
     )
     text = re.sub(rf"\s*,\s*@?{name}\b(?=\W*$)", "", text, flags=re.IGNORECASE)
-    return person.capital(text)
+    return reported_speech.capital(text)
 
 
 def reported(sentence: str, entry: Entry) -> str:
@@ -345,7 +343,7 @@ def reported(sentence: str, entry: Entry) -> str:
     if entry.kind not in TALK_KINDS or not entry.seen_as:
         return sentence
     if of_oneself(sentence) and not _TO_THE_NPC.search(sentence):
-        return person.third_person(sentence, entry.seen_as)
+        return reported_speech.third_person(sentence, entry.seen_as)
     within = sentence.replace('"', "'").replace("“", "'").replace("”", "'")
     return f'{entry.seen_as} says: "{within}"'
 
@@ -386,7 +384,7 @@ def _lesson(sentence: str, entry: Entry) -> str:
         return f"Keep what {name} said in private between the two of you."
     if states_preference(sentence):
         return f"Think of what {name} likes and dislikes."
-    if person.speaks_of_self(sentence):
+    if reported_speech.speaks_of_self(sentence):
         return f"Ask {name} how this went on."
     return f"Bear in mind what {name} said about this."
 
@@ -402,8 +400,8 @@ def _told(line: str) -> list[str]:
             continue
         sentence = claim(sentence)
         sentence = sentence if sentence[-1:] in ".!?…" else sentence + "."
-        if speaker and person.speaks_of_self(sentence):
-            told.append(person.third_person(sentence, speaker))
+        if speaker and reported_speech.speaks_of_self(sentence):
+            told.append(reported_speech.third_person(sentence, speaker))
         else:
             told.append(f'{speaker} says: "{sentence}"' if speaker else sentence)
     return told

@@ -19,7 +19,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..embedding import emotions
 from ..english.claims import claim, tells
-from ..english.sentences import sentences_of
+from ..english.questions import sentences_of
 from ..llm import router
 from ..llm.offline import reported, without_address
 from ..llm.provider import (
