@@ -27,7 +27,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 # --- openers and fillers --------------------------------------------------------------------------
 
 _STAGE = r"\((?:[a-z' -]{2,40})\)|\[[^\]]{0,300}\]"  # (laughs), [shows a picture]
-_ACTED = re.compile(
+_STAGE_DIRECTION = re.compile(
     r"\s*\([^()]{0,24}\b(?:voice|laugh\w*|sigh\w*|cheer\w*|gasp\w*|groan\w*|growl\w*|chuckl\w*|"
     r"cough\w*|sings|singing|counting|whisper\w*|hiss\w*|applause)\b[^()]{0,24}\)\.?\s*"
 )
@@ -49,14 +49,14 @@ _OPENERS = re.compile(
     r")+",
     re.IGNORECASE,
 )
-_CALLED = re.compile(
+_ADDRESS = re.compile(
     r"^(?!I\b)[A-Z][\w-]+,\s+(?=(?:I|my|we|that|this|these|those|it|he|she|they|let)\b)"
 )
 _TAG = re.compile(
     r",?\s+(?:you know|you see|i guess|i think|i mean|haha|lol|though|too,? haha)(?=[.!…]*$)",
     re.IGNORECASE,
 )
-_NO_CALL = re.compile(r"^(?:\w+ly|\w+days?|Yesterday|Today|Tonight|Tomorrow|Once|Sometimes)\b")
+_NO_ADDRESS = re.compile(r"^(?:\w+ly|\w+days?|Yesterday|Today|Tonight|Tomorrow|Once|Sometimes)\b")
 
 # --- sentences that need their context ------------------------------------------------------------
 
@@ -69,13 +69,13 @@ _GREETS = re.compile(
 _YOU = re.compile(
     r"\b(?:you|your|yours|yourself|yourselves|y['’]?all|ya|thou|thy)\b", re.IGNORECASE
 )
-_POINTS = (
+_PRONOUN = (
     r"(?:he|she|it|they|that|this|those|these|him|her|his|their|its|them|both|same|such|which"
     r"|one(?! (?:of|night|day|evening|morning|year|summer|winter)\b))"
 )
-_POINTING = re.compile(rf"^{_POINTS}\b", re.IGNORECASE)
+_BEGINS_WITH_PRONOUN = re.compile(rf"^{_PRONOUN}\b", re.IGNORECASE)
 _RUMOUR = re.compile(r"^(?:they|people|some|folk) (?:say|tell|claim|whisper)\b", re.IGNORECASE)
-_THIS_THING = re.compile(
+_THIS_NOUN = re.compile(
     r"^(?:this|these) (?!(?:is|was|were|are|has|had|will|would|can|could|one|guy|thing|stuff|way"
     r")\b)[a-z]{3,}",
     re.IGNORECASE,
@@ -125,7 +125,7 @@ _VERDICT = re.compile(
     re.IGNORECASE,
 )
 # "I made it to relax", "We love them", "Something happened": the object is not named
-_VAGUE = re.compile(
+_OBJECT_IS_PRONOUN = re.compile(
     r"^(?:I|we)(?:['’]\w+)? (?:(?!and\b|but\b|so\b)[\w'’]+ ){1,3}"
     r"(?:it|this|that|them|these|those)\b"
     r"|^(?:some|any|every|no)(?:thing|one|body)\b",
@@ -136,7 +136,7 @@ _ATTITUDE = re.compile(
     r"feel like|dreamt|dreamed|learned|found out|noticed|realized|realised)(?: that)? (?P<rest>.+)",
     re.IGNORECASE,
 )
-_POINTS_SOMEWHERE = re.compile(
+_UNRESOLVED_WORD = re.compile(
     r"\b(?:he|she|it|they|him|her|them|that|this|these|those|one|ones|there|here|someone|something|"
     r"stuff|things?|anything|everything|nothing)\b",
     re.IGNORECASE,
@@ -147,16 +147,16 @@ _AT_ONCE = re.compile(
     r"|['’](?:ll|m) just\b|['’]d (?:like|love) to (?:do|go|try|use|make)\b",
     re.IGNORECASE,
 )
-_POINTED_AT = re.compile(r"\b(?:(?:over|right) (?:here|there)|(?:this|that) way)\b", re.IGNORECASE)
+_GESTURE = re.compile(r"\b(?:(?:over|right) (?:here|there)|(?:this|that) way)\b", re.IGNORECASE)
 _BREAKS_OFF = re.compile(r"(?:--|[–—,:;-])\W*$")
-_WHICH_IS = re.compile(r",? which (?:is|are|was|were)(?: [^ ,]+){1,4}$", re.IGNORECASE)
-_NO_SUBJECT = re.compile(
+_RELATIVE_CLAUSE = re.compile(r",? which (?:is|are|was|were)(?: [^ ,]+){1,4}$", re.IGNORECASE)
+_SUBJECT_OMITTED = re.compile(
     r"^(?:[a-z]+s (?:his|her|their|its|him)"
     r"|(?:(?:un)?fortunately|luckily|sadly|hopefully|actually|probably|apparently|definitely) "
     r"(?:does|did|is|was|has|had|will|can)(?:n['’]t)?)\b",
     re.IGNORECASE,
 )
-_DROPPED = re.compile(
+_I_OMITTED = re.compile(
     r"^(?:(?:just|finally|recently|already)\s+)?(?:got|went|had|finished|started|lost|found|made|"
     r"took|saw|met|bought|sold|came|tried|joined|spent|won|signed|passed|moved|visited|attended|"
     r"gave|caught|heard|quit|wrote|painted|read)\s+(?:a|an|the|my|our|some|two|three|\d+|up|to|back|"
@@ -170,14 +170,6 @@ _FRONTED = re.compile(
     re.IGNORECASE,
 )
 
-# words before which a noun in the plural is no subject
-_FUNCTION = frozenset(
-    "of in on at to for with by from and or but the a an as than that which who if so not into "
-    "over under through my your his her its our their this these those i we you he she they "
-    "it".split()
-)
-
-
 # words that say little of what a sentence is about
 _WEAK = frozenset(
     "after all also always back been before being better best down each even get go goes going "
@@ -185,9 +177,10 @@ _WEAK = frozenset(
     "off one ones only out own pretty quite she'd still then they're they've thing things think "
     "too under up way we'd we'll we're we've went you're".split()
 )
-_BEFORE_A_NOUN = _FUNCTION - {"who", "that", "which", "it", "he", "she"} | frozenset(
-    "two three four five six seven eight nine ten twelve dozen some any no all more many "
-    "few".split()
+_BEFORE_A_NOUN = frozenset(
+    "of in on at to for with by from and or but the a an as than if so not into over under "
+    "through my your his her its our their this these those i we you they two three four five six "
+    "seven eight nine ten twelve dozen some any no all more many few".split()
 )
 _BEFORE_A_VERB = frozenset("really just still also always never maybe definitely even".split())
 _NOUNS_TOO = frozenset("might must will can".split()) | frozenset(
@@ -205,16 +198,16 @@ def claim(sentence: str) -> str:
     text = oneline(sentence)
     if text.count('"') % 2 or (text[:1] == '"' and text.rstrip(".!?…")[-1:] == '"'):
         text = text.strip('"').strip()
-    text = _ACTED.sub(" ", text).strip()
+    text = _STAGE_DIRECTION.sub(" ", text).strip()
     before = None
     while text != before:
         before = text
         text = _TRAILING.sub(r"\g<end>", _LEADING.sub("", text))
         text = _OPENERS.sub("", text)
-        if not _NO_CALL.match(text):
-            text = _CALLED.sub("", text)
+        if not _NO_ADDRESS.match(text):
+            text = _ADDRESS.sub("", text)
         text = _TAG.sub("", text)
-    if _DROPPED.match(text):
+    if _I_OMITTED.match(text):
         text = f"I {text[:1].lower()}{text[1:]}"
     return text[:1].upper() + text[1:]
 
@@ -239,52 +232,53 @@ def stands_alone(text: str) -> bool:
     >>> [stands_alone(said) for said in ("Wolves took two of my sheep.", "It's more of an oval.")]
     [True, False]
     """
-    if not tells(text) or _YOU.search(text) or _is_order(text) or _REACTS.match(text):
+    if not tells(text) or _YOU.search(text) or _has_no_subject(text) or _REACTS.match(text):
         return False
     words = _words(text)
-    if _POINTED_AT.search(text) or (_AT_ONCE.search(text) and not times(text)):
+    if _GESTURE.search(text) or (_AT_ONCE.search(text) and not times(text)):
         return False
     if len(words) < LEAST_WORDS or (_BREAKS_OFF.search(text) and len(words) < CUT_OFF_WORDS):
         return False
-    if _points_outside(text) or not _has_verb(_words(_WHICH_IS.sub("", text))):
+    if _subject_is_unresolved(text) or not _has_verb(_words(_RELATIVE_CLAUSE.sub("", text))):
         return False
     thought = _ATTITUDE.match(text)
-    if thought and _has_verb(_words(thought["rest"])) and _points_outside(thought["rest"]):
+    if thought and _has_verb(_words(thought["rest"])) and _subject_is_unresolved(thought["rest"]):
         return False
     particular = names_someone(text) or re.search(r"\d", text)
     if _VERDICT.search(text) and not (particular or of_oneself(text)):
         return False
-    if _VAGUE.match(text) and not (particular or tells_time(text)):
+    if _OBJECT_IS_PRONOUN.match(text) and not (particular or tells_time(text)):
         return False
     own = {word.lower() for word in words} - FUNCTION_WORDS - FILLERS - _WEAK
-    vague = len(_POINTS_SOMEWHERE.findall(text))
-    return len(own) >= (2 if not vague or names_someone(text) else 3)
+    unresolved = bool(_UNRESOLVED_WORD.search(text))
+    return len(own) >= (3 if unresolved and not names_someone(text) else 2)
 
 
 def _words(text: str) -> list[str]:
     return [word.replace("’", "'") for word in _WORD.findall(text)]
 
 
-def _points_outside(text: str) -> bool:
+def _subject_is_unresolved(text: str) -> bool:
     """Whether the subject of a text is a pronoun that it does not resolve."""
     introduced = _INTRODUCED.match(text)
     if introduced and not names_someone(text[: introduced.start("rest")]):
         text = introduced["rest"]
-    if not _POINTING.match(text) or _RUMOUR.match(text):
+    if not _BEGINS_WITH_PRONOUN.match(text) or _RUMOUR.match(text):
         return False
-    if _CLEFT.match(text) or _THIS_THING.match(text):
+    if _CLEFT.match(text) or _THIS_NOUN.match(text):
         return not names_someone(text)
     return not re.match(r"both of (?:the|my|our|his|her|their)\b", text, re.IGNORECASE)
 
 
-def _is_order(text: str) -> bool:
-    if _ORDER.match(text) or _NO_SUBJECT.match(text):
+def _has_no_subject(text: str) -> bool:
+    """Whether a text is an order, or leaves its subject out."""
+    if _ORDER.match(text) or _SUBJECT_OMITTED.match(text):
         return True
     if of_oneself(text):
         return False
     first, *rest = _words(text.lower()) or [""]
-    if _without_subject([first, *rest]):
-        return True  # "looks like rain", "been a while"
+    if _omits_subject([first, *rest]):
+        return True
     if first not in tokens.BASES or not rest:
         return False
     then = rest[0]
@@ -293,7 +287,8 @@ def _is_order(text: str) -> bool:
     return not (then in tokens.THIRD or tokens.is_past(then))
 
 
-def _without_subject(words: list[str]) -> bool:
+def _omits_subject(words: list[str]) -> bool:
+    """Whether words begin with a finite verb: "looks like rain", "been a while"."""
     first = next((word for word in words if word not in _BEFORE_A_VERB), "")
     begins = first in tokens.AUXILIARIES or first.endswith("n't") or first in tokens.THIRD
     return begins and first not in _NOUNS_TOO
@@ -316,7 +311,7 @@ def _has_verb(words: list[str]) -> bool:
             return True
         plural = before.endswith("s") and not before.endswith("ss") and not before[:1].isdigit()
         several = plural or before in ("people", "men", "women", "folk", "children", "sheep")
-        if several and word not in _FUNCTION and word in tokens.BASES:
+        if several and word in tokens.BASES:
             return True
     return False
 
@@ -417,7 +412,7 @@ _LIKING_OF = re.compile(
     re.IGNORECASE,
 )
 # "painted this", "has been busy with those": of what, is not in the sentence
-_NO_OBJECT = re.compile(
+_OBJECT_UNRESOLVED = re.compile(
     r"^(?:[\w'’]+ ){1,3}(?:it|this|that|these|those|them|him|how|what|one|something|stuff"
     r"|her(?=\W*$|[,.;!]| (?:and|at|for|from|in|so|to|when|with)\b))\b",
     re.IGNORECASE,
@@ -440,7 +435,7 @@ def kind_of(sentence: str, name: str) -> str | None:
     rest = begins["rest"]
     if begins["owns"]:
         return _of_theirs(rest)
-    if _NO_OBJECT.match(rest):
+    if _OBJECT_UNRESOLVED.match(rest):
         return None
     liking = _preference(sentence, rest, name)
     if liking is not None:
