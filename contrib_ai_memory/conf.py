@@ -57,7 +57,6 @@ PAGE_SIZE = 32  # journal entries of a page (docs/adr/002)
 DISK_RESERVE = 64_000_000
 NEW_SHARD_BYTES = 20_000_000  # measured: an empty shard with its indexes
 GENERATION_SECONDS = 60  # between two generation marks of store and database (docs/adr/020)
-Phase = Literal["compacting", "dreaming"]  # [A] of a night
 TRUST = {"direct": 0.9, "observation": 0.8, "inference": 0.6, "environmental": 0.3}  # [A] DESIGN §3
 
 

@@ -185,7 +185,7 @@ def test_a_wake_while_compacting_is_deferred_until_dreaming(day):
     assert script.sleep.wake() is False
     assert script.asleep
     for _ in range(10):
-        script.ndb.last_sleep_tick = None
+        script.sleep.make_due()
         offload.wait(script.at_tick())
         if not script.asleep:
             break
@@ -338,7 +338,7 @@ def test_a_schedule_sends_it_to_sleep_once_in_its_hours(mara):
     offload.wait(script.at_tick())
     assert script.asleep
     while script.asleep:
-        script.ndb.last_sleep_tick = None
+        script.sleep.make_due()
         offload.wait(script.at_tick())
     offload.wait(script.at_tick())
     assert not script.asleep  # once is enough for these hours
