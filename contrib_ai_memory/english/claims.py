@@ -1,8 +1,9 @@
-"""Claims in talk: what a sentence states, and whether it is understood without its context.
+"""Claims in talk: what a sentence states, alone and of somebody.
 
 `claim` strips openers and fillers from a sentence, `tells` recognises small talk, and
 `stands_alone` is true of a statement that a stranger would understand a year later: it names its
-subject, has a verb, and is no order, cheer or mere "I agree".
+subject, has a verb, and is no order, cheer or mere "I agree". `kind_of` finds the lasting attribute
+of a person that a statement in the third person states.
 """
 
 from __future__ import annotations
@@ -69,18 +70,23 @@ _GREETS = re.compile(
 _YOU = re.compile(
     r"\b(?:you|your|yours|yourself|yourselves|y['’]?all|ya|thou|thy)\b", re.IGNORECASE
 )
+# a pronoun as the subject
 _PRONOUN = (
     r"(?:he|she|it|they|that|this|those|these|him|her|his|their|its|them|both|same|such|which"
     r"|one(?! (?:of|night|day|evening|morning|year|summer|winter)\b))"
 )
 _BEGINS_WITH_PRONOUN = re.compile(rf"^{_PRONOUN}\b", re.IGNORECASE)
+# "they say that"
 _RUMOUR = re.compile(r"^(?:they|people|some|folk) (?:say|tell|claim|whisper)\b", re.IGNORECASE)
+# "this ferry": named, though pointed at
 _THIS_NOUN = re.compile(
     r"^(?:this|these) (?!(?:is|was|were|are|has|had|will|would|can|could|one|guy|thing|stuff|way"
     r")\b)[a-z]{3,}",
     re.IGNORECASE,
 )
+# "it was Bram who"
 _CLEFT = re.compile(r"^it (?:is|was) .+ (?:that|who)\b", re.IGNORECASE)
+# "after the flood, …": the subject comes behind the comma
 _INTRODUCED = re.compile(
     rf"^(?:on|in|at|after|before|when|whenever|if|for|with|without|instead|as|while|since|over|by|"
     rf"from|during|once|until|despite|through)\b[^,]{{1,{_INTRODUCTION}}},\s+(?P<rest>.+)",
@@ -92,6 +98,7 @@ _ORDER = re.compile(
     r"no need|never mind|shut)\b",
     re.IGNORECASE,
 )
+# "I am so glad", "I agree", "me too": about what was said before
 _REACTS = re.compile(
     r"^(?:"
     r"I(?:['’]m| am| was|['’]d be| feel)\s+(?:\w+ly |so |just |very |super |also |pretty |quite )*"
@@ -113,6 +120,7 @@ _REACTS = re.compile(
     r")",
     re.IGNORECASE,
 )
+# "that is amazing"
 _VERDICT = re.compile(
     r"(?:\b(?:is|are|was|were|be|been|feels?|felt|looks?|looked|sounds?|seems?)|['’](?:s|re))\s+"
     r"(?:so |very |really |truly |super |always |just |such |too |a |an |quite |all |\w+ly )*"
@@ -131,17 +139,19 @@ _OBJECT_IS_PRONOUN = re.compile(
     r"|^(?:some|any|every|no)(?:thing|one|body)\b",
     re.IGNORECASE,
 )
+# "I think that …"
 _ATTITUDE = re.compile(
     r"^I(?:['’]ve)? (?:\w+ly )?(?:think|believe|heard|hear|know|knew|thought|reckon|figure|fear|"
     r"feel like|dreamt|dreamed|learned|found out|noticed|realized|realised)(?: that)? (?P<rest>.+)",
     re.IGNORECASE,
 )
+# words that stand for something which another sentence names
 _UNRESOLVED_WORD = re.compile(
     r"\b(?:he|she|it|they|him|her|them|that|this|these|those|one|ones|there|here|someone|something|"
     r"stuff|things?|anything|everything|nothing)\b",
     re.IGNORECASE,
 )
-# what is done the next moment, and what is pointed at: meaningless a year later
+# what is done the next moment, or pointed at: it means nothing a year later
 _AT_ONCE = re.compile(
     r"\b(?:gonna|(?:will|am) just|would (?:like|love) to (?:do|go|try|use|make))\b"
     r"|['’](?:ll|m) just\b|['’]d (?:like|love) to (?:do|go|try|use|make)\b",
@@ -149,13 +159,16 @@ _AT_ONCE = re.compile(
 )
 _GESTURE = re.compile(r"\b(?:(?:over|right) (?:here|there)|(?:this|that) way)\b", re.IGNORECASE)
 _BREAKS_OFF = re.compile(r"(?:--|[–—,:;-])\W*$")
+# "…, which is nice": its verb is not that of the sentence
 _RELATIVE_CLAUSE = re.compile(r",? which (?:is|are|was|were)(?: [^ ,]+){1,4}$", re.IGNORECASE)
+# "helps her brother", "luckily did not"
 _SUBJECT_OMITTED = re.compile(
     r"^(?:[a-z]+s (?:his|her|their|its|him)"
     r"|(?:(?:un)?fortunately|luckily|sadly|hopefully|actually|probably|apparently|definitely) "
     r"(?:does|did|is|was|has|had|will|can)(?:n['’]t)?)\b",
     re.IGNORECASE,
 )
+# "got a new boat", "went hiking": said of oneself without "I"
 _I_OMITTED = re.compile(
     r"^(?:(?:just|finally|recently|already)\s+)?(?:got|went|had|finished|started|lost|found|made|"
     r"took|saw|met|bought|sold|came|tried|joined|spent|won|signed|passed|moved|visited|attended|"
@@ -163,6 +176,7 @@ _I_OMITTED = re.compile(
     r"through|with|in|from|for|out|into|off|it|something|hiking|fishing|camping|swimming)\b",
     re.IGNORECASE,
 )
+# "last week I …"
 _FRONTED = re.compile(
     r"^(?:(?:in|on|at|after|before|during|since|for|when|while|last|next|this|every|yesterday|today|"
     r"tonight|tomorrow|once|recently|lately|sometimes|usually|soon|later|two|three|four|five|a few|"
@@ -324,6 +338,7 @@ def _has_verb(words: list[str]) -> bool:
 FACT_WORDS = 3  # that say something, the name left out, in a plain fact
 A_TURN_OF_LIFE = 1.5  # importance of the words alone
 
+# kin and other people of theirs
 _KIN = re.compile(
     r"\b(?:brother|sister|wife|husband|father|mother|mom|mum|dad|son|daughter|kids?|children|child"
     r"|cousin|uncle|aunt|niece|nephew|grand(?:mother|father|ma|pa)|twin|friend|enemy|rival|master"
@@ -337,11 +352,13 @@ _PLACE = re.compile(
     r"|^(?:\w+ )?(?:home|house|village|town|hometown)\b",
     re.IGNORECASE,
 )
+# "keeps the ferry": a trade
 _WORKS = re.compile(
     r"^(?:keeps|runs (?:an?|the|their|his|her)|works|serves|trades|sells|farms|guards|brews|bakes|"
     r"teaches|commands|owns|leads|hunts|fishes|heals|writes|studies|worked|served)\b",
     re.IGNORECASE,
 )
+# "is a smith"
 _IS_A = re.compile(
     r"^(?:is|was) (?:an?|the) (?P<what>(?:[\w'’-]+ ){0,4}?[\w'’-]+)"
     r"(?=[.,;!]|$| (?:of|in|at|to|for|from|who|and|with|by)\b)",
@@ -352,6 +369,7 @@ _NO_TRADE = re.compile(
     r"first|next|last|member|moment|person|deal|mess|joke|bear)\b",
     re.IGNORECASE,
 )
+# "is very kind"
 _IS_LIKE = re.compile(
     r"^is (?:very |quite |rather |too |not |so |really |always |also )*(?P<how>[a-z-]+)"
     r"(?: (?:and|but) (?:[a-z-]+))?[.!]*$",
@@ -363,6 +381,7 @@ _JUST_NOW = frozenset(
     "alone scared afraid worried sick drunk cold hot wet thankful grateful proud lucky confused "
     "curious surprised serious kidding interested stuck free available nervous stoked".split()
 )
+# what somebody does, thinks or wants at the moment
 _NOT_LASTING = re.compile(
     r"^(?:is|are|was|were|['’]s) (?:\w+ly |just |still |also |so |not |now )*"
     r"(?:going|about|gonna|trying|looking|thinking|getting|taking|coming|doing|saying|telling|glad|"
@@ -375,6 +394,7 @@ _NOT_LASTING = re.compile(
     r"casts?|attacks?|shoots?|runs (?:up|over|in|out|to|away|back|down))\b",
     re.IGNORECASE,
 )
+# "has two sons", "grew up", "used to": what stays true
 _LASTS = re.compile(
     r"^(?:has|owns|owes|belongs|used to|grew|learned|learnt|joined|married|lost|won(?!['’])|bought|"
     r"sold|inherited|founded|built|adopted|graduated|passed|became|retired|survived|killed|"
@@ -383,6 +403,7 @@ _LASTS = re.compile(
     r"doesn['’]t|isn['’]t|is no)\b",
     re.IGNORECASE,
 )
+# begins as what stays true does, and passes
 _PASSES = re.compile(
     r"^has (?:to|no idea|a feeling|had|just|got to|gotten|(?:some|a lot of|lots of) (?:other )?"
     r"(?:stuff|things)|(?:\w+ )?been (?:\w+ )?(?:feeling|busy|swamped|blessed|thinking|looking|"

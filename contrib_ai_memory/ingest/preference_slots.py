@@ -174,15 +174,15 @@ def _under(memory_id: str, draft: Draft) -> Draft:
 def settle_heard(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, None]:
     """Put the preferences that indexed entries state into their slots. Reactor thread.
 
-    Only where the offline provider is chosen: a language model draws preferences at night, and
-    names their slots (`settle_fact`).
+    Only where rules judge: a language model draws preferences at night, and names their slots
+    (`settle_fact`).
 
     Args:
         memory: The NPC's MemoryHandler.
         entries: Oldest first; already stored.
         work: Rests on these entries.
     """
-    if not router.offline_is_chosen():
+    if not router.rules_judge():
         return
     superseded: list[Superseded] = []
     for entry in entries:
@@ -312,7 +312,7 @@ def confirmed(
 
     The rules name what a taught preference may replace, and the model decides.
     """
-    if router.offline_is_chosen() or not superseded:
+    if router.rules_judge() or not superseded:
         return list(superseded)
     texts = {draft.memory.id: Statement.of(draft.memory) for draft in drafts}
     ids = {each for mark in superseded for each in (mark.old, mark.new)}

@@ -348,6 +348,14 @@ def reported(sentence: str, entry: Entry) -> str:
     return f'{entry.seen_as} says: "{within}"'
 
 
+def sentences_in(entry: Entry, npc_name: str) -> list[tuple[str, str]]:
+    """The sentences of an entry with what they claim; "" for a question or a greeting."""
+    return [
+        (sentence, reported(claim(sentence), entry) if tells(sentence) else "")
+        for sentence in sentences_of(without_address(entry.content, npc_name))
+    ]
+
+
 def _ended(text: str) -> str:
     return text if _END.search(text) else text + "."
 

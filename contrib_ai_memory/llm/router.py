@@ -66,15 +66,16 @@ def judge(
     if model() is not None:
         _answered, answer = yield ask_model(operation, *args, priority=priority, npc=npc)
         return answer
-    if offline_is_chosen():
+    if own_provider() is None:
         return (yield _run(OFFLINE, operation, args, priority))
     _name, answer = yield _ask_own(operation, args, priority)
     return answer
 
 
-def offline_is_chosen() -> bool:
-    """Whether the settings choose the offline provider: no language model, only rules."""
-    return model() is None and own_provider() is None
+def rules_judge() -> bool:
+    """Whether the chosen provider compares by rules: the offline one, or one that inherits it."""
+    own = own_provider() or OFFLINE
+    return model() is None and getattr(type(own), "compare", None) is OfflineProvider.compare
 
 
 @defer.inlineCallbacks

@@ -18,10 +18,8 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import emotions
-from ..english.claims import claim, tells
-from ..english.questions import sentences_of
 from ..llm import router
-from ..llm.offline import reported, without_address
+from ..llm.offline import sentences_in, without_address
 from ..llm.provider import (
     ATTRIBUTE_TYPES,
     HIGHEST_CONFIDENCE,
@@ -82,7 +80,7 @@ def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
     about_npc = {entry.id for entry in batch if _is_about_npc(memory, entry)}
     changed = 0
     with memory.evidence.work_on(batch, priority=offload.NIGHT) as work:
-        drawn = None if router.offline_is_chosen() else _facts_of(memory, batch)
+        drawn = None if router.rules_judge() else _facts_of(memory, batch)
         heard = yield work.run(heard_in, batch, memory.name, about_npc, drawn)
         for identity, entries in _by_entity(batch).items():
             changed += _note(memory, identity, entries, heard)
@@ -132,7 +130,11 @@ def heard_in(
     felt = [entry.id for entry in batch if entry.id in about_npc]
     labels = emotions.classify([said[entry_id] for entry_id in felt])
     warmth = {entry_id: warmth_of(found) for entry_id, found in zip(felt, labels, strict=True)}
-    told = _sentences(batch, said) if drawn is None else _facts(drawn)
+    told = (
+        {entry.id: sentences_in(entry, npc_name) for entry in batch}
+        if drawn is None
+        else _facts(drawn)
+    )
     return {
         entry.id: Heard(
             tuple(
@@ -141,17 +143,6 @@ def heard_in(
             ),
             warmth.get(entry.id, 0.0),
         )
-        for entry in batch
-    }
-
-
-def _sentences(batch: Iterable[Entry], said: Mapping[int, str]) -> dict[int, list[tuple[str, str]]]:
-    """The sentences of each entry with what they claim; "" for a question or a greeting."""
-    return {
-        entry.id: [
-            (sentence, reported(claim(sentence), entry) if tells(sentence) else "")
-            for sentence in sentences_of(said[entry.id])
-        ]
         for entry in batch
     }
 

@@ -82,7 +82,7 @@ def prune_low_importance_entries(memory: Any) -> Generator[Any, Any, PassReport]
             young = young or entry.id
     reached = young - 1 if young else max(start, end)
     unimportant = [entry for entry in batch if _forgettable(entry, settings.PRUNE_AT_MOST)]
-    if not router.offline_is_chosen():  # what rules weighed is kept until a model has
+    if not router.rules_judge():  # what rules weighed is kept until a model has
         unimportant = [entry for entry in unimportant if entry.scoring_method == "llm"]
     removed: list[int] = []
     if unimportant:
