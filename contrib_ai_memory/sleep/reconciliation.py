@@ -307,8 +307,11 @@ def _retire(
     for source in sources:
         if (past, source.line.id) not in outdated:
             continue
-        for memory in (*source.experiences, source.line):
-            if not memory.superseded_by and (past, memory.id) in outdated:
+        told = [
+            each.id for each in (*source.experiences, source.line) if (past, each.id) in outdated
+        ]
+        for memory in store.get(told):  # read again: the provider took its time
+            if not memory.superseded_by and not KEPT_TAGS & set(memory.tags):
                 store.change(memory.id, invalid_at=when, superseded_by=by)
 
 
