@@ -20,7 +20,6 @@ from .stated_preferences import stated
 from .tokens import FILLERS, FUNCTION_WORDS, content_words
 
 LEAST_WORDS = 4
-CUT_OFF_WORDS = 8  # a sentence that breaks off tells something from here on
 _INTRODUCTION = 60  # characters
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
@@ -76,16 +75,6 @@ _PRONOUN = (
     r"|one(?! (?:of|night|day|evening|morning|year|summer|winter)\b))"
 )
 _BEGINS_WITH_PRONOUN = re.compile(rf"^{_PRONOUN}\b", re.IGNORECASE)
-# "they say that"
-_RUMOUR = re.compile(r"^(?:they|people|some|folk) (?:say|tell|claim|whisper)\b", re.IGNORECASE)
-# "this ferry": named, though pointed at
-_THIS_NOUN = re.compile(
-    r"^(?:this|these) (?!(?:is|was|were|are|has|had|will|would|can|could|one|guy|thing|stuff|way"
-    r")\b)[a-z]{3,}",
-    re.IGNORECASE,
-)
-# "it was Bram who"
-_CLEFT = re.compile(r"^it (?:is|was) .+ (?:that|who)\b", re.IGNORECASE)
 # "after the flood, …": the subject comes behind the comma
 _INTRODUCED = re.compile(
     rf"^(?:on|in|at|after|before|when|whenever|if|for|with|without|instead|as|while|since|over|by|"
@@ -155,17 +144,6 @@ _UNRESOLVED_WORD = re.compile(
 _AT_ONCE = re.compile(
     r"\b(?:gonna|(?:will|am) just|would (?:like|love) to (?:do|go|try|use|make))\b"
     r"|['’](?:ll|m) just\b|['’]d (?:like|love) to (?:do|go|try|use|make)\b",
-    re.IGNORECASE,
-)
-_GESTURE = re.compile(r"\b(?:(?:over|right) (?:here|there)|(?:this|that) way)\b", re.IGNORECASE)
-_BREAKS_OFF = re.compile(r"(?:--|[–—,:;-])\W*$")
-# "…, which is nice": its verb is not that of the sentence
-_RELATIVE_CLAUSE = re.compile(r",? which (?:is|are|was|were)(?: [^ ,]+){1,4}$", re.IGNORECASE)
-# "helps her brother", "luckily did not"
-_SUBJECT_OMITTED = re.compile(
-    r"^(?:[a-z]+s (?:his|her|their|its|him)"
-    r"|(?:(?:un)?fortunately|luckily|sadly|hopefully|actually|probably|apparently|definitely) "
-    r"(?:does|did|is|was|has|had|will|can)(?:n['’]t)?)\b",
     re.IGNORECASE,
 )
 # "got a new boat", "went hiking": said of oneself without "I"
@@ -249,11 +227,9 @@ def stands_alone(text: str) -> bool:
     if not tells(text) or _YOU.search(text) or _has_no_subject(text) or _REACTS.match(text):
         return False
     words = _words(text)
-    if _GESTURE.search(text) or (_AT_ONCE.search(text) and not times(text)):
+    if len(words) < LEAST_WORDS or (_AT_ONCE.search(text) and not times(text)):
         return False
-    if len(words) < LEAST_WORDS or (_BREAKS_OFF.search(text) and len(words) < CUT_OFF_WORDS):
-        return False
-    if _subject_is_unresolved(text) or not _has_verb(_words(_RELATIVE_CLAUSE.sub("", text))):
+    if _subject_is_unresolved(text) or not _has_verb(words):
         return False
     thought = _ATTITUDE.match(text)
     if thought and _has_verb(_words(thought["rest"])) and _subject_is_unresolved(thought["rest"]):
@@ -277,16 +253,12 @@ def _subject_is_unresolved(text: str) -> bool:
     introduced = _INTRODUCED.match(text)
     if introduced and not names_someone(text[: introduced.start("rest")]):
         text = introduced["rest"]
-    if not _BEGINS_WITH_PRONOUN.match(text) or _RUMOUR.match(text):
-        return False
-    if _CLEFT.match(text) or _THIS_NOUN.match(text):
-        return not names_someone(text)
-    return not re.match(r"both of (?:the|my|our|his|her|their)\b", text, re.IGNORECASE)
+    return bool(_BEGINS_WITH_PRONOUN.match(text))
 
 
 def _has_no_subject(text: str) -> bool:
     """Whether a text is an order, or leaves its subject out."""
-    if _ORDER.match(text) or _SUBJECT_OMITTED.match(text):
+    if _ORDER.match(text):
         return True
     if of_oneself(text):
         return False
@@ -364,11 +336,6 @@ _IS_A = re.compile(
     r"(?=[.,;!]|$| (?:of|in|at|to|for|from|who|and|with|by)\b)",
     re.IGNORECASE,
 )
-_NO_TRADE = re.compile(
-    r"\b(?:bit|lot|mix|fan|way|thing|one|time|few|big|huge|little|great|pleasure|part|kind|sort|best|"
-    r"first|next|last|member|moment|person|deal|mess|joke|bear)\b",
-    re.IGNORECASE,
-)
 # "is very kind"
 _IS_LIKE = re.compile(
     r"^is (?:very |quite |rather |too |not |so |really |always |also )*(?P<how>[a-z-]+)"
@@ -423,6 +390,7 @@ _LIKES = re.compile(
     r"|\bfavou?rite|\b(?:cannot|can['’]t|couldn['’]t) (?:stand|bear)\b|\brather\b",
     re.IGNORECASE,
 )
+# "feels like", "looks like": no liking
 _IS_AS_IF = re.compile(r"^(?:\w+ly )?(?:feel|felt|look|sound|seem|think|thought|act|was|is)", re.I)
 _ADVERB = re.compile(
     r"^(?:\w+ly|also|always|never|often|still|just|even|now|once|currently|already) ", re.IGNORECASE
@@ -439,7 +407,6 @@ _OBJECT_UNRESOLVED = re.compile(
     re.IGNORECASE,
 )
 _CLAIMED = re.compile(r" says: | claims that ")  # of whom they speak, they are no trait
-_NO_SLOT = re.compile(r"^(?:how|what|when|where|that|it|this|them|see|hear|check|make|idea|new)\b")
 
 
 def kind_of(sentence: str, name: str) -> str | None:
@@ -465,7 +432,7 @@ def kind_of(sentence: str, name: str) -> str | None:
     if _PLACE.search(plain):
         return "place"
     is_a = _IS_A.match(plain)
-    if _WORKS.match(plain) or (is_a and not _NO_TRADE.search(is_a["what"])):
+    if _WORKS.match(plain) or is_a:
         return "relationship" if _KIN.search(is_a["what"] if is_a else "") else "occupation"
     is_like = _IS_LIKE.match(plain)
     if is_like:
@@ -491,7 +458,7 @@ def _preference(sentence: str, rest: str, name: str) -> str | None:
         return None
     if re.match(r"(?:\w+ly )?(?:would|will|never will|always will)\b|['’]d\b", rest):
         return ""
-    return "" if _NO_SLOT.match(said.slot) else "preference"
+    return "preference"
 
 
 def _fact(rest: str) -> str | None:
