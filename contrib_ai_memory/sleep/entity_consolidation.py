@@ -1,9 +1,10 @@
 """run_entity_consolidation_batch [A 4.2, O-MEM]: observations of people become their attributes.
 
 Two stages, one a step. *Observe*: a cursor walks the journal, and each entry adds observations, and
-favorability [A], to the profile of its source and of those whom it names. *Consolidate*: enough new
-observations of an entity become attributes, those of one audience at a time, and as private as
-they were. Each profile holds the newest entry that it counts: a step that was killed and runs again
+favorability [A], to the profile of its source and of those whom it names. The observations are the
+facts that a language model drew from the entry, or its sentences where rules judge (docs/adr/023).
+*Consolidate*: enough new observations of an entity become attributes, those of one audience at a
+time, and as private as they were. Each profile holds the newest entry that it counts: a step that was killed and runs again
 counts nothing twice.
 """
 
@@ -80,7 +81,7 @@ def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
     about_npc = {entry.id for entry in batch if _is_about_npc(memory, entry)}
     changed = 0
     with memory.evidence.work_on(batch, priority=offload.NIGHT) as work:
-        drawn = None if router.rules_judge() else _facts_of(memory, batch)
+        drawn = None if router.rules_judge() else _fact_ids(memory, batch)
         heard = yield work.run(heard_in, batch, memory.name, about_npc, drawn)
         for identity, entries in _by_entity(batch).items():
             changed += _note(memory, identity, entries, heard)
@@ -102,8 +103,8 @@ class Heard:
     warmth: float
 
 
-def _facts_of(memory: Any, batch: Iterable[Entry]) -> dict[int, list[str]]:
-    """The ids of the facts that rest on each entry; those in figures are of insights."""
+def _fact_ids(memory: Any, batch: Iterable[Entry]) -> dict[int, list[str]]:
+    """The ids of the facts that rest on each entry, by its links (those in figures are insights)."""
     return {
         entry.id: sorted(
             each
@@ -123,8 +124,7 @@ def heard_in(
     """Observe entries; the feeling of those about the NPC counts (worker thread).
 
     Args:
-        drawn: The ids of the facts that a language model drew from each entry: these are its
-            observations then. None: its sentences are, by rules.
+        drawn: The ids of the facts that a language model drew from each entry. None: rules judge.
     """
     said = {entry.id: without_address(entry.content, npc_name) for entry in batch}
     felt = [entry.id for entry in batch if entry.id in about_npc]
@@ -133,7 +133,7 @@ def heard_in(
     told = (
         {entry.id: sentences_in(entry, npc_name) for entry in batch}
         if drawn is None
-        else _facts(drawn)
+        else _facts_by_entry(drawn)
     )
     return {
         entry.id: Heard(
@@ -147,7 +147,7 @@ def heard_in(
     }
 
 
-def _facts(drawn: Mapping[int, Sequence[str]]) -> dict[int, list[tuple[str, str]]]:
+def _facts_by_entry(drawn: Mapping[int, Sequence[str]]) -> dict[int, list[tuple[str, str]]]:
     """The facts that rest on each entry and hold."""
     wanted = {each for ids in drawn.values() for each in ids}
     text_of = {
