@@ -4,8 +4,8 @@ Two stages, one a step. *Observe*: a cursor walks the journal, and each entry ad
 favorability [A], to the profile of its source and of those whom it names. The observations are the
 facts that a language model drew from the entry, or its sentences where rules judge (docs/adr/023).
 *Consolidate*: enough new observations of an entity become attributes, those of one audience at a
-time, and as private as they were. Each profile holds the newest entry that it counts: a step that was killed and runs again
-counts nothing twice.
+time, and as private as they were. Each profile holds the newest entry that it counts: a step that
+was killed and runs again counts nothing twice.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Heard:
 
 
 def _fact_ids(memory: Any, batch: Iterable[Entry]) -> dict[int, list[str]]:
-    """The ids of the facts that rest on each entry, by its links (those in figures are insights)."""
+    """The ids of the facts that rest on each entry, from its links; numbers are insights."""
     return {
         entry.id: sorted(
             each
