@@ -75,6 +75,10 @@ _PRONOUN = (
     r"|one(?! (?:of|night|day|evening|morning|year|summer|winter)\b))"
 )
 _BEGINS_WITH_PRONOUN = re.compile(rf"^{_PRONOUN}\b", re.IGNORECASE)
+# "they say that"
+_RUMOUR = re.compile(r"^they (?:say|tell|claim|whisper)\b", re.IGNORECASE)
+# "it was Bram who"
+_CLEFT = re.compile(r"^it (?:is|was) .+ (?:that|who)\b", re.IGNORECASE)
 # "after the flood, …": the subject comes behind the comma
 _INTRODUCED = re.compile(
     rf"^(?:on|in|at|after|before|when|whenever|if|for|with|without|instead|as|while|since|over|by|"
@@ -144,6 +148,16 @@ _UNRESOLVED_WORD = re.compile(
 _AT_ONCE = re.compile(
     r"\b(?:gonna|(?:will|am) just|would (?:like|love) to (?:do|go|try|use|make))\b"
     r"|['’](?:ll|m) just\b|['’]d (?:like|love) to (?:do|go|try|use|make)\b",
+    re.IGNORECASE,
+)
+_GESTURE = re.compile(r"\b(?:(?:over|right) (?:here|there)|(?:this|that) way)\b", re.IGNORECASE)
+# "…, which is nice": its verb is not that of the sentence
+_RELATIVE_CLAUSE = re.compile(r",? which (?:is|are|was|were)(?: [^ ,]+){1,4}$", re.IGNORECASE)
+# "helps her brother", "luckily did not"
+_SUBJECT_OMITTED = re.compile(
+    r"^(?:[a-z]+s (?:his|her|their|its|him)"
+    r"|(?:(?:un)?fortunately|luckily|sadly|hopefully|actually|probably|apparently|definitely) "
+    r"(?:does|did|is|was|has|had|will|can)(?:n['’]t)?)\b",
     re.IGNORECASE,
 )
 # "got a new boat", "went hiking": said of oneself without "I"
@@ -227,9 +241,11 @@ def stands_alone(text: str) -> bool:
     if not tells(text) or _YOU.search(text) or _has_no_subject(text) or _REACTS.match(text):
         return False
     words = _words(text)
-    if len(words) < LEAST_WORDS or (_AT_ONCE.search(text) and not times(text)):
+    if _GESTURE.search(text) or (_AT_ONCE.search(text) and not times(text)):
         return False
-    if _subject_is_unresolved(text) or not _has_verb(words):
+    if len(words) < LEAST_WORDS or _subject_is_unresolved(text):
+        return False
+    if not _has_verb(_words(_RELATIVE_CLAUSE.sub("", text))):
         return False
     thought = _ATTITUDE.match(text)
     if thought and _has_verb(_words(thought["rest"])) and _subject_is_unresolved(thought["rest"]):
@@ -253,12 +269,14 @@ def _subject_is_unresolved(text: str) -> bool:
     introduced = _INTRODUCED.match(text)
     if introduced and not names_someone(text[: introduced.start("rest")]):
         text = introduced["rest"]
-    return bool(_BEGINS_WITH_PRONOUN.match(text))
+    if not _BEGINS_WITH_PRONOUN.match(text) or _RUMOUR.match(text):
+        return False
+    return not (_CLEFT.match(text) and names_someone(text))
 
 
 def _has_no_subject(text: str) -> bool:
     """Whether a text is an order, or leaves its subject out."""
-    if _ORDER.match(text):
+    if _ORDER.match(text) or _SUBJECT_OMITTED.match(text):
         return True
     if of_oneself(text):
         return False
