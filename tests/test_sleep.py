@@ -244,7 +244,7 @@ def test_one_tick_does_a_bounded_number_of_steps(mara, monkeypatch):
     )
     result = offload.wait(night_module.run_sleep_tick(mara.memory, Night()))
     assert len(steps) == night_module.STEPS_A_TICK
-    told = result.done["endless"]
+    told = result.passes["endless"]
     assert (told["read"], told["steps"]) == (night_module.STEPS_A_TICK, night_module.STEPS_A_TICK)
 
 
