@@ -80,7 +80,7 @@ class Ours:
         from contrib_ai_memory.sleep.night import Night, run_sleep_tick
 
         night = Night()
-        while not night.over:
+        while not night.whole:
             night = offload.wait(run_sleep_tick(self.memory, night))
 
     def ranked(

@@ -27,7 +27,9 @@ import numpy as np
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
 from contrib_ai_memory.english import claims, questions
 from contrib_ai_memory.english.addressing import Named, confides, forms, named
-from contrib_ai_memory.english.person import third_person
+from contrib_ai_memory.english.claims import kind_of
+from contrib_ai_memory.english.questions import sentences_of
+from contrib_ai_memory.english.reported_speech import third_person
 from contrib_ai_memory.english.sentence_classifier import (
     AGENDA,
     AGENDA_KINDS,
@@ -45,9 +47,7 @@ from contrib_ai_memory.english.sentence_classifier import (
     load,
     terms_of,
 )
-from contrib_ai_memory.english.sentences import sentences_of
 from contrib_ai_memory.english.stated_preferences import states_preference
-from contrib_ai_memory.english.traits import kind_of
 from contrib_ai_memory.ingest.importance import heuristic_importance
 from contrib_ai_memory.records import OF_NPC, Entry, Percept
 

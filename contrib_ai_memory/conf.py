@@ -58,7 +58,6 @@ DISK_RESERVE = 64_000_000
 NEW_SHARD_BYTES = 20_000_000  # measured: an empty shard with its indexes
 CONVERSATION_IDLE_SECONDS = 3600  # [A] silence that ends one; default of STALE_CONVERSATION
 GENERATION_SECONDS = 60  # between two generation marks of store and database (docs/adr/020)
-Phase = Literal["compacting", "dreaming"]  # [A] of a night
 TRUST = {"direct": 0.9, "observation": 0.8, "inference": 0.6, "environmental": 0.3}  # [A] DESIGN §3
 
 

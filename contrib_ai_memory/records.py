@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol, Self
 
-from .english.person import as_posed
 from .english.questions import asks
+from .english.reported_speech import as_posed
 
 TALK_KINDS = frozenset({"say", "whisper"})
 ASKS = "asks"  # tag: a question once the NPC's name in front of it is removed
@@ -434,13 +434,17 @@ class ExperienceDraft:
 
 @dataclass(frozen=True, slots=True)
 class FactDraft:
-    """A fact before reconciliation: its text, the entries behind it, and the person it is about."""
+    """A fact before reconciliation: its text, the entries behind it, and the person it is about.
+
+    `slot` is what a preference is about, where a language model named it.
+    """
 
     text: str
     journal_ids: tuple[int, ...]
     about: str | None = None
     memory_type: str = "semantic"
     quote: str = ""
+    slot: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,7 +239,7 @@ def _sleep(mara: Any) -> None:
     script = mara.assistant
     if script.asleep:
         while script.asleep:
-            script.ndb.last_sleep_tick = None
+            script.sleep.make_due()
             offload.wait(script.at_tick())
     elif not script.sleep.records:
         offload.wait(script.sleep.whole_night())

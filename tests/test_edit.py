@@ -13,7 +13,6 @@ from contrib_ai_memory.admin import (
     provenance,
     undo_log,
 )
-from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import Percept
 from contrib_ai_memory.sleep import pruning, reconciliation
 from contrib_ai_memory.store import memory_store
@@ -277,12 +276,13 @@ def test_a_locked_fact_is_neither_ended_nor_joined_by_what_a_night_finds(night, 
     [locked] = store.get([fact.id])
     assert set(locked.tags) >= {"pinned", "locked"}
     again = replace(locked, id=memory_id_for(agent_id, "again"), journal_ids=(99,), tags=())
-    vector = store.vectors_of([locked])[0]
-    assert reconciliation.reconcile(agent_id, again, vector).fact_id == fact.id
+    with night.memory.evidence.work_on() as work:
+        assert wait(reconciliation.reconcile(night.memory, [again], work)) == [fact.id]
     assert store.get([fact.id]) == [locked]
     text, quote = (each.replace("12", "14") for each in (locked.content, locked.quote))
     changed = replace(again, id=memory_id_for(agent_id, "changed"), content=text, quote=quote)
-    reconciliation.reconcile(agent_id, changed, embedder.shared().encode([text])[0])
+    with night.memory.evidence.work_on() as work:
+        wait(reconciliation.reconcile(night.memory, [changed], work))
     assert store.get([fact.id]) == [locked]
     assert store.get([changed.id])[0].superseded_by == fact.id
     assert entry.id in locked.journal_ids

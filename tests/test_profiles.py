@@ -5,9 +5,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.english.traits import kind_of
+from contrib_ai_memory.english.claims import kind_of
 from contrib_ai_memory.llm import router
-from contrib_ai_memory.llm.provider import AttributeDraft
+from contrib_ai_memory.llm.provider import AttributeDraft, Pair, Relation, Statement
 from contrib_ai_memory.records import Percept
 from contrib_ai_memory.sleep import consolidation, entity_consolidation
 from contrib_ai_memory.sleep import entity_consolidation as learning
@@ -131,7 +131,8 @@ def test_what_is_said_again_another_day_gains_evidence_and_is_surer(mara, alice,
     ],
 )
 def test_attributes_are_joined_where_they_say_the_same_only(a, b, same):
-    assert entity_consolidation.says_the_same(a, b) is same
+    [relation] = router.OFFLINE.compare([Pair(*(Statement(text, "attribute") for text in (b, a)))])
+    assert (relation is Relation.SAME) is same
 
 
 def test_what_a_provider_rests_on_nothing_that_it_was_shown_is_left_out(mara):
@@ -142,7 +143,8 @@ def test_what_a_provider_rests_on_nothing_that_it_was_shown_is_left_out(mara):
         AttributeDraft("trait", "Is a spy.", (99,), 0.9),
         AttributeDraft("omen", "Sings at night.", (2,), 7.0),
     ]
-    known = entity_consolidation.attributes_with(mara.memory.id, profile, seen, drafts)
+    new = entity_consolidation.attributes_of(seen, drafts)
+    known = entity_consolidation.attributes_with(mara.memory.id, profile, new, {})
     assert [(one.type, one.evidence) for one in known] == [("occupation", (1,)), ("fact", (2,))]
     assert known[1].confidence <= 1
 
@@ -516,7 +518,9 @@ def attribute(value, updated="2026-03-01", **more):
 def joined(*attributes):
     known = []
     for each in attributes:
-        entity_consolidation._join(known, each)
+        pairs = entity_consolidation.pairs_of([each], known)
+        found = dict(zip(pairs, router.OFFLINE.compare(list(pairs.values())), strict=True))
+        entity_consolidation._join(known, each, found, lambda old: False)
     return [each.value for each in known]
 
 

@@ -449,7 +449,7 @@ def _erase_from_nights(npc: Any, subject: DataSubject) -> None:
     records = script.sleep.records
     running = attributes.read(script, "night") or {}
     for record in (*records, running):
-        for done in record.get("passes", record.get("done", {})).values():
+        for done in record.get("passes", {}).values():
             done["errors"] = [each.split(":")[0] for each in done.get("errors", ())]
     attributes.write(script, "night_records", records)
     attributes.write(script, "night", running)

@@ -8,7 +8,7 @@ a statement that its slot knows, or one older than what the slot holds, belongs 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -17,9 +17,11 @@ import numpy as np
 from twisted.internet import defer
 
 from ..conf import DISCARD_BELOW
+from ..english.questions import own_statements
 from ..english.salience import signals_of
-from ..english.sentences import own_statements
 from ..english.stated_preferences import Stated, preferences_in, stated, states_preference
+from ..llm import router
+from ..llm.provider import Pair, Relation, Statement
 from ..records import LOCKED, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
@@ -172,11 +174,16 @@ def _under(memory_id: str, draft: Draft) -> Draft:
 def settle_heard(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, None]:
     """Put the preferences that indexed entries state into their slots. Reactor thread.
 
+    Only where rules judge: a language model draws preferences at night, and names their slots
+    (`settle_fact`).
+
     Args:
         memory: The NPC's MemoryHandler.
         entries: Oldest first; already stored.
         work: Rests on these entries.
     """
+    if not router.rules_judge():
+        return
     superseded: list[Superseded] = []
     for entry in entries:
         for said in preferences_of(entry):
@@ -198,6 +205,25 @@ def preferences_of(entry: Entry) -> list[Stated]:
     told = [part for part in parts_of(own_statements(entry.content)) if part.preference]
     found = filter(None, (stated(part.text) for part in told))
     return list({said.filled: said for said in found}.values())[:SLOTS_A_LINE]
+
+
+def settle_fact(memory: Any, fact: MemoryRecord, fact_id: str, slot: str) -> None:
+    """Put a preference that a language model drew into the slot that it named (reactor thread).
+
+    Nothing is retired here: what the fact replaces was decided when it was reconciled.
+    """
+    known = memory.preferences.get(fact.about, slot, fact.audience)
+    if known is None or known.since <= fact.valid_from:
+        memory.preferences.set(
+            fact.about,
+            slot,
+            fact.content,
+            fact.valid_from,
+            fact.journal_ids[-1],
+            memory_id=fact_id,
+            private=fact.private,
+            witnesses=fact.witnesses,
+        )
 
 
 @defer.inlineCallbacks
@@ -275,6 +301,32 @@ def replaced(preference: Preference) -> list[Superseded]:
     return [
         Superseded(old, new, held.until)
         for (old, new), held in zip(pairwise(ids), preference.history, strict=True)
+    ]
+
+
+@defer.inlineCallbacks
+def confirmed(
+    superseded: Sequence[Superseded], drafts: Iterable[Draft], work: Work
+) -> Generator[Any, Any, list[Superseded]]:
+    """Those replacements that a language model confirms, where one is chosen; else all.
+
+    The rules name what a taught preference may replace, and the model decides.
+    """
+    if router.rules_judge() or not superseded:
+        return list(superseded)
+    texts = {draft.memory.id: Statement.of(draft.memory) for draft in drafts}
+    ids = {each for mark in superseded for each in (mark.old, mark.new)}
+    for memory in (yield work.run(memory_store.get, ids)):
+        texts[memory.id] = Statement.of(memory)
+    marks = [mark for mark in superseded if mark.old in texts and mark.new in texts]
+    if not marks:
+        return []
+    pairs = [Pair(texts[mark.new], texts[mark.old]) for mark in marks]
+    relations = yield work.judge("compare", pairs)
+    return [
+        mark
+        for mark, relation in zip(marks, relations or (), strict=False)
+        if relation is not Relation.UNRELATED
     ]
 
 

@@ -12,22 +12,23 @@ import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 
 import numpy as np
 
-from .. import offload
+from .. import conf, offload
 from ..embedding import embedder
-from ..english import person, themes
-from ..english.claims import claim, of_oneself, stands_alone, tells
-from ..english.person import claimed
+from ..english import reported_speech, themes
+from ..english.claims import claim, kind_of, of_oneself, stands_alone, tells
+from ..english.contradiction import contradicts, replaces, says_the_same
 from ..english.persona import about_itself
-from ..english.questions import asked, asks, statements
+from ..english.questions import asked, asks, sentences_of, statements
+from ..english.reported_speech import claimed
 from ..english.salience import RARE_TERMS, has_rare_terms, salience
-from ..english.sentences import sentences_of
 from ..english.stated_preferences import stated, states_preference
-from ..english.tokens import WORD, content_words, words_of
-from ..english.traits import kind_of
+from ..english.tokens import WORD, content_words, stem, words_of
 from ..records import (
+    INSIGHT,
     TALK_KINDS,
     Entry,
     ExperienceDraft,
@@ -38,7 +39,16 @@ from ..records import (
     Snippet,
 )
 from ..text.sanitising import oneline
-from .provider import AttributeDraft, InsightDraft, Observation, combined_confidence
+from .provider import (
+    AttributeDraft,
+    Ending,
+    InsightDraft,
+    Observation,
+    Pair,
+    Relation,
+    Statement,
+    combined_confidence,
+)
 
 SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
@@ -48,6 +58,9 @@ ANSWERS_FROM = 0.33  # cosine of question and memory, names left out, that makes
 ANSWERS_WITH_WORDS = 0.6  # or this share of the question's own words found in the memory
 TOLD_AT_ONCE = 2  # memories that one reply may tell
 NEARLY_AS_GOOD = 0.85  # share of the best relevance at which a second memory is told
+
+NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
+SAME_CONTENT = 0.8  # share of a fact's words in a text that tells it
 
 WELL_SAID = 3  # mentions that make "often"
 SPEAKERS = 4  # named by an insight
@@ -73,6 +86,7 @@ _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _END = re.compile(r"[.!?…][\"”'’)\]]*$")
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
+_QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
 _OF_A_THEME = re.compile(r"^What is said of (?P<theme>.+)\?$")
 
 
@@ -230,6 +244,14 @@ class OfflineProvider:
         ]
         return _of_one(named[0], spoken, passed) if named else []
 
+    # --- comparisons --------------------------------------------------------------------------
+
+    def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
+        return [_RELATIONS.get(pair.new.record, _of_facts)(pair) for pair in pairs]
+
+    def outdated(self, endings: Sequence[Ending]) -> list[tuple[bool, ...]]:
+        return [tuple(_is_outdated(text, ending) for text in ending.texts) for ending in endings]
+
 
 # --- replies --------------------------------------------------------------------------------------
 
@@ -254,8 +276,8 @@ def _tell(memory: MemoryRecord, request: ReplyRequest) -> str:
     words = memory.quote or (memory.content if said else "")
     words = _ended(oneline(statements(words) or words)) if words else ""
     if words and memory.about and memory.about == request.speaker_id:
-        if person.speaks_of_self(words) and len(sentences_of(words)) == 1:
-            return f"You told me that {person.second_person(words)}"
+        if reported_speech.speaks_of_self(words) and len(sentences_of(words)) == 1:
+            return f"You told me that {reported_speech.second_person(words)}"
         return f'You told me: "{words}"'
     if said and memory.speaker:
         return f'{memory.speaker} said: "{words}"'
@@ -307,7 +329,7 @@ def without_address(text: str, name: str) -> str:
         flags=re.IGNORECASE,
     )
     text = re.sub(rf"\s*,\s*@?{name}\b(?=\W*$)", "", text, flags=re.IGNORECASE)
-    return person.capital(text)
+    return reported_speech.capital(text)
 
 
 def reported(sentence: str, entry: Entry) -> str:
@@ -321,9 +343,17 @@ def reported(sentence: str, entry: Entry) -> str:
     if entry.kind not in TALK_KINDS or not entry.seen_as:
         return sentence
     if of_oneself(sentence) and not _TO_THE_NPC.search(sentence):
-        return person.third_person(sentence, entry.seen_as)
+        return reported_speech.third_person(sentence, entry.seen_as)
     within = sentence.replace('"', "'").replace("“", "'").replace("”", "'")
     return f'{entry.seen_as} says: "{within}"'
+
+
+def sentences_in(entry: Entry, npc_name: str) -> list[tuple[str, str]]:
+    """The sentences of an entry with what they claim; "" for a question or a greeting."""
+    return [
+        (sentence, reported(claim(sentence), entry) if tells(sentence) else "")
+        for sentence in sentences_of(without_address(entry.content, npc_name))
+    ]
 
 
 def _ended(text: str) -> str:
@@ -362,7 +392,7 @@ def _lesson(sentence: str, entry: Entry) -> str:
         return f"Keep what {name} said in private between the two of you."
     if states_preference(sentence):
         return f"Think of what {name} likes and dislikes."
-    if person.speaks_of_self(sentence):
+    if reported_speech.speaks_of_self(sentence):
         return f"Ask {name} how this went on."
     return f"Bear in mind what {name} said about this."
 
@@ -378,8 +408,8 @@ def _told(line: str) -> list[str]:
             continue
         sentence = claim(sentence)
         sentence = sentence if sentence[-1:] in ".!?…" else sentence + "."
-        if speaker and person.speaks_of_self(sentence):
-            told.append(person.third_person(sentence, speaker))
+        if speaker and reported_speech.speaks_of_self(sentence):
+            told.append(reported_speech.third_person(sentence, speaker))
         else:
             told.append(f'{speaker} says: "{sentence}"' if speaker else sentence)
     return told
@@ -500,3 +530,71 @@ def _mentions(text: str, theme: str) -> bool:
 
 def _listed(said: Sequence[str]) -> str:
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+def _of_facts(pair: Pair) -> Relation:
+    """Relate two facts: numbers, negations and names decide, which vectors hardly show."""
+    new, known = pair.new, pair.known
+    if pair.similarity >= conf.DEDUP_COSINE and says_the_same(new.text, known.text):
+        return Relation.SAME
+    own_words = bool(new.quote and known.quote)
+    said = (new.quote, known.quote) if own_words else (new.text, known.text)
+    # two places need not be near in meaning
+    changed = replaces(*said) or (pair.similarity >= conf.CHANGE_COSINE and contradicts(*said))
+    return Relation.CHANGES if changed else Relation.UNRELATED
+
+
+def _of_attributes(pair: Pair) -> Relation:
+    """Relate two attributes; a preference replaces the one that fills the same slot."""
+    new, known = pair.new, pair.known
+    if _nearly_equal(new.text, known.text):
+        return Relation.SAME
+    if new.type == known.type == "preference":
+        before, now = stated(known.text), stated(new.text)
+        if before and now and (before.subject, before.slot) == (now.subject, now.slot):
+            return Relation.CHANGES
+    return Relation.CHANGES if contradicts(new.text, known.text) else Relation.UNRELATED
+
+
+def _of_insights(pair: Pair) -> Relation:
+    """Relate two insights: their words count, in any order, and not their quotations."""
+    gists = [set(content_words(_QUOTATION.sub("", each.text))) for each in (pair.new, pair.known)]
+    same = gists[0] == gists[1] if all(gists) else pair.new.text == pair.known.text
+    return Relation.SAME if same else Relation.UNRELATED
+
+
+_RELATIONS = {"attribute": _of_attributes, INSIGHT: _of_insights}
+
+
+def _nearly_equal(a: str, b: str) -> bool:
+    """Whether two texts have nearly the same words, in nearly the same order."""
+    if not says_the_same(a, b):
+        return False
+    return SequenceMatcher(None, _content_stems(a), _content_stems(b)).ratio() >= NEARLY_EQUAL
+
+
+def _content_stems(text: str) -> list[str]:
+    """The stems of the content words, in their order."""
+    content = content_words(text)
+    return [root for root in map(stem, words_of(text)) if root in content]
+
+
+def _is_outdated(text: Statement, ending: Ending) -> bool:
+    if text.record == "entry":
+        return not _says_more(text.text, ending.past)
+    if text.record == "attribute" and contradicts(ending.by.text, text.text):
+        return True
+    words = content_words(ending.past.text)
+    return len(words & content_words(text.text)) >= SAME_CONTENT * len(words)
+
+
+def _says_more(line: str, past: Statement) -> bool:
+    """Whether a line tells anything besides one statement; greetings do not count."""
+    told = [sentence for sentence in sentences_of(line) if tells(sentence)]
+    if not past.quote:
+        return len(told) > 1
+    own = content_words(past.quote)
+    return any(len(content_words(sentence) - own) > 1 for sentence in told)

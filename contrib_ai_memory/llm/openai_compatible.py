@@ -30,7 +30,17 @@ from ..log import logger
 from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
 from . import prompts, schemas
 from .prompts import Messages
-from .provider import AttributeDraft, InsightDraft, Observation, ProviderError, Refused, Unreachable
+from .provider import (
+    AttributeDraft,
+    Ending,
+    InsightDraft,
+    Observation,
+    Pair,
+    ProviderError,
+    Refused,
+    Relation,
+    Unreachable,
+)
 from .schemas import Unfit
 from .tools import Tool, Turn, turn_in, without_tools
 from .usage import estimated
@@ -152,6 +162,22 @@ class OpenAIProvider:
             prompts.insights(question, memories, npc_name),
             schemas.InsightsAnswer,
             lambda answer: answer.drafts(ids),
+        )
+
+    def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
+        return self._structured(
+            "compare",
+            prompts.comparison(pairs),
+            schemas.ComparisonAnswer,
+            lambda answer: answer.of(len(pairs)),
+        )
+
+    def outdated(self, endings: Sequence[Ending]) -> list[tuple[bool, ...]]:
+        return self._structured(
+            "outdated",
+            prompts.outdated(endings),
+            schemas.OutdatedAnswer,
+            lambda answer: answer.of([len(ending.texts) for ending in endings]),
         )
 
     # --- tools --------------------------------------------------------------------------------

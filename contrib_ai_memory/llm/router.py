@@ -49,6 +49,36 @@ def ask(
 
 
 @defer.inlineCallbacks
+def judge(
+    operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
+) -> Generator[Any, Any, Any]:
+    """Call one operation of the provider that the settings choose, and of no other.
+
+    Where a language model is chosen, the rules of the offline provider do not judge in its place
+    what is to be retired (docs/adr/023).
+
+    Args:
+        operation, priority, npc: As for `ask`.
+
+    Returns (as a Deferred):
+        The answer; None if that provider gave none.
+    """
+    if model_server() is not None:
+        _answered, answer = yield ask_model(operation, *args, priority=priority, npc=npc)
+        return answer
+    if own_provider() is None:
+        return (yield _run(OFFLINE, operation, args, priority))
+    _name, answer = yield _ask_own(operation, args, priority)
+    return answer
+
+
+def rules_judge() -> bool:
+    """Whether the chosen provider compares by rules: the offline one, or one that inherits it."""
+    own = own_provider() or OFFLINE
+    return model_server() is None and getattr(type(own), "compare", None) is OfflineProvider.compare
+
+
+@defer.inlineCallbacks
 def ask_model(
     operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
 ) -> Generator[Any, Any, tuple[bool, Any]]:
@@ -95,21 +125,33 @@ def ask_model(
 def ask_without_tools(
     operation: str, *args: Any, priority: int = offload.AWAKE
 ) -> Generator[Any, Any, tuple[str, Any]]:
-    """Call one operation of the game's own provider, else of the offline one.
-
-    Returns what `ask` returns.
-    """
-    own = own_provider()
-    if own is not None:
-        try:
-            answer = yield _run(own, operation, args, priority)
-        except (ProviderError, offload.TimedOut, offload.Busy) as error:
-            breaker.complain(operation, error)
-        else:
-            breaker.succeed(operation)
-            return own.name, answer
+    """Call one operation of the game's own provider, else of the offline one, as `ask` does."""
+    name, answer = yield _ask_own(operation, args, priority)
+    if name:
+        return name, answer
     answer = yield _run(OFFLINE, operation, args, priority)
     return OFFLINE.name, answer
+
+
+@defer.inlineCallbacks
+def _ask_own(
+    operation: str, args: tuple[Any, ...], priority: int
+) -> Generator[Any, Any, tuple[str, Any]]:
+    """Call one operation of the game's own provider, if it has one and that answers.
+
+    Returns (as a Deferred):
+        The name of the provider, "" if there is no answer, and the answer.
+    """
+    own = own_provider()
+    if own is None:
+        return "", None
+    try:
+        answer = yield _run(own, operation, args, priority)
+    except (ProviderError, offload.TimedOut, offload.Busy) as error:
+        breaker.complain(operation, error)
+        return "", None
+    breaker.succeed(operation)
+    return own.name, answer
 
 
 def _run(

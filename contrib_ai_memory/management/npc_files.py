@@ -156,7 +156,7 @@ def sleep_through(npc: Any, bar: tqdm) -> None:
     script = npc.assistant
     script.sleep.begin()
     while script.asleep:
-        script.ndb.last_sleep_tick = None
+        script.sleep.make_due()
         offload.wait(script.at_tick())
         cursors = npc.memory.journal.cursors
         done = sum(cursors.get(name, 0) for name in NIGHT_CURSORS)

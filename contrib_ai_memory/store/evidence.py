@@ -153,6 +153,16 @@ class Work:
         return answer
 
     @defer.inlineCallbacks
+    def judge(self, operation: str, *args: Any) -> Generator[Any, Any, Any]:
+        """`router.judge`, as `ask` is `router.ask`."""
+        self.check()
+        answer = yield router.judge(
+            operation, *args, priority=self._priority, npc=self._evidence.memory_id()
+        )
+        self.check()
+        return answer
+
+    @defer.inlineCallbacks
     def run(self, job: Callable[..., Any], *args: Any) -> Generator[Any, Any, Any]:
         """Call `offload.run` on the memory worker, which skips the job if the work is void."""
         self.check()

@@ -10,15 +10,26 @@ from __future__ import annotations
 
 import re
 
-from . import verbs
-from .sentences import quotes, sentences_of, without_quotations
+from .questions import sentences_of
+from .tokens import (
+    AFTER_A_VERB,
+    BASES,
+    IRREGULAR,
+    SAME_IN_THE_PAST,
+    THIRD,
+    is_participle,
+    is_past,
+    quotes,
+    third_singular,
+    without_quotations,
+)
 
 _TOKEN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*|[^A-Za-z]+")
 
 # verb forms that stay as they are after a name: modals and irregular pasts
 _SAME = (
-    verbs.IRREGULAR.keys()
-    | verbs.SAME_IN_THE_PAST
+    IRREGULAR.keys()
+    | SAME_IN_THE_PAST
     | frozenset(
         "can cannot can't could couldn't will would won't wouldn't shall should shouldn't may "
         "might must mustn't had hadn't did didn't was wasn't ought used".split()
@@ -94,7 +105,7 @@ def third_person(text: str, name: str) -> str:
         else:
             if lower in ("who", "that") or (lower == "to" and _is_verb(tokens[place + 2 :][:1])):
                 present = False
-            out.append(verbs.third(token) if present and _goes_on(tokens, place) else token)
+            out.append(third_singular(token) if present and _goes_on(tokens, place) else token)
     return capital("".join(out))
 
 
@@ -136,19 +147,19 @@ def _is_participle(rest: list[str]) -> bool:
     words = [
         token.lower() for token in rest if token[0].isalpha() and token.lower() not in _ADVERBS
     ]
-    return bool(words) and (verbs.is_participle(words[0]) or words[0] == "better")
+    return bool(words) and (is_participle(words[0]) or words[0] == "better")
 
 
 def _is_verb(tokens: list[str]) -> bool:
-    return bool(tokens) and tokens[0].lower() in verbs.BASES
+    return bool(tokens) and tokens[0].lower() in BASES
 
 
 def _goes_on(tokens: list[str], place: int) -> bool:
     """Whether a word is one more verb of the same subject: "keep sheep and sell the wool"."""
     before = [token.lower() for token in tokens[:place] if token[0].isalpha()][-1:]
     after = tokens[place + 1 : place + 3]
-    beside = not after or not after[0].isspace() or after[-1].lower() in verbs.AFTER_A_VERB
-    return tokens[place].lower() in verbs.BASES and before in (["and"], ["or"]) and beside
+    beside = not after or not after[0].isspace() or after[-1].lower() in AFTER_A_VERB
+    return tokens[place].lower() in BASES and before in (["and"], ["or"]) and beside
 
 
 def _clitic_of_they(clitic: str) -> str:
@@ -159,7 +170,7 @@ def _third(verb: str) -> str:
     lower = verb.lower()
     if lower in _IRREGULAR:
         return _IRREGULAR[lower]
-    return verb if lower in _SAME or verbs.is_past(verb) else verbs.third(verb)
+    return verb if lower in _SAME or is_past(verb) else third_singular(verb)
 
 
 # --- poses ----------------------------------------------------------------------------------------
@@ -233,6 +244,6 @@ def _acts(word: str) -> bool:
     """Whether a sentence that begins so leaves its subject out, or puts something before it."""
     return (
         word in _BEFORE_THE_POSER
-        or word in verbs.THIRD
+        or word in THIRD
         or (word.endswith(("ly", "ing")) and len(word) > 4)
     )
