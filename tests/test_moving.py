@@ -218,7 +218,10 @@ def lines_of(path):
         (lambda lines: [], "is not an exported memory"),
         (lambda lines: ["\x00\x01binary\n"], "is not JSON"),
         (lambda lines: [lines[0].replace('"version":1', '"version":7'), *lines[1:]], "version 7"),
-        (lambda lines: [*lines[:5], '{"kind":"dream"}\n', *lines[5:]], "'dream' is no part of"),
+        (
+            lambda lines: [*lines[:5], '{"kind":"dream"}\n', *lines[5:]],
+            "kind: 'dream' is not part of",
+        ),
         (lambda lines: [*lines[:5], "[1]\n", *lines[5:]], "line 6 is not a JSON object"),
         (lambda lines: ["[" * 100_000], "is not JSON"),
     ],
