@@ -4,11 +4,7 @@ import pytest
 from spent_day import entry_of, sleep_over, spend_day
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import (
-    access,
-    edit,
-    forget,
-)
+from contrib_ai_memory.admin import access, edit, forget
 
 wait = offload.wait
 

@@ -4,11 +4,7 @@ import pytest
 from spent_day import add_insight, entry_of, everything, fact_of, sleep_over, spend_day
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import (
-    edit,
-    forget,
-    ids,
-)
+from contrib_ai_memory.admin import edit, forget, ids
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import memory_store

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import archive, archive_format, erasure
+from contrib_ai_memory.admin import archive, archive_format, erase
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import Entry
 from contrib_ai_memory.sleep.night import SCHEDULE
@@ -99,7 +99,7 @@ def refused(npc, path, line, problem):
     assert problem in str(told.value), str(told.value)
     assert (npc.memory.id, stored(npc), list(npc.memory.journal.read())) == before
     assert not pause.paused(npc)
-    assert attributes.read_json(npc, erasure.IMPORT_MARK) is None
+    assert attributes.read_json(npc, erase.IMPORT_MARK) is None
 
 
 def without(name):
@@ -446,7 +446,7 @@ def test_whatever_is_changed_it_is_refused_or_imported_whole(talked, odo, tmp_pa
     else:
         expected = read(changed)
     assert not pause.paused(talked)
-    assert attributes.read_json(talked, erasure.IMPORT_MARK) is None
+    assert attributes.read_json(talked, erase.IMPORT_MARK) is None
     assert stored(odo) == his
     found = export(talked, after)
     assert spelled(found) == spelled(expected)

@@ -36,7 +36,7 @@ from ..store.payload import entry_memory_id
 from ..store.people import ATTRIBUTE as PEOPLE
 from ..store.people import People
 from ..store.profiles import Profiles
-from . import erasure, inspect, reindex
+from . import erase, inspect, reindex
 from .archive_format import (
     ROWS_OF,
     SCRIPT,
@@ -47,9 +47,17 @@ from .archive_format import (
     Reader,
     Writer,
 )
-from .erasure import IMPORT_MARK
-from .jobs import ENTRIES_AT_ONCE, batch_job, exclusively, journal_pages, link_pages, store_pages
-from .reindex import Progress, silent
+from .erase import IMPORT_MARK
+from .jobs import (
+    ENTRIES_AT_ONCE,
+    Progress,
+    batch_job,
+    exclusively,
+    journal_pages,
+    link_pages,
+    silent,
+    store_pages,
+)
 
 __all__ = ["BadArchive", "Exported", "Imported", "NotEmpty", "export", "import_"]
 
@@ -271,7 +279,7 @@ def _import(
     was_paused = half["paused"] if half else pause.paused(npc) == "npc"
     attributes.write_json(npc, IMPORT_MARK, {"paused": was_paused})
     pause.pause(npc, True)
-    yield erasure.wipe_held(npc)
+    yield erase.wipe_held(npc)
     imported = yield _read_lines(npc, reader, checked, progress)
     attributes.remove_json(npc, IMPORT_MARK)
     pause.pause(npc, was_paused)
@@ -336,7 +344,7 @@ def _read_lines(
     memory.conversations = Conversations(npc, conf.get().STALE_CONVERSATION)
     memory.journal.flush()
     yield batch_job(novelty.carry_over, memory.id)
-    yield reindex.rekey(npc, progress)
+    yield reindex.rekey(npc, progress=progress)
     return Imported(counts["entry"], counts["memory"], reader.lines, copied)
 
 

@@ -22,7 +22,7 @@ from ..store import attributes, condition, generations, links, memory_store, met
 from ..store.errors import StoreError
 from ..store.journal import page_name
 from ..store.payload import entry_memory_id
-from . import erasure, erasure_plan, inspect
+from . import erase, inspect
 from .jobs import (
     ENTRIES_AT_ONCE,
     batch_job,
@@ -119,7 +119,7 @@ def _copies(npcs: Iterable[Any] | None, mend: bool) -> list[Finding]:
 @defer.inlineCallbacks
 def check_npc(npc: Any, *, mend: bool = False) -> Generator[Any, Any, list[Finding]]:
     """Check one NPC, as a Deferred list of `Finding`."""
-    if attributes.read_json(npc, erasure.IMPORT_MARK):
+    if attributes.read_json(npc, erase.IMPORT_MARK):
         what = "An import broke off half way. Import the file again, or @memory/wipe it."
         return [_finding(npc, what, 1, False)]
     found = yield _unfinished(npc, mend)
@@ -194,9 +194,9 @@ def _delete_orphans(agent_id: str) -> None:
 @defer.inlineCallbacks
 def _unfinished(npc: Any, mend: bool) -> Generator[Any, Any, list[Finding]]:
     found = []
-    for plan in erasure_plan.unfinished(npc):
+    for plan in erase.unfinished(npc):
         if mend:
-            yield erasure.erase_person(npc, plan["identity"], plan["names"])
+            yield erase.erase_person(npc, plan["identity"], plan["names"])
         found.append(_finding(npc, "The erasure of a person broke off half way.", 1, mend))
     return found
 

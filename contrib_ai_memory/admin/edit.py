@@ -1,7 +1,7 @@
 """Change a memory: add, teach, edit, pin, lock, pause, and undo the last change.
 
 Actions run one at a time per NPC, are written to the audit log by id, and are kept in `undo_log`,
-from which `undo` takes them back. Forgetting is in `forget`, erasing a person in `erasure`.
+from which `undo` takes them back. Forgetting is in `forget`, erasing a person in `erase`.
 
 An edit writes only the fields that changed, since nights go on meanwhile, and makes nothing again
 that was deleted in between. The old text goes into the memory's history and out of running
@@ -35,7 +35,7 @@ from ..store.payload import entry_memory_id
 from ..store.preferences import PastPreference, Preference, from_plain
 from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
 from ..text.sanitising import oneline, sanitise
-from . import access, forget, ids, provenance, undo_log
+from . import access, forget, ids, inspect, undo_log
 from .jobs import change_job
 from .undo_log import Act, Before, one_at_a_time
 
@@ -300,11 +300,6 @@ def pause_all(who: Any, on: bool = True, untouched: Sequence[Any] = ()) -> bool:
     return changed
 
 
-def paused(npc: Any) -> str:
-    """Return "npc" if this NPC is paused, "all" if all are, "" if it is not."""
-    return pause_switch.paused(npc)
-
-
 # --- writing an edit ------------------------------------------------------------------------------
 
 Kept = TypeVar("Kept", Entry, MemoryRecord)
@@ -451,7 +446,7 @@ def _take_back(npc: Any) -> Generator[Any, Any, Act]:
     act = kept[-1]
     memory, before = npc.memory, act.before
     if before.made:
-        made = yield provenance.of_links(memory, before.made)
+        made = yield inspect.of_links(memory, before.made)
         for linked in made:  # with what nights drew from it, which would tell the same
             selection = yield forget.select(npc, linked, cascade=True)
             yield forget.remove(npc, selection, cascade=True)

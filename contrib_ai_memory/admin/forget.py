@@ -3,7 +3,7 @@
 A memory is forgotten alone, or with everything that was drawn from it (a cascade): facts,
 summaries and insights that rest on it, even in part, and what the NPC said when it was given it
 (`records.Provenance`), there and at other NPCs that heard it. What it had superseded holds again. A
-forgotten memory can be brought back (`edit.undo`); people are erased in `erasure`.
+forgotten memory can be brought back (`edit.undo`); people are erased in `erase`.
 
 Reactor thread; the store's part is done on the worker thread.
 """
@@ -26,7 +26,7 @@ from ..store import memory_store
 from ..store.links import link_id
 from ..store.preferences import Preference
 from ..text.plural import plural
-from . import access, ids, inspect, provenance, undo_log
+from . import access, ids, inspect, undo_log
 from .jobs import change_job, journal_pages, look_job, pages_heard_from
 from .undo_log import Before, one_at_a_time
 
@@ -43,7 +43,7 @@ class Selection:
     """What is to be forgotten: the named memory first, then what goes with it."""
 
     memories: tuple[MemoryRecord, ...]
-    profiles: tuple[provenance.Drawn, ...] = ()
+    profiles: tuple[inspect.Drawn, ...] = ()
 
     def summary(self) -> str:
         """How many of what, in words: "1 journal entry, 2 facts"."""
@@ -140,15 +140,15 @@ def select(npc: Any, memory_id: str, *, cascade: bool = False) -> Generator[Any,
     """
     root = yield ids.find(npc, memory_id)
     if not cascade:
-        profiles = yield provenance.profiled(npc.memory, set(ids.entry_ids([root])))
+        profiles = yield inspect.profiled(npc.memory, set(ids.entry_ids([root])))
         return Selection((root,), tuple(each for each in profiles if each.kind == "preference"))
-    traced = yield provenance.trace(
+    traced = yield inspect.trace(
         npc, root.id if root.record not in ("entry", INSIGHT) else link_id(root)
     )
     drawn = [root, *(step.memory for step in traced.results)]
     told = yield _told_from(npc, drawn)
     entries = set(ids.entry_ids(told))
-    profiles = yield provenance.profiled(npc.memory, entries) if entries else ()
+    profiles = yield inspect.profiled(npc.memory, entries) if entries else ()
     return Selection((*drawn, *told), (*traced.profiles, *profiles))
 
 
@@ -174,7 +174,7 @@ def _told_from(
     memory = npc.memory
     known = {link_id(record) for record in memories}
     first = min((number for record in memories for number in record.journal_ids), default=1)
-    drawn = yield look_job(provenance.drawn_of, memory.id)
+    drawn = yield look_job(inspect.drawn_of, memory.id)
     found: list[MemoryRecord] = []
     while True:
         new: list[MemoryRecord] = []

@@ -1,28 +1,48 @@
 """Erase a person from the memories of NPCs, or wipe a whole memory: everywhere, on disk too.
 
-`erasure_plan` decides what belongs to the person, and saves that at the NPC. Then everything in
-the plan is removed, from the store first and the journal last, and after that whatever other NPCs
-heard this one say from it. Broken off at any line and called again, it ends in the same state.
+**What belongs to a person** (`DataSubject`). An entry, if they said or did it, if it is about them,
+if only they and the NPC heard it, if it names them, or if the NPC answers them in it. A memory, if
+it is about them, was told in confidence in their presence, names them, or rests on any entry of
+theirs, even if it rests on others too. An utterance of the NPC that was told from anything of
+theirs (`records.Provenance`), whoever it was said to, with all that was drawn from it and what
+another NPC heard of it and passed on. A language model may have used anything it was shown, so all
+of that counts. What another player typed in answer is that player's own and stays: a paraphrase
+cannot be told from anything else.
 
-The NPC is held still meanwhile: it hears and keeps what is said, but neither thinks nor answers.
-What it hears during the erasure is new talk and stays.
+Names are matched as whole words, in any case: erasing Rose takes sentences about roses along, but
+not Rose Miller if the NPC knows her. A name shared with another person or with the NPC itself
+identifies nobody, as little as "she" does. Then identities alone decide: who said it, who heard it
+in confidence, whom it is about, what it rests on, and whom the NPC knew by that name when it heard
+it. What somebody else said about one of the two stays until the last of that name is erased.
+
+**How it is removed.** The plan of an erasure is saved at the NPC before anything is removed. Then
+everything in it is removed, from the store first and the journal last, and after that whatever
+other NPCs heard this one say from it. Broken off at any line and called again, it ends in the same
+state. The NPC is held still meanwhile: it hears and keeps what is said, but neither thinks nor
+answers. What it hears during the erasure is new talk and stays.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from twisted.internet import defer
 
 from .. import offload
 from ..embedding import embedder
-from ..ingest import index, novelty
+from ..ingest import novelty
+from ..records import INSIGHT, Entry, MemoryRecord, Message
 from ..store import (
     attributes,
     game_database,
+    id_ranges,
     links,
     memory_store,
     pause,
@@ -30,26 +50,29 @@ from ..store import (
     profiles,
     vacuum,
 )
-from ..store.keys import REACH
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..text.plural import plural
-from . import erasure_plan, inspect, requests, undo_log
-from .erasure_plan import DataSubject, ErasurePlan
+from . import inspect, reindex, requests, undo_log
 from .jobs import (
-    ENTRIES_AT_ONCE,
     batch_job,
     compact_store,
     exclusively,
     journal_pages,
     link_pages,
+    pages_heard_from,
     store_pages,
 )
 
 IMPORT_MARK = "importing"  # Attribute of a half-imported NPC; a wipe removes it last
+PLAN = "erasing_"  # + digest of the identity: the Attribute that holds a plan until it is done
+FOLLOWING = "following_"  # before that: what follows from the plan at another NPC
+SHORTEST_NAME = 2  # letters: a shorter name is in too many texts
 MEMORIES_AT_ONCE = 64
 LINKED_AT_ONCE = 4  # memories whose links are removed in one go: each touches several rows
 ROWS_AT_ONCE = 4
+# the sets of a saved plan, by their keys
+_SAVED = {"entries": "entries", "memories": "memories", "said": "spoken", "heard": "utterances"}
 
 COUNTED = {
     "entries": ("journal entry", "journal entries"),
@@ -127,8 +150,8 @@ class CannotErase(ValueError):
 def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.Deferred:
     """Erase a person from one NPC's memory, as a Deferred `Erased`.
 
-    `erasure_plan` says which entries and memories are theirs. With them go their links, all that
-    profiles took from them, the person's own profile, preferences and place in the register of
+    With the entries and memories that are theirs go the links of these, all that profiles took from
+    them, the person's own profile, preferences and place in the register of
     people, their part in conversations and in the conversation history, Mem0's history of each
     memory, cached vectors, word counts of the store, and error texts of nights. What others said
     stays, without the person among its witnesses.
@@ -142,7 +165,7 @@ def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.De
         CannotErase: The person is the NPC itself: that is `wipe`.
         StoreError: The store cannot be used. Called again, it goes on.
     """
-    return _erase_person(npc, identity, tuple(names)).addCallback(_compacted)
+    return _erase_person(npc, identity, tuple(names)).addCallback(_clear_disk)
 
 
 @defer.inlineCallbacks
@@ -164,7 +187,7 @@ def erase_everywhere(
                 found[npc.dbref] = erased
         progress(npc)
         yield offload.breathe()
-    whole = yield _compacted(Erased())
+    whole = yield _clear_disk(Erased())
     return {
         dbref: replace(each, from_disk=whole.from_disk, at_next_start=whole.at_next_start)
         for dbref, each in found.items()
@@ -173,12 +196,12 @@ def erase_everywhere(
 
 def wipe(npc: Any) -> defer.Deferred:
     """Wipe an NPC's whole memory, as a Deferred `Erased`. Its id and sleep schedule stay."""
-    return exclusively(npc, _wipe).addCallback(_compacted)
+    return exclusively(npc, _wipe).addCallback(_clear_disk)
 
 
 @defer.inlineCallbacks
-def _compacted(erased: Erased) -> Generator[Any, Any, Erased]:
-    """Rewrite the store's files, which still hold deleted bytes.
+def _clear_disk(erased: Erased) -> Generator[Any, Any, Erased]:
+    """Rewrite the store's files, which still hold deleted bytes, and note that in `erased`.
 
     The game's database is rewritten too where nobody waits for it, otherwise at the next start.
     """
@@ -215,28 +238,26 @@ def _erase_at_npc(
     memory.flush()
     profile = memory.profiles.get(identity)
     known = {*names, memory.people.name_of(identity), profile.name if profile else ""}
-    plan = yield erasure_plan.plan_person(memory, identity, filter(None, known))
+    plan = yield plan_person(memory, identity, filter(None, known))
     erased = yield _erase_planned(npc, plan)
     return plan, erased
 
 
 @defer.inlineCallbacks
 def _erase_heard(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
-    """Erase at other NPCs what they heard this one say from the planned entries.
-
-    What they passed on from that goes as well. Returns how many entries that were.
+    """Erase at other NPCs what they heard this one say from the planned entries, and what they
+    passed on from that. Returns how many entries that were.
 
     Only one NPC is held still at a time: two erasures would wait for each other.
     """
-    key = f"{erasure_plan.FOLLOWING}{plan.key}"
-    plan.utterances.update(_utterances(npc, plan))
+    plan.utterances |= _utterances(npc, plan)
     new = set(plan.utterances)
     elsewhere = 0
     while new:
-        erasure_plan.save(npc, plan)
+        _save(npc, plan)
         heard, new = frozenset(new), set()
-        for other in inspect.npcs_that_heard(heard):
-            entries, passed_on = yield exclusively(other, _erase_heard_at, key, npc, plan)
+        for listener in inspect.npcs_that_heard(heard):
+            entries, passed_on = yield exclusively(listener, _erase_heard_by, npc, plan)
             elsewhere += entries
             new |= passed_on
             yield offload.breathe()
@@ -244,21 +265,24 @@ def _erase_heard(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
 
 
 @defer.inlineCallbacks
-def _erase_heard_at(
-    npc: Any, key: str, root: Any, plan: ErasurePlan
+def _erase_heard_by(
+    listener: Any, npc: Any, plan: ErasurePlan
 ) -> Generator[Any, Any, tuple[int, set[str]]]:
-    """Erase at one NPC what it heard, and add its own utterances from that to the `plan` of the
-    `root`. Returns how many entries went, and those utterances."""
-    npc.memory.flush()
-    own = yield erasure_plan.plan_heard(npc.memory, key, frozenset(plan.utterances))
+    """Erase at a listener what it heard of the utterances in a plan of `npc`.
+
+    What the listener said itself from that is added to the plan. Returns how many entries went, and
+    those utterances.
+    """
+    listener.memory.flush()
+    own = yield plan_heard(listener.memory, FOLLOWING + plan.key, frozenset(plan.utterances))
     if not own.entries and not own.memories:
         return 0, set()
-    undo_log.clear(npc)
-    passed_on = _utterances(npc, own) - plan.utterances
+    undo_log.clear(listener)
+    passed_on = _utterances(listener, own) - plan.utterances
     plan.utterances |= passed_on
-    erasure_plan.save(root, plan)
-    erased = yield _erase_planned(npc, own)
-    attributes.remove_json(npc, own.key)
+    _save(npc, plan)
+    erased = yield _erase_planned(listener, own)
+    attributes.remove_json(listener, own.key)
     return erased.entries, passed_on
 
 
@@ -290,7 +314,7 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
     )
     _erase_from_nights(npc, subject)
     removed, changed = yield _erase_from_journal(memory, plan)
-    yield _rekey_around(memory, entries)
+    yield reindex.rekey(npc, near=entries)
     met = had_profile = False
     if subject.identity:
         yield batch_job(novelty.forget, memory.id, subject.identity)
@@ -327,11 +351,11 @@ def _delete_memories(ids: Iterable[str]) -> Generator[Any, Any, tuple[Counter[st
 
 def _delete_some(ids: list[str]) -> tuple[list[str], int]:
     store = memory_store.shared()
-    memories = store.get(ids)
-    texts = {text for m in memories for text in (m.content, m.key, m.embedded, m.quote, m.shown)}
+    records = store.get(ids)
+    texts = {text for r in records for text in (r.content, r.key, r.embedded, r.quote, r.shown)}
     vectors = _delete_vectors(text for text in texts if text)
     store.delete(ids)
-    return [memory.record for memory in memories], vectors
+    return [record.record for record in records], vectors
 
 
 def _delete_vectors(texts: Iterable[str]) -> int:
@@ -352,22 +376,22 @@ def _clear_page(
     agent_id: str, subject: DataSubject, deleted: Collection[str], offset: Any
 ) -> tuple[None, Any]:
     store = memory_store.shared()
-    memories, offset = store.page(agent_id, offset)
-    for memory in memories:
-        if changes := _without_identity(memory, subject.identity):
-            store.change(memory.id, **changes)
-        if memory.superseded_by in deleted:
-            store.change(memory.id, superseded_by=None, invalid_at=None)
-        history = memory_store.shared().history.of(memory.id, newest=None)
-        kept = [row for row in history if not subject.named_in(*row[:2])]
-        if len(kept) < len(history):
-            memory_store.shared().history.replace(memory.id, kept)
-    store.count_words(agent_id, memories)
+    records, offset = store.page(agent_id, offset)
+    for record in records:
+        if changes := _changes_without(record, subject.identity):
+            store.change(record.id, **changes)
+        if record.superseded_by in deleted:
+            store.change(record.id, superseded_by=None, invalid_at=None)
+        versions = store.history.of(record.id, newest=None)
+        kept = [each for each in versions if not subject.named_in(*each[:2])]
+        if len(kept) < len(versions):
+            store.history.replace(record.id, kept)
+    store.count_words(agent_id, records)
     return None, offset
 
 
-def _without_identity(remembered: Any, identity: str) -> dict[str, list[str]]:
-    """The changes to an entry or a memory that take a person out of it."""
+def _changes_without(remembered: Entry | MemoryRecord, identity: str) -> dict[str, list[str]]:
+    """Return the changes that take a person out of the witnesses and entities of a record."""
     return {
         name: [each for each in getattr(remembered, name) if each != identity]
         for name in ("witnesses", "entities")
@@ -399,8 +423,8 @@ def _erase_from_profiles(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, 
         if profile is not None and other != subject.identity and memory.owner.pk:
             kept = replace(
                 profile,
-                observations=_without_subject(profile.observations, subject),
-                attributes=_without_subject(profile.attributes, subject),
+                observations=_notes_kept(profile.observations, subject),
+                attributes=_notes_kept(profile.attributes, subject),
             )
             if kept != profile:
                 memory.profiles.put(kept)
@@ -408,14 +432,13 @@ def _erase_from_profiles(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, 
     return count
 
 
-def _without_subject(noted: Iterable[Any], subject: DataSubject) -> tuple[Any, ...]:
-    """Observations or attributes that do not name the person, without them as a witness."""
+def _notes_kept(notes: Iterable[Any], subject: DataSubject) -> tuple[Any, ...]:
+    """Return the observations or attributes that do not name the person, without them as a
+    witness."""
     return tuple(
-        replace(each, witnesses=tuple(w for w in each.witnesses if w != subject.identity))
-        if subject.identity in each.witnesses
-        else each
-        for each in noted
-        if not subject.named_in(getattr(each, "text", None), getattr(each, "value", None))
+        replace(note, witnesses=tuple(w for w in note.witnesses if w != subject.identity))
+        for note in notes
+        if not subject.named_in(getattr(note, "text", None), getattr(note, "value", None))
     )
 
 
@@ -434,14 +457,14 @@ def _erase_preferences(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, in
             memory.preferences.remove(preference)
             count += 1
         elif subject.identity in preference.witnesses:
-            others = tuple(each for each in preference.witnesses if each != subject.identity)
-            _set_witnesses(memory, preference, others)
+            _remove_witness(memory, preference, subject.identity)
         yield offload.breathe()
     return count
 
 
-def _set_witnesses(memory: Any, preference: Preference, witnesses: tuple[str, ...]) -> None:
-    """Change who has heard a preference; one told in private is then kept under another key."""
+def _remove_witness(memory: Any, preference: Preference, identity: str) -> None:
+    """Remove a witness of a preference; one told in private is then kept under another key."""
+    witnesses = tuple(each for each in preference.witnesses if each != identity)
     kept = replace(preference, witnesses=witnesses)
     there = memory.preferences.get(kept.identity, kept.slot, kept.audience)
     moves = kept.audience != preference.audience
@@ -479,7 +502,7 @@ def _erase_from_journal(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, t
         changes = {
             entry.id: rest
             for entry in page
-            if entry.id not in plan.entries and (rest := _without_identity(entry, identity))
+            if entry.id not in plan.entries and (rest := _changes_without(entry, identity))
         }
         if gone:
             yield batch_job(_delete_vectors, [text for entry in gone for text in entry.texts])
@@ -492,24 +515,6 @@ def _erase_from_journal(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, t
             memory.journal.flush()
         yield offload.breathe()
     return removed, changed
-
-
-@defer.inlineCallbacks
-def _rekey_around(memory: Any, removed: Collection[int]) -> Generator[Any, Any, None]:
-    """Make the search keys of the lines near removed ones anew: they hold the lines around them."""
-    pages: set[int] = set()
-    for each in removed:
-        first, last = max(0, each - 1 - REACH), each - 1 + REACH
-        pages.update(range(first // ENTRIES_AT_ONCE, last // ENTRIES_AT_ONCE + 1))
-    indexed = memory.journal.cursors.get("indexed", 0)
-    for page in sorted(pages):
-        first = page * ENTRIES_AT_ONCE + 1
-        last = min(first + ENTRIES_AT_ONCE - 1, indexed)
-        around = list(memory.journal.read(first - REACH, min(last + REACH, indexed)))
-        wanted = {entry.id for entry in around if first <= entry.id <= last}
-        if wanted:
-            yield batch_job(index.rekey_entries, memory.id, around, wanted)
-        yield offload.breathe()
 
 
 # --- a whole memory -------------------------------------------------------------------------------
@@ -575,8 +580,8 @@ def _wipe_store(agent_id: str) -> Generator[Any, Any, tuple[Counter[str], int]]:
 
 
 def _first_ids(agent_id: str) -> list[str]:
-    memories, _offset = memory_store.shared().page(agent_id)
-    return [memory.id for memory in memories]
+    records, _offset = memory_store.shared().page(agent_id)
+    return [record.id for record in records]
 
 
 @defer.inlineCallbacks
@@ -614,3 +619,308 @@ def _wipe_script(script: Any) -> None:
         script.attributes.remove(key)
     script.answer_queue.clear()
     script.ndb.exchanges = {}
+
+
+# --- the plan -------------------------------------------------------------------------------------
+
+
+@dataclass
+class ErasurePlan:
+    """What is to be removed from one NPC's memory.
+
+    Attributes:
+        key: The Attribute that keeps the plan until all of it is done.
+        subject: Whose; `NOBODY` where only what follows from another NPC's plan goes.
+        entries: Journal ids.
+        memories: Ids of memories.
+        spoken: Those of the entries that the NPC said itself: other NPCs may have heard them.
+        utterances: `Entry.utterance` of all that other NPCs have to forget with it.
+    """
+
+    key: str
+    subject: DataSubject
+    entries: set[int] = field(default_factory=set)
+    memories: set[str] = field(default_factory=set)
+    spoken: set[int] = field(default_factory=set)
+    utterances: set[str] = field(default_factory=set)
+
+
+@defer.inlineCallbacks
+def plan_person(
+    memory: Any, identity: str, names: Iterable[str]
+) -> Generator[Any, Any, ErasurePlan]:
+    """Find everything that belongs to a person and save it at the NPC, as a Deferred plan."""
+    key = PLAN + hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
+    saved = attributes.read_json(memory.owner, key) or {}
+    all_names = tuple(sorted({*names, *saved.get("names", ())}))
+    others = yield _others(memory, identity)
+    plan = _load(key, DataSubject(identity, all_names, others), saved)
+    yield _expand(memory, plan)
+    return plan
+
+
+@defer.inlineCallbacks
+def plan_heard(
+    memory: Any, key: str, utterances: Collection[str]
+) -> Generator[Any, Any, ErasurePlan]:
+    """The same for what this NPC heard of another one's erased words, as a Deferred plan.
+
+    Args:
+        key: `FOLLOWING` and the key of the other NPC's plan.
+        utterances: `Entry.utterance` of those words.
+    """
+    plan = _load(key, NOBODY, attributes.read_json(memory.owner, key) or {})
+    for page in pages_heard_from(memory.journal, utterances):
+        plan.entries.update(entry.id for entry in page if entry.utterance in utterances)
+        yield offload.breathe()
+    if plan.entries or plan.memories:
+        yield _expand(memory, plan)
+    return plan
+
+
+def _save(npc: Any, plan: ErasurePlan) -> None:
+    """Save a plan at its NPC."""
+    if npc.pk and (plan.entries or plan.memories or plan.utterances):
+        plain: dict[str, Any] = {"identity": plan.subject.identity, "names": plan.subject.names}
+        plain |= {key: sorted(getattr(plan, name)) for key, name in _SAVED.items()}
+        attributes.write_json(npc, plan.key, plain)
+
+
+def unfinished(npc: Any) -> list[dict[str, Any]]:
+    """The saved plans of erasures that broke off: `identity` and `names` among other keys."""
+    return attributes.read_all_json(npc, attributes.CATEGORY, PLAN)
+
+
+def _load(key: str, subject: DataSubject, saved: dict[str, Any]) -> ErasurePlan:
+    return ErasurePlan(
+        key, subject, **{name: set(saved.get(plain, ())) for plain, name in _SAVED.items()}
+    )
+
+
+@defer.inlineCallbacks
+def _others(memory: Any, identity: str) -> Generator[Any, Any, tuple[tuple[str, str], ...]]:
+    """(identity, name) of everybody else the NPC knows, and its own names."""
+    owner = memory.owner
+    own = owner.get_memory_identity(owner)
+    names = {each.identity: each.name for each in memory.people}
+    for other in memory.profiles.identities():
+        if other not in names and (profile := memory.profiles.get(other)):
+            names[other] = profile.name
+            yield offload.breathe()
+    known = [(other, name) for other, name in names.items() if name and other != identity]
+    return (*known, *((own, name) for name in (owner.key, *owner.aliases.all())))
+
+
+@defer.inlineCallbacks
+def _expand(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, None]:
+    """Add what belongs to the subject, and what rests on that, until nothing is added; save it."""
+    first = True
+    while True:
+        entries = len(plan.entries)
+        yield _add_entries(memory, plan)
+        if not first and entries == len(plan.entries):
+            break
+        first = False
+        plan.memories.update(entry_memory_id(memory.id, number) for number in plan.entries)
+        memories = len(plan.memories)
+        args = memory.id, plan.subject, frozenset(plan.entries)
+        yield store_pages(_owned_memories, *args, on_page=plan.memories.update)
+        if memories == len(plan.memories):
+            break  # no entry can be told from what was not there before
+    _save(memory.owner, plan)
+
+
+@defer.inlineCallbacks
+def _add_entries(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, None]:
+    """Add entries in one pass: each can rest only on what comes before it."""
+    replies = _Replies()
+    for page in journal_pages(memory.journal):
+        for entry in page:
+            owned = (
+                entry.id in plan.entries
+                or plan.subject.owns_entry(entry)
+                or rests_on(entry.evidence, entry.context, plan.entries, plan.memories)
+            )
+            if replies.answers_subject(entry, owned) or owned:
+                plan.entries.add(entry.id)
+                if entry.origin == "self":
+                    plan.spoken.add(entry.id)
+        yield offload.breathe()
+
+
+def _owned_memories(
+    agent_id: str, subject: DataSubject, entries: Collection[int], offset: Any
+) -> tuple[list[str], Any]:
+    records, offset = memory_store.shared().page(agent_id, offset)
+    return [record.id for record in records if subject.owns_memory(record, entries)], offset
+
+
+# --- the rule -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DataSubject:
+    """The person who is to be erased.
+
+    Attributes:
+        identity: The memory identity; "" is nobody, to whom nothing belongs by itself.
+        names: By which the NPC knows them.
+        others: (identity, name) of everybody else whom the NPC knows, and of itself.
+    """
+
+    identity: str
+    names: tuple[str, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+
+    def owns_entry(self, entry: Entry) -> bool:
+        """Whether an entry is theirs by itself, answers and citations of it aside."""
+        if not self.identity:
+            return False
+        return (
+            self.identity in (entry.source_entity, *entry.sources)
+            or self._heard_in_confidence(entry.private, entry.witnesses)
+            or (entry.session_id or "").startswith(f"ear:{self.identity}@")
+            or self._is_among(entry.entities, entry.content, entry.line)
+            or self.named_in(entry.content, entry.line)
+        )
+
+    def owns_memory(self, record: MemoryRecord, entries: Collection[int]) -> bool:
+        """Whether a memory is theirs, or rests on one of these journal entries."""
+        if any(number in entries for number in record.journal_ids):
+            return True
+        if id_ranges.has_any(record.context, entries):
+            return True
+        if not self.identity:
+            return False
+        texts = record.content, record.key, record.quote, record.shown, record.the_lesson
+        return (
+            self.identity == record.about
+            or self._heard_in_confidence(record.private, record.witnesses)
+            or self.named_in(*texts, record.speaker)
+            or (self._is_among(record.entities, *texts) and not self._is_namesakes(record))
+        )
+
+    def owns_message(self, message: Message, entries: Collection[int]) -> bool:
+        """Whether a message of a running conversation is theirs."""
+        return (
+            message.entry_id in entries
+            or self._heard_in_confidence(message.private, message.witnesses)
+            or self.named_in(message.content)
+        )
+
+    def owns_exchange(
+        self, message: dict[str, Any], entries: Collection[int], memories: Collection[str] = ()
+    ) -> bool:
+        """Whether a message of the conversation history is theirs, tool calls and results too."""
+        return (
+            message["entry"] in entries
+            or any(own in entries for own in message["own"])
+            or rests_on(message["told"], message["talk"], entries, memories)
+            or self.named_in(message.get("content"), json.dumps(message.get("tool_calls", "")))
+        )
+
+    def named_in(self, *texts: str | None) -> bool:
+        """Whether one of the texts holds a name that is theirs alone, or their identity."""
+        return any(
+            found["own"]
+            for text in texts
+            if text and self._own_names
+            for found in self._own_names.finditer(text)
+        )
+
+    def _heard_in_confidence(self, private: bool, witnesses: Collection[str]) -> bool:
+        return private and bool(self.identity) and self.identity in witnesses
+
+    def _is_among(self, entities: Collection[str], *texts: str | None) -> bool:
+        """Whether `entities` holds them for another reason than a name they share."""
+        if not self.identity or self.identity not in entities:
+            return False
+        if self.named_in(*texts):
+            return True
+        found = [
+            each
+            for text in texts
+            if text and self._any_name
+            for each in self._any_name.finditer(text)
+        ]
+        if not found:
+            return True
+        if not any(each["own"] for each in found):
+            return False  # part of somebody else's longer name
+        return not any(bearers.intersection(entities) for bearers in self._namesakes.values())
+
+    def _is_namesakes(self, record: MemoryRecord) -> bool:
+        """Whether a memory has its entities from lines that only a shared name made theirs."""
+        bearers = set().union(*self._namesakes.values())
+        return bool(record.journal_ids) and not bearers.isdisjoint(record.entities)
+
+    @cached_property
+    def _namesakes(self) -> dict[str, set[str]]:
+        """The others who bear a name of theirs, by the name in lower case."""
+        own = {name.casefold() for name in self.names}
+        found: dict[str, set[str]] = {}
+        for identity, name in self.others:
+            if name.casefold() in own and identity != self.identity:
+                found.setdefault(name.casefold(), set()).add(identity)
+        return found
+
+    @cached_property
+    def _own_names(self) -> re.Pattern[str] | None:
+        alone = [name for name in self.names if name.casefold() not in self._namesakes]
+        return _pattern(self.identity, alone, self._longer_names)
+
+    @cached_property
+    def _any_name(self) -> re.Pattern[str] | None:
+        return _pattern("", self.names, self._longer_names)
+
+    @cached_property
+    def _longer_names(self) -> list[str]:
+        """Names of others that contain one of theirs."""
+        within = _pattern("", self.names, ())
+        own = {name.casefold() for name in self.names}
+        names = {name for _, name in self.others if name.casefold() not in own}
+        return [name for name in names if within and within.search(name)]
+
+
+NOBODY = DataSubject("")
+
+
+class _Replies:
+    """Finds the NPC's answers to the subject, given the entries of a journal in order."""
+
+    def __init__(self) -> None:
+        self._spoke_last: dict[str | None, bool] = {}  # conversation → whether the subject did
+
+    def answers_subject(self, entry: Entry, owned: bool) -> bool:
+        """Whether the entry is the NPC's own and answers the subject.
+
+        An entry that keeps its evidence says itself what it answers; the order decides nothing.
+        """
+        if entry.origin == "self":
+            return not entry.evidence and self._spoke_last.get(entry.session_id, False)
+        if entry.kind != INSIGHT:
+            self._spoke_last[entry.session_id] = owned
+        return False
+
+
+def rests_on(
+    evidence: Iterable[str], context: str, entries: Collection[int], memories: Collection[str]
+) -> bool:
+    """Whether link ids, or ranges of journal ids, include any of these entries or memories."""
+    return any(
+        int(each) in entries if each.isdecimal() else each in memories for each in evidence
+    ) or id_ranges.has_any(context, entries)
+
+
+def _pattern(identity: str, names: Iterable[str], longer: Iterable[str]) -> re.Pattern[str] | None:
+    """Match `names` and the identity in the group "own"; longer names are matched outside it."""
+    known = sorted({name for name in names if len(name) >= SHORTEST_NAME}, key=len)[::-1]
+    own = "|".join(filter(None, [re.escape(identity), *map(_word, known)]))
+    if not own:
+        return None
+    passed = "".join(f"{_word(name)}|" for name in sorted(longer, key=len)[::-1])
+    return re.compile(f"{passed}(?P<own>{own})", re.IGNORECASE)
+
+
+def _word(name: str) -> str:
+    return rf"(?<!\w){re.escape(name)}(?!\w)"
