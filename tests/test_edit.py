@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from spent_day import entry_of, everything, fact_of, sleep_over, spend_day
+from spent_day import entry_of, everything, fact_of
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import edit, forget, inspect, undo_log
@@ -14,16 +14,6 @@ from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
 wait = offload.wait
-
-
-@pytest.fixture
-def day(mara, alice, bram):
-    return spend_day(mara, alice, bram)
-
-
-@pytest.fixture
-def night(day):
-    return sleep_over(day)
 
 
 # --- editing and adding ---------------------------------------------------------------------------

@@ -57,11 +57,6 @@ def exports(store_folder):
     return folder
 
 
-@pytest.fixture
-def admin(types_as):
-    return types_as("Chief", "Admin")
-
-
 def export(npc, path):
     wait(archive.export(npc, path))
     return read(path)

@@ -1,7 +1,7 @@
 """Looking into a memory: ids, overview, journal, facts, people, traces, the graph, the prompt."""
 
 import pytest
-from spent_day import add_insight, entry_of, everything, fact_of, line, sleep_over, spend_day
+from spent_day import add_insight, entry_of, everything, fact_of, line
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import ids, inspect, preview
@@ -10,16 +10,6 @@ from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
 wait = offload.wait
-
-
-@pytest.fixture
-def day(mara, alice, bram):
-    return spend_day(mara, alice, bram)
-
-
-@pytest.fixture
-def night(day):
-    return sleep_over(day)
 
 
 # --- ids ------------------------------------------------------------------------------------------

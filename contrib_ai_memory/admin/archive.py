@@ -27,7 +27,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..ingest import novelty
 from ..records import Entry
-from ..store import attributes, memory_store, owner, pause
+from ..store import attributes, memory_store, owner, pause, vacuum
 from ..store.chat_log import ChatLog
 from ..store.conversations import ATTRIBUTE as CONVERSATIONS
 from ..store.conversations import Conversations
@@ -270,7 +270,8 @@ def _import(
     npc: Any, path: Path, checked: Checker, replace: bool, progress: Progress
 ) -> Generator[Any, Any, Imported]:
     half = attributes.read_json(npc, IMPORT_MARK)
-    if not replace and not half and (yield _remembers(npc)):
+    full = half or (yield _remembers(npc))
+    if full and not half and not replace:
         raise NotEmpty(
             f"{npc.key} already remembers something, which an import would replace. Export it "
             "first if it is wanted, then import with --replace."
@@ -279,10 +280,14 @@ def _import(
     was_paused = half["paused"] if half else pause.paused(npc) == "npc"
     attributes.write_json(npc, IMPORT_MARK, {"paused": was_paused})
     pause.pause(npc, True)
+    if full:
+        vacuum.note()
     yield erase.wipe_held(npc)
     imported = yield _read_lines(npc, reader, checked, progress)
     attributes.remove_json(npc, IMPORT_MARK)
     pause.pause(npc, was_paused)
+    if not offload.in_game():
+        vacuum.run_if_noted()
     return imported
 
 

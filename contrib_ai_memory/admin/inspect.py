@@ -1,8 +1,9 @@
-"""Look into a memory: overview, journal, memories of the store, people, link graph.
+"""Look into a memory; nothing is changed here.
 
-Nothing is changed here. One memory with its evidence and links is in `provenance`, numbers over
-time in `stats`, the prompt of an answer in `preview`. Reactor thread; whatever asks the store gives
-a Deferred.
+In this order: which NPCs have a memory, its overview, journal, memories of the store and people,
+one memory with its evidence and links (`show`, `trace`), the link graph, and numbers over time
+(`nights`, `cost`, `stats`). The prompt of an answer is in `preview`. Reactor thread; whatever asks
+the store gives a Deferred.
 
 Also here: which memories of the store are this game's. In the game's own folder all are, and those
 whose NPC is gone are orphans. A collection on a server may hold the memories of other games:
@@ -234,8 +235,7 @@ def damaged_pages(npc: Any) -> Generator[Any, Any, list[int]]:
     damaged, vacant = journal.damaged_pages(), journal.empty_pages(VACANT_CHECKED)
     yield offload.breathe()
     if vacant:
-        job = _stored_pages, npc.memory.id, vacant
-        vacant = yield look_job(*job)
+        vacant = yield look_job(_stored_pages, npc.memory.id, vacant)
     return sorted({*damaged, *vacant})
 
 
@@ -253,13 +253,11 @@ def _stored_pages(agent_id: str, pages: Iterable[int]) -> list[int]:
 @defer.inlineCallbacks
 def overviews(npcs: Sequence[Any]) -> Generator[Any, Any, list[Overview]]:
     """The same for several, with one job for the store, as a Deferred list."""
-    ids = []
     for npc in npcs:
-        ids.append(npc.memory.id)
         if npc.memory.journal.removed is None:
             yield _count_removed(npc.memory.journal)
         yield offload.breathe()
-    counted = yield look_job(_counts_of, ids)
+    counted = yield look_job(_counts_of, [npc.memory.id for npc in npcs])
     found = []
     for npc in npcs:
         if npc.pk:
@@ -412,8 +410,8 @@ def memories(
         text: Only those that contain this text, in any case.
         ended: Those that were superseded or are invalid, instead of those that hold.
     """
-    job = _memories_of, npc.memory.id, record, offset, limit, text.lower().strip(), ended
-    return look_job(*job)
+    wanted = text.lower().strip()
+    return look_job(_memories_of, npc.memory.id, record, offset, limit, wanted, ended)
 
 
 def _memories_of(
@@ -604,13 +602,13 @@ def show(npc: Any, memory_id: str) -> Generator[Any, Any, Shown]:
 
 
 def _stored_context(
-    agent_id: str, memory: MemoryRecord
+    agent_id: str, record: MemoryRecord
 ) -> tuple[tuple[Change, ...], MemoryRecord | None, list[MemoryRecord]]:
     """Read its history, what superseded it and what it superseded (worker thread)."""
     store = memory_store.shared()
-    by = store.get([memory.superseded_by]) if memory.superseded_by else []
-    over = store.list(agent_id, limit=EVIDENCE_SHOWN, superseded_by=memory.id)
-    rows = [Change(*row) for row in memory_store.shared().history.of(memory.id)]
+    by = store.get([record.superseded_by]) if record.superseded_by else []
+    over = store.list(agent_id, limit=EVIDENCE_SHOWN, superseded_by=record.id)
+    rows = [Change(*row) for row in store.history.of(record.id)]
     return tuple(rows), by[0] if by else None, over
 
 
