@@ -325,7 +325,7 @@ def test_an_erasure_that_was_killed_ends_the_same_when_it_is_run_again(talked, a
     assert not erase_all_of(talked, alice).anything
 
 
-def killed(*_args):
+def killed(*_args, **_options):
     raise KeyboardInterrupt
 
 

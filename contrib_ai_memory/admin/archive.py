@@ -68,7 +68,7 @@ LINES_AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """An exported file, and what is in it."""
+    """An exported file, and the counts of its lines."""
 
     path: Path
     entries: int
@@ -141,7 +141,7 @@ def _write(npc: Any, writer: Writer, progress: Progress) -> Generator[Any, Any, 
 
 
 def _single_lines(npc: Any) -> Iterable[Line]:
-    """Everything of which there is one line."""
+    """Yield the lines of which a file has one each."""
     journal = npc.memory.journal
     yield {
         "kind": "journal",
@@ -225,12 +225,12 @@ def _write_centroids(writer: Writer, agent_id: str) -> int:
 
 
 class NotEmpty(ValueError):
-    """The NPC remembers something that would be lost."""
+    """The NPC has memories, which the import would replace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What was imported; `copied` if the memory got a new id, since another NPC has the old one."""
+    """Counts of an import; `copied` if the memory got a new id, as another NPC has the old one."""
 
     entries: int
     memories: int

@@ -56,7 +56,7 @@ class Finding:
 
 @dataclass
 class _Stored:
-    """What the store holds of one NPC.
+    """The ids and evidence of one NPC's memories in the store.
 
     Attributes:
         ids: All ids.

@@ -251,7 +251,7 @@ def _tag(
 
 
 def _write_tags(memory: MemoryRecord, tags: tuple[str, ...], lasting: bool) -> None:
-    """The store's part (worker thread); a pinned memory no longer expires."""
+    """Write the tags of a memory into the store (worker thread); a pinned one no longer expires."""
     store = memory_store.shared()
     if store.get([memory.id]):
         store.change(memory.id, tags=list(tags))
@@ -335,7 +335,7 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
 
 
 def _changed_fields(old: MemoryRecord, new: MemoryRecord) -> list[str]:
-    """The names of the fields in which two versions of a memory differ."""
+    """Return the names of the fields in which two versions of a memory differ."""
     names = [spec.name for spec in fields(MemoryRecord)]
     return [name for name in names if getattr(old, name) != getattr(new, name)]
 
@@ -384,7 +384,7 @@ def _write_stored(
     around: list[Entry],
     note: bool = True,
 ) -> None:
-    """The store's part of an edit (worker thread); a memory that is not stored is left out.
+    """Write changed fields into the store (worker thread), if it has the memory.
 
     Args:
         changed: The fields to take from `memory`; the others stay as stored.
@@ -409,7 +409,7 @@ def _payload_of(memory: MemoryRecord, changed: Sequence[str]) -> dict[str, Any]:
 def _state_before(
     npc: Any, record: MemoryRecord, changed: Sequence[str]
 ) -> Generator[Any, Any, Before]:
-    """The state of one memory before a change of these fields, as a Deferred `Before`."""
+    """Read the state of one memory before a change of these fields, as a Deferred `Before`."""
     memory, entry = npc.memory, ids.entry_of(npc.memory, link_id(record))
     known, history, _ended = yield change_job(forget.stored_state, memory.id, [record])
     more = [name for each in changed for name in ENTRY_FIELDS.get(each, ())] if entry else []
@@ -468,7 +468,7 @@ def _take_back(npc: Any) -> Generator[Any, Any, Act]:
 
 
 def _restore_stored(agent_id: str, before: Before, around: dict[int, list[Entry]]) -> None:
-    """The store's part of an undo (worker thread)."""
+    """Restore in the store what an action changed there (worker thread)."""
     store = memory_store.shared()
     for plain in before.memories:
         memory = MemoryRecord.from_dict(plain)
@@ -478,7 +478,7 @@ def _restore_stored(agent_id: str, before: Before, around: dict[int, list[Entry]
             continue
         index.rewrite(agent_id, memory, around.get(own, ()))
         rows = before.history.get(memory.id, [])
-        memory_store.shared().history.replace(
+        store.history.replace(
             memory.id, [(old, new, event, when) for old, new, event, when in rows]
         )
     for memory_id, payload in before.payload:
@@ -490,12 +490,11 @@ def _revert_fields(
     agent_id: str, memory: MemoryRecord, around: list[Entry], changed: Sequence[str]
 ) -> None:
     _write_stored(agent_id, memory, changed, around, note=False)
-    history = memory_store.shared().history.of(memory.id, newest=None)
-    edits = [place for place, row in enumerate(history) if row[::2] == (memory.content, "UPDATE")]
+    history = memory_store.shared().history
+    versions = history.of(memory.id, newest=None)
+    edits = [place for place, row in enumerate(versions) if row[::2] == (memory.content, "UPDATE")]
     if "content" in changed and edits:
-        memory_store.shared().history.replace(
-            memory.id, [*history[: edits[-1]], *history[edits[-1] + 1 :]]
-        )
+        history.replace(memory.id, [*versions[: edits[-1]], *versions[edits[-1] + 1 :]])
 
 
 def _entries_as_before(memory: Any, before: Before) -> list[Entry]:

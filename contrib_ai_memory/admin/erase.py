@@ -94,7 +94,7 @@ AT_NEXT_START = "The next reload clears what SQLite keeps in its free space."
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What was removed, by place.
+    """Counts of an erasure, by place.
 
     Attributes:
         entries: Of the journal.
@@ -133,7 +133,7 @@ class Erased:
         return any(getattr(self, name) for name in (*COUNTED, "changed"))
 
     def summary(self) -> str:
-        """The counts in words, without the zeros: "2 journal entries, 1 link"; or "nothing"."""
+        """Return the counts in words, without zeros: "2 journal entries, 1 link"; or "nothing"."""
         counts = [(getattr(self, name), words) for name, words in COUNTED.items()]
         return ", ".join(plural(count, *words) for count, words in counts if count) or "nothing"
 
@@ -217,8 +217,10 @@ def _clear_disk(erased: Erased) -> Generator[Any, Any, Erased]:
 
 @defer.inlineCallbacks
 def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[Any, Any, Erased]:
-    """At the NPC itself first, then wherever it was heard. The plan stays at the NPC until the
-    end: broken off and called again, it goes on."""
+    """Erase a person at the NPC itself, then wherever it was heard.
+
+    The plan stays at the NPC until the end: broken off and called again, it goes on.
+    """
     if identity == npc.get_memory_identity(npc):
         raise CannotErase(f"{identity} is {npc.key} itself. To empty its memory, wipe it.")
     plan, erased = yield exclusively(npc, _erase_at_npc, identity, names)
@@ -626,7 +628,7 @@ def _wipe_script(script: Any) -> None:
 
 @dataclass
 class ErasurePlan:
-    """What is to be removed from one NPC's memory.
+    """The entries and memories to be removed from one NPC's memory.
 
     Attributes:
         key: The Attribute that keeps the plan until all of it is done.
@@ -663,7 +665,7 @@ def plan_person(
 def plan_heard(
     memory: Any, key: str, utterances: Collection[str]
 ) -> Generator[Any, Any, ErasurePlan]:
-    """The same for what this NPC heard of another one's erased words, as a Deferred plan.
+    """Find what this NPC heard of another one's erased words and save it, as a Deferred plan.
 
     Args:
         key: `FOLLOWING` and the key of the other NPC's plan.
@@ -687,7 +689,7 @@ def _save(npc: Any, plan: ErasurePlan) -> None:
 
 
 def unfinished(npc: Any) -> list[dict[str, Any]]:
-    """The saved plans of erasures that broke off: `identity` and `names` among other keys."""
+    """Read the plans of erasures that broke off: `identity` and `names` among other keys."""
     return attributes.read_all_json(npc, attributes.CATEGORY, PLAN)
 
 
@@ -699,7 +701,7 @@ def _load(key: str, subject: DataSubject, saved: dict[str, Any]) -> ErasurePlan:
 
 @defer.inlineCallbacks
 def _others(memory: Any, identity: str) -> Generator[Any, Any, tuple[tuple[str, str], ...]]:
-    """(identity, name) of everybody else the NPC knows, and its own names."""
+    """List (identity, name) of everybody else the NPC knows, and its own names."""
     owner = memory.owner
     own = owner.get_memory_identity(owner)
     names = {each.identity: each.name for each in memory.people}
@@ -732,19 +734,26 @@ def _expand(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, None]:
 
 @defer.inlineCallbacks
 def _add_entries(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, None]:
-    """Add entries in one pass: each can rest only on what comes before it."""
-    replies = _Replies()
+    """Add entries in one pass: each can rest only on what comes before it.
+
+    An utterance of the NPC that keeps no evidence answers whoever spoke last in its conversation.
+    """
+    spoke_last: dict[str | None, bool] = {}  # by conversation: whether the subject did
     for page in journal_pages(memory.journal):
         for entry in page:
+            own = entry.origin == "self"
             owned = (
                 entry.id in plan.entries
                 or plan.subject.owns_entry(entry)
                 or rests_on(entry.evidence, entry.context, plan.entries, plan.memories)
+                or (own and not entry.evidence and spoke_last.get(entry.session_id, False))
             )
-            if replies.answers_subject(entry, owned) or owned:
+            if owned:
                 plan.entries.add(entry.id)
-                if entry.origin == "self":
-                    plan.spoken.add(entry.id)
+            if owned and own:
+                plan.spoken.add(entry.id)
+            if not own and entry.kind != INSIGHT:
+                spoke_last[entry.session_id] = owned
         yield offload.breathe()
 
 
@@ -760,7 +769,7 @@ def _owned_memories(
 
 @dataclass(frozen=True)
 class DataSubject:
-    """The person who is to be erased.
+    """The person whom an erasure concerns.
 
     Attributes:
         identity: The memory identity; "" is nobody, to whom nothing belongs by itself.
@@ -773,7 +782,7 @@ class DataSubject:
     others: tuple[tuple[str, str], ...] = ()
 
     def owns_entry(self, entry: Entry) -> bool:
-        """Whether an entry is theirs by itself, answers and citations of it aside."""
+        """Return whether an entry is theirs, apart from what it answers or rests on."""
         if not self.identity:
             return False
         return (
@@ -785,7 +794,7 @@ class DataSubject:
         )
 
     def owns_memory(self, record: MemoryRecord, entries: Collection[int]) -> bool:
-        """Whether a memory is theirs, or rests on one of these journal entries."""
+        """Return whether a memory is theirs, or rests on one of these journal entries."""
         if any(number in entries for number in record.journal_ids):
             return True
         if id_ranges.has_any(record.context, entries):
@@ -801,7 +810,7 @@ class DataSubject:
         )
 
     def owns_message(self, message: Message, entries: Collection[int]) -> bool:
-        """Whether a message of a running conversation is theirs."""
+        """Return whether a message of a running conversation is theirs."""
         return (
             message.entry_id in entries
             or self._heard_in_confidence(message.private, message.witnesses)
@@ -811,7 +820,7 @@ class DataSubject:
     def owns_exchange(
         self, message: dict[str, Any], entries: Collection[int], memories: Collection[str] = ()
     ) -> bool:
-        """Whether a message of the conversation history is theirs, tool calls and results too."""
+        """Return whether a message of the chat log is theirs, tool calls and results included."""
         return (
             message["entry"] in entries
             or any(own in entries for own in message["own"])
@@ -820,7 +829,7 @@ class DataSubject:
         )
 
     def named_in(self, *texts: str | None) -> bool:
-        """Whether one of the texts holds a name that is theirs alone, or their identity."""
+        """Return whether one of the texts holds a name that is theirs alone, or their identity."""
         return any(
             found["own"]
             for text in texts
@@ -832,7 +841,7 @@ class DataSubject:
         return private and bool(self.identity) and self.identity in witnesses
 
     def _is_among(self, entities: Collection[str], *texts: str | None) -> bool:
-        """Whether `entities` holds them for another reason than a name they share."""
+        """Return whether `entities` holds them, and not only by a name that others bear too."""
         if not self.identity or self.identity not in entities:
             return False
         if self.named_in(*texts):
@@ -850,13 +859,13 @@ class DataSubject:
         return not any(bearers.intersection(entities) for bearers in self._namesakes.values())
 
     def _is_namesakes(self, record: MemoryRecord) -> bool:
-        """Whether a memory has its entities from lines that only a shared name made theirs."""
+        """Return whether a memory is drawn from entries that concern somebody of the same name."""
         bearers = set().union(*self._namesakes.values())
         return bool(record.journal_ids) and not bearers.isdisjoint(record.entities)
 
     @cached_property
     def _namesakes(self) -> dict[str, set[str]]:
-        """The others who bear a name of theirs, by the name in lower case."""
+        """The identities of others who bear a name of theirs, by the name in lower case."""
         own = {name.casefold() for name in self.names}
         found: dict[str, set[str]] = {}
         for identity, name in self.others:
@@ -885,28 +894,10 @@ class DataSubject:
 NOBODY = DataSubject("")
 
 
-class _Replies:
-    """Finds the NPC's answers to the subject, given the entries of a journal in order."""
-
-    def __init__(self) -> None:
-        self._spoke_last: dict[str | None, bool] = {}  # conversation → whether the subject did
-
-    def answers_subject(self, entry: Entry, owned: bool) -> bool:
-        """Whether the entry is the NPC's own and answers the subject.
-
-        An entry that keeps its evidence says itself what it answers; the order decides nothing.
-        """
-        if entry.origin == "self":
-            return not entry.evidence and self._spoke_last.get(entry.session_id, False)
-        if entry.kind != INSIGHT:
-            self._spoke_last[entry.session_id] = owned
-        return False
-
-
 def rests_on(
     evidence: Iterable[str], context: str, entries: Collection[int], memories: Collection[str]
 ) -> bool:
-    """Whether link ids, or ranges of journal ids, include any of these entries or memories."""
+    """Return whether link ids, or ranges of journal ids, include any of these."""
     return any(
         int(each) in entries if each.isdecimal() else each in memories for each in evidence
     ) or id_ranges.has_any(context, entries)

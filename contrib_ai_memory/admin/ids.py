@@ -30,11 +30,11 @@ class UnknownMemory(ValueError):
 
 
 class Ambiguous(ValueError):
-    """The id or name fits several."""
+    """The id or name fits several memories or people."""
 
 
 class UnknownPerson(ValueError):
-    """The NPC knows nobody of that name."""
+    """The NPC knows nobody by that name."""
 
 
 def short(memory: MemoryRecord | Entry) -> str:

@@ -142,7 +142,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class PersonPage:
-    """All that the NPC knows of somebody, secrets included.
+    """Everything that the NPC knows of somebody, secrets included.
 
     `course` is the history of the relationship: (day, favorability), the newest last.
     """
@@ -158,7 +158,7 @@ class PersonPage:
 
 
 def npcs() -> list[Any]:
-    """All NPCs that have a memory, by name."""
+    """Return all NPCs with a memory, by name."""
     paths = ObjectDB.objects.values_list("db_typeclass_path", flat=True).distinct()
     remembering = [path for path in paths if _remembers(path)]
     found = ObjectDB.objects.filter(db_typeclass_path__in=remembering)
@@ -194,7 +194,7 @@ def known_agent_ids(but: Any = None) -> set[str]:
 
 
 def store_is_own() -> bool:
-    """Whether the store of the settings is this game's alone."""
+    """Return whether the store of the settings is this game's alone."""
     return conf.get().VECTOR_STORE.provider == OWN_PROVIDER
 
 
@@ -240,7 +240,7 @@ def damaged_pages(npc: Any) -> Generator[Any, Any, list[int]]:
 
 
 def _stored_pages(agent_id: str, pages: Iterable[int]) -> list[int]:
-    """Those of the journal pages of which the store holds an entry (worker thread)."""
+    """Return those of the journal pages that the store has an entry of (worker thread)."""
     store = memory_store.shared()
     on_page = range(1, PAGE_SIZE + 1)
     return [
@@ -252,7 +252,7 @@ def _stored_pages(agent_id: str, pages: Iterable[int]) -> list[int]:
 
 @defer.inlineCallbacks
 def overviews(npcs: Sequence[Any]) -> Generator[Any, Any, list[Overview]]:
-    """The same for several, with one job for the store, as a Deferred list."""
+    """Count what is in several memories, with one job for the store, as a Deferred list."""
     for npc in npcs:
         if npc.memory.journal.removed is None:
             yield _count_removed(npc.memory.journal)
@@ -390,7 +390,7 @@ def parse_date(text: str) -> str:
 
 
 def _is_past(entry: Entry | None, day: str) -> bool:
-    """Whether a journal read backwards has passed that date."""
+    """Return whether a journal read backwards has passed that date."""
     return entry is not None and entry.timestamp[: len(day)] < day
 
 
@@ -417,7 +417,7 @@ def memories(
 def _memories_of(
     agent_id: str, record: str, offset: int, limit: int, text: str, ended: bool
 ) -> MemoryPage:
-    """The store's part of `memories` (worker thread)."""
+    """List memories of the store (worker thread)."""
     found = [
         memory
         for memory in memory_store.shared().list(agent_id, limit=None, record=record)
@@ -793,7 +793,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The link graph: the nodes with the strongest links; `total` of nodes that have any."""
+    """The nodes with the strongest links, and their links; `total` counts all linked nodes."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -868,7 +868,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What the language model cost today (UTC).
+    """Cost of the language model today (UTC).
 
     Attributes:
         game, npc: Of the whole game, and this NPC's share.
@@ -888,7 +888,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What the charts show.
+    """Counts for the charts.
 
     Attributes:
         entries: Counted; of a very long journal the newest.

@@ -68,7 +68,7 @@ def journal_pages(
 
 
 def pages_heard_from(journal: Journal, utterances: Collection[str]) -> Iterator[list[Entry]]:
-    """The pages of a journal since it first heard one of the NPCs whose words these are."""
+    """Yield the pages of a journal from the first entry that one of these speakers said."""
     speakers = {each.partition(":")[0] for each in utterances}
     first = min(filter(None, map(journal.heard_from, speakers)), default=len(journal) + 1)
     return journal_pages(journal, first)

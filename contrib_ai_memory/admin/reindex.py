@@ -151,7 +151,7 @@ def _remade(rows: Sequence[Row]) -> list[Keys]:
 
 
 def _count(agents: Sequence[str] | None) -> int:
-    """How many memories these NPCs have; None: all in the store."""
+    """Count the memories of these NPCs; None counts all in the store."""
     store = memory_store.shared()
     if agents is None:
         return sum(store.agents().values())
