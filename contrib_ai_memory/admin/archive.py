@@ -336,7 +336,7 @@ def _read_lines(
     identities = old.identity, npc.get_memory_identity(npc)
     ids = IdMapping((old.agent_id, memory.id), identities, checked.seen.number_of)
     counts = {"entry": 0, "memory": 0}
-    while lines := (yield batch_job(_next_lines, reader, ids)):
+    while lines := (yield batch_job(lambda: ids.map(reader.some(LINES_AT_ONCE)))):
         if not npc.pk:
             raise BadArchive("The NPC was deleted while its memory was imported.")
         yield _write_lines(npc, lines)
@@ -356,10 +356,6 @@ def _read_lines(
 def _set_id(npc: Any, agent_id: str) -> None:
     owner.claim(npc, agent_id)
     npc.memory.id = agent_id
-
-
-def _next_lines(reader: Reader, ids: IdMapping) -> list[Line]:
-    return ids.map(reader.some(LINES_AT_ONCE))
 
 
 @defer.inlineCallbacks
@@ -450,7 +446,9 @@ class IdMapping:
             return self._text(value)
         if isinstance(value, dict):
             return {
-                self.map(key): each if key in _NO_IDS and not _is_ear(each) else self.map(each)
+                self.map(key): each
+                if key in _NO_IDS and not str(each).startswith("ear:")
+                else self.map(each)
                 for key, each in value.items()
             }
         if isinstance(value, list):
@@ -469,7 +467,3 @@ class IdMapping:
                 return entry_memory_id(self._agent_id, number)
             return str(uuid.uuid5(uuid.UUID(self._agent_id), text))
         return text
-
-
-def _is_ear(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith("ear:")

@@ -399,7 +399,10 @@ def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Fi
             memory.links.remove([each])
             yield offload.breathe()
         yield memory.links.add_gently(one_sided)
-        yield _drop_ends(memory, dangling)
+        for link in single:
+            if link.b in dangling and link.a not in dangling:
+                memory.links.drop_end(link.a, link.b)
+                yield offload.breathe()
     wrong = memory.links.count * 2 != ends
     if mend and (wrong or dangling or one_sided):
         yield _recount(npc)
@@ -415,16 +418,6 @@ def _exists(memory: Any, linked: str, stored: _Stored) -> bool:
     if linked.isdecimal():
         return memory.journal.get(int(linked)) is not None or int(linked) in stored.entries
     return linked in stored.ids
-
-
-@defer.inlineCallbacks
-def _drop_ends(memory: Any, dangling: set[str]) -> Generator[Any, Any, None]:
-    """Remove links that are stored at one end only and lead to nothing."""
-    for page in link_pages(memory.links):
-        for linked, others in page:
-            for other in dangling & set(others):
-                memory.links.drop_end(linked, other)
-                yield offload.breathe()
 
 
 @defer.inlineCallbacks

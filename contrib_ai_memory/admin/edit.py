@@ -125,7 +125,8 @@ def edit(
         CannotEdit: There is nothing to change, or the text is empty.
     """
     old = yield ids.find(npc, memory_id)
-    old = _with_emotions(npc, old)
+    if entry := ids.entry_of(npc.memory, link_id(old)):  # the store may not have its emotions
+        old = replace(old, dominant_emotions=entry.emotions)
     new = replace(old, **_changes(old, content, importance, emotions, lesson))
     if new == old:
         raise CannotEdit(f"Nothing to change: {ids.short(old)} says just that already.")
@@ -270,7 +271,15 @@ def undo(npc: Any, who: Any) -> Generator[Any, Any, Act]:
     Raises (in the Deferred):
         undo_log.NothingToUndo
     """
-    act = yield _take_back(npc)
+    kept = undo_log.acts(npc)
+    if not kept:
+        raise undo_log.NothingToUndo(
+            f"There is nothing to undo in the memory of {npc.key}: the last {undo_log.ACTS_KEPT} "
+            f"changes are kept, up to {undo_log.LARGEST // 1000} kB of them."
+        )
+    act = kept[-1]
+    yield _restore(npc, act.before)
+    undo_log.remove(npc, act)
     access.record(who, f"undo of {act.action}", npc, *act.ids)
     return act
 
@@ -326,7 +335,8 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
         if new.content != old.content:
             memory.conversations.forget_entries([entry.id])
             memory.history.forget_entries([entry.id])
-            _reword_preferences(memory, entry)
+            for preference in _stated_by(memory, entry):
+                memory.preferences.put(replace(preference, text=entry.content))
         memory.flush()
     if entry is None or entry.recallable:
         changed = _changed_fields(old, new)
@@ -346,12 +356,6 @@ def _merged(now: Kept, then: Kept, changed: Iterable[str]) -> Kept:
     return replace(now, **{name: getattr(then, name) for name in changed if name in own})
 
 
-def _with_emotions(npc: Any, memory: MemoryRecord) -> MemoryRecord:
-    """Take the emotions of a memory from its journal entry; the store may not have them."""
-    entry = ids.entry_of(npc.memory, link_id(memory))
-    return replace(memory, dominant_emotions=entry.emotions) if entry else memory
-
-
 def _changed_entry(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> Entry:
     if new.content != old.content:
         kept = tuple(tag for tag in entry.tags if tag != ASKS)
@@ -362,12 +366,6 @@ def _changed_entry(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> Entry:
     if new.dominant_emotions != old.dominant_emotions:
         entry = replace(entry, emotions=new.dominant_emotions)
     return entry
-
-
-def _reword_preferences(memory: Any, entry: Entry) -> None:
-    """Write the new text of an entry into the preferences that it states."""
-    for preference in _stated_by(memory, entry):
-        memory.preferences.put(replace(preference, text=entry.content))
 
 
 def _stated_by(memory: Any, entry: Entry) -> list[Preference]:
@@ -435,16 +433,9 @@ def _state_before(
 
 
 @defer.inlineCallbacks
-def _take_back(npc: Any) -> Generator[Any, Any, Act]:
-    """Restore the state before the newest action, as a Deferred `Act`."""
-    kept = undo_log.acts(npc)
-    if not kept:
-        raise undo_log.NothingToUndo(
-            f"There is nothing to undo in the memory of {npc.key}: the last {undo_log.ACTS_KEPT} "
-            f"changes are kept, up to {undo_log.LARGEST // 1000} kB of them."
-        )
-    act = kept[-1]
-    memory, before = npc.memory, act.before
+def _restore(npc: Any, before: Before) -> Generator[Any, Any, None]:
+    """Restore the state before an action."""
+    memory = npc.memory
     if before.made:
         made = yield inspect.of_links(memory, before.made)
         for linked in made:  # with what nights drew from it, which would tell the same
@@ -463,8 +454,6 @@ def _take_back(npc: Any) -> Generator[Any, Any, Act]:
         yield change_job(preference_slots.retire, memory.id, ended)
     yield _index_skipped(memory, before)
     memory.flush()
-    undo_log.remove(npc, act)
-    return act
 
 
 def _restore_stored(agent_id: str, before: Before, around: dict[int, list[Entry]]) -> None:
