@@ -99,7 +99,7 @@ def rekey(
     Args:
         near: Journal ids; only the pages with lines near these. None is the whole journal.
     """
-    journal = npc.memory.journal
+    journal, name = npc.memory.journal, npc.key if npc.pk else ""  # it may be deleted meanwhile
     indexed = min(journal.cursors.get("indexed", 0), len(journal))
     pages: Collection[int] = range((indexed - 1) // ENTRIES_AT_ONCE + 1)
     if near is not None:
@@ -119,7 +119,7 @@ def rekey(
         wanted = {entry.id for entry in around if first <= entry.id <= last}
         if wanted:
             yield batch_job(index.rekey_entries, npc.memory.id, around, wanted)
-        progress(npc.key, last, indexed)
+        progress(name, last, indexed)
         yield offload.breathe()
 
 
