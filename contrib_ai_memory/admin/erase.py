@@ -150,11 +150,11 @@ class CannotErase(ValueError):
 def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.Deferred:
     """Erase a person from one NPC's memory, as a Deferred `Erased`.
 
-    Their entries and memories are removed with the links of these, all that profiles took from them,
-    the person's own profile, preferences and place in the register of people, their part in
-    conversations and in the conversation history, Mem0's history of each memory, cached vectors,
-    word counts of the store, and error texts of nights. What others said stays, without the person
-    among its witnesses.
+    Their entries and memories are removed with the links of these, and with all that profiles took
+    from them; so are the person's own profile, preferences and place in the register of people,
+    their part in conversations and in the conversation history, Mem0's history of each memory,
+    cached vectors, word counts of the store, and error texts of nights. What others said stays,
+    without the person among its witnesses.
 
     Args:
         npc: Whose memory.
