@@ -195,6 +195,11 @@ class Reader:
                     elif set(line) == {"end"}:
                         self._check_end(line["end"], file.read(1))
                         return
+                    elif str(line.get("kind")) not in KINDS:
+                        raise BadArchive(
+                            f"{self.path}, line {number}: kind: {_shown(line.get('kind'))} is not "
+                            "part of a memory. The file was changed, or is of another version."
+                        )
                     else:
                         self.lines += 1
                         yield line
@@ -516,6 +521,7 @@ LINES: dict[str, type[_Line]] = {  # by kind, and by category or key where a kin
     "memory": _MemoryLine,
     "centroid": _CentroidLine,
 }
+KINDS = {name.split()[0] for name in LINES}
 
 
 # --- checks ---------------------------------------------------------------------------------------
@@ -580,7 +586,7 @@ class Checker:
         lines = self.reader.numbered(CHECKED_AT_ONCE)
         memories: dict[str, int] = {}
         for number, line in lines:
-            with _refusing(self.reader.path, number, line.get("kind")):
+            with _refusing(self.reader.path, number, line["kind"]):
                 self._check(line)
             if line["kind"] == "memory":
                 memories[line["id"]] = number
@@ -600,11 +606,11 @@ class Checker:
     def _check(self, line: Line) -> None:
         """Check a line by itself, then against the lines before it."""
         _check_texts(line)
-        kind = line.get("kind")
-        part = {"row": "category", "script": "key"}.get(str(kind), "kind")
-        name = str(kind) if part == "kind" else f"{kind} {line.get(part)}"
-        if name not in LINES:
-            raise _Invalid(f"{part}: {_shown(line.get(part))} is not part of a memory")
+        kind = name = line["kind"]
+        if part := {"row": "category", "script": "key"}.get(kind):
+            name = f"{kind} {line.get(part)}"
+            if name not in LINES:
+                raise _Invalid(f"{part}: {_shown(line.get(part))} is not part of a memory")
         _validate(LINES[name], {key: each for key, each in line.items() if key != "kind"})
         if (kind == "journal") != (self._missing[:1] == ["journal"]):
             raise _Invalid("the line of the journal must come first, and once")
@@ -683,7 +689,7 @@ class Checker:
 
 
 @contextmanager
-def _refusing(path: Path, number: int, kind: Any) -> Iterator[None]:
+def _refusing(path: Path, number: int, kind: str) -> Iterator[None]:
     """Turn what is wrong with a line into a `BadArchive` with its number."""
     try:
         yield
