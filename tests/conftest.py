@@ -89,6 +89,23 @@ def bram(tavern):
     return _someone("typeclasses.characters.Character", "Bram", tavern)
 
 
+@pytest.fixture
+def day(mara, alice, bram):
+    """Mara after a day at the tavern (`spent_day`), with experiences of it."""
+    from spent_day import spend_day
+
+    return spend_day(mara, alice, bram)
+
+
+@pytest.fixture
+def night(day):
+    """Mara after that day and a night: facts with their evidence, and links."""
+    from contrib_ai_memory import offload
+
+    offload.wait(day.assistant.sleep.whole_night())
+    return day
+
+
 def _someone(typeclass, key, room):
     from evennia.utils.create import create_object
 
@@ -194,3 +211,9 @@ def types_as(tavern, hears):
 def builder(types_as):
     """A builder in the tavern; builder(line) gives all that comes back, as plain text."""
     return types_as("Builder", "Builder")
+
+
+@pytest.fixture
+def admin(types_as):
+    """An admin in the tavern; admin(line) gives all that comes back, as plain text."""
+    return types_as("Chief", "Admin")

@@ -17,7 +17,7 @@ from evennia.typeclasses.attributes import Attribute
 from evennia.utils.create import create_account
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import erasure
+from contrib_ai_memory.admin import erase
 from contrib_ai_memory.conf import PAGE_SIZE
 from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.store import memory_store
@@ -239,7 +239,7 @@ def test_an_erasure_takes_the_words_out_of_damaged_text_too(talked, alice, docto
     doctor("--mend")
     page(talked, 1).update(db_strvalue=page(talked, 1)[0].db_strvalue[:500])
     restart(talked)
-    offload.wait(erasure.erase_person(talked, talked.get_memory_identity(alice), ["Alice"]))
+    offload.wait(erase.erase_person(talked, talked.get_memory_identity(alice), ["Alice"]))
     texts = Attribute.objects.filter(objectdb=talked).values_list("db_strvalue", flat=True)
     assert not [text for text in texts if text and ("Millbrook" in text or "Alice" in text)]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import archive, erasure, inspect, reindex
+from contrib_ai_memory.admin import archive, erase, inspect, reindex
 from contrib_ai_memory.admin import doctor as memory_doctor
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.ingest import novelty
@@ -208,7 +208,7 @@ def test_on_a_server_an_import_leaves_the_mind_to_the_game_that_has_it(
 
 
 def test_half_an_import_is_told_of(talked):
-    attributes.write_json(talked, erasure.IMPORT_MARK, {"paused": False})
+    attributes.write_json(talked, erase.IMPORT_MARK, {"paused": False})
     [(_count, what, done)] = found(talked, mend=True)
     assert "Import the file again" in what
     assert not done
@@ -217,9 +217,9 @@ def test_half_an_import_is_told_of(talked):
 def test_half_an_erasure_is_finished(talked, alice, monkeypatch):
     identity = talked.get_memory_identity(alice)
     with monkeypatch.context() as broken:
-        broken.setattr(erasure, "_erase_from_journal", killed)
+        broken.setattr(erase, "_erase_from_journal", killed)
         with pytest.raises(KeyboardInterrupt):
-            offload.wait(erasure.erase_person(talked, identity))
+            offload.wait(erase.erase_person(talked, identity))
     assert any("broke off" in what for _count, what, _done in found(talked))
     assert any(done for _count, _what, done in found(talked, mend=True))
     assert found(talked) == []
@@ -339,7 +339,7 @@ def test_a_reindex_that_was_killed_leaves_the_store_as_it_was(talked, other_mode
 
 def test_an_export_comes_to_another_model(talked, other_model, tmp_path, store_folder):
     offload.wait(archive.export(talked, tmp_path / "a.jsonl"))
-    offload.wait(erasure.wipe(talked))
+    offload.wait(erase.wipe(talked))
     other_model()
     (store_folder / "store.json").unlink()
     import shutil

@@ -3,32 +3,16 @@
 from dataclasses import replace
 
 import pytest
-from spent_day import entry_of, everything, fact_of, sleep_over, spend_day
+from spent_day import entry_of, everything, fact_of
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import (
-    edit,
-    forget,
-    inspect,
-    provenance,
-    undo_log,
-)
+from contrib_ai_memory.admin import edit, forget, inspect, undo_log
 from contrib_ai_memory.records import Percept
 from contrib_ai_memory.sleep import pruning, reconciliation
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
 wait = offload.wait
-
-
-@pytest.fixture
-def day(mara, alice, bram):
-    return spend_day(mara, alice, bram)
-
-
-@pytest.fixture
-def night(day):
-    return sleep_over(day)
 
 
 # --- editing and adding ---------------------------------------------------------------------------
@@ -43,11 +27,11 @@ def test_an_edited_entry_is_found_by_its_new_words_and_undone_exactly(day, build
     assert found.content == "I keep the windmill at Millbrook."
     told = [m.memory.content for m in wait(day.memory.recall("Who keeps the ferry?")).memories]
     assert "I keep the ferry at Millbrook." not in told
-    shown = wait(provenance.show(day, str(entry.id)))
+    shown = wait(inspect.show(day, str(entry.id)))
     assert [(row.old, row.event) for row in shown.history] == [(entry.content, "UPDATE")]
     wait(edit.undo(day, alice))
     assert everything(day) == before
-    assert wait(provenance.show(day, str(entry.id))).history == ()
+    assert wait(inspect.show(day, str(entry.id))).history == ()
 
 
 def test_a_fact_is_edited_weighed_and_felt(night, alice):
@@ -61,11 +45,11 @@ def test_a_fact_is_edited_weighed_and_felt(night, alice):
     [now] = memory_store.shared().get([fact.id])
     assert (now.content, now.importance) == ("Alice owns the mill.", 0.9)
     assert now.dominant_emotions == ("joy",) and now.journal_ids == fact.journal_ids
-    shown = wait(provenance.show(night, fact.id))
+    shown = wait(inspect.show(night, fact.id))
     assert [row.new for row in shown.history] == [fact.content, "Alice owns the mill."]
     wait(edit.undo(night, alice))
     assert everything(night) == before
-    assert [row.event for row in wait(provenance.show(night, fact.id)).history] == ["ADD"]
+    assert [row.event for row in wait(inspect.show(night, fact.id)).history] == ["ADD"]
 
 
 @pytest.mark.parametrize(

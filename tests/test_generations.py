@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import doctor, erasure
+from contrib_ai_memory.admin import doctor, erase
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import condition, generations, memory_store, metadata
 from contrib_ai_memory.store.condition import StoreUnpaired, StoreUnusable
@@ -189,7 +189,7 @@ def test_files_put_back_over_those_of_after_an_erasure_are_the_ones_that_count(
     memory_store.close_shared(for_good=False)
     shutil.copytree(store_folder, tmp_path / "kept")
     memory_store.shared()
-    offload.wait(erasure.erase_person(talked, talked.get_memory_identity(alice)))
+    offload.wait(erase.erase_person(talked, talked.get_memory_identity(alice)))
     assert memory_store.shared().count(talked.memory.id) < count
     memory_store.close_shared(for_good=False)
     shutil.copytree(tmp_path / "kept", store_folder, dirs_exist_ok=True)  # as `tar x` does

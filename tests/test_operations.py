@@ -14,7 +14,7 @@ from django.db import OperationalError
 from evennia.scripts.models import ScriptDB
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import archive, erasure, erasure_plan
+from contrib_ai_memory.admin import archive, erase
 from contrib_ai_memory.management import console, removal, status
 from contrib_ai_memory.management.commands import ai_memory
 from contrib_ai_memory.store import attributes, game_database, memory_store, pause
@@ -108,10 +108,10 @@ def test_status_while_the_server_runs_leaves_the_store_alone(talked, run, monkey
         (lambda npc: npc.tags.add("memory_off", category="ai_memory"), "off"),
         (lambda npc: npc.assistant.sleep.begin(), "compacting"),
         (
-            lambda npc: attributes.write_json(npc, erasure.IMPORT_MARK, {"paused": False}),
+            lambda npc: attributes.write_json(npc, erase.IMPORT_MARK, {"paused": False}),
             "half imported",
         ),
-        (lambda npc: attributes.write_json(npc, erasure_plan.PLAN + "x", {"a": 1}), "half erased"),
+        (lambda npc: attributes.write_json(npc, erase.PLAN + "x", {"a": 1}), "half erased"),
     ],
 )
 def test_status_tells_what_an_npc_does(talked, run, change, state):
@@ -163,7 +163,7 @@ def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
     ("words", "broken", "advice"),
     [
         (("export", "Mara", "x.jsonl"), (archive, "_write"), "No file was written"),
-        (("erase", "Alice", "--yes"), (erasure, "_compacted"), "To complete it"),
+        (("erase", "Alice", "--yes"), (erase, "_clear_disk"), "To complete it"),
         (("uninstall", "--yes"), (removal.attributes, "delete_all"), "for the rest"),
     ],
 )

@@ -38,7 +38,7 @@ from ..store.qdrant_edge import size_on_disk
 from . import inspect
 from .archive import FOLDER as EXPORTS
 from .archive_format import open_private
-from .reindex import Progress, silent
+from .jobs import Progress, silent
 
 FORMAT, VERSION = "contrib_ai_memory backup", 1
 MANIFEST, DATABASE, STORE, EDGE = "manifest.json", "database", "ai_memory", "qdrant_edge"

@@ -12,7 +12,7 @@ from twisted.internet import defer
 from twisted.python import failure
 
 from .. import offload
-from ..admin import access, archive_format, edit, erasure, ids, inspect, preview, requests, undo_log
+from ..admin import access, archive_format, edit, erase, ids, inspect, preview, requests, undo_log
 from ..embedding.emotions import UnknownEmotion
 from ..embedding.model import ModelError
 from ..handler import NothingToRemember
@@ -40,7 +40,7 @@ EXPECTED = (  # errors whose message is written for the person who typed the com
     undo_log.NothingToUndo,
     requests.TooMany,
     requests.UnknownRequest,
-    erasure.CannotErase,
+    erase.CannotErase,
     archive_format.BadArchive,
     OSError,
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from ..admin import access, edit, erasure, forget, ids, inspect, requests, undo_log
+from ..admin import access, edit, erase, forget, ids, inspect, requests, undo_log
 from ..ingest import pipeline
 from ..records import MemoryRecord
 from ..store.links import link_id
@@ -164,7 +164,7 @@ def _erase_person(command: MemoryCommand, npc: Any, person: str) -> Steps:
         return
     access.record(command.caller, "erase a person", npc, identity)
     command.tell(f"Erasing {name} from the memory of {key} ...")
-    gone: erasure.Erased = yield erasure.erase_person(npc, identity)
+    gone: erase.Erased = yield erase.erase_person(npc, identity)
     command.caller.msg(hanging(f"{key} no longer knows {name}. Erased: ", gone.summary()))
     command.tell(
         "|xOther NPCs may still remember them, and earlier exports and backups still contain "
@@ -184,7 +184,7 @@ def wipe(command: MemoryCommand, npc: Any) -> Steps:
         return
     access.record(command.caller, "wipe", npc)
     command.tell(f"Erasing the memory of {name} ...")
-    gone: erasure.Erased = yield erasure.wipe(npc)
+    gone: erase.Erased = yield erase.wipe(npc)
     command.caller.msg(hanging(f"{name} remembers nothing now. Erased: ", gone.summary()))
     if gone.left_on_disk:
         command.tell(f"|x{gone.left_on_disk}|n")
@@ -282,7 +282,7 @@ def resume(command: MemoryCommand, npc: Any) -> None:
     """Let a paused NPC go on."""
     name = safe(npc.key)
     resumed = edit.pause(npc, command.caller, on=False)
-    if edit.paused(npc):
+    if paused(npc):
         command.tell(f"All NPCs are paused, {name} too. To resume: @memory/resume all")
     elif resumed:
         command.tell(f"{name} hears and learns again.")

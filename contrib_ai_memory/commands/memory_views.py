@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from ..admin import access, edit, ids, inspect, preview, provenance, stats, undo_log
+from ..admin import access, ids, inspect, preview, undo_log
 from ..recall.mood import Mood
 from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Entry, MemoryRecord, Recalled
@@ -122,7 +122,7 @@ def overview(command: MemoryCommand, npc: Any) -> Steps:
 
 def resume_command(npc: Any) -> str:
     """The command that resumes a paused NPC."""
-    return f"@memory/resume {'all' if edit.paused(npc) == 'all' else safe(npc.key)}"
+    return f"@memory/resume {'all' if paused(npc) == 'all' else safe(npc.key)}"
 
 
 def _trouble_lines() -> list[str]:
@@ -315,7 +315,7 @@ def _recalled_lines(recalled: Recalled) -> str:
 @defer.inlineCallbacks
 def show(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
     """One memory in full: its fields, evidence, links and history."""
-    shown: provenance.Shown = yield provenance.show(npc, memory_id)
+    shown: inspect.Shown = yield inspect.show(npc, memory_id)
     memory, entry = shown.memory, shown.entry
     marks = [tag for tag in ("private", *shown.tags) if tag != "private" or memory.private]
     lines = [heading(f"{shown.id} of {npc.key}", f"{memory.record}, {memory.memory_type}")]
@@ -366,7 +366,7 @@ def _field(name: str, value: str) -> str:
     return hanging(f"  {name + ':':<16}", value, indent=18, limit=1000) if value else ""
 
 
-def _said_by(npc: Any, shown: provenance.Shown) -> str:
+def _said_by(npc: Any, shown: inspect.Shown) -> str:
     memory, entry = shown.memory, shown.entry
     if entry and entry.origin == "self":
         return f"{npc.key} itself ({entry.kind})"
@@ -381,7 +381,7 @@ def _names(npc: Any, identities: tuple[str, ...]) -> str:
     return ", ".join(npc.memory.people.name_of(each) or each for each in identities) or "nobody"
 
 
-def _weights(shown: provenance.Shown) -> str:
+def _weights(shown: inspect.Shown) -> str:
     memory, entry = shown.memory, shown.entry
     importance = (
         f"{entry.importance} of 10 ({entry.scoring_method})"
@@ -411,7 +411,7 @@ def _validity(memory: MemoryRecord) -> str:
 @defer.inlineCallbacks
 def links(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
     """The memories that one memory is linked with, strongest first."""
-    shown: provenance.Shown = yield provenance.show(npc, memory_id)
+    shown: inspect.Shown = yield inspect.show(npc, memory_id)
     if shown.links:
         command.page(
             heading(f"Links of {shown.id}", "strongest first"), *map(_link_line, shown.links)
@@ -423,7 +423,7 @@ def links(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
         )
 
 
-def _link_line(link: provenance.LinkShown) -> str:
+def _link_line(link: inspect.LinkShown) -> str:
     mark = private_mark(link.private)
     head = f"  |g{link.score:.2f}|n {link.kind:<9}|y{safe(link.id):<8}|n{mark}"
     return hanging(head, link.text or "(forgotten)", indent=10, limit=200)
@@ -432,7 +432,7 @@ def _link_line(link: provenance.LinkShown) -> str:
 @defer.inlineCallbacks
 def trace(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
     """The sources of a memory and what was derived from it, as two trees."""
-    found: provenance.Trace = yield provenance.trace(npc, memory_id)
+    found: inspect.Trace = yield inspect.trace(npc, memory_id)
     lines = [heading(f"{found.root.id} of {npc.key}"), prose(found.root.memory.content, limit=1000)]
     lines.append("|wDerived from|n")
     lines += map(_step_line, found.sources)
@@ -448,11 +448,11 @@ def trace(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
     elif found.results:
         lines.append(dim(f"To forget it and these: @memory/forget {npc.key} = {found.root.id} all"))
     if not found.whole:
-        lines.append(dim(f"Only the nearest {provenance.TRACED} are shown."))
+        lines.append(dim(f"Only the nearest {inspect.TRACED} are shown."))
     command.page(*lines)
 
 
-def _step_line(step: provenance.Step) -> str:
+def _step_line(step: inspect.Step) -> str:
     memory, indent = step.memory, 2 * step.depth
     head = (
         f"{' ' * indent}|y{ids.short(memory):<8}|n{private_mark(memory.private)}"
@@ -590,7 +590,7 @@ def _message_line(npc: Any, message: Stored) -> str:
 @defer.inlineCallbacks
 def growth(command: MemoryCommand, npc: Any) -> Steps:
     """How the memory grew, and what it consists of."""
-    found: stats.Stats = yield stats.stats(npc)
+    found: inspect.Stats = yield inspect.stats(npc)
     busiest = max((number for _day, number in found.growth), default=0) or 1
     most = max(found.importance.values(), default=0) or 1
     emotions = sum(number for _name, number in found.emotions) or 1
@@ -625,7 +625,7 @@ def growth(command: MemoryCommand, npc: Any) -> Steps:
 
 def cost(command: MemoryCommand, npc: Any) -> None:
     """What the language model cost today."""
-    spent = stats.cost(npc)
+    spent = inspect.cost(npc)
     rows = [
         (name, each.calls, each.tokens_in, each.tokens_out)
         for name, each in [

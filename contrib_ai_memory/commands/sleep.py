@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from ..admin import access, edit
+from ..admin import access
 from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES
 from ..text import plural
@@ -138,7 +138,7 @@ def _show_status(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
         records = script.sleep.records
         ended = f" Its last night ended {minute(records[-1]['ended'])}." if records else ""
         command.tell(f"{name} is awake.{ended}")
-    if edit.paused(npc):
+    if paused(npc):
         command.tell(f"It is paused and will not sleep. To resume: {resume_command(npc)}")
     else:
         command.tell(_schedule_text(script))

@@ -18,7 +18,8 @@ from evennia.utils.search import search_object
 from tqdm import tqdm
 
 from .. import conf, offload
-from ..admin import access, archive, erasure, erasure_plan, inspect
+from ..admin import access, archive, inspect
+from ..admin.erase import CannotErase, erase_everywhere, erase_person, unfinished
 from ..log import FILE as LOG
 from ..npc import CATEGORY
 from ..script import KEY
@@ -40,13 +41,13 @@ def erase(command: BaseCommand, options: dict[str, Any]) -> None:
     names = () if name == identity else (name,)
     try:
         if only:
-            erased = offload.wait(erasure.erase_person(only, identity, names))
+            erased = offload.wait(erase_person(only, identity, names))
             done = {only.dbref: erased} if erased.anything else {}
         else:
             with tqdm(total=len(npcs), unit=" NPCs", desc="erasing") as bar:
-                work = erasure.erase_everywhere(identity, names, lambda _npc: bar.update())
+                work = erase_everywhere(identity, names, lambda _npc: bar.update())
                 done = offload.wait(work)
-    except erasure.CannotErase as problem:
+    except CannotErase as problem:
         raise CommandError(str(problem)) from None
     keys = {npc.dbref: npc.key for npc in npcs}
     for dbref, erased in done.items():
@@ -89,7 +90,7 @@ def _people_called(person: str, npcs: Iterable[Any]) -> dict[str, str]:
                 found.setdefault(known.identity, known.name or known.identity)
         if profile := npc.memory.profiles.get(person):
             found.setdefault(person, profile.name or person)
-        for plan in erasure_plan.unfinished(npc):
+        for plan in unfinished(npc):
             if person in (plan["identity"], *plan["names"]):
                 found.setdefault(plan["identity"], person)
     if not found and ("@" in person or person.startswith("log:")):

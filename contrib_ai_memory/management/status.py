@@ -12,7 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from .. import conf
-from ..admin import erasure, erasure_plan, inspect
+from ..admin import erase, inspect
 from ..llm import router
 from ..npc import CATEGORY, OFF_TAG
 from ..script import KEY
@@ -77,9 +77,9 @@ def _entries(npc: Any, stored: dict[str, Any]) -> str:
 
 
 def _state(npc: Any, script: Any) -> str:
-    if attributes.read_json(npc, erasure.IMPORT_MARK):
+    if attributes.read_json(npc, erase.IMPORT_MARK):
         return "half imported"
-    if erasure_plan.unfinished(npc):
+    if erase.unfinished(npc):
         return "half erased"
     if not conf.get().ENABLED or OFF_TAG in npc.tags.get(category=CATEGORY, return_list=True):
         return "off"

@@ -18,9 +18,10 @@ from django.urls import reverse
 from twisted.internet import defer
 
 from .. import offload
-from ..admin import access, edit, forget, provenance, undo_log
+from ..admin import access, edit, forget, inspect, undo_log
 from ..script import AssistantScript
 from ..sleep.night import SwitchedOff
+from ..store.pause import paused
 from .forms import EditForm
 from .views import NOT_FOUND, NPCView
 
@@ -100,7 +101,7 @@ def _page_url(npc_id: int, memory_id: str, page: str = "overview") -> str:
 def _confirmation(npc: Any, action: PageAction, memory_id: str) -> Any:
     shown = preview = None
     if memory_id:
-        shown = yield provenance.show(npc, memory_id)
+        shown = yield inspect.show(npc, memory_id)
     if action.preview:
         preview = yield action.preview(npc, memory_id)
     return shown, preview
@@ -153,7 +154,7 @@ def _pause(npc: Any, who: Any, _memory_id: str) -> str | None:
 
 def _resume(npc: Any, who: Any, _memory_id: str) -> str | None:
     resumed = edit.pause(npc, who, False)
-    if edit.paused(npc):
+    if paused(npc):
         return "All NPCs are paused. To resume them in the game: @memory/resume all"
     return None if resumed else "The memory is not paused."
 
@@ -303,11 +304,11 @@ class EditView(NPCView):
     access_type = "edit"
 
     def get(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, shown = self.look(npc_id, provenance.show, memory_id)
+        npc, shown = self.look(npc_id, inspect.show, memory_id)
         return self.show(npc=npc, shown=shown, form=_form(shown))
 
     def post(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, shown = self.look(npc_id, provenance.show, memory_id)
+        npc, shown = self.look(npc_id, inspect.show, memory_id)
         form = _form(shown, request.POST)
         if form.is_valid():
             changes = _changes(form)
@@ -326,7 +327,7 @@ class EditView(NPCView):
         return render(request, self.template, context, status=400)
 
 
-def _form(shown: provenance.Shown, data: Any = None) -> EditForm:
+def _form(shown: inspect.Shown, data: Any = None) -> EditForm:
     """Return the form; importance is 1-10 on pages, 0-1 in the store."""
     stored = max(1, round(shown.memory.importance * 10))
     return EditForm.of(shown.memory, shown.entry.importance if shown.entry else stored, data)

@@ -19,7 +19,7 @@ from django.views import View
 from twisted.internet import defer
 
 from .. import conf
-from ..admin import access, ids, inspect, preview, provenance, stats, undo_log
+from ..admin import access, ids, inspect, preview, undo_log
 from ..log import logger
 from ..recall.rank import CLUES
 from ..records import Entry, Recalled, RecallResult
@@ -467,8 +467,8 @@ class MemoryView(NPCView):
 
 @defer.inlineCallbacks
 def _memory(npc: Any, memory_id: str) -> Any:
-    shown = yield provenance.show(npc, memory_id)
-    trace = yield provenance.trace(npc, memory_id)
+    shown = yield inspect.show(npc, memory_id)
+    trace = yield inspect.trace(npc, memory_id)
     return shown, trace
 
 
@@ -612,11 +612,11 @@ class ChartsView(NPCView):
     tab = "charts"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        npc, numbers = self.look(npc_id, stats.stats)
+        npc, numbers = self.look(npc_id, inspect.stats)
         return self.show(npc=npc, stats=numbers, charts=_charts(numbers) if numbers.entries else [])
 
 
-def _charts(numbers: stats.Stats) -> list[charts.Chart]:
+def _charts(numbers: inspect.Stats) -> list[charts.Chart]:
     importance = [(str(value), count) for value, count in numbers.importance.items()]
     emotions = numbers.emotions[:EMOTIONS_SHOWN]
     kinds, memories = [*numbers.kinds.items()], [*numbers.memories.items()]
@@ -646,7 +646,7 @@ class NightListView(NPCView):
 
 
 def _nights(npc: Any) -> dict[str, Any]:
-    return {"nights": stats.nights(npc), "night": night_progress(npc), "cost": stats.cost(npc)}
+    return {"nights": inspect.nights(npc), "night": night_progress(npc), "cost": inspect.cost(npc)}
 
 
 class PromptView(NPCView):

@@ -13,18 +13,7 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from twisted.internet import defer
 
-from ...admin import (
-    access,
-    edit,
-    erasure,
-    forget,
-    ids,
-    inspect,
-    preview,
-    provenance,
-    stats,
-    undo_log,
-)
+from ...admin import access, edit, erase, forget, ids, inspect, preview, undo_log
 from ...script import AssistantScript
 from ...sleep.night import NotNow
 from .. import actions, gate
@@ -175,7 +164,7 @@ class MemoryResource(Resource):
     def get(self, npc_id: int, memory_id: str) -> Any:
         """Show one memory with its evidence, links, history, and what it superseded or what
         superseded it."""
-        return self.ask(npc_id, lambda npc, who: provenance.show(npc, memory_id))
+        return self.ask(npc_id, lambda npc, who: inspect.show(npc, memory_id))
 
     @operation("edit_memory", MemorySerializer, input=MemoryChanges)
     def patch(self, changes: dict[str, Any], npc_id: int, memory_id: str) -> Any:
@@ -197,7 +186,7 @@ class TraceResource(Resource):
     @operation("trace_memory", TraceSerializer)
     def get(self, npc_id: int, memory_id: str) -> Any:
         """Show what a memory was derived from, and what was derived from it."""
-        return self.ask(npc_id, lambda npc, who: provenance.trace(npc, memory_id))
+        return self.ask(npc_id, lambda npc, who: inspect.trace(npc, memory_id))
 
 
 class TagResource(Resource):
@@ -326,7 +315,7 @@ class PersonResource(Resource):
 @defer.inlineCallbacks
 def _erase(npc: Any, who: Any, person: str) -> Any:
     identity = ids.person(npc, person)
-    erased = yield erasure.erase_person(npc, identity)
+    erased = yield erase.erase_person(npc, identity)
     access.record(who, "erase person", npc, identity)
     return erased
 
@@ -349,7 +338,7 @@ class NightListResource(Resource):
 
 
 def _nights(npc: Any, who: Any) -> dict[str, Any]:
-    return {"status": _status(npc, who), "nights": stats.nights(npc)}
+    return {"status": _status(npc, who), "nights": inspect.nights(npc)}
 
 
 def _sleep(npc: Any, who: Any, at_once: bool) -> dict[str, Any]:
@@ -388,7 +377,7 @@ class CostResource(Resource):
     @operation("show_cost", CostSerializer)
     def get(self, npc_id: int) -> Any:
         """Show today's (UTC) use of the language model by this NPC and by the whole game."""
-        return self.ask(npc_id, lambda npc, who: stats.cost(npc))
+        return self.ask(npc_id, lambda npc, who: inspect.cost(npc))
 
 
 class StatsResource(Resource):
@@ -397,7 +386,7 @@ class StatsResource(Resource):
     @operation("show_stats", StatsSerializer)
     def get(self, npc_id: int) -> Any:
         """Show importance, emotions, growth and cost in numbers, as the charts do."""
-        return self.ask(npc_id, lambda npc, who: stats.stats(npc))
+        return self.ask(npc_id, lambda npc, who: inspect.stats(npc))
 
 
 # --- the API itself -------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from rest_framework import serializers
 
-from ...admin import erasure, inspect, preview, provenance, stats
+from ...admin import erase, inspect, preview
 from ...conf import EMOTIONS_PER_EXPERIENCE
 from ...embedding.emotions import LABELS
 from ...recall.rank import CLUES
@@ -93,16 +93,16 @@ MemorySerializer = derived(
 EntrySerializer = derived(Entry)
 ScoreSerializer = derived(ScoreParts, "Score", clues=CluesField())
 RecalledSerializer = derived(Recalled)
-MemoryDetailSerializer = derived(provenance.Shown, "MemoryDetail")
-TraceSerializer = derived(provenance.Trace)
+MemoryDetailSerializer = derived(inspect.Shown, "MemoryDetail")
+TraceSerializer = derived(inspect.Trace)
 GraphSerializer = derived(inspect.Graph)
 PersonSerializer = derived(inspect.Person)
 PersonDetailSerializer = derived(inspect.PersonPage, "PersonDetail")
-NightSerializer = derived(stats.NightDone, "Night")
-CostSerializer = derived(stats.Cost)
-StatsSerializer = derived(stats.Stats)
+NightSerializer = derived(inspect.NightDone, "Night")
+CostSerializer = derived(inspect.Cost)
+StatsSerializer = derived(inspect.Stats)
 PreviewSerializer = derived(preview.Preview)
-ErasedSerializer = derived(erasure.Erased)
+ErasedSerializer = derived(erase.Erased)
 NPCSerializer = derived(
     inspect.Overview,
     "NPC",
