@@ -634,36 +634,30 @@ def _message_line(npc: Any, message: Stored) -> str:
 def _stats(command: MemoryCommand, npc: Any) -> Steps:
     """How the memory grew, and what it consists of."""
     found: stats.Stats = yield stats.stats(npc)
-    busiest = max((number for _day, number in found.growth), default=0) or 1
-    most = max(found.importance.values(), default=0) or 1
-    emotions = sum(number for _name, number in found.emotions) or 1
+    growth, importance = found.growth[-DAYS_SHOWN:], found.importance.items()
     lines = [
         heading(
             f"Growth of the memory of {npc.key}",
             plural(found.entries, "journal entry", "journal entries"),
         ),
-        *(
-            f"  {day}  {number:>6} {bar(number / busiest)}"
-            for day, number in found.growth[-DAYS_SHOWN:]
-        ),
+        *_bars(growth, max((number for _day, number in found.growth), default=0)),
         heading("Importance of its journal entries", "1 to 10"),
-        *(
-            f"  {each:>10}  {number:>6} {bar(number / most)}"
-            for each, number in found.importance.items()
-            if number
-        ),
+        *_bars([each for each in importance if each[1]], max(found.importance.values(), default=0)),
     ]
     if found.emotions:
         lines.append(heading("Emotions of its experiences"))
-    lines += [
-        f"  {label(name, 13):<13}{number:>5} {bar(number / emotions)}"
-        for name, number in found.emotions[:EMOTIONS_SHOWN]
-    ]
+    total = sum(number for _name, number in found.emotions)
+    lines += _bars(found.emotions[:EMOTIONS_SHOWN], total)
     memories = ", ".join(f"{name} {number}" for name, number in found.memories.items() if number)
     kinds = ", ".join(f"{name} {number}" for name, number in found.kinds.items())
     lines.append(hanging("|wIn the store:|n ", memories or "nothing"))
     lines.append(hanging("|wIn the journal:|n ", kinds or "nothing"))
     command.page(*lines)
+
+
+def _bars(numbers: Iterable[tuple[Any, int]], whole: int) -> list[str]:
+    """A line with a bar for each name and number; `whole` is as long as a bar gets."""
+    return [f"  {label(name, 13):<13}{number:>5} {bar(number / whole)}" for name, number in numbers]
 
 
 @SWITCHES.add()
