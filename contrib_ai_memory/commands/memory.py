@@ -110,7 +110,7 @@ def _roster(command: MemoryCommand) -> Steps:
     command.page(
         *_trouble_lines(),
         table(headers, rows, right=(2, 3, 4, 6)),
-        dim(f"Language: {language}. Tokens are today's. Details: @memory <npc>", indent=0),
+        dim(f"Language model: {language}. Tokens are today's. Details: @memory <npc>", indent=0),
     )
 
 
@@ -620,7 +620,7 @@ def _history(command: MemoryCommand, npc: Any) -> None:
 
 
 def _message_line(npc: Any, message: Stored) -> str:
-    name = {"assistant": npc.key, "tool": "(result)", "user": ""}[message["role"]]
+    name = {"assistant": npc.key, "tool": "(tool result)", "user": ""}[message["role"]]
     calls = "; ".join(
         f"{call['function']['name']} {call['function']['arguments']}"
         for call in message.get("tool_calls") or ()
@@ -684,7 +684,7 @@ def _cost(command: MemoryCommand, npc: Any) -> None:
         heading(f"Language model usage on {spent.day}", "UTC"),
         table(("for", "calls", "tokens in", "tokens out"), rows, right=(1, 2, 3)),
         hanging("Budgets: ", "; ".join(budgets) or "none are set", indent=2),
-        hanging("Language: ", spent.language, indent=2),
+        hanging("Language model: ", spent.language, indent=2),
     )
 
 
@@ -717,7 +717,7 @@ def _preview(command: MemoryCommand, npc: Any, text: str) -> Steps:
         lines.append(
             dim(
                 f"No language model is set, so nothing is sent: {npc.key} answers from these "
-                "memories by rules.",
+                "memories by fixed rules.",
                 indent=0,
             )
         )
@@ -837,7 +837,10 @@ _WITH_ALL = re.compile(r"(\S+)\s+(?:and\s+)?all(?:\s+from\s+it)?", re.IGNORECASE
 @SWITCHES.add("<id>, or <id> all, or about <player>", access_type="edit")
 @defer.inlineCallbacks
 def _forget(command: MemoryCommand, npc: Any, text: str) -> Steps:
-    """Forget one memory, one with all that was derived from it, or a person."""
+    """Forget one memory, one with all that was derived from it, or erase a person.
+
+    An erasure cannot be undone: it needs the access "erase", which `_erase_person` checks.
+    """
     if about := _ABOUT.fullmatch(text):
         yield _erase_person(command, npc, about[1])
         return

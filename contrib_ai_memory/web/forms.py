@@ -13,7 +13,7 @@ from ..conf import EMOTIONS_PER_EXPERIENCE
 from ..embedding.emotions import LABELS
 
 KINDS = ("say", "whisper", "pose", "arrive", "leave", "give", "note", "insight")
-RECORDS = (
+RECORDS = (  # kinds of memory besides journal entries
     ("fact", "Facts"),
     ("experience", "Experiences"),
     ("taught", "Taught"),

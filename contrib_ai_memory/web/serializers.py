@@ -18,9 +18,8 @@ from ..conf import EMOTIONS_PER_EXPERIENCE
 from ..embedding.emotions import LABELS
 from ..recall.rank import CLUES
 from ..records import Entry, MemoryRecord, Recalled, RecallResult, ScoreParts
-from .forms import LONGEST_QUERY, LONGEST_TEXT
+from .forms import LONGEST_QUERY, LONGEST_TEXT, RECORDS
 
-RECORDS = ("fact", "experience", "taught", "summary", "insight", "entry")
 TYPES = ("episodic", "semantic", "working", "procedural")
 LARGEST = 2**31 - 1
 PAGE, LONGEST_PAGE = 50, 200
@@ -193,7 +192,7 @@ class PageQuery(serializers.Serializer):
 class MemoriesQuery(PageQuery):
     """A page of memories of one kind."""
 
-    record = serializers.ChoiceField(RECORDS, default="fact")
+    record = serializers.ChoiceField([*dict(RECORDS), "entry"], default="fact")
     ended = serializers.BooleanField(
         default=False, help_text="superseded and ended memories instead of valid ones"
     )

@@ -7,18 +7,13 @@ from typing import Any
 from django.urls import include, path, re_path, register_converter
 
 from . import actions, api, views
+from .forms import RECORDS
 
 
 class RecordConverter:
     """A kind of memory: plural in the URL, singular everywhere else."""
 
-    plurals = {
-        "fact": "facts",
-        "taught": "taught",
-        "insight": "insights",
-        "summary": "summaries",
-        "experience": "experiences",
-    }
+    plurals = {record: label.lower() for record, label in RECORDS}
     regex = "|".join(plurals.values())
 
     def to_python(self, value: str) -> str:

@@ -321,7 +321,7 @@ def _counts(done: archive.Exported | archive.Imported) -> str:
 
 @_action("The lines read so far are kept. To continue, run the same command again.", writes=True)
 def _replay(command: BaseCommand, options: dict[str, Any]) -> None:
-    """Let an NPC live through a log, on request with a night after each session."""
+    """Let an NPC hear a log of past talk, on request with a night after each session."""
     npc, file, sleep = _find_npc(options["npc"]), options["file"], options["sleep"]
     try:
         total = sum(1 for _ in read_log(file))
@@ -793,11 +793,11 @@ class Command(BaseCommand):
         yes = "do not ask for confirmation"
         actions = parser.add_subparsers(dest="action", required=True)
         actions.add_parser("status", help="show all NPCs with a memory, and the store")
-        replay = actions.add_parser("replay", help="let an NPC live through a log")
+        replay = actions.add_parser("replay", help="let an NPC hear a log of past talk")
         replay.add_argument("file", type=Path, help="JSON lines: id, time, session, speaker, …")
         replay.add_argument("--npc", required=True, help=npc)
         replay.add_argument("--sleep", action="store_true", help="run a night after each session")
-        teach = actions.add_parser("teach", help="let an NPC learn a text")
+        teach = actions.add_parser("teach", help="teach an NPC a text file")
         teach.add_argument("npc_key", metavar="npc", help=npc)
         teach.add_argument("file", type=Path, help="Markdown or plain text, UTF-8")
         export = actions.add_parser("export", help="write an NPC's memory to a file")
@@ -806,21 +806,21 @@ class Command(BaseCommand):
         import_ = actions.add_parser("import", help="load an exported memory into an NPC")
         import_.add_argument("file", type=Path, help="a file written by export")
         import_.add_argument("--npc", required=True, help=npc)
-        import_.add_argument("--replace", action="store_true", help="replace what it remembers")
+        import_.add_argument("--replace", action="store_true", help="replace its present memory")
         erase = actions.add_parser("erase", help="erase a person from the memories of NPCs")
         erase.add_argument("person", help="name, #dbref or memory identity")
         erase.add_argument("--npc", help="erase from this NPC only")
         erase.add_argument("--yes", action="store_true", help=yes)
-        backup = actions.add_parser("backup", help="back up everything, even while the game runs")
+        backup = actions.add_parser("backup", help="back up database and store; the game may run")
         backup.add_argument("file", type=Path, help="a .tar.gz to write; replaced if it exists")
-        restore = actions.add_parser("restore", help="replace everything by a backup")
+        restore = actions.add_parser("restore", help="replace database and store by a backup")
         restore.add_argument("file", type=Path, help="a file written by backup")
         restore.add_argument("--yes", action="store_true", help=yes)
-        doctor = actions.add_parser("doctor", help="report inconsistencies, or repair them")
+        doctor = actions.add_parser("doctor", help="find inconsistencies, or repair them")
         doctor.add_argument("npc_key", metavar="npc", nargs="?", help="check this NPC only")
         doctor.add_argument("--mend", action="store_true", help="repair what was found")
         reindex = actions.add_parser("reindex", help="rebuild vectors and keys")
-        reindex.add_argument("npc_key", metavar="npc", nargs="?", help="of this NPC only")
+        reindex.add_argument("npc_key", metavar="npc", nargs="?", help="reindex this NPC only")
         uninstall = actions.add_parser("uninstall", help="remove all data of this contrib")
         uninstall.add_argument("--yes", action="store_true", help=yes)
 
