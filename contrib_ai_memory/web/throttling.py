@@ -21,8 +21,7 @@ from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
-from rest_framework.throttling import SimpleRateThrottle
-from rest_framework.views import APIView
+from rest_framework.throttling import ScopedRateThrottle, SimpleRateThrottle
 
 RATES = {
     "ai_memory_read": "300/min",  # lists and single memories
@@ -43,28 +42,17 @@ _TOO_MANY = (
 )
 
 
-class _ScopedThrottle(SimpleRateThrottle):
-    """Takes its rate from the settings or from `RATES`."""
+class _SettingsRate:
+    """Takes the rate of a throttle from the settings or from `RATES`."""
+
+    scope: str
 
     def get_rate(self) -> str | None:
         return (RATES | (api_settings.DEFAULT_THROTTLE_RATES or {}))[self.scope]
 
 
-class AccessThrottle(_ScopedThrottle):
-    """Limits requests per account, by the endpoint's `throttle_scope` or by reading and writing."""
-
-    def __init__(self) -> None:
-        pass  # the base class needs the scope, which depends on the request
-
-    def allow_request(self, request: Request, view: APIView) -> bool:
-        reads = request.method in ("GET", "HEAD", "OPTIONS")
-        default = "ai_memory_read" if reads else "ai_memory_write"
-        self.scope = getattr(view, "throttle_scope", None) or default
-        super().__init__()
-        return super().allow_request(request, view)
-
-    def get_cache_key(self, request: Request, view: APIView) -> str:
-        return self.cache_format % {"scope": self.scope, "ident": request.user.pk}
+class AccessThrottle(_SettingsRate, ScopedRateThrottle):
+    """Limits requests per account, by the endpoint's `throttle_scope`."""
 
 
 @dataclass(slots=True)
@@ -81,7 +69,7 @@ class _Failures:
     next: float = 0.0
 
 
-class PasswordThrottle(_ScopedThrottle):
+class PasswordThrottle(_SettingsRate, SimpleRateThrottle):
     """Slows down password guessing (HTTP Basic), per account name.
 
     Behind the game's own web proxy every client has the address 127.0.0.1, and X-Forwarded-For is

@@ -1,18 +1,22 @@
-"""Base class of the API's endpoints: access control, throttling, and errors as JSON.
+"""Base of the API's endpoints: access control, rate limits, input and output, errors as JSON.
 
-An endpoint names the `admin` function it calls. `gate` calls it on the reactor thread after it has
-checked the account's access, and returns plain data.
+Each endpoint is an `operation`: a method of a `Resource` that names the `admin` function to call.
+`gate` calls that on the reactor thread after it has checked the account's access, and returns plain
+data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import Http404, HttpRequest
-from rest_framework import status
+from drf_spectacular.openapi import AutoSchema
+from rest_framework import serializers, status
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import (
     APIException,
@@ -28,12 +32,12 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView, set_rollback
 
-from ...admin import access
-from ...admin.undo_log import NothingToUndo
-from ...log import logger
-from ...sleep.night import NotNow, SwitchedOff
-from .. import bridge, gate, headers
-from .openapi import OperationSchema
+from ..admin import access
+from ..admin.undo_log import NothingToUndo
+from ..log import logger
+from ..sleep.night import NotNow, SwitchedOff
+from . import gate, headers
+from .serializers import ErrorSerializer
 from .throttling import AccessThrottle, PasswordThrottle
 
 RETRY_AFTER = 5  # seconds, sent with 503
@@ -43,6 +47,111 @@ CONFLICTS = (NotNow, SwitchedOff, NothingToUndo)
 
 _PACKAGE = __name__.partition(".")[0]
 _INTERNAL_ERROR = "Internal error. Details are in server/logs/ai_memory.log."
+ERRORS = (400, 401, 403, 404, 409, 415, 429, 503)
+METHODS_WITH_BODY = ("POST", "PATCH", "PUT")
+
+
+# --- operations and their schema ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One HTTP method of one URL.
+
+    Attributes:
+        output: Serializer of a successful response; of each of its items with `many`.
+        code: Status of a successful response.
+        input: Serializer of the body or, for methods without one, of the query.
+        access_type: Access to the memory; None is "look" for methods that read, "edit" for others.
+        throttle_scope: Rate limit, one of `throttling.RATES`; None is that of reading or writing.
+    """
+
+    output: type[serializers.Serializer]
+    many: bool = False
+    code: int = 200
+    input: type[serializers.Serializer] | None = None
+    access_type: access.Action | None = None
+    throttle_scope: str | None = None
+
+
+def operation(
+    output: type[serializers.Serializer], **options: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
+    """Make a method an operation: validate its input and serialise what it returns.
+
+    The method is called with the validated input, if there is any, and the URL's parameters. Its
+    name is the operation's id, its docstring the description. The arguments are those of
+    `Operation`.
+    """
+    made = Operation(output, **options)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Response]:
+        @wraps(function)
+        def method(view: Any, request: Request, **parameters: Any) -> Response:
+            arguments = [_validated(request, made.input)] if made.input else []
+            result = function(view, *arguments, **parameters)
+            return Response(output(result, many=made.many).data, status=made.code)
+
+        vars(method)["operation"] = made
+        return method
+
+    return decorate
+
+
+def _validated(request: Request, serializer: type[serializers.Serializer]) -> dict[str, Any]:
+    has_body = request.method in METHODS_WITH_BODY
+    checked = serializer(data=request.data if has_body else request.query_params)
+    checked.is_valid(raise_exception=True)
+    return checked.validated_data
+
+
+def page_of(item: type[serializers.Serializer]) -> type[serializers.Serializer]:
+    """Return the serializer of a page of a list, as `Resource.page` builds it."""
+    fields = {
+        "count": serializers.IntegerField(),
+        "next": serializers.CharField(allow_null=True),
+        "previous": serializers.CharField(allow_null=True),
+        "results": item(many=True),
+        "__module__": __name__,
+        "__doc__": "",
+    }
+    name = item.__name__.removesuffix("Serializer")
+    return type(f"{name}ListSerializer", (serializers.Serializer,), fields)
+
+
+class OperationSchema(AutoSchema):
+    """Describes the methods decorated with `operation`, and leaves out all others.
+
+    drf-spectacular's own decorator would require its schema class to be the game's
+    DEFAULT_SCHEMA_CLASS.
+    """
+
+    @property
+    def _operation(self) -> Any:
+        return self.view.operation
+
+    def is_excluded(self) -> bool:
+        return self._operation is None
+
+    def get_operation_id(self) -> str:
+        return self.view.action
+
+    def get_override_parameters(self) -> list[Any]:
+        in_query = self._operation.input and self.method not in METHODS_WITH_BODY
+        return [self._operation.input] if in_query else []
+
+    def get_request_serializer(self) -> Any:
+        return self._operation.input if self.method in METHODS_WITH_BODY else None
+
+    def get_response_serializers(self) -> Any:
+        success = self._operation.output(many=self._operation.many)
+        return dict.fromkeys(ERRORS, ErrorSerializer) | {self._operation.code: success}
+
+    def get_tags(self) -> list[str]:
+        return ["memory"]
+
+
+# --- endpoints ------------------------------------------------------------------------------------
 
 
 class IsStaffOrBuilder(BasePermission):
@@ -65,12 +174,7 @@ class IsStaffOrBuilder(BasePermission):
 
 
 class Resource(APIView):
-    """Base class of all endpoints of the API.
-
-    Attributes:
-        access_types: Access to the memory by HTTP method, where it is not "look" for reading
-            methods and "edit" for all others.
-    """
+    """Base class of all endpoints of the API."""
 
     permission_classes = (IsStaffOrBuilder,)
     throttle_classes = (AccessThrottle,)
@@ -79,7 +183,20 @@ class Resource(APIView):
     filter_backends = ()
     pagination_class = None
     schema = OperationSchema()
-    access_types: dict[str, access.Action] = {}
+
+    @property
+    def operation(self) -> Operation | None:
+        """The operation that is requested; None for the schema and for unknown methods and URLs."""
+        method = getattr(self, getattr(self, "action", None) or "", None)
+        return getattr(method, "operation", None)
+
+    @property
+    def throttle_scope(self) -> str:
+        """The rate limit that applies, one of `throttling.RATES`."""
+        if self.operation and self.operation.throttle_scope:
+            return self.operation.throttle_scope
+        reads = self.request.method in SAFE_METHODS
+        return "ai_memory_read" if reads else "ai_memory_write"
 
     def get_authenticators(self) -> list[Any]:
         """Return those of the game's REST_FRAMEWORK setting, and always the website's session."""
@@ -112,12 +229,11 @@ class Resource(APIView):
         npc_id: int,
         function: Callable[..., Any],
         *args: Any,
-        timeout: float = bridge.TIMEOUT,
+        timeout: float = gate.TIMEOUT,
     ) -> Any:
         """Return `function(npc, who, *args)`, called on the reactor thread; log a look."""
-        method = self.request.method
-        default: access.Action = "look" if method in SAFE_METHODS else "edit"
-        access_type = self.access_types.get(method, default)
+        default: access.Action = "look" if self.request.method in SAFE_METHODS else "edit"
+        access_type = (self.operation and self.operation.access_type) or default
         name = self.request.resolver_match.url_name
 
         def logged(npc: Any, who: Any) -> Any:
@@ -193,10 +309,10 @@ def _error(exc: Exception) -> tuple[int, str, dict[str, str]]:
         return status.HTTP_404_NOT_FOUND, detail, {}
     if isinstance(exc, CONFLICTS):
         return status.HTTP_409_CONFLICT, detail, {}
-    if isinstance(exc, bridge.BUSY):
+    if isinstance(exc, gate.BUSY):
         detail = f"The memory is busy: {detail} Try again in {RETRY_AFTER} seconds."
         return status.HTTP_503_SERVICE_UNAVAILABLE, detail, {"Retry-After": str(RETRY_AFTER)}
-    if isinstance(exc, bridge.UNAVAILABLE):
+    if isinstance(exc, gate.UNAVAILABLE):
         return status.HTTP_503_SERVICE_UNAVAILABLE, detail, {}
     if isinstance(exc, ValueError) and type(exc).__module__.startswith(_PACKAGE):
         return status.HTTP_400_BAD_REQUEST, detail, {}

@@ -6,20 +6,20 @@ the OpenAPI schema cannot differ from what is sent.
 
 from __future__ import annotations
 
+import re
 import types
 from dataclasses import fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from rest_framework import serializers
 
-from ...admin import erase, inspect, preview
-from ...conf import EMOTIONS_PER_EXPERIENCE
-from ...embedding.emotions import LABELS
-from ...recall.rank import CLUES
-from ...records import Entry, MemoryRecord, Recalled, ScoreParts
-from ..forms import LONGEST_QUERY, LONGEST_TEXT
+from ..admin import erase, inspect, preview
+from ..conf import EMOTIONS_PER_EXPERIENCE
+from ..embedding.emotions import LABELS
+from ..recall.rank import CLUES
+from ..records import Entry, MemoryRecord, Recalled, RecallResult, ScoreParts
+from .forms import LONGEST_QUERY, LONGEST_TEXT, RECORDS
 
-RECORDS = ("fact", "experience", "taught", "summary", "insight", "entry")
 TYPES = ("episodic", "semantic", "working", "procedural")
 LARGEST = 2**31 - 1
 PAGE, LONGEST_PAGE = 50, 200
@@ -48,7 +48,8 @@ def derived(
     """
     hints = get_type_hints(record)
     attributes = {spec.name: _field(hints[spec.name]) for spec in fields(record)} | overrides
-    attributes |= {"__doc__": (record.__doc__ or "").split("\n")[0], "__module__": __name__}
+    about = re.sub(r" \[[ABC]\b.*?\]", "", (record.__doc__ or "").split("\n")[0])  # no sources
+    attributes |= {"__doc__": about, "__module__": __name__}
     name = f"{name or record.__name__}Serializer"
     _derived[record] = type(name, (serializers.Serializer,), attributes)
     return _derived[record]
@@ -93,6 +94,7 @@ MemorySerializer = derived(
 EntrySerializer = derived(Entry)
 ScoreSerializer = derived(ScoreParts, "Score", clues=CluesField())
 RecalledSerializer = derived(Recalled)
+RecallSerializer = derived(RecallResult, "Recall")
 MemoryDetailSerializer = derived(inspect.Shown, "MemoryDetail")
 TraceSerializer = derived(inspect.Trace)
 GraphSerializer = derived(inspect.Graph)
@@ -131,15 +133,6 @@ class JournalSerializer(serializers.Serializer):
     older = serializers.IntegerField(allow_null=True)
     searched_to = serializers.IntegerField(help_text="the oldest entry that was looked at")
     entries = EntrySerializer(many=True)
-
-
-class RecallSerializer(serializers.Serializer):
-    """Recalled memories, best first, with the parts of each score."""
-
-    memories = RecalledSerializer(many=True)
-    total_tokens = serializers.IntegerField()
-    budget_used = serializers.FloatField()
-    prompt_block = serializers.CharField()
 
 
 class ForgottenSerializer(serializers.Serializer):
@@ -199,7 +192,7 @@ class PageQuery(serializers.Serializer):
 class MemoriesQuery(PageQuery):
     """A page of memories of one kind."""
 
-    record = serializers.ChoiceField(RECORDS, default="fact")
+    record = serializers.ChoiceField([*dict(RECORDS), "entry"], default="fact")
     ended = serializers.BooleanField(
         default=False, help_text="superseded and ended memories instead of valid ones"
     )
