@@ -163,7 +163,11 @@ def _fact(fact: Fact, played: Played) -> FactVerdict:
     rest = [each for each in played.stored if fact.evidence & set(each.lines)]
     holding = [each for each in rest if each.record == "fact" and holds(each.text, fact.keys)]
     others = [each.text for each in played.stored if each.record in KEEPS and each.record != "fact"]
-    texts = [*(each.text for each in holding), *_holding(others, fact), *_holding(played.told, fact)]
+    texts = [
+        *(each.text for each in holding),
+        *_holding(others, fact),
+        *_holding(played.told, fact),
+    ]
     stale = [each.text for each in holding if each.current] if fact.ended_by else []
     return FactVerdict(
         fact.id,
