@@ -78,8 +78,9 @@ class _Playing:
 
     def whole(self, file: Path) -> Played:
         self._live_through(file)
+        self._kept = {each.id: each for each in self._memories()}
         self._line_of = {entry.id: entry.ref for entry in self.npc.memory.journal.read()}
-        stored = tuple(map(self._stored, self._memories()))
+        stored = tuple(map(self._stored, self._kept.values()))
         told = tuple(self._told())
         heard = {
             entry.ref: entry.importance
@@ -189,11 +190,10 @@ class _Playing:
         from django.db import transaction
         from evennia.typeclasses.attributes import Attribute
 
-        before = {each.id: each for each in self._memories()}
         with transaction.atomic():
             yield
             transaction.set_rollback(True)
-        self._restore(before)
+        self._restore()
         Attribute.flush_instance_cache(force=True)
         script = self.npc.assistant
         for each in (self.npc, script, *self.people.values()):
@@ -201,13 +201,14 @@ class _Playing:
         script.nattributes.clear()
         del self.npc.__dict__["memory"]
 
-    def _restore(self, before: dict[str, Any]) -> None:
+    def _restore(self) -> None:
+        """Give the store the memories that were there before any question."""
         from contrib_ai_memory.store import memory_store
 
         store = memory_store.shared()
         now = {each.id: each for each in self._memories()}
-        store.delete([each for each in now if each not in before])
-        for each in before.values():
+        store.delete([each for each in now if each not in self._kept])
+        for each in self._kept.values():
             changed = {
                 spec.name: getattr(each, spec.name)
                 for spec in fields(each)

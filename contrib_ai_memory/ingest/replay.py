@@ -245,8 +245,10 @@ class Replay:
         )
 
     def _kind_in_play(self, line: LogLine) -> str:
-        """Return the kind as `npc` perceives it: only a gift to the NPC itself is a "give"."""
-        if line.kind in ("get", "drop") or (line.kind == "give" and not self._is_me(line.to)):
+        """Return the kind of its percept: a gift to somebody else is an act that is seen."""
+        if line.kind == "give" and not self._is_me(line.to):
+            return "pose"
+        if line.kind in ("get", "drop"):
             return "event"
         return line.kind
 
