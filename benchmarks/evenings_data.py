@@ -166,8 +166,8 @@ def forbidden(text: str, words: Sequence[str]) -> list[str]:
 
 
 def admits(reply: str) -> bool:
-    """Whether a reply admits not to know."""
-    return bool(_ADMITS.search(reply))
+    """Whether a reply admits not to know, in words of its own and not in a quotation."""
+    return bool(_ADMITS.search(re.sub(r"[\"“][^\"”]*[\"”]", "", reply)))
 
 
 def is_right(question: Question, reply: str) -> bool:

@@ -10,6 +10,7 @@ database and in the store, is taken back before the next one.
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -44,6 +45,7 @@ def play(file: Path, settings: dict[str, Any]) -> Played:
     from django.test.utils import override_settings
     from evennia.server.models import ServerConfig
 
+    from contrib_ai_memory.embedding import cache, sqlite_file
     from contrib_ai_memory.store import generations, memory_store
 
     with (
@@ -51,12 +53,21 @@ def play(file: Path, settings: dict[str, Any]) -> Played:
         override_settings(CONTRIB_AI_MEMORY={**settings, "DIR": str(place)}),
         transaction.atomic(),  # one for the evening: nothing here is worth a write to the disk
     ):
+        (place / cache.FILE).symlink_to(_embeddings())
         for key in (generations.KEY, generations.GENERATION):
             ServerConfig.objects.conf(key, delete=True)  # the store of the last evening is gone
         try:
             return _Playing(load(file)).whole(file)
         finally:
             memory_store.close_shared(for_good=False)
+            sqlite_file.close_all()
+
+
+def _embeddings() -> Path:
+    """The file that keeps embeddings of stored texts from one run to the next."""
+    own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ai-memory-bench"
+    own.mkdir(parents=True, exist_ok=True)
+    return own / "embeddings.sqlite3"
 
 
 class _Playing:
@@ -209,12 +220,9 @@ class _Playing:
         now = {each.id: each for each in self._memories()}
         store.delete([each for each in now if each not in self._kept])
         for each in self._kept.values():
-            changed = {
-                spec.name: getattr(each, spec.name)
-                for spec in fields(each)
-                if getattr(each, spec.name) != getattr(now[each.id], spec.name)
-            }
-            if changed:
+            if each != (other := now[each.id]):
+                plain = {spec.name: getattr(each, spec.name) for spec in fields(each)}
+                changed = {key: old for key, old in plain.items() if old != getattr(other, key)}
                 store.change(each.id, **changed)
 
     @contextmanager

@@ -71,7 +71,14 @@ def test_an_admission_not_to_know_is_seen(reply):
 
 
 @pytest.mark.parametrize(
-    "reply", ["You keep the ferry.", "I know it well.", "Alice said she told nobody. Bram knows."]
+    "reply",
+    [
+        "You keep the ferry.",
+        "I know it well.",
+        "Alice said she told nobody. Bram knows.",
+        'You told me: "dont say oo from."',
+        "Is that so? I will not forget it.",
+    ],
 )
 def test_other_replies_admit_nothing(reply):
     assert not admits(reply)
