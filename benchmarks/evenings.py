@@ -5,8 +5,8 @@ Each evening is one NPC of one kind of game over three sessions, labelled by han
 `evenings_play` and judged by `evenings_score`. Without `LLM` in `--set` the offline provider
 answers.
 
-Each evening has a game database and a store of its own in effect: evenings do not change one
-another's figures, whatever `--jobs` is and in whatever order they are played.
+Each evening has characters and a store of its own: evenings do not change one another's figures,
+whatever `--jobs` is and in whatever order they are played.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Its lines go through the replay of `evennia ai_memory replay`, in their own time
 each session. A day after the last line every person asks their questions as a player does: they
 stand in the room with the NPC, alone, and say or whisper the words; what the NPC hears goes through
 attention, queue, recall and reply to what it says. Whatever a question changed, in the game's
-database and in the store, is taken back before the next one.
+database and in the store, is taken back before the next one; only the word counts of the keyword
+search keep the words of the first one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from multiprocessing import Queue
@@ -31,12 +32,14 @@ from .harness import enter, folder, make
 NIGHT_AFTER = timedelta(hours=8)
 ASKED_AFTER = timedelta(days=1)
 
+_entered = ExitStack()  # the game of this process
+
 
 def enter_copy(made: Path, places: Queue[Path]) -> None:
     """Enter a copy of a game in the next of `places`, for as long as this process lives."""
     place = places.get()
     shutil.copytree(made, place / "game")
-    enter(Game(place / "game")).__enter__()
+    _entered.enter_context(enter(Game(place / "game")))
 
 
 def play(file: Path, settings: dict[str, Any]) -> Played:

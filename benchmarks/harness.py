@@ -94,7 +94,7 @@ def _as_the_server_has_it() -> None:
 
 
 def _leave() -> None:
-    if "contrib_ai_memory.store.facts" in sys.modules:
+    if "contrib_ai_memory.store.memory_store" in sys.modules:
         from contrib_ai_memory.store import memory_store
 
         memory_store.close_shared()
