@@ -110,7 +110,7 @@ class _Playing:
     # --- the evening --------------------------------------------------------------------------
 
     def _live_through(self, file: Path) -> None:
-        from contrib_ai_memory.ingest.replay import BadLine, Person, Replay, read_log
+        from contrib_ai_memory.ingest.replay import BadLine, LogPerson, Replay, read_log
 
         session = None
         identities = {name: self.npc.get_memory_identity(who) for name, who in self.people.items()}
@@ -118,7 +118,7 @@ class _Playing:
             for line in read_log(file):
                 if isinstance(line, BadLine):
                     raise SystemExit(f"{file}, line {line.number}: {line.problem}")
-                if isinstance(line, Person):
+                if isinstance(line, LogPerson):
                     replay.introduce(line)
                     continue
                 if session not in (None, line.session):

@@ -60,7 +60,7 @@ class LogLine(BaseModel):
         return self.time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
-class Person(BaseModel):
+class LogPerson(BaseModel):
     """Someone in a log, under all their names; `persona` and `goals` are for the NPC itself."""
 
     name: str = Field(min_length=1, max_length=80)
@@ -73,8 +73,8 @@ class Person(BaseModel):
 class _Document(BaseModel):
     """A log as one object."""
 
-    npc: Person | None = None
-    people: list[Person] = []
+    npc: LogPerson | None = None
+    people: list[LogPerson] = []
     lines: list[Any]
 
 
@@ -86,7 +86,7 @@ class BadLine:
     problem: str
 
 
-def read_log(path: Path) -> Iterator[LogLine | Person | BadLine]:
+def read_log(path: Path) -> Iterator[LogLine | LogPerson | BadLine]:
     """Read a log in order; a broken line becomes a `BadLine`, blank ones are skipped.
 
     Raises:
@@ -101,7 +101,7 @@ def read_log(path: Path) -> Iterator[LogLine | Person | BadLine]:
                 yield _read_line(number, raw)
 
 
-def _read_line(number: int, raw: bytes) -> LogLine | Person | BadLine:
+def _read_line(number: int, raw: bytes) -> LogLine | LogPerson | BadLine:
     try:
         plain = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -109,10 +109,10 @@ def _read_line(number: int, raw: bytes) -> LogLine | Person | BadLine:
     except ValueError as error:
         return BadLine(number, f"not JSON ({error})")
     of_person = isinstance(plain, dict) and plain.get("kind") == "person"
-    return _checked(number, plain, Person if of_person else LogLine)
+    return _checked(number, plain, LogPerson if of_person else LogLine)
 
 
-def _read_document(path: Path) -> Iterator[LogLine | Person | BadLine]:
+def _read_document(path: Path) -> Iterator[LogLine | LogPerson | BadLine]:
     try:
         log = _Document.model_validate_json(path.read_bytes())
     except ValidationError as error:
@@ -124,7 +124,7 @@ def _read_document(path: Path) -> Iterator[LogLine | Person | BadLine]:
         yield _checked(number, plain, LogLine)
 
 
-def _checked(number: int, plain: Any, model: type[LogLine] | type[Person]) -> Any:
+def _checked(number: int, plain: Any, model: type[LogLine] | type[LogPerson]) -> Any:
     try:
         return model.model_validate(plain)
     except ValidationError as error:
@@ -168,7 +168,7 @@ class Replay:
         self.memory.flush()
         self.memory.clock = self._clock
 
-    def introduce(self, person: Person) -> None:
+    def introduce(self, person: LogPerson) -> None:
         """Take note of a person's aliases; give the NPC itself the traits that it lacks."""
         if self._is_me(person.name):
             aliases, attributes = self.npc.aliases, self.npc.attributes
