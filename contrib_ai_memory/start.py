@@ -12,7 +12,7 @@ from twisted.internet import defer
 
 from . import conf, deletion, offload
 from .handler import forget_memories
-from .store import generations, owner
+from .store import game_database, generations, owner
 
 
 def at_server_start() -> None:

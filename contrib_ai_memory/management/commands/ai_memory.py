@@ -39,7 +39,7 @@ from contrib_ai_memory import conf, offload, sqlite_file
 from contrib_ai_memory.admin import access, archive, backup, doctor, erase, inspect, reindex
 from contrib_ai_memory.embedding.model import ModelError
 from contrib_ai_memory.ingest import pipeline
-from contrib_ai_memory.ingest.replay import BadLine, Replay, read_log
+from contrib_ai_memory.ingest.replay import BadLine, LogPerson, Replay, read_log
 from contrib_ai_memory.llm import router
 from contrib_ai_memory.log import FILE as LOG
 from contrib_ai_memory.npc import CATEGORY, OFF_TAG, MemoryMixin, is_npc
@@ -313,7 +313,7 @@ def _replay(command: BaseCommand, options: dict[str, Any]) -> None:
     """Let an NPC hear a log of past talk, on request with a night after each session."""
     npc, file, sleep = _find_npc(options["npc"]), options["file"], options["sleep"]
     try:
-        total = sum(1 for _ in read_log(file))
+        total = sum(not isinstance(line, LogPerson) for line in read_log(file))
     except OSError as error:
         raise CommandError(f"{file} cannot be read: {error.strerror}") from None
     _open_store(command)
@@ -326,6 +326,9 @@ def _replay(command: BaseCommand, options: dict[str, Any]) -> None:
             _sleep_through(npc, bar)  # an interrupted night comes first
         session = None
         for line in read_log(file):
+            if isinstance(line, LogPerson):
+                replay.introduce(line)
+                continue
             bar.update()
             if isinstance(line, BadLine):
                 bad += 1
@@ -783,7 +786,7 @@ class Command(BaseCommand):
         actions = parser.add_subparsers(dest="action", required=True)
         actions.add_parser("status", help="show all NPCs with a memory, and the store")
         replay = actions.add_parser("replay", help="let an NPC hear a log of past talk")
-        replay.add_argument("file", type=Path, help="JSON lines: id, time, session, speaker, …")
+        replay.add_argument("file", type=Path, help="JSON lines (id, time, speaker, …), or JSON")
         replay.add_argument("--npc", required=True, help=npc)
         replay.add_argument("--sleep", action="store_true", help="run a night after each session")
         teach = actions.add_parser("teach", help="teach an NPC a text file")
