@@ -48,6 +48,7 @@ def play(file: Path, settings: dict[str, Any]) -> Played:
     from django.test.utils import override_settings
     from evennia.server.models import ServerConfig
 
+    from contrib_ai_memory import sqlite_file
     from contrib_ai_memory.embedding import embedder
     from contrib_ai_memory.store import generations, memory_store
 
