@@ -473,7 +473,8 @@ class Message:
 class ReplyRequest:
     """What a provider gets for an answer, filtered for the listener.
 
-    `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC.
+    `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC. `now` is
+    the time of the answer.
     """
 
     npc_name: str
@@ -486,6 +487,7 @@ class ReplyRequest:
     conversation: tuple[Message, ...] = ()
     met_before: bool = False
     kind: str = "say"
+    now: str = ""
 
 
 @dataclass(frozen=True, slots=True)

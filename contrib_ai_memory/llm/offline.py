@@ -13,19 +13,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from .. import offload
 from ..embedding import embedder
 from ..english import person, themes
 from ..english.claims import claim, of_oneself, stands_alone, tells
 from ..english.person import claimed
 from ..english.persona import about_itself
-from ..english.questions import asked, asks, statements
+from ..english.questions import asked, asks, asks_when
 from ..english.salience import RARE_TERMS, has_rare_terms, salience
 from ..english.sentences import sentences_of
 from ..english.stated_preferences import stated, states_preference
-from ..english.tokens import WORD, content_words, words_of
+from ..english.tokens import content_words
 from ..english.traits import kind_of
 from ..records import (
     TALK_KINDS,
@@ -37,17 +35,22 @@ from ..records import (
     ReplyRequest,
     Snippet,
 )
-from ..text.sanitising import oneline
+from .answer_selection import confidence, select, told_of
 from .provider import AttributeDraft, InsightDraft, Observation, combined_confidence
+from .realisation import ended, tell_all
 
 SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
 QUESTIONS = 3
 
-ANSWERS_FROM = 0.33  # cosine of question and memory, names left out, that makes it an answer
-ANSWERS_WITH_WORDS = 0.6  # or this share of the question's own words found in the memory
-TOLD_AT_ONCE = 2  # memories that one reply may tell
-NEARLY_AS_GOOD = 0.85  # share of the best relevance at which a second memory is told
+# confidence in an answer, 0-1 (`python -m benchmarks.answers`)
+GUESSED_BELOW = 0.2  # below it nothing is told
+SURE_FROM = 0.6  # below it the answer begins with a doubt
+DOUBTS = (
+    "I do not know that for certain, but this comes to mind.",
+    "I could not say for sure. What I remember is this.",
+    "I am not sure. This is the nearest that I know.",
+)
 
 WELL_SAID = 3  # mentions that make "often"
 SPEAKERS = 4  # named by an insight
@@ -110,20 +113,22 @@ class OfflineProvider:
         )
 
     def _answer(self, request: ReplyRequest) -> Reply:
-        told = [
-            recalled.memory
-            for recalled in request.recalled
-            if recalled.memory.record != "experience" and not _asked(recalled.memory)
+        """Tell what answers best; say so where it may well not be the answer."""
+        may_tell = [
+            each
+            for each in request.recalled
+            if each.memory.record != "experience" and not _only_asks(each.memory)
         ]
-        relevance = _relevance(request, told)
-        ranked = sorted(zip(relevance, told, strict=True), key=lambda pair: -pair[0])
-        best = [memory for value, memory in ranked if value >= 1.0][:TOLD_AT_ONCE]
-        if not best:
+        request = replace(request, recalled=tuple(may_tell))
+        told = told_of(request, select(request))
+        sure = confidence(request, told)
+        if sure < GUESSED_BELOW:
             return Reply(f"I know nothing about that, {request.speaker}.", told=())
-        near = [m for value, m in ranked if m in best and value >= NEARLY_AS_GOOD * ranked[0][0]]
-        near = _told_once(near)
-        said = " ".join(dict.fromkeys(_tell(memory, request) for memory in near))
-        return Reply(said, told=tuple(memory.id for memory in near))
+        by_date = asks_when(request.utterance)
+        said = tell_all((each.memory for each in told), request, by_date=by_date)
+        if sure < SURE_FROM:
+            said = f"{_vary(request.utterance, *DOUBTS)} {said}"
+        return Reply(said, told=tuple(each.memory.id for each in told))
 
     # --- the background loop [B] --------------------------------------------------------------
 
@@ -234,53 +239,9 @@ class OfflineProvider:
 # --- replies --------------------------------------------------------------------------------------
 
 
-def _asked(memory: MemoryRecord) -> bool:
+def _only_asks(memory: MemoryRecord) -> bool:
     """Whether a memory is a question, which answers nothing."""
     return memory.question or asks(memory.quote or memory.content)
-
-
-def _told_once(memories: list[MemoryRecord]) -> list[MemoryRecord]:
-    """Drop memories that share evidence with an earlier one, as an entry and its own fact do."""
-    kept: list[MemoryRecord] = []
-    for memory in memories:
-        evidence = set(memory.journal_ids)
-        if not any(evidence & set(other.journal_ids) for other in kept):
-            kept.append(memory)
-    return kept
-
-
-def _tell(memory: MemoryRecord, request: ReplyRequest) -> str:
-    said = memory.record == "entry" and memory.key != memory.content  # a pose is nobody's words
-    words = memory.quote or (memory.content if said else "")
-    words = _ended(oneline(statements(words) or words)) if words else ""
-    if words and memory.about and memory.about == request.speaker_id:
-        if person.speaks_of_self(words) and len(sentences_of(words)) == 1:
-            return f"You told me that {person.second_person(words)}"
-        return f'You told me: "{words}"'
-    if said and memory.speaker:
-        return f'{memory.speaker} said: "{words}"'
-    return _ended(oneline(memory.content))
-
-
-def _relevance(request: ReplyRequest, told: list[MemoryRecord]) -> list[float]:
-    """Score how well each memory answers; from 1.0 on it is an answer.
-
-    Names of people are left out: everything that Alice said resembles a question about Alice.
-    """
-    if not told:
-        return []
-    names = {w.lower() for m in told for w in WORD.findall(m.speaker)}
-    names |= {word.lower() for word in WORD.findall(f"{request.speaker} {request.npc_name}")}
-    question = " ".join(
-        word for word in request.utterance.split() if not set(words_of(word)) & names
-    )
-    asked = content_words(question) - names
-    vectors = embedder.shared().encode([question, *(m.quote or m.content for m in told)])
-    cosines = vectors[1:] @ vectors[0]
-    shares = [
-        len(asked & content_words(memory.content)) / len(asked) if asked else 0.0 for memory in told
-    ]
-    return np.maximum(cosines / ANSWERS_FROM, np.array(shares) / ANSWERS_WITH_WORDS).tolist()
 
 
 def _vary(seed: str, *choices: str) -> str:
@@ -315,7 +276,7 @@ def reported(sentence: str, entry: Entry) -> str:
 
     What is said to the NPC is quoted: "I am proud of you" does not work in the third person.
     """
-    sentence = _ended(sentence)
+    sentence = ended(sentence)
     if entry.kind == "pose":
         return claimed(sentence, entry.seen_as)
     if entry.kind not in TALK_KINDS or not entry.seen_as:
@@ -324,10 +285,6 @@ def reported(sentence: str, entry: Entry) -> str:
         return person.third_person(sentence, entry.seen_as)
     within = sentence.replace('"', "'").replace("“", "'").replace("”", "'")
     return f'{entry.seen_as} says: "{within}"'
-
-
-def _ended(text: str) -> str:
-    return text if _END.search(text) else text + "."
 
 
 def _importance(entry: Entry, wanted: set[str]) -> int:

@@ -99,6 +99,7 @@ def prepare(
         conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
         met_before=bool(known and known.interactions > 1),
         kind=entry.kind,
+        now=memory.clock(),
     )
     transcript = _transcript(memory, entry, listener, request)
     return ToolLoop(memory, entry, listener, request, transcript, actions), request
