@@ -12,7 +12,7 @@ from tqdm import tqdm
 from .. import offload
 from ..admin import archive
 from ..ingest import pipeline
-from ..ingest.replay import BadLine, Replay, read_log
+from ..ingest.replay import BadLine, Person, Replay, read_log
 from ..text.plural import plural
 from .console import ProgressBars, find_npc, open_store, writable
 
@@ -105,7 +105,7 @@ def replay(command: BaseCommand, options: dict[str, Any]) -> None:
     """Let an NPC live through a log, on request with a night after each session."""
     npc, file, sleep = find_npc(options["npc"]), options["file"], options["sleep"]
     try:
-        total = sum(1 for _ in read_log(file))
+        total = sum(not isinstance(line, Person) for line in read_log(file))
     except OSError as error:
         raise CommandError(f"{file} cannot be read: {error.strerror}") from None
     open_store(command)
@@ -118,6 +118,9 @@ def replay(command: BaseCommand, options: dict[str, Any]) -> None:
             sleep_through(npc, bar)  # an interrupted night comes first
         session = None
         for line in read_log(file):
+            if isinstance(line, Person):
+                replay.introduce(line)
+                continue
             bar.update()
             if isinstance(line, BadLine):
                 bad += 1
