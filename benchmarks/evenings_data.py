@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -42,6 +41,7 @@ class Line(BaseModel):
     speaker: str
     text: str
     worth: int
+    kind: str = "say"
 
 
 class Fact(BaseModel):

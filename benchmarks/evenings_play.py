@@ -10,33 +10,51 @@ database and in the store, is taken back before the next one.
 from __future__ import annotations
 
 import logging
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
+from multiprocessing import Queue
 from pathlib import Path
 from typing import Any
+
+from world.game import Game
 
 from . import attention
 from .evenings_data import Evening, Question, load
 from .evenings_score import Attended, Exchange, Played, Stored
-from .harness import make
+from .harness import enter, folder, make
 
 NIGHT_AFTER = timedelta(hours=8)
 ASKED_AFTER = timedelta(days=1)
 
 
-def play(file: Path, folder: Path, settings: dict[str, Any]) -> Played:
-    """Play an evening with a store of its own in `folder`."""
+def enter_copy(made: Path, places: Queue[Path]) -> None:
+    """Enter a copy of a game in the next of `places`, for as long as this process lives."""
+    place = places.get()
+    shutil.copytree(made, place / "game")
+    enter(Game(place / "game")).__enter__()
+
+
+def play(file: Path, settings: dict[str, Any]) -> Played:
+    """Play an evening in the game that is entered, with a store of its own."""
+    from django.db import transaction
     from django.test.utils import override_settings
+    from evennia.server.models import ServerConfig
 
-    from contrib_ai_memory.store import memory_store
+    from contrib_ai_memory.store import generations, memory_store
 
-    evening = load(file)
-    with override_settings(CONTRIB_AI_MEMORY={**settings, "DIR": str(folder)}):
+    with (
+        folder() as place,
+        override_settings(CONTRIB_AI_MEMORY={**settings, "DIR": str(place)}),
+        transaction.atomic(),  # one for the evening: nothing here is worth a write to the disk
+    ):
+        for key in (generations.KEY, generations.GENERATION):
+            ServerConfig.objects.conf(key, delete=True)  # the store of the last evening is gone
         try:
-            return _Playing(evening).whole(file)
+            return _Playing(load(file)).whole(file)
         finally:
             memory_store.close_shared(for_good=False)
 
@@ -72,7 +90,7 @@ class _Playing:
             exchanges = tuple(self._ask(each) for each in self.evening.questions)
         count = attention.count(attention.Ours, [attention.read(file)])
         attended = Attended(count.rightly, count.wrongly, count.missed)
-        return Played(stored, told, heard, exchanges, attended, self.seconds)
+        return Played(stored, told, heard, exchanges, attended, self.seconds, self._line_of)
 
     # --- the evening --------------------------------------------------------------------------
 
@@ -80,9 +98,7 @@ class _Playing:
         from contrib_ai_memory.ingest.replay import BadLine, Person, Replay, read_log
 
         session = None
-        identities = {
-            name: self.npc.get_memory_identity(who) for name, who in self.people.items()
-        }
+        identities = {name: self.npc.get_memory_identity(who) for name, who in self.people.items()}
         with Replay(self.npc, identities) as replay:
             for line in read_log(file):
                 if isinstance(line, BadLine):
@@ -165,6 +181,7 @@ class _Playing:
             frozenset(self._lines(prompt.journal_ids)),
             prompt.tokens,
             prompt.given_tokens,
+            prompt.request,
         )
 
     @contextmanager
@@ -232,6 +249,7 @@ class _Prompt:
     journal_ids: tuple[int, ...] = ()
     tokens: int = 0
     given_tokens: int = 0
+    request: Any = None
 
 
 @contextmanager
@@ -279,6 +297,7 @@ def _seen(loop: Any, request: Any) -> _Prompt:
         tuple(number for each in memories for number in each.journal_ids),
         sum(item.tokens for item in request.recalled),
         embedder.shared().count_tokens(given),
+        request,
     )
 
 

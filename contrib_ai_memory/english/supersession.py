@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from .answer_types import holds
+from .linear import Linear
 from .questions import asks
 from .tokens import content_words, words_of, zipf
 
@@ -56,14 +57,13 @@ class Statement:
 
 
 @lru_cache(maxsize=1)
-def _weights() -> tuple[tuple[str, ...], np.ndarray, float]:
-    stored = json.loads(WEIGHTS.read_text("utf-8"))
-    table = stored["features"]
-    mean, scale, weights = np.array([table[name] for name in table]).T
-    return tuple(table), weights / scale, stored["bias"] - float((weights * mean / scale).sum())
+def shipped() -> Linear:
+    return Linear.read(json.loads(WEIGHTS.read_text("utf-8")))
 
 
-def ended(statements: Sequence[Statement], vectors: np.ndarray) -> np.ndarray:
+def ended(
+    statements: Sequence[Statement], vectors: np.ndarray, score: Linear | None = None
+) -> np.ndarray:
     """Return the probability that each statement is ended by each later one.
 
     Args:
@@ -77,10 +77,9 @@ def ended(statements: Sequence[Statement], vectors: np.ndarray) -> np.ndarray:
     pairs, table = features(statements, vectors)
     if not pairs:
         return found
-    names, weights, bias = _weights()
-    scores = np.array([[row[name] for name in names] for row in table]) @ weights + bias
-    for (earlier, later), score in zip(pairs, scores, strict=True):
-        found[earlier, later] = 1 / (1 + np.exp(-score))
+    columns = {name: np.array([row[name] for row in table]) for name in table[0]}
+    likely = 1 / (1 + np.exp(-(score or shipped())(columns)))
+    found[tuple(zip(*pairs, strict=True))] = likely
     return found
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from ..embedding import embedder
 from ..english import answer_types, supersession
 from ..english.answer_types import AnswerTypes
+from ..english.linear import Linear
 from ..english.questions import asks
 from ..english.tokens import content_words, stem, words_of, zipf
 from ..records import MemoryRecord, Recalled, ReplyRequest
@@ -48,27 +49,6 @@ class Answer:
 
     memory: MemoryRecord
     score: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Linear:
-    """A linear score over named features."""
-
-    names: tuple[str, ...]
-    mean: np.ndarray
-    scale: np.ndarray
-    weights: np.ndarray
-    bias: float
-
-    @classmethod
-    def read(cls, stored: Mapping[str, Any]) -> Linear:
-        table = stored["features"]
-        columns = np.array([table[name] for name in table], dtype=float).reshape(-1, 3).T
-        return cls(tuple(table), *columns, bias=stored["bias"])
-
-    def __call__(self, features: Mapping[str, np.ndarray]) -> np.ndarray:
-        table = np.stack([features[name] for name in self.names], axis=-1)
-        return (table - self.mean) / self.scale @ self.weights + self.bias
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,15 +81,21 @@ def select(request: ReplyRequest, weights: Weights | None = None) -> list[Answer
     return [Answer(request.recalled[place].memory, float(scores[place])) for place in order]
 
 
-def told_of(request: ReplyRequest, answers: Sequence[Answer]) -> list[Answer]:
-    """Choose what a reply tells: the best answers that nothing newer ends, each piece once."""
+def told_of(
+    request: ReplyRequest, answers: Sequence[Answer], over: Linear | None = None
+) -> list[Answer]:
+    """Choose what a reply tells: the best answers that nothing newer ends, each piece once.
+
+    Args:
+        over: The score of supersession; the shipped one by default.
+    """
     most = PORTRAIT if AnswerTypes.of(request.utterance.lower()).portrait else TOLD
-    over = _ended(request, answers)
+    past = _ended(request, answers, over)
     chosen: list[Answer] = []
     for answer in answers:
         evidence = set(answer.memory.journal_ids)
         known = any(evidence & set(other.memory.journal_ids) for other in chosen)
-        if answer.memory.id not in over and not known:
+        if answer.memory.id not in past and not known:
             chosen.append(answer)
         if len(chosen) == most:
             break
@@ -127,7 +113,7 @@ def confidence(
     return float(1 / (1 + np.exp(-weights.confidence(found))))
 
 
-def _ended(request: ReplyRequest, answers: Sequence[Answer]) -> set[str]:
+def _ended(request: ReplyRequest, answers: Sequence[Answer], over: Linear | None) -> set[str]:
     """Return the ids of memories that one of the best answers ends."""
     memories = sorted((each.memory for each in answers), key=_told_at)
     best = {each.memory.id for each in answers[:ENDED_BY]}
@@ -135,7 +121,7 @@ def _ended(request: ReplyRequest, answers: Sequence[Answer]) -> set[str]:
     statements = [_statement(each, people, request.npc_name) for each in memories]
     vectors = embedder.shared().encode([_words(each) for each in memories], known=True)
     ending = np.array([each.id in best for each in memories])
-    likely = (supersession.ended(statements, vectors) * ending[None, :]).max(axis=1)
+    likely = (supersession.ended(statements, vectors, over) * ending[None, :]).max(axis=1)
     return {each.id for each, value in zip(memories, likely, strict=True) if value > ENDED}
 
 
@@ -143,15 +129,12 @@ def _statement(
     memory: MemoryRecord, people: Collection[str], npc_name: str
 ) -> supersession.Statement:
     text = _words(memory)
-    said = set(words_of(text))
     deed = memory.record == "entry" and memory.key == memory.content
     return supersession.Statement(
         text,
         memory.speaker,
         said=not deed,
-        mentions=frozenset(
-            name for name in people if names(name) & said and not (deed and name == memory.speaker)
-        ),
+        mentions=mentioned(text, people) - ({memory.speaker} if deed else set()),
         time=memory.created_at,
         own=memory.speaker == npc_name,
     )
@@ -308,6 +291,12 @@ def names(name: str) -> set[str]:
     words = set(re.findall(r"[^\W\d_]+(?:['-][^\W\d_]+)*", lowered))
     words |= {word.replace("'", "") for word in words}
     return {word for word in words if len(word) > 2}
+
+
+def mentioned(text: str, people: Collection[str]) -> frozenset[str]:
+    """Return who of `people` is named in a text."""
+    said = set(words_of(text))
+    return frozenset(name for name in people if names(name) & said)
 
 
 def _clues(

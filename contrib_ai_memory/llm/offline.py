@@ -31,6 +31,7 @@ from ..records import (
     ExperienceDraft,
     FactDraft,
     MemoryRecord,
+    Recalled,
     Reply,
     ReplyRequest,
     Snippet,
@@ -114,12 +115,7 @@ class OfflineProvider:
 
     def _answer(self, request: ReplyRequest) -> Reply:
         """Tell what answers best; say so where it may well not be the answer."""
-        may_tell = [
-            each
-            for each in request.recalled
-            if each.memory.record != "experience" and not _only_asks(each.memory)
-        ]
-        request = replace(request, recalled=tuple(may_tell))
+        request = replace(request, recalled=tuple(filter(may_tell, request.recalled)))
         told = told_of(request, select(request))
         sure = confidence(request, told)
         if sure < GUESSED_BELOW:
@@ -239,9 +235,11 @@ class OfflineProvider:
 # --- replies --------------------------------------------------------------------------------------
 
 
-def _only_asks(memory: MemoryRecord) -> bool:
-    """Whether a memory is a question, which answers nothing."""
-    return memory.question or asks(memory.quote or memory.content)
+def may_tell(recalled: Recalled) -> bool:
+    """Whether a memory may be told: not what the NPC made of it, and not a mere question."""
+    memory = recalled.memory
+    asking = memory.question or asks(memory.quote or memory.content)
+    return memory.record != "experience" and not asking
 
 
 def _vary(seed: str, *choices: str) -> str:

@@ -104,7 +104,9 @@ class Command(BaseCommand):
         actions = parser.add_subparsers(dest="action", required=True)
         actions.add_parser("status", help="show all NPCs with a memory, and the store")
         replay = actions.add_parser("replay", help="let an NPC live through a log")
-        replay.add_argument("file", type=Path, help="JSON lines (id, time, session, speaker, …), or JSON")
+        replay.add_argument(
+            "file", type=Path, help="JSON lines (id, time, session, speaker, …), or JSON"
+        )
         replay.add_argument("--npc", required=True, help=npc)
         replay.add_argument("--sleep", action="store_true", help="run a night after each session")
         teach = actions.add_parser("teach", help="let an NPC learn a text")
