@@ -474,7 +474,7 @@ class ReplyRequest:
     """What a provider gets for an answer, filtered for the listener.
 
     `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC. `now` is
-    the time of the answer.
+    the time of the answer; `npc_names` are the NPC's name and its aliases.
     """
 
     npc_name: str
@@ -488,6 +488,7 @@ class ReplyRequest:
     met_before: bool = False
     kind: str = "say"
     now: str = ""
+    npc_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ import numpy as np
 
 from ..embedding import embedder
 from ..english import answer_types, supersession
+from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
 from ..english.linear import Linear
 from ..english.questions import asks
@@ -34,7 +35,8 @@ WEIGHTS = Path(__file__).with_name("answer_weights.json")
 RAREST = 8.0  # Zipf frequency of the commonest word; rarer words weigh more by the difference
 AROUND = (-2, -1, 1, 2)  # lines before and after whose scores count in the second one
 FAR_BELOW = -8.0  # score of a line that was not recalled
-TOLD = 3  # memories that one reply tells
+TOLD = 3  # memories that one reply tells, at most
+NEARLY_AS_GOOD = 2.0  # less than the best score, for a second and a third
 PORTRAIT = 5  # of a person as a whole
 ENDED = 0.25  # probability that a later memory ends one, from which it is not told
 ENDED_BY = 8  # the best answers that may end others
@@ -89,16 +91,18 @@ def told_of(
     Args:
         over: The score of supersession; the shipped one by default.
     """
-    most = PORTRAIT if AnswerTypes.of(request.utterance.lower()).portrait else TOLD
+    portrait = AnswerTypes.of(request.utterance.lower()).portrait
+    most = PORTRAIT if portrait else TOLD
+    least = answers[0].score - NEARLY_AS_GOOD if answers and not portrait else -np.inf
     past = _ended(request, answers, over)
     chosen: list[Answer] = []
     for answer in answers:
         evidence = set(answer.memory.journal_ids)
         known = any(evidence & set(other.memory.journal_ids) for other in chosen)
+        if chosen and (len(chosen) == most or answer.score < least):
+            break
         if answer.memory.id not in past and not known:
             chosen.append(answer)
-        if len(chosen) == most:
-            break
     return chosen
 
 
@@ -152,7 +156,7 @@ def features(request: ReplyRequest) -> dict[str, np.ndarray]:
     memories = [each.memory for each in request.recalled]
     question = _Question.of(request)
     texts = [_words(memory) for memory in memories]
-    vectors = embedder.shared().encode([request.utterance, *texts], known=True)
+    vectors = embedder.shared().encode([question.text, *texts], known=True)
     cosine = vectors[1:] @ vectors[0]
     bags = [_stems(text) for text in texts]
     lanes = _lanes(request.recalled)
@@ -217,7 +221,7 @@ def certainty(request: ReplyRequest, told: Sequence[Answer]) -> dict[str, float]
     question = _Question.of(request)
     texts = [_words(each.memory) for each in told]
     bags = [_stems(text) for text in texts]
-    vectors = embedder.shared().encode([request.utterance, *texts], known=True)
+    vectors = embedder.shared().encode([question.text, *texts], known=True)
     holding = [answer_types.holds(text) for text in texts]
     types = question.types
     wanted = {"number": types.number, "place": types.place, "name": types.name}
@@ -243,6 +247,7 @@ def certainty(request: ReplyRequest, told: Sequence[Answer]) -> dict[str, float]
 class _Question:
     """A question taken apart: its types, its words with their rarity, the names in it."""
 
+    text: str
     types: AnswerTypes
     words: Mapping[str, float]
     named: Collection[str]
@@ -252,17 +257,20 @@ class _Question:
 
     @classmethod
     def of(cls, request: ReplyRequest) -> _Question:
-        text = request.utterance.lower()
+        own = forms((request.npc_name, *request.npc_names))
+        asked = without_address(request.utterance, own)
+        text = asked.lower()
         known = {each.memory.speaker for each in request.recalled} | {request.speaker}
         known = {name for name in known if name and name != request.npc_name}
         named = {name for name in known if names(name) & set(words_of(text))}
-        passed = set().union(*map(names, {*named, request.npc_name, request.speaker}))
+        passed = set().union(own, *map(names, {*named, request.npc_name, request.speaker}))
         words = {
             stem(word): max(0.5, RAREST - zipf(word))
             for word in words_of(text)
             if word not in passed and content_words(word)
         }
         return cls(
+            text=asked,
             types=AnswerTypes.of(text),
             words=words,
             named=named,

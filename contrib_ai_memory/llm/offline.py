@@ -15,7 +15,8 @@ from dataclasses import replace
 
 from .. import offload
 from ..embedding import embedder
-from ..english import person, themes
+from ..english import addressing, person, themes
+from ..english.addressing import forms
 from ..english.claims import claim, of_oneself, stands_alone, tells
 from ..english.person import claimed
 from ..english.persona import about_itself
@@ -92,7 +93,8 @@ class OfflineProvider:
     def reply(self, request: ReplyRequest) -> Reply:
         if request.kind == "give":
             return Reply(f"Thank you, {request.speaker}.", told=())
-        said = without_address(request.utterance, request.npc_name)
+        own = forms((request.npc_name, *request.npc_names))
+        said = addressing.without_address(request.utterance, own)
         if asked(said):
             return self._answer(request)
         return Reply(self._acknowledge(said, request), told=())

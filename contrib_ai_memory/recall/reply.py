@@ -100,6 +100,7 @@ def prepare(
         met_before=bool(known and known.interactions > 1),
         kind=entry.kind,
         now=memory.clock(),
+        npc_names=memory.names,
     )
     transcript = _transcript(memory, entry, listener, request)
     return ToolLoop(memory, entry, listener, request, transcript, actions), request
