@@ -91,7 +91,7 @@ def cases(evening: Evening, played: Any) -> list[Case]:
 
 def _telling(request: ReplyRequest) -> ReplyRequest:
     """Leave out what the provider never tells."""
-    from contrib_ai_memory.llm.offline import may_tell
+    from contrib_ai_memory.llm.offline_reply import may_tell
 
     return replace(request, recalled=tuple(each for each in request.recalled if may_tell(each)))
 

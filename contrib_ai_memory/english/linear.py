@@ -11,7 +11,11 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linear:
-    """A linear score over named features."""
+    """A linear score over named features.
+
+    Attributes:
+        mean, scale, weights: Of each feature, shape (features,).
+    """
 
     names: tuple[str, ...]
     mean: np.ndarray
@@ -21,9 +25,10 @@ class Linear:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Linear:
+        """Make a score of {"bias": b, "features": {name: [mean, scale, weight]}}."""
         table = stored["features"]
-        columns = np.array([table[name] for name in table], dtype=float).reshape(-1, 3).T
-        return cls(tuple(table), *columns, bias=stored["bias"])
+        mean, scale, weights = np.array(list(table.values()), dtype=float).reshape(-1, 3).T
+        return cls(tuple(table), mean, scale, weights, stored["bias"])
 
     def __call__(self, features: Mapping[str, np.ndarray]) -> np.ndarray:
         table = np.stack([features[name] for name in self.names], axis=-1)

@@ -8,19 +8,17 @@ sentences, attributes of what people say of themselves, insights of what is ment
 from __future__ import annotations
 
 import re
-import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from .. import offload
 from ..embedding import embedder
-from ..english import addressing, person, themes
-from ..english.addressing import forms
+from ..english import person, themes
 from ..english.claims import claim, of_oneself, stands_alone, tells
 from ..english.person import claimed
 from ..english.persona import about_itself
-from ..english.questions import asked, asks, asks_when
+from ..english.questions import asks
 from ..english.salience import RARE_TERMS, has_rare_terms, salience
 from ..english.sentences import sentences_of
 from ..english.stated_preferences import stated, states_preference
@@ -32,14 +30,14 @@ from ..records import (
     ExperienceDraft,
     FactDraft,
     MemoryRecord,
-    Recalled,
     Reply,
     ReplyRequest,
     Snippet,
 )
-from .answer_selection import confidence, select, told_of
+from . import offline_reply
+from .offline_reply import may_tell  # noqa: F401
 from .provider import AttributeDraft, InsightDraft, Observation, combined_confidence
-from .realisation import ended, tell_all
+from .realisation import ended
 
 SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
@@ -91,42 +89,7 @@ class OfflineProvider:
     # --- talk ---------------------------------------------------------------------------------
 
     def reply(self, request: ReplyRequest) -> Reply:
-        if request.kind == "give":
-            return Reply(f"Thank you, {request.speaker}.", told=())
-        own = forms((request.npc_name, *request.npc_names))
-        said = addressing.without_address(request.utterance, own)
-        if asked(said):
-            return self._answer(request)
-        return Reply(self._acknowledge(said, request), told=())
-
-    def _acknowledge(self, said: str, request: ReplyRequest) -> str:
-        rest = re.sub(rf"\b{re.escape(request.npc_name)}\b", "", request.utterance, flags=re.I)
-        if _GREETS.search(said) or _GREETING_ALONE.fullmatch(rest):
-            again = " Good to see you again." if request.met_before else ""
-            return f"Well met, {request.speaker}.{again}"
-        if _THANKS.search(said):
-            return f"You are welcome, {request.speaker}."
-        if _LEAVES.search(said):
-            return f"Farewell, {request.speaker}."
-        return _vary(
-            said,
-            f"I will remember that, {request.speaker}.",
-            f"I will keep that in mind, {request.speaker}.",
-            "Is that so? I will not forget it.",
-        )
-
-    def _answer(self, request: ReplyRequest) -> Reply:
-        """Tell what answers best; say so where it may well not be the answer."""
-        request = replace(request, recalled=tuple(filter(may_tell, request.recalled)))
-        told = told_of(request, select(request))
-        sure = confidence(request, told)
-        if sure < GUESSED_BELOW:
-            return Reply(f"I know nothing about that, {request.speaker}.", told=())
-        by_date = asks_when(request.utterance)
-        said = tell_all((each.memory for each in told), request, by_date=by_date)
-        if sure < SURE_FROM:
-            said = f"{_vary(request.utterance, *DOUBTS)} {said}"
-        return Reply(said, told=tuple(each.memory.id for each in told))
+        return offline_reply.reply(request)
 
     # --- the background loop [B] --------------------------------------------------------------
 
@@ -232,20 +195,6 @@ class OfflineProvider:
             name for name in sorted(speakers) if re.search(rf"\b{re.escape(name)}\b", question)
         ]
         return _of_one(named[0], spoken, passed) if named else []
-
-
-# --- replies --------------------------------------------------------------------------------------
-
-
-def may_tell(recalled: Recalled) -> bool:
-    """Whether a memory may be told: not what the NPC made of it, and not a mere question."""
-    memory = recalled.memory
-    asking = memory.question or asks(memory.quote or memory.content)
-    return memory.record != "experience" and not asking
-
-
-def _vary(seed: str, *choices: str) -> str:
-    return choices[zlib.crc32(seed.encode()) % len(choices)]
 
 
 # --- sentences ------------------------------------------------------------------------------------

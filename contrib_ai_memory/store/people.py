@@ -12,10 +12,12 @@ from typing import Any
 
 from evennia.utils.utils import inherits_from
 
+from ..records import seconds_between
 from . import attributes
 
 ATTRIBUTE = "entity_profiles"
 
+AWAY_SECONDS = 3600  # an absence as long ends a visit
 PEOPLE_KEPT = 1000  # beyond that, the person not seen for longest is a stranger again
 
 _WORD = re.compile(r"\w+")
@@ -23,13 +25,18 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Acquaintance:
-    """Someone the NPC has met; `interactions` counts what they said to it."""
+    """Someone the NPC has met.
+
+    `interactions` counts what they said to it; `seen_before` is the end of their visit before the
+    present one.
+    """
 
     identity: str
     name: str
     entity_type: str = "player"
     interactions: int = 0
     last_seen: str = ""
+    seen_before: str = ""
 
 
 def entity_type_of(obj: Any) -> str:
@@ -90,6 +97,7 @@ class People:
             name=name or known.name,
             interactions=known.interactions + int(talk),
             last_seen=max(known.last_seen, when),
+            seen_before=known.last_seen if _was_away(known, when) else known.seen_before,
         )
         self._note_name(known)
         self._dirty = True
@@ -162,6 +170,10 @@ class People:
         self._by_name.clear()
         self._dirty = True
         self.flush()
+
+
+def _was_away(known: Acquaintance, when: str) -> bool:
+    return bool(known.last_seen) and seconds_between(known.last_seen, when) >= AWAY_SECONDS
 
 
 def _acquaintance(identity: str, stored: dict[str, Any]) -> Acquaintance:
