@@ -83,7 +83,9 @@ def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
     """Return a stock phrase of the NPC, the same for the same line."""
     choices = request.phrases.get(kind) or PHRASES[kind]
     chosen = choices[zlib.crc32(request.utterance.encode()) % len(choices)]
-    return chosen.replace("{name}", request.speaker).format_map(more) if "{" in chosen else chosen
+    for key, value in {"name": request.speaker, **more}.items():
+        chosen = chosen.replace(f"{{{key}}}", value)
+    return chosen
 
 
 def may_tell(recalled: Recalled) -> bool:

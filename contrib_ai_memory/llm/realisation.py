@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from datetime import date, datetime
 
 from ..english import person
+from ..english.addressing import forms, without_address
 from ..english.questions import statements
 from ..english.sentences import sentences_of
 from ..records import MemoryRecord, ReplyRequest
@@ -32,8 +33,10 @@ def tell(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool = False) 
     when = day_told(memory.created_at, request.now, by_date=by_date)
     if memory.record not in ("entry", "taught") and not memory.quote:
         return ended(oneline(memory.content))
-    said = memory.quote or memory.content
-    said = ended(oneline(statements(said) or said))
+    said = without_address(
+        memory.quote or memory.content, forms((request.npc_name, *request.npc_names))
+    )
+    said = person.capital(ended(oneline(statements(said) or said)))
     if memory.record == "entry" and memory.key == memory.content:  # a deed is nobody's words
         return f"I saw it {when}: {said}" if when else said
     if memory.speaker == request.npc_name:
