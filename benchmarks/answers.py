@@ -12,6 +12,7 @@ which the recall brings them.
 from __future__ import annotations
 
 import json
+import random
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -37,6 +38,8 @@ SHOWN = (1, 2, 3, 5)  # memories told
 DECIMALS = 5
 C = {"supersession": 0.3, "alone": 1.0, "among": 1.0, "confidence": 1.0}  # inverse L2
 UNKNOWN_COUNTS = 3.0  # weight of a question without an answer: there are few
+FEW = 6  # memories of an NPC that remembers little
+SEED = 7
 DOUBTED = 0.9  # of the questions without an answer that are to be answered with a doubt
 
 Features = dict[str, np.ndarray]
@@ -71,22 +74,35 @@ def cases(evening: Evening, played: Any) -> list[Case]:
             continue
         question = asked[exchange.question]
         request = _telling(exchange.request)
-        found.append(
-            Case(
-                question,
-                request,
-                np.array(
-                    [
-                        any(
-                            played.line_of.get(number) in question.evidence
-                            for number in each.memory.journal_ids
-                        )
-                        for each in request.recalled
-                    ]
-                ),
-            )
-        )
+        lines = [
+            {played.line_of.get(number) for number in each.memory.journal_ids}
+            for each in request.recalled
+        ]
+        evidence = np.array([bool(each & question.evidence) for each in lines])
+        found.append(Case(question, request, evidence))
     return found
+
+
+def with_fewer(given: Sequence[Case]) -> list[Case]:
+    """Add, for each question, the case of an NPC that remembers little.
+
+    A few of its memories are drawn, with the evidence or without it.
+    """
+    draw = random.Random(SEED)
+    fewer = []
+    for case in given:
+        count = draw.randint(1, FEW)
+        places = [p for p in range(len(case.evidence)) if not case.evidence[p]]
+        chosen = draw.sample(places, min(count, len(places)))
+        if draw.random() < 0.5:
+            chosen += np.flatnonzero(case.evidence).tolist()
+        if not chosen:
+            continue
+        chosen.sort()
+        recalled = tuple(case.request.recalled[place] for place in chosen)
+        request = replace(case.request, recalled=recalled)
+        fewer.append(Case(case.question, request, case.evidence[chosen]))
+    return [*given, *fewer]
 
 
 def _telling(request: ReplyRequest) -> ReplyRequest:
@@ -162,6 +178,7 @@ def fit_selection(given: Sequence[Sequence[Case]], over: Sequence[Linear]) -> We
         given: The cases of each evening.
         over: The score of supersession to use for each evening.
     """
+    given = [with_fewer(each) for each in given]
     alone = [[answer_selection.features(case.request) for case in cases] for cases in given]
     first = _left_out(alone, given)
     among = [

@@ -119,6 +119,8 @@ def confidence(
 
 def _ended(request: ReplyRequest, answers: Sequence[Answer], over: Linear | None) -> set[str]:
     """Return the ids of memories that one of the best answers ends."""
+    if not answers:
+        return set()
     memories = sorted((each.memory for each in answers), key=_told_at)
     best = {each.memory.id for each in answers[:ENDED_BY]}
     people = {each.memory.speaker for each in answers} - {""}

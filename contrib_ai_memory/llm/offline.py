@@ -35,7 +35,6 @@ from ..records import (
     Snippet,
 )
 from . import offline_reply
-from .offline_reply import may_tell  # noqa: F401
 from .provider import AttributeDraft, InsightDraft, Observation, combined_confidence
 from .realisation import ended
 
