@@ -31,7 +31,7 @@ from contrib_ai_memory.records import ReplyRequest
 
 from . import evenings
 from .evenings_data import NOT_ANSWERABLE, Evening, Question, files, is_right, load
-from .harness import Bar, Report, arguments
+from .harness import Bar, Report, arguments, game
 
 FOLD = 4  # evenings left out at once
 SHOWN = (1, 2, 3, 5)  # memories told
@@ -306,16 +306,23 @@ def main() -> int:
     chosen = files(options.files)
     loaded = [load(file) for file in chosen]
     played = dict(evenings.played_all(chosen, {}, options.jobs))
-    given = [cases(each, played[file]) for file, each in zip(chosen, loaded, strict=True)]
-    paired = [pairs(each) for each in loaded]
+    report = Report("benchmarks.answers", f"{len(chosen)} evenings, folds of {FOLD} left out")
+    with game():
+        given = [cases(each, played[file]) for file, each in zip(chosen, loaded, strict=True)]
+        _measure_and_fit(report, given, [pairs(each) for each in loaded], write=options.fit)
+    return report.finish(options.json)
 
+
+def _measure_and_fit(
+    report: Report, given: Sequence[Sequence[Case]], paired: Sequence[Pairs], *, write: bool
+) -> None:
     def over_without(places: Collection[int]) -> Linear:
         rest = [each for place, each in enumerate(paired) if place not in places]
         return fit([e.features for e in rest], [e.ends for e in rest], c=C["supersession"])
 
     verdicts: list[Verdict] = []
     ends: list[tuple[np.ndarray, np.ndarray]] = []
-    left_out: list[Linear] = [None] * len(given)  # type: ignore[list-item]
+    left_out: dict[int, Linear] = {}
     for fold in folds(len(given)):
         over = over_without(fold)
         for place in fold:
@@ -325,16 +332,14 @@ def main() -> int:
         rest = [place for place in range(len(given)) if place not in fold]
         weights = fit_selection([given[p] for p in rest], [left_out[p] for p in rest])
         verdicts += [measure(case, weights, left_out[p]) for p in fold for case in given[p]]
-    report = Report("benchmarks.answers", f"{len(chosen)} evenings, folds of {FOLD} left out")
     _tell(report, verdicts, ends)
-    if options.fit:
-        weights = fit_selection(given, left_out)
+    if write:
+        weights = fit_selection(given, [left_out[place] for place in range(len(given))])
         _write(
             answer_selection.WEIGHTS,
             {name: _stored(getattr(weights, name)) for name in ("alone", "among", "confidence")},
         )
         _write(supersession.WEIGHTS, _stored(over_without(())))
-    return report.finish(options.json)
 
 
 def _tell(
