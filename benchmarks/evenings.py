@@ -23,7 +23,7 @@ from typing import Any
 
 from . import evenings_play
 from .evenings_data import NOT_ANSWERABLE, files, load
-from .evenings_score import Figures, Judged, evidence, figures, judge, of_kind, percent
+from .evenings_score import Figures, Judged, Played, evidence, figures, judge, of_kind, percent
 from .harness import Bar, Report, arguments, build, folder, progress
 
 JOBS = 2
@@ -53,6 +53,14 @@ KIND_COLUMNS = ("kind of question", "n", "evidence", "prompt", "right")
 def play_all(
     chosen: Sequence[Path], settings: dict[str, Any], jobs: int = JOBS
 ) -> Iterator[Judged]:
+    """Play and judge evenings; the arguments are those of `played_all`."""
+    for file, played in played_all(chosen, settings, jobs):
+        yield judge(load(file), played)
+
+
+def played_all(
+    chosen: Sequence[Path], settings: dict[str, Any], jobs: int = JOBS
+) -> Iterator[tuple[Path, Played]]:
     """Play evenings in `jobs` processes, each in a copy of one game. Yields them as they end.
 
     Args:
@@ -72,7 +80,7 @@ def play_all(
             ended = dict(zip(plays, chosen, strict=True))
             try:
                 for play in progress(as_completed(plays), "playing", "evening", len(plays)):
-                    yield judge(load(ended[play]), play.result())
+                    yield ended[play], play.result()
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise

@@ -41,6 +41,7 @@ class Line(BaseModel):
     speaker: str
     text: str
     worth: int
+    kind: str = "say"
 
 
 class Fact(BaseModel):

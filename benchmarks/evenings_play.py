@@ -106,7 +106,7 @@ class _Playing:
             exchanges = tuple(self._ask(each) for each in self.evening.questions)
         count = attention.count(attention.Ours, [attention.read(file)])
         attended = Attended(count.rightly, count.wrongly, count.missed)
-        return Played(stored, told, heard, exchanges, attended, self.seconds)
+        return Played(stored, told, heard, exchanges, attended, self.seconds, self._line_of)
 
     # --- the evening --------------------------------------------------------------------------
 
@@ -197,6 +197,7 @@ class _Playing:
             frozenset(self._lines(prompt.journal_ids)),
             prompt.tokens,
             prompt.given_tokens,
+            prompt.request,
         )
 
     @contextmanager
@@ -261,6 +262,7 @@ class _Prompt:
     journal_ids: tuple[int, ...] = ()
     tokens: int = 0
     given_tokens: int = 0
+    request: Any = None
 
 
 @contextmanager
@@ -308,6 +310,7 @@ def _seen(loop: Any, request: Any) -> _Prompt:
         tuple(number for each in memories for number in each.journal_ids),
         sum(item.tokens for item in request.recalled),
         embedder.shared().count_tokens(given),
+        request,
     )
 
 

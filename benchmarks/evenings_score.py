@@ -8,6 +8,8 @@ from statistics import fmean
 
 from scipy.stats import spearmanr
 
+from contrib_ai_memory.records import ReplyRequest
+
 from .evenings_data import NOT_ANSWERABLE, Evening, Fact, Question, forbidden, holds, is_right
 
 KEEPS = ("fact", "insight", "summary")  # records in which a gold fact is found
@@ -38,6 +40,7 @@ class Exchange:
         lines: The lines behind them.
         tokens: Of the contents recalled, as the budget counts them.
         given_tokens: Of all that is `given`.
+        request: What the provider was asked; None if nothing was.
     """
 
     question: str
@@ -47,6 +50,7 @@ class Exchange:
     lines: frozenset[str]
     tokens: int
     given_tokens: int
+    request: ReplyRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class Played:
         told: Attributes of profiles and agenda items, as text.
         importance: Of lines by others, after the nights.
         seconds: By part: lines, nights, questions.
+        line_of: Line ids by journal id.
     """
 
     stored: tuple[Stored, ...]
@@ -74,6 +79,7 @@ class Played:
     exchanges: tuple[Exchange, ...]
     attention: Attended
     seconds: dict[str, float]
+    line_of: dict[int, str]
 
 
 # --- verdicts -------------------------------------------------------------------------------------

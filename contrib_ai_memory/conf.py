@@ -182,9 +182,9 @@ class Settings(_Section):
         120, ge=0, le=3600, description="[B] seconds of silence that end a snippet"
     )
 
-    RECALL_TOP_K: int = Field(5, ge=1, le=200, description="[C] memories returned by one recall")
+    RECALL_TOP_K: int = Field(40, ge=1, le=200, description="[C] memories returned by one recall")
     RECALL_TOKENS: int = Field(
-        2000, ge=50, le=1_000_000, description="[C] token budget of one recall"
+        600, ge=50, le=1_000_000, description="[C] token budget of one recall"
     )
 
     CONTEXT_TOKENS: int = Field(

@@ -88,6 +88,15 @@ class MemoryHandler:
         return (self.owner.key, *self.owner.aliases.all())
 
     @property
+    def phrases(self) -> dict[str, tuple[str, ...]]:
+        """The stock phrases of the NPC, `npc.db.phrases`: {kind: text or texts}."""
+        stored = self.owner.attributes.get("phrases", default=None) or {}
+        return {
+            str(kind): (texts,) if isinstance(texts, str) else tuple(map(str, texts))
+            for kind, texts in stored.items()
+        }
+
+    @property
     def goals(self) -> str:
         """The NPC's goals, `npc.db.goals`, for the scoring of importance."""
         return str(self.owner.attributes.get("goals", default="") or "")

@@ -29,6 +29,7 @@ from .attention import Attention, Floor, HeardLine, attend
 from .english import addressing
 from .handler import MemoryHandler, shed_copied
 from .log import logger
+from .recall.situation import moment_told
 from .records import NO_PROVENANCE, OF_NPC, Entry, Percept, Provenance
 from .script import AssistantScript
 from .store import owner, pause
@@ -56,6 +57,7 @@ class MemoryMixin(_Base):
         get_persona: The character's description for a language model.
         at_memory_reply: How a reply is spoken.
         at_memory_emote: How an action is shown.
+        get_memory_moment: Date and time as it would say them.
         get_memory_excuse: What it says to somebody it cannot answer.
     """
 
@@ -104,6 +106,14 @@ class MemoryMixin(_Base):
     def get_persona(self) -> str:
         """Return the persona for a language model: by default the description."""
         return str(self.attributes.get("persona") or self.attributes.get("desc") or "")
+
+    def get_memory_moment(self) -> str:
+        """Return the present date and time as the NPC would say it: "Saturday, 9 May, at night".
+
+        By default real time, since the dates of memories are. A game with a calendar of its own
+        overrides it.
+        """
+        return moment_told(self.memory.clock())
 
     def at_memory_reply(self, text: str, speaker: Any, *, private: bool) -> None:
         """Speak a reply, aloud or as a whisper.

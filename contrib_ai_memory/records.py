@@ -7,7 +7,7 @@ ISO 8601 in UTC. A person is an identity (`MemoryMixin.get_memory_identity`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -474,10 +474,66 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownPerson:
+    """Somebody whom the NPC knows, as far as the one who asks may hear of it.
+
+    Attributes:
+        seen_before: When the NPC met them before this conversation, "" if never.
+        standing: stranger, acquaintance, friend or close (`store.people`).
+        attributes: What the profile says of them, surest first.
+        here: Whether they are in the room.
+    """
+
+    identity: str
+    name: str
+    last_seen: str = ""
+    seen_before: str = ""
+    standing: str = "stranger"
+    attributes: tuple[str, ...] = ()
+    here: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Somebody was where the NPC is, at a time (ISO 8601)."""
+
+    name: str
+    when: str
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is plain to see when an NPC answers; the same for every provider.
+
+    Attributes:
+        place: The name of the room.
+        moment: The date and time as the NPC would say it.
+        present: Names of the others in the room, without the speaker.
+        people: The speaker, and the people whom the line names.
+        known_names: Names of everyone whom the NPC has met.
+        visits: Newest first; only where the line asks for them.
+        last_talk: Ids of the recalled memories that are what the speaker said in their last
+            conversation; only where the line asks for it.
+        agenda: Sentences on what is open between the NPC, the speaker and those present.
+    """
+
+    place: str = ""
+    moment: str = ""
+    present: tuple[str, ...] = ()
+    people: tuple[KnownPerson, ...] = ()
+    known_names: tuple[str, ...] = ()
+    visits: tuple[Visit, ...] = ()
+    last_talk: tuple[str, ...] = ()
+    agenda: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyRequest:
     """What a provider gets for an answer, filtered for the listener.
 
-    `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC.
+    `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC. `now` is
+    the time of the answer; `npc_names` are the NPC's name and its aliases,
+    `phrases` its stock phrases (`llm.offline_reply.PHRASES`).
     """
 
     npc_name: str
@@ -490,6 +546,10 @@ class ReplyRequest:
     conversation: tuple[Message, ...] = ()
     met_before: bool = False
     kind: str = "say"
+    now: str = ""
+    npc_names: tuple[str, ...] = ()
+    phrases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    situation: Situation = Situation()
 
 
 @dataclass(frozen=True, slots=True)

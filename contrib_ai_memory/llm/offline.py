@@ -8,13 +8,10 @@ sentences, attributes of what people say of themselves, insights of what is ment
 from __future__ import annotations
 
 import re
-import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
-
-import numpy as np
 
 from .. import conf, offload
 from ..embedding import embedder
@@ -22,11 +19,11 @@ from ..english import reported_speech, themes
 from ..english.claims import claim, kind_of, of_oneself, stands_alone, tells
 from ..english.contradiction import contradicts, replaces, says_the_same
 from ..english.persona import about_itself
-from ..english.questions import asked, asks, sentences_of, statements
+from ..english.questions import asks, sentences_of
 from ..english.reported_speech import claimed
 from ..english.salience import RARE_TERMS, has_rare_terms, salience
 from ..english.stated_preferences import stated, states_preference
-from ..english.tokens import WORD, content_words, stem, words_of
+from ..english.tokens import content_words, stem, words_of
 from ..records import (
     INSIGHT,
     TALK_KINDS,
@@ -38,7 +35,7 @@ from ..records import (
     ReplyRequest,
     Snippet,
 )
-from ..text.sanitising import oneline
+from . import offline_reply
 from .provider import (
     AttributeDraft,
     Ending,
@@ -49,15 +46,11 @@ from .provider import (
     Statement,
     combined_confidence,
 )
+from .realisation import ended
 
 SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
 QUESTIONS = 3
-
-ANSWERS_FROM = 0.33  # cosine of question and memory, names left out, that makes it an answer
-ANSWERS_WITH_WORDS = 0.6  # or this share of the question's own words found in the memory
-TOLD_AT_ONCE = 2  # memories that one reply may tell
-NEARLY_AS_GOOD = 0.85  # share of the best relevance at which a second memory is told
 
 NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
 SAME_CONTENT = 0.8  # share of a fact's words in a text that tells it
@@ -100,44 +93,7 @@ class OfflineProvider:
     # --- talk ---------------------------------------------------------------------------------
 
     def reply(self, request: ReplyRequest) -> Reply:
-        if request.kind == "give":
-            return Reply(f"Thank you, {request.speaker}.", told=())
-        said = without_address(request.utterance, request.npc_name)
-        if asked(said):
-            return self._answer(request)
-        return Reply(self._acknowledge(said, request), told=())
-
-    def _acknowledge(self, said: str, request: ReplyRequest) -> str:
-        rest = re.sub(rf"\b{re.escape(request.npc_name)}\b", "", request.utterance, flags=re.I)
-        if _GREETS.search(said) or _GREETING_ALONE.fullmatch(rest):
-            again = " Good to see you again." if request.met_before else ""
-            return f"Well met, {request.speaker}.{again}"
-        if _THANKS.search(said):
-            return f"You are welcome, {request.speaker}."
-        if _LEAVES.search(said):
-            return f"Farewell, {request.speaker}."
-        return _vary(
-            said,
-            f"I will remember that, {request.speaker}.",
-            f"I will keep that in mind, {request.speaker}.",
-            "Is that so? I will not forget it.",
-        )
-
-    def _answer(self, request: ReplyRequest) -> Reply:
-        told = [
-            recalled.memory
-            for recalled in request.recalled
-            if recalled.memory.record != "experience" and not _asked(recalled.memory)
-        ]
-        relevance = _relevance(request, told)
-        ranked = sorted(zip(relevance, told, strict=True), key=lambda pair: -pair[0])
-        best = [memory for value, memory in ranked if value >= 1.0][:TOLD_AT_ONCE]
-        if not best:
-            return Reply(f"I know nothing about that, {request.speaker}.", told=())
-        near = [m for value, m in ranked if m in best and value >= NEARLY_AS_GOOD * ranked[0][0]]
-        near = _told_once(near)
-        said = " ".join(dict.fromkeys(_tell(memory, request) for memory in near))
-        return Reply(said, told=tuple(memory.id for memory in near))
+        return offline_reply.reply(request)
 
     # --- the background loop [B] --------------------------------------------------------------
 
@@ -253,62 +209,6 @@ class OfflineProvider:
         return [tuple(_is_outdated(text, ending) for text in ending.texts) for ending in endings]
 
 
-# --- replies --------------------------------------------------------------------------------------
-
-
-def _asked(memory: MemoryRecord) -> bool:
-    """Whether a memory is a question, which answers nothing."""
-    return memory.question or asks(memory.quote or memory.content)
-
-
-def _told_once(memories: list[MemoryRecord]) -> list[MemoryRecord]:
-    """Drop memories that share evidence with an earlier one, as an entry and its own fact do."""
-    kept: list[MemoryRecord] = []
-    for memory in memories:
-        evidence = set(memory.journal_ids)
-        if not any(evidence & set(other.journal_ids) for other in kept):
-            kept.append(memory)
-    return kept
-
-
-def _tell(memory: MemoryRecord, request: ReplyRequest) -> str:
-    said = memory.record == "entry" and memory.key != memory.content  # a pose is nobody's words
-    words = memory.quote or (memory.content if said else "")
-    words = _ended(oneline(statements(words) or words)) if words else ""
-    if words and memory.about and memory.about == request.speaker_id:
-        if reported_speech.speaks_of_self(words) and len(sentences_of(words)) == 1:
-            return f"You told me that {reported_speech.second_person(words)}"
-        return f'You told me: "{words}"'
-    if said and memory.speaker:
-        return f'{memory.speaker} said: "{words}"'
-    return _ended(oneline(memory.content))
-
-
-def _relevance(request: ReplyRequest, told: list[MemoryRecord]) -> list[float]:
-    """Score how well each memory answers; from 1.0 on it is an answer.
-
-    Names of people are left out: everything that Alice said resembles a question about Alice.
-    """
-    if not told:
-        return []
-    names = {w.lower() for m in told for w in WORD.findall(m.speaker)}
-    names |= {word.lower() for word in WORD.findall(f"{request.speaker} {request.npc_name}")}
-    question = " ".join(
-        word for word in request.utterance.split() if not set(words_of(word)) & names
-    )
-    asked = content_words(question) - names
-    vectors = embedder.shared().encode([question, *(m.quote or m.content for m in told)])
-    cosines = vectors[1:] @ vectors[0]
-    shares = [
-        len(asked & content_words(memory.content)) / len(asked) if asked else 0.0 for memory in told
-    ]
-    return np.maximum(cosines / ANSWERS_FROM, np.array(shares) / ANSWERS_WITH_WORDS).tolist()
-
-
-def _vary(seed: str, *choices: str) -> str:
-    return choices[zlib.crc32(seed.encode()) % len(choices)]
-
-
 # --- sentences ------------------------------------------------------------------------------------
 
 
@@ -337,7 +237,7 @@ def reported(sentence: str, entry: Entry) -> str:
 
     What is said to the NPC is quoted: "I am proud of you" does not work in the third person.
     """
-    sentence = _ended(sentence)
+    sentence = ended(sentence)
     if entry.kind == "pose":
         return claimed(sentence, entry.seen_as)
     if entry.kind not in TALK_KINDS or not entry.seen_as:
@@ -354,10 +254,6 @@ def sentences_in(entry: Entry, npc_name: str) -> list[tuple[str, str]]:
         (sentence, reported(claim(sentence), entry) if tells(sentence) else "")
         for sentence in sentences_of(without_address(entry.content, npc_name))
     ]
-
-
-def _ended(text: str) -> str:
-    return text if _END.search(text) else text + "."
 
 
 def _importance(entry: Entry, wanted: set[str]) -> int:

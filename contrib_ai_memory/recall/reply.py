@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,10 +24,12 @@ from ..records import (
     RecallRequest,
     RecallResult,
     ReplyRequest,
+    ScoreParts,
 )
 from ..store.chat_log import bare, provenance_of_messages
 from .budget import BudgetExceeded
 from .search import recall
+from .situation import situation_of
 from .tool_loop import NOBODY, RESULTS_SHARE, Actions, ToolLoop, Transcript, provenance_of
 
 ANSWER_SHARE = 1 / 8  # of the context window
@@ -92,20 +94,31 @@ def prepare(
         # a secret from the conversation would show in what is said aloud next
         turns = tuple(turn for turn in turns if not turn.private)
     known = memory.people.get(entry.source_entity)
+    situation, last_talk = situation_of(memory, entry)
     request = ReplyRequest(
         npc_name=memory.name,
         persona=memory.owner.get_persona(),
         speaker=entry.seen_as,
         speaker_id=entry.source_entity,
         utterance=entry.content,
-        recalled=recalled.memories,
+        recalled=(*recalled.memories, *_beside(last_talk, recalled.memories)),
         prompt_block=recalled.prompt_block,
         conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
         met_before=bool(known and known.interactions > 1),
         kind=entry.kind,
+        now=memory.clock(),
+        npc_names=memory.names,
+        phrases=memory.phrases,
+        situation=situation,
     )
     transcript = _transcript(memory, entry, listener, request)
     return ToolLoop(memory, entry, request, transcript, actions), request
+
+
+def _beside(talk: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
+    """Yield the memories of a talk that were not recalled."""
+    known = {each.memory.id for each in recalled}
+    return (Recalled(each, ScoreParts(0.0, 0.0), 0) for each in talk if each.id not in known)
 
 
 @defer.inlineCallbacks

@@ -27,19 +27,29 @@ ATTRIBUTE = CATEGORY = "entity_profiles"  # the key of the index, the category o
 
 # --- the index ------------------------------------------------------------------------------------
 
+AWAY_SECONDS = 3600  # an absence as long ends a visit
 PEOPLE_KEPT = 1000  # beyond that, the person not seen for longest is a stranger again
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Acquaintance:
-    """Someone the NPC has met; `interactions` counts what they said to it."""
+    """Someone the NPC has met.
+
+    `interactions` counts what they said to it; `seen_before` is the end of their visit before the
+    present one.
+    """
 
     identity: str
     name: str
     entity_type: str = "player"
     interactions: int = 0
     last_seen: str = ""
+    seen_before: str = ""
+
+
+def _was_away(known: Acquaintance, when: str) -> bool:
+    return bool(known.last_seen) and seconds_between(known.last_seen, when) >= AWAY_SECONDS
 
 
 def entity_type_of(obj: Any) -> str:
@@ -102,6 +112,7 @@ class People:
             name=name or known.name,
             interactions=known.interactions + int(talk),
             last_seen=max(known.last_seen, when),
+            seen_before=known.last_seen if _was_away(known, when) else known.seen_before,
         )
         self._note_name(known)
         self._dirty = True
