@@ -20,7 +20,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..llm.provider import Observation
-from ..records import may_hear
+from ..records import may_hear, seconds_between
 from . import attributes
 
 ATTRIBUTE = CATEGORY = "entity_profiles"  # the key of the index, the category of the profiles
