@@ -246,9 +246,10 @@ class Witnessed(Protocol):
 
 
 def shared_privacy(sources: Iterable[Witnessed]) -> Privacy:
-    """Return the privacy of what is drawn from several sources.
+    """Return the privacy of a memory drawn from several sources.
 
-    It is as private as the most private of them, and its witnesses are those of all of them.
+    It is private if any source is, and witnessed only by people who witnessed every source that
+    names witnesses or is private.
     """
     sources = list(sources)
     witnessed = [set(s.witnesses) for s in sources if s.witnesses or s.private]

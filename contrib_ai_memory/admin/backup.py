@@ -3,10 +3,9 @@
 The file is a `tar.gz`: `manifest.json` first, which lists every other file with its length and
 SHA-256, then `database` (the SQLite file) and `ai_memory/…` (the store's folder).
 
-While the game runs, everything is copied twice. The first copy blocks nobody, and files that change
-meanwhile are copied wrong. Then the game holds its store still (`store.snapshot`), and only what
-differs is copied again, the database under SQLite's own read lock: a write of the game waits while
-it is compared, about 0.5 ms a megabyte.
+The first copies of a running game block nobody, but may be inconsistent. The game then stops
+writing to its store (`store.snapshot`), and only the differences are copied again, the database
+under SQLite's read lock: a write of the game waits while it is compared, about 0.5 ms a megabyte.
 
 A restore unpacks and checks everything next to what is there, then swaps folder and database by
 renaming. The old ones are kept until both are in place; a restore that was killed is run again.

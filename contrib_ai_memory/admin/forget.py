@@ -1,8 +1,9 @@
 """Forget single memories: select what goes with one, and remove it from every place.
 
 A memory is forgotten alone, or with everything that was drawn from it (a cascade): facts,
-summaries and insights that rest on it, even in part, and what the NPC said when it was given it
-(`records.Provenance`), there and at other NPCs that heard it. What it had superseded holds again. A
+summaries and insights that rest on it, even in part, and replies of the NPC whose prompt contained
+it (`records.Provenance`), in its own memory and in those of NPCs that heard them. What it had
+superseded holds again. A
 forgotten memory can be brought back (`edit.undo`); people are erased in `erase`.
 
 Reactor thread; the store's part is done on the worker thread.

@@ -1,8 +1,8 @@
 """The addressee of a line of talk: whom it calls or mentions, and whether it is in confidence.
 
-A name is called where it is used as an address ("Mara, a beer", "thanks mara"), its bearer is told
-of where the sentence is about them ("Mara's stew is good", "the captain smiles"), and otherwise
-named.
+There are three ways to name a person: as an address (`CALLED`: "Mara, a beer", "thanks mara"), as
+the subject of the sentence (`TOLD_OF`: "Mara's stew is good", "the captain smiles"), and in any
+other way (`NAMED`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Intents: lines that ask for what no recall brings, such as who is here or what time it is.
+"""Intents: recognise lines that memory cannot answer, such as who is here or what time it is.
 
 Greetings and partings too. Rules on whole short clauses: in doubt a line has no intent, and what it
-asks is looked for in memory. Text is read without case, its punctuation and the NPC's name.
+asks is looked for in memory. Case and punctuation at the ends are ignored.
 """
 
 from __future__ import annotations

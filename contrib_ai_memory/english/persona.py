@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from . import tokens
 
-READ = 4000  # characters that are looked at
+CHARACTERS_READ = 4000  # characters that are looked at
 PHRASE = 4  # words before a name that belong to it
 
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
@@ -89,7 +89,7 @@ def about_itself(text: str, npc_name: str, *aliases: str) -> bool:
     >>> about_itself("Bram owes Mara five coins.", "Mara")
     False
     """
-    text = text[:READ]
+    text = text[:CHARACTERS_READ]
     plain = _QUOTED.sub("“…”", text)  # who "I" is in the words of others, they say
     if any(_I.match(sentence.strip(" -*•\t\n")) for sentence in _BREAK.split(plain)):
         return True

@@ -1,4 +1,4 @@
-"""Questions: whether talk asks or requests to be told something, with or without question mark.
+"""Questions: recognise sentences that ask or request information, with or without question mark.
 
 Without one the order of the words decides: a verb before its subject ("do i own a mill"), a
 question word before such a verb ("where did i put my key"), a tag ("you are the smith, right").
@@ -25,7 +25,7 @@ from .tokens import (
     sentence_ends,
 )
 
-READ = 400  # characters of a sentence that are looked at
+CHARACTERS_READ = 400  # characters of a sentence that are looked at
 CALLED = 3  # words before the verb that may be a name or a title: "captain haldane did you see"
 
 _SENTENCE = re.compile(r"[^.!?…;\n]+[.!?…;\n]*")
@@ -167,7 +167,7 @@ def _asks(sentence: str) -> bool:
     bare = sentence.strip(_DRESSING + "\n")
     if bare.endswith("?"):
         return True
-    bare = bare[:READ].rstrip(".!…;").strip(_DRESSING)
+    bare = bare[:CHARACTERS_READ].rstrip(".!…;").strip(_DRESSING)
     if _REQUEST.search(bare) or _TAG_WORD.search(bare):
         return True
     parts = [_words(part) for part in _PART.split(bare)]

@@ -106,7 +106,7 @@ def load() -> None:
 # --- what it is about -----------------------------------------------------------------------------
 
 LEAST, MOST = -1.0, 4.0
-READ = 300  # characters of a text that are looked at: it is done on the reactor thread
+CHARACTERS_READ = 300  # characters of a text that are looked at: it is done on the reactor thread
 SHORT = 20  # words; a longer text that mentions a meal is not about eating
 SALIENCE_WEIGHT = 1.5  # what a salience of 1 adds
 
@@ -258,7 +258,7 @@ def content_importance(text: str) -> float:
 
 def signals_of(text: str) -> dict[str, float]:
     """Each signal found in the beginning of `text`, and what it adds."""
-    text = text[:READ]
+    text = text[:CHARACTERS_READ]
     words = _words(text)
     present = set(words)
     digit = _DIGIT.search(text)

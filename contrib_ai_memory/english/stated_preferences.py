@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from .questions import own_statements
 
 SLOT_WORDS = 6
-READ = 500  # characters of a sentence that are looked at
+CHARACTERS_READ = 500  # characters of a sentence that are looked at
 
+# verbs that find the slot of a preference; `_STATES` decides whether a text states one at all
 _VERBS = (
     r"(?:prefer|love|adore|enjoy|like|hate|loathe|dislike|despise|detest)(?:s|d|red)?|despises|"
     r"(?:cannot|can not|can['’]t|could not|couldn['’]t) (?:stand|bear)"
@@ -97,7 +98,7 @@ class Stated:
 
 def stated(sentence: str) -> Stated | None:
     """The liking, favourite or habit that a sentence states; None if no rule finds one."""
-    flat = " ".join(sentence[:READ].split())
+    flat = " ".join(sentence[:CHARACTERS_READ].split())
     for rule in (_favourite, _rather, _liking, _habit):
         found = rule(flat)
         if found:
@@ -108,7 +109,7 @@ def stated(sentence: str) -> Stated | None:
 
 def labelled(text: str) -> Stated:
     """Take any text as a preference: its slot is the label before a colon, or its first words."""
-    flat = " ".join(text[:READ].split())
+    flat = " ".join(text[:CHARACTERS_READ].split())
     label = _LABEL.match(flat)
     slot = head_words(label["object"]) if label else ""
     return Stated(text, slot or head_words(flat) or flat.lower()[:80])

@@ -2,8 +2,9 @@
 
 A preference that is taught (`settle`) or heard in talk (`settle_heard`) takes its slot, and the
 memory that the slot named before is retired, so that recall finds the new one. Slots are Attributes
-and are written on the reactor thread; `retire` runs on the worker thread. All of it is idempotent:
-a statement that its slot knows, or one older than what the slot holds, belongs to the past.
+and are written on the reactor thread; `retire` runs on the worker thread. Repeated calls change
+nothing: a statement that is already in the slot is not added again, and one older than the current
+value goes into the history.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The game's database: secure deletion, the VACUUM after an erasure, and a full disk.
 
-Journals and profiles are Attributes, and each write of one frees what it was before. SQLite leaves
-freed bytes in the file until they are used again, unless `secure_delete` is on: so it is, for every
-connection of the game. Pages that SQLite has rearranged keep shreds of rows all the same, so after
-an erasure the file is written anew (VACUUM). That blocks: in a running game it waits for the next
-start, elsewhere it runs at once. Another database has its own vacuum, and its own backups.
+Journals and profiles are Attributes. Each write of an Attribute frees the space of its old value,
+and SQLite leaves the old bytes in the file; so `secure_delete` is switched on for every connection.
+Pages that SQLite has rearranged keep fragments of rows all the same, so after an erasure the file
+is rewritten (VACUUM). That blocks: in a running game it waits for the next start, elsewhere it runs
+at once. Other databases have a vacuum of their own, and their own backups.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Both carry the store's id and the mark of one generation. A backup of one that i
 the other would mix two pasts of an NPC: new journal lines would take the numbers of lines that
 memories rest on. So both are marked anew at each start, after each backup, and every
 `GENERATION_SECONDS` in which the store was written: first the store, as unsettled; then the
-database; then the store is settled. Killed in between, the store is one ahead and names the mark
-that the database still has, which is no mismatch. On any other difference neither is marked and the
-store takes no writes until a person decides.
+database; then the store is settled. If the process is killed in between, the store is one
+generation ahead; it still records the database's mark, so this is not treated as a mismatch. On any
+other difference neither is marked, and the store takes no writes until a person decides.
 
 Reactor thread, unless a function says otherwise.
 """

@@ -61,9 +61,11 @@ from .protocol import LaneSearch, Memories, Remake
 PAGE = 1000  # points read in one scroll
 AGENTS_AT_MOST = 100_000
 
-LINE = ""  # the vector of the lane `line`: Mem0 knows the unnamed one; the others have their names
+UNNAMED_VECTOR = (
+    ""  # the vector of the lane `line`: Mem0 knows the unnamed one; the others have their names
+)
 
-# payload fields that Qdrant indexes
+# payload fields that Qdrant Edge indexes; a Qdrant server is told by `qdrant_server`
 INDEXED = dict.fromkeys(
     "agent_id user_id run_id record memory_type audience dominant_emotions tells".split(),
     edge.PayloadSchemaType.Keyword,
@@ -251,7 +253,7 @@ class QdrantEdge(VectorStoreBase):
         return edge.EdgeShard.create(
             str(path),
             edge.EdgeConfig(
-                vectors={LINE: dense, WINDOW: dense},
+                vectors={UNNAMED_VECTOR: dense, WINDOW: dense},
                 sparse_vectors=dict.fromkeys(WORD_LANES, sparse),
             ),
         )
@@ -347,7 +349,7 @@ class QdrantEdge(VectorStoreBase):
         elif payload is not None:
             self._change([vector_id], edge.UpdateOperation.set_payload([vector_id], payload))
         elif vector is not None:
-            moved = edge.PointVectors(vector_id, {LINE: list(vector)})
+            moved = edge.PointVectors(vector_id, {UNNAMED_VECTOR: list(vector)})
             self._change([vector_id], edge.UpdateOperation.update_vectors([moved]))
 
     def delete(self, vector_id: str) -> None:
@@ -447,7 +449,7 @@ class QdrantEdge(VectorStoreBase):
 
     def vectors_of(self, ids: Sequence[str]) -> dict[str, Any]:
         """Return the dense vectors (unit length) of those `ids` that exist."""
-        records = self._free.retrieve([*ids], with_payload=False, with_vector=[LINE])
+        records = self._free.retrieve([*ids], with_payload=False, with_vector=[UNNAMED_VECTOR])
         return {str(record.id): record.vector for record in records}  # the unnamed one, bare
 
     def list(self, filters: Filters = None, top_k: int | None = 100) -> list[Hits]:
@@ -540,7 +542,7 @@ class QdrantEdge(VectorStoreBase):
 
 def vectors_by_name(key: Keys) -> dict[str, Any]:
     """Return the keys of a memory by the names of their vectors."""
-    vectors: dict[str, Any] = {LINE: key.line.tolist(), WINDOW: key.window.tolist()}
+    vectors: dict[str, Any] = {UNNAMED_VECTOR: key.line.tolist(), WINDOW: key.window.tolist()}
     for name, lane in WORD_LANES.items():
         if values := bm25(key.around, lane):
             vectors[name] = edge.SparseVector(list(values), list(values.values()))
