@@ -28,10 +28,8 @@ _rerankers: dict[str, _Reranker] = {}
 
 def rerank(request: RecallRequest, ranked: Sequence[Ranked]) -> list[Ranked]:
     """Order the best candidates by the cross-encoder of the request, with the rest behind them."""
-    first, rest = (
-        ranked[: request.top_k * RERANKED_PER_RESULT],
-        ranked[request.top_k * RERANKED_PER_RESULT :],
-    )
+    depth = request.top_k * RERANKED_PER_RESULT
+    first, rest = ranked[:depth], ranked[depth:]
     texts = [budget.text_with_speaker(each.candidate.whole()) for each in first]
     return [*reordered(first, scores(request.reranker or "", request.query, texts)), *rest]
 

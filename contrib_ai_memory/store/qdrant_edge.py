@@ -61,11 +61,9 @@ from .protocol import LaneSearch, Memories, Remake
 PAGE = 1000  # points read in one scroll
 AGENTS_AT_MOST = 100_000
 
-UNNAMED_VECTOR = (
-    ""  # the vector of the lane `line`: Mem0 knows the unnamed one; the others have their names
-)
+UNNAMED_VECTOR = ""  # of the lane `line`: the vector that Mem0 knows; the others have names
 
-# payload fields that Qdrant Edge indexes; a Qdrant server is told by `qdrant_server`
+# payload fields that Qdrant Edge indexes
 INDEXED = dict.fromkeys(
     "agent_id user_id run_id record memory_type audience dominant_emotions tells".split(),
     edge.PayloadSchemaType.Keyword,
