@@ -37,6 +37,8 @@ FOLD = 4  # evenings left out at once
 SHOWN = (1, 2, 3, 5)  # memories told
 DECIMALS = 5
 C = {"supersession": 0.3, "alone": 1.0, "among": 1.0, "confidence": 1.0}  # inverse L2
+MOST_STEPS = 200  # of a fit
+TOLERANCE = 1e-3
 UNKNOWN_COUNTS = 3.0  # weight of a question without an answer: there are few
 FEW = 6  # memories of an NPC that remembers little
 SEED = 7
@@ -52,6 +54,18 @@ class Case:
     question: Question
     request: ReplyRequest
     evidence: np.ndarray
+    features: Features
+
+    @classmethod
+    def of(cls, question: Question, request: ReplyRequest, evidence: np.ndarray) -> Case:
+        return cls(question, request, evidence, answer_selection.features(request))
+
+    def among(self, alone: Linear) -> Features:
+        """Return the features of the second score."""
+        scores = alone(self.features)
+        return self.features | answer_selection.around(
+            self.request.recalled, scores, self.features["asks"]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +93,7 @@ def cases(evening: Evening, played: Any) -> list[Case]:
             for each in request.recalled
         ]
         evidence = np.array([bool(each & question.evidence) for each in lines])
-        found.append(Case(question, request, evidence))
+        found.append(Case.of(question, request, evidence))
     return found
 
 
@@ -101,7 +115,7 @@ def with_fewer(given: Sequence[Case]) -> list[Case]:
         chosen.sort()
         recalled = tuple(case.request.recalled[place] for place in chosen)
         request = replace(case.request, recalled=recalled)
-        fewer.append(Case(case.question, request, case.evidence[chosen]))
+        fewer.append(Case.of(case.question, request, case.evidence[chosen]))
     return [*given, *fewer]
 
 
@@ -161,7 +175,7 @@ def fit(
     table = np.vstack([np.stack([np.atleast_1d(f[n]) for n in names], axis=-1) for f in features])
     mean, scale = table.mean(axis=0), table.std(axis=0)
     scale[scale < 1e-6] = 1.0
-    fitted = LogisticRegression(C=c, max_iter=2000).fit(
+    fitted = LogisticRegression(C=c, max_iter=MOST_STEPS, tol=TOLERANCE).fit(
         (table - mean) / scale,
         np.hstack(labels),
         sample_weight=None if weights is None else np.hstack(weights),
@@ -178,15 +192,10 @@ def fit_selection(given: Sequence[Sequence[Case]], over: Sequence[Linear]) -> We
         given: The cases of each evening.
         over: The score of supersession to use for each evening.
     """
-    given = [with_fewer(each) for each in given]
-    alone = [[answer_selection.features(case.request) for case in cases] for cases in given]
+    alone = [[case.features for case in cases] for cases in given]
     first = _left_out(alone, given)
     among = [
-        [
-            f | answer_selection.around(case.request.recalled, score(f), f["asks"])
-            for f, case in zip(features, cases, strict=True)
-        ]
-        for features, cases, score in zip(alone, given, first, strict=True)
+        [case.among(score) for case in cases] for cases, score in zip(given, first, strict=True)
     ]
     second = _left_out(among, given)
     certain, right, counts = [], [], []
@@ -320,6 +329,7 @@ def _measure_and_fit(
         rest = [each for place, each in enumerate(paired) if place not in places]
         return fit([e.features for e in rest], [e.ends for e in rest], c=C["supersession"])
 
+    fewer = [with_fewer(each) for each in given]
     verdicts: list[Verdict] = []
     ends: list[tuple[np.ndarray, np.ndarray]] = []
     left_out: dict[int, Linear] = {}
@@ -330,11 +340,11 @@ def _measure_and_fit(
             ends.append((paired[place].ends, over(paired[place].features)))
     for fold in folds(len(given)):
         rest = [place for place in range(len(given)) if place not in fold]
-        weights = fit_selection([given[p] for p in rest], [left_out[p] for p in rest])
+        weights = fit_selection([fewer[p] for p in rest], [left_out[p] for p in rest])
         verdicts += [measure(case, weights, left_out[p]) for p in fold for case in given[p]]
     _tell(report, verdicts, ends)
     if write:
-        weights = fit_selection(given, [left_out[place] for place in range(len(given))])
+        weights = fit_selection(fewer, [left_out[place] for place in range(len(given))])
         _write(
             answer_selection.WEIGHTS,
             {name: _stored(getattr(weights, name)) for name in ("alone", "among", "confidence")},

@@ -36,10 +36,10 @@ RAREST = 8.0  # Zipf frequency of the commonest word; rarer words weigh more by 
 AROUND = (-2, -1, 1, 2)  # lines before and after whose scores count in the second one
 FAR_BELOW = -8.0  # score of a line that was not recalled
 TOLD = 3  # memories that one reply tells, at most
-NEARLY_AS_GOOD = 2.0  # less than the best score, for a second and a third
+NEARLY_AS_GOOD = 3.0  # less than the best score, for a second and a third
 PORTRAIT = 5  # of a person as a whole
 ENDED = 0.25  # probability that a later memory ends one, from which it is not told
-ENDED_BY = 8  # the best answers that may end others
+COMPARED = 10  # the best answers, which may end one another
 
 # the clues of `recall.rank.CLUES` that depend on the question
 LANES = ("line", "window", "near", "wide", "speaker", "date", "when")
@@ -118,16 +118,14 @@ def confidence(
 
 
 def _ended(request: ReplyRequest, answers: Sequence[Answer], over: Linear | None) -> set[str]:
-    """Return the ids of memories that one of the best answers ends."""
-    if not answers:
+    """Return the ids of the best answers that another of them ends."""
+    memories = sorted((each.memory for each in answers[:COMPARED]), key=_told_at)
+    if not memories:
         return set()
-    memories = sorted((each.memory for each in answers), key=_told_at)
-    best = {each.memory.id for each in answers[:ENDED_BY]}
     people = {each.memory.speaker for each in answers} - {""}
     statements = [_statement(each, people, request.npc_name) for each in memories]
     vectors = embedder.shared().encode([_words(each) for each in memories], known=True)
-    ending = np.array([each.id in best for each in memories])
-    likely = (supersession.ended(statements, vectors, over) * ending[None, :]).max(axis=1)
+    likely = supersession.ended(statements, vectors, over).max(axis=1)
     return {each.id for each, value in zip(memories, likely, strict=True) if value > ENDED}
 
 
