@@ -40,7 +40,12 @@ _REQUEST = re.compile(
     r"|(?:tell|say|explain|describe)\s+(?:again\s+)?(?:of|about|what|who|where|when|why|how|whether)\b)"
     # what somebody wonders is asked, in more words
     r"|\bI(?:['’]m| am| was)? (?:just )?wonder(?:ing)? (?:if|whether|what|who|where|when|why|how)\b"
-    r"|\b(?:want|like) to know (?:if|whether|what|who|where|when|why|how)\b",
+    r"|\b(?:want|like) to know (?:if|whether|what|who|where|when|why|how)\b"
+    r"|\b(?:you|u|ye) (?:still )?(?:remember|recall)"
+    r" (?:about|of|if|what|who|where|when|why|how|my)\b"
+    r"|\bany idea (?:if|what|who|where|when|why|how)\b|\bgimme what\b"
+    # "say it back to me", "say me again what", "speak to me of Dax"
+    r"|(?:^|[,.!?;:]\s*)(?:say|speak|talk) (?:(?:it|that|this) )?(?:again|back)? ?(?:to )?me\b",
     re.IGNORECASE,
 )
 _TAG_WORD = re.compile(r",\s*(?:right|eh|huh|innit)$|\bor (?:what|not)$", re.IGNORECASE)
@@ -72,6 +77,25 @@ _CONTRACTED = {
     for word in QUESTION_WORDS
     for clitic in ("'s", "s", "'re", "'d", "'ll", "'ve")
 }
+# how players spell question words
+_SPELLED = {
+    "wat": "what",
+    "wot": "what",
+    "whit": "what",
+    "wats": "what's",
+    "whit's": "what's",
+    "wen": "when",
+    "wens": "when's",
+    "wer": "where",
+    "y": "why",
+    "oo": "who",
+    "oos": "who's",
+}
+_OF_STATE = frozenset("is was are were has".split())
+# behind the subject of a question ("is Hobb in", "has Liora got a brother")
+_BEHIND = frozenset(
+    "a an the in at on from got still really ever any always going gone here there married".split()
+)
 _MEASURES = frozenset("much many long far old often come about".split())
 
 # what stands before the verb in a statement ("neither do I", "never have I seen", "boy did I"),
@@ -183,7 +207,8 @@ def _asks(sentence: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return [word.lower().replace("’", "'") for word in _WORD.findall(text)]
+    words = (word.lower().replace("’", "'") for word in _WORD.findall(text))
+    return [_SPELLED.get(word, word) for word in words]
 
 
 def _may_open(before: Sequence[Sequence[str]]) -> bool:
@@ -288,7 +313,9 @@ def _verb_first(words: list[str], *, strictly: bool = False) -> bool:
         return False
     if determined:
         return len(rest) > 1 and not _SUPERLATIVE.match(rest[0])
-    return verb in ("is", "was", "has") and rest[0] in _POSSESSIVES | {"a", "an", "the", "been"}
+    if verb not in _OF_STATE or len(rest) < 2:
+        return False
+    return rest[0] in _POSSESSIVES | {"been"} | _BEHIND or rest[0].endswith("ing")
 
 
 def _by_question_word(words: list[str], *, last: bool) -> bool:
@@ -306,7 +333,8 @@ def _by_question_word(words: list[str], *, last: bool) -> bool:
     if contracted:
         return not (word == "what" and after in ("more", "done"))
     if after in _AUXILIARIES or after in _NEGATED:
-        return word in ("what", "where", "how") or _verb_first(rest, strictly=True)
+        # "when is the fair" asks; "when the fair is over" tells
+        return word in ("what", "where", "how", "when") or _verb_first(rest, strictly=True)
     if word == "when":  # "when I was young" tells, "when you coming" asks
         return last and _goes_on(rest)
     if after in ("you", "u", "ya"):
