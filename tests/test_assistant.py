@@ -4,6 +4,7 @@ import pytest
 from twisted.internet import defer
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.llm.offline_reply import PHRASES
 from contrib_ai_memory.script import KEY, AssistantScript
 from contrib_ai_memory.store import memory_store
 
@@ -102,7 +103,9 @@ def test_it_answers_from_what_it_was_told(mara, alice, hears):
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     heard = hears(alice)
     alice.execute_cmd("say What do I keep at Millbrook?")
-    assert heard[-1].endswith('says, "You told me that you keep the ferry at Millbrook."')
+    assert heard[-1].endswith(
+        'says, "You told me earlier today that you keep the ferry at Millbrook."'
+    )
 
 
 def test_a_secret_is_whispered_back_where_others_listen(mara, alice, bram, hears):
@@ -131,7 +134,8 @@ def test_an_answer_without_a_secret_in_it_is_given_aloud(mara, alice, bram, hear
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     heard = hears(bram)
     alice.execute_cmd("say Mara, who keeps the ferry at Millbrook?")
-    assert any('says, "You told me that you keep the ferry' in line for line in heard)
+    told = 'says, "You told me earlier today that you keep the ferry'
+    assert any(told in line for line in heard), heard
 
 
 def test_a_reply_is_a_value_never_a_template(mara, alice, bram, hears):
@@ -170,7 +174,7 @@ def test_one_answer_that_fails_does_not_silence_the_npc(mara, alice, monkeypatch
     monkeypatch.setattr(mara, "at_memory_reply", spoken)
     heard = hears(alice)
     alice.execute_cmd("say Good day again.")
-    assert "Well met, Alice." in heard[-1]
+    assert any(phrase.format(name="Alice") in heard[-1] for phrase in PHRASES["returning"]), heard
 
 
 def test_someone_without_an_identity_is_a_witness_of_nothing(mara, alice, bram, monkeypatch, hears):

@@ -271,13 +271,11 @@ def test_a_secret_preference_is_kept_once_for_those_who_heard_it(talked, alice, 
 def test_names_go_out_of_the_whole_history_of_a_memory(talked, alice):
     own = MemoryRecord(id=str(uuid.uuid4()), content="The mill grinds rye.", record="fact")
     memory_store.shared().upsert(talked.memory.id, [own], embedder.shared().encode([own.content]))
-    memory_store.shared().history.put(
-        own.id, [("Alice grinds rye.", "It grinds rye.", "UPDATE", "2020-01-01")]
-    )
-    rows = [
+    versions = [("Alice grinds rye.", "It grinds rye.", "UPDATE", "2020-01-01")]
+    versions += [
         ("old", f"new {number}", "UPDATE", f"2021-01-01T00:00:{number}") for number in range(60)
     ]
-    memory_store.shared().history.put(own.id, rows)
+    memory_store.shared().history.replace(own.id, versions)
     erase_all_of(talked, alice)
     assert memory_store.shared().get([own.id])
     said = memory_store.shared().history.of(own.id, newest=None)

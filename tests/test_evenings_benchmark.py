@@ -155,7 +155,9 @@ def played(memories=(), told=(), exchanges=()):
     by_id = {each.question: each for each in exchanges}
     every = [by_id.get(name, exchange(name)) for name in ("q1", "q2")]
     importance = {"l1": 9, "l2": 5, "l3": 1, "l4": 5}
-    return Played(tuple(memories), tuple(told), importance, tuple(every), Attended(3, 1, 2), {})
+    return Played(
+        tuple(memories), tuple(told), importance, tuple(every), Attended(3, 1, 2), {}, line_of={}
+    )
 
 
 def exchange(name, reply="", given="", lines=()):
