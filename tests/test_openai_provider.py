@@ -364,7 +364,7 @@ def test_an_unreachable_server_leaves_the_npc_talking_and_is_told_once(
     heard = hears(alice)
     for line in ("Good day.", "I keep the ferry.", "Who keeps the ferry?"):
         alice.execute_cmd(f"say {line}")
-    assert "You told me that you keep the ferry." in heard[-1]
+    assert "You told me earlier today that you keep the ferry." in heard[-1]
     assert len(logged(logging.WARNING)) == 1
     assert "model server does not answer" in router.status()
 
@@ -420,6 +420,7 @@ def test_a_malformed_answer_by_night_is_done_offline_and_the_server_stays_in_use
 def test_what_was_whispered_is_not_in_the_prompt_of_an_answer_that_others_hear(
     server, llm, mara, alice, bram, settings
 ):
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "RECALL_TOP_K": 10}
     for number in range(20):  # so that the secret is not recalled once more
         offload.wait(mara.memory.add(f"Say it again, asked miller {number}, pardon me."))
     alice.execute_cmd("whisper Mara = My heirloom is buried beneath the old willow.")

@@ -94,7 +94,7 @@ def test_a_changed_preference_takes_the_place_of_the_old_and_keeps_it(preference
     preferences.set("alice", "tea", "I hate tea.", SECOND, 9)
     now = preferences.get("alice", "tea")
     assert (now.text, now.since, now.journal_id) == ("I hate tea.", SECOND, 9)
-    [held] = preferences.history("alice", "tea")
+    [held] = preferences.get("alice", "tea").history
     assert (held.text, held.since, held.until, held.journal_id) == (
         "I love tea.",
         FIRST,
@@ -114,7 +114,7 @@ def test_said_again_only_the_time_it_was_last_said_changes(preferences):
 def test_the_history_is_bounded_and_keeps_the_newest(preferences):
     for number in range(conf.PREFERENCE_HISTORY + 5):
         preferences.set("alice", "color", f"I love colour {number}.", FIRST)
-    history = preferences.history("alice", "color")
+    history = preferences.get("alice", "color").history
     assert len(history) == conf.PREFERENCE_HISTORY
     assert history[-1].text == f"I love colour {conf.PREFERENCE_HISTORY + 3}."
 
@@ -212,7 +212,8 @@ def test_what_is_preferred_again_is_remembered_again(mara, preferences):
     [again] = tell(mara, "I love tea.", THIRD)
     assert again.id != first.id
     assert recall(mara) == ["I love tea."]
-    assert [h.text for h in preferences.history("alice", "tea")] == ["I love tea.", "I hate tea."]
+    held = preferences.get("alice", "tea").history
+    assert [past.text for past in held] == ["I love tea.", "I hate tea."]
     assert tell(mara, "I love tea.", THIRD) == [again]
 
 
@@ -341,7 +342,7 @@ def test_a_change_heard_in_talk_is_what_is_told_and_the_old_is_kept(mara, alice,
     assert told(mara) == {"I hate tea."}
     old, new = memory_of(mara, "I love tea."), memory_of(mara, "I hate tea.")
     assert (old.superseded_by, old.invalid_at) == (new.id, SECOND)
-    [held] = preferences.history(who, "tea")
+    [held] = preferences.get(who, "tea").history
     assert (held.text, held.since, held.until) == ("I love tea.", FIRST, SECOND)
     assert held.journal_id == old.journal_ids[0]
 
@@ -360,7 +361,7 @@ def test_a_taught_preference_is_changed_by_what_is_heard(mara, alice, preference
     retired = memory_store.shared().get([taught.id])[0]
     heard = memory_of(mara, "I hate tea.")
     assert (retired.superseded_by, retired.invalid_at) == (heard.id, SECOND)
-    assert [held.text for held in preferences.history(who, "tea")] == ["I love tea."]
+    assert [held.text for held in preferences.get(who, "tea").history] == ["I love tea."]
 
 
 def test_a_heard_preference_is_changed_by_what_is_taught(mara, alice, preferences):
@@ -370,7 +371,7 @@ def test_a_heard_preference_is_changed_by_what_is_taught(mara, alice, preference
     assert told(mara) == {taught.content}
     retired = memory_of(mara, "I love tea.")
     assert (retired.superseded_by, retired.invalid_at) == (taught.id, SECOND)
-    assert [held.text for held in preferences.history(who, "tea")] == ["I love tea."]
+    assert [held.text for held in preferences.get(who, "tea").history] == ["I love tea."]
 
 
 def test_what_was_heard_already_is_not_doubled_when_it_is_taught(mara, alice):
@@ -436,7 +437,7 @@ def test_what_is_said_again_is_told_where_the_first_memory_of_it_is_gone(mara, a
 def test_what_is_preferred_once_more_is_told_once_more(mara, alice, preferences):
     who = say(mara, alice, "I love tea.", "I hate tea.", "I love tea!")
     assert told(mara) == {"I love tea!"}
-    assert [h.text for h in preferences.history(who, "tea")] == ["I love tea.", "I hate tea."]
+    assert [h.text for h in preferences.get(who, "tea").history] == ["I love tea.", "I hate tea."]
 
 
 @pytest.mark.parametrize("batch", [1, 2, 64])

@@ -139,7 +139,7 @@ def test_killed_between_its_two_writes_it_is_finished_by_the_next_night(learn, k
     with monkeypatch.context() as killed:
         killed.setattr(
             type(memory_store.shared()),
-            "add",
+            "insert_new",
             lambda *args: (_ for _ in ()).throw(KeyboardInterrupt),
         )
         with pytest.raises(KeyboardInterrupt):

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from contrib_ai_memory.embedding.minilm import NAME
 
 from benchmarks import sentences as benchmark
-from contrib_ai_memory.embedding.model import BUNDLED_DIMENSIONS, open_model
+from contrib_ai_memory.embedding.model import BUNDLED_DIMENSIONS, NAME, open_model
 from contrib_ai_memory.english import sentence_classifier
 from contrib_ai_memory.english.sentence_classifier import KINDS, LABELS, Sentence, load, terms_of
 

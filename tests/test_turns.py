@@ -36,7 +36,7 @@ def test_a_flood_by_one_player_leaves_the_others_their_answers(busy, alice, bram
     busy.assistant.let_go()
     said = replies(busy, since)
     assert any("keep sheep at Thornwick" in line for line in said)
-    assert any(line.startswith("Well met, Cerys.") for line in said)
+    assert any(line.startswith("Good to meet you, Cerys.") for line in said)
 
 
 def test_a_flood_is_excused_once_and_costs_no_more_than_one_answer(busy, alice, hears):
@@ -79,9 +79,9 @@ def test_each_speaker_has_one_line_in_turn(busy, alice, bram, cerys):
     first, second, third, fourth, fifth = replies(busy, since)
     assert first.startswith("Well met, Alice.")
     assert "Thornwick" in second
-    assert third.startswith("Well met, Cerys.")
+    assert third.startswith("Good to meet you, Cerys.")
     assert "Millbrook" in fourth
-    assert fifth == "You are welcome, Alice."
+    assert fifth == "Gladly, Alice."
 
 
 def test_nothing_that_waits_is_lost_when_the_memory_is_held_again_and_again(busy, alice, bram):

@@ -196,7 +196,7 @@ def around(
     places = {
         each.memory.journal_ids[0]: place
         for place, each in enumerate(recalled)
-        if each.memory.record == "entry"
+        if each.memory.record == "entry" and each.memory.journal_ids
     }
     best = scores.max()
     found: dict[str, list[float]] = {f"score{step:+d}": [] for step in AROUND}
