@@ -17,7 +17,7 @@ from twisted.internet import defer
 from . import conf, offload
 from .english import addressing
 from .english.questions import asks
-from .ingest import experiences, importance, index, pipeline, preference_slots
+from .ingest import agenda_items, experiences, importance, index, pipeline, preference_slots
 from .llm.offline import without_address
 from .log import logger
 from .recall import mood, reply, search, tool_loop
@@ -36,6 +36,7 @@ from .records import (
     now_iso,
 )
 from .store import attributes, evidence, game_database, memory_store, owner
+from .store.agenda import Agenda
 from .store.chat_log import ChatLog
 from .store.conversations import Conversations
 from .store.errors import StoreHeld
@@ -64,7 +65,8 @@ class MemoryHandler:
     Attributes:
         id: The NPC's UUID, its agent id in the store. A copied NPC gets a new one.
         clock: Returns the present as ISO 8601 UTC; a replay replaces it by the log's time.
-        journal, conversations, people, profiles, links, preferences, history: Kept in Attributes.
+        journal, conversations, people, profiles, links, preferences, agenda, history: Kept in
+            Attributes.
         evidence: Stops work in progress whose evidence is forgotten or changed meanwhile.
     """
 
@@ -78,6 +80,7 @@ class MemoryHandler:
         self.people = People(owner)
         self.links = Links(owner)
         self.preferences = Preferences(owner)
+        self.agenda = Agenda(owner)
         self.profiles = Profiles(owner)
         self.history = ChatLog(owner)
         self.evidence = Evidence(owner, lambda: self.journal, lambda: self.id)
@@ -351,7 +354,7 @@ class MemoryHandler:
     def _index(
         self, start: int, end: int, priority: int, *, settle: bool = False
     ) -> Generator[Any, Any, None]:
-        """Index the entries after `start` up to `end`, and settle their preferences."""
+        """Index the entries after `start` up to `end`; settle their preferences and the agenda."""
         entries = list(self.journal.read(start + 1, end))
         if not entries:
             return
@@ -360,6 +363,7 @@ class MemoryHandler:
             yield work.run(index.index_entries, self.id, entries, before)
             if settle:
                 yield preference_slots.settle_heard(self, entries, work)
+                agenda_items.settle(self, entries)
 
     @defer.inlineCallbacks
     def work_through(

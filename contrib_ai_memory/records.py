@@ -6,11 +6,12 @@ ISO 8601 in UTC. A person is an identity (`MemoryMixin.get_memory_identity`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
+from .english.commitments import Commitment
 from .english.person import as_posed
 from .english.questions import asks
 
@@ -332,6 +333,72 @@ class MemoryRecord(_Plain):
     def recalls(self) -> int:
         """How often it reached a reply."""
         return max(0, self.access_count - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class AgendaItem(_Plain):
+    """Something that somebody is to do: a promise, a debt, a request or a plan.
+
+    Attributes:
+        id: The journal id of the line that states it; "12.1" is of its second sentence.
+        kind: promise, debt, request (to the NPC, which is to do it) or plan.
+        who: Memory identity of the one who is to do it.
+        to: Identity of the one it is owed to; "" if unknown or nobody.
+        text: The words that state it.
+        due: ISO date; "" without one.
+        state: open, done or broken.
+        evidence: Journal ids of the lines that state it, oldest first.
+        closed_by: Journal ids of the lines that say it is done or broken.
+        private, witnesses: Who may hear of it, as for any memory.
+        created, updated: Times of the first and the last of those lines, ISO 8601 UTC.
+    """
+
+    id: str
+    kind: Commitment
+    who: str
+    text: str
+    to: str = ""
+    due: str = ""
+    state: Literal["open", "done", "broken"] = "open"
+    evidence: tuple[int, ...] = ()
+    closed_by: tuple[int, ...] = ()
+    private: bool = False
+    witnesses: tuple[str, ...] = ()
+    created: str = ""
+    updated: str = ""
+
+    @property
+    def audience(self) -> tuple[str, ...] | None:
+        """The people who may hear of it, sorted; None means anyone."""
+        return tuple(sorted(self.witnesses)) if self.private else None
+
+    def concerns(self, identity: str) -> bool:
+        """Whether it is that person's to do, or owed to them."""
+        return bool(identity) and identity in (self.who, self.to)
+
+    def visible_to(self, listeners: Sequence[str] | None) -> bool:
+        """Return whether all `listeners` may hear of it; None is a view from outside the game."""
+        return may_hear(self.private, self.witnesses, None if listeners is None else (*listeners,))
+
+    def is_due(self, now: str) -> bool:
+        """Return whether it is open and its date has come, at an ISO 8601 time."""
+        return self.state == "open" and bool(self.due) and self.due <= now[:10]
+
+    def state_at(self, now: str) -> str:
+        """Return the state in words: open, due, overdue, done or broken."""
+        if not self.is_due(now):
+            return self.state
+        return "due" if self.due == now[:10] else "overdue"
+
+    def without(self, journal_ids: Collection[int]) -> AgendaItem | None:
+        """Return the item without what these entries say of it; None if one of them states it.
+
+        Open again if they alone closed it.
+        """
+        if not set(self.evidence).isdisjoint(journal_ids):
+            return None
+        left = tuple(each for each in self.closed_by if each not in journal_ids)
+        return replace(self, closed_by=left, state=self.state if left else "open")
 
 
 @dataclass(frozen=True, slots=True)

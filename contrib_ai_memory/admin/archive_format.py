@@ -28,12 +28,13 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from datetime import date
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..embedding import embedder
-from ..records import INSIGHT, Entry, MemoryRecord, Message
-from ..store import history, memory_store, preferences, profiles
+from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord, Message
+from ..store import agenda, history, memory_store, preferences, profiles
 from ..store.chat_log import ATTRIBUTE as HISTORY
 from ..store.conversations import CONVERSATIONS_KEPT, Conversation
 from ..store.payload import ANYONE, RECORDS, entry_memory_id, from_payload
@@ -54,7 +55,7 @@ BYTES_AT_ONCE = 4_000_000  # of the lines that are held at one time
 LONGEST_TEXT = 200_000  # characters of one text
 LAST_ID = 100_000_000  # of a journal
 MANY = 1_000_000  # items of a list, counts
-ROWS_OF = (profiles.CATEGORY, preferences.CATEGORY)
+ROWS_OF = (profiles.CATEGORY, preferences.CATEGORY, agenda.CATEGORY)
 SCRIPT = ("sleep_schedule", "night_records", HISTORY)
 NIGHTS = 366
 TYPES = ("episodic", "semantic", "working", "procedural")
@@ -70,6 +71,7 @@ DERIVED = {  # what a payload holds besides the fields of a memory
     "tokens": int,
 }
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_AGENDA_ID = re.compile(r"[1-9]\d{0,8}(?:\.\d{1,4})?", re.ASCII)
 _SCHEDULE = {
     "enabled": lambda value: isinstance(value, bool),
     "sleep_start_hour": lambda value: type(value) is int and 0 <= value <= 23,
@@ -437,12 +439,30 @@ class Checker:
         value = _dict("value", line["value"])
         if line["category"] == profiles.CATEGORY:
             key = profiles.key_of(_profile(value).entity_id)
+        elif line["category"] == agenda.CATEGORY:
+            key = self._agenda_item(value).id
         else:
             known = _preference(value)
             key = preferences.key_of(known.identity, known.slot, known.audience)
         if not isinstance(line["key"], str) or line["key"] != key.lower():
             raise Invalid(f"key: {_shown(line['key'])} does not fit its value")
         self._once("row", line["category"], key)
+
+    def _agenda_item(self, plain: Line) -> AgendaItem:
+        _fields_of(AgendaItem, plain)
+        item = record_of(AgendaItem, plain)
+        for name in ("evidence", "closed_by"):
+            for number in getattr(item, name):
+                _whole(name, number, 1, self._last_id)
+        if not _AGENDA_ID.fullmatch(item.id):
+            raise Invalid(f"id: {_shown(item.id)} is not that of an agenda item")
+        _short("who", item.who)
+        for name in ("created", "updated"):
+            check_time(name, getattr(item, name))
+        if item.due:
+            _date("due", item.due)
+        _texts(item)
+        return item
 
     def _link(self, line: Line) -> None:
         _only(line, "kind", "a", "b", "linked", "score", "created")
@@ -760,6 +780,15 @@ def _texts(record: Any) -> None:
 def _time_or_none(name: str, when: Any) -> None:
     if when not in (None, ""):
         check_time(name, when)
+
+
+def _date(name: str, value: str) -> None:
+    try:
+        valid = date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        valid = False
+    if not valid:
+        raise Invalid(f"{name}: {_shown(value)} is not a date")
 
 
 def _uuid(name: str, value: Any) -> None:

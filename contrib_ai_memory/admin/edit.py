@@ -25,9 +25,10 @@ from .. import conf, offload
 from ..embedding import emotions as taxonomy
 from ..handler import CONSCIOUS_IMPORTANCE
 from ..ingest import index, pipeline, preference_slots
+from ..ingest.agenda_items import redraw
 from ..ingest.index import to_memory
 from ..ingest.preference_slots import Superseded
-from ..records import ASKS, LOCKED, PINNED, Entry, MemoryRecord
+from ..records import ASKS, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
 from ..store import memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
@@ -332,6 +333,7 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
             memory.conversations.forget_entries([entry.id])
             memory.history.forget_entries([entry.id])
             _reword_preferences(memory, entry)
+            redraw(memory, entry)
         memory.flush()
     if entry is None or entry.recallable:
         changed = _changed_fields(old, new)
@@ -432,6 +434,12 @@ def _state_before(
             asdict(each)
             for each in (_stated_by(memory, entry) if entry and "content" in changed else ())
         ],
+        agenda=[
+            asdict(each)
+            for each in (
+                memory.agenda.resting_on({entry.id}) if entry and "content" in changed else ()
+            )
+        ],
         fields=list(dict.fromkeys((*changed, *more))),
     )
 
@@ -462,6 +470,10 @@ def _take_back(npc: Any) -> Generator[Any, Any, Act]:
     for identity, name, noted, known in before.profiles:
         _restore_profile(memory, identity, name, noted, known)
     ended: list[Superseded] = []
+    if "content" in before.fields:
+        memory.agenda.forget_entries({plain["id"] for plain in before.entries})
+    for plain in before.agenda:
+        memory.agenda.put(AgendaItem.from_dict(plain))
     for plain in before.preferences:
         ended += _restore_preference(memory, from_plain(plain), before.fields)
     if ended:

@@ -49,7 +49,7 @@ class Selection:
         """How many of what, in words: "1 journal entry, 2 facts"."""
         counts = Counter(_NAMES.get(memory.record, memory.record) for memory in self.memories)
         counts.update(
-            each.kind if each.kind in ("observation", "preference") else "profile attribute"
+            each.kind if each.kind in provenance.NO_ATTRIBUTES else "profile attribute"
             for each in self.profiles
         )
         return ", ".join(
@@ -141,7 +141,9 @@ def select(npc: Any, memory_id: str, *, cascade: bool = False) -> Generator[Any,
     root = yield ids.find(npc, memory_id)
     if not cascade:
         profiles = yield provenance.profiled(npc.memory, set(ids.entry_ids([root])))
-        return Selection((root,), tuple(each for each in profiles if each.kind == "preference"))
+        return Selection(
+            (root,), tuple(each for each in profiles if each.kind in provenance.BY_THEMSELVES)
+        )
     traced = yield provenance.trace(
         npc, root.id if root.record not in ("entry", INSIGHT) else link_id(root)
     )
@@ -223,6 +225,7 @@ def _state_before(npc: Any, selection: Selection, cascade: bool) -> Generator[An
         ],
         profiles=_profiles_before(memory, {entry.id for entry in entries}) if cascade else [],
         preferences=[asdict(each) for each in _preferences_of(memory, memories)],
+        agenda=[asdict(each) for each in memory.agenda.resting_on({entry.id for entry in entries})],
     )
 
 
@@ -281,6 +284,7 @@ def _remove(npc: Any, memories: list[MemoryRecord], cascade: bool) -> Generator[
     for preference in _preferences_of(memory, memories):
         _withdraw_preference(memory, preference, memories)
     if numbers:
+        memory.agenda.forget_entries(numbers)
         if cascade:
             yield memory.profiles.forget_entries(numbers)
         memory.conversations.forget_entries(numbers)

@@ -24,6 +24,9 @@ from .jobs import look_job
 EVIDENCE_SHOWN = 50
 LINKS_SHOWN = 100
 TRACED = 200  # memories of one trace
+# kinds of `Drawn` that are no attributes of a profile, and that go with a single line
+NO_ATTRIBUTES = ("observation", "preference", "agenda item")
+BY_THEMSELVES = ("preference", "agenda item")
 READ_AT_ONCE = 16  # rows of the database between two turns of the reactor
 INSIGHTS_READ = 4096  # the newest
 
@@ -100,7 +103,7 @@ class Drawn:
 
     identity: str
     name: str
-    kind: str  # of the attribute, or "observation", or "preference"
+    kind: str  # of the attribute, or one of `NO_ATTRIBUTES`
     text: str
     private: bool
 
@@ -289,7 +292,8 @@ def _insights(memory: Any) -> Generator[Any, Any, list[Entry]]:
 
 @defer.inlineCallbacks
 def profiled(memory: Any, entries: set[int]) -> Generator[Any, Any, tuple[Drawn, ...]]:
-    """Find what in profiles and preferences rests on these entries, as a Deferred tuple."""
+    """Find what in profiles, preferences and the agenda rests on these entries, as a Deferred
+    tuple."""
     found: list[Drawn] = []
     own = {entry_memory_id(memory.id, each) for each in entries}
     for identity in memory.profiles.identities():
@@ -314,4 +318,8 @@ def profiled(memory: Any, entries: set[int]) -> Generator[Any, Any, tuple[Drawn,
         if held.journal_id in entries or held.memory_id in own:
             name = memory.people.name_of(held.identity)
             found.append(Drawn(held.identity, name, "preference", held.text, held.private))
+    for item in memory.agenda:
+        if not entries.isdisjoint(item.evidence):
+            name = memory.people.name_of(item.who)
+            found.append(Drawn(item.who, name, "agenda item", item.text, item.private))
     return tuple(found[:TRACED])

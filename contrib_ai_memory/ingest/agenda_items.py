@@ -1,0 +1,330 @@
+"""Agenda items from lines of talk: what is promised, owed, asked of the NPC and planned, and what
+was done about it.
+
+`changes` is a function of plain data: the lines, the items so far, and a judge that says what kind
+of commitment a sentence is. An item's id follows from its line, and a line that states or closes an
+item is among its ids, so that reading a line again changes nothing.
+
+What the NPC itself says makes no item: a stock phrase such as "I will remember that" is no promise.
+What it was asked to do is its own to do. Items are as private as the lines that they rest on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..english import addressing, commitments
+from ..english.commitments import Commitment
+from ..english.due_dates import due
+from ..english.sentences import sentences_of
+from ..english.tokens import NUMBERS, content_words
+from ..records import TALK_KINDS, AgendaItem, Entry, seconds_between, shared_privacy
+
+LOOK_BACK = 8  # lines before, in which the one spoken to and the same matter are looked for
+EXCHANGE_SECONDS = 120.0
+WHOLE_LINE = 240  # characters: a line up to this length is kept whole
+SAME_MATTER = 2  # shared stems: a line about an item of the same person
+
+Judge = Callable[[Entry, str, bool], Commitment | None]  # (line, sentence, said to the NPC) → kind
+
+_SETTLED = re.compile(r"\b(?:square|even|quits|clean|clear|lot|paid)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+_GENERIC = frozenset("thing day week month time promis swear word owe pay back get give".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """Whom the NPC knows when it reads lines.
+
+    Attributes:
+        npc: Its own memory identity.
+        names: The forms of its name (`english.addressing.forms`).
+        mentioned: Returns the identities of the people named in a text.
+    """
+
+    npc: str
+    names: tuple[str, ...]
+    mentioned: Callable[[str], Sequence[str]]
+
+
+def by_rules(entry: Entry, sentence: str, to_npc: bool) -> Commitment | None:
+    """Judge a sentence by the rules of English (`english.commitments`)."""
+    return commitments.commitment(sentence, entry.timestamp, to_listener=to_npc)
+
+
+def settle(memory: Any, entries: Sequence[Entry]) -> int:
+    """Bring the agenda up to date with new journal entries (reactor thread).
+
+    Args:
+        memory: The NPC's MemoryHandler.
+        entries: Oldest first.
+
+    Returns:
+        How many items were added or changed.
+    """
+    if not entries:
+        return 0
+    first = entries[0].id
+    before = list(memory.journal.read(first - LOOK_BACK, first - 1))
+    new = changes(entries, memory.agenda, circle_of(memory), before=before)
+    for item in new:
+        memory.agenda.put(item)
+    return len(new)
+
+
+def redraw(memory: Any, entry: Entry) -> None:
+    """Bring the agenda up to date with an entry whose words were changed."""
+    memory.agenda.forget_entries([entry.id])
+    settle(memory, [entry])
+
+
+def circle_of(memory: Any) -> Circle:
+    """Return whom an NPC knows."""
+    npc = memory.owner
+    names = addressing.forms(memory.names)
+    return Circle(npc.get_memory_identity(npc), names, memory.people.mentioned)
+
+
+def changes(
+    entries: Sequence[Entry],
+    items: Iterable[AgendaItem],
+    circle: Circle,
+    *,
+    judge: Judge = by_rules,
+    before: Sequence[Entry] = (),
+) -> list[AgendaItem]:
+    """Return the items that lines add or change.
+
+    Args:
+        entries: New lines, oldest first.
+        items: The agenda so far.
+        before: The lines before the new ones.
+    """
+    agenda = {item.id: item for item in items}
+    known = dict(agenda)
+    recent = list(before)
+    for entry in entries:
+        for item in _closed_by(entry, agenda.values(), circle):
+            agenda[item.id] = item
+        if _may_commit(entry):
+            for item in _stated(entry, recent, circle, judge):
+                _add(agenda, item)
+        recent = [*recent, entry][-LOOK_BACK:]
+    return [item for key, item in agenda.items() if known.get(key) != item]
+
+
+# --- what is stated -------------------------------------------------------------------------------
+
+
+def _may_commit(entry: Entry) -> bool:
+    return entry.learnable and entry.kind in TALK_KINDS and bool(entry.source_entity)
+
+
+def _stated(
+    entry: Entry, recent: Sequence[Entry], circle: Circle, judge: Judge
+) -> list[AgendaItem]:
+    """Return the items that a line states: one, or one for each sentence with a date of its own."""
+    listener = spoken_to(entry, recent, circle)
+    to_npc = listener == circle.npc
+    whole = " ".join(entry.content.split())
+    found = [
+        (number, sentence, kind)
+        for number, sentence in enumerate(sentences_of(whole))
+        if (kind := judge(entry, sentence, to_npc))
+    ]
+    if not found and (kind := judge(entry, whole, to_npc)):
+        found = [(0, whole, kind)]
+    dates = {day for _n, sentence, _k in found if (day := _due(sentence, entry))}
+    if len(found) > 1 and (len(dates) < 2 or len({kind for _n, _s, kind in found}) < 2):
+        found = found[:1]  # one matter, told in several sentences
+    single = len(found) == 1
+    made = []
+    for number, sentence, kind in found:
+        who, to = _parties(kind, entry, sentence, listener, circle)
+        made.append(
+            AgendaItem(
+                id=str(entry.id) if single else f"{entry.id}.{number}",
+                kind=kind,
+                who=who,
+                to=to,
+                text=whole if single and len(whole) <= WHOLE_LINE else sentence,
+                due=_due(sentence, entry) or (_due(whole, entry) if single else ""),
+                evidence=(entry.id,),
+                private=entry.private,
+                witnesses=entry.witnesses,
+                created=entry.timestamp,
+                updated=entry.timestamp,
+            )
+        )
+    return made
+
+
+def _due(text: str, entry: Entry) -> str:
+    found = due(text, entry.timestamp)
+    return found.iso if found else ""
+
+
+def _parties(
+    kind: Commitment, entry: Entry, sentence: str, listener: str, circle: Circle
+) -> tuple[str, str]:
+    """Return who is to do it, and to whom it is owed."""
+    speaker = entry.source_entity or ""
+    others = [each for each in circle.mentioned(sentence) if each != speaker]
+    if kind == "request":
+        return circle.npc, speaker
+    other = others[0] if len(others) == 1 else listener
+    if kind == "debt" and commitments.owed_to_speaker(sentence):
+        return (other or speaker), (speaker if other else "")
+    return speaker, "" if kind == "plan" else other
+
+
+def spoken_to(entry: Entry, recent: Sequence[Entry], circle: Circle) -> str:
+    """Return whom a line is said to: the NPC, somebody named, or whoever spoke last; "" if unsure.
+
+    Args:
+        recent: The lines before it.
+    """
+    speaker = entry.source_entity or ""
+    alone = set(entry.witnesses) <= {speaker, circle.npc}
+    if alone or (entry.private and entry.kind == "whisper"):
+        return circle.npc
+    if addressing.named(entry.content, circle.names) >= addressing.Named.NAMED:
+        return circle.npc
+    others = [each for each in circle.mentioned(entry.content) if each != speaker]
+    if others:
+        return others[0] if len(others) == 1 else ""
+    for earlier in reversed(recent):
+        if earlier.session_id != entry.session_id or earlier.audience not in (None, entry.audience):
+            continue
+        if seconds_between(earlier.timestamp, entry.timestamp) > EXCHANGE_SECONDS:
+            break
+        if earlier.kind == "give" and earlier.source_entity == speaker:
+            return _receiver(earlier, circle)
+        if earlier.source_entity == speaker and earlier.kind in TALK_KINDS:
+            return spoken_to(earlier, recent[: recent.index(earlier)], circle)
+        if earlier.kind in TALK_KINDS:
+            return circle.npc if earlier.origin == "self" else (earlier.source_entity or "")
+    return ""
+
+
+def _receiver(entry: Entry, circle: Circle) -> str:
+    """Return who is given something: "Alice gives Mara a key."; "" if unknown."""
+    after = entry.content.partition(" gives ")[2]
+    if addressing.named(" ".join(after.split()[:2]), circle.names) != addressing.Named.NOT:
+        return circle.npc
+    others = [e for e in circle.mentioned(after) if e != entry.source_entity]
+    return others[0] if len(others) == 1 else ""
+
+
+def _add(agenda: dict[str, AgendaItem], item: AgendaItem) -> None:
+    """Add an item, or the line to the item that it repeats, confirms or moves."""
+    line = item.evidence[0]
+    if any(line in each.evidence for each in agenda.values()):
+        return  # read before
+    for known in sorted(agenda.values(), key=lambda each: each.updated, reverse=True):
+        if _is_same(known, item):
+            private, witnesses = shared_privacy([known, item])
+            agenda[known.id] = replace(
+                known,
+                due=item.due or known.due,
+                evidence=(*known.evidence, line),
+                private=private,
+                witnesses=witnesses,
+                updated=item.updated,
+            )
+            return
+    agenda[item.id] = item
+
+
+def _is_same(known: AgendaItem, item: AgendaItem) -> bool:
+    """Whether a new item is an open one again: of the same people, about the same thing."""
+    if known.state != "open" or known.audience != item.audience:
+        return False
+    if known.kind != item.kind or known.who != item.who or known.to != item.to:
+        return False
+    shared = _matter(known.text) & _matter(item.text)
+    return len(shared) >= SAME_MATTER or (bool(shared) and known.due == item.due)
+
+
+def _matter(text: str) -> set[str]:
+    """Return the stems of what a text is about, without dates and words of promising."""
+    return content_words(text) - _GENERIC
+
+
+# --- what is done ---------------------------------------------------------------------------------
+
+
+def _closed_by(entry: Entry, items: Iterable[AgendaItem], circle: Circle) -> list[AgendaItem]:
+    """Return the open items that a line closes, closed."""
+    open_items = [
+        item
+        for item in items
+        if item.state == "open"
+        and entry.id not in item.evidence
+        and item.created <= entry.timestamp
+        and entry.audience in (None, item.audience)
+    ]
+    if entry.kind == "give":
+        found = [item for item in open_items if _is_given(entry, item, circle)]
+        return [_close(item, "done", entry) for item in found]
+    how = commitments.closes(entry.content) if _may_commit(entry) else None
+    if how is None:
+        return []
+    ended = [item for item in open_items if _is_ended(entry, item, how)]
+    if not ended and how == "done" and _SETTLED.search(entry.content):
+        debts = [
+            item
+            for item in open_items
+            if item.kind == "debt" and item.concerns(entry.source_entity or "")
+        ]
+        ended = debts if len(debts) == 1 else []
+    if not ended:
+        return []
+    matter = _matter(entry.content)
+    best = max(ended, key=lambda item: (len(matter & _matter(item.text)), item.updated))
+    return [_close(best, "broken" if how == "broken" else "done", entry)]
+
+
+def _is_ended(entry: Entry, item: AgendaItem, how: commitments.Closing) -> bool:
+    """Whether words that end something are about this item."""
+    speaker = entry.source_entity or ""
+    shared = len(_matter(entry.content) & _matter(item.text))
+    if how == "broken":
+        return item.who == speaker and shared >= SAME_MATTER
+    if how == "done" and item.kind == "debt" and _partly_paid(entry.content, item.text):
+        return False
+    return item.concerns(speaker) and shared > 0
+
+
+def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
+    """Whether a gift is what an item asked for: from the one who owes it to the one it is owed."""
+    giver = circle.npc if entry.origin == "self" else (entry.source_entity or "")
+    if item.who != giver or item.kind == "plan":
+        return False
+    receiver = _receiver(entry, circle)
+    if item.kind != "request" and item.to and receiver != item.to:
+        return False
+    thing = entry.content.partition(" gives ")[2]
+    numbers, owed = _numbers(thing), _numbers(item.text)
+    if item.kind == "debt" and numbers and owed:
+        return max(numbers) >= max(owed)
+    return bool(_matter(thing) & _matter(item.text))
+
+
+def _partly_paid(text: str, owed: str) -> bool:
+    paid, whole = _numbers(text), _numbers(owed)
+    return bool(paid and whole) and max(paid) < max(whole)
+
+
+def _numbers(text: str) -> set[int]:
+    words = {NUMBERS[word] for word in re.findall(r"[a-z]+", text.lower()) if word in NUMBERS}
+    return words | {int(each) for each in _NUMBER.findall(text)[:8] if len(each) < 9}
+
+
+def _close(item: AgendaItem, state: Any, entry: Entry) -> AgendaItem:
+    return replace(
+        item, state=state, closed_by=(*item.closed_by, entry.id), updated=entry.timestamp
+    )
