@@ -24,7 +24,7 @@ from typing import Any
 from contrib_ai_memory.english import addressing
 from contrib_ai_memory.english.due_dates import due
 from contrib_ai_memory.english.questions import asks
-from contrib_ai_memory.ingest.agenda_items import Circle, Judge, by_rules, changes
+from contrib_ai_memory.ingest.agenda_items import Circle, Judge, by_rules, calls, changes
 from contrib_ai_memory.records import ASKS, OF_NPC, AgendaItem, Entry
 
 from .harness import Bar, Report, Row, arguments
@@ -181,7 +181,11 @@ def circle_of(evening: dict[str, Any]) -> Circle:
     def mentioned(text: str) -> list[str]:
         return [name for name, own in forms.items() if addressing.named(text, own)]
 
-    return Circle(npc["name"], addressing.forms([npc["name"], *npc["aliases"]]), mentioned)
+    def called(text: str) -> list[str]:
+        return [name for name in mentioned(text) if calls(text, name)]
+
+    names = addressing.forms([npc["name"], *npc["aliases"]])
+    return Circle(npc["name"], names, mentioned, called)
 
 
 AGENDA_COLUMNS = ("kind", "facts", "found", "kind right", "date right", "closed", "of ended")

@@ -25,7 +25,7 @@ from .. import conf, offload
 from ..conf import PAGE_SIZE
 from ..llm import router
 from ..npc import CATEGORY, OFF_TAG, MemoryMixin
-from ..records import Entry, MemoryRecord
+from ..records import AgendaItem, Entry, MemoryRecord
 from ..script import AssistantScript
 from ..store import memory_store, owner, pause
 from ..store.journal import Journal, page_name
@@ -140,6 +140,19 @@ class PersonPage:
     observations: tuple[ProfileObservation, ...]
     preferences: tuple[Preference, ...]
     course: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AgendaEntry:
+    """An agenda item with its state by now (open, due, overdue, done, broken) and its people.
+
+    `who` is to do it, `to` is whom it is owed to: names, identities of people with none, or "".
+    """
+
+    item: AgendaItem
+    state: str
+    who: str
+    to: str
 
 
 # --- NPCs -----------------------------------------------------------------------------------------
@@ -466,6 +479,20 @@ def _person(memory: Any, identity: str) -> Person:
         observed=len(profile.observations) if profile else 0,
         known=len(profile.attributes) if profile else 0,
     )
+
+
+def agenda(npc: Any) -> list[AgendaEntry]:
+    """List what is on the NPC's agenda, secrets included, the newest due date first."""
+    memory, own = npc.memory, npc.get_memory_identity(npc)
+
+    def name(identity: str) -> str:
+        return npc.key if identity == own else memory.people.name_of(identity) or identity
+
+    now = memory.clock()
+    return [
+        AgendaEntry(item, item.state_at(now), name(item.who), name(item.to))
+        for item in memory.agenda.items()
+    ]
 
 
 # --- the link graph ------------------------------------------------------------------------------

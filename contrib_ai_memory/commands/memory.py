@@ -36,6 +36,7 @@ SWITCHES = {
     "links": Switch(memory_views.links, "<id>"),
     "trace": Switch(memory_views.trace, "<id>"),
     "profile": Switch(memory_views.profile, "[<name>]"),
+    "agenda": Switch(memory_views.agenda),
     "mood": Switch(memory_views.mood),
     "preview": Switch(memory_views.prompt, "<player>: <line>"),
     "history": Switch(memory_views.history),
@@ -78,6 +79,7 @@ class CmdMemory(MemoryCommand):
       links <npc> = <id>                  - the memories linked with it
       trace <npc> = <id>                  - its sources, and what came of it
       profile <npc> [= <name>]            - the people it knows, or one of them
+      agenda <npc>                        - promises, debts, requests and plans
       mood <npc>                          - what it feels, and why
       preview <npc> = <player>: <line>    - the prompt for an answer to that line
       history <npc>                       - its conversation; builders' changes

@@ -21,6 +21,7 @@ LEAST_WORDS = 4  # of a plan
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
 _YOU = r"(?:you|u|ye|ya|him|her|them|'em|em)"
+_STOP = re.compile(r"[.!?;]+(?:\s|$)")
 _OUT_OF_CHARACTER = re.compile(r"^\s*\(\(|\booc\b")
 _SWEARS = re.compile(
     r"\b(?:i|we) (?:promise|swear|vow)\b|\b(?:promise|swear)[~!.]*$|\bcross (?:my|ma|me) \w+\b"
@@ -66,14 +67,14 @@ _OWED_TO_SPEAKER = re.compile(
     r"|\byou(?:'re| are) (?:still )?short\b"
 )
 _KEEPING = (
-    r"(?:keep|hold|save|hide|lock|guard|stash|store|mind|remind|wake|post|mail|burn|look after"
+    r"(?:keep|hold|save|hide|lock|guard|stash|store|remind|wake|post|mail|burn|look after"
     r"|see that|see to it|make sure|watch over|look out|put aside|set aside|lay aside|put by)"
 )
 _TELLING = (
     r"(?:tell|give|send|say|ring|feed|pass|hand|let|read|ask|put|bring|take|call|do|tie|write)"
 )
 _AT_ONCE = re.compile(
-    r"\b(?:keep|hold) (?:on|up|still|going|walking|talking|quiet|away|off|out|it down|back|calm|at"
+    r"\b(?:keep|hold) (?:on|up|still|going|walking|talking|quiet|away|off|out|it down|calm|at"
     r"|(?:your|yer|ur|his|her|the) (?:\w+ )?(?:hands?|voice|distance|head|hair|tongue|breath|change"
     r"|eyes?|coat|wits|nose|feet|temper|horses|coin|money|mouth|hat|seat|fire))\b"
     r"|\b(?:tell|give|send|pass|hand|bring|ask|call|let|read|write) (?:me|us|it here|that here)\b"
@@ -96,6 +97,16 @@ _CASE = re.compile(
     r"\b(?:if|when|once|should|unless|only if|in case|whoever|anyone|anybody|next time|till?"
     r"|until|as soon as|the moment)\b"
 )
+_IN_CASE_DO = re.compile(
+    r"\b(?:if|when|once|should) .{2,60}(?<!\bi )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwe )"
+    rf"(?<!\bto )(?<!\bwho )\b(?:{_KEEPING}|{_TELLING}) \w+"
+)
+_IN_CASE_SAY = re.compile(
+    r"\b(?:if|should) (?!i\b|we\b).{1,50}\b(?:ask|asks|asking|comes?|calls?|turns? up|boards?"
+    r"|looks? for|wants?)\b(?!.*\b(?:i'?ll|we'?ll|i will|we will)\b).*"
+    r"(?:, |\b)(?:i|im|i'm|you|u|my|say|please|tell)\b"
+)
+_ASKS_WHAT = re.compile(r"^(?:what|who|where|why|how|which|whose|when (?:will|do|are|is))\b")
 _GOES_TO = re.compile(r"\b(?:it|this|that|they) goes? to \w+|\b(?:thats|that's|this is) for \w+")
 _SAVE_ME = re.compile(r"\b(?:keep|save|hold) (?:me|us|back|aside)\b")
 _REMIND = re.compile(r"\b(?:remind|wake|warn) (?:me|us)\b|\blet (?:me|us) know (?:when|if)\b")
@@ -146,9 +157,14 @@ def commitment(text: str, said_at: str, *, to_listener: bool = False) -> Commitm
         return "debt"
     if _promises(lower, dated=named is not None):
         return "promise"
-    if later and len(lower.split()) >= LEAST_WORDS:
+    if named and later and _told_in(lower, named.said.lower()) >= LEAST_WORDS:
         return "plan"
     return None
+
+
+def _told_in(lower: str, said: str) -> int:
+    """Return the number of words of the sentence that names a date."""
+    return max((len(part.split()) for part in _STOP.split(lower) if said in part), default=0)
 
 
 def owed_to_speaker(text: str) -> bool:
@@ -167,13 +183,15 @@ def closes(text: str) -> Closing | None:
 
 
 def _requests(lower: str, *, dated: bool) -> bool:
-    if _REMIND.search(lower) or _THIS_YOU.search(lower):
+    if _ASKS_WHAT.search(lower):
+        return False
+    if _REMIND.search(lower) or _IN_CASE_SAY.search(lower) or _THIS_YOU.search(lower):
         return True
     bare = _AT_ONCE.sub(" ", lower)
     if _KEEPS.search(bare) or _SAVE_ME.search(bare):
         return True
     in_a_case = bool(_CASE.search(bare)) or dated
-    if in_a_case and (_TELLS.search(bare) or _GOES_TO.search(bare)):
+    if in_a_case and (_TELLS.search(bare) or _GOES_TO.search(bare) or _IN_CASE_DO.search(bare)):
         return True
     return bool(_DONT_LET.search(bare) and in_a_case) or bool(_GOES_TO.search(bare) and dated)
 
@@ -187,7 +205,8 @@ def _promises(lower: str, *, dated: bool) -> bool:
     if found:
         bare_i = found[0].startswith("i ")
         helps = _FOR_ANOTHER.search(lower, found.end())
-        if dated and (helps or found["verb"] not in _EVERYDAY):
+        by_then = re.search(r"\b(?:by|till?|until)\b", lower[found.end() :])
+        if dated and (helps or by_then or found["verb"] not in _EVERYDAY):
             return True
         if helps and not bare_i and found["verb"] not in _EVERYDAY:
             return True

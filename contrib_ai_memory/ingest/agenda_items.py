@@ -5,8 +5,9 @@ was done about it.
 of commitment a sentence is. An item's id follows from its line, and a line that states or closes an
 item is among its ids, so that reading a line again changes nothing.
 
-What the NPC itself says makes no item: a stock phrase such as "I will remember that" is no promise.
-What it was asked to do is its own to do. Items are as private as the lines that they rest on.
+Of what the NPC itself says only a promise or a plan of its own with a date becomes an item: a stock
+phrase such as "I will remember that" is none. What it was asked to do is its own to do. Items are
+as private as the lines that they rest on.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ SAME_MATTER = 2  # shared stems: a line about an item of the same person
 
 Judge = Callable[[Entry, str, bool], Commitment | None]  # (line, sentence, said to the NPC) → kind
 
+_OF_ITSELF = re.compile(r"\b(?:I|[Ii]['’](?:ll|m)|we|We|we['’]ll|We['’]ll)\b")
 _SETTLED = re.compile(r"\b(?:square|even|quits|clean|clear|lot|paid)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
+_SUREST: tuple[Commitment, ...] = ("request", "debt", "promise", "plan")
 _GENERIC = frozenset("thing day week month time promis swear word owe pay back get give".split())
 
 
@@ -43,11 +46,13 @@ class Circle:
         npc: Its own memory identity.
         names: The forms of its name (`english.addressing.forms`).
         mentioned: Returns the identities of the people named in a text.
+        called: Returns those whom it addresses by name.
     """
 
     npc: str
     names: tuple[str, ...]
     mentioned: Callable[[str], Sequence[str]]
+    called: Callable[[str], Sequence[str]]
 
 
 def by_rules(entry: Entry, sentence: str, to_npc: bool) -> Commitment | None:
@@ -84,8 +89,18 @@ def redraw(memory: Any, entry: Entry) -> None:
 def circle_of(memory: Any) -> Circle:
     """Return whom an NPC knows."""
     npc = memory.owner
+    people = memory.people
+
+    def called(text: str) -> list[str]:
+        return [who for who in people.mentioned(text) if calls(text, people.name_of(who))]
+
     names = addressing.forms(memory.names)
-    return Circle(npc.get_memory_identity(npc), names, memory.people.mentioned)
+    return Circle(npc.get_memory_identity(npc), names, people.mentioned, called)
+
+
+def calls(text: str, name: str) -> bool:
+    """Return whether a line addresses the bearer of a name."""
+    return addressing.named(text, addressing.forms([name])) is addressing.Named.CALLED
 
 
 def changes(
@@ -109,8 +124,12 @@ def changes(
     for entry in entries:
         for item in _closed_by(entry, agenda.values(), circle):
             agenda[item.id] = item
-        if _may_commit(entry):
+        read = {number for item in agenda.values() for number in item.evidence}
+        if _may_commit(entry) and entry.id not in read:
             for item in _stated(entry, recent, circle, judge):
+                _add(agenda, item)
+        elif entry.kind == "give" and entry.id not in read:
+            for item in _given_with(entry, recent, circle, judge, read):
                 _add(agenda, item)
         recent = [*recent, entry][-LOOK_BACK:]
     return [item for key, item in agenda.items() if known.get(key) != item]
@@ -120,7 +139,14 @@ def changes(
 
 
 def _may_commit(entry: Entry) -> bool:
-    return entry.learnable and entry.kind in TALK_KINDS and bool(entry.source_entity)
+    own = entry.origin == "self"
+    return (own or entry.learnable) and entry.kind in TALK_KINDS and bool(entry.source_entity)
+
+
+def _is_own_plan(kind: Commitment, sentence: str, entry: Entry) -> bool:
+    """Whether the NPC says what it will do, and when."""
+    dated = _due(sentence, entry) > entry.timestamp[:10]
+    return kind in ("promise", "plan") and dated and bool(_OF_ITSELF.search(sentence))
 
 
 def _stated(
@@ -133,13 +159,15 @@ def _stated(
     found = [
         (number, sentence, kind)
         for number, sentence in enumerate(sentences_of(whole))
-        if (kind := judge(entry, sentence, to_npc))
+        if (kind := judge(entry, _without_name(sentence, circle.names), to_npc))
     ]
-    if not found and (kind := judge(entry, whole, to_npc)):
+    if not found and (kind := judge(entry, _without_name(whole, circle.names), to_npc)):
         found = [(0, whole, kind)]
+    if entry.origin == "self":
+        found = [each for each in found if _is_own_plan(each[2], each[1], entry)]
     dates = {day for _n, sentence, _k in found if (day := _due(sentence, entry))}
-    if len(found) > 1 and (len(dates) < 2 or len({kind for _n, _s, kind in found}) < 2):
-        found = found[:1]  # one matter, told in several sentences
+    if len(found) > 1 and len(dates) < 2:  # one matter, told in several sentences
+        found = [min(found, key=lambda each: _SUREST.index(each[2]))]
     single = len(found) == 1
     made = []
     for number, sentence, kind in found:
@@ -160,6 +188,31 @@ def _stated(
             )
         )
     return made
+
+
+def _given_with(
+    gift: Entry, recent: Sequence[Entry], circle: Circle, judge: Judge, read: set[int]
+) -> list[AgendaItem]:
+    """Return what the NPC is asked to do with a gift, in words that came just before it."""
+    if gift.origin == "self" or not gift.learnable or _receiver(gift, circle) != circle.npc:
+        return []
+    for line in reversed(recent):
+        if seconds_between(line.timestamp, gift.timestamp) > EXCHANGE_SECONDS:
+            break
+        if line.source_entity == gift.source_entity and _may_commit(line) and line.id not in read:
+            asked = _stated(line, (), circle, lambda e, sentence, _to: judge(e, sentence, True))
+            return [item for item in asked if item.kind == "request"]
+    return []
+
+
+def _without_name(sentence: str, names: Sequence[str]) -> str:
+    """Return a sentence without the NPC's name in front: "mara keep this for me"."""
+    lower = sentence.lower()
+    for name in names:
+        if lower.startswith(name) and not lower[len(name) : len(name) + 1].isalnum():
+            rest = sentence[len(name) :].lstrip(" ,.!:")
+            return rest if not lower[len(name) :].startswith("'") else sentence
+    return sentence
 
 
 def _due(text: str, entry: Entry) -> str:
@@ -191,11 +244,14 @@ def spoken_to(entry: Entry, recent: Sequence[Entry], circle: Circle) -> str:
     alone = set(entry.witnesses) <= {speaker, circle.npc}
     if alone or (entry.private and entry.kind == "whisper"):
         return circle.npc
-    if addressing.named(entry.content, circle.names) >= addressing.Named.NAMED:
+    named = addressing.named(entry.content, circle.names)
+    if named is addressing.Named.CALLED:
         return circle.npc
-    others = [each for each in circle.mentioned(entry.content) if each != speaker]
-    if others:
-        return others[0] if len(others) == 1 else ""
+    called = [each for each in circle.called(entry.content) if each != speaker]
+    if called:
+        return called[0] if len(called) == 1 else ""
+    if named is addressing.Named.NAMED:
+        return circle.npc
     for earlier in reversed(recent):
         if earlier.session_id != entry.session_id or earlier.audience not in (None, entry.audience):
             continue
@@ -222,9 +278,8 @@ def _receiver(entry: Entry, circle: Circle) -> str:
 def _add(agenda: dict[str, AgendaItem], item: AgendaItem) -> None:
     """Add an item, or the line to the item that it repeats, confirms or moves."""
     line = item.evidence[0]
-    if any(line in each.evidence for each in agenda.values()):
-        return  # read before
-    for known in sorted(agenda.values(), key=lambda each: each.updated, reverse=True):
+    earlier = [each for each in agenda.values() if line not in each.evidence]
+    for known in sorted(earlier, key=lambda each: each.updated, reverse=True):
         if _is_same(known, item):
             private, witnesses = shared_privacy([known, item])
             agenda[known.id] = replace(
