@@ -63,19 +63,19 @@ _OWES = re.compile(
     r"|\b(?:lent|lends) (?:me|him|her|you|u)\b"
 )
 _OWED_TO_SPEAKER = re.compile(
-    r"\b(?:you|u|ya|ye)(?: still)? owe (?:me|us)?\b|\bowes? me\b"
+    r"\b(?:you|u|ya|ye)(?: still)? owe\b(?! (?:him|her|them|it)\b)|\bowes? me\b"
     r"|\byou(?:'re| are) (?:still )?short\b"
 )
 _KEEPING = (
-    r"(?:keep|hold|save|hide|lock|guard|stash|store|remind|wake|post|mail|burn|look after"
-    r"|see that|see to it|make sure|watch over|look out|put aside|set aside|lay aside|put by)"
+    r"(?:keep|hold|hold on to|hang on to|save|hide|lock|guard|stash|store|remind|wake|post|mail"
+    r"|burn|look after|see that|see to it|make sure|watch over|look out|put aside|set aside|lay aside|put by)"
 )
 _TELLING = (
     r"(?:tell|give|send|say|ring|feed|pass|hand|let|read|ask|put|bring|take|call|do|tie|write)"
 )
 _AT_ONCE = re.compile(
-    r"\b(?:keep|hold) (?:on|up|still|going|walking|talking|quiet|away|off|out|it down|calm|at"
-    r"|(?:your|yer|ur|his|her|the) (?:\w+ )?(?:hands?|voice|distance|head|hair|tongue|breath|change"
+    r"\bkeep (?:your|yer|ur)\b|\b(?:keep|hold) (?:on(?! to)|up|still|going|walking|talking|quiet"
+    r"|away|off|out|it down|calm|at|(?:your|yer|ur|his|her|the) (?:\w+ )?(?:hands?|voice|distance|head|hair|tongue|breath|change"
     r"|eyes?|coat|wits|nose|feet|temper|horses|coin|money|mouth|hat|seat|fire))\b"
     r"|\b(?:tell|give|send|pass|hand|bring|ask|call|let|read|write) (?:me|us|it here|that here)\b"
     r"|\b(?:say|tell) (?:hello|hi|what|no more|that again|you what|u what|it again|please|cheese)\b"
@@ -83,9 +83,8 @@ _AT_ONCE = re.compile(
     r"|\bmake sure (?:you|u)\b|\bhide and\b"
 )
 _OPEN = (
-    r"(?:^|[.!?;:,~]+\s*|\b(?:and|then|please|pls|so|but|just|also|otherwise|you|u|ye|listen"
-    r"|would you|could you|can you|will you|can u|could u|would u|will u|would ye|can ye"
-    r"|to|ok|and if so|always|never)\s+)"
+    r"(?:^|[.!?;:,~]+\s*|\b(?:and|then|please|pls|so|but|just|also|otherwise|you|u|ye|ya|listen"
+    r"|n|(?:would|could|can|will) (?:you|u|ya|ye)|ok|and if so|always|never)\s+)"
 )
 _KEEPS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_KEEPING})\b")
 _TELLS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_TELLING})\b")

@@ -24,6 +24,7 @@ from ..english.sentences import sentences_of
 from ..english.tokens import NUMBERS, content_words
 from ..records import TALK_KINDS, AgendaItem, Entry, seconds_between, shared_privacy
 
+BARE = 3  # stems: a line with fewer says nothing without the one that it answers
 LOOK_BACK = 8  # lines before, in which the one spoken to and the same matter are looked for
 EXCHANGE_SECONDS = 120.0
 WHOLE_LINE = 240  # characters: a line up to this length is kept whole
@@ -32,7 +33,10 @@ SAME_MATTER = 2  # shared stems: a line about an item of the same person
 Judge = Callable[[Entry, str, bool], Commitment | None]  # (line, sentence, said to the NPC) → kind
 
 _OF_ITSELF = re.compile(r"\b(?:I|[Ii]['’](?:ll|m)|we|We|we['’]ll|We['’]ll)\b")
-_SETTLED = re.compile(r"\b(?:square|even|quits|clean|clear|lot|paid)\b", re.IGNORECASE)
+_SETTLED = re.compile(
+    r"\b(?:square|even|quits|clean|clear|the lot|paid (?:up|off|in full|you))\b", re.IGNORECASE
+)
+_NAME = re.compile(r"\b[A-Z]\w*")
 _NUMBER = re.compile(r"\d+")
 _SUREST: tuple[Commitment, ...] = ("request", "debt", "promise", "plan")
 _GENERIC = frozenset("thing day week month time promis swear word owe pay back get give".split())
@@ -154,7 +158,8 @@ def _stated(
 ) -> list[AgendaItem]:
     """Return the items that a line states: one, or one for each sentence with a date of its own."""
     listener = spoken_to(entry, recent, circle)
-    to_npc = listener == circle.npc
+    # in company a request that calls nobody by name is the NPC's: it keeps, tells and sends things
+    to_npc = listener == circle.npc or not circle.called(entry.content)
     whole = " ".join(entry.content.split())
     found = [
         (number, sentence, kind)
@@ -169,25 +174,39 @@ def _stated(
     if len(found) > 1 and len(dates) < 2:  # one matter, told in several sentences
         found = [min(found, key=lambda each: _SUREST.index(each[2]))]
     single = len(found) == 1
+    replied = _replied_to(entry, recent) if single and len(_matter(whole)) < BARE else None
     made = []
     for number, sentence, kind in found:
         who, to = _parties(kind, entry, sentence, listener, circle)
+        text = whole if single and len(whole) <= WHOLE_LINE else sentence
+        private, witnesses = shared_privacy(filter(None, (replied, entry)))
         made.append(
             AgendaItem(
                 id=str(entry.id) if single else f"{entry.id}.{number}",
                 kind=kind,
                 who=who,
                 to=to,
-                text=whole if single and len(whole) <= WHOLE_LINE else sentence,
+                text=f"{replied.with_speaker()} - {text}" if replied else text,
                 due=_due(sentence, entry) or (_due(whole, entry) if single else ""),
-                evidence=(entry.id,),
-                private=entry.private,
-                witnesses=entry.witnesses,
+                evidence=(replied.id, entry.id) if replied else (entry.id,),
+                private=private,
+                witnesses=witnesses,
                 created=entry.timestamp,
                 updated=entry.timestamp,
             )
         )
     return made
+
+
+def _replied_to(entry: Entry, recent: Sequence[Entry]) -> Entry | None:
+    """Return the line that a bare answer ("friday, on my life") answers."""
+    for earlier in reversed(recent):
+        if seconds_between(earlier.timestamp, entry.timestamp) > EXCHANGE_SECONDS:
+            return None
+        if earlier.kind in TALK_KINDS and earlier.source_entity != entry.source_entity:
+            same_talk = earlier.session_id == entry.session_id
+            return earlier if same_talk and earlier.audience in (None, entry.audience) else None
+    return None
 
 
 def _given_with(
@@ -277,7 +296,7 @@ def _receiver(entry: Entry, circle: Circle) -> str:
 
 def _add(agenda: dict[str, AgendaItem], item: AgendaItem) -> None:
     """Add an item, or the line to the item that it repeats, confirms or moves."""
-    line = item.evidence[0]
+    line = item.evidence[-1]
     earlier = [each for each in agenda.values() if line not in each.evidence]
     for known in sorted(earlier, key=lambda each: each.updated, reverse=True):
         if _is_same(known, item):
@@ -285,7 +304,7 @@ def _add(agenda: dict[str, AgendaItem], item: AgendaItem) -> None:
             agenda[known.id] = replace(
                 known,
                 due=item.due or known.due,
-                evidence=(*known.evidence, line),
+                evidence=tuple(dict.fromkeys((*known.evidence, *item.evidence))),
                 private=private,
                 witnesses=witnesses,
                 updated=item.updated,
@@ -298,8 +317,13 @@ def _is_same(known: AgendaItem, item: AgendaItem) -> bool:
     """Whether a new item is an open one again: of the same people, about the same thing."""
     if known.state != "open" or known.audience != item.audience:
         return False
-    if known.kind != item.kind or known.who != item.who or known.to != item.to:
+    kinds = {known.kind, item.kind}
+    if len(kinds) > 1 and kinds != {"promise", "debt"}:  # a debt that is promised to be paid
         return False
+    if known.who != item.who or known.to != item.to:
+        return False
+    if not set(known.evidence).isdisjoint(item.evidence):
+        return True
     shared = _matter(known.text) & _matter(item.text)
     return len(shared) >= SAME_MATTER or (bool(shared) and known.due == item.due)
 
@@ -325,7 +349,8 @@ def _closed_by(entry: Entry, items: Iterable[AgendaItem], circle: Circle) -> lis
     if entry.kind == "give":
         found = [item for item in open_items if _is_given(entry, item, circle)]
         return [_close(item, "done", entry) for item in found]
-    how = commitments.closes(entry.content) if _may_commit(entry) else None
+    by_words = _may_commit(entry) and entry.origin != "self"
+    how = commitments.closes(entry.content) if by_words else None
     if how is None:
         return []
     ended = [item for item in open_items if _is_ended(entry, item, how)]
@@ -347,11 +372,11 @@ def _is_ended(entry: Entry, item: AgendaItem, how: commitments.Closing) -> bool:
     """Whether words that end something are about this item."""
     speaker = entry.source_entity or ""
     shared = len(_matter(entry.content) & _matter(item.text))
-    if how == "broken":
-        return item.who == speaker and shared >= SAME_MATTER
+    if how == "broken" and item.who != speaker:
+        return False
     if how == "done" and item.kind == "debt" and _partly_paid(entry.content, item.text):
         return False
-    return item.concerns(speaker) and shared > 0
+    return item.concerns(speaker) and shared >= SAME_MATTER
 
 
 def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
@@ -362,10 +387,10 @@ def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
     receiver = _receiver(entry, circle)
     if item.kind != "request" and item.to and receiver != item.to:
         return False
-    thing = entry.content.partition(" gives ")[2]
-    numbers, owed = _numbers(thing), _numbers(item.text)
-    if item.kind == "debt" and numbers and owed:
-        return max(numbers) >= max(owed)
+    thing = _NAME.sub(" ", entry.content.partition(" gives ")[2])
+    given, owed = _numbers(thing), _numbers(item.text)
+    if given and owed:
+        return max(given) in owed and max(given) >= max(owed)
     return bool(_matter(thing) & _matter(item.text))
 
 
