@@ -20,6 +20,7 @@ from contrib_ai_memory.store.agenda import BROUGHT_UP, CATEGORY, ITEMS_KEPT
 wait = offload.wait
 
 SAID = "2026-03-04T19:00:00.000+00:00"  # a Wednesday
+KINDS = "promise", "debt", "request", "plan"
 NPC, ALICE, BRAM = "npc", "alice", "bram"
 
 
@@ -194,9 +195,23 @@ def test_an_order_of_the_moment_a_question_and_small_talk_are_no_commitment(text
     assert drawn(line(1, text)) == []
 
 
-def test_the_npcs_own_words_and_those_of_another_npc_make_no_item():
-    own = line(1, "I'll bring you the key on Friday.", NPC, origin="self")
-    assert drawn(own, line(2, "I'll bring the rope on Friday.", BRAM, tags=(OF_NPC,))) == []
+def test_of_the_npcs_own_words_only_what_it_does_on_a_date_is_an_item():
+    stock = line(1, "I will remember that.", NPC, origin="self")
+    retold = line(2, "Alice owes you three marks, due on Friday.", NPC, origin="self")
+    assert drawn(stock, retold) == []
+    [own] = drawn(line(3, "I'll bring you the key on Friday.", NPC, origin="self"))
+    assert (own.who, own.kind, own.due) == (NPC, "promise", "2026-03-06")
+
+
+def test_what_another_npc_says_makes_no_item():
+    assert drawn(line(2, "I'll bring the rope on Friday.", BRAM, tags=(OF_NPC,))) == []
+
+
+def test_a_bare_answer_is_kept_with_the_line_that_it_answers():
+    asked = line(1, "Bram, when do I get my nine smokes?")
+    [made] = drawn(asked, line(2, "friday. on my life", BRAM, timestamp=asked.timestamp))
+    assert made.text == "Alice: Bram, when do I get my nine smokes? - friday. on my life"
+    assert made.evidence == (1, 2) and (made.who, made.to) == (BRAM, ALICE)
 
 
 def test_the_same_line_never_makes_two_items():
@@ -443,7 +458,8 @@ def test_percepts_with_markup_are_shown_as_text(mara, alice, builder):
         )
     )
     wait(mara.memory.index_pending())
-    assert "|rthis|n $eval(1) <b>token</b>" in builder("@memory/agenda mara")
+    shown = " ".join(builder("@memory/agenda mara").split())
+    assert "keep |rthis|n $eval(1) <b>token</b> for me." in shown
 
 
 # --- the command and the page ---------------------------------------------------------------------
@@ -452,12 +468,15 @@ def test_percepts_with_markup_are_shown_as_text(mara, alice, builder):
 def test_the_command_shows_the_agenda(talked, builder):
     shown = builder("@memory/agenda mara")
     assert shown.startswith("Agenda of Mara")
-    rows = {row.split()[0].rstrip("*"): row for row in shown.splitlines() if row[2:3].isdigit()}
-    assert "open" in rows["1"] and "promise" in rows["1"] and "Alice to Bram" in rows["1"]
-    assert "Mara to Alice" in rows["3"] and "request" in rows["3"]
-    assert rows["4"].split()[0] == "4" and "*" in rows["4"], "a whisper is marked"
+    rows = [row for row in shown.splitlines() if row[2:3].isdigit()]
+    found = {kind: row for kind in KINDS for row in rows if f" {kind} " in row}
+    assert "open" in found["promise"] and "Alice to Bram" in found["promise"]
+    assert "Mara to Alice" in found["request"]
+    assert "*" in found["plan"] and "*" not in found["debt"], "a whisper is marked"
     assert "from 2" in shown
-    assert list(rows) == ["1", "4", "3", "2"] or list(rows) == ["4", "1", "3", "2"]
+    items = {each.id: each for each in talked.memory.agenda}
+    dates = [items[row.split()[0]].due for row in rows]
+    assert len(rows) == 4 and dates == sorted(dates, reverse=True)
 
 
 def test_the_command_says_where_the_agenda_is_empty_and_takes_no_argument(mara, builder):

@@ -68,14 +68,16 @@ _OWED_TO_SPEAKER = re.compile(
 )
 _KEEPING = (
     r"(?:keep|hold|hold on to|hang on to|save|hide|lock|guard|stash|store|remind|wake|post|mail"
-    r"|burn|look after|see that|see to it|make sure|watch over|look out|put aside|set aside|lay aside|put by)"
+    r"|burn|look after|see that|see to it|make sure|watch over|look out|put aside|set aside"
+    r"|lay aside|put by)"
 )
 _TELLING = (
     r"(?:tell|give|send|say|ring|feed|pass|hand|let|read|ask|put|bring|take|call|do|tie|write)"
 )
 _AT_ONCE = re.compile(
     r"\bkeep (?:your|yer|ur)\b|\b(?:keep|hold) (?:on(?! to)|up|still|going|walking|talking|quiet"
-    r"|away|off|out|it down|calm|at|(?:your|yer|ur|his|her|the) (?:\w+ )?(?:hands?|voice|distance|head|hair|tongue|breath|change"
+    r"|away|off|out|it down|calm|at|(?:your|yer|ur|his|her|the) (?:\w+ )?(?:hands?|voice|distance"
+    r"|head|hair|tongue|breath|change"
     r"|eyes?|coat|wits|nose|feet|temper|horses|coin|money|mouth|hat|seat|fire))\b"
     r"|\b(?:tell|give|send|pass|hand|bring|ask|call|let|read|write) (?:me|us|it here|that here)\b"
     r"|\b(?:say|tell) (?:hello|hi|what|no more|that again|you what|u what|it again|please|cheese)\b"
