@@ -363,7 +363,7 @@ class MemoryHandler:
             yield work.run(index.index_entries, self.id, entries, before)
             if settle:
                 yield preference_slots.settle_heard(self, entries, work)
-                agenda_items.settle(self, entries)
+                yield agenda_items.settle(self, entries, work)
 
     @defer.inlineCallbacks
     def work_through(

@@ -339,7 +339,8 @@ def test_what_is_heard_is_on_the_agenda_with_its_people(talked, alice, bram):
 def test_reading_the_journal_again_changes_nothing(talked):
     before = list(talked.memory.agenda)
     entries = list(talked.memory.journal.read())
-    assert settle(talked.memory, entries) == 0
+    with talked.memory.evidence.work_on(entries) as work:
+        assert wait(settle(talked.memory, entries, work)) == 0
     assert list(talked.memory.agenda) == before
 
 

@@ -25,7 +25,7 @@ from .. import conf, offload
 from ..embedding import emotions as taxonomy
 from ..handler import CONSCIOUS_IMPORTANCE
 from ..ingest import index, pipeline, preference_slots
-from ..ingest.agenda_items import redraw
+from ..ingest.agenda_items import reread
 from ..ingest.index import to_memory
 from ..ingest.preference_slots import Superseded
 from ..records import ASKS, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
@@ -333,7 +333,7 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
             memory.conversations.forget_entries([entry.id])
             memory.history.forget_entries([entry.id])
             _reword_preferences(memory, entry)
-            redraw(memory, entry)
+            reread(memory, entry)
         memory.flush()
     if entry is None or entry.recallable:
         changed = _changed_fields(old, new)

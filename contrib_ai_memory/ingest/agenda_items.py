@@ -13,9 +13,11 @@ as private as the lines that they rest on.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet import defer
 
 from ..english import addressing, commitments
 from ..english.commitments import Commitment
@@ -23,6 +25,9 @@ from ..english.due_dates import due
 from ..english.sentences import sentences_of
 from ..english.tokens import NUMBERS, content_words
 from ..records import TALK_KINDS, AgendaItem, Entry, seconds_between, shared_privacy
+
+if TYPE_CHECKING:
+    from ..store.evidence import Work
 
 BARE = 3  # stems: a line with fewer says nothing without the one that it answers
 LOOK_BACK = 8  # lines before, in which the one spoken to and the same matter are looked for
@@ -64,30 +69,40 @@ def by_rules(entry: Entry, sentence: str, to_npc: bool) -> Commitment | None:
     return commitments.commitment(sentence, entry.timestamp, to_listener=to_npc)
 
 
-def settle(memory: Any, entries: Sequence[Entry]) -> int:
+@defer.inlineCallbacks
+def settle(
+    memory: Any, entries: Sequence[Entry], work: Work, judge: Judge = by_rules
+) -> Generator[Any, Any, int]:
     """Bring the agenda up to date with new journal entries (reactor thread).
 
     Args:
         memory: The NPC's MemoryHandler.
         entries: Oldest first.
+        work: Rests on these entries.
 
-    Returns:
+    Returns (as a Deferred):
         How many items were added or changed.
     """
-    if not entries:
-        return 0
-    first = entries[0].id
-    before = list(memory.journal.read(first - LOOK_BACK, first - 1))
-    new = changes(entries, memory.agenda, circle_of(memory), before=before)
+    changed = 0
+    for entry in entries:
+        changed += read(memory, entry, judge)
+        yield work.breathe()
+    return changed
+
+
+def read(memory: Any, entry: Entry, judge: Judge = by_rules) -> int:
+    """Bring the agenda up to date with one entry. Returns how many items changed."""
+    before = list(memory.journal.read(entry.id - LOOK_BACK, entry.id - 1))
+    new = changes([entry], memory.agenda, circle_of(memory), judge=judge, before=before)
     for item in new:
         memory.agenda.put(item)
     return len(new)
 
 
-def redraw(memory: Any, entry: Entry) -> None:
+def reread(memory: Any, entry: Entry) -> None:
     """Bring the agenda up to date with an entry whose words were changed."""
     memory.agenda.forget_entries([entry.id])
-    settle(memory, [entry])
+    read(memory, entry)
 
 
 def circle_of(memory: Any) -> Circle:
@@ -122,21 +137,25 @@ def changes(
         items: The agenda so far.
         before: The lines before the new ones.
     """
-    agenda = {item.id: item for item in items}
-    known = dict(agenda)
+    agenda: dict[str, AgendaItem] | None = None  # read when it is needed: most lines commit nobody
+    known: dict[str, AgendaItem] = {}
     recent = list(before)
     for entry in entries:
-        for item in _closed_by(entry, agenda.values(), circle):
-            agenda[item.id] = item
-        read = {number for item in agenda.values() for number in item.evidence}
-        if _may_commit(entry) and entry.id not in read:
-            for item in _stated(entry, recent, circle, judge):
-                _add(agenda, item)
-        elif entry.kind == "give" and entry.id not in read:
-            for item in _given_with(entry, recent, circle, judge, read):
-                _add(agenda, item)
+        stated = _stated(entry, recent, circle, judge) if _may_commit(entry) else []
+        if stated or _may_close(entry):
+            if agenda is None:
+                known = {item.id: item for item in items}
+                agenda = dict(known)
+            for item in _closed_by(entry, agenda.values(), circle):
+                agenda[item.id] = item
+            seen = {number for item in agenda.values() for number in item.evidence}
+            if entry.id not in seen:
+                if entry.kind == "give":
+                    stated = _given_with(entry, recent, circle, judge, seen)
+                for item in stated:
+                    _add(agenda, item)
         recent = [*recent, entry][-LOOK_BACK:]
-    return [item for key, item in agenda.items() if known.get(key) != item]
+    return [item for key, item in (agenda or {}).items() if known.get(key) != item]
 
 
 # --- what is stated -------------------------------------------------------------------------------
@@ -336,8 +355,18 @@ def _matter(text: str) -> set[str]:
 # --- what is done ---------------------------------------------------------------------------------
 
 
+def _may_close(entry: Entry) -> bool:
+    """Whether a line may say that something is done; what the NPC says itself proves nothing."""
+    if entry.kind == "give":
+        return entry.learnable or entry.origin == "self"
+    talk = _may_commit(entry) and entry.origin != "self"
+    return talk and commitments.closes(entry.content) is not None
+
+
 def _closed_by(entry: Entry, items: Iterable[AgendaItem], circle: Circle) -> list[AgendaItem]:
     """Return the open items that a line closes, closed."""
+    if not _may_close(entry):
+        return []
     open_items = [
         item
         for item in items
@@ -349,8 +378,7 @@ def _closed_by(entry: Entry, items: Iterable[AgendaItem], circle: Circle) -> lis
     if entry.kind == "give":
         found = [item for item in open_items if _is_given(entry, item, circle)]
         return [_close(item, "done", entry) for item in found]
-    by_words = _may_commit(entry) and entry.origin != "self"
-    how = commitments.closes(entry.content) if by_words else None
+    how = commitments.closes(entry.content) if _may_commit(entry) else None
     if how is None:
         return []
     ended = [item for item in open_items if _is_ended(entry, item, how)]
