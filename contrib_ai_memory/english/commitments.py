@@ -53,6 +53,7 @@ _YOU_GET = re.compile(
     r"(?:it|them|em|that|your|ur|yer|the|all|my|my|mine|\w+ of it|another|a|an|\d+|\w+ back)\b"
     r"|\b(?:it'll|it will|it shall|they'll|all \w+ will) be (?:yours|back|there|ready|done|in|on)\b"
 )
+_PAYS = re.compile(rf"{_WILL} (?:re)?(?:pay|settle)\b(?! (?:you |u |him |her )?a visit)")
 _OWES = re.compile(
     r"\bowe(?:s|d)?\b|\b(?:on|to) (?:my|the|your|ur) (?:slate|tab)\b|\biou\b"
     r"|\bpay (?:you|u|ye|ya|him|her|them|it|that)(?: \w+)? (?:back|later|when|on|by|in|for)\b"
@@ -130,6 +131,10 @@ _OFF = re.compile(
     r"|it'?s off|misspoke|changed (?:my|her|his) mind|take (?:it|that) back|i take back"
     r"|don'?t (?:burn|send|tell|give|keep|post|wake)|dont (?:burn|send|tell|give|keep|post|wake))\b"
 )
+_WITHDRAWS = re.compile(
+    r"\bmisspoke\b|\bforget (?:it|what i (?:said|asked)|about it)\b|\bnever ?mind\b|\bnvm\b"
+    r"|\btake (?:it|that) back\b"
+)
 _BROKEN = re.compile(
     r"\b(?:i|we) (?:can'?t|cannot|cant|couldn'?t|couldnt|could not|won'?t be able|wont be able"
     r"|am not able|broke (?:my|our) (?:word|promise))\b"
@@ -157,7 +162,7 @@ def commitment(text: str, said_at: str, *, to_listener: bool = False) -> Commitm
     if _OWES.search(lower) and not _DONE.search(lower):
         return "debt"
     if _promises(lower, dated=named is not None):
-        return "promise"
+        return "debt" if _PAYS.search(lower) else "promise"
     if named and later and _told_in(lower, named.said.lower()) >= LEAST_WORDS:
         return "plan"
     return None
@@ -166,6 +171,11 @@ def commitment(text: str, said_at: str, *, to_listener: bool = False) -> Commitm
 def _told_in(lower: str, said: str) -> int:
     """Return the number of words of the sentence that names a date."""
     return max((len(part.split()) for part in _STOP.split(lower) if said in part), default=0)
+
+
+def withdraws(text: str) -> bool:
+    """Whether a speaker takes back what they have just said: "I misspoke", "forget it"."""
+    return bool(_WITHDRAWS.search(text.translate(_QUOTES).lower()))
 
 
 def owed_to_speaker(text: str) -> bool:

@@ -389,11 +389,20 @@ def _closed_by(entry: Entry, items: Iterable[AgendaItem], circle: Circle) -> lis
             if item.kind == "debt" and item.concerns(entry.source_entity or "")
         ]
         ended = debts if len(debts) == 1 else []
+    if not ended and how == "off" and commitments.withdraws(entry.content):
+        ended = [item for item in open_items if _is_just_said(entry, item)]
     if not ended:
         return []
     matter = _matter(entry.content)
     best = max(ended, key=lambda item: (len(matter & _matter(item.text)), item.updated))
     return [_close(best, "broken" if how == "broken" else "done", entry)]
+
+
+def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
+    """Whether the speaker of a line has said or asked this a moment ago."""
+    own = item.to if item.kind == "request" else item.who
+    recently = seconds_between(item.updated, entry.timestamp) <= EXCHANGE_SECONDS
+    return own == entry.source_entity and recently
 
 
 def _is_ended(entry: Entry, item: AgendaItem, how: commitments.Closing) -> bool:
