@@ -12,7 +12,14 @@ from evennia.utils.create import create_object
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import archive, edit, erasure, forget
 from contrib_ai_memory.english.commitments import closes, commitment
-from contrib_ai_memory.ingest.agenda_items import Circle, calls, changes, settle
+from contrib_ai_memory.ingest.agenda_items import (
+    EVIDENCE_KEPT,
+    TEXT_KEPT,
+    Circle,
+    calls,
+    changes,
+    settle,
+)
 from contrib_ai_memory.records import OF_NPC, AgendaItem, Entry, Percept
 from contrib_ai_memory.store import attributes
 from contrib_ai_memory.store.agenda import BROUGHT_UP, CATEGORY, ITEMS_KEPT
@@ -167,6 +174,7 @@ def drawn(*lines: Entry, known: list[AgendaItem] | None = None) -> list[AgendaIt
         ("mara if cleo comes tell her i took the north road", "request", NPC, ALICE, ""),
         ("mara remind me on sunday", "request", NPC, ALICE, "2026-03-08"),
         ("my ship sails on the ninth", "plan", ALICE, "", "2026-03-09"),
+        ("bram leaves for the coast tomorrow", "plan", BRAM, "", "2026-03-05"),
     ],
 )
 def test_a_line_becomes_an_item(text, kind, who, to, due):
@@ -226,6 +234,16 @@ def test_a_promise_said_again_is_one_item_with_the_later_date():
     first = line(1, "bram i'll mend your wheel by friday")
     [moved] = drawn(first, line(9, "bram ill mend the wheel monday i swear"))
     assert moved.evidence == (1, 9) and moved.due == "2026-03-09" and moved.id == "1"
+
+
+def test_a_line_repeated_for_ever_and_an_endless_one_stay_small():
+    promise = [line(n, "bram i'll mend your wheel by friday") for n in range(1, EVIDENCE_KEPT + 9)]
+    hour = "2026-03-04T19:00:00+00:00"
+    [made] = drawn(*(replace(each, timestamp=hour) for each in promise))
+    assert len(made.evidence) == EVIDENCE_KEPT
+    assert (made.evidence[0], made.evidence[-1]) == (1, EVIDENCE_KEPT + 8)
+    [long] = drawn(line(1, "bram i'll mend your wheel by friday " + "and so on " * 500))
+    assert len(long.text) == TEXT_KEPT
 
 
 def test_two_dates_in_one_line_are_two_items():

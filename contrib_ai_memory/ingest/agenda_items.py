@@ -33,11 +33,14 @@ BARE = 3  # stems: a line with fewer says nothing without the one that it answer
 LOOK_BACK = 8  # lines before, in which the one spoken to and the same matter are looked for
 EXCHANGE_SECONDS = 120.0
 WHOLE_LINE = 240  # characters: a line up to this length is kept whole
+TEXT_KEPT = 500  # characters of an item's text
+EVIDENCE_KEPT = 20  # lines of one item: the first, and the newest
 SAME_MATTER = 2  # shared stems: a line about an item of the same person
 
 Judge = Callable[[Entry, str, bool], Commitment | None]  # (line, sentence, said to the NPC) → kind
 
 _OF_ITSELF = re.compile(r"\b(?:I|[Ii]['’](?:ll|m)|we|We|we['’]ll|We['’]ll)\b")
+_OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IGNORECASE)
 _SETTLED = re.compile(
     r"\b(?:square|even|quits|clean|clear|the lot|paid (?:up|off|in full|you))\b", re.IGNORECASE
 )
@@ -205,7 +208,7 @@ def _stated(
                 kind=kind,
                 who=who,
                 to=to,
-                text=f"{replied.with_speaker()} - {text}" if replied else text,
+                text=(f"{replied.with_speaker()} - {text}" if replied else text)[:TEXT_KEPT],
                 due=_due(sentence, entry) or (_due(whole, entry) if single else ""),
                 evidence=(replied.id, entry.id) if replied else (entry.id,),
                 private=private,
@@ -266,10 +269,13 @@ def _parties(
     others = [each for each in circle.mentioned(sentence) if each != speaker]
     if kind == "request":
         return circle.npc, speaker
+    if kind == "plan":
+        of_other = len(others) == 1 and not _OF_SPEAKER.search(sentence)
+        return (others[0] if of_other else speaker), ""
     other = others[0] if len(others) == 1 else listener
     if kind == "debt" and commitments.owed_to_speaker(sentence):
         return (other or speaker), (speaker if other else "")
-    return speaker, "" if kind == "plan" else other
+    return speaker, other
 
 
 def spoken_to(entry: Entry, recent: Sequence[Entry], circle: Circle) -> str:
@@ -320,10 +326,11 @@ def _add(agenda: dict[str, AgendaItem], item: AgendaItem) -> None:
     for known in sorted(earlier, key=lambda each: each.updated, reverse=True):
         if _is_same(known, item):
             private, witnesses = shared_privacy([known, item])
+            first, *later = dict.fromkeys((*known.evidence, *item.evidence))
             agenda[known.id] = replace(
                 known,
                 due=item.due or known.due,
-                evidence=tuple(dict.fromkeys((*known.evidence, *item.evidence))),
+                evidence=(first, *later[1 - EVIDENCE_KEPT :]),
                 private=private,
                 witnesses=witnesses,
                 updated=item.updated,
