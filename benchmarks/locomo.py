@@ -80,7 +80,7 @@ class Ours:
         from contrib_ai_memory.sleep.night import Night, run_sleep_tick
 
         night = Night()
-        while not night.over:
+        while not night.whole:
             night = offload.wait(run_sleep_tick(self.memory, night))
 
     def ranked(
@@ -109,10 +109,10 @@ class Ours:
 
     def found(self, question: str) -> Any:
         """The candidates of a question with their clues, as the real recall weighs them."""
-        from contrib_ai_memory.recall.search import find, prepare
+        from contrib_ai_memory.recall.search import completed, find
         from contrib_ai_memory.records import RecallRequest
 
-        return find(prepare(self.memory, RecallRequest(question, top_k=DEPTHS[-1])))
+        return find(completed(self.memory, RecallRequest(question, top_k=DEPTHS[-1])))
 
     def cases(self) -> list[fitting.Case]:
         """What this conversation teaches of the weights.
@@ -160,7 +160,7 @@ class Theirs:
 
 def _mem0(folder: Path) -> Any:
     from contrib_ai_memory.embedding import embedder
-    from contrib_ai_memory.store import connection
+    from contrib_ai_memory.store import memory_store
 
     folder.mkdir(parents=True)
     config = {
@@ -170,7 +170,7 @@ def _mem0(folder: Path) -> Any:
         "collection_name": "turns",
     }
     (folder / "mem0").mkdir()
-    return connection.make_mem0(folder, "qdrant", config, embedder.shared().dimensions)
+    return memory_store.make_mem0(folder, "qdrant", config, embedder.shared().dimensions)
 
 
 # --- the measure --------------------------------------------------------------------------------
@@ -237,11 +237,11 @@ class Outcome:
 
 
 def main() -> int:
-    from contrib_ai_memory.recall.rank import PROFILES
+    from contrib_ai_memory.recall.rank import SCORE_PROFILES
 
     parser = arguments("Retrieval quality on LoCoMo, beside Mem0 as installed.")
     parser.add_argument("file", type=Path, help="conversations in LoCoMo's own format")
-    parser.add_argument("--profile", choices=PROFILES, help="another score profile")
+    parser.add_argument("--profile", choices=SCORE_PROFILES, help="another score profile")
     parser.add_argument("--loco", action="store_true", help="weights fitted on the others")
     parser.add_argument("--ablate", action="store_true", help="without each clue in turn")
     parser.add_argument("--night", action="store_true", help="ask after a night's sleep too")
@@ -266,7 +266,7 @@ def _measure(report: Report, conversations: list[Conversation], folder: Path, op
     budgets = () if options.no_budgets else BUDGETS
     room = make("typeclasses.rooms.Room", "The Drowned Lantern")
     minds = [Ours(c, room) for c in progress(conversations, "living through", "conversation")]
-    profile = {"profile": options.profile} if options.profile else {}
+    profile = {"score_profile": options.profile} if options.profile else {}
     ours = Outcome(Ours.name + (f", {options.profile}" if options.profile else ""))
     for agent_id in progress(minds, "asking", "conversation"):
         ours.ask(agent_id, budgets, **profile)

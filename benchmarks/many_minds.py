@@ -113,23 +113,23 @@ def _pages(journal: list[Any]) -> Iterator[tuple[str, str, Any]]:
 
 
 def _profiles(dice: random.Random, journal: list[Any]) -> Iterator[tuple[str, str, Any]]:
-    from contrib_ai_memory.store import profiles
-    from contrib_ai_memory.store.profiles import Relationship
+    from contrib_ai_memory.store import people
+    from contrib_ai_memory.store.people import Relationship
 
     for name in talk.NAMES[:PEOPLE]:
         seen = dice.sample(journal, min(OBSERVATIONS, len(journal)))
         noted = tuple(
-            profiles.ProfileObservation(
+            people.ProfileObservation(
                 text=e.content, journal_id=e.id, timestamp=e.timestamp, consolidated=True
             )
             for e in sorted(seen, key=lambda entry: entry.id)
         )
         known = tuple(
-            profiles.ProfileAttribute("fact", each.text, (each.journal_id,), 0.5, each.timestamp)
+            people.ProfileAttribute("fact", each.text, (each.journal_id,), 0.5, each.timestamp)
             for each in noted[:10]
         )
         course = tuple((f"2026-01-{day:02}", day / 100) for day in range(1, 10))
-        profile = profiles.Profile(
+        profile = people.Profile(
             _identity(name),
             name=name,
             observations=noted,
@@ -137,7 +137,7 @@ def _profiles(dice: random.Random, journal: list[Any]) -> Iterator[tuple[str, st
             relationship=Relationship(0.4, 500, journal[-1].timestamp, course),
             through=len(journal),
         )
-        key, plain = profiles.key_of(profile.entity_id), profiles._to_plain(profile)
+        key, plain = people.key_of(profile.entity_id), people.to_plain(profile)
         yield key, "entity_profiles", plain
 
 
@@ -272,5 +272,5 @@ def _store(agent_id: str, memories: list[Any], indexed: list[Any], dice: random.
         some = whole[first : first + POINTS_AT_ONCE]
         vectors = numbers.standard_normal((len(some), DIMENSIONS), dtype=np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        memory_store.shared().put(agent_id, some, vectors)
+        memory_store.shared().upsert(agent_id, some, vectors)
     return len(whole)

@@ -194,7 +194,7 @@ def night(npc: Any, watch: Watch) -> float:
     slept = 0.0
     with progress(None, f"a night of {npc.key}", "tick") as ticks:
         while script.asleep:
-            script.ndb.last_sleep_tick = None
+            script.sleep.make_due()
             watch.doing = script.sleep.night.pass_name
             start, worked = time.perf_counter(), time.process_time()
             watch.begin()

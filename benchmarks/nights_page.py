@@ -51,7 +51,7 @@ COUNT_COLUMNS = (
 def evenings(report: Report, files: Sequence[Path], room: Any) -> None:
     """Five nights over all lines of `files`, a fifth of them before each."""
     from contrib_ai_memory.ingest.replay import LogLine, Replay, read_log
-    from contrib_ai_memory.management.npc_files import end_session
+    from contrib_ai_memory.management.commands.ai_memory import end_session
 
     lines = [line for file in files for line in read_log(file) if isinstance(line, LogLine)]
     npc = make("typeclasses.npcs.AssistantNPC", "Mara", room)
@@ -75,7 +75,7 @@ def conversation(report: Report, file: Path, name: str, room: Any) -> None:
     from django.test.utils import override_settings
 
     from contrib_ai_memory.ingest.replay import LogLine, Replay
-    from contrib_ai_memory.management.npc_files import end_session
+    from contrib_ai_memory.management.commands.ai_memory import end_session
 
     plain = {each["sample_id"]: each for each in json.loads(file.read_text())}
     talk = next((each for each in load(file) if each.name == name), None)

@@ -128,18 +128,20 @@ class Ours:
         self._store.put(MIND, memories, self._past.vectors(numbers))
 
     def ask(self, question: str, turn: int) -> None:
-        from contrib_ai_memory.recall.search import search
+        from contrib_ai_memory.recall.search import choose, find
         from contrib_ai_memory.records import RecallRequest
 
-        result = search(
-            RecallRequest(
-                question,
-                agent_id=MIND,
-                top_k=5,
-                token_budget=2000,
-                profile="relevance",
-                now=NOW.isoformat(timespec="milliseconds"),
-                listeners=(identity(turn),),
+        result = choose(
+            find(
+                RecallRequest(
+                    question,
+                    agent_id=MIND,
+                    top_k=5,
+                    token_budget=2000,
+                    score_profile="relevance",
+                    now=NOW.isoformat(timespec="milliseconds"),
+                    listeners=(identity(turn),),
+                )
             )
         )
         if len(result.memories) < 5:
@@ -162,7 +164,7 @@ class Theirs:
 
     def __init__(self, past: Past, folder: Path):
         from contrib_ai_memory.embedding import embedder
-        from contrib_ai_memory.store import connection
+        from contrib_ai_memory.store import memory_store
 
         self._past = past
         (folder / "mem0").mkdir(parents=True)  # for Mem0's history
@@ -173,7 +175,7 @@ class Theirs:
             "embedding_model_dims": dimensions,
             "on_disk": True,
         }
-        self._mem0 = connection.make_mem0(folder, "qdrant", config, dimensions)
+        self._mem0 = memory_store.make_mem0(folder, "qdrant", config, dimensions)
 
     def put(self, numbers: range) -> None:
         from contrib_ai_memory.ingest.index import to_memory

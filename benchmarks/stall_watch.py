@@ -33,7 +33,7 @@ def _watch():
         script.sleep.begin()
     told["asleep"] = yield _late(float(asleep))
     told["steps"] = sum(
-        done["steps"] for script in scripts for done in script.sleep.night.done.values()
+        done["steps"] for script in scripts for done in script.sleep.night.passes.values()
     )
     told["over"] = sum(not script.asleep for script in scripts)
     Path(out + ".part").write_text(json.dumps(told))

@@ -45,15 +45,15 @@ class AIMemoryConfig(AppConfig):
         """Stop the start with a sentence for each bad setting; report servers that do not answer.
 
         Raises:
-            SystemExit: There is a bad setting. Any other exception Evennia's launcher would turn
-                into a page of guesses about the settings file, and then exit with status 0.
+            SystemExit: There is a bad setting. Evennia's launcher would turn any other exception
+                into a page of guesses about the settings file and exit with status 0.
         """
         from . import conf, preflight
-        from .store import connection, game_database
+        from .store import game_database, memory_store
 
         game_database.enable_secure_delete()
         try:
-            connection.settle_environment(conf.directory())
+            memory_store.settle_environment(conf.directory())
             faults = preflight.faults()
         except ImproperlyConfigured as problem:
             faults = [str(problem)]

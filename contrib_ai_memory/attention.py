@@ -15,11 +15,13 @@ MAX_UNASKED = 2  # answers in a row to lines that do not name the NPC (DESIGN §
 
 
 class Attention(enum.Enum):
-    """Whether a line is answered, only remembered, or ignored."""
+    """Whether a line is answered or only remembered.
+
+    The third of DESIGN §4, to ignore a line, is decided before: what is switched off is not heard.
+    """
 
     TRIGGER = "trigger"
     CONTEXT = "context"
-    IGNORE = "ignore"
 
 
 @dataclass(frozen=True, slots=True)

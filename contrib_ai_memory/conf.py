@@ -2,7 +2,7 @@
 
 Read values through `get()`, never at import: tests and `override_settings` change them. Numbers
 fixed by the sources (DESIGN: [A] sleep consolidation, [B] memory thread, [C] memory logic) are
-constants, named here once with their source.
+constants, named here once with their source. A constant that is a time is named …_SECONDS.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ PAGE_SIZE = 32  # journal entries of a page (docs/adr/002)
 # 20 MB; the rest is for other programs that write between our check and our write.
 DISK_RESERVE = 64_000_000
 NEW_SHARD_BYTES = 20_000_000  # measured: an empty shard with its indexes
+CONVERSATION_IDLE_SECONDS = 3600  # [A] silence that ends one; default of STALE_CONVERSATION
 GENERATION_SECONDS = 60  # between two generation marks of store and database (docs/adr/020)
-Phase = Literal["compacting", "dreaming"]  # [A] of a night
 TRUST = {"direct": 0.9, "observation": 0.8, "inference": 0.6, "environmental": 0.3}  # [A] DESIGN §3
 
 
@@ -72,7 +72,7 @@ UNSUPPORTED = {
 
 
 class VectorStoreSettings(_Section):
-    """The store of facts: Qdrant Edge in process, a Qdrant server, or PostgreSQL with pgvector.
+    """The memory store: Qdrant Edge in process, a Qdrant server, or PostgreSQL with pgvector.
 
     These stores pass the contract tests; any other is refused. Secrets in `config` (keys,
     passwords, URLs with a login) are never shown.
@@ -171,16 +171,20 @@ class Settings(_Section):
     )
     REPLY_COOLDOWN: float = Field(1.0, ge=0, le=3600, description="seconds between two replies")
     EXCHANGE_SECONDS: Seconds = Field(
-        60, description="how long an exchange continues without the NPC's name"
+        60,
+        description="seconds after an answer in which the speaker need not name the NPC again",
     )
     STALE_CONVERSATION: Seconds = Field(
-        3600, description="[A] idle time after which a conversation is over"
+        CONVERSATION_IDLE_SECONDS,
+        description="[A] seconds of silence after which a conversation is over",
     )
-    QUIET_SECONDS: float = Field(120, ge=0, le=3600, description="[B] pause that ends a snippet")
+    QUIET_SECONDS: float = Field(
+        120, ge=0, le=3600, description="[B] seconds of silence that end a snippet"
+    )
 
-    RECALL_TOP_K: int = Field(5, ge=1, le=200, description="[C] memories returned by one recall")
+    RECALL_TOP_K: int = Field(40, ge=1, le=200, description="[C] memories returned by one recall")
     RECALL_TOKENS: int = Field(
-        2000, ge=50, le=1_000_000, description="[C] token budget of one recall"
+        600, ge=50, le=1_000_000, description="[C] token budget of one recall"
     )
 
     CONTEXT_TOKENS: int = Field(
@@ -193,7 +197,7 @@ class Settings(_Section):
     RECALL_PROFILE: str = Field(
         "relevance",
         pattern=r"^(?:relevance|salience|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)$",
-        description="ranking: relevance alone [C]; salience, with weight, recency and frequency "
+        description="score profile: relevance alone [C]; salience: with weight, recency, frequency "
         "[B]; or the path of your own function",
     )
     RERANKER: str | None = Field(

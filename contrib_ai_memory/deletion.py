@@ -4,10 +4,11 @@
 `QuerySet.delete()`) calls no method of an object; there Django's signals call `before`, while the
 Attributes can still be read, and `after`.
 
-The deletion is noted in the database in the same transaction, the store forgets the memory once
-that is committed, and the note is dropped when it is done. If the server is killed in between, its
-next start finds the note (`start.forget_the_deleted`). A missing NPC alone is no reason to forget
-its memory: the database may be older than the store.
+The deletion is noted in the database in the same transaction, with a VACUUM that clears the freed
+rows at the next start. The store forgets the memory once that is committed, and the note is dropped
+when it is done. If the server is killed in between, its next start finds the note
+(`start.forget_the_deleted`). A missing NPC alone is no reason to forget its memory: the database
+may be older than the store.
 """
 
 from __future__ import annotations
@@ -21,15 +22,16 @@ from twisted.python import threadable
 
 from . import offload
 from .handler import forget_memories
-from .store import owner
+from .store import game_database, owner
 
 KEY = "ai_memory_deleted_"  # + memory id: a ServerConfig entry
 _MEMORY_ID = "_deleted_memory_id"  # set on an object by `before` for `after`
 
 
 def note(memory_id: str) -> None:
-    """Note that the NPC of a memory is about to be deleted."""
+    """Note that the NPC of a memory is about to be deleted, and that a VACUUM is due then."""
     ServerConfig.objects.conf(KEY + memory_id, value=True)
+    game_database.note_vacuum()
 
 
 def drop_note(memory_id: str) -> None:

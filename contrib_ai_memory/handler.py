@@ -17,7 +17,7 @@ from twisted.internet import defer
 from . import conf, offload
 from .english import addressing
 from .english.questions import asks
-from .ingest import agenda_items, experiences, importance, index, pipeline, preference_slots
+from .ingest import experiences, importance, index, pipeline
 from .llm.offline import without_address
 from .log import logger
 from .recall import mood, reply, search, tool_loop
@@ -27,7 +27,6 @@ from .records import (
     LEARNED_KINDS,
     TALK_KINDS,
     Entry,
-    MemoryRecord,
     Message,
     Percept,
     Recalled,
@@ -38,19 +37,15 @@ from .records import (
 from .store import attributes, evidence, game_database, memory_store, owner
 from .store.agenda import Agenda
 from .store.chat_log import ChatLog
+from .store.condition import StoreHeld
 from .store.conversations import Conversations
-from .store.errors import StoreHeld
-from .store.evidence import Evidence, Work
+from .store.evidence import Evidence
 from .store.journal import Journal
 from .store.links import Links
-from .store.people import People
+from .store.people import People, Profiles
 from .store.preferences import Preferences
-from .store.profiles import Profiles
 from .text.sanitising import sanitise
 
-INDEX_BATCH = 64  # entries
-NEWEST = 16  # entries that a recall indexes if more than a batch waits
-INDEX_CURSOR = "indexed"
 CONSCIOUS_IMPORTANCE = 8  # 1-10
 _open: WeakSet[MemoryHandler] = WeakSet()
 
@@ -94,6 +89,15 @@ class MemoryHandler:
     def names(self) -> tuple[str, ...]:
         """The NPC's key and its aliases."""
         return (self.owner.key, *self.owner.aliases.all())
+
+    @property
+    def phrases(self) -> dict[str, tuple[str, ...]]:
+        """The stock phrases of the NPC, `npc.db.phrases`: {kind: text or texts}."""
+        stored = self.owner.attributes.get("phrases", default=None) or {}
+        return {
+            str(kind): (texts,) if isinstance(texts, str) else tuple(map(str, texts))
+            for kind, texts in stored.items()
+        }
 
     @property
     def goals(self) -> str:
@@ -288,10 +292,6 @@ class MemoryHandler:
         """Answer an entry that was said to the NPC, as a Deferred `Answer`."""
         return reply.answer(self, entry, actions)
 
-    def commit(self, experience: MemoryRecord, work: Work) -> defer.Deferred:
-        """Store an experience for good [B], as part of `work`."""
-        return work.run(tool_loop.commit, self.id, experience, experiences.remember_or_reinforce)
-
     def note_accessed(self, entry: Entry, recalled: Sequence[Recalled]) -> None:
         """Count memories that reached a reply as accessed, once a conversation (DESIGN §5.6)."""
         conversation = self.conversations.get(entry.session_id)
@@ -323,47 +323,9 @@ class MemoryHandler:
 
     # --- indexing ---------------------------------------------------------------------------
 
-    @defer.inlineCallbacks
-    def index_pending(self, priority: int = offload.AWAKE) -> Generator[Any, Any, bool]:
-        """Embed and index a batch of new entries.
-
-        Returns (as a Deferred):
-            Whether nothing is left.
-        """
-        start = self.journal.cursors.get(INDEX_CURSOR, 0)
-        end = min(start + INDEX_BATCH, len(self.journal))
-        yield self._index(start, end, priority, settle=True)
-        # another call may have got further meanwhile; indexing twice writes the same again
-        self.journal.advance_cursor(INDEX_CURSOR, end)
-        return self.journal.cursors.get(INDEX_CURSOR, 0) >= len(self.journal)
-
-    @defer.inlineCallbacks
-    def index_newest(self, priority: int = offload.REPLY) -> Generator[Any, Any, None]:
-        """Index what a recall must find: new entries, or only the newest of a long backlog.
-
-        A backlog (after a full disk, an import, a time without the store) is left to the ticks,
-        which index the oldest first; an answer does not wait for it.
-        """
-        last = len(self.journal)
-        if last - self.journal.cursors.get(INDEX_CURSOR, 0) <= INDEX_BATCH:
-            yield self.index_pending(priority)
-            return
-        yield self._index(last - NEWEST, last, priority)
-
-    @defer.inlineCallbacks
-    def _index(
-        self, start: int, end: int, priority: int, *, settle: bool = False
-    ) -> Generator[Any, Any, None]:
-        """Index the entries after `start` up to `end`; settle their preferences and the agenda."""
-        entries = list(self.journal.read(start + 1, end))
-        if not entries:
-            return
-        before = list(self.journal.read(start + 1 - index.LOOK_BACK, start))
-        with self.evidence.work_on([*before, *entries], priority=priority) as work:
-            yield work.run(index.index_entries, self.id, entries, before)
-            if settle:
-                yield preference_slots.settle_heard(self, entries, work)
-                yield agenda_items.settle(self, entries, work)
+    def index_pending(self, priority: int = offload.AWAKE) -> defer.Deferred:
+        """Index a batch of new entries, as a Deferred: whether nothing is left."""
+        return index.index_pending(self, priority)
 
     @defer.inlineCallbacks
     def work_through(
@@ -384,36 +346,32 @@ class MemoryHandler:
 
     def flush(self) -> None:
         """Write everything new to the game database."""
-        self.flush_talk()
-        if self.owner.pk and not self.unwritten:
-            self._write(self.people.flush)
+        self._write(self.journal, self.conversations, self.people)
 
     def flush_talk(self) -> None:
         """Write the journal and the conversations, at each tick."""
-        if self._flush_timer is not None and self._flush_timer.active():
-            self._flush_timer.cancel()
-        if self.owner.pk and not owner.owns(self.owner, self.id):
-            self.reclaim()
-        self._flush_journal()
-        if self.owner.pk and not self.unwritten:
-            self._write(self.conversations.flush)
+        self._write(self.journal, self.conversations)
 
     @property
     def unwritten(self) -> bool:
         """Whether the journal has lines that are not in the game database."""
         return self.journal.changed
 
-    def _flush_journal(self) -> None:
+    def _write(self, *parts: Journal | Conversations | People) -> None:
+        """Write what is new in these parts, or try again later if the database's disk is full."""
+        if self._flush_timer is not None and self._flush_timer.active():
+            self._flush_timer.cancel()
         self._flush_timer = None
-        if self.owner.pk and self.journal.changed:  # else the NPC was deleted
-            self._write(self.journal.flush)
-            if not self.journal.changed:
-                game_database.note_written()
-
-    def _write(self, flush: Callable[[], None]) -> None:
-        """Write, or try again later if the disk of the database is full."""
+        if not self.owner.pk:
+            return  # the NPC was deleted
         try:
-            flush()
+            if not owner.owns(self.owner, self.id):
+                self.reclaim()
+            unwritten = self.unwritten
+            for part in parts:
+                part.flush()
+            if unwritten:
+                game_database.note_written()
         except OperationalError as error:
             if not game_database.note_full(error):
                 raise
@@ -424,7 +382,9 @@ class MemoryHandler:
 
         if self._flush_timer is None and reactor.running:
             # only the journal; the rest is written at each tick
-            self._flush_timer = reactor.callLater(conf.get().FLUSH_SECONDS, self._flush_journal)
+            self._flush_timer = reactor.callLater(
+                conf.get().FLUSH_SECONDS, self._write, self.journal
+            )
 
 
 def open_memories() -> list[MemoryHandler]:

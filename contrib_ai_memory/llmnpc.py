@@ -29,8 +29,8 @@ from . import conf, offload
 from .attention import Attention
 from .handler import MemoryHandler
 from .npc import MemoryMixin, is_npc, unpacked
-from .recall.reply import NOBODY, Answer, as_stored, recall_for
-from .recall.tool_loop import provenance_of
+from .recall.reply import Answer, as_stored, recall_for
+from .recall.tool_loop import NOBODY, provenance_of
 from .records import (
     OF_NPC,
     TALK_KINDS,
@@ -42,11 +42,11 @@ from .records import (
 )
 from .script import AssistantScript
 from .store import attributes
-from .store.chat_log import given_by
+from .store.chat_log import provenance_of_messages
 from .text.sanitising import oneline, sanitise
 
 CHAT_MEMORY = "chat_memory"  # the Attribute of LLMNPC with the last lines of each character
-HEARD_TWICE = 2.0  # seconds within which a person's same words are one line
+SAME_LINE_SECONDS = 2.0  # within which a person's same words are one line
 LOOK_BACK = 8  # newest entries among which the same words are searched
 ATTEMPTS = 2  # the client keeps connections, and one closed by the server gives nothing
 
@@ -64,23 +64,19 @@ _TALK = re.compile(
 class LLMNPCMemory(MemoryHandler):
     """`npc.memory` of a MemoryLLMNPC, whose answers come from the server of LLMNPC."""
 
-    def answer(self, entry: Entry, actions: Any = None) -> defer.Deferred:
-        """As `MemoryHandler.answer`, which answers if the server does not."""
-        if actions is None:
-            return super().answer(entry)
-        return self._answer_by_server(entry, actions)
-
     @defer.inlineCallbacks
-    def _answer_by_server(self, entry: Entry, actions: Any) -> Generator[Any, Any, Answer]:
-        recalled = yield recall_for(self, entry)
-        shown = (item.memory for item in recalled.memories)
-        with self.evidence.work_on([entry, *shown], priority=offload.REPLY) as work:
-            text = yield self.owner.ask_llm(entry, actions.speaker, recalled.prompt_block)
-            work.check()
-        if text:
-            talk = self.owner.past_with(actions.speaker, entry)
-            provenance = provenance_of(entry, recalled.memories, talk)
-            return Answer(text, recalled.memories, provenance=provenance)
+    def answer(self, entry: Entry, actions: Any = None) -> Generator[Any, Any, Answer]:
+        """Answer by the server of LLMNPC, or as `MemoryHandler` does if it gives no answer."""
+        if actions is not None:
+            recalled = yield recall_for(self, entry)
+            shown = (item.memory for item in recalled.memories)
+            with self.evidence.work_on([entry, *shown], priority=offload.REPLY) as work:
+                text = yield self.owner.ask_llm(entry, actions.speaker, recalled.prompt_block)
+                work.check()
+            if text:
+                talk = self.owner.past_with(actions.speaker, entry)
+                provenance = provenance_of(entry, recalled.memories, talk)
+                return Answer(text, recalled.memories, provenance=provenance)
         answer = yield super().answer(entry, actions)
         return answer
 
@@ -127,7 +123,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
 
     def at_talked_to(self, speech: str, character: Any) -> defer.Deferred:
         """Hear the `talk` command: journalled once, and answered once."""
-        if not self._attends(character):
+        if not self._memory_on_for(character):
             return super().at_talked_to(speech, character)  # answered without a memory
         words = sanitise(speech, conf.get().MAX_LINE)
         if words:
@@ -152,7 +148,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         """
         identity, now = self.get_memory_identity(character), self.memory.clock()
         for entry in reversed(self.memory.journal.tail(LOOK_BACK)):
-            fresh = seconds_between(entry.timestamp, now) <= HEARD_TWICE
+            fresh = seconds_between(entry.timestamp, now) <= SAME_LINE_SECONDS
             if entry.source_entity == identity and fresh and words in entry.content:
                 if entry.kind in TALK_KINDS and entry.content == words:
                     return entry
@@ -168,7 +164,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         talk = _TALK.match(line) if kind in (None, "say") else None
         if not talk or from_obj is self or not hasattr(from_obj, "get_display_name"):
             super()._hear(text, from_obj)
-        elif self._attends(from_obj):
+        elif self._memory_on_for(from_obj):
             self._perceive(
                 from_obj,
                 talk["speech"].strip(),
@@ -255,7 +251,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
 
     def _add_to_memory(self, character: Any, who_talked: Any, speech: str) -> None:
         """Keep lines of a character whose memory is switched off; others are in the journal."""
-        if not self._attends(character):
+        if not self._memory_on_for(character):
             lines = [*self._unremembered[character], f"{self._name_seen(who_talked)}: {speech}"]
             self._unremembered[character] = lines[-self.max_chat_memory_size :]
 
@@ -268,11 +264,11 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
 
     def past_with(self, character: Any, entry: Entry) -> Provenance:
         """Return the provenance of the conversation in the prompt of an answer to `entry`."""
-        turns = self._turns_with(character, entry) if self._attends(character) else []
-        return given_by(as_stored(self.memory, turn) for turn in turns)
+        turns = self._turns_with(character, entry) if self._memory_on_for(character) else []
+        return provenance_of_messages(as_stored(self.memory, turn) for turn in turns)
 
     def _lines_with(self, character: Any) -> list[str]:
-        if not self._attends(character):
+        if not self._memory_on_for(character):
             return self._unremembered[character]
         identity = self.get_memory_identity(character)
         entry = self._answering[0] if self._answering else self._last_of(identity)

@@ -38,7 +38,7 @@ class _File(RotatingFileHandler):
             text = f"This log could not be written for a while: {before} lines may be missing."
             note = logging.LogRecord(record.name, logging.WARNING, "", 0, text, (), None)
             super().emit(note)
-            if self.lost > before:  # nor could this line
+            if self.lost > before:  # the note was lost, too
                 return
             self.lost = 0
         super().emit(record)

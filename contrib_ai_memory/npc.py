@@ -29,17 +29,18 @@ from .attention import Attention, Floor, HeardLine, attend
 from .english import addressing
 from .handler import MemoryHandler, shed_copied
 from .log import logger
-from .records import NO_PROVENANCE, OF_NPC, Entry, Percept, Provenance, Recalled
+from .recall.situation import moment_told
+from .records import NO_PROVENANCE, OF_NPC, Entry, Percept, Provenance
 from .script import AssistantScript
 from .store import owner, pause
 from .store.attributes import NPCAttributes
 from .store.people import entity_type_of
 from .text.sanitising import as_shown, oneline, sanitise, speech_in, without_speech
 
-OFF_TAG = "memory_off"  # on an NPC, a room or a player: nothing there, or of them, is perceived
+OFF_TAG = "memory_off"  # on an NPC, a room or a player: it is not perceived
 CATEGORY = "ai_memory"
 WITNESSES_KEPT = 50
-ACTION_WORDS = 3  # of an emote besides name and speech; fewer are only "he says softly"
+ACTION_WORDS = 3  # least words of an emote besides name and speech: "says softly" is no action
 
 _MOVES = frozenset({"move", "traverse", "teleport", "follow", "flee", "home", "arrive", "leave"})
 _LEAVING = re.compile(r"\b(?:leav|depart|heading|goes|gone|exits|vanish|disappear|has left)")
@@ -56,13 +57,14 @@ class MemoryMixin(_Base):
         get_persona: The character's description for a language model.
         at_memory_reply: How a reply is spoken.
         at_memory_emote: How an action is shown.
+        get_memory_moment: Date and time as it would say them.
         get_memory_excuse: What it says to somebody it cannot answer.
     """
 
     own_memory_keys: tuple[str, ...] = ()  # Attributes of the typeclass that copies do not get
-    _own_voice = False  # while its own reply is sent, which is journalled already
-    uttering = ""  # meanwhile `Entry.utterance` of that reply, for other NPCs that hear it
-    _emoted: tuple[Any, list[str]] = (None, [])  # speaker and speeches of the emote being sent
+    _own_voice = False  # True while its own words are sent, which are journalled already
+    uttering = ""  # `Entry.utterance` of these words, for other NPCs that hear them
+    _emoted: tuple[Any, list[str]] = (None, [])  # speaker and speeches of an emote being sent
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -88,7 +90,7 @@ class MemoryMixin(_Base):
         return AssistantScript.of(self)
 
     def is_named(self, speech: str) -> bool:
-        """Whether `speech` names this character, by key or alias."""
+        """Return whether `speech` names this character, by key or alias."""
         return self._is_named(r"\b", speech)
 
     # --- hooks to override --------------------------------------------------------------------
@@ -104,6 +106,14 @@ class MemoryMixin(_Base):
     def get_persona(self) -> str:
         """Return the persona for a language model: by default the description."""
         return str(self.attributes.get("persona") or self.attributes.get("desc") or "")
+
+    def get_memory_moment(self) -> str:
+        """Return the present date and time as the NPC would say it: "Saturday, 9 May, at night".
+
+        By default real time, since the dates of memories are. A game with a calendar of its own
+        overrides it.
+        """
+        return moment_told(self.memory.clock())
 
     def at_memory_reply(self, text: str, speaker: Any, *, private: bool) -> None:
         """Speak a reply, aloud or as a whisper.
@@ -164,7 +174,11 @@ class MemoryMixin(_Base):
     ) -> None:
         """Perceive a gift here, since its message does not name the giver."""
         super().at_object_receive(moved_obj, source_location, move_type=move_type, **kwargs)
-        if move_type == "give" and source_location is not None and self._attends(source_location):
+        if (
+            move_type == "give"
+            and source_location is not None
+            and self._memory_on_for(source_location)
+        ):
             name = self._name_seen(source_location)
             thing = oneline(moved_obj.get_display_name(self))
             text = f"{name} gives {self.key} {sanitise(thing)}."
@@ -207,33 +221,18 @@ class MemoryMixin(_Base):
     def speak(
         self,
         text: str,
-        entry: Entry,
-        speaker: Any,
-        recalled: tuple[Recalled, ...] = (),
-        provenance: Provenance = NO_PROVENANCE,
-    ) -> Entry | None:
-        """Answer `entry`, whispered if it was whispered or if the answer holds a secret.
-
-        Returns:
-            The entry of the NPC's words; None if the only one who may hear them has left.
-        """
-        private = entry.private or any(item.memory.private for item in recalled)
-        return self.utter(
-            text, speaker, private=private, session_id=entry.session_id, provenance=provenance
-        )
-
-    def utter(
-        self,
-        text: str,
         listener: Any,
         *,
         private: bool,
         session_id: str | None = None,
         provenance: Provenance = NO_PROVENANCE,
     ) -> Entry | None:
-        """Say something aloud, or whisper it to `listener`. Returns what `speak` returns.
+        """Say something aloud, or whisper it to `listener`.
 
         The words are journalled as the NPC's own, which are never learned, with their provenance.
+
+        Returns:
+            The entry of the words; None if the only one who may hear them has left.
         """
         here = listener is not None and listener.location == self.location
         if private and not here:
@@ -250,19 +249,19 @@ class MemoryMixin(_Base):
             session_id=session_id,
             **asdict(provenance),
         )
-        self._voice(own, self.at_memory_reply, _harmless(text), listener, private=private)
+        self._voice(own, self.at_memory_reply, _escaped(text), listener, private=private)
         return own
 
     def excuse(self, entry: Entry, speaker: Any, *, crowded: bool) -> None:
-        """Tell somebody that they are not answered, as quietly as they spoke."""
+        """Tell somebody that they are not answered; in a whisper if they whispered."""
         text = self.get_memory_excuse(speaker, crowded=crowded)
         if text:
-            self.utter(text, speaker, private=entry.private, session_id=entry.session_id)
+            self.speak(text, speaker, private=entry.private, session_id=entry.session_id)
 
     def act_out(
         self, text: str, *, session_id: str | None = None, provenance: Provenance = NO_PROVENANCE
     ) -> Entry:
-        """Do something that everybody here sees; journalled as the NPC's own."""
+        """Act so that everybody here sees it; journalled as the NPC's own."""
         action = re.sub(rf"^{re.escape(self.key)}\s+", "", text, flags=re.IGNORECASE)
         own = self._perceive(
             self,
@@ -273,7 +272,7 @@ class MemoryMixin(_Base):
             session_id=session_id,
             **asdict(provenance),
         )
-        self._voice(own, self.at_memory_emote, _harmless(action))
+        self._voice(own, self.at_memory_emote, _escaped(action))
         return own
 
     def seen_here(self, name: str) -> list[Any]:
@@ -301,7 +300,7 @@ class MemoryMixin(_Base):
         line, kind = unpacked(text)
         if kind == "look" or not isinstance(line, str) or not hasattr(speaker, "get_display_name"):
             return
-        if (speaker is self and self._own_voice) or not self._attends(speaker):
+        if (speaker is self and self._own_voice) or not self._memory_on_for(speaker):
             return
         line = sanitise(line, conf.get().MAX_LINE)
         if not line:
@@ -366,12 +365,12 @@ class MemoryMixin(_Base):
         if addressed:
             self.assistant.wants_reply(entry, speaker, floor)
 
-    def _attends(self, other: Any) -> bool:
-        """Whether nothing is switched off: the game, this NPC, its room, the other."""
+    def _memory_on_for(self, other: Any) -> bool:
+        """Return whether memory is switched on: for the game, this NPC, its room and the other."""
         if not conf.get().ENABLED or pause.paused(self):
             return False
         room = self.location
-        return not any(obj is not None and _is_off(obj) for obj in (self, room, other))
+        return not any(obj is not None and _is_switched_off(obj) for obj in (self, room, other))
 
     def _hearers(self, speaker: Any, kind: str) -> list[Any]:
         """Return who hears a line besides the NPC and the speaker."""
@@ -485,7 +484,7 @@ def is_npc(obj: Any) -> bool:
     return isinstance(obj, MemoryMixin) and not obj.sessions.count()
 
 
-def _is_off(obj: Any) -> bool:
+def _is_switched_off(obj: Any) -> bool:
     # by category, because Evennia caches an empty category but not a missing tag
     return OFF_TAG in obj.tags.get(category=CATEGORY, return_list=True)
 
@@ -495,7 +494,7 @@ def _unquoted(speech: str) -> str:
     return speech.partition('"')[2].rpartition('"')[0].strip() if '"' in speech else speech
 
 
-def _harmless(text: str) -> str:
+def _escaped(text: str) -> str:
     """Return text for a room: one paragraph, with colour codes and links escaped."""
     return as_shown(oneline(sanitise(text, conf.get().MAX_LINE)))
 
@@ -508,10 +507,10 @@ def _game_time() -> float:
 
 def wrong_order(typeclass: type) -> str:
     """Return an error sentence if MemoryMixin is behind its base, where it hears nothing, or ""."""
-    guilty = [each for each in typeclass.__mro__ if _behind_its_base(each)]
-    if not guilty:
+    wrong = [each for each in typeclass.__mro__ if _behind_its_base(each)]
+    if not wrong:
         return ""
-    first = guilty[-1]  # the others inherit it
+    first = wrong[-1]  # the others inherit it
     others = ", ".join(
         each.__name__ for each in first.__bases__ if not issubclass(each, MemoryMixin)
     )

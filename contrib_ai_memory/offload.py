@@ -74,8 +74,8 @@ def run(
     if not reactor.running:
         return defer.execute(job, *args)
     if not _lanes:
-        # at exit Python would take apart a million objects of the embedding model, for seconds,
-        # while the new server of a reload needs the old one's ports: they are left where they are
+        # at exit Python would free a million objects of the embedding model, which takes seconds,
+        # while the new server of a reload waits for this one's ports: they are kept
         reactor.addSystemEventTrigger("after", "shutdown", gc.freeze)
         # the reactor releases the GIL on every database query, and gets it back within this time
         sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_SECONDS))
@@ -85,7 +85,7 @@ def run(
 
 
 def breathe() -> defer.Deferred:
-    """Pause work that only the reactor thread may do; fires at one of its next turns.
+    """Pause work of the reactor thread; fires at one of its next turns.
 
     However many NPCs work at once, a turn runs only as many of them as fit into `TURN_SECONDS`; the
     rest of every turn belongs to the game.
@@ -112,7 +112,7 @@ def give_way() -> None:
 
 
 def wait(result: defer.Deferred) -> Any:
-    """The result of a Deferred that has fired already, since no reactor runs.
+    """Return the result of a Deferred that has fired already, since no reactor runs.
 
     Raises:
         RuntimeError: It has not fired: a reactor runs, and must not be waited for.
@@ -127,13 +127,13 @@ def wait(result: defer.Deferred) -> Any:
 
 
 def log_failure(reason: failure.Failure, doing: str) -> None:
-    """Errback for work that nobody waits for: log the error, once."""
+    """Log the error of work that nobody waits for (errback)."""
     exc_info = reason.type, reason.value, reason.getTracebackObject()
     logger().error("%s failed: %s", doing, reason.getErrorMessage(), exc_info=exc_info)
 
 
 def in_game() -> bool:
-    """Whether a reactor runs, which slow work would block."""
+    """Return whether a reactor runs, which slow work would block."""
     from twisted.internet import reactor
 
     return bool(reactor.running)
@@ -152,7 +152,7 @@ def settle() -> None:
 
 
 def stopping() -> bool:
-    """Whether the server is about to stop: whatever waits for the reactor thread gives up."""
+    """Return whether the server is about to stop; work that waits for the reactor then gives up."""
     return _stopping.is_set()
 
 

@@ -1,8 +1,8 @@
 """Checks at the start of the game for valid settings that cannot work. They take seconds.
 
 A permanent fault stops the start: a folder that cannot be written, a missing model or library. A
-passing one (a server or the model hub does not answer) is only reported, and the game starts: NPCs
-hear meanwhile, and remember once it is back.
+temporary one (a server or the model hub does not answer) is only reported. The game starts, NPCs
+hear, and they remember what they heard once it is back.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from . import conf
 from .embedding import model as embedding_model
 from .embedding.model import BUNDLED_DIMENSIONS
 from .llm import router
-from .store import connection
+from .store import memory_store
 from .text import redaction
 
 _KEYS = {  # allowed in `config` of each store
@@ -61,8 +61,7 @@ def _directories() -> Iterator[str]:
     folder = conf.directory()
     if problem := _unwritable(folder):
         yield _named("['DIR']", str(folder), f"{problem}. Name a folder that the game may write.")
-    store = conf.get().VECTOR_STORE
-    path = store.revealed().get("path")
+    path = conf.get().VECTOR_STORE.revealed().get("path")
     if isinstance(path, str) and (problem := _unwritable(Path(path))):
         yield _named("['VECTOR_STORE']['config']['path']", path, f"{problem}.")
 
@@ -101,8 +100,7 @@ def _store() -> Iterator[str]:
             yield _named(
                 "['VECTOR_STORE']['provider']",
                 "pgvector",
-                f"{' and '.join(missing)} not installed: pip install "
-                " 'contrib-ai-memory[pgvector]'",
+                f"{' and '.join(missing)} not installed: pip install 'contrib-ai-memory[pgvector]'",
             )
     size = store.config.get("embedding_model_dims", BUNDLED_DIMENSIONS)
     if conf.get().EMBEDDING.model is None and size != BUNDLED_DIMENSIONS:
@@ -121,8 +119,8 @@ def _unreached_store() -> Iterator[str]:
     store = conf.get().VECTOR_STORE
     if store.provider == "pgvector" and not _installed("psycopg"):
         return
-    where = connection.address(store.provider, store.revealed())
-    if where and (problem := connection.refusal(where)):
+    where = memory_store.address(store.provider, store.revealed())
+    if where and (problem := memory_store.refusal(where)):
         yield (
             f"settings.{conf.SETTING}['VECTOR_STORE']: the memory store ({store.provider}) does "
             f"not answer: {problem}. The game starts; NPCs hear, and remember once it is back."

@@ -7,13 +7,13 @@ ISO 8601 in UTC. A person is an identity (`MemoryMixin.get_memory_identity`).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from .english.commitments import Commitment
-from .english.person import as_posed
 from .english.questions import asks
+from .english.reported_speech import as_posed
 
 TALK_KINDS = frozenset({"say", "whisper"})
 ASKS = "asks"  # tag: a question once the NPC's name in front of it is removed
@@ -121,7 +121,7 @@ class Provenance:
 
     Attributes:
         evidence: Link ids of the entry that it answers and of the memories given to the provider.
-        context: Journal ids of the conversation given to the provider (`store.id_ranges`).
+        context: Journal ids of the conversation given to the provider (`store.journal.ranges_of`).
         sources: Identities of the people whose words these are.
     """
 
@@ -272,7 +272,7 @@ class MemoryRecord(_Plain):
         quote: The speaker's own words, if `content` rewrote them.
         shown: A pose as it was shown, if `content` is only what its poser claims.
         context: Journal ids of lines given to the provider besides `journal_ids`
-            (`store.id_ranges`).
+            (`store.journal.ranges_of`).
     """
 
     id: str
@@ -405,8 +405,8 @@ class AgendaItem(_Plain):
 class RecallRequest:
     """A question to the memory of one NPC.
 
-    `recall.search.recall` fills in what is empty of `top_k`, `token_budget`, `profile` and
-    `reranker` from the settings, and the fields after them from the NPC.
+    `recall.search.recall` fills in an empty `top_k`, `token_budget`, `score_profile` or `reranker`
+    from the settings, and the fields after them from the NPC.
 
     Attributes:
         listeners: Identities of all who will hear the answer, the one who asks first; None means
@@ -417,7 +417,7 @@ class RecallRequest:
         only_emotions: Leave out memories that share none of `emotions`.
         without_entries: Journal ids to leave out, such as the question itself.
         weights: Of `recall.rank.CLUES`, in their order; empty is the built-in ones.
-        profile: The score profile, see `recall.rank.profile_of`.
+        score_profile: The name of a score profile (`recall.rank.score_profile`).
         reranker: Directory or name of a cross-encoder.
         now: Timestamp of the recall.
         named: (identity, name as written) of the people named in the query.
@@ -435,7 +435,7 @@ class RecallRequest:
     only_emotions: bool = False
     without_entries: frozenset[int] = frozenset()
     weights: tuple[float, ...] = ()
-    profile: str = ""
+    score_profile: str = ""
     reranker: str | None = None
     agent_id: str = ""
     now: str = ""
@@ -501,13 +501,17 @@ class ExperienceDraft:
 
 @dataclass(frozen=True, slots=True)
 class FactDraft:
-    """A fact before reconciliation: its text, the entries behind it, and the person it is about."""
+    """A fact before reconciliation: its text, the entries behind it, and the person it is about.
+
+    `slot` is what a preference is about, where a language model named it.
+    """
 
     text: str
     journal_ids: tuple[int, ...]
     about: str | None = None
     memory_type: str = "semantic"
     quote: str = ""
+    slot: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -537,10 +541,66 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownPerson:
+    """Somebody whom the NPC knows, as far as the one who asks may hear of it.
+
+    Attributes:
+        seen_before: When the NPC met them before this conversation, "" if never.
+        standing: stranger, acquaintance, friend or close (`store.people`).
+        attributes: What the profile says of them, surest first.
+        here: Whether they are in the room.
+    """
+
+    identity: str
+    name: str
+    last_seen: str = ""
+    seen_before: str = ""
+    standing: str = "stranger"
+    attributes: tuple[str, ...] = ()
+    here: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Somebody was where the NPC is, at a time (ISO 8601)."""
+
+    name: str
+    when: str
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is plain to see when an NPC answers; the same for every provider.
+
+    Attributes:
+        place: The name of the room.
+        moment: The date and time as the NPC would say it.
+        present: Names of the others in the room, without the speaker.
+        people: The speaker, and the people whom the line names.
+        known_names: Names of everyone whom the NPC has met.
+        visits: Newest first; only where the line asks for them.
+        last_talk: Ids of the recalled memories that are what the speaker said in their last
+            conversation; only where the line asks for it.
+        agenda: Sentences on what is open between the NPC, the speaker and those present.
+    """
+
+    place: str = ""
+    moment: str = ""
+    present: tuple[str, ...] = ()
+    people: tuple[KnownPerson, ...] = ()
+    known_names: tuple[str, ...] = ()
+    visits: tuple[Visit, ...] = ()
+    last_talk: tuple[str, ...] = ()
+    agenda: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyRequest:
     """What a provider gets for an answer, filtered for the listener.
 
-    `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC.
+    `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC. `now` is
+    the time of the answer; `npc_names` are the NPC's name and its aliases,
+    `phrases` its stock phrases (`llm.offline_reply.PHRASES`).
     """
 
     npc_name: str
@@ -553,6 +613,10 @@ class ReplyRequest:
     conversation: tuple[Message, ...] = ()
     met_before: bool = False
     kind: str = "say"
+    now: str = ""
+    npc_names: tuple[str, ...] = ()
+    phrases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    situation: Situation = Situation()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """AssistantScript: the heartbeat of one NPC, and the queue of lines that wait for its answer.
 
-Evennia calls `at_repeat` and does not wait for it: the busy latch, the deadline and the errback are
-here. Everything runs on the reactor thread; the work itself goes to `offload`.
+Evennia calls `at_repeat` and does not wait for it, so ticks have a busy latch, a deadline and an
+errback of their own. Everything runs on the reactor thread; the work itself goes to `offload`.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, SCHEDULE, NotNow, Sleep, SwitchedOff
 from .store import attributes, condition, game_database, generations, memory_store, pause, snapshot
 from .store.chat_log import exchange
-from .store.errors import StoreError, StoreHeld
+from .store.condition import StoreError, StoreHeld
 from .store.evidence import EvidenceGone
 
 KEY = attributes.HEARTBEAT
-ASKED_KEPT = 32  # entries known to have been passed to `wants_reply`
-EXCHANGES_KEPT = 50  # people whose last exchange with the NPC is known
+ASKED_KEPT = 32  # entries remembered as passed to `wants_reply`
+EXCHANGES_KEPT = 50  # people whose last exchange with the NPC is remembered
 PEOPLE_SECONDS = 60.0  # between two writes of the index of people
-ATTEMPTS = 3  # at one answer whose evidence is forgotten meanwhile
+ATTEMPTS = 3  # at one answer, if its evidence is forgotten meanwhile
 JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
 ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
 
@@ -95,8 +95,7 @@ class AssistantScript(DefaultScript):
     def at_server_start(self) -> None:
         """Restart the timer: after a crash a persistent Script has none (EVENNIA.md)."""
         self.rearm()
-        if conf.get().ENABLED:
-            _warm_up()
+        self.at_start()
 
     def at_server_reload(self) -> None:
         self._settle()
@@ -105,7 +104,7 @@ class AssistantScript(DefaultScript):
         self._settle()
 
     def _settle(self) -> None:
-        """Write the last lines (departures are heard late), then give the store no more work."""
+        """Write the last lines (departures are heard late), then close the store."""
         if self.obj is not None:
             self.obj.memory.flush()
         offload.settle()
@@ -123,7 +122,7 @@ class AssistantScript(DefaultScript):
         from twisted.internet import reactor
 
         if self.obj and AssistantScript.of(self.obj) is not self:
-            self.delete()  # a copy that had a heartbeat before it got its original's
+            self.delete()  # a copied NPC has a heartbeat of its own and a clone of another
             return
         late = random.uniform(0, JITTER * self.interval)
         beat = task.deferLater(reactor, late, self.at_tick)
@@ -132,35 +131,31 @@ class AssistantScript(DefaultScript):
 
     # --- the tick -----------------------------------------------------------------------------
 
-    def at_tick(self) -> defer.Deferred:
+    @defer.inlineCallbacks
+    def at_tick(self) -> Generator[Any, Any, None]:
         """Run one beat: awake, the background loop; asleep, a bounded piece of the night.
 
         Skipped while the last one is still busy, unless that is past its deadline.
         """
         if not (conf.get().ENABLED and self.obj and self.obj.pk) or pause.paused(self.obj):
-            return defer.succeed(None)
+            return
         if self.busy:
             if time.monotonic() - self.ndb.busy_since < conf.get().TICK_DEADLINE:
-                return defer.succeed(None)
+                return
             logger().error("#%s: a tick passed its deadline and was abandoned.", self.obj.id)
         self.ndb.busy_since = mine = time.monotonic()
-
-        def release(result: Any) -> Any:
+        try:
+            yield self._beat()
+        except EvidenceGone as problem:
+            logger().info("#%s: %s", self.db_obj_id, problem)
+        finally:
             if self.ndb.busy_since == mine:
                 self.ndb.busy_since = None
-            return result
-
-        return defer.maybeDeferred(self._beat).addBoth(release).addErrback(self._log_evidence_gone)
 
     @property
     def busy(self) -> bool:
         """Whether a tick is under way, or the memory is held still."""
         return self.ndb.busy_since is not None
-
-    def _log_evidence_gone(self, reason: Failure) -> None:
-        """Errback: what the work was drawn from was forgotten, or the NPC was deleted."""
-        reason.trap(EvidenceGone)
-        logger().info("#%s: %s", self.db_obj_id, reason.getErrorMessage())
 
     @defer.inlineCallbacks
     def _beat(self) -> Generator[Any, Any, None]:
@@ -271,7 +266,7 @@ class AssistantScript(DefaultScript):
         self.ndb.floor = floor
 
     def engaged(self, asked_by: str | None = None) -> str:
-        """Why the NPC cannot fall asleep of its own will now; "" if it can.
+        """Return why the NPC cannot fall asleep by itself now, as part of a sentence, or "".
 
         Args:
             asked_by: Identity of the person who wants it to sleep: their own talk does not keep
@@ -309,15 +304,11 @@ class AssistantScript(DefaultScript):
                 number = line.entry.id
                 try:
                     yield self._answer(line)
-                except EvidenceGone as problem:
-                    logger().info(
-                        "#%s: entry %s is not answered. %s", self.db_obj_id, number, problem
-                    )
                 except StoreError as problem:
-                    logger().error("#%s cannot answer: %s", self.obj.id, problem)
-                except (offload.TimedOut, offload.Busy) as problem:
+                    logger().error("#%s cannot answer: %s", self.db_obj_id, problem)
+                except (EvidenceGone, offload.TimedOut, offload.Busy) as problem:
                     logger().warning(
-                        "#%s did not answer entry %s: %s", self.obj.id, number, problem
+                        "#%s did not answer entry %s: %s", self.db_obj_id, number, problem
                     )
                 except OperationalError as problem:
                     if not game_database.note_full(problem):
@@ -335,7 +326,13 @@ class AssistantScript(DefaultScript):
         answer = yield self._compose(entry, actions)
         own = None
         if answer.text:
-            own = npc.speak(answer.text, entry, line.speaker, answer.recalled, answer.provenance)
+            own = npc.speak(
+                answer.text,
+                line.speaker,
+                private=entry.private or answer.private,
+                session_id=entry.session_id,
+                provenance=answer.provenance,
+            )
         memory.history.add(exchange(entry, answer.rounds, own, actions.spoken, answer.provenance))
         memory.note_accessed(entry, answer.recalled)
         self.ndb.last_reply = time.monotonic()
@@ -343,12 +340,18 @@ class AssistantScript(DefaultScript):
         if actions.wants_sleep:
             self._fall_asleep(entry)
         if not self.ndb.compacting:  # nobody waits for it
-            self.ndb.compacting = True
-            compact(memory, EMERGENCY, offload.AWAKE).addErrback(
-                self._log_evidence_gone
-            ).addErrback(offload.log_failure, f"compacting what #{self.obj.id} said").addCallback(
-                lambda _: setattr(self.ndb, "compacting", False)
-            )
+            doing = f"compacting what #{self.obj.id} said"
+            self._compact_history().addErrback(offload.log_failure, doing)
+
+    @defer.inlineCallbacks
+    def _compact_history(self) -> Generator[Any, Any, None]:
+        self.ndb.compacting = True
+        try:
+            yield compact(self.obj.memory, EMERGENCY, offload.AWAKE)
+        except EvidenceGone as problem:
+            logger().info("#%s: %s", self.db_obj_id, problem)
+        finally:
+            self.ndb.compacting = False
 
     @defer.inlineCallbacks
     def _compose(self, entry: Entry, actions: ReplyActions) -> Generator[Any, Any, Any]:
@@ -407,12 +410,12 @@ class ReplyActions:
         return self._npc.get_memory_identity(seen[0]) if seen else None
 
     def say(self, text: str, provenance: Provenance, *, private: bool) -> None:
-        self._utter(text, provenance, self.speaker, private, self._entry.session_id)
+        self._speak(text, provenance, self.speaker, private, self._entry.session_id)
 
     def whisper(self, name: str, text: str, provenance: Provenance) -> None:
         [listener] = self._npc.seen_here(name)
         same = listener == self.speaker and self._entry.private
-        self._utter(text, provenance, listener, True, self._entry.session_id if same else None)
+        self._speak(text, provenance, listener, True, self._entry.session_id if same else None)
 
     def emote(self, text: str, provenance: Provenance) -> None:
         session_id = self._entry.session_id
@@ -426,7 +429,7 @@ class ReplyActions:
             raise ToolError(str(problem)) from None
         self.wants_sleep = True
 
-    def _utter(
+    def _speak(
         self,
         text: str,
         provenance: Provenance,
@@ -434,7 +437,7 @@ class ReplyActions:
         private: bool,
         session_id: str | None,
     ) -> None:
-        own = self._npc.utter(
+        own = self._npc.speak(
             text, listener, private=private, session_id=session_id, provenance=provenance
         )
         if own is None:
@@ -446,7 +449,7 @@ class ReplyActions:
 
 LINES_EACH = 3  # of one speaker in the queue
 LINES_IN_ALL = 30
-QUIET_SECONDS = 10.0  # without a line before a speaker who flooded is heard again
+FLOOD_SECONDS = 10.0  # without a line before a speaker who flooded is heard again
 EXCUSE_SECONDS = 60.0  # between two excuses to the same speaker
 SPEAKERS_KEPT = 200  # of whom floods and excuses are remembered
 
@@ -491,7 +494,7 @@ class AnswerQueue:
     def add(self, line: PendingLine) -> Verdict:
         """Queue a line, if it may wait."""
         who, now = line.entry.source_entity, self._clock()
-        if now - self._flooding.get(who, -QUIET_SECONDS) < QUIET_SECONDS:
+        if now - self._flooding.get(who, -FLOOD_SECONDS) < FLOOD_SECONDS:
             _note_time(self._flooding, who, now)
             return Verdict.DROPPED
         self._flooding.pop(who, None)

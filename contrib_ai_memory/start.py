@@ -1,7 +1,4 @@
-"""What is done once when the game's server starts.
-
-The database is written anew after an erasure, typeclasses are looked at, deletions finished.
-"""
+"""Work at the start of the server: a VACUUM that is due, typeclasses, unfinished deletions."""
 
 from __future__ import annotations
 
@@ -15,37 +12,37 @@ from twisted.internet import defer
 
 from . import conf, deletion, offload
 from .handler import forget_memories
-from .store import generations, owner, vacuum
+from .store import game_database, generations, owner
 
 
 def at_server_start() -> None:
-    """Called when the reactor runs; the Portal, which has the same settings, has nothing to do."""
+    """Called when the reactor runs. The Portal has the same settings, but nothing to do."""
     if evennia.PORTAL_MODE:
         return
-    # the first of these blocks, and does so before any player is served
-    for work in (vacuum.run_if_noted, check_typeclasses, forget_the_deleted):
+    # a VACUUM blocks, so it comes first, before any player is served
+    for work in (game_database.run_due_vacuum, check_typeclasses, forget_the_deleted):
         defer.maybeDeferred(work).addErrback(offload.log_failure, f"{work.__name__} at the start")
 
 
 def check_typeclasses() -> None:
-    """Load the typeclasses of all objects: what is wrong with one, `MemoryMixin` says then."""
+    """Load the typeclasses of all objects, so that `MemoryMixin` reports the bad ones."""
     paths = ObjectDB.objects.order_by().values_list("db_typeclass_path", flat=True).distinct()
     for path in paths:
         loading = defer.execute(class_from_module, path)
-        # of a typeclass that is no more Evennia tells itself
+        # Evennia itself reports a typeclass that is missing
         loading.addErrback(lambda reason: reason.trap(ImportError))
         loading.addErrback(offload.log_failure, f"loading {path}")
 
 
 @defer.inlineCallbacks
 def forget_the_deleted() -> Generator[Any, Any, None]:
-    """Finish deletions that the last server was killed amid."""
+    """Finish deletions that were cut short when the last server was killed."""
     noted = deletion.noted_deletions()
     if not noted or not conf.get().ENABLED:
         return
     stored = yield offload.run(offload.MEMORY, generations.of_store, priority=offload.NIGHT)
     if generations.settle(stored):
-        return  # the store of another time, which is told of where it is opened
+        return  # store and database do not match, which is reported where the store is opened
     for memory_id in noted:
         if memory_id not in owner.owned():
             yield forget_memories(memory_id)

@@ -113,8 +113,8 @@ def api_urls():
             else:
                 yield here
 
-    from contrib_ai_memory.web.api import routes
+    from contrib_ai_memory.web import urls
 
-    for address in walk(routes.urlpatterns):
+    for address in walk(urls.api_patterns):
         address = address.replace("<int:npc_id>", "{npc}")
         yield re.sub(r"<\w+:\w+>", "{id}", address)

@@ -5,6 +5,7 @@ The folder is made by the same code that makes the demo's; nothing of it is left
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
@@ -55,6 +56,15 @@ def store_folder(settings, tmp_path):
     memory_store.close_shared(for_good=False)
 
 
+@pytest.fixture(autouse=True)
+def pause_is_read_anew():
+    """Drop the cached pause of all NPCs, which a failing test would leave to those after it."""
+    from contrib_ai_memory.store import pause
+
+    yield
+    pause._all_paused = None
+
+
 @pytest.fixture
 def tavern(db, store_folder):
     """An empty room in a fresh game database, with a store of its own."""
@@ -77,6 +87,23 @@ def alice(tavern):
 @pytest.fixture
 def bram(tavern):
     return _someone("typeclasses.characters.Character", "Bram", tavern)
+
+
+@pytest.fixture
+def day(mara, alice, bram):
+    """Mara after a day at the tavern (`spent_day`), with experiences of it."""
+    from spent_day import spend_day
+
+    return spend_day(mara, alice, bram)
+
+
+@pytest.fixture
+def night(day):
+    """Mara after that day and a night: facts with their evidence, and links."""
+    from contrib_ai_memory import offload
+
+    offload.wait(day.assistant.sleep.whole_night())
+    return day
 
 
 def _someone(typeclass, key, room):
@@ -102,10 +129,38 @@ def speaks_through(settings, server, store_folder):
     def use(**more):
         chosen = {"base_url": server.url, "model": "m", "timeout": 5, "retries": 0} | more
         settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "LLM": chosen}
-        router.health.reset()
+        router.breaker.reset()
 
     yield use
-    router.health.reset()
+    router.breaker.reset()
+
+
+@pytest.fixture
+def llm(speaks_through):
+    """The provider of that server; llm(timeout=1) changes more of its settings."""
+    from contrib_ai_memory import conf
+    from contrib_ai_memory.llm.openai_compatible import OpenAIProvider
+
+    def use(**more):
+        speaks_through(**more)
+        return OpenAIProvider(conf.get().LLM)
+
+    use()
+    return use
+
+
+@pytest.fixture
+def logged(caplog):
+    """The lines of the contrib's log; logged(logging.WARNING) leaves out what is less."""
+    from contrib_ai_memory.log import logger
+
+    def lines(level=logging.INFO):
+        ours = [each for each in caplog.records if each.name == logger().name]
+        return [each.getMessage() for each in ours if each.levelno >= level]
+
+    logger().addHandler(caplog.handler)  # its records do not propagate
+    yield lines
+    logger().removeHandler(caplog.handler)
 
 
 @pytest.fixture
@@ -156,3 +211,9 @@ def types_as(tavern, hears):
 def builder(types_as):
     """A builder in the tavern; builder(line) gives all that comes back, as plain text."""
     return types_as("Builder", "Builder")
+
+
+@pytest.fixture
+def admin(types_as):
+    """An admin in the tavern; admin(line) gives all that comes back, as plain text."""
+    return types_as("Chief", "Admin")

@@ -66,7 +66,7 @@ def play(folder: Path, settings: dict[str, Any], server: ModelServer | None) -> 
     from evennia.utils.create import create_object
 
     from contrib_ai_memory import offload
-    from contrib_ai_memory.admin import erasure
+    from contrib_ai_memory.admin import erase
     from contrib_ai_memory.store import memory_store
 
     room = create_object("typeclasses.rooms.Room", key="The Drowned Lantern", nohome=True)
@@ -94,7 +94,7 @@ def play(folder: Path, settings: dict[str, Any], server: ModelServer | None) -> 
     before = holding(game.folder)
     hers = mara.get_memory_identity(people["her"])
     people["her"].delete()  # the object has a name, which is not the memory's to erase
-    offload.wait(erasure.erase_everywhere(hers))
+    offload.wait(erase.erase_everywhere(hers))
     after = holding(game.folder)
     found = offload.wait(mara.memory.recall("Who took the sheep?", top_k=1))
     memory_store.close_shared()

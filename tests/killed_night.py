@@ -58,10 +58,10 @@ def main() -> int:
     game.migrate()
     game.enter()
     from contrib_ai_memory import conf
-    from contrib_ai_memory.store import connection
+    from contrib_ai_memory.store import memory_store
 
     conf.directory().mkdir(parents=True, exist_ok=True)
-    connection.prepare_environment(conf.directory())  # before anything here imports Mem0
+    memory_store.prepare_environment(conf.directory())  # before anything here imports Mem0
     return Trials(options.folder).run(options.first, options.every)
 
 
@@ -194,7 +194,7 @@ class Boundaries:
     def __init__(self, deadly: int = 0):
         from evennia.typeclasses.attributes import AttributeHandler
 
-        from contrib_ai_memory.embedding.sqlite_file import SqliteFile
+        from contrib_ai_memory.sqlite_file import SqliteFile
         from contrib_ai_memory.store import attributes, history
         from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 
@@ -239,7 +239,7 @@ def _sleep(mara: Any) -> None:
     script = mara.assistant
     if script.asleep:
         while script.asleep:
-            script.ndb.last_sleep_tick = None
+            script.sleep.make_due()
             offload.wait(script.at_tick())
     elif not script.sleep.records:
         offload.wait(script.sleep.whole_night())

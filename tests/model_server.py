@@ -327,4 +327,6 @@ WELL_FORMED: dict[str, Callable[[Request], dict[str, Any]]] = {
     "AttributesAnswer": lambda request: {"attributes": []},
     "QuestionsAnswer": lambda request: {"questions": ["What is going on?"]},
     "InsightsAnswer": lambda request: {"insights": []},
+    "ComparisonAnswer": lambda request: {"relations": []},
+    "OutdatedAnswer": lambda request: {"outdated": []},
 }

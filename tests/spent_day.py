@@ -1,4 +1,4 @@
-"""A day at the tavern, slept over, for the tests of what staff do to a memory."""
+"""A day at the tavern, for the tests of what staff do to a memory (fixtures `day`, `night`)."""
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import inspect
@@ -15,12 +15,6 @@ def spend_day(mara, alice, bram):
     bram.execute_cmd("say The bridge at Elmstead has 12 arches.")
     wait(mara.memory.work_through(until_silent=True))
     return mara
-
-
-def sleep_over(npc):
-    """A night: facts with their evidence."""
-    wait(npc.assistant.sleep.whole_night())
-    return npc
 
 
 def fact_of(npc, words):

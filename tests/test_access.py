@@ -1,26 +1,12 @@
 """Who may look into, edit and erase a memory, and what the audit log says."""
 
 import pytest
-from spent_day import entry_of, sleep_over, spend_day
+from spent_day import entry_of
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import (
-    access,
-    edit,
-    forget,
-)
+from contrib_ai_memory.admin import access, edit, forget
 
 wait = offload.wait
-
-
-@pytest.fixture
-def day(mara, alice, bram):
-    return spend_day(mara, alice, bram)
-
-
-@pytest.fixture
-def night(day):
-    return sleep_over(day)
 
 
 @pytest.fixture

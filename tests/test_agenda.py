@@ -10,7 +10,7 @@ from django.urls import reverse
 from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import archive, edit, erasure, forget
+from contrib_ai_memory.admin import archive, edit, erase, forget
 from contrib_ai_memory.english.commitments import closes, commitment
 from contrib_ai_memory.ingest.agenda_items import (
     EVIDENCE_KEPT,
@@ -367,7 +367,7 @@ def test_reading_the_journal_again_changes_nothing(talked):
 
 def test_erasing_a_person_takes_their_items_and_those_owed_to_them(talked, alice, bram):
     hers = talked.get_memory_identity(alice)
-    erased = wait(erasure.erase_person(talked, hers))
+    erased = wait(erase.erase_person(talked, hers))
     assert texts(talked) == {"My ship sails tomorrow, before sunrise."}
     assert erased.agenda == 3
     assert "3 agenda items" in erased.summary()
@@ -378,12 +378,12 @@ def test_erasing_a_person_takes_their_items_and_those_owed_to_them(talked, alice
 def test_an_erased_witness_is_taken_out_of_what_stays(mara, alice, bram):
     hers, his = map(mara.get_memory_identity, (alice, bram))
     mara.memory.agenda.put(item(900, who=his, witnesses=(hers, his)))
-    wait(erasure.erase_person(mara, hers))
+    wait(erase.erase_person(mara, hers))
     assert mara.memory.agenda.get("900").witnesses == (his,)
 
 
 def test_a_wipe_leaves_no_item(talked):
-    erased = wait(erasure.wipe(talked))
+    erased = wait(erase.wipe(talked))
     assert erased.agenda == 4
     assert len(talked.memory.agenda) == 0
     assert not talked.db_attributes.filter(db_category=CATEGORY).exists()
@@ -432,7 +432,7 @@ def test_an_archive_holds_the_agenda_and_gives_it_back_to_the_byte(talked, taver
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     wait(archive.export(talked, first))
     before = list(talked.memory.agenda)
-    wait(erasure.wipe(talked))
+    wait(erase.wipe(talked))
     wait(archive.import_(talked, first))
     assert list(talked.memory.agenda) == before
     wait(archive.export(talked, second))

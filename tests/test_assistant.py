@@ -194,7 +194,7 @@ def test_switched_off_nobody_is_sent_to_sleep(mara, settings):
 
 
 def test_a_night_that_cannot_be_slept_leaves_the_npc_awake(mara, alice):
-    from contrib_ai_memory.store.errors import StoreClosed
+    from contrib_ai_memory.store.condition import StoreClosed
 
     alice.execute_cmd("say I keep the ferry.")
     memory_store.close_shared()

@@ -142,6 +142,6 @@ def test_a_hub_model_out_of_reach_is_refused_within_seconds(settings, tmp_path, 
         settings.CONTRIB_AI_MEMORY = {"EMBEDDING": {"model": "somebody/another-model"}}
         started = time.monotonic()
         for _ in range(3):
-            with pytest.raises(ModelError, match=r"another-model.*no answer within"):
+            with pytest.raises(ModelError, match=r"another-model.*(?:no answer within|timed out)"):
                 embedder.shared()
         assert time.monotonic() - started < 8

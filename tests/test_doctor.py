@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import archive, erasure, inspect, reindex
+from contrib_ai_memory.admin import archive, erase, inspect, reindex
 from contrib_ai_memory.admin import doctor as memory_doctor
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.ingest import novelty
 from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.store import attributes, generations, memory_store, metadata
-from contrib_ai_memory.store.errors import StoreMismatch
+from contrib_ai_memory.store.condition import StoreMismatch
 from contrib_ai_memory.store.links import Link
 from contrib_ai_memory.store.payload import entry_memory_id
 
@@ -162,7 +162,7 @@ def shared_server(settings, tmp_path, store_folder):
     }
     foreign = MemoryRecord(id=str(uuid.uuid4()), content="Orrin guards the gate.", record="fact")
     agent_id = str(uuid.uuid4())
-    memory_store.shared().put(agent_id, [foreign], np.eye(1, 384, dtype=np.float32))
+    memory_store.shared().upsert(agent_id, [foreign], np.eye(1, 384, dtype=np.float32))
     return agent_id, foreign.id
 
 
@@ -208,7 +208,7 @@ def test_on_a_server_an_import_leaves_the_mind_to_the_game_that_has_it(
 
 
 def test_half_an_import_is_told_of(talked):
-    attributes.write_json(talked, erasure.IMPORT_MARK, {"paused": False})
+    attributes.write_json(talked, erase.IMPORT_MARK, {"paused": False})
     [(_count, what, done)] = found(talked, mend=True)
     assert "Import the file again" in what
     assert not done
@@ -217,9 +217,9 @@ def test_half_an_import_is_told_of(talked):
 def test_half_an_erasure_is_finished(talked, alice, monkeypatch):
     identity = talked.get_memory_identity(alice)
     with monkeypatch.context() as broken:
-        broken.setattr(erasure, "_erase_from_journal", killed)
+        broken.setattr(erase, "_erase_from_journal", killed)
         with pytest.raises(KeyboardInterrupt):
-            offload.wait(erasure.erase_person(talked, identity))
+            offload.wait(erase.erase_person(talked, identity))
     assert any("broke off" in what for _count, what, _done in found(talked))
     assert any(done for _count, _what, done in found(talked, mend=True))
     assert found(talked) == []
@@ -252,10 +252,10 @@ def test_a_store_of_another_time_is_told_of_and_nothing_is_thrown_away(talked, s
 
 def spoil(npc):
     """Vectors and words that have nothing to do with what the memories say."""
-    from contrib_ai_memory.store import keys
+    from contrib_ai_memory.store import lanes
 
     store = memory_store.shared()
-    wrong = keys.alone(np.eye(1, 384, dtype=np.float32)[0], "nonsense")
+    wrong = lanes.keys_of_one(np.eye(1, 384, dtype=np.float32)[0], "nonsense")
     store.rekey({memory.id: wrong for memory in store.list(npc.memory.id, limit=None)})
 
 
@@ -339,7 +339,7 @@ def test_a_reindex_that_was_killed_leaves_the_store_as_it_was(talked, other_mode
 
 def test_an_export_comes_to_another_model(talked, other_model, tmp_path, store_folder):
     offload.wait(archive.export(talked, tmp_path / "a.jsonl"))
-    offload.wait(erasure.wipe(talked))
+    offload.wait(erase.wipe(talked))
     other_model()
     (store_folder / "store.json").unlink()
     import shutil

@@ -3,33 +3,16 @@
 from dataclasses import replace
 
 import pytest
-from spent_day import entry_of, everything, fact_of, sleep_over, spend_day
+from spent_day import entry_of, everything, fact_of
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import (
-    edit,
-    forget,
-    inspect,
-    provenance,
-    undo_log,
-)
-from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.admin import edit, forget, inspect, undo_log
 from contrib_ai_memory.records import Percept
 from contrib_ai_memory.sleep import pruning, reconciliation
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
 wait = offload.wait
-
-
-@pytest.fixture
-def day(mara, alice, bram):
-    return spend_day(mara, alice, bram)
-
-
-@pytest.fixture
-def night(day):
-    return sleep_over(day)
 
 
 # --- editing and adding ---------------------------------------------------------------------------
@@ -44,11 +27,11 @@ def test_an_edited_entry_is_found_by_its_new_words_and_undone_exactly(day, build
     assert found.content == "I keep the windmill at Millbrook."
     told = [m.memory.content for m in wait(day.memory.recall("Who keeps the ferry?")).memories]
     assert "I keep the ferry at Millbrook." not in told
-    shown = wait(provenance.show(day, str(entry.id)))
+    shown = wait(inspect.show(day, str(entry.id)))
     assert [(row.old, row.event) for row in shown.history] == [(entry.content, "UPDATE")]
     wait(edit.undo(day, alice))
     assert everything(day) == before
-    assert wait(provenance.show(day, str(entry.id))).history == ()
+    assert wait(inspect.show(day, str(entry.id))).history == ()
 
 
 def test_a_fact_is_edited_weighed_and_felt(night, alice):
@@ -62,11 +45,11 @@ def test_a_fact_is_edited_weighed_and_felt(night, alice):
     [now] = memory_store.shared().get([fact.id])
     assert (now.content, now.importance) == ("Alice owns the mill.", 0.9)
     assert now.dominant_emotions == ("joy",) and now.journal_ids == fact.journal_ids
-    shown = wait(provenance.show(night, fact.id))
+    shown = wait(inspect.show(night, fact.id))
     assert [row.new for row in shown.history] == [fact.content, "Alice owns the mill."]
     wait(edit.undo(night, alice))
     assert everything(night) == before
-    assert [row.event for row in wait(provenance.show(night, fact.id)).history] == ["ADD"]
+    assert [row.event for row in wait(inspect.show(night, fact.id)).history] == ["ADD"]
 
 
 @pytest.mark.parametrize(
@@ -277,12 +260,13 @@ def test_a_locked_fact_is_neither_ended_nor_joined_by_what_a_night_finds(night, 
     [locked] = store.get([fact.id])
     assert set(locked.tags) >= {"pinned", "locked"}
     again = replace(locked, id=memory_id_for(agent_id, "again"), journal_ids=(99,), tags=())
-    vector = store.vectors_of([locked])[0]
-    assert reconciliation.reconcile(agent_id, again, vector).fact_id == fact.id
+    with night.memory.evidence.work_on() as work:
+        assert wait(reconciliation.reconcile(night.memory, [again], work)) == [fact.id]
     assert store.get([fact.id]) == [locked]
     text, quote = (each.replace("12", "14") for each in (locked.content, locked.quote))
     changed = replace(again, id=memory_id_for(agent_id, "changed"), content=text, quote=quote)
-    reconciliation.reconcile(agent_id, changed, embedder.shared().encode([text])[0])
+    with night.memory.evidence.work_on() as work:
+        wait(reconciliation.reconcile(night.memory, [changed], work))
     assert store.get([fact.id]) == [locked]
     assert store.get([changed.id])[0].superseded_by == fact.id
     assert entry.id in locked.journal_ids

@@ -196,14 +196,14 @@ THREE_DAYS_AGO = "2026-01-28T12:00:00+00:00"  # recency [B]: one half
     ],
 )
 def test_a_mood_is_the_sum_of_what_was_felt_by_weight_and_recency(experiences, expected):
-    found = mood.felt(experiences, NOW)
+    found = mood.mood_from(experiences, NOW)
     assert dict(found.shares) == pytest.approx(expected)
     assert list(found.shares) == sorted(found.shares, key=lambda pair: (-pair[1], pair[0]))
 
 
 def test_only_what_counts_is_given_as_a_reason():
     counted = experience("joy")
-    assert mood.felt([experience("rage", weight=0.0), counted, experience()], NOW) == Mood(
+    assert mood.mood_from([experience("rage", weight=0.0), counted, experience()], NOW) == Mood(
         (("joy", 1.0),), (counted,)
     )
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import edit, erasure, erasure_plan, forget, ids, undo_log
-from contrib_ai_memory.admin.erasure_plan import DataSubject
+from contrib_ai_memory.admin import edit, erase, forget, ids, reindex, undo_log
+from contrib_ai_memory.admin.erase import DataSubject
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord, Percept
-from contrib_ai_memory.store import attributes, connection, memory_store
+from contrib_ai_memory.store import attributes, memory_store
 from contrib_ai_memory.store.payload import entry_memory_id
 from contrib_ai_memory.store.preferences import Preference
 
@@ -51,8 +51,8 @@ def identity_of(npc, who):
     return npc.get_memory_identity(who)
 
 
-def erase(npc, who):
-    return offload.wait(erasure.erase_person(npc, identity_of(npc, who)))
+def erase_all_of(npc, who):
+    return offload.wait(erase.erase_person(npc, identity_of(npc, who)))
 
 
 def everything(npc) -> str:
@@ -94,19 +94,19 @@ def test_the_lines_around_are_no_longer_found_by_erased_words(mara, alice, bram,
     def found_by_the_word():
         store = memory_store.shared()
         vector = embedder.shared().encode(["Zanzibar"])[0]
-        search = store.search(mara.memory.id, vector, "Zanzibar")
+        search = store.prepare_search(mara.memory.id, vector, "Zanzibar")
         every = [entry_memory_id(mara.memory.id, number) for number in range(1, 111)]
-        return [each.journal_ids[0] for each in store.weighed(search, every) if any(each.lanes[2:])]
+        return [each.journal_ids[0] for each in store.score(search, every) if any(each.lanes[2:])]
 
     assert {place - 1, place + 1} <= set(found_by_the_word())
-    erase(mara, alice)
+    erase_all_of(mara, alice)
     assert found_by_the_word() == []
 
 
 def test_nothing_of_the_person_is_left_and_the_counts_tell_of_it(talked, alice):
     before = everything(talked)
     assert "ferry at Millbrook" in before
-    erased = erase(talked, alice)
+    erased = erase_all_of(talked, alice)
     after = everything(talked)
     for word in ("Alice", "ferry", "honey", "silver key", "Tomas", identity_of(talked, alice)):
         assert word in before, word
@@ -124,7 +124,7 @@ def test_nothing_of_the_person_is_left_and_the_counts_tell_of_it(talked, alice):
 
 
 def test_what_the_other_said_is_recalled_as_before(talked, alice, bram):
-    erase(talked, alice)
+    erase_all_of(talked, alice)
     assert any("sheep" in text for text in told(talked, "Where are the sheep?"))
     his = identity_of(talked, bram)
     assert any("nine crowns" in text for text in told(talked, "Whom do you owe?", speaker=his))
@@ -147,12 +147,12 @@ def test_what_was_drawn_from_both_goes_too(talked, alice, bram):
         record="summary",
         journal_ids=(hers.id, his.id),
     )
-    memory_store.shared().add(memory.id, [both], embedder.shared().encode([both.content]))
+    memory_store.shared().insert_new(memory.id, [both], embedder.shared().encode([both.content]))
     insight = memory.perceive(
         Percept(content="Breakfast matters.", kind="insight", origin="sleep", evidence=(both.id,))
     )
     memory.flush()
-    erase(talked, alice)
+    erase_all_of(talked, alice)
     assert memory_store.shared().get([both.id]) == []
     assert memory.journal.get(insight.id) is None
     assert memory.journal.get(his.id) is not None
@@ -179,7 +179,7 @@ def test_an_answer_to_the_person_goes_and_one_to_another_stays(mara, alice, bram
     to_her = hear("Down by the willow.", own, "a", "self")
     hear("Where is the mill?", his, "b")
     to_him = hear("Up on the hill.", own, "b", "self")
-    erase(mara, alice)
+    erase_all_of(mara, alice)
     assert memory.journal.get(to_her.id) is None
     assert memory.journal.get(to_him.id).content == "Up on the hill."
 
@@ -190,7 +190,7 @@ def test_lines_of_others_are_found_no_more_by_the_words_around_them(mara, alice,
     bram.execute_cmd("say How splendid that is.")
     offload.wait(mara.memory.index_pending())
     assert lanes_of(mara, "zeppelin lighthouse")["Good evening to you."] > 0
-    erase(mara, alice)
+    erase_all_of(mara, alice)
     assert set(lanes_of(mara, "zeppelin lighthouse").values()) == {0.0}
 
 
@@ -199,8 +199,8 @@ def lanes_of(npc, query):
     from contrib_ai_memory.embedding import embedder
 
     store = memory_store.shared()
-    search = store.search(npc.memory.id, embedder.shared().encode([query])[0], query)
-    found = store.weighed(search, {m.id for m in store.list(npc.memory.id, limit=None)})
+    search = store.prepare_search(npc.memory.id, embedder.shared().encode([query])[0], query)
+    found = store.score(search, {m.id for m in store.list(npc.memory.id, limit=None)})
     names = {memory.id: memory.content for memory in store.get([each.id for each in found])}
     return {names[each.id]: each.lanes[3] for each in found}
 
@@ -214,7 +214,7 @@ def test_what_is_edited_or_taken_back_meanwhile_waits_and_brings_nothing_back(
     )
     offload.wait(forget.forget(talked, bram, ferry))
     begun = []
-    step = erasure._clear_references
+    step = erase._clear_references
 
     def meanwhile(*args):
         begun.append(edit.undo(talked, bram))
@@ -222,8 +222,8 @@ def test_what_is_edited_or_taken_back_meanwhile_waits_and_brings_nothing_back(
         assert not any(each.called for each in begun)
         return step(*args)
 
-    monkeypatch.setattr(erasure, "_clear_references", meanwhile)
-    erase(talked, alice)
+    monkeypatch.setattr(erase, "_clear_references", meanwhile)
+    erase_all_of(talked, alice)
     for each, problem in zip(begun, (undo_log.NothingToUndo, ids.UnknownMemory), strict=True):
         with pytest.raises(problem):
             offload.wait(each)
@@ -234,11 +234,11 @@ def test_what_is_edited_or_taken_back_meanwhile_waits_and_brings_nothing_back(
 
 def test_what_can_be_undone_goes_before_all_else(talked, alice, bram, monkeypatch):
     ferry = next(e.id for e in talked.memory.journal.read() if "ferry" in e.content)
-    for begin in (lambda: erase(talked, alice), lambda: offload.wait(erasure.wipe(talked))):
+    for begin in (lambda: erase_all_of(talked, alice), lambda: offload.wait(erase.wipe(talked))):
         offload.wait(edit.pin(talked, bram, str(ferry)))
         with monkeypatch.context() as broken:
-            broken.setattr(erasure_plan, "plan_person", killed)
-            broken.setattr(erasure, "_wipe_store", killed)
+            broken.setattr(erase, "plan_person", killed)
+            broken.setattr(erase, "_wipe_store", killed)
             with pytest.raises(KeyboardInterrupt):
                 begin()
         assert undo_log.acts(talked) == []
@@ -261,7 +261,7 @@ def test_a_secret_preference_is_kept_once_for_those_who_heard_it(talked, alice, 
     hers, his = (identity_of(talked, who) for who in (alice, bram))
     kept = Preference(his, "like:rain", "I like rain.", "2026-01-01", "2026-01-01", private=True)
     talked.memory.preferences.put(replace(kept, witnesses=(hers, his)))
-    erase(talked, alice)
+    erase_all_of(talked, alice)
     assert [p for p in talked.memory.preferences if p.slot == "like:rain"] == [
         replace(kept, witnesses=(his,))
     ]
@@ -270,7 +270,7 @@ def test_a_secret_preference_is_kept_once_for_those_who_heard_it(talked, alice, 
 
 def test_names_go_out_of_the_whole_history_of_a_memory(talked, alice):
     own = MemoryRecord(id=str(uuid.uuid4()), content="The mill grinds rye.", record="fact")
-    memory_store.shared().put(talked.memory.id, [own], embedder.shared().encode([own.content]))
+    memory_store.shared().upsert(talked.memory.id, [own], embedder.shared().encode([own.content]))
     memory_store.shared().history.put(
         own.id, [("Alice grinds rye.", "It grinds rye.", "UPDATE", "2020-01-01")]
     )
@@ -278,7 +278,7 @@ def test_names_go_out_of_the_whole_history_of_a_memory(talked, alice):
         ("old", f"new {number}", "UPDATE", f"2021-01-01T00:00:{number}") for number in range(60)
     ]
     memory_store.shared().history.put(own.id, rows)
-    erase(talked, alice)
+    erase_all_of(talked, alice)
     assert memory_store.shared().get([own.id])
     said = memory_store.shared().history.of(own.id, newest=None)
     assert len(said) == 60 and "Alice" not in str(said)
@@ -305,27 +305,27 @@ def test_a_deletion_that_was_killed_leaves_no_history_behind(talked, monkeypatch
 def test_an_erasure_that_was_killed_ends_the_same_when_it_is_run_again(talked, alice, monkeypatch):
     """At each step in turn: what was not reached is done by the next one, nothing is forgotten."""
     steps = (
-        "_clear_references",
-        "_remove_links",
-        "_erase_from_profiles",
-        "_erase_from_journal",
-        "_rekey_around",
+        (erase, "_clear_references"),
+        (erase, "_remove_links"),
+        (erase, "_erase_from_profiles"),
+        (erase, "_erase_from_journal"),
+        (reindex, "rekey"),
     )
-    for step in steps:
+    for module, step in steps:
         with monkeypatch.context() as broken:
-            broken.setattr(erasure, step, killed)
+            broken.setattr(module, step, killed)
             with pytest.raises(KeyboardInterrupt):
-                erase(talked, alice)
-        assert erasure_plan.unfinished(talked)
-    erase(talked, alice)
-    assert erasure_plan.unfinished(talked) == []
+                erase_all_of(talked, alice)
+        assert erase.unfinished(talked)
+    erase_all_of(talked, alice)
+    assert erase.unfinished(talked) == []
     after = everything(talked)
     for word in ("Alice", "ferry", "honey", "silver key", "Tomas", identity_of(talked, alice)):
         assert word not in after, word
-    assert not erase(talked, alice).anything
+    assert not erase_all_of(talked, alice).anything
 
 
-def killed(*_args):
+def killed(*_args, **_options):
     raise KeyboardInterrupt
 
 
@@ -337,20 +337,20 @@ def test_everywhere_is_every_npc(talked, alice, tavern):
     gustav.memory  # noqa: B018
     alice.execute_cmd("say I dug a well at Thornby.")
     gustav.memory.flush()
-    found = offload.wait(erasure.erase_everywhere(identity_of(talked, alice)))
+    found = offload.wait(erase.erase_everywhere(identity_of(talked, alice)))
     assert set(found) == {talked.dbref, gustav.dbref}
     assert quiet.dbref not in found
     assert "Thornby" not in everything(gustav) + everything(talked)
 
 
 def test_an_npc_cannot_be_erased_from_itself(talked):
-    with pytest.raises(erasure.CannotErase, match="wipe it"):
-        erase(talked, talked)
+    with pytest.raises(erase.CannotErase, match="wipe it"):
+        erase_all_of(talked, talked)
 
 
 def test_a_wiped_mind_is_empty_and_learns_anew(talked, bram):
     mind_id = talked.memory.id
-    erased = offload.wait(erasure.wipe(talked))
+    erased = offload.wait(erase.wipe(talked))
     assert erased.entries >= 9
     assert erased.kinds["entry"] >= 7
     after = everything(talked)
@@ -372,7 +372,7 @@ def test_other_npcs_keep_their_memory_when_one_is_wiped(talked, tavern, bram):
     gustav.memory  # noqa: B018
     bram.execute_cmd("say I planted barley today.")
     offload.wait(gustav.memory.index_pending())
-    offload.wait(erasure.wipe(talked))
+    offload.wait(erase.wipe(talked))
     assert "I planted barley today." in told(gustav, "barley")
 
 
@@ -384,7 +384,7 @@ def test_error_texts_of_nights_go_and_their_kind_stays(talked, alice):
         "passes": {"run_reflection": {"read": 1, "errors": ["ValueError: the ferry is mine"]}},
     }
     attributes.write(talked.assistant, "night_records", [night])
-    erase(talked, alice)
+    erase_all_of(talked, alice)
     [kept] = talked.assistant.sleep.records
     assert kept["passes"]["run_reflection"]["errors"] == ["ValueError"]
 
@@ -409,7 +409,7 @@ def test_names_are_whole_words_in_any_case(text, named):
 @pytest.fixture
 def shard(store_folder):
     """A store of the engine alone, and a look for a word in its files."""
-    connection.prepare_environment(_made(store_folder))
+    memory_store.prepare_environment(_made(store_folder))
     from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 
     return QdrantEdge(path=str(store_folder), embedding_model_dims=4), store_folder

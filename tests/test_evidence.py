@@ -4,7 +4,7 @@ import pytest
 from twisted.internet import defer
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import erasure, forget
+from contrib_ai_memory.admin import erase, forget
 from contrib_ai_memory.store.evidence import EvidenceGone
 
 
@@ -72,7 +72,7 @@ def test_a_work_is_void_once_a_memory_drawn_from_the_forgotten_line_came_to_mind
             assert not goes_on(work)
 
 
-@pytest.mark.parametrize("emptied", [erasure.wipe, lambda npc: defer.maybeDeferred(npc.delete)])
+@pytest.mark.parametrize("emptied", [erase.wipe, lambda npc: defer.maybeDeferred(npc.delete)])
 def test_a_work_is_void_once_the_memory_is_wiped_or_the_npc_deleted(mara, talk, emptied):
     with mara.memory.evidence.work_on(talk[:1]) as work:
         offload.wait(emptied(mara))

@@ -86,6 +86,6 @@ def test_new_rows_cost_no_write_for_their_lock(mara, alice, django_assert_max_nu
     mara.memory.flush()
     alice.execute_cmd("say I keep the ferry.")
     with django_assert_max_num_queries(3):
-        mara.memory._flush_journal()
+        mara.memory.journal.flush()
     locks = set(mara.db_attributes.values_list("db_lock_storage", flat=True))
     assert locks == {"attrread:false();attredit:false()"}

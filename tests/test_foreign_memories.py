@@ -8,7 +8,7 @@ from django.core.management import call_command
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import doctor
 from contrib_ai_memory.embedding import embedder
-from contrib_ai_memory.store import keys, memory_store
+from contrib_ai_memory.store import lanes, memory_store
 
 FERRY = "The ferry at Millbrook is kept by Ottilie Brandt."
 JONAS = "The ferry at Millbrook is kept by Jonas Weir."
@@ -25,7 +25,7 @@ def plain_point(npc, text, **payload):
     """What a script of another process left on a store: Mem0's payload and nothing else."""
     store, memory_id = memory_store.shared(), str(uuid.uuid4())
     payload = {"data": text, "agent_id": npc.memory.id, "hash": "x", "role": "user"} | payload
-    key = keys.alone(embedder.shared().encode([text])[0], text)
+    key = lanes.keys_of_one(embedder.shared().encode([text])[0], text)
     store.mem0.vector_store.write([memory_id], [payload], [key])  # past all that completes it
     return memory_id
 

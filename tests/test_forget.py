@@ -1,30 +1,16 @@
 """Forgetting single memories, alone and with all that came of them."""
 
 import pytest
-from spent_day import add_insight, entry_of, everything, fact_of, sleep_over, spend_day
+from spent_day import add_insight, entry_of, everything, fact_of
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import (
-    edit,
-    forget,
-    ids,
-)
+from contrib_ai_memory.admin import edit, forget, ids
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
 wait = offload.wait
-
-
-@pytest.fixture
-def day(mara, alice, bram):
-    return spend_day(mara, alice, bram)
-
-
-@pytest.fixture
-def night(day):
-    return sleep_over(day)
 
 
 def test_a_forgotten_entry_is_nowhere_any_more_and_comes_back_exactly(night, alice):
@@ -74,7 +60,7 @@ def test_what_a_forgotten_fact_had_ended_holds_again(night, alice):
         id=memory_id_for(night.memory.id, "later"), content="Alice sold the ferry.", record="fact"
     )
     store = memory_store.shared()
-    store.add(night.memory.id, [later], embedder.shared().encode([later.content]))
+    store.insert_new(night.memory.id, [later], embedder.shared().encode([later.content]))
     store.change(fact.id, superseded_by=later.id, invalid_at="2026-01-01T00:00:00+00:00")
     before = everything(night)
     wait(forget.forget(night, alice, later.id))

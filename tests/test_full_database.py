@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import pytest
 from django.db import OperationalError, connection
 from evennia.objects.models import ObjectDB
+from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload, start
-from contrib_ai_memory.store import condition, game_database, vacuum
+from contrib_ai_memory.store import condition, game_database
 from contrib_ai_memory.store.journal import Journal
 
 
@@ -123,8 +124,34 @@ def test_a_database_that_cannot_be_written_anew_is_told_of_once_and_tried_again(
     start.at_server_start()
     [told] = [each.getMessage() for each in caplog.records if "written anew" in each.getMessage()]
     assert "database or disk is full" in told and "tries it again" in told
-    assert vacuum.is_noted()
+    assert game_database.is_vacuum_due()
     vacuums.fails = None
     start.at_server_start()
     assert vacuums.count == 2
-    assert not vacuum.is_noted()
+    assert not game_database.is_vacuum_due()
+
+
+def test_a_deleted_npc_has_the_database_written_anew_at_the_next_start(
+    in_game, vacuums, mara, alice
+):
+    alice.execute_cmd("say I hide a silver key in Elmstead.")
+    mara.memory.flush()
+    mara.delete()
+    assert vacuums.count == 0
+    start.at_server_start()
+    assert vacuums.count == 1
+    assert not game_database.is_vacuum_due()
+
+
+def test_an_import_does_so_where_it_replaces_a_memory(in_game, vacuums, tavern, mara, alice, admin):
+    alice.execute_cmd("say I hide a silver key in Elmstead.")
+    offload.wait(mara.memory.index_pending())
+    admin("@memory/export mara = the key")
+    odo = create_object("typeclasses.npcs.AssistantNPC", key="Odo", location=tavern)
+    admin("@memory/import odo = the key")
+    assert len(odo.memory.journal) and not game_database.is_vacuum_due()
+    assert "would be lost" in " ".join(admin("@memory/import mara = the key").split())
+    assert "remembers" in " ".join(admin("yes").split())
+    assert game_database.is_vacuum_due() and vacuums.count == 0
+    start.at_server_start()
+    assert vacuums.count == 1

@@ -11,10 +11,10 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import doctor, erasure
+from contrib_ai_memory.admin import doctor, erase
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import condition, generations, memory_store, metadata
-from contrib_ai_memory.store.errors import StoreUnpaired, StoreUnusable
+from contrib_ai_memory.store.condition import StoreUnpaired, StoreUnusable
 
 
 @pytest.fixture
@@ -148,7 +148,9 @@ def _fact(npc, number, journal_ids, created_at):
         journal_ids=journal_ids,
         created_at=created_at,
     )
-    memory_store.shared().add(npc.memory.id, [fact], np.eye(1, 384, k=number, dtype=np.float32))
+    memory_store.shared().insert_new(
+        npc.memory.id, [fact], np.eye(1, 384, k=number, dtype=np.float32)
+    )
     return fact.id
 
 
@@ -187,7 +189,7 @@ def test_files_put_back_over_those_of_after_an_erasure_are_the_ones_that_count(
     memory_store.close_shared(for_good=False)
     shutil.copytree(store_folder, tmp_path / "kept")
     memory_store.shared()
-    offload.wait(erasure.erase_person(talked, talked.get_memory_identity(alice)))
+    offload.wait(erase.erase_person(talked, talked.get_memory_identity(alice)))
     assert memory_store.shared().count(talked.memory.id) < count
     memory_store.close_shared(for_good=False)
     shutil.copytree(tmp_path / "kept", store_folder, dirs_exist_ok=True)  # as `tar x` does

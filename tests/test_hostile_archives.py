@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import archive, archive_format, erasure
+from contrib_ai_memory.admin import archive, archive_format, erase
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import Entry
 from contrib_ai_memory.sleep.night import SCHEDULE
@@ -57,11 +57,6 @@ def exports(store_folder):
     return folder
 
 
-@pytest.fixture
-def admin(types_as):
-    return types_as("Chief", "Admin")
-
-
 def export(npc, path):
     wait(archive.export(npc, path))
     return read(path)
@@ -99,7 +94,7 @@ def refused(npc, path, line, problem):
     assert problem in str(told.value), str(told.value)
     assert (npc.memory.id, stored(npc), list(npc.memory.journal.read())) == before
     assert not pause.paused(npc)
-    assert attributes.read_json(npc, erasure.IMPORT_MARK) is None
+    assert attributes.read_json(npc, erase.IMPORT_MARK) is None
 
 
 def without(name):
@@ -123,50 +118,82 @@ CHANGES = {
     "no last id": ("journal", without("last_id"), "has no last_id"),
     "no cursors": ("journal", without("cursors"), "has no cursors"),
     "no end of a link": ("link", without("b"), "has no b"),
-    "no category": ("row", without("category"), "has no category"),
+    "no category": ("row", without("category"), "category: None is not part"),
     "no total": ("centroid", without("total"), "has no total"),
-    "more": ("entry", with_(more=1), "'more' is not a field of it"),
+    "more": ("entry", with_(more=1), "more: an export writes no such field"),
     "an Attribute": (
         "row",
         with_(category="ai_memory", key="undo"),
-        "'ai_memory' is not a category",
+        "category: 'ai_memory' is not part",
     ),
-    "another Attribute": ("row", with_(category=None, key="desc"), "None is not a category"),
+    "another Attribute": ("row", with_(category=None, key="desc"), "category: None is not part"),
     "another key": ("row", with_(key="desc"), "does not fit its value"),
-    "a script's key": ("script", with_(key="operating_mode", value="sleep"), "'operating_mode'"),
+    "a script's key": (
+        "script",
+        with_(key="operating_mode", value="sleep"),
+        "key: 'operating_mode' is not part",
+    ),
     "a schedule": (
         "script",
         with_(key="sleep_schedule", value={"tick_rate_sleep": -1}),
-        "schedule",
+        "value.tick_rate_sleep: -1 should be greater than 0",
     ),
-    "no object": ("people", with_(value=[]), "not an object"),
-    "a person": ("people", with_(value={"#7": {"name": 7}}), "name: input should be"),
-    "talk": ("conversations", with_(value=[["a", {"messages": "x"}]]), "not a list"),
+    "no object": ("people", with_(value=[]), "value: [] should be an object"),
+    "a person": (
+        "people",
+        with_(value={"#7": {"name": 7}}),
+        "value.#7.name: 7 should be a valid string",
+    ),
+    "talk": (
+        "conversations",
+        with_(value=[["a", {"messages": "x"}]]),
+        "messages: 'x' should be a valid array",
+    ),
     "no time of talk": (
         "conversations",
         lambda line: line["value"][0][1].update(TIMELESS),
-        "not a time",
+        "last_activity: None should be",
     ),
     "a huge journal": ("journal", with_(last_id=10**12), "last_id"),
     "a cursor": ("journal", with_(cursors={"indexed": "x"}), "cursors.indexed"),
     "importance": ("entry", inside("value", importance=99), "importance: 99"),
-    "no time": ("entry", inside("value", timestamp="soon"), "timestamp: 'soon' is not a time"),
+    "no time": ("entry", inside("value", timestamp="soon"), "timestamp: 'soon' should be a time"),
     "no zone": ("entry", inside("value", timestamp="2026-01-01T00:00:00"), "time zone"),
-    "content": ("entry", inside("value", content=None), "content: input should be"),
-    "an unknown field": ("entry", inside("value", locks="x"), "'locks' is not a field"),
+    "content": (
+        "entry",
+        inside("value", content=None),
+        "value.content: None should be a valid string",
+    ),
+    "an unknown field": (
+        "entry",
+        inside("value", locks="x"),
+        "value.locks: an export writes no such field",
+    ),
     "an entry behind the end": ("entry", inside("value", id=9999), "beyond the journal's end"),
     "a score": ("link", with_(score=7), "score: 7"),
-    "an end": ("link", with_(b="x"), "b: 'x' is not a memory id"),
+    "an end": ("link", with_(b="x"), "b: 'x' should be a memory id"),
     "weight": ("memory", inside("payload", memory_weight="heavy"), "memory_weight"),
     "an empty weight": ("memory", inside("payload", importance=""), "importance"),
     "record": ("memory", inside("payload", record="dream"), "record: 'dream'"),
     "another mind": ("memory", inside("payload", agent_id="0" * 36), "another memory"),
     "audience": ("memory", inside("payload", audience=["#99"]), "audience"),
-    "evidence": ("memory", inside("payload", journal_ids=[9999]), "journal_ids: 9999"),
+    "evidence": (
+        "memory",
+        inside("payload", journal_ids=[9999]),
+        "payload.journal_ids: 9999 is beyond",
+    ),
     "history": ("memory", with_(history=[[1]]), "history"),
-    "a mark": ("memory", with_(history=[[None, "x", "ADD", None, None, True]]), "a wrong mark"),
-    "a huge mark": ("memory", with_(history=[[None, "x", "ADD", None, None, 1 << 70]]), "a wrong"),
-    "base64": ("centroid", with_(total="!"), "not base64"),
+    "a mark": (
+        "memory",
+        with_(history=[[None, "x", "ADD", None, None, True]]),
+        "history.0.5: True",
+    ),
+    "a huge mark": (
+        "memory",
+        with_(history=[[None, "x", "ADD", None, None, 1 << 70]]),
+        "history.0.5: ",
+    ),
+    "base64": ("centroid", with_(total="!"), "total: '!' should be base64"),
     "dimensions": ("centroid", with_(total="AAAAAAAA8D8="), "numbers, and"),
     "infinite": ("centroid", with_(total="AAAAAAAA8H8=" * 1), "total"),
     "a count": ("centroid", with_(count=-1), "count: -1"),
@@ -414,7 +441,7 @@ def test_whatever_is_changed_it_is_refused_or_imported_whole(talked, odo, tmp_pa
     else:
         expected = read(changed)
     assert not pause.paused(talked)
-    assert attributes.read_json(talked, erasure.IMPORT_MARK) is None
+    assert attributes.read_json(talked, erase.IMPORT_MARK) is None
     assert stored(odo) == his
     found = export(talked, after)
     assert spelled(found) == spelled(expected)

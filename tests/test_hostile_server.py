@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.llm import router
 from contrib_ai_memory.store import memory_store
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -131,24 +130,11 @@ MALICE = {
 }
 
 
-@pytest.fixture
-def llm(speaks_through):
-    speaks_through(timeout=1, retries=1)
-
-
-@pytest.fixture
-def warnings(caplog):
-    logger = logging.getLogger("contrib_ai_memory")
-    logger.addHandler(caplog.handler)
-    yield lambda: [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
-    logger.removeHandler(caplog.handler)
-
-
 @pytest.mark.parametrize("malice", MALICE)
-def test_a_night_with_a_hostile_server_ends_unharmed(server, llm, mara, alice, warnings, malice):
+def test_a_night_with_a_hostile_server_ends_unharmed(server, llm, mara, alice, logged, malice):
     behaviour, told = MALICE[malice]
     alice.execute_cmd(f"say {SAID}")
-    router.health.reset()
+    llm(timeout=1, retries=1)
     server.behave(**behaviour)
     asked, began = len(server.requests), time.monotonic()
 
@@ -157,7 +143,7 @@ def test_a_night_with_a_hostile_server_ends_unharmed(server, llm, mara, alice, w
     assert time.monotonic() - began < 20
     assert not mara.assistant.asleep
     assert len(server.requests) > asked
-    [line] = warnings()
+    [line] = logged(logging.WARNING)
     assert told in line
     assert SAID not in line
     assert INVENTED not in line

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import conf, offload
-from contrib_ai_memory.embedding import cache, embedder
+from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.ingest import novelty, pipeline
 from contrib_ai_memory.ingest.chunk import chunks_of
 from contrib_ai_memory.ingest.pipeline import cleaned
@@ -475,9 +475,9 @@ class Counting:
 def embedder_of(tmp_path):
     """Makes an embedder as a new process would have it, over the same file."""
 
-    def make(size=100, path=tmp_path / cache.FILE):
+    def make(size=100, path=tmp_path / embedder.CACHE_FILE):
         model = Counting()
-        disk = cache.DiskCache(path, model.name, model.dimensions, size)
+        disk = embedder.DiskCache(path, model.name, model.dimensions, size)
         return embedder.Embedder(model, cache_size=10, disk=lambda: disk), model, disk
 
     return make
@@ -528,7 +528,7 @@ def test_a_broken_cache_is_moved_aside_and_begun_anew_with_one_warning(
     first, _, disk = embedder_of()
     first.encode(["a"], keep=True)
     disk._file.close()
-    (tmp_path / cache.FILE).write_bytes(b"not a database at all" * 100)
+    (tmp_path / embedder.CACHE_FILE).write_bytes(b"not a database at all" * 100)
     second, model, disk = embedder_of()
     caplog.clear()
     with caplog.at_level("WARNING", "contrib_ai_memory"):
@@ -540,18 +540,18 @@ def test_a_broken_cache_is_moved_aside_and_begun_anew_with_one_warning(
         logging.getLogger("contrib_ai_memory").removeHandler(caplog.handler)
     assert model.asked == ["a", "bb"]
     assert len(disk) == 2
-    assert (tmp_path / f"{cache.FILE}.broken").exists()
+    assert (tmp_path / f"{embedder.CACHE_FILE}.broken").exists()
     assert [r.levelname for r in caplog.records] == ["WARNING"]
     assert "moved to" in caplog.text
 
 
 def test_a_cache_that_another_process_holds_is_done_without(embedder_of, tmp_path, monkeypatch):
-    from contrib_ai_memory.embedding import sqlite_file
+    from contrib_ai_memory import sqlite_file
 
-    monkeypatch.setattr(sqlite_file, "LOCK_WAIT", 0.05)
+    monkeypatch.setattr(sqlite_file, "LOCK_SECONDS", 0.05)
     first, _, disk = embedder_of()
     first.encode(["a"], keep=True)
-    other = sqlite3.connect(tmp_path / cache.FILE)
+    other = sqlite3.connect(tmp_path / embedder.CACHE_FILE)
     other.execute("BEGIN EXCLUSIVE")
     disk._file.close()
     second, model, _ = embedder_of()
@@ -575,13 +575,15 @@ def test_a_forgotten_text_is_in_no_cache(embedder_of, tmp_path):
 
 def test_the_shared_embedder_keeps_what_is_taught_in_the_games_folder(mara, store_folder):
     ingest(mara, FERRY)
-    assert len(cache.shared(embedder.shared().name, embedder.shared().dimensions)) == 1
-    assert (store_folder / cache.FILE).exists()
+    assert (
+        len(embedder.shared_disk_cache(embedder.shared().name, embedder.shared().dimensions)) == 1
+    )
+    assert (store_folder / embedder.CACHE_FILE).exists()
 
 
 def test_what_was_dropped_leaves_nothing_in_the_cache(mara):
     ingest(mara, "the water is wet and the water is cold")
-    disk = cache.shared(embedder.shared().name, embedder.shared().dimensions)
+    disk = embedder.shared_disk_cache(embedder.shared().name, embedder.shared().dimensions)
     before = len(disk)
     assert learn(mara, "the water is cold and the water is wet").dropped == 1
     assert len(disk) == before == 1
@@ -593,7 +595,7 @@ def test_a_size_of_nothing_switches_the_cache_off(mara, settings, store_folder):
         "EMBEDDING": {"disk_cache_size": 0},
     }
     ingest(mara, FERRY)
-    assert not (store_folder / cache.FILE).exists()
+    assert not (store_folder / embedder.CACHE_FILE).exists()
 
 
 # --- builders and operators -----------------------------------------------------------------------

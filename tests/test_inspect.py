@@ -1,31 +1,15 @@
 """Looking into a memory: ids, overview, journal, facts, people, traces, the graph, the prompt."""
 
 import pytest
-from spent_day import add_insight, entry_of, everything, fact_of, line, sleep_over, spend_day
+from spent_day import add_insight, entry_of, everything, fact_of, line
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import (
-    ids,
-    inspect,
-    preview,
-    provenance,
-)
-from contrib_ai_memory.admin import stats as memory_stats
+from contrib_ai_memory.admin import ids, inspect, preview
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
 
 wait = offload.wait
-
-
-@pytest.fixture
-def day(mara, alice, bram):
-    return spend_day(mara, alice, bram)
-
-
-@pytest.fixture
-def night(day):
-    return sleep_over(day)
 
 
 # --- ids ------------------------------------------------------------------------------------------
@@ -57,7 +41,9 @@ def test_an_id_that_fits_several_names_them(day):
     same = [f"abcd{number:04}-0000-5000-8000-000000000000" for number in (1, 2)]
     memories = [MemoryRecord(id=each, content=f"Fact {each}.", record="fact") for each in same]
     store = memory_store.shared()
-    store.put(agent_id, memories, store.vectors_of(store.list(agent_id, limit=1)).repeat(2, axis=0))
+    store.upsert(
+        agent_id, memories, store.vectors_of(store.list(agent_id, limit=1)).repeat(2, axis=0)
+    )
     with pytest.raises(ids.Ambiguous, match="abcd0001, abcd0002"):
         wait(ids.find(day, "abcd"))
 
@@ -164,35 +150,35 @@ def test_show_tells_evidence_links_history_and_what_ended_what(night):
         id=memory_id_for(night.memory.id, "later"), content="Alice sold the ferry.", record="fact"
     )
     store = memory_store.shared()
-    store.add(night.memory.id, [later], store.vectors_of([fact]))
+    store.insert_new(night.memory.id, [later], store.vectors_of([fact]))
     store.change(fact.id, superseded_by=later.id)
-    shown = wait(provenance.show(night, fact.id[:8]))
+    shown = wait(inspect.show(night, fact.id[:8]))
     assert [entry.content for entry in shown.evidence] == ["I keep the ferry at Millbrook."]
     assert shown.superseded_by.id == later.id
     assert [row.event for row in shown.history] == ["ADD"]
     assert [link.kind for link in shown.links if link.id == str(shown.evidence[0].id)]
-    assert [m.id for m in wait(provenance.show(night, later.id)).superseded] == [fact.id]
+    assert [m.id for m in wait(inspect.show(night, later.id)).superseded] == [fact.id]
 
 
 def test_a_trace_goes_to_the_journal_and_to_all_that_came_of_it(night):
     entry = entry_of(night, "ferry")
-    trace = wait(provenance.trace(night, str(entry.id)))
+    trace = wait(inspect.trace(night, str(entry.id)))
     kinds = {step.memory.record for step in trace.results}
     assert {"fact", "experience"} <= kinds and trace.sources == ()
     assert any("ferry" in drawn.text for drawn in trace.profiles)
-    back = wait(provenance.trace(night, fact_of(night, "ferry").id))
+    back = wait(inspect.trace(night, fact_of(night, "ferry").id))
     assert [step.id for step in back.sources] == [str(entry.id)]
 
 
 def test_an_insight_is_traced_over_facts_to_entries(night):
     fact, entry = fact_of(night, "ferry"), entry_of(night, "ferry")
     insight = add_insight(night, fact.id)
-    trace = wait(provenance.trace(night, str(insight.id)))
+    trace = wait(inspect.trace(night, str(insight.id)))
     assert [(step.id, step.depth) for step in trace.sources] == [
         (ids.short(fact), 1),
         (str(entry.id), 2),
     ]
-    down = wait(provenance.trace(night, str(entry.id)))
+    down = wait(inspect.trace(night, str(entry.id)))
     assert str(insight.id) in [step.id for step in down.results]
 
 
@@ -205,13 +191,13 @@ def test_the_graph_holds_the_most_linked_memories_and_their_links(night):
 
 
 def test_statistics_count_entries_by_importance_kind_and_day(night):
-    stats = wait(memory_stats.stats(night))
+    stats = wait(inspect.stats(night))
     assert sum(stats.importance.values()) == stats.entries == len(night.memory.journal)
     assert stats.kinds["say"] == 2
     assert sum(number for _day, number in stats.growth) == stats.entries
     assert stats.emotions
-    assert memory_stats.nights(night)[0].passes[0].name == "score_pending_entries"
-    assert memory_stats.cost(night).game.tokens == 0
+    assert inspect.nights(night)[0].passes[0].name == "score_pending_entries"
+    assert inspect.cost(night).game.tokens == 0
 
 
 # --- the exact prompt -----------------------------------------------------------------------------

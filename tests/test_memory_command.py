@@ -12,7 +12,7 @@ from evennia.utils.create import create_object
 from evennia.utils.text2html import parse_html
 
 from contrib_ai_memory import AIMemoryCmdSet, offload
-from contrib_ai_memory.admin import access, ids, inspect, provenance, undo_log
+from contrib_ai_memory.admin import access, ids, inspect, undo_log
 from contrib_ai_memory.commands import CmdForgetMe, CmdMemories, CmdMemory, CmdSleep
 from contrib_ai_memory.commands.memory import SWITCHES
 from contrib_ai_memory.records import MemoryRecord
@@ -524,7 +524,7 @@ def test_an_unknown_switch_does_nothing(day, builder):
 @pytest.fixture
 def nasty(mara, alice, builder):
     """Hostile text wherever memory keeps any, past every filter on its way in."""
-    from contrib_ai_memory.store.profiles import Profile, ProfileAttribute, ProfileObservation
+    from contrib_ai_memory.store.people import Profile, ProfileAttribute, ProfileObservation
 
     handler = mara.memory
     huge = NASTY + "y" * 65_536
@@ -551,7 +551,7 @@ def nasty(mara, alice, builder):
             provider=NASTY,
             tags=(NASTY,),
         )
-        store.add(handler.id, [memory], store.vectors_of(store.list(handler.id, limit=1)))
+        store.insert_new(handler.id, [memory], store.vectors_of(store.list(handler.id, limit=1)))
     identity = mara.get_memory_identity(alice)
     handler.profiles.put(
         Profile(
@@ -677,8 +677,8 @@ def test_long_lists_let_others_have_their_turn(night, monkeypatch):
     assert len(breaths) >= 42 // inspect.PROFILES_AT_ONCE
     identities = len(memory.profiles.identities())
     breaths.clear()
-    assert len(wait(provenance.profiled(memory, {2}))) >= 40
-    assert len(breaths) >= identities + 40 // provenance.READ_AT_ONCE
+    assert len(wait(inspect.profiled(memory, {2}))) >= 40
+    assert len(breaths) >= identities + 40 // inspect.ROWS_AT_ONCE
 
 
 def test_the_insights_of_a_trace_are_read_a_few_at_a_time(night, monkeypatch):
@@ -692,8 +692,8 @@ def test_the_insights_of_a_trace_are_read_a_few_at_a_time(night, monkeypatch):
     memory = fact_of(night, "ferry")
     monkeypatch.setattr(type(memory_store.shared()), "newest", lambda *args: [memory] * 100)
     monkeypatch.setattr(offload, "breathe", breathing)
-    assert len(wait(provenance._insights(agent_id))) == 100
-    assert len(breaths) == 100 // provenance.READ_AT_ONCE
+    assert len(wait(inspect._insights(agent_id))) == 100
+    assert len(breaths) == 100 // inspect.ROWS_AT_ONCE
 
 
 # --- help -----------------------------------------------------------------------------------------

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import logging
 
-import pytest
 from evennia import DefaultCharacter
 from evennia.objects.models import ObjectDB
 from evennia.utils.create import create_object
 
 from contrib_ai_memory import MemoryMixin, start
-from contrib_ai_memory.log import logger
-
-
-@pytest.fixture
-def logged(caplog):
-    log = logger()
-    log.addHandler(caplog.handler)
-    yield caplog
-    log.removeHandler(caplog.handler)
-
 
 MODULE = """
 from evennia import DefaultCharacter
@@ -36,13 +25,9 @@ def made():
     )
 
 
-def errors(logged):
-    return [r.getMessage() for r in logged.records if r.levelno >= logging.ERROR]
-
-
 def test_the_mixin_behind_its_base_is_told_of_when_the_typeclass_is_first_used(logged, tavern):
     backwards = made()
-    [said] = errors(logged)
+    [said] = logged(logging.ERROR)
     assert "test_mixin_order.Backwards" in said
     assert "class Backwards(MemoryMixin, DefaultCharacter)" in said
     npc = create_object(backwards, key="Odo", location=tavern)
@@ -51,15 +36,15 @@ def test_the_mixin_behind_its_base_is_told_of_when_the_typeclass_is_first_used(l
 
 def test_the_right_order_is_not_told_of(logged, mara):
     type(DefaultCharacter)("Right", (MemoryMixin, DefaultCharacter), {"__module__": __name__})
-    assert errors(logged) == []
+    assert logged(logging.ERROR) == []
 
 
-def test_a_typeclass_that_derives_from_a_wrong_one_is_not_told_of_again(logged):
+def test_a_typeclass_that_derives_from_a_wrong_one_is_not_told_of_again(logged, caplog):
     backwards = made()
-    assert len(errors(logged)) == 1
-    logged.clear()
+    assert len(logged(logging.ERROR)) == 1
+    caplog.clear()
     type(DefaultCharacter)("Further", (backwards,), {"__module__": __name__})
-    assert errors(logged) == []
+    assert logged(logging.ERROR) == []
 
 
 def test_it_is_told_of_at_the_start_for_every_typeclass_that_the_game_uses(
@@ -72,6 +57,6 @@ def test_it_is_told_of_at_the_start_for_every_typeclass_that_the_game_uses(
         npc = create_object("typeclasses.npcs.AssistantNPC", key=f"N{number}")
         ObjectDB.objects.filter(id=npc.id).update(db_typeclass_path=path)
     start.check_typeclasses()
-    [said] = errors(logged)
+    [said] = logged(logging.ERROR)
     assert "stables.Stableboy" in said
     assert "class Stableboy(MemoryMixin, DefaultCharacter)" in said

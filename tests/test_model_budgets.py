@@ -23,27 +23,6 @@ ENTRY = Entry(4, WHEN, "I keep the ferry.", "say", seen_as="Alice", source_entit
 REQUEST = ReplyRequest("Mara", "An innkeeper.", "Alice", "#1", "Who keeps the ferry?")
 
 
-@pytest.fixture
-def llm(speaks_through):
-    """Puts the model server into the settings; llm(timeout=…) changes more of them."""
-
-    def use(**more):
-        speaks_through(**more)
-        return openai_compatible.OpenAIProvider(conf.get().LLM)
-
-    use()
-    return use
-
-
-@pytest.fixture
-def said(caplog):
-    """What the log was told, as lines; said(logging.WARNING) leaves out what is less."""
-    logger = logging.getLogger("contrib_ai_memory")
-    logger.addHandler(caplog.handler)
-    yield lambda level=logging.INFO: [r.getMessage() for r in caplog.records if r.levelno >= level]
-    logger.removeHandler(caplog.handler)
-
-
 class Clock:
     """Seconds that pass when the test says so."""
 
@@ -56,7 +35,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(router.health, "clock", made)
+    monkeypatch.setattr(router.breaker, "clock", made)
     return made
 
 
@@ -68,7 +47,7 @@ def fails(health, seconds=60.0):
 
 def test_after_a_failure_nobody_asks_until_the_time_is_over_and_then_one_does():
     clock = Clock()
-    health = breaker.Health(clock=clock)
+    health = breaker.Breaker(clock=clock)
     fails(health)
     clock.now += 59
     assert health.admit() is None
@@ -84,7 +63,7 @@ def test_after_a_failure_nobody_asks_until_the_time_is_over_and_then_one_does():
 
 def test_every_trial_that_fails_doubles_the_time_up_to_eight_times():
     clock = Clock()
-    health = breaker.Health(clock=clock)
+    health = breaker.Breaker(clock=clock)
     waited = []
     for _ in range(6):
         fails(health)
@@ -97,7 +76,7 @@ def test_every_trial_that_fails_doubles_the_time_up_to_eight_times():
 
 
 def test_calls_that_were_under_way_together_open_the_breaker_once():
-    health = breaker.Health(clock=Clock())
+    health = breaker.Breaker(clock=Clock())
     tickets = [health.admit() for _ in range(4)]
     for ticket in tickets:
         health.fail(ticket, Unreachable("gone"), 60)
@@ -107,7 +86,7 @@ def test_calls_that_were_under_way_together_open_the_breaker_once():
 
 def test_a_trial_that_came_to_no_end_leaves_the_next_call_to_try():
     clock = Clock()
-    health = breaker.Health(clock=clock)
+    health = breaker.Breaker(clock=clock)
     fails(health)
     clock.now += 61
     health.over(health.admit())
@@ -116,7 +95,7 @@ def test_a_trial_that_came_to_no_end_leaves_the_next_call_to_try():
 
 @pytest.mark.parametrize(("wish", "pause"), [(10, 60), (200, 200), (86_400, 480), (None, 60)])
 def test_a_server_is_left_alone_as_long_as_it_wishes_within_reason(wish, pause):
-    health = breaker.Health(clock=Clock())
+    health = breaker.Breaker(clock=Clock())
     health.fail(health.admit(), Unreachable("busy", wish), 60)
     assert health.pause == pause
 
@@ -126,29 +105,29 @@ def score(npc=None):
     return offload.wait(router.ask("score_importance", [ENTRY], "", npc=npc))[0]
 
 
-def test_a_server_that_is_there_but_answers_nonsense_closes_the_breaker(server, llm, clock, said):
+def test_a_server_that_is_there_but_answers_nonsense_closes_the_breaker(server, llm, clock, logged):
     server.behave(status=500)
     assert score() == "offline"
     clock.now += 61
     server.behave(structured="Sorry.")
     assert score() == "offline"
-    assert router.health.problem == ""
+    assert router.breaker.problem == ""
     server.behave()
     assert score() == "openai"
-    assert len(said(logging.WARNING)) == 2
+    assert len(logged(logging.WARNING)) == 2
 
 
-def test_answers_that_cannot_be_used_are_warned_of_once_until_they_can(server, llm, said):
+def test_answers_that_cannot_be_used_are_warned_of_once_until_they_can(server, llm, logged):
     server.behave(structured="Sorry.")
     for _ in range(3):
         score()
-    assert len(said(logging.WARNING)) == 1
-    assert sum("offline provider did it" in line for line in said()) == 3
+    assert len(logged(logging.WARNING)) == 1
+    assert sum("offline provider did it" in line for line in logged()) == 3
     server.behave()
     score()
     server.behave(structured="Sorry.")
     score()
-    assert len(said(logging.WARNING)) == 2
+    assert len(logged(logging.WARNING)) == 2
 
 
 AT_ONCE = """
@@ -222,7 +201,7 @@ def test_a_call_that_waited_behind_others_in_vain_does_not_count_against_the_ser
     body = """
     answers = yield defer.gatherResults([score() for _ in range(6)])
     seen.extend(sorted({provider for provider, _ in answers}))
-    seen.append(router.health.problem)
+    seen.append(router.breaker.problem)
     """
     assert plays(body, max_concurrency=1, timeout=1.5) == ["offline", "openai", ""]
 
@@ -248,17 +227,17 @@ def test_only_one_call_tries_whether_the_server_is_back_while_the_others_do_with
 COSTS = {"prompt_tokens": 30, "completion_tokens": 10, "total_tokens": 40}
 
 
-def test_every_call_is_in_the_log_with_its_cost_and_without_a_word_of_anybody(server, llm, said):
+def test_every_call_is_in_the_log_with_its_cost_and_without_a_word_of_anybody(server, llm, logged):
     server.behave(usage=COSTS, structured='{"facts": [], "note": "silver key"}')
     llm().extract_facts([ENTRY], "Mara")
     server.behave(status=500, body=b"you asked: I keep the ferry")
     with pytest.raises(Unreachable):
         llm().extract_facts([ENTRY], "Mara")
-    first, second = said()
+    first, second = logged()
     assert first.startswith("extract_facts: 30 tokens in, 10 out, 0.")
     assert first.endswith(" s, m")
     assert "HTTP 500" in second
-    assert not any(word in line for line in said() for word in ("ferry", "Alice", "silver"))
+    assert not any(word in line for line in logged() for word in ("ferry", "Alice", "silver"))
 
 
 @pytest.mark.parametrize(
@@ -269,7 +248,6 @@ def test_where_a_server_does_not_say_what_it_cost_that_is_reckoned_from_the_text
 ):
     counted = []
     llm()
-    from contrib_ai_memory import conf
 
     provider = openai_compatible.OpenAIProvider(conf.get().LLM, lambda *call: counted.append(call))
     server.behave(usage=usage, text="Well met, dear Alice.")
@@ -294,22 +272,22 @@ def test_what_was_spent_is_counted_by_purpose_and_by_npc(server, llm):
     assert set(spent["by_npc"]) == {"mara-id", "finn-id"}
 
 
-def test_an_npc_that_used_up_its_tokens_goes_without_and_the_others_do_not(server, llm, said):
+def test_an_npc_that_used_up_its_tokens_goes_without_and_the_others_do_not(server, llm, logged):
     llm(daily_tokens_per_npc=80)
     server.behave(usage=COSTS)
     assert [score("mara-id") for _ in range(4)] == ["openai", "openai", "offline", "offline"]
     assert score("finn-id") == "openai"
-    [line] = said(logging.WARNING)
+    [line] = logged(logging.WARNING)
     assert "the day's 80 tokens of NPC mara-id are used up" in line
     assert len(server.requests) == 3
     assert "m at http" in router.status()
 
 
-def test_a_game_that_used_up_its_tokens_goes_without_and_says_so(server, llm, said):
+def test_a_game_that_used_up_its_tokens_goes_without_and_says_so(server, llm, logged):
     llm(daily_tokens=80)
     server.behave(usage=COSTS)
     assert [score(npc) for npc in ("a", "b", "c", None)] == ["openai", "openai"] + ["offline"] * 2
-    assert len(said(logging.WARNING)) == 1
+    assert len(logged(logging.WARNING)) == 1
     assert "80 tokens of the game are used up" in router.status()
 
 
@@ -317,10 +295,10 @@ def test_what_was_spent_is_still_known_after_a_reload(server, llm, store_folder)
     llm(daily_tokens=40)
     server.behave(usage=COSTS)
     assert score("mara-id") == "openai"
-    router._model_of.cache_clear()
+    router._model_server_of.cache_clear()
     router._usage_in.cache_clear()
     assert router.usage()["by_npc"]["mara-id"]["tokens_in"] == 30
-    router._model_of.cache_clear()
+    router._model_server_of.cache_clear()
     router._usage_in.cache_clear()
     assert score("mara-id") == "offline"
     assert [path.name for path in store_folder.glob("llm_usage*")] == ["llm_usage.json"]
@@ -339,19 +317,19 @@ def test_a_new_day_begins_at_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"day": 3}', b"\xff", b"[" * 100_000])
-def test_a_broken_count_is_begun_anew(server, llm, store_folder, said, content):
+def test_a_broken_count_is_begun_anew(server, llm, store_folder, logged, content):
     store_folder.mkdir(exist_ok=True)
     (store_folder / "llm_usage.json").write_bytes(content)
     assert score() == "openai"
     assert router.usage()["calls"] == 1
-    [line] = said(logging.WARNING)
+    [line] = logged(logging.WARNING)
     assert "start from zero" in line
 
 
-def test_a_count_that_cannot_be_written_costs_no_answer(server, llm, store_folder, said):
+def test_a_count_that_cannot_be_written_costs_no_answer(server, llm, store_folder, logged):
     (store_folder / "llm_usage.json.new").mkdir(parents=True)
     assert [score(), score()] == ["openai", "openai"]
-    [line] = said(logging.WARNING)
+    [line] = logged(logging.WARNING)
     assert "cannot be written" in line
 
 

@@ -4,14 +4,14 @@ import logging
 import subprocess
 import sys
 import types
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.embedding import embedder, reranker
+from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.embedding.model import SentenceTransformerModel, bundled_path, open_model
+from contrib_ai_memory.recall import reranker
 from contrib_ai_memory.store import memory_store
 
 TALK = [
@@ -151,18 +151,7 @@ def encoder_of_few_words(tmp_path):
     return str(tmp_path / "few")
 
 
-@contextmanager
-def logged(caplog):
-    """What the contrib logs, which does not propagate."""
-    log = logging.getLogger("contrib_ai_memory")
-    log.addHandler(caplog.handler)
-    try:
-        yield
-    finally:
-        log.removeHandler(caplog.handler)
-
-
-def asks_twice(mara, alice, hears, settings, source, caplog):
+def asks_twice(mara, alice, hears, settings, source, logged):
     """Talk with an NPC whose cross-encoder is `source`. Returns its answers and the log's lines."""
     for line in TALK:
         alice.execute_cmd(f"say {line}")
@@ -171,20 +160,18 @@ def asks_twice(mara, alice, hears, settings, source, caplog):
         "REPLY_COOLDOWN": 0,
     }
     heard = hears(alice)
-    with logged(caplog):
-        for query in ("Mara, who keeps the ferry?", "Mara, who raised the toll?"):
-            alice.execute_cmd(f"say {query}")
-    ours = [each.getMessage() for each in caplog.records if each.name == "contrib_ai_memory"]
-    told = [line for line in ours if source in line]
+    for query in ("Mara, who keeps the ferry?", "Mara, who raised the toll?"):
+        alice.execute_cmd(f"say {query}")
+    told = [line for line in logged() if source in line]
     return [line for line in heard if line.startswith("Mara says")], told
 
 
 @pytest.mark.parametrize("broken", ["encoder_of_three_labels", "encoder_of_few_words"])
 def test_an_npc_answers_though_its_cross_encoder_fails_at_loading_or_reading(
-    mara, alice, hears, settings, caplog, request, broken
+    mara, alice, hears, settings, logged, request, broken
 ):
     source = request.getfixturevalue(broken)
-    answers, told = asks_twice(mara, alice, hears, settings, source, caplog)
+    answers, told = asks_twice(mara, alice, hears, settings, source, logged)
     assert len(answers) == 2
     assert "ferry" in answers[0]
     assert len(told) == 1
@@ -195,28 +182,27 @@ def test_an_npc_answers_though_its_cross_encoder_fails_at_loading_or_reading(
 
 
 def test_an_npc_answers_though_the_library_of_cross_encoders_cannot_be_imported(
-    mara, alice, hears, settings, caplog, tmp_path, monkeypatch
+    mara, alice, hears, settings, logged, tmp_path, monkeypatch
 ):
     embedder.shared()
     monkeypatch.setitem(sys.modules, "sentence_transformers", types.ModuleType("broken"))
-    answers, told = asks_twice(mara, alice, hears, settings, str(tmp_path / "any"), caplog)
+    answers, told = asks_twice(mara, alice, hears, settings, str(tmp_path / "any"), logged)
     assert len(answers) == 2
     assert len(told) == 1 and "ImportError" in told[0]
 
 
 def test_a_cross_encoder_that_failed_is_tried_again_after_a_while(
-    mara, alice, settings, cross_encoder, caplog, tmp_path, monkeypatch
+    mara, alice, settings, cross_encoder, logged, tmp_path, monkeypatch
 ):
     import shutil
 
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr(reranker, "RETRY_SECONDS", 0.0)
     late = tmp_path / "late"
-    with logged(caplog):
-        assert reranker.scores(str(late), "who?", TALK) is None
-        shutil.copytree(cross_encoder, late)
-        assert reranker.scores(str(late), "who?", TALK) is not None
-    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+    assert reranker.scores(str(late), "who?", TALK) is None
+    shutil.copytree(cross_encoder, late)
+    assert reranker.scores(str(late), "who?", TALK) is not None
+    assert (len(logged(logging.WARNING)), len(logged())) == (1, 2)
 
 
 def test_a_cross_encoder_reads_question_and_memory_and_decides(
@@ -236,24 +222,18 @@ def test_a_cross_encoder_reads_question_and_memory_and_decides(
 
 
 def test_a_cross_encoder_that_is_not_there_is_told_of_once_and_importance_is_blended_in(
-    mara, alice, settings, tmp_path, caplog, monkeypatch
+    mara, alice, settings, tmp_path, logged, monkeypatch
 ):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     for line in TALK:
         alice.execute_cmd(f"say {line}")
     missing = str(tmp_path / "no such model")
     settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"RERANKER": missing}
-    log = logging.getLogger("contrib_ai_memory")  # its records do not propagate
-    log.addHandler(caplog.handler)
-    try:
-        for _ in range(2):
-            found = recalled(mara, "who keeps the ferry?", top_k=3)
-    finally:
-        log.removeHandler(caplog.handler)
+    for _ in range(2):
+        found = recalled(mara, "who keeps the ferry?", top_k=3)
     for item in found.memories:
         blended = 0.8 * item.score.similarity + 0.2 * item.memory.importance
         assert item.score.total == pytest.approx(blended)
         assert item.score.reranked is None
-    told = [record for record in caplog.records if missing in record.getMessage()]
-    assert len(told) == 1
-    assert "RERANKER" in told[0].getMessage()
+    [told] = [line for line in logged() if missing in line]
+    assert "RERANKER" in told

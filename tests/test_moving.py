@@ -7,7 +7,7 @@ import json
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import archive, erasure
+from contrib_ai_memory.admin import archive, erase
 from contrib_ai_memory.store import attributes, memory_store, pause
 
 
@@ -52,7 +52,7 @@ def test_exported_wiped_imported_and_exported_again_is_the_same_to_the_byte(talk
     done = export(talked, first)
     assert done.entries >= 8
     assert done.memories >= 10
-    offload.wait(erasure.wipe(talked))
+    offload.wait(erase.wipe(talked))
     assert told(talked, "ferry") == []
     back = import_(talked, first)
     assert (back.entries, back.memories, back.copied) == (done.entries, done.memories, False)
@@ -71,7 +71,7 @@ def test_what_is_imported_is_recalled_as_it_was(talked, alice, bram, tmp_path):
     ]
     before = [told(talked, query, speaker=who) for query, who in queries]
     export(talked, tmp_path / "a.jsonl")
-    offload.wait(erasure.wipe(talked))
+    offload.wait(erase.wipe(talked))
     import_(talked, tmp_path / "a.jsonl")
     assert [told(talked, query, speaker=who) for query, who in queries] == before
     assert any("silver key" in text for text in before[0])
@@ -80,7 +80,7 @@ def test_what_is_imported_is_recalled_as_it_was(talked, alice, bram, tmp_path):
 
 def test_an_imported_memory_goes_on_living(talked, alice, tmp_path):
     export(talked, tmp_path / "a.jsonl")
-    offload.wait(erasure.wipe(talked))
+    offload.wait(erase.wipe(talked))
     import_(talked, tmp_path / "a.jsonl")
     before = memory_store.shared().counts(talked.memory.id)
     offload.wait(talked.assistant.sleep.whole_night())
@@ -110,7 +110,7 @@ def test_beside_its_original_it_is_a_mind_of_its_own(talked, alice, tavern, tmp_
     assert twin.memory.links.count == talked.memory.links.count
     offload.wait(twin.assistant.sleep.whole_night())
     assert counts(twin.memory.id) == counts(talked.memory.id), "its own memories are new to it"
-    offload.wait(erasure.wipe(twin))
+    offload.wait(erase.wipe(twin))
     assert told(talked, query, speaker=hers), "the original went with its copy"
     own = [entry for entry in talked.memory.journal.read() if entry.origin == "self"]
     assert own, "the test tests nothing"
@@ -142,12 +142,12 @@ def test_who_remembers_something_is_not_overwritten_unless_asked(talked, tmp_pat
 
 def test_an_import_that_was_killed_is_done_again_whole(talked, tmp_path, monkeypatch):
     export(talked, tmp_path / "a.jsonl")
-    offload.wait(erasure.wipe(talked))
+    offload.wait(erase.wipe(talked))
     with monkeypatch.context() as broken:
         broken.setattr(archive, "_write_stored", killed)
         with pytest.raises(KeyboardInterrupt):
             import_(talked, tmp_path / "a.jsonl")
-    assert attributes.read_json(talked, erasure.IMPORT_MARK)
+    assert attributes.read_json(talked, erase.IMPORT_MARK)
     assert pause.paused(talked), "half a memory should not go on living"
     import_(talked, tmp_path / "a.jsonl")
     assert not pause.paused(talked)
@@ -173,13 +173,13 @@ def test_an_import_that_was_killed_while_it_emptied_is_known_as_half_done(
     talked, tmp_path, monkeypatch
 ):
     export(talked, tmp_path / "a.jsonl")
-    monkeypatch.setattr(erasure, "_wipe_script", killed)  # the last of it
+    monkeypatch.setattr(erase, "_wipe_script", killed)  # the last of it
     with pytest.raises(KeyboardInterrupt):
         import_(talked, tmp_path / "a.jsonl", replace=True)
-    assert attributes.read_json(talked, erasure.IMPORT_MARK) == {"paused": False}
+    assert attributes.read_json(talked, erase.IMPORT_MARK) == {"paused": False}
     monkeypatch.undo()
-    offload.wait(erasure.wipe(talked))
-    assert attributes.read_json(talked, erasure.IMPORT_MARK) is None
+    offload.wait(erase.wipe(talked))
+    assert attributes.read_json(talked, erase.IMPORT_MARK) is None
     assert not pause.paused(talked)
 
 
@@ -218,7 +218,10 @@ def lines_of(path):
         (lambda lines: [], "is not an exported memory"),
         (lambda lines: ["\x00\x01binary\n"], "is not JSON"),
         (lambda lines: [lines[0].replace('"version":1', '"version":7'), *lines[1:]], "version 7"),
-        (lambda lines: [*lines[:5], '{"kind":"dream"}\n', *lines[5:]], "'dream' is no part of"),
+        (
+            lambda lines: [*lines[:5], '{"kind":"dream"}\n', *lines[5:]],
+            "kind: 'dream' is not part of",
+        ),
         (lambda lines: [*lines[:5], "[1]\n", *lines[5:]], "line 6 is not a JSON object"),
         (lambda lines: ["[" * 100_000], "is not JSON"),
     ],
@@ -251,7 +254,7 @@ def test_an_export_that_breaks_off_leaves_the_old_file(talked, tmp_path, monkeyp
 
 def test_it_comes_to_a_store_of_another_kind_and_back(talked, settings, tmp_path):
     export(talked, tmp_path / "a.jsonl")
-    offload.wait(erasure.wipe(talked))
+    offload.wait(erase.wipe(talked))
     memory_store.close_shared(for_good=False)
     edge = settings.CONTRIB_AI_MEMORY
     settings.CONTRIB_AI_MEMORY = {
@@ -270,7 +273,7 @@ def test_it_comes_to_a_store_of_another_kind_and_back(talked, settings, tmp_path
     assert any("wolves" in text.lower() for text in told(talked, "Who took the sheep?"))
     export(talked, tmp_path / "b.jsonl")
     assert lines_of(tmp_path / "a.jsonl") == lines_of(tmp_path / "b.jsonl")
-    offload.wait(erasure.wipe(talked))
+    offload.wait(erase.wipe(talked))
     memory_store.close_shared(for_good=False)
     settings.CONTRIB_AI_MEMORY = edge
     import_(talked, tmp_path / "b.jsonl", replace=True)

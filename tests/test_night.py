@@ -3,8 +3,9 @@
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.records import Percept
-from contrib_ai_memory.sleep import reflection
+from contrib_ai_memory.llm.offline import OfflineProvider
+from contrib_ai_memory.llm.provider import Pair, Relation, Statement
+from contrib_ai_memory.records import INSIGHT, Percept
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.links import Link
 
@@ -167,7 +168,8 @@ def test_insights_name_people_and_repeat_none_for_another_order_or_quotation(eve
     said = 'Alice often speaks of the ferry and wolves, as in "The ferry sank."'
     again = 'Alice often speaks of wolves and the ferry, as in "Wolves came."'
     other = 'Alice often speaks of the ferry and sheep, as in "The ferry sank."'
-    assert reflection._gist(said) == reflection._gist(again) != reflection._gist(other)
+    pairs = [Pair(Statement(new, INSIGHT), Statement(said, INSIGHT)) for new in (again, other)]
+    assert OfflineProvider().compare(pairs) == [Relation.SAME, Relation.UNRELATED]
 
 
 def test_insights_are_not_learned_from_as_if_somebody_had_said_them(eventful):

@@ -8,7 +8,7 @@ import pytest
 
 from contrib_ai_memory import english
 from contrib_ai_memory.embedding import emotions
-from contrib_ai_memory.english import person, themes
+from contrib_ai_memory.english import reported_speech, themes
 from contrib_ai_memory.llm import offline
 from contrib_ai_memory.llm.offline import OfflineProvider
 from contrib_ai_memory.llm.provider import Observation
@@ -47,7 +47,7 @@ PARTS = ScoreParts(0.5, 0.5)
     ],
 )
 def test_first_person_becomes_third(said, told):
-    assert person.third_person(said, "Alice") == told
+    assert reported_speech.third_person(said, "Alice") == told
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_first_person_becomes_third(said, told):
     ],
 )
 def test_first_person_is_given_back_as_second(said, told):
-    assert person.second_person(said) == told
+    assert reported_speech.second_person(said) == told
 
 
 @pytest.mark.parametrize("name", [each.name for each in pkgutil.iter_modules(english.__path__)])

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from contrib_ai_memory import conf, offload
-from contrib_ai_memory.llm import breaker, openai_compatible, prompts, router
+from contrib_ai_memory import offload
+from contrib_ai_memory.llm import openai_compatible, prompts, router
 from contrib_ai_memory.llm.provider import (
     AttributeDraft,
     InsightDraft,
@@ -34,27 +34,6 @@ MEMORIES = [
 ]
 SEEN = [Observation("I keep the ferry.", 4, WHEN), Observation("I hate the cold.", 7, WHEN)]
 FACT = {"text": "Alice keeps the ferry.", "entry_ids": [4]}
-
-
-@pytest.fixture
-def llm(speaks_through):
-    """Puts the model server into the settings; llm(timeout=…) changes more of them."""
-
-    def use(**more):
-        speaks_through(**more)
-        return openai_compatible.OpenAIProvider(conf.get().LLM)
-
-    use()
-    return use
-
-
-@pytest.fixture
-def said(caplog):
-    """What the log was told, as lines; said(logging.WARNING) leaves out what is less."""
-    logger = logging.getLogger("contrib_ai_memory")
-    logger.addHandler(caplog.handler)
-    yield lambda level=logging.INFO: [r.getMessage() for r in caplog.records if r.levelno >= level]
-    logger.removeHandler(caplog.handler)
 
 
 def test_a_reply_comes_from_the_model_and_knows_the_memories(server, llm):
@@ -255,7 +234,7 @@ def test_a_repair_that_does_not_come_in_time_is_the_models_fault_and_not_the_ser
     ],
 )
 def test_a_server_that_takes_no_schema_is_asked_in_a_way_that_it_takes_and_asked_once(
-    server, llm, said, refused, forms
+    server, llm, logged, refused, forms
 ):
     server.behave(refuses=refused)
     provider = llm()
@@ -265,7 +244,7 @@ def test_a_server_that_takes_no_schema_is_asked_in_a_way_that_it_takes_and_asked
     assert [request.form for request in server.requests] == forms
     told = server.requests[-1].messages[0]["content"]
     assert '"title": "ScoresAnswer"' in told
-    assert len([line for line in said() if "takes no json_schema" in line]) == 1
+    assert len([line for line in logged() if "takes no json_schema" in line]) == 1
 
 
 def test_a_request_that_is_refused_after_its_form_was_taken_changes_nothing(server, llm):
@@ -345,11 +324,11 @@ def test_a_wish_beyond_the_time_out_is_not_waited_for_but_handed_on(server, llm)
 
 @pytest.mark.parametrize("wish", ["soon", "-3", "²", "", "Mon, 99 Foo"])
 def test_a_wish_that_nobody_understands_is_none(wish):
-    assert breaker.retry_after({"retry-after": wish}) is None
+    assert openai_compatible.retry_after({"retry-after": wish}) is None
 
 
 def test_a_wish_of_five_thousand_digits_is_a_long_time():
-    assert breaker.retry_after({"retry-after": "1" * 5000}) == 111_111_111
+    assert openai_compatible.retry_after({"retry-after": "1" * 5000}) == 111_111_111
 
 
 def test_a_redirect_is_not_followed(server, llm):
@@ -379,17 +358,14 @@ def test_the_npc_speaks_the_models_words(server, llm, mara, alice, hears):
 
 
 def test_an_unreachable_server_leaves_the_npc_talking_and_is_told_once(
-    server, llm, mara, alice, hears, caplog
+    server, llm, mara, alice, hears, logged
 ):
-    logging.getLogger("contrib_ai_memory").addHandler(caplog.handler)
     llm(base_url="http://127.0.0.1:9/v1")
     heard = hears(alice)
     for line in ("Good day.", "I keep the ferry.", "Who keeps the ferry?"):
         alice.execute_cmd(f"say {line}")
-    logging.getLogger("contrib_ai_memory").removeHandler(caplog.handler)
     assert "You told me that you keep the ferry." in heard[-1]
-    warnings = [r for r in caplog.records if r.levelno >= logging.WARNING]
-    assert len(warnings) == 1
+    assert len(logged(logging.WARNING)) == 1
     assert "model server does not answer" in router.status()
 
 
@@ -438,7 +414,7 @@ def test_a_malformed_answer_by_night_is_done_offline_and_the_server_stays_in_use
     assert [(fact.content, fact.provider) for fact in found] == [
         ("Alice keeps the ferry at Millbrook.", "offline")
     ]
-    assert router.health.problem == ""
+    assert router.breaker.problem == ""
 
 
 def test_what_was_whispered_is_not_in_the_prompt_of_an_answer_that_others_hear(

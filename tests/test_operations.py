@@ -14,8 +14,7 @@ from django.db import OperationalError
 from evennia.scripts.models import ScriptDB
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import archive, erasure, erasure_plan
-from contrib_ai_memory.management import console, removal, status
+from contrib_ai_memory.admin import archive, erase
 from contrib_ai_memory.management.commands import ai_memory
 from contrib_ai_memory.store import attributes, game_database, memory_store, pause
 
@@ -94,7 +93,7 @@ def test_status_tells_of_every_npc_and_makes_nothing(talked, run, tavern):
 
 def test_status_while_the_server_runs_leaves_the_store_alone(talked, run, monkeypatch):
     memory_store.close_shared(for_good=False)
-    monkeypatch.setattr(status, "server_runs", lambda: True)
+    monkeypatch.setattr(ai_memory, "server_runs", lambda: True)
     monkeypatch.setattr(memory_store, "shared", interrupted)
     told = run("status")
     assert re.search(r"Mara +#\d+ +awake +\d+ +\? ", told)
@@ -108,10 +107,10 @@ def test_status_while_the_server_runs_leaves_the_store_alone(talked, run, monkey
         (lambda npc: npc.tags.add("memory_off", category="ai_memory"), "off"),
         (lambda npc: npc.assistant.sleep.begin(), "compacting"),
         (
-            lambda npc: attributes.write_json(npc, erasure.IMPORT_MARK, {"paused": False}),
+            lambda npc: attributes.write_json(npc, erase.IMPORT_MARK, {"paused": False}),
             "half imported",
         ),
-        (lambda npc: attributes.write_json(npc, erasure_plan.PLAN + "x", {"a": 1}), "half erased"),
+        (lambda npc: attributes.write_json(npc, erase.PLAN + "x", {"a": 1}), "half erased"),
     ],
 )
 def test_status_tells_what_an_npc_does(talked, run, change, state):
@@ -146,7 +145,7 @@ def test_a_mistake_is_told_in_a_sentence(mara, alice, bram, run, words, problem)
 
 @pytest.mark.parametrize("action", set(ai_memory.ACTIONS) - {"status", "backup"})
 def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
-    monkeypatch.setattr(console, "server_runs", lambda: True)
+    monkeypatch.setattr(ai_memory, "server_runs", lambda: True)
     words = {
         "replay": ("x", "--npc", "Mara"),
         "teach": ("Mara", "x"),
@@ -163,8 +162,8 @@ def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
     ("words", "broken", "advice"),
     [
         (("export", "Mara", "x.jsonl"), (archive, "_write"), "No file was written"),
-        (("erase", "Alice", "--yes"), (erasure, "_compacted"), "To complete it"),
-        (("uninstall", "--yes"), (removal.attributes, "delete_all"), "for the rest"),
+        (("erase", "Alice", "--yes"), (erase, "_clear_disk"), "To complete it"),
+        (("uninstall", "--yes"), (attributes, "delete_all"), "for the rest"),
     ],
 )
 def test_interrupted_it_says_what_to_do_next(
@@ -213,7 +212,7 @@ def test_two_of_one_name_are_told_apart(talked, run, alice, tavern):
 
 
 def test_without_a_yes_nothing_is_erased(talked, run, monkeypatch):
-    monkeypatch.setattr(console.sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(ai_memory.sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda question: "no")
     with pytest.raises(CommandError, match="Nothing was changed"):
         run("erase", "Alice")

@@ -55,8 +55,8 @@ def test_every_lane_of_a_store_without_lanes_is_its_own_search(mara, alice, loca
     offload.wait(mara.memory.index_pending())
     vector = embedder.shared().encode(["I keep the ferry at Millbrook."])[0]
     store = memory_store.shared()
-    search = store.search(mara.memory.id, vector, "ferry")
-    [candidate] = store.weighed(search, store.candidates(search, 5))
+    search = store.prepare_search(mara.memory.id, vector, "ferry")
+    [candidate] = store.score(search, store.candidates(search, 5))
     line, window, *_ = candidate.lanes
     assert line == window == pytest.approx(1.0, abs=1e-5)
     assert candidate.length > 0

@@ -43,7 +43,7 @@ def chosen(settings, store_folder, tmp_path, monkeypatch):
         settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, **more}
 
     yield choose
-    router.health.reset()
+    router.breaker.reset()
 
 
 def test_a_class_of_the_game_answers_and_sleeps(chosen, mara, alice, hears):
@@ -63,7 +63,7 @@ def test_what_it_cannot_do_the_offline_provider_does(chosen, mara, alice, hears)
     heard = hears(alice)
     alice.execute_cmd("say Mara, what is my future?")
     assert any("I know nothing about that, Alice." in line for line in heard)
-    assert router.health.unusable == {"reply": "the stars are silent"}
+    assert router.breaker.unusable == {"reply": "the stars are silent"}
 
 
 def test_offline_leaves_a_configured_server_alone(chosen, server, mara, alice):

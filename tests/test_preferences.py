@@ -4,7 +4,6 @@ import pytest
 
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.english.stated_preferences import labelled, stated
-from contrib_ai_memory.handler import INDEX_CURSOR
 from contrib_ai_memory.ingest import index, preference_slots
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id
@@ -306,7 +305,7 @@ def everything(npc):
 
 def index_again(npc):
     """What a server does that was killed before it noted how far the index had come."""
-    npc.memory.journal.set_cursor(INDEX_CURSOR, 0)
+    npc.memory.journal.set_cursor(index.CURSOR, 0)
     while not offload.wait(npc.memory.index_pending()):
         pass
 
@@ -442,8 +441,6 @@ def test_what_is_preferred_once_more_is_told_once_more(mara, alice, preferences)
 
 @pytest.mark.parametrize("batch", [1, 2, 64])
 def test_indexed_again_in_any_batches_nothing_changes(mara, alice, monkeypatch, batch):
-    from contrib_ai_memory import handler
-
     who = say(mara, alice, "I love tea.", "I love tea, I do.", "I hate rain.", when=FIRST)
     say(mara, alice, "I hate tea.", "I hate tea!", "I love rain.", "I hate rain!", when=SECOND)
     mara.memory.clock = lambda: THIRD
@@ -451,7 +448,7 @@ def test_indexed_again_in_any_batches_nothing_changes(mara, alice, monkeypatch, 
     for line in ("I hate rain.", "I love rain."):
         whisper(mara, alice, line)
     before = everything(mara)
-    monkeypatch.setattr(handler, "INDEX_BATCH", batch)
+    monkeypatch.setattr(index, "BATCH", batch)
     index_again(mara)
     assert everything(mara) == before
 

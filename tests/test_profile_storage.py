@@ -5,8 +5,9 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contrib_ai_memory.store import profiles as stored
-from contrib_ai_memory.store.profiles import (
+from contrib_ai_memory.store import people as stored
+from contrib_ai_memory.store.attributes import from_plain
+from contrib_ai_memory.store.people import (
     Profile,
     ProfileAttribute,
     ProfileObservation,
@@ -138,8 +139,8 @@ def test_few_profiles_are_held_in_memory(mara):
 
 
 def test_a_profile_that_a_newer_version_wrote_is_read(mara):
-    plain = stored._to_plain(Profile("#1@a", observations=(ProfileObservation("Sings.", 3),)))
+    plain = stored.to_plain(Profile("#1@a", observations=(ProfileObservation("Sings.", 3),)))
     plain["observations"][0]["mood"] = plain["colour"] = "blue"
-    assert stored._from_plain(plain).observations == (ProfileObservation("Sings.", 3),)
+    assert from_plain(Profile, plain).observations == (ProfileObservation("Sings.", 3),)
     assert plain["relationship"]["state"] == "stranger"
-    assert replace(stored._from_plain(plain), observations=()) == Profile("#1@a")
+    assert replace(from_plain(Profile, plain), observations=()) == Profile("#1@a")

@@ -5,15 +5,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.english.traits import kind_of
+from contrib_ai_memory.english.claims import kind_of
 from contrib_ai_memory.llm import router
-from contrib_ai_memory.llm.provider import AttributeDraft
+from contrib_ai_memory.llm.provider import AttributeDraft, Pair, Relation, Statement
 from contrib_ai_memory.records import Percept
 from contrib_ai_memory.sleep import consolidation, entity_consolidation
 from contrib_ai_memory.sleep import entity_consolidation as learning
 from contrib_ai_memory.store import attributes
-from contrib_ai_memory.store import profiles as stored
-from contrib_ai_memory.store.profiles import (
+from contrib_ai_memory.store import people as stored
+from contrib_ai_memory.store.people import (
     Profile,
     ProfileAttribute,
     ProfileObservation,
@@ -131,7 +131,8 @@ def test_what_is_said_again_another_day_gains_evidence_and_is_surer(mara, alice,
     ],
 )
 def test_attributes_are_joined_where_they_say_the_same_only(a, b, same):
-    assert entity_consolidation.says_the_same(a, b) is same
+    [relation] = router.OFFLINE.compare([Pair(*(Statement(text, "attribute") for text in (b, a)))])
+    assert (relation is Relation.SAME) is same
 
 
 def test_what_a_provider_rests_on_nothing_that_it_was_shown_is_left_out(mara):
@@ -142,7 +143,8 @@ def test_what_a_provider_rests_on_nothing_that_it_was_shown_is_left_out(mara):
         AttributeDraft("trait", "Is a spy.", (99,), 0.9),
         AttributeDraft("omen", "Sings at night.", (2,), 7.0),
     ]
-    known = entity_consolidation.attributes_with(mara.memory.id, profile, seen, drafts)
+    new = entity_consolidation.attributes_of(seen, drafts)
+    known = entity_consolidation.attributes_with(mara.memory.id, profile, new, {})
     assert [(one.type, one.evidence) for one in known] == [("occupation", (1,)), ("fact", (2,))]
     assert known[1].confidence <= 1
 
@@ -225,17 +227,17 @@ def test_a_whispered_observation_and_what_is_drawn_from_it_stay_with_their_witne
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     alice.execute_cmd("whisper Mara = I hide a silver key under the third step in Elmstead.")
     night(mara)
-    memory, profile = mara.memory, profile_of(mara, alice)
+    profile = profile_of(mara, alice)
     who = {each: mara.get_memory_identity(each) for each in (alice, bram)}
     assert profile.new == ()
     [secret] = [known for known in profile.attributes if "key" in known.value]
     assert (secret.private, secret.witnesses) == (True, (who[alice],))
     for listeners in ((who[bram],), (who[alice], who[bram]), ()):
-        told = memory.profiles.for_listeners(profile, listeners)
+        told = profile.for_listeners(listeners)
         assert texts(told) == ["Alice keeps the ferry at Millbrook."]
         assert not any("key" in known.value for known in told.attributes)
-    assert memory.profiles.for_listeners(profile, (who[alice],)) == profile
-    assert memory.profiles.for_listeners(profile, None) == profile
+    assert profile.for_listeners((who[alice],)) == profile
+    assert profile.for_listeners(None) == profile
 
 
 def test_what_is_whispered_of_another_is_kept_from_that_other(mara, alice, bram):
@@ -244,7 +246,7 @@ def test_what_is_whispered_of_another_is_kept_from_that_other(mara, alice, bram)
     run_pass(mara)
     profile = profile_of(mara, bram)
     assert len(profile.observations) == 2
-    told = mara.memory.profiles.for_listeners(profile, (mara.get_memory_identity(bram),))
+    told = profile.for_listeners((mara.get_memory_identity(bram),))
     assert texts(told) == ["Bram keeps sheep on the hill."]
 
 
@@ -516,7 +518,9 @@ def attribute(value, updated="2026-03-01", **more):
 def joined(*attributes):
     known = []
     for each in attributes:
-        entity_consolidation._join(known, each)
+        pairs = entity_consolidation.pairs_of([each], known)
+        found = dict(zip(pairs, router.OFFLINE.compare(list(pairs.values())), strict=True))
+        entity_consolidation._join(known, each, found, lambda old: False)
     return [each.value for each in known]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.recall import budget, rank, search
+from contrib_ai_memory.recall import budget, rank, reranker, search
 from contrib_ai_memory.recall.search import is_permitted
 from contrib_ai_memory.records import MemoryRecord, RecallRequest, ScoreParts, may_hear
 from contrib_ai_memory.store.payload import Candidate
@@ -25,7 +25,7 @@ def candidate(**more) -> Candidate:
 
 
 def asking(query="q", **more) -> RecallRequest:
-    return RecallRequest(query, **{"now": NOW, "profile": "relevance"} | more)
+    return RecallRequest(query, **{"now": NOW, "score_profile": "relevance"} | more)
 
 
 def recalled(npc, query, by=None, **more):
@@ -129,11 +129,11 @@ def test_the_question_itself_can_be_left_out(mara, alice, bram):
 def test_what_a_request_leaves_empty_comes_from_the_settings(mara, settings):
     own = {"RECALL_TOP_K": 3, "RECALL_TOKENS": 77, "RECALL_PROFILE": "salience"}
     settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, **own}
-    filled = search.prepare(mara.memory, RecallRequest("ferry"))
-    assert (filled.top_k, filled.token_budget, filled.profile) == (3, 77, "salience")
-    asked = RecallRequest("ferry", top_k=9, token_budget=99, profile="relevance")
-    kept = search.prepare(mara.memory, asked)
-    assert (kept.top_k, kept.token_budget, kept.profile) == (9, 99, "relevance")
+    filled = search.completed(mara.memory, RecallRequest("ferry"))
+    assert (filled.top_k, filled.token_budget, filled.score_profile) == (3, 77, "salience")
+    asked = RecallRequest("ferry", top_k=9, token_budget=99, score_profile="relevance")
+    kept = search.completed(mara.memory, asked)
+    assert (kept.top_k, kept.token_budget, kept.score_profile) == (9, 99, "relevance")
 
 
 def test_a_superseded_invalid_or_faded_memory_is_filtered():
@@ -172,7 +172,7 @@ LINE_ALONE = (1.0, *[0.0] * (len(rank.CLUES) - 1))
 @pytest.mark.parametrize(("more", "emotions", "expected"), B_TABLE)
 def test_the_salience_profile_is_the_formula_of_its_source(more, emotions, expected):
     best, half = candidate(lanes=(1.0, 0, 0, 0)), candidate(lanes=(0.5, 0, 0, 0), **more)
-    request = asking(profile="salience", emotions=emotions, weights=LINE_ALONE)
+    request = asking(score_profile="salience", emotions=emotions, weights=LINE_ALONE)
     scored = rank.score([best, half], request)
     assert {r.candidate.id: r.total for r in scored}[half.id] == pytest.approx(expected)
 
@@ -193,10 +193,10 @@ def test_a_cross_encoder_takes_the_place_of_the_similarity_and_missing_it_blends
         candidate(lanes=(0.8, 0, 0, 0), importance=1.0),
     )
     scored = rank.score([first, second], asking(weights=LINE_ALONE))
-    read = rank.reranked(scored, [0.1, 0.7])
+    read = reranker.reordered(scored, [0.1, 0.7])
     order = [(r.candidate, r.total, r.reranked) for r in read]
     assert order == [(second, 0.7, 0.7), (first, 0.1, 0.1)]
-    blended = rank.reranked(scored, None)
+    blended = reranker.reordered(scored, None)
     assert [r.total for r in blended] == pytest.approx(
         [0.8 * 0.8 + 0.2 * 1.0, 0.8 * 1.0 + 0.2 * 0.2]
     )
@@ -366,7 +366,7 @@ def test_whoever_the_question_names_is_favoured_and_left_out_of_the_embedded_wor
         for item in found.memories
     }
     assert speaker == {"Alice": 1.0, "Bram": 1.0}
-    one = search.prepare(mara.memory, RecallRequest("Where does Bram's brother sail?"))
+    one = search.completed(mara.memory, RecallRequest("Where does Bram's brother sail?"))
     assert search.searched_words(one) == "Where does brother sail?"
     assert [who for _identity, who in one.named] == ["Bram"]
     assert texts(recalled(mara, one.query, top_k=1)) == ["The brother sails to Millbrook."]
@@ -416,10 +416,10 @@ def test_the_same_question_gives_the_same_order_whatever_order_it_is_found_in():
         max_size=12,
     ),
     st.sampled_from(["where?", "when was it?", "what did he do in February?"]),
-    st.sampled_from(rank.PROFILES),
+    st.sampled_from(rank.SCORE_PROFILES),
 )
 def test_every_part_of_a_score_lies_between_0_and_1(candidates, question, profile):
-    scored = rank.score(candidates, asking(question, profile=profile))
+    scored = rank.score(candidates, asking(question, score_profile=profile))
     assert len(scored) == len(candidates)
     for ranked in scored:
         parts = ranked.parts(asking(question))

@@ -153,3 +153,85 @@ def test_a_real_evening_goes_through(mara, tmp_path):
     assert "300 lines: 300 new" in replay(file, sleep=True)
     found = offload.wait(mara.memory.recall("Who is the Dungeon Master?", top_k=10))
     assert any("Dungeon Master" in item.memory.content for item in found.memories)
+
+
+# --- arrivals, gifts, people ----------------------------------------------------------------------
+
+
+def by_id(mara):
+    return {entry.ref: entry for entry in mara.memory.journal.read()}
+
+
+def test_who_is_present_follows_from_arrivals_and_departures(mara, tmp_path):
+    lines = [
+        line(1, "Alice arrives from the pier.", kind="arrive"),
+        line(2, "Bram arrives from the pier.", "Bram", kind="arrive"),
+        line(3, "Wolves took two sheep.", "Bram"),
+        line(4, "Alice leaves for the pier.", kind="leave"),
+        line(5, "She owes me a boat.", "Bram"),
+    ]
+    replay(write(tmp_path / "log.jsonl", lines))
+    entries = by_id(mara)
+    assert entries["log:1"].kind == "arrive"
+    assert entries["log:1"].source_type == "environmental"
+    assert set(entries["log:3"].witnesses) == {"log:Alice", "log:Bram"}
+    assert set(entries["log:4"].witnesses) == {"log:Alice", "log:Bram"}
+    assert entries["log:5"].witnesses == ("log:Bram",)
+
+
+def test_a_gift_is_a_gift_to_the_npc_and_an_act_among_others(mara, tmp_path):
+    lines = [
+        line(1, "Alice gives Mara a bone ring.", kind="give", to="Mara"),
+        line(2, "Alice gives Bram five crowns.", kind="give", to="Bram"),
+        line(3, "Mara gives Bram a loaf.", "Mara", kind="give", to="Bram"),
+        line(4, "Bram picks up a coil of rope.", "Bram", kind="get"),
+        line(5, "Bram drops a coil of rope.", "Bram", kind="drop"),
+    ]
+    replay(write(tmp_path / "log.jsonl", lines))
+    entries = by_id(mara)
+    assert [entry.kind for entry in entries.values()] == ["give", "pose", "pose", "event", "event"]
+    assert entries["log:2"].source_type == "observation"
+    assert entries["log:3"].origin == "self"
+
+
+PEOPLE = [
+    {"kind": "person", "name": "Mara", "aliases": ["innkeeper"], "persona": "Warm.", "goals": "x"},
+    {"kind": "person", "name": "Rosalba", "aliases": ["Rosie"]},
+    {"kind": "person", "name": "Wat", "npc": True},
+]
+TALK = [
+    line(1, "I keep the ferry.", "rosie"),
+    line(2, "This is for you.", "Rosalba", kind="whisper", to="innkeeper"),
+    line(3, "I groom the horses.", "Wat"),
+]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "json"])
+def test_people_are_known_by_their_aliases(mara, tmp_path, form):
+    file = tmp_path / f"log.{form}"
+    if form == "jsonl":
+        write(file, [*PEOPLE, *TALK])
+    else:
+        file.write_text(json.dumps({"npc": PEOPLE[0], "people": PEOPLE[1:], "lines": TALK}))
+    assert "3 lines: 3 new" in replay(file)
+    entries = by_id(mara)
+    assert entries["log:1"].source_entity == entries["log:2"].source_entity == "log:Rosalba"
+    assert entries["log:1"].seen_as == "Rosalba"
+    assert entries["log:2"].private
+    assert "npc" in entries["log:3"].tags
+    assert "innkeeper" in mara.aliases.all()
+    assert (mara.get_persona(), mara.memory.goals) == ("Warm.", "x")
+
+
+def test_the_npcs_own_persona_stays(mara, tmp_path):
+    mara.db.persona = "Grim."
+    replay(write(tmp_path / "log.jsonl", [*PEOPLE, *TALK]))
+    assert mara.get_persona() == "Grim."
+
+
+def test_a_document_that_is_no_log_is_reported(mara, tmp_path):
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps({"people": []}))
+    assert "1 lines: 0 new, 0 already known, 1 skipped" in replay(file)
+    file.write_text(json.dumps({"lines": [TALK[0], "nothing", TALK[2]]}))
+    assert [each.number for each in read_log(file) if isinstance(each, BadLine)] == [2]

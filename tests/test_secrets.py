@@ -68,9 +68,9 @@ def store_out_of_reach(request, settings, store_folder):
         },
         "REPLY_COOLDOWN": 0,
     }
-    router.health.reset()
+    router.breaker.reset()
     yield request.param
-    router.health.reset()
+    router.breaker.reset()
     memory_store.close_shared(for_good=False)
 
 
@@ -190,12 +190,12 @@ def test_a_changed_key_is_used_at_once_though_no_key_is_shown(settings):
     settings.CONTRIB_AI_MEMORY = {
         "LLM": {"base_url": "http://h/v1", "model": "m", "api_key": "aaaa"}
     }
-    first = router.model()
+    first = router.model_server()
     settings.CONTRIB_AI_MEMORY = {
         "LLM": {"base_url": "http://h/v1", "model": "m", "api_key": "bbbb"}
     }
-    assert router.model() is not first
-    assert router.model().settings.api_key.get_secret_value() == "bbbb"
+    assert router.model_server() is not first
+    assert router.model_server().settings.api_key.get_secret_value() == "bbbb"
 
 
 @pytest.mark.parametrize(

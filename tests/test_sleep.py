@@ -161,8 +161,7 @@ def test_a_fact_from_several_entries_is_as_private_as_the_most_private(mara, day
     entries = [day.memory.journal.get(1), day.memory.journal.get(3)]
     draft = FactDraft("Alice has a ferry and a key.", (entries[0].id, entries[1].id))
     assert entries[1].private
-    consolidation.store_facts(day.memory.id, [draft], entries, "llm")
-    [fact] = known(day)
+    [fact] = consolidation.facts_of(day.memory.id, [draft], entries, "llm")
     assert fact.private
     assert fact.witnesses == entries[1].witnesses
 
@@ -186,7 +185,7 @@ def test_a_wake_while_compacting_is_deferred_until_dreaming(day):
     assert script.sleep.wake() is False
     assert script.asleep
     for _ in range(10):
-        script.ndb.last_sleep_tick = None
+        script.sleep.make_due()
         offload.wait(script.at_tick())
         if not script.asleep:
             break
@@ -245,7 +244,7 @@ def test_one_tick_does_a_bounded_number_of_steps(mara, monkeypatch):
     )
     result = offload.wait(night_module.run_sleep_tick(mara.memory, Night()))
     assert len(steps) == night_module.STEPS_A_TICK
-    told = result.done["endless"]
+    told = result.passes["endless"]
     assert (told["read"], told["steps"]) == (night_module.STEPS_A_TICK, night_module.STEPS_A_TICK)
 
 
@@ -339,7 +338,7 @@ def test_a_schedule_sends_it_to_sleep_once_in_its_hours(mara):
     offload.wait(script.at_tick())
     assert script.asleep
     while script.asleep:
-        script.ndb.last_sleep_tick = None
+        script.sleep.make_due()
         offload.wait(script.at_tick())
     offload.wait(script.at_tick())
     assert not script.asleep  # once is enough for these hours

@@ -13,7 +13,7 @@ import pytest
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import memory_store
-from contrib_ai_memory.store.errors import StoreClosed, StoreInUse, StoreMismatch
+from contrib_ai_memory.store.condition import StoreClosed, StoreInUse, StoreMismatch
 from contrib_ai_memory.store.payload import memory_id_for
 
 AGENT = str(uuid.UUID(int=1))
@@ -28,7 +28,9 @@ def memory(number: int, text: str, **more) -> MemoryRecord:
 @pytest.fixture
 def store(store_folder):
     store = memory_store.shared()
-    store.put(AGENT, [memory(i, t) for i, t in enumerate(LINES)], embedder.shared().encode(LINES))
+    store.upsert(
+        AGENT, [memory(i, t) for i, t in enumerate(LINES)], embedder.shared().encode(LINES)
+    )
     return store
 
 
@@ -52,15 +54,15 @@ def test_a_memory_comes_back_as_it_was_put(store):
         session_id="s1",
         dominant_emotions=("joy", "trust", "fear"),
     )
-    store.put(AGENT, [record], np.ones((1, 384), dtype=np.float32))
+    store.upsert(AGENT, [record], np.ones((1, 384), dtype=np.float32))
     assert store.get([record.id]) == [record]
 
 
 def weighed(store, query, agent_id=AGENT, **where):
     vector = embedder.shared().encode([query])[0]
-    search = store.search(agent_id, vector, query)
+    search = store.prepare_search(agent_id, vector, query)
     ids = store.candidates(search, 3, **where)
-    return {c.id: c for c in store.weighed(search, ids)}
+    return {c.id: c for c in store.score(search, ids)}
 
 
 def test_it_is_found_by_meaning_and_by_words(store):
@@ -87,7 +89,7 @@ def test_what_recall_weighs_of_a_memory_is_what_it_holds(store):
         dominant_emotions=("joy", "trust", "fear"),
         access_count=4,
     )
-    store.put(AGENT, [kept], embedder.shared().encode([kept.content]))
+    store.upsert(AGENT, [kept], embedder.shared().encode([kept.content]))
     seen = weighed(store, "last May")[kept.id]
     for name in ("about", "record", "memory_type", "private", "witnesses", "dominant_emotions"):
         expected = getattr(kept, name)
@@ -101,8 +103,8 @@ def test_what_recall_weighs_of_a_memory_is_what_it_holds(store):
 def test_a_memory_of_another_npc_is_never_weighed(store):
     ids = [memory_id_for(AGENT, number) for number in range(3)]
     vector = embedder.shared().encode(["ferry"])[0]
-    assert store.weighed(store.search(str(uuid.uuid4()), vector, "ferry"), ids) == []
-    known = store.weighed(store.search(AGENT, vector, "ferry"), [*ids, str(uuid.uuid4())])
+    assert store.score(store.prepare_search(str(uuid.uuid4()), vector, "ferry"), ids) == []
+    known = store.score(store.prepare_search(AGENT, vector, "ferry"), [*ids, str(uuid.uuid4())])
     assert len(known) == 3
 
 
@@ -115,7 +117,7 @@ def test_another_npc_sees_nothing_of_it(store):
 
 def test_a_listener_is_given_only_what_is_public_or_their_own(store):
     secret = memory(7, "Alice: the ferry hides gold", private=True, witnesses=("#1@a",))
-    store.put(AGENT, [secret], embedder.shared().encode([secret.key]))
+    store.upsert(AGENT, [secret], embedder.shared().encode([secret.key]))
     assert secret.content in nearest(store, "ferry gold", listener="#1@a")
     assert secret.content not in nearest(store, "ferry gold", listener="#2@b")
     assert secret.id in weighed(store, "gold", listener="#1@a")
@@ -123,15 +125,15 @@ def test_a_listener_is_given_only_what_is_public_or_their_own(store):
 
 
 def test_putting_the_same_id_again_doubles_nothing(store):
-    store.put(AGENT, [memory(0, LINES[0])], embedder.shared().encode(LINES[:1]))
+    store.upsert(AGENT, [memory(0, LINES[0])], embedder.shared().encode(LINES[:1]))
     assert store.count(AGENT) == 3
 
 
 def test_adding_tells_what_was_new_and_mem0_knows_its_birth(store):
     fact = memory(8, "Alice keeps the ferry", record="fact")
     vector = embedder.shared().encode([fact.key])
-    assert store.add(AGENT, [fact], vector) == [fact.id]
-    assert store.add(AGENT, [fact], vector) == []
+    assert store.insert_new(AGENT, [fact], vector) == [fact.id]
+    assert store.insert_new(AGENT, [fact], vector) == []
     assert [h["event"] for h in store.mem0.history(fact.id)] == ["ADD"]
 
 
@@ -165,7 +167,7 @@ def test_closed_for_good_it_takes_no_more_work(store):
 
 def test_deleting_all_of_an_npc_leaves_the_others(store):
     other = str(uuid.uuid4())
-    store.put(other, [memory(50, "Dora: mine")], embedder.shared().encode(["mine"]))
+    store.upsert(other, [memory(50, "Dora: mine")], embedder.shared().encode(["mine"]))
     assert store.delete_all(AGENT) == 3
     assert (store.count(AGENT), store.count(other)) == (0, 1)
 
@@ -210,7 +212,7 @@ def mem0_in(folder: Path) -> dict[str, str]:
 
 SECOND_PROCESS = """
 import sys
-from contrib_ai_memory.store.errors import StoreInUse
+from contrib_ai_memory.store.condition import StoreInUse
 from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 try:
     QdrantEdge(path=sys.argv[1], lock_wait=0.2)
@@ -324,7 +326,7 @@ def test_what_was_looked_at_and_then_changed_or_deleted_is_seen_so_at_once(store
     assert first in seen()
     store.change(first, importance=0.9)
     assert seen()[first] == 0.9
-    store.put(AGENT, [memory(0, LINES[0], importance=0.2)], embedder.shared().encode(LINES[:1]))
+    store.upsert(AGENT, [memory(0, LINES[0], importance=0.2)], embedder.shared().encode(LINES[:1]))
     assert seen()[first] == 0.2
     store.delete([first])
     assert first not in seen()
@@ -344,7 +346,7 @@ def test_what_was_just_written_is_known_without_reading_it_and_as_it_would_be_re
         dominant_emotions=("joy", "trust", "fear"),
         expires_at="2027-01-01T00:00:00+00:00",
     )
-    store.put(AGENT, [record], np.ones((1, 384), dtype=np.float32))
+    store.upsert(AGENT, [record], np.ones((1, 384), dtype=np.float32))
     vectors = store._vectors
     written = vectors._recent.of([record.id])
     vectors._recent.clear()

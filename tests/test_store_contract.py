@@ -14,7 +14,7 @@ from contrib_ai_memory import conf, offload
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import memory_store
-from contrib_ai_memory.store.errors import StoreMismatch
+from contrib_ai_memory.store.condition import StoreMismatch
 from contrib_ai_memory.store.payload import RECORDS, memory_id_for
 
 AGENT, OTHER = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
@@ -41,7 +41,7 @@ def memory(number, text, agent_id=AGENT, **more):
 
 
 def put(store, *memories, agent_id=AGENT):
-    store.put(agent_id, memories, embedder.shared().encode([each.content for each in memories]))
+    store.upsert(agent_id, memories, embedder.shared().encode([each.content for each in memories]))
     return [each.id for each in memories]
 
 
@@ -83,8 +83,8 @@ def nearest(store, text, agent_id=AGENT, limit=3, **where):
 
 def found(store, query, agent_id=AGENT, limit=3, **where):
     vector = embedder.shared().encode([query])[0]
-    search = store.search(agent_id, vector, query)
-    return {c.id: c for c in store.weighed(search, store.candidates(search, limit, **where))}
+    search = store.prepare_search(agent_id, vector, query)
+    return {c.id: c for c in store.score(search, store.candidates(search, limit, **where))}
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def test_adding_what_is_known_changes_nothing(store):
     ids = some(store)
     again = [memory(0, "other words"), memory(7, "new ones")]
     vectors = embedder.shared().encode([each.content for each in again])
-    assert store.add(AGENT, again, vectors) == [again[1].id]
+    assert store.insert_new(AGENT, again, vectors) == [again[1].id]
     assert store.get(ids[:1])[0].content == LINES[0]
 
 
@@ -157,7 +157,7 @@ def test_rows_that_are_written_again_are_the_same_memories(store):
     kept, (rows, _offset) = store.get(ids), store.rows(AGENT)
     vectors = store.vectors_of([each for row in rows for each in store.get([row[0]])])
     store.delete_all(AGENT)
-    store.write(rows, vectors)
+    store.upsert_rows(rows, vectors)
     assert store.get(ids) == kept
     assert nearest(store, LINES[0], limit=1) == LINES[:1]
 
@@ -189,8 +189,8 @@ def test_memories_of_two_npcs_never_mix(store):
     assert "Only Bram knows" not in nearest(store, "Bram", limit=10)
     assert nearest(store, "ferry", OTHER, limit=10) == ["Only Bram knows"]
     ids = [memory_id_for(OTHER, 0)]
-    search = store.search(AGENT, embedder.shared().encode(["Bram"])[0], "Bram")
-    assert store.weighed(search, ids) == []
+    search = store.prepare_search(AGENT, embedder.shared().encode(["Bram"])[0], "Bram")
+    assert store.score(search, ids) == []
     assert set(store.agents()) == {AGENT, OTHER}
     assert store.owners([*ids, str(uuid.uuid4())]) == {ids[0]: OTHER}
 

@@ -7,8 +7,8 @@ from evennia.utils.create import create_object
 from test_replay import line, replay, write
 
 from contrib_ai_memory import MemoryLLMNPC, offload
-from contrib_ai_memory.english.person import as_posed
-from contrib_ai_memory.english.sentences import sentences_of
+from contrib_ai_memory.english.questions import sentences_of
+from contrib_ai_memory.english.reported_speech import as_posed
 
 # --- what another NPC says ------------------------------------------------------------------------
 

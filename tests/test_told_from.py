@@ -12,7 +12,7 @@ import pytest
 from test_erasing import everything
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import erasure
+from contrib_ai_memory.admin import erase
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -173,10 +173,10 @@ def test_an_erasure_killed_before_other_npcs_were_reached_is_finished_when_run_a
 
     for step in ("_clear_references", "_erase_from_journal"):
         with monkeypatch.context() as broken:
-            broken.setattr(erasure, step, killed)
+            broken.setattr(erase, step, killed)
             with pytest.raises(KeyboardInterrupt):
-                offload.wait(erasure.erase_person(told, told.get_memory_identity(alice)))
-    offload.wait(erasure.erase_person(told, told.get_memory_identity(alice)))
+                offload.wait(erase.erase_person(told, told.get_memory_identity(alice)))
+    offload.wait(erase.erase_person(told, told.get_memory_identity(alice)))
     for npc in (told, gustav):
         assert "zanzibar" not in kept(npc)
 

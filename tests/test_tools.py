@@ -19,12 +19,6 @@ KEY = ("recall", {"query": "Where is the silver key of Alice?"})
 
 
 @pytest.fixture
-def llm(speaks_through):
-    speaks_through()
-    return speaks_through
-
-
-@pytest.fixture
 def calls(server, llm):
     """The next answers call these tools, a round each, and then say a text."""
 
@@ -147,9 +141,12 @@ def test_it_says_good_night_and_falls_asleep_when_the_one_it_talks_with_says_so(
     heard = hears(alice)
     asleep_when_spoken = []
     speak = mara.speak
-    monkeypatch.setattr(
-        mara, "speak", lambda *a: asleep_when_spoken.append(mara.assistant.asleep) or speak(*a)
-    )
+
+    def noted(*args, **options):
+        asleep_when_spoken.append(mara.assistant.asleep)
+        return speak(*args, **options)
+
+    monkeypatch.setattr(mara, "speak", noted)
     alice.execute_cmd("say Mara, go to bed.")
     assert requests()[-1].results == ["You are falling asleep."]
     assert any("Good night." in line for line in heard)
@@ -192,7 +189,7 @@ def test_one_who_only_nods_has_answered(server, llm, mara, alice, hears):
     heard = hears(alice)
     alice.execute_cmd("say Good day.")
     assert "Mara nods." in heard[-1]
-    assert router.health.unusable == {}
+    assert router.breaker.unusable == {}
 
 
 def test_one_who_only_thinks_has_not(server, llm, mara, alice, hears):
@@ -449,7 +446,7 @@ def test_what_is_kept_of_a_secret_stays_with_those_who_shared_it(calls, mara, al
     [kept] = experiences(mara)
     assert (kept.private, kept.witnesses) == (True, (who(mara, alice),))
     profile = mara.memory.profiles.get(who(mara, alice))
-    assert mara.memory.profiles.for_listeners(profile, [who(mara, bram)]).observations == ()
+    assert profile.for_listeners([who(mara, bram)]).observations == ()
     requests = calls(("recall", {"query": "What does Alice hide?"}))
     bram.execute_cmd("say Mara, what does Alice hide?")
     assert "hides a key" not in everything(request.text for request in requests())

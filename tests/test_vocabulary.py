@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import memory_store
+from contrib_ai_memory.store.lanes import FEW, Vocabulary
 from contrib_ai_memory.store.payload import memory_id_for
-from contrib_ai_memory.store.vocabulary import FEW, Vocabulary
 
 MINE, THEIRS = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
 
@@ -62,14 +62,14 @@ def test_the_talk_of_another_npc_does_not_move_a_score(store_folder):
 
     def remember(agent_id, number, text):
         made = MemoryRecord(memory_id_for(agent_id, number), text, "entry", key=f"Alice: {text}")
-        store.put(agent_id, [made], vector)
+        store.upsert(agent_id, [made], vector)
 
     for number in range(5):
         remember(MINE, number, f"The ferry leaves at {number}.")
 
     def scores():
-        search = store.search(MINE, vector[0], "When does the ferry leave?")
-        return {c.id: c.lanes for c in store.weighed(search, store.candidates(search, 10))}
+        search = store.prepare_search(MINE, vector[0], "When does the ferry leave?")
+        return {c.id: c.lanes for c in store.score(search, store.candidates(search, 10))}
 
     before = scores()
     for number in range(30):
@@ -83,16 +83,16 @@ def test_what_the_night_retells_does_not_move_the_scores_of_what_was_said(store_
     line = MemoryRecord(
         memory_id_for(MINE, 0), "The ferry leaks.", "entry", key="A: The ferry leaks."
     )
-    store.put(MINE, [line], vector)
+    store.upsert(MINE, [line], vector)
 
     def scored():
-        search = store.search(MINE, vector[0], "Does the ferry leak?")
-        return {c.id: c.lanes for c in store.weighed(search, [line.id])}[line.id]
+        search = store.prepare_search(MINE, vector[0], "Does the ferry leak?")
+        return {c.id: c.lanes for c in store.score(search, [line.id])}[line.id]
 
     before = scored()
     retold = [
         MemoryRecord(memory_id_for(MINE, n), f"The ferry leaks, {n}.", "fact")
         for n in range(1, 400)
     ]
-    store.put(MINE, retold, np.repeat(vector, len(retold), axis=0))
+    store.upsert(MINE, retold, np.repeat(vector, len(retold), axis=0))
     assert scored() == before

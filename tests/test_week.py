@@ -269,7 +269,7 @@ def test_what_was_drawn_from_the_secret_is_as_private(week):
     for record in ("insight", "summary"):
         assert of_secret(memory.content for memory in stored(week, record)) == []
     for name in ("Alice", "Bram", "Cerys"):
-        heard = week.memory.profiles.for_listeners(profile(week, name), ("#Bram",))
+        heard = profile(week, name).for_listeners(("#Bram",))
         kept = [*heard.observations, *heard.attributes]
         assert of_secret(getattr(each, "value", "") or each.text for each in kept) == []
 

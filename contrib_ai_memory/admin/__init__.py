@@ -1,1 +1,1 @@
-"""What staff do to a memory; commands, pages, API and command line all call these functions."""
+"""Administration of memories, called by commands, pages, API and command line alike."""

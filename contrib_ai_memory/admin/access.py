@@ -20,7 +20,7 @@ _PERMISSION = {"look": "Builder", "edit": "Builder", "erase": "Admin"}
 
 
 def may(who: Any, npc: Any, action: Action) -> bool:
-    """Whether `who` may do that to the memory of `npc`.
+    """Return whether `who` may look into, edit or erase the memory of `npc`.
 
     Looking and editing are for superusers, staff accounts and Builders; erasing is for superusers
     and Admins. Where the NPC has a lock of its own (`memory_look`, `memory_edit`, `memory_erase`),

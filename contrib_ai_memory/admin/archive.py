@@ -27,16 +27,15 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..ingest import novelty
 from ..records import Entry
-from ..store import attributes, memory_store, owner, pause
+from ..store import attributes, game_database, memory_store, owner, pause
 from ..store.chat_log import ChatLog
 from ..store.conversations import ATTRIBUTE as CONVERSATIONS
 from ..store.conversations import Conversations
 from ..store.links import Link
 from ..store.payload import entry_memory_id
 from ..store.people import ATTRIBUTE as PEOPLE
-from ..store.people import People
-from ..store.profiles import Profiles
-from . import erasure, inspect, reindex
+from ..store.people import People, Profiles
+from . import erase, inspect, reindex
 from .archive_format import (
     ROWS_OF,
     SCRIPT,
@@ -47,9 +46,17 @@ from .archive_format import (
     Reader,
     Writer,
 )
-from .erasure import IMPORT_MARK
-from .jobs import ENTRIES_AT_ONCE, batch_job, exclusively, journal_pages, link_pages, store_pages
-from .reindex import Progress, silent
+from .erase import IMPORT_MARK
+from .jobs import (
+    ENTRIES_AT_ONCE,
+    Progress,
+    batch_job,
+    exclusively,
+    journal_pages,
+    link_pages,
+    silent,
+    store_pages,
+)
 
 __all__ = ["BadArchive", "Exported", "Imported", "NotEmpty", "export", "import_"]
 
@@ -60,7 +67,7 @@ LINES_AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """An exported file, and what is in it."""
+    """An exported file, and the counts of its lines."""
 
     path: Path
     entries: int
@@ -133,7 +140,7 @@ def _write(npc: Any, writer: Writer, progress: Progress) -> Generator[Any, Any, 
 
 
 def _single_lines(npc: Any) -> Iterable[Line]:
-    """Everything of which there is one line."""
+    """Yield the lines of which a file has one each."""
     journal = npc.memory.journal
     yield {
         "kind": "journal",
@@ -217,12 +224,12 @@ def _write_centroids(writer: Writer, agent_id: str) -> int:
 
 
 class NotEmpty(ValueError):
-    """The NPC remembers something that would be lost."""
+    """The NPC has memories, which the import would replace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What was imported; `copied` if the memory got a new id, since another NPC has the old one."""
+    """Counts of an import; `copied` if the memory got a new id, as another NPC has the old one."""
 
     entries: int
     memories: int
@@ -262,7 +269,8 @@ def _import(
     npc: Any, path: Path, checked: Checker, replace: bool, progress: Progress
 ) -> Generator[Any, Any, Imported]:
     half = attributes.read_json(npc, IMPORT_MARK)
-    if not replace and not half and (yield _remembers(npc)):
+    full = half or (yield _remembers(npc))
+    if full and not half and not replace:
         raise NotEmpty(
             f"{npc.key} already remembers something, which an import would replace. Export it "
             "first if it is wanted, then import with --replace."
@@ -271,10 +279,14 @@ def _import(
     was_paused = half["paused"] if half else pause.paused(npc) == "npc"
     attributes.write_json(npc, IMPORT_MARK, {"paused": was_paused})
     pause.pause(npc, True)
-    yield erasure.wipe_held(npc)
+    if full:
+        game_database.note_vacuum()
+    yield erase.wipe_held(npc)
     imported = yield _read_lines(npc, reader, checked, progress)
     attributes.remove_json(npc, IMPORT_MARK)
     pause.pause(npc, was_paused)
+    if not offload.in_game():
+        game_database.run_due_vacuum()
     return imported
 
 
@@ -323,7 +335,7 @@ def _read_lines(
     identities = old.identity, npc.get_memory_identity(npc)
     ids = IdMapping((old.agent_id, memory.id), identities, checked.seen.number_of)
     counts = {"entry": 0, "memory": 0}
-    while lines := (yield batch_job(_next_lines, reader, ids)):
+    while lines := (yield batch_job(lambda: ids.map(reader.some(LINES_AT_ONCE)))):
         if not npc.pk:
             raise BadArchive("The NPC was deleted while its memory was imported.")
         yield _write_lines(npc, lines)
@@ -336,17 +348,13 @@ def _read_lines(
     memory.conversations = Conversations(npc, conf.get().STALE_CONVERSATION)
     memory.journal.flush()
     yield batch_job(novelty.carry_over, memory.id)
-    yield reindex.rekey(npc, progress)
+    yield reindex.rekey(npc, progress=progress)
     return Imported(counts["entry"], counts["memory"], reader.lines, copied)
 
 
 def _set_id(npc: Any, agent_id: str) -> None:
     owner.claim(npc, agent_id)
     npc.memory.id = agent_id
-
-
-def _next_lines(reader: Reader, ids: IdMapping) -> list[Line]:
-    return ids.map(reader.some(LINES_AT_ONCE))
 
 
 @defer.inlineCallbacks
@@ -391,7 +399,7 @@ def _write_stored(agent_id: str, lines: list[Line]) -> None:
     store = memory_store.shared()
     rows = [(each["id"], each["payload"]) for each in lines if each["kind"] == "memory"]
     if rows:
-        store.write(rows, reindex.vectors_of(rows))
+        store.upsert_rows(rows, reindex.vectors_of(rows))
         store.history.put_rows(
             {each["id"]: each["history"] for each in lines if each["kind"] == "memory"}
         )
@@ -437,7 +445,9 @@ class IdMapping:
             return self._text(value)
         if isinstance(value, dict):
             return {
-                self.map(key): each if key in _NO_IDS and not _is_ear(each) else self.map(each)
+                self.map(key): each
+                if key in _NO_IDS and not str(each).startswith("ear:")
+                else self.map(each)
                 for key, each in value.items()
             }
         if isinstance(value, list):
@@ -456,7 +466,3 @@ class IdMapping:
                 return entry_memory_id(self._agent_id, number)
             return str(uuid.uuid5(uuid.UUID(self._agent_id), text))
         return text
-
-
-def _is_ear(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith("ear:")

@@ -10,9 +10,9 @@ JSON lines, one item a line; the last line counts the others:
 It is written under a temporary name and renamed when it is complete. Keys are sorted and nothing
 holds the time of writing, so that equal memories make equal files.
 
-The checks refuse whatever no export writes: wrong names, types, ranges and times, ids of another
-memory, duplicates. Ids seen so far lie in a temporary file, so that a long archive takes no more
-memory than a short one. Worker threads only.
+The checks refuse whatever no export writes: `LINES` has a strict model for each kind of line, and
+`Checker` compares each line with the ones before it. Ids seen so far lie in a temporary file, so
+that a long archive takes no more memory than a short one. Worker threads only.
 """
 
 from __future__ import annotations
@@ -25,60 +25,44 @@ import re
 import sqlite3
 import struct
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from datetime import date
+from dataclasses import asdict, dataclass, field
+from datetime import date, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from ..embedding import embedder
-from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord, Message
-from ..store import agenda, history, memory_store, preferences, profiles
-from ..store.chat_log import ATTRIBUTE as HISTORY
+from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord
+from ..store import agenda, memory_store, people, preferences
+from ..store.chat_log import ATTRIBUTE as CHAT_LOG
 from ..store.conversations import CONVERSATIONS_KEPT, Conversation
-from ..store.payload import ANYONE, RECORDS, entry_memory_id, from_payload
-from ..store.people import PEOPLE_KEPT, Acquaintance
-from ..store.profiles import Profile, ProfileAttribute, ProfileObservation, Relationship
-from ..store.validation import Invalid, check_time, entry_of, record_of
+from ..store.payload import ANYONE, entry_memory_id, from_payload
+from ..store.people import (
+    FIRST_FAVORABILITY,
+    PEOPLE_KEPT,
+    Acquaintance,
+    Profile,
+    ProfileAttribute,
+    ProfileObservation,
+    Relationship,
+)
+from ..store.preferences import PastPreference, Preference
 
 FORMAT = "contrib_ai_memory"
 VERSION = 1
 LONGEST_NAME = 1000
-KINDS = frozenset(
-    ("journal", "entry", "people", "conversations", "row", "link", "script", "memory", "centroid")
-)
-LONGEST_SHOWN = 60  # characters of a bad line that an error shows
+LONGEST_SHOWN = 60  # characters of a bad line or value that an error shows
 LONGEST_LINE = 32_000_000  # bytes; the lists of a very long memory are in one line
+LONGEST_TEXT = 200_000  # characters of one text
 CHECKED_AT_ONCE = 256  # lines
 BYTES_AT_ONCE = 4_000_000  # of the lines that are held at one time
-LONGEST_TEXT = 200_000  # characters of one text
 LAST_ID = 100_000_000  # of a journal
-MANY = 1_000_000  # items of a list, counts
-ROWS_OF = (profiles.CATEGORY, preferences.CATEGORY, agenda.CATEGORY)
-SCRIPT = ("sleep_schedule", "night_records", HISTORY)
-NIGHTS = 366
-TYPES = ("episodic", "semantic", "working", "procedural")
-DERIVED = {  # what a payload holds besides the fields of a memory
-    "agent_id": str,
-    "hash": str,
-    "updated_at": str,
-    "audience": list,
-    "asking": float,
-    "tells": str,
-    "length": float,
-    "tells_time": bool,
-    "tokens": int,
-}
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-_AGENDA_ID = re.compile(r"[1-9]\d{0,8}(?:\.\d{1,4})?", re.ASCII)
-_SCHEDULE = {
-    "enabled": lambda value: isinstance(value, bool),
-    "sleep_start_hour": lambda value: type(value) is int and 0 <= value <= 23,
-    "sleep_duration_hours": lambda value: type(value) is int and 1 <= value <= 24,
-    "tick_rate_sleep": lambda value: type(value) in (int, float) and 0 < value <= 86_400,
-    "clock": lambda value: value in ("server", "game"),
-}
+ROWS_OF = (people.CATEGORY, preferences.CATEGORY, agenda.CATEGORY)
+SCRIPT = ("sleep_schedule", "night_records", CHAT_LOG)
 
 Line = dict[str, Any]
 
@@ -109,7 +93,8 @@ class Writer:
         self._beside = path.with_name(path.name + ".part")
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.fdopen(open_private(self._beside), "w", encoding="utf-8", newline="\n")
-        self._put({"format": FORMAT, "version": VERSION} | _plain(header))
+        named = {"mind": header.agent_id, "identity": header.identity, "key": header.key}
+        self._put({"format": FORMAT, "version": VERSION} | named)
 
     def add(self, lines: Iterable[Line]) -> int:
         """Write lines. Returns how many there are by now."""
@@ -190,11 +175,10 @@ class Reader:
                 f"{self.path} has version {first.get('version')!r} of the format, and this "
                 f"contrib reads version {VERSION}. Import it with the version that wrote it."
             )
-        names = ("mind", "identity", "key")
-        for name in names:
-            if not isinstance(first.get(name), str) or len(first[name]) > LONGEST_NAME:
-                raise BadArchive(f"{self.path}, line 1 has no {name}, or it is not a short text.")
-        return ArchiveHeader(*(first[name] for name in names))
+        with _refusing(self.path, 1, "the first line"):
+            _check_texts(first)
+            _validate(_Header, first)
+        return ArchiveHeader(first["mind"], first["identity"], first["key"])
 
     def _read(self) -> Iterator[Any]:
         number = 0
@@ -202,7 +186,8 @@ class Reader:
             with self.path.open("rb") as file:
                 status = os.fstat(file.fileno())
                 self.state = (status.st_ino, status.st_size, status.st_mtime_ns)
-                for number, raw in enumerate(_lines_of(file), start=1):
+                lines = iter(partial(file.readline, LONGEST_LINE + 1), b"")
+                for number, raw in enumerate(lines, start=1):
                     self.number = number
                     self._bytes += len(raw)
                     line = self._parsed(number, raw)
@@ -211,10 +196,10 @@ class Reader:
                     elif set(line) == {"end"}:
                         self._check_end(line["end"], file.read(1))
                         return
-                    elif not isinstance(line.get("kind"), str) or line["kind"] not in KINDS:
+                    elif str(line.get("kind")) not in KINDS:
                         raise BadArchive(
-                            f"{self.path}, line {number}: {line.get('kind')!r} is no part of a "
-                            "memory. The file was changed, or is of another version."
+                            f"{self.path}, line {number}: kind: {_shown(line.get('kind'))} is not "
+                            "part of a memory. The file was changed, or is of another version."
                         )
                     else:
                         self.lines += 1
@@ -255,12 +240,6 @@ class Reader:
         return line
 
 
-def _lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file, cut one byte above the limit."""
-    while raw := file.readline(LONGEST_LINE + 1):
-        yield raw
-
-
 def open_private(path: Path) -> int:
     """Create a file that only this account of the machine can read: secrets go into it."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -268,11 +247,313 @@ def open_private(path: Path) -> int:
     return descriptor
 
 
-def _plain(header: ArchiveHeader) -> Line:
-    return {"mind": header.agent_id, "identity": header.identity, "key": header.key}
+# --- models of the lines --------------------------------------------------------------------------
 
 
-# --- checks --------------------------------------------------------------------------------------
+def _time(value: str) -> str:
+    try:
+        if datetime.fromisoformat(value).tzinfo is not None:
+            return value
+    except ValueError:
+        pass
+    raise ValueError("should be a time (ISO 8601 with a time zone)")
+
+
+def _date(value: str) -> str:
+    try:
+        if date.fromisoformat(value).isoformat() == value:
+            return value
+    except ValueError:
+        pass
+    raise ValueError("should be a date (YYYY-MM-DD)")
+
+
+def _memory_id(value: str) -> str:
+    if not _UUID.fullmatch(value) or not uuid.UUID(value).int:
+        raise ValueError("should be a memory id")
+    return value
+
+
+def _link_end(value: str) -> str:
+    return value if _ENTRY_ID.fullmatch(value) else _memory_id(value)
+
+
+def _vector(value: str) -> str:
+    try:
+        raw = base64.b64decode(value, validate=True)
+    except ValueError:
+        raise ValueError("should be base64") from None
+    count, rest = divmod(len(raw), 8)
+    if not raw or rest or not all(map(math.isfinite, struct.unpack(f"<{count}d", raw))):
+        raise ValueError("should be finite numbers of 8 bytes each")
+    return value
+
+
+Value = TypeVar("Value")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_ENTRY_ID = re.compile(r"[1-9][0-9]{0,8}")
+_AGENDA_ID = r"^[1-9][0-9]{0,8}(\.[0-9]{1,4})?$"
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=0, le=LAST_ID)]
+EntryId = Annotated[int, Field(ge=1, le=LAST_ID)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+NameOrEmpty = Annotated[str, Field(max_length=LONGEST_NAME)]
+Time = Annotated[str, AfterValidator(_time)]
+TimeOrEmpty = Annotated[str, AfterValidator(lambda value: value and _time(value))]
+DateOrEmpty = Annotated[str, AfterValidator(lambda value: value and _date(value))]
+MemoryId = Annotated[str, AfterValidator(_memory_id)]
+MemoryIdOrEmpty = Annotated[str, AfterValidator(lambda value: value and _memory_id(value))]
+LinkEnd = Annotated[str, AfterValidator(_link_end)]
+Vector = Annotated[str, AfterValidator(_vector)]
+
+
+class _Line(BaseModel):
+    """A line, or a part of one, that may have no other fields than these."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class _Valued(_Line, Generic[Value]):
+    value: Value
+
+
+class _Row(_Valued[Value], Generic[Value]):
+    category: str
+    key: str
+
+
+class _OfScript(_Valued[Value], Generic[Value]):
+    key: str
+
+
+class _Open(BaseModel):
+    """A part of a line that may have more fields than are checked."""
+
+    model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
+
+
+class _Header(_Open):
+    mind: MemoryId
+    identity: NameOrEmpty
+    key: NameOrEmpty
+
+
+class _JournalLine(_Line):
+    last_id: Count
+    last_reflection: Time | None
+    cursors: dict[Name, Count]
+
+
+@dataclass(frozen=True)
+class _Entry(Entry):
+    id: EntryId
+    timestamp: Time
+    source_trust: Share = 0.9
+    importance: Annotated[int, Field(ge=1, le=10)] = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Acquaintance(Acquaintance):
+    identity: Literal[""] = ""  # it is the key
+    last_seen: TimeOrEmpty = ""
+
+
+@dataclass(kw_only=True)
+class _Conversation(Conversation):
+    session_id: Literal[""] = ""  # it stands beside the conversation
+    started: TimeOrEmpty = ""
+    last_activity: TimeOrEmpty = ""
+    participants: list[Name] = field(default_factory=list)
+    accessed: list[Name] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Observation(ProfileObservation):
+    timestamp: TimeOrEmpty = ""
+
+
+@dataclass(frozen=True)
+class _Attribute(ProfileAttribute):
+    updated: TimeOrEmpty = ""
+
+
+@dataclass(frozen=True)
+class _Relationship(Relationship):
+    favorability: Share = FIRST_FAVORABILITY
+    last_seen: TimeOrEmpty = ""
+    state: Name = ""  # written for people who read the file
+
+
+@dataclass(frozen=True)
+class _Profile(Profile):
+    entity_id: Name
+    observations: tuple[_Observation, ...] = ()
+    attributes: tuple[_Attribute, ...] = ()
+    relationship: _Relationship = _Relationship()
+
+
+@dataclass(frozen=True)
+class _PastPreference(PastPreference):
+    memory_id: MemoryIdOrEmpty
+    since: Time
+    until: Time
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Preference(Preference):
+    identity: str = ""
+    since: Time
+    seen: Time
+    memory_id: MemoryIdOrEmpty = ""
+    history: tuple[_PastPreference, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _AgendaItem(AgendaItem):
+    id: Annotated[str, Field(pattern=_AGENDA_ID)]
+    who: Name
+    to: NameOrEmpty = ""
+    due: DateOrEmpty = ""
+    evidence: tuple[EntryId, ...] = ()
+    closed_by: tuple[EntryId, ...] = ()
+    created: Time
+    updated: Time
+
+
+class _Schedule(_Line):
+    enabled: bool = False
+    sleep_start_hour: Annotated[int, Field(ge=0, le=23)] = 0
+    sleep_duration_hours: Annotated[int, Field(ge=1, le=24)] = 1
+    tick_rate_sleep: Annotated[float, Field(gt=0, le=86_400)] = 1
+    clock: Literal["server", "game"] = "server"
+
+
+class _Pass(_Open):
+    read: Count = 0
+    changed: Count = 0
+    steps: Count = 0
+    seconds: float = 0
+    errors: Annotated[list[str], Field(max_length=100)] = []
+
+
+class _Night(_Open):
+    started: NameOrEmpty
+    ended: Time
+    whole: bool = True
+    passes: dict[Name, _Pass]
+
+
+class _ToolCall(_Open):
+    id: Any
+    type: Any
+    function: Any
+
+
+class _ChatMessage(_Open):
+    role: Literal["user", "assistant", "tool"]
+    content: str | None = None
+    tool_calls: list[_ToolCall] | None = None
+    private: bool = False
+    summary: bool = False
+    witnesses: list[Name] = []
+    people: list[Name] = []
+    entry: Count = 0
+    own: list[EntryId] = []
+    told: list[Name] = []
+    talk: str = ""
+
+
+class _LinkLine(_Line):
+    a: LinkEnd
+    b: LinkEnd
+    linked: Name
+    score: Share
+    created: NameOrEmpty
+
+
+@dataclass(frozen=True)
+class _Memory(MemoryRecord):
+    memory_type: Literal["episodic", "semantic", "working", "procedural"] = "episodic"
+    importance: Share = 0.5
+    memory_weight: Share = 0.5
+    source_trust: Share = 0.9
+    journal_ids: tuple[EntryId, ...] = ()
+    created_at: TimeOrEmpty = ""
+    last_accessed: TimeOrEmpty = ""
+    access_count: Count = 1
+    valid_from: TimeOrEmpty = ""
+    invalid_at: TimeOrEmpty | None = None
+    superseded_by: MemoryId | None = None
+    expires_at: TimeOrEmpty | None = None
+
+
+class _ReadPayload(_Line):
+    """A payload as `from_payload` reads it."""
+
+    payload: _Memory
+
+
+class _Payload(_Open):
+    """A payload; the fields of its memory are checked by `_ReadPayload`."""
+
+    agent_id: str
+    record: Literal["entry", "experience", "fact", "taught", "summary", "insight"] = "fact"
+    private: bool = False
+    hash: str = ""
+    updated_at: str = ""
+    audience: list[Any] = []
+    asking: Share = 0
+    tells: str = ""
+    length: Share = 0
+    tells_time: bool = False
+    tokens: Count = 0
+
+
+Text = str | None
+Flag = Annotated[int, Field(ge=0, le=1)]
+
+
+class _MemoryLine(_Line):
+    id: MemoryId
+    payload: _Payload
+    history: list[tuple[Text, Text, str, Text, Text, Flag | None]]  # `store.history.COLUMNS`
+
+
+class _CentroidLine(_Line):
+    person: NameOrEmpty
+    model: Name
+    count: Count
+    total: Vector
+    memories: list[MemoryId]
+
+
+People = Annotated[dict[Name, _Acquaintance], Field(max_length=PEOPLE_KEPT)]
+Talk = Annotated[list[tuple[Name, _Conversation]], Field(max_length=CONVERSATIONS_KEPT)]
+Nights = Annotated[list[_Night], Field(max_length=366)]
+LINES: dict[str, type[_Line]] = {  # by kind, and by category or key where a kind has several
+    "journal": _JournalLine,
+    "people": _Valued[People],
+    "conversations": _Valued[Talk],
+    "script sleep_schedule": _OfScript[_Schedule | None],
+    "script night_records": _OfScript[Nights | None],
+    f"script {CHAT_LOG}": _OfScript[list[_ChatMessage] | None],
+    f"row {people.CATEGORY}": _Row[_Profile],
+    f"row {preferences.CATEGORY}": _Row[_Preference],
+    f"row {agenda.CATEGORY}": _Row[_AgendaItem],
+    "entry": _Valued[_Entry],
+    "link": _LinkLine,
+    "memory": _MemoryLine,
+    "centroid": _CentroidLine,
+}
+KINDS = {name.split()[0] for name in LINES}
+
+
+# --- checks ---------------------------------------------------------------------------------------
+
+
+class _Invalid(ValueError):
+    """A line is none that an export writes; the message names the field and what is wrong."""
 
 
 class SeenIds:
@@ -288,11 +569,6 @@ class SeenIds:
         """Add an id. Returns whether it is new."""
         query = "INSERT OR IGNORE INTO seen VALUES (?, ?)"
         return self._db.execute(query, (id_, number)).rowcount == 1
-
-    def has(self, id_: str) -> bool:
-        """Whether an id was added."""
-        query = "SELECT 1 FROM seen WHERE id = ?"
-        return self._db.execute(query, (id_,)).fetchone() is not None
 
     def number_of(self, id_: str) -> int:
         """Return the number that was added with an id, or 0."""
@@ -316,20 +592,16 @@ class Checker:
 
     def __init__(self, path: Path):
         self.reader = Reader(path)
-        self._agent_id = self.reader.header.agent_id
-        with self._refusing(1, "the first line"):
-            _uuid("mind", self._agent_id)
         self.seen = SeenIds()
-        self._last_id = 0
-        self._entry = 0
-        self._checks: dict[str, Callable[[Line], None]] = {
+        self._agent_id = self.reader.header.agent_id
+        self._last_id = self._newest = 0  # of the journal; of the entries so far
+        self._missing = ["journal", "people", "conversations", *(f"script {key}" for key in SCRIPT)]
+        self._compare = {
             "journal": self._journal,
-            "entry": self._an_entry,
-            "people": self._people,
+            "entry": self._entry,
             "conversations": self._conversations,
             "row": self._row,
             "link": self._link,
-            "script": self._script,
             "memory": self._memory,
             "centroid": self._centroid,
         }
@@ -339,463 +611,168 @@ class Checker:
         lines = self.reader.numbered(CHECKED_AT_ONCE)
         memories: dict[str, int] = {}
         for number, line in lines:
-            with self._refusing(number, line["kind"]):
-                if (line["kind"] == "journal") == self.seen.has("journal"):
-                    raise Invalid("the line of the journal must come first, and once")
-                self._checks[line["kind"]](line)
+            with _refusing(self.reader.path, number, line["kind"]):
+                self._check(line)
             if line["kind"] == "memory":
                 memories[line["id"]] = number
         owners = memory_store.shared().owners(memories) if memories else {}
         for memory_id, number in memories.items():
-            with self._refusing(number, "memory"):
+            with _refusing(self.reader.path, number, "memory"):
                 if owners.get(memory_id, self._agent_id) != self._agent_id:
-                    raise Invalid("id: another NPC has a memory with that id")
+                    raise _Invalid("id: another NPC has a memory with that id")
         return bool(lines)
 
     def check_end(self) -> None:
         """Check after the last line that no line is missing that every memory has."""
-        with self._refusing(self.reader.number, "the end"):
-            scripts = (("script", key) for key in SCRIPT)
-            for what in (("journal",), ("people",), ("conversations",), *scripts):
-                if not self.seen.has(_joined(*what)):
-                    raise Invalid(f"the line of its {what[-1]} is missing")
+        with _refusing(self.reader.path, self.reader.number, "the end"):
+            if self._missing:
+                raise _Invalid(f"the line of its {self._missing[0].split()[-1]} is missing")
 
-    @contextmanager
-    def _refusing(self, number: int, kind: str) -> Iterator[None]:
-        try:
-            yield
-        except Invalid as problem:
-            raise BadArchive(
-                f"{self.reader.path}, line {number} ({kind}): {problem}. The file was changed, or "
-                "is of another version. Nothing was imported."
-            ) from None
-
-    def _once(self, *what: Any) -> None:
-        if not self.seen.add(_joined(*what)):
-            raise Invalid("it is there twice")
-
-    # --- lines of which there is one --------------------------------------------------------------
+    def _check(self, line: Line) -> None:
+        """Check a line by itself, then against the lines before it."""
+        _check_texts(line)
+        kind = name = line["kind"]
+        if part := {"row": "category", "script": "key"}.get(kind):
+            name = f"{kind} {line.get(part)}"
+            if name not in LINES:
+                raise _Invalid(f"{part}: {_shown(line.get(part))} is not part of a memory")
+        _validate(LINES[name], {key: each for key, each in line.items() if key != "kind"})
+        if (kind == "journal") != (self._missing[:1] == ["journal"]):
+            raise _Invalid("the line of the journal must come first, and once")
+        if kind in ("journal", "people", "conversations", "script"):
+            if name not in self._missing:
+                raise _Invalid("it is there twice")
+            self._missing.remove(name)
+        if kind in self._compare:
+            self._compare[kind](line)
 
     def _journal(self, line: Line) -> None:
-        _only(line, "kind", "last_id", "last_reflection", "cursors")
-        self._once("journal")
-        self._last_id = _whole("last_id", line["last_id"], 0, LAST_ID)
-        if line["last_reflection"] is not None:
-            check_time("last_reflection", line["last_reflection"])
-        for name, value in _dict("cursors", line["cursors"]).items():
-            _short("the name of a cursor", name)
-            _whole(f"cursors.{name}", value, 0, LAST_ID)
+        self._last_id = line["last_id"]
 
-    def _people(self, line: Line) -> None:
-        _only(line, "kind", "value")
-        self._once("people")
-        people = _dict("value", line["value"])
-        if len(people) > PEOPLE_KEPT:
-            raise Invalid(f"{len(people)} people are more than {PEOPLE_KEPT}")
-        for identity, plain in people.items():
-            _short("an identity", identity)
-            known = _dict(identity, plain)
-            _fields_of(Acquaintance, known, but=("identity",))
-            record_of(Acquaintance, known | {"identity": identity})
-            _time_or_none("last_seen", known.get("last_seen"))
+    def _entry(self, line: Line) -> None:
+        number = line["value"]["id"]
+        self._check_entry_id("value.id", number)
+        if number <= self._newest:
+            raise _Invalid(f"value.id: {number} is there twice, or out of order")
+        self._newest = number
 
     def _conversations(self, line: Line) -> None:
-        _only(line, "kind", "value")
-        self._once("conversations")
-        for pair in _list("value", line["value"], CONVERSATIONS_KEPT):
-            if not (isinstance(pair, list) and len(pair) == 2):
-                raise Invalid("a conversation is an id and its fields")
-            _short("the id of a conversation", pair[0])
-            self._once("conversation", pair[0])
-            _conversation(_dict("a conversation", pair[1]))
-
-    def _script(self, line: Line) -> None:
-        _only(line, "kind", "key", "value")
-        if line["key"] not in SCRIPT:
-            raise Invalid(f"{_shown(line['key'])} is not kept by a heartbeat")
-        self._once("script", line["key"])
-        if line["value"] is not None:
-            _OF_SCRIPT[line["key"]](line["value"])
-
-    # --- lines of which there are many ------------------------------------------------------------
-
-    def _an_entry(self, line: Line) -> None:
-        _only(line, "kind", "value")
-        _fields_of(Entry, _dict("value", line["value"]))
-        entry = entry_of(line["value"])
-        if entry.id > self._last_id:
-            raise Invalid(f"id: {entry.id} is beyond the journal's end, {self._last_id}")
-        if entry.id <= self._entry:
-            raise Invalid(f"id: {entry.id} is there twice, or out of order")
-        self._entry = entry.id
-        _whole("importance", entry.importance, 1, 10)
-        _share("source_trust", entry.source_trust)
-        _texts(entry)
+        for session_id, _conversation in line["value"]:
+            self._once("conversation", session_id)
 
     def _row(self, line: Line) -> None:
-        _only(line, "kind", "category", "key", "value")
-        if line["category"] not in ROWS_OF:
-            raise Invalid(f"{_shown(line['category'])} is not a category of a memory's rows")
-        value = _dict("value", line["value"])
-        if line["category"] == profiles.CATEGORY:
-            key = profiles.key_of(_profile(value).entity_id)
+        value = line["value"]
+        if line["category"] == people.CATEGORY:
+            key = people.key_of(value["entity_id"])
         elif line["category"] == agenda.CATEGORY:
-            key = self._agenda_item(value).id
+            for name in ("evidence", "closed_by"):
+                for number in value.get(name, ()):
+                    self._check_entry_id(f"value.{name}", number)
+            key = value["id"]
         else:
-            known = _preference(value)
+            known = preferences.from_plain(value)
             key = preferences.key_of(known.identity, known.slot, known.audience)
-        if not isinstance(line["key"], str) or line["key"] != key.lower():
-            raise Invalid(f"key: {_shown(line['key'])} does not fit its value")
+        if line["key"] != key.lower():
+            raise _Invalid(f"key: {_shown(line['key'])} does not fit its value")
         self._once("row", line["category"], key)
 
-    def _agenda_item(self, plain: Line) -> AgendaItem:
-        _fields_of(AgendaItem, plain)
-        item = record_of(AgendaItem, plain)
-        for name in ("evidence", "closed_by"):
-            for number in getattr(item, name):
-                _whole(name, number, 1, self._last_id)
-        if not _AGENDA_ID.fullmatch(item.id):
-            raise Invalid(f"id: {_shown(item.id)} is not that of an agenda item")
-        _short("who", item.who)
-        for name in ("created", "updated"):
-            check_time(name, getattr(item, name))
-        if item.due:
-            _date("due", item.due)
-        _texts(item)
-        return item
-
     def _link(self, line: Line) -> None:
-        _only(line, "kind", "a", "b", "linked", "score", "created")
         for end in ("a", "b"):
-            value = line[end]
-            if isinstance(value, str) and value.isascii() and value.isdecimal():
-                _whole(end, int(value) if len(value) < 12 else 0, 1, self._last_id)
-            else:
-                _uuid(end, value)
+            if line[end].isdecimal():
+                self._check_entry_id(end, int(line[end]))
         if line["a"] >= line["b"]:
-            raise Invalid("a link has two ends, the smaller first")
-        _share("score", line["score"])
-        _short("linked", line["linked"])
-        _short("created", line["created"], empty=True)
+            raise _Invalid("a, b: a link has two ends, the smaller first")
         self._once("link", line["a"], line["b"])
 
     def _memory(self, line: Line) -> None:
-        _only(line, "kind", "id", "payload", "history")
-        _uuid("id", line["id"])
-        payload = _dict("payload", line["payload"])
-        if payload.get("agent_id") != self._agent_id:
-            raise Invalid("agent_id: it belongs to another memory")
-        memory = _memory_of(line["id"], payload)
+        memory_id, payload = line["id"], line["payload"]
+        if payload["agent_id"] != self._agent_id:
+            raise _Invalid("payload.agent_id: it belongs to another memory")
+        memory = from_payload(memory_id, payload)
+        _validate(_ReadPayload, {"payload": asdict(memory)})
+        heard = list(memory.witnesses) if memory.private else [ANYONE]
+        if payload.get("audience", heard) != heard:
+            raise _Invalid("payload.audience: it is not that of its witnesses")
         for number in memory.journal_ids:
-            _whole("journal_ids", number, 1, self._last_id)
+            self._check_entry_id("payload.journal_ids", number)
         number = 0
         if memory.record in ("entry", INSIGHT):
             number = memory.journal_ids[0] if memory.journal_ids else 0
-            if line["id"] != entry_memory_id(self._agent_id, number):
-                raise Invalid(f"id: it is not that of entry {number} of this memory")
-        _history(line["history"])
-        if not self.seen.add(line["id"], number):
-            raise Invalid("it is there twice")
+            if memory_id != entry_memory_id(self._agent_id, number):
+                raise _Invalid(f"id: it is not that of entry {number} of this memory")
+        if not self.seen.add(memory_id, number):
+            raise _Invalid("it is there twice")
 
     def _centroid(self, line: Line) -> None:
-        _only(line, "kind", "person", "model", "count", "total", "memories")
-        _short("person", line["person"], empty=True)
-        _short("model", line["model"])
-        _whole("count", line["count"], 0, LAST_ID)
-        for memory_id in _list("memories", line["memories"], MANY):
-            _uuid("memories", memory_id)
-        _vector(line["total"], line["model"])
+        own, length = embedder.shared(), len(base64.b64decode(line["total"])) // 8
+        if line["model"] == own.name and length != own.dimensions:
+            raise _Invalid(f"total: {length} numbers, and {own.name} has {own.dimensions}")
         self._once("centroid", line["person"], line["model"])
 
+    def _check_entry_id(self, name: str, number: int) -> None:
+        if number > self._last_id:
+            raise _Invalid(f"{name}: {number} is beyond the journal's end, {self._last_id}")
 
-# --- records --------------------------------------------------------------------------------------
+    def _once(self, *what: str) -> None:
+        if not self.seen.add("\x1f".join(what)):
+            raise _Invalid("it is there twice")
 
 
-def _memory_of(memory_id: str, payload: Mapping[str, Any]) -> MemoryRecord:
-    """Return the memory of a payload after checking each field of it."""
-    record = payload.get("record", "fact")
-    if record not in RECORDS:
-        raise Invalid(f"record: {_shown(record)} is none")
+@contextmanager
+def _refusing(path: Path, number: int, kind: str) -> Iterator[None]:
+    """Turn what is wrong with a line into a `BadArchive` with its number."""
     try:
-        memory = from_payload(memory_id, payload)
-    except (TypeError, ValueError, AttributeError) as problem:
-        raise Invalid(f"payload: {problem}") from None
-    memory = record_of(
-        MemoryRecord, {spec.name: getattr(memory, spec.name) for spec in fields(memory)}
+        yield
+        return
+    except _Invalid as error:
+        problem = str(error)
+    except RecursionError:
+        problem = "it is nested too deeply"
+    raise BadArchive(
+        f"{path}, line {number} ({kind}): {problem}. The file was changed, or is of another "
+        "version. Nothing was imported."
     )
-    if memory.memory_type not in TYPES:
-        raise Invalid(f"memory_type: {_shown(memory.memory_type)} is none")
-    for name in ("importance", "memory_weight", "source_trust"):
-        _share(name, getattr(memory, name))
-    _whole("access_count", memory.access_count, 0, LAST_ID)
-    for name in ("created_at", "last_accessed", "valid_from", "invalid_at", "expires_at"):
-        _time_or_none(name, getattr(memory, name))
-    if memory.superseded_by is not None:
-        _uuid("superseded_by", memory.superseded_by)
-    _texts(memory)
-    for name, kind in DERIVED.items():
-        value = payload.get(name)
-        allowed = (int, float) if kind is float else (kind,)
-        if name in payload and type(value) not in allowed:
-            raise Invalid(f"{name}: {_shown(value)} is no {kind.__name__}")
-        if kind is float and name in payload:
-            _share(name, value)
-    _whole("tokens", payload.get("tokens", 0), 0, LAST_ID)
-    heard = list(memory.witnesses) if memory.private else [ANYONE]
-    if payload.get("audience", heard) != heard:
-        raise Invalid("audience: it is not that of its witnesses")
-    if "private" in payload and not isinstance(payload["private"], bool):
-        raise Invalid(f"private: {_shown(payload['private'])} is not a bool")
-    return memory
 
 
-def _profile(plain: Mapping[str, Any]) -> Profile:
-    _fields_of(Profile, plain)
-    relationship = dict(_dict("relationship", plain.get("relationship", {})))
-    _fields_of(Relationship, relationship, and_=("state",))
-    _short("relationship.state", relationship.pop("state", "stranger"))
-    parts = {
-        "observations": tuple(
-            _noted(ProfileObservation, each) for each in _items(plain, "observations")
-        ),
-        "attributes": tuple(_noted(ProfileAttribute, each) for each in _items(plain, "attributes")),
-        "relationship": record_of(Relationship, relationship),
-    }
-    profile = record_of(Profile, {**plain, **parts})
-    _short("entity_id", profile.entity_id)
-    _share("relationship.favorability", profile.relationship.favorability)
-    _time_or_none("relationship.last_seen", profile.relationship.last_seen)
-    return profile
-
-
-def _noted(cls: Any, plain: Any) -> Any:
-    _fields_of(cls, _dict("an observation or attribute", plain))
-    noted = record_of(cls, plain)
-    when = noted.timestamp if isinstance(noted, ProfileObservation) else noted.updated
-    _time_or_none("timestamp", when)
-    _texts(noted)
-    return noted
-
-
-def _preference(plain: Mapping[str, Any]) -> preferences.Preference:
-    _fields_of(preferences.Preference, plain)
-    history = tuple(_held(each) for each in _items(plain, "history"))
-    known = record_of(preferences.Preference, {"identity": "", **plain, "history": history})
-    for name in ("since", "seen"):
-        check_time(name, getattr(known, name))
-    if known.memory_id:
-        _uuid("memory_id", known.memory_id)
-    _texts(known)
-    return known
-
-
-def _held(plain: Any) -> preferences.PastPreference:
-    _fields_of(preferences.PastPreference, _dict("history", plain))
-    held = record_of(preferences.PastPreference, plain)
-    check_time("since", held.since)
-    check_time("until", held.until)
-    if held.memory_id:
-        _uuid("memory_id", held.memory_id)
-    return held
-
-
-def _conversation(plain: Mapping[str, Any]) -> None:
-    _fields_of(Conversation, plain, but=("session_id",))
-    for name in ("started", "last_activity"):
-        if plain.get(name, "") != "":
-            check_time(name, plain[name])
-    for name in ("participants", "accessed"):
-        for each in _items(plain, name):
-            _short(name, each)
-    for message in _items(plain, "messages"):
-        _fields_of(Message, _dict("a message", message))
-        _texts(record_of(Message, message))
-    _items(plain, "pending_actions")
-
-
-def _schedule(value: Any) -> None:
-    for name, each in _dict("value", value).items():
-        if name not in _SCHEDULE or not _SCHEDULE[name](each):
-            raise Invalid(f"{_shown(name)}: {_shown(each)} is not part of a schedule")
-
-
-def _nights(value: Any) -> None:
-    for record in _list("value", value, NIGHTS):
-        night = _dict("a night", record)
-        if not {"started", "ended", "passes"} <= set(night):
-            raise Invalid("a night has no `started`, `ended` or `passes`")
-        _short("started", night["started"], empty=True)
-        check_time("ended", night["ended"])
-        if not isinstance(night.get("whole", True), bool):
-            raise Invalid("whole: it is not a bool")
-        for name, done in _dict("passes", night["passes"]).items():
-            _short("a pass", name)
-            _dict(name, done)
-            for count in ("read", "changed", "steps"):
-                _whole(f"{name}.{count}", done.get(count, 0), 0, LAST_ID)
-            seconds = done.get("seconds", 0)
-            if type(seconds) not in (int, float) or not math.isfinite(seconds):
-                raise Invalid(f"{name}.seconds: {_shown(seconds)} is not a number")
-            for error in _list(f"{name}.errors", done.get("errors", []), 100):
-                _text(f"{name}.errors", error)
-
-
-def _messages(value: Any) -> None:
-    for each in _list("value", value, MANY):
-        message = _dict("a message", each)
-        if message.get("role") not in ("user", "assistant", "tool"):
-            raise Invalid(f"role: {_shown(message.get('role'))} is none")
-        if message.get("content") is not None:
-            _text("content", message["content"])
-        for name in ("private", "summary"):
-            if not isinstance(message.get(name, False), bool):
-                raise Invalid(f"{name}: {_shown(message[name])} is not a bool")
-        for name in ("witnesses", "people"):
-            for identity in _list(name, message.get(name, []), MANY):
-                _short(name, identity)
-        _whole("entry", message.get("entry", 0), 0, LAST_ID)
-        for number in _list("own", message.get("own", []), MANY):
-            _whole("own", number, 1, LAST_ID)
-        for call in _list("tool_calls", message.get("tool_calls") or [], 1000):
-            if not {"id", "type", "function"} <= set(_dict("a call", call)):
-                raise Invalid("tool_calls: a call has no id, type or function")
-
-
-_OF_SCRIPT: dict[str, Callable[[Any], None]] = {
-    "sleep_schedule": _schedule,
-    "night_records": _nights,
-    HISTORY: _messages,
-}
-
-
-def _history(value: Any) -> None:
-    for row in _list("history", value, MANY):
-        if not isinstance(row, list) or len(row) != len(history.COLUMNS):
-            raise Invalid(f"history: a row has {len(history.COLUMNS)} values")
-        *texts, deleted = row
-        for text in texts:
-            if text is not None:
-                _text("history", text)
-        marked = type(deleted) is int and deleted in (0, 1)
-        if row[2] is None or not (marked or deleted is None):
-            raise Invalid("history: a row has no event, or a wrong mark")
-
-
-def _vector(total: Any, model: str) -> None:
+def _validate(model: type[BaseModel], plain: dict[str, Any]) -> None:
+    """Check plain data with a model; the first error is told with its field."""
     try:
-        raw = base64.b64decode(total, validate=True)
-    except (TypeError, ValueError):
-        raise Invalid("total: it is not base64") from None
-    if not raw or len(raw) % 8:
-        raise Invalid("total: it holds no numbers of 8 bytes")
-    own = embedder.shared()
-    if model == own.name and len(raw) != 8 * own.dimensions:
-        raise Invalid(f"total: {len(raw) // 8} numbers, and {model} has {own.dimensions}")
-    if not all(map(math.isfinite, struct.unpack(f"<{len(raw) // 8}d", raw))):
-        raise Invalid("total: not all of it is finite")
+        model.model_validate_json(json.dumps(plain))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+    else:
+        return
+    where, what = ".".join(map(str, first["loc"])), first["msg"]
+    if first["type"] == "missing":
+        raise _Invalid(f"it has no {where}")
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        raise _Invalid(f"{where}: an export writes no such field")
+    what = what.removeprefix("Value error, ").removeprefix("Input ")
+    raise _Invalid(f"{where}: {_shown(first['input'])} {what}")
 
 
-def _joined(*what: Any) -> str:
-    return "\x1f".join(map(str, what))
-
-
-# --- values ---------------------------------------------------------------------------------------
-
-
-def _only(line: Mapping[str, Any], *names: str) -> None:
-    """Check that a line has exactly these fields."""
-    missing, more = set(names) - set(line), set(line) - set(names)
-    if missing:
-        raise Invalid(f"it has no {', '.join(sorted(missing))}")
-    if more:
-        raise Invalid(f"{', '.join(map(_shown, sorted(more)))} is not a field of it")
-
-
-def _fields_of(
-    cls: Any, plain: Mapping[str, Any], *, but: tuple[str, ...] = (), and_: tuple[str, ...] = ()
-) -> None:
-    known = {spec.name for spec in fields(cls)} - set(but) | set(and_)
-    if more := set(plain) - known:
-        raise Invalid(f"{', '.join(map(_shown, sorted(more)))} is not a field of it")
-
-
-def _items(plain: Mapping[str, Any], name: str) -> list[Any]:
-    return _list(name, plain.get(name, []), MANY)
-
-
-def _list(name: str, value: Any, most: int) -> list[Any]:
-    if not isinstance(value, list):
-        raise Invalid(f"{name}: {_shown(value)} is not a list")
-    if len(value) > most:
-        raise Invalid(f"{name}: {len(value)} are more than {most}")
-    return value
-
-
-def _dict(name: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise Invalid(f"{name}: {_shown(value)} is not an object with fields")
-    return value
-
-
-def _whole(name: str, value: Any, least: int, most: int) -> int:
-    if type(value) is not int or not least <= value <= most:
-        raise Invalid(f"{name}: {_shown(value)} is not a whole number from {least} to {most}")
-    return value
-
-
-def _share(name: str, value: Any) -> None:
-    if type(value) not in (int, float) or not 0 <= value <= 1:
-        raise Invalid(f"{name}: {_shown(value)} is not a number from 0 to 1")
-
-
-def _short(name: str, value: Any, *, empty: bool = False) -> None:
-    if not isinstance(value, str) or len(value) > 1000 or not (value or empty):
-        raise Invalid(f"{name}: {_shown(value)} is not a short text")
-    _text(name, value)
-
-
-def _text(name: str, value: Any) -> None:
-    if not isinstance(value, str):
-        raise Invalid(f"{name}: {_shown(value)} is not a text")
-    if len(value) > LONGEST_TEXT:
-        raise Invalid(f"{name}: {len(value):,} characters are more than {LONGEST_TEXT:,}")
-    if not value.isascii():
+def _check_texts(value: Any, where: str = "") -> None:
+    """Check that a database accepts every text in plain data."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            _check_texts(key, where)
+            _check_texts(each, f"{where}.{key}" if where else key)
+    elif isinstance(value, list):
+        for each in value:
+            _check_texts(each, where)
+    elif isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            raise _Invalid(f"{where}: {len(value):,} characters are more than {LONGEST_TEXT:,}")
+        if "\x00" in value:
+            raise _Invalid(f"{where}: it holds a NUL character")
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise Invalid(f"{name}: it holds half a character, which no database accepts") from None
-    if "\x00" in value:
-        raise Invalid(f"{name}: it holds a NUL character")
-
-
-def _texts(record: Any) -> None:
-    """Check every text of a record, in its lists too."""
-    for spec in fields(record):
-        value = getattr(record, spec.name)
-        for text in (value,) if isinstance(value, str) else value if type(value) is tuple else ():
-            if isinstance(text, str):
-                _text(spec.name, text)
-
-
-def _time_or_none(name: str, when: Any) -> None:
-    if when not in (None, ""):
-        check_time(name, when)
-
-
-def _date(name: str, value: str) -> None:
-    try:
-        valid = date.fromisoformat(value).isoformat() == value
-    except ValueError:
-        valid = False
-    if not valid:
-        raise Invalid(f"{name}: {_shown(value)} is not a date")
-
-
-def _uuid(name: str, value: Any) -> None:
-    if not isinstance(value, str) or not _UUID.fullmatch(value) or not uuid.UUID(value).int:
-        raise Invalid(f"{name}: {_shown(value)} is not a memory id")
+            raise _Invalid(
+                f"{where}: it holds half a character, which no database accepts"
+            ) from None
 
 
 def _shown(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

@@ -33,12 +33,12 @@ from django.db import connections
 
 from .. import atomic_file, conf
 from ..records import now_iso
-from ..store import condition, connection, metadata, snapshot
+from ..store import condition, memory_store, metadata, snapshot
 from ..store.qdrant_edge import size_on_disk
 from . import inspect
 from .archive import FOLDER as EXPORTS
 from .archive_format import open_private
-from .reindex import Progress, silent
+from .jobs import Progress, silent
 
 FORMAT, VERSION = "contrib_ai_memory backup", 1
 MANIFEST, DATABASE, STORE, EDGE = "manifest.json", "database", "ai_memory", "qdrant_edge"
@@ -95,7 +95,7 @@ def create(file: Path, *, running: bool, progress: Progress = silent) -> Backup:
         for done in range(rounds):
             progress("copying", done, rounds + 1)
             _copy(trees, database, staging, locked=False)
-        with snapshot.held(conf.directory()) if running else nullcontext():
+        with snapshot.hold_still(conf.directory()) if running else nullcontext():
             _copy(trees, database, staging, locked=True)
         progress("copying", rounds + 1, rounds + 1)
         if database:
@@ -168,7 +168,7 @@ def read_manifest(file: Path) -> dict[str, Any]:
 
 def marker() -> Path:
     """Return the file that exists while a restore runs, or after it broke off."""
-    return connection.restoring(conf.directory())
+    return memory_store.restore_marker(conf.directory())
 
 
 def database_file() -> Path | None:

@@ -19,10 +19,10 @@ from ..handler import shed_copied
 from ..ingest import index, novelty
 from ..records import INSIGHT, Entry
 from ..store import attributes, condition, generations, links, memory_store, metadata, owner
-from ..store.errors import StoreError
+from ..store.condition import StoreError
 from ..store.journal import page_name
 from ..store.payload import entry_memory_id
-from . import erasure, erasure_plan, inspect
+from . import erase, inspect
 from .jobs import (
     ENTRIES_AT_ONCE,
     batch_job,
@@ -56,7 +56,7 @@ class Finding:
 
 @dataclass
 class _Stored:
-    """What the store holds of one NPC.
+    """The ids and evidence of one NPC's memories in the store.
 
     Attributes:
         ids: All ids.
@@ -119,7 +119,7 @@ def _copies(npcs: Iterable[Any] | None, mend: bool) -> list[Finding]:
 @defer.inlineCallbacks
 def check_npc(npc: Any, *, mend: bool = False) -> Generator[Any, Any, list[Finding]]:
     """Check one NPC, as a Deferred list of `Finding`."""
-    if attributes.read_json(npc, erasure.IMPORT_MARK):
+    if attributes.read_json(npc, erase.IMPORT_MARK):
         what = "An import broke off half way. Import the file again, or @memory/wipe it."
         return [_finding(npc, what, 1, False)]
     found = yield _unfinished(npc, mend)
@@ -194,9 +194,9 @@ def _delete_orphans(agent_id: str) -> None:
 @defer.inlineCallbacks
 def _unfinished(npc: Any, mend: bool) -> Generator[Any, Any, list[Finding]]:
     found = []
-    for plan in erasure_plan.unfinished(npc):
+    for plan in erase.unfinished(npc):
         if mend:
-            yield erasure.erase_person(npc, plan["identity"], plan["names"])
+            yield erase.erase_person(npc, plan["identity"], plan["names"])
         found.append(_finding(npc, "The erasure of a person broke off half way.", 1, mend))
     return found
 
@@ -399,7 +399,10 @@ def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Fi
             memory.links.remove([each])
             yield offload.breathe()
         yield memory.links.add_gently(one_sided)
-        yield _drop_ends(memory, dangling)
+        for link in single:
+            if link.b in dangling and link.a not in dangling:
+                memory.links.drop_end(link.a, link.b)
+                yield offload.breathe()
     wrong = memory.links.count * 2 != ends
     if mend and (wrong or dangling or one_sided):
         yield _recount(npc)
@@ -415,16 +418,6 @@ def _exists(memory: Any, linked: str, stored: _Stored) -> bool:
     if linked.isdecimal():
         return memory.journal.get(int(linked)) is not None or int(linked) in stored.entries
     return linked in stored.ids
-
-
-@defer.inlineCallbacks
-def _drop_ends(memory: Any, dangling: set[str]) -> Generator[Any, Any, None]:
-    """Remove links that are stored at one end only and lead to nothing."""
-    for page in link_pages(memory.links):
-        for linked, others in page:
-            for other in dangling & set(others):
-                memory.links.drop_end(linked, other)
-                yield offload.breathe()
 
 
 @defer.inlineCallbacks

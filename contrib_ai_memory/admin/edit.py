@@ -1,7 +1,7 @@
 """Change a memory: add, teach, edit, pin, lock, pause, and undo the last change.
 
 Actions run one at a time per NPC, are written to the audit log by id, and are kept in `undo_log`,
-from which `undo` takes them back. Forgetting is in `forget`, erasing a person in `erasure`.
+from which `undo` takes them back. Forgetting is in `forget`, erasing a person in `erase`.
 
 An edit writes only the fields that changed, since nights go on meanwhile, and makes nothing again
 that was deleted in between. The old text goes into the memory's history and out of running
@@ -24,8 +24,7 @@ from twisted.python.failure import Failure
 from .. import conf, offload
 from ..embedding import emotions as taxonomy
 from ..handler import CONSCIOUS_IMPORTANCE
-from ..ingest import index, pipeline, preference_slots
-from ..ingest.agenda_items import reread
+from ..ingest import agenda_items, index, pipeline, preference_slots
 from ..ingest.index import to_memory
 from ..ingest.preference_slots import Superseded
 from ..records import ASKS, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
@@ -33,10 +32,10 @@ from ..store import memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
+from ..store.people import Profile, ProfileAttribute, ProfileObservation
 from ..store.preferences import PastPreference, Preference, from_plain
-from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
 from ..text.sanitising import oneline, sanitise
-from . import access, forget, ids, provenance, undo_log
+from . import access, forget, ids, inspect, undo_log
 from .jobs import change_job
 from .undo_log import Act, Before, one_at_a_time
 
@@ -126,7 +125,8 @@ def edit(
         CannotEdit: There is nothing to change, or the text is empty.
     """
     old = yield ids.find(npc, memory_id)
-    old = _with_emotions(npc, old)
+    if entry := ids.entry_of(npc.memory, link_id(old)):  # the store may not have its emotions
+        old = replace(old, dominant_emotions=entry.emotions)
     new = replace(old, **_changes(old, content, importance, emotions, lesson))
     if new == old:
         raise CannotEdit(f"Nothing to change: {ids.short(old)} says just that already.")
@@ -252,7 +252,7 @@ def _tag(
 
 
 def _write_tags(memory: MemoryRecord, tags: tuple[str, ...], lasting: bool) -> None:
-    """The store's part (worker thread); a pinned memory no longer expires."""
+    """Write the tags of a memory into the store (worker thread); a pinned one no longer expires."""
     store = memory_store.shared()
     if store.get([memory.id]):
         store.change(memory.id, tags=list(tags))
@@ -271,7 +271,15 @@ def undo(npc: Any, who: Any) -> Generator[Any, Any, Act]:
     Raises (in the Deferred):
         undo_log.NothingToUndo
     """
-    act = yield _take_back(npc)
+    kept = undo_log.acts(npc)
+    if not kept:
+        raise undo_log.NothingToUndo(
+            f"There is nothing to undo in the memory of {npc.key}: the last {undo_log.ACTS_KEPT} "
+            f"changes are kept, up to {undo_log.LARGEST // 1000} kB of them."
+        )
+    act = kept[-1]
+    yield _restore(npc, act.before)
+    undo_log.remove(npc, act)
     access.record(who, f"undo of {act.action}", npc, *act.ids)
     return act
 
@@ -301,11 +309,6 @@ def pause_all(who: Any, on: bool = True, untouched: Sequence[Any] = ()) -> bool:
     return changed
 
 
-def paused(npc: Any) -> str:
-    """Return "npc" if this NPC is paused, "all" if all are, "" if it is not."""
-    return pause_switch.paused(npc)
-
-
 # --- writing an edit ------------------------------------------------------------------------------
 
 Kept = TypeVar("Kept", Entry, MemoryRecord)
@@ -332,8 +335,9 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
         if new.content != old.content:
             memory.conversations.forget_entries([entry.id])
             memory.history.forget_entries([entry.id])
-            _reword_preferences(memory, entry)
-            reread(memory, entry)
+            for preference in _stated_by(memory, entry):
+                memory.preferences.put(replace(preference, text=entry.content))
+            agenda_items.reread(memory, entry)
         memory.flush()
     if entry is None or entry.recallable:
         changed = _changed_fields(old, new)
@@ -342,7 +346,7 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
 
 
 def _changed_fields(old: MemoryRecord, new: MemoryRecord) -> list[str]:
-    """The names of the fields in which two versions of a memory differ."""
+    """Return the names of the fields in which two versions of a memory differ."""
     names = [spec.name for spec in fields(MemoryRecord)]
     return [name for name in names if getattr(old, name) != getattr(new, name)]
 
@@ -351,12 +355,6 @@ def _merged(now: Kept, then: Kept, changed: Iterable[str]) -> Kept:
     """Replace the changed fields of a record with those of another version."""
     own = {spec.name for spec in fields(now)}
     return replace(now, **{name: getattr(then, name) for name in changed if name in own})
-
-
-def _with_emotions(npc: Any, memory: MemoryRecord) -> MemoryRecord:
-    """Take the emotions of a memory from its journal entry; the store may not have them."""
-    entry = ids.entry_of(npc.memory, link_id(memory))
-    return replace(memory, dominant_emotions=entry.emotions) if entry else memory
 
 
 def _changed_entry(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> Entry:
@@ -369,12 +367,6 @@ def _changed_entry(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> Entry:
     if new.dominant_emotions != old.dominant_emotions:
         entry = replace(entry, emotions=new.dominant_emotions)
     return entry
-
-
-def _reword_preferences(memory: Any, entry: Entry) -> None:
-    """Write the new text of an entry into the preferences that it states."""
-    for preference in _stated_by(memory, entry):
-        memory.preferences.put(replace(preference, text=entry.content))
 
 
 def _stated_by(memory: Any, entry: Entry) -> list[Preference]:
@@ -391,7 +383,7 @@ def _write_stored(
     around: list[Entry],
     note: bool = True,
 ) -> None:
-    """The store's part of an edit (worker thread); a memory that is not stored is left out.
+    """Write changed fields into the store (worker thread), if it has the memory.
 
     Args:
         changed: The fields to take from `memory`; the others stay as stored.
@@ -416,7 +408,7 @@ def _payload_of(memory: MemoryRecord, changed: Sequence[str]) -> dict[str, Any]:
 def _state_before(
     npc: Any, record: MemoryRecord, changed: Sequence[str]
 ) -> Generator[Any, Any, Before]:
-    """The state of one memory before a change of these fields, as a Deferred `Before`."""
+    """Read the state of one memory before a change of these fields, as a Deferred `Before`."""
     memory, entry = npc.memory, ids.entry_of(npc.memory, link_id(record))
     known, history, _ended = yield change_job(forget.stored_state, memory.id, [record])
     more = [name for each in changed for name in ENTRY_FIELDS.get(each, ())] if entry else []
@@ -448,18 +440,11 @@ def _state_before(
 
 
 @defer.inlineCallbacks
-def _take_back(npc: Any) -> Generator[Any, Any, Act]:
-    """Restore the state before the newest action, as a Deferred `Act`."""
-    kept = undo_log.acts(npc)
-    if not kept:
-        raise undo_log.NothingToUndo(
-            f"There is nothing to undo in the memory of {npc.key}: the last {undo_log.ACTS_KEPT} "
-            f"changes are kept, up to {undo_log.LARGEST // 1000} kB of them."
-        )
-    act = kept[-1]
-    memory, before = npc.memory, act.before
+def _restore(npc: Any, before: Before) -> Generator[Any, Any, None]:
+    """Restore the state before an action."""
+    memory = npc.memory
     if before.made:
-        made = yield provenance.of_links(memory, before.made)
+        made = yield inspect.of_links(memory, before.made)
         for linked in made:  # with what nights drew from it, which would tell the same
             selection = yield forget.select(npc, linked, cascade=True)
             yield forget.remove(npc, selection, cascade=True)
@@ -469,23 +454,21 @@ def _take_back(npc: Any) -> Generator[Any, Any, Act]:
     yield memory.links.add_gently(Link(*each) for each in before.links)
     for identity, name, noted, known in before.profiles:
         _restore_profile(memory, identity, name, noted, known)
-    ended: list[Superseded] = []
     if "content" in before.fields:
         memory.agenda.forget_entries({plain["id"] for plain in before.entries})
     for plain in before.agenda:
         memory.agenda.put(AgendaItem.from_dict(plain))
+    ended: list[Superseded] = []
     for plain in before.preferences:
         ended += _restore_preference(memory, from_plain(plain), before.fields)
     if ended:
         yield change_job(preference_slots.retire, memory.id, ended)
     yield _index_skipped(memory, before)
     memory.flush()
-    undo_log.remove(npc, act)
-    return act
 
 
 def _restore_stored(agent_id: str, before: Before, around: dict[int, list[Entry]]) -> None:
-    """The store's part of an undo (worker thread)."""
+    """Restore in the store what an action changed there (worker thread)."""
     store = memory_store.shared()
     for plain in before.memories:
         memory = MemoryRecord.from_dict(plain)
@@ -495,7 +478,7 @@ def _restore_stored(agent_id: str, before: Before, around: dict[int, list[Entry]
             continue
         index.rewrite(agent_id, memory, around.get(own, ()))
         rows = before.history.get(memory.id, [])
-        memory_store.shared().history.replace(
+        store.history.replace(
             memory.id, [(old, new, event, when) for old, new, event, when in rows]
         )
     for memory_id, payload in before.payload:
@@ -507,12 +490,11 @@ def _revert_fields(
     agent_id: str, memory: MemoryRecord, around: list[Entry], changed: Sequence[str]
 ) -> None:
     _write_stored(agent_id, memory, changed, around, note=False)
-    history = memory_store.shared().history.of(memory.id, newest=None)
-    edits = [place for place, row in enumerate(history) if row[::2] == (memory.content, "UPDATE")]
+    history = memory_store.shared().history
+    versions = history.of(memory.id, newest=None)
+    edits = [place for place, row in enumerate(versions) if row[::2] == (memory.content, "UPDATE")]
     if "content" in changed and edits:
-        memory_store.shared().history.replace(
-            memory.id, [*history[: edits[-1]], *history[edits[-1] + 1 :]]
-        )
+        history.replace(memory.id, [*versions[: edits[-1]], *versions[edits[-1] + 1 :]])
 
 
 def _entries_as_before(memory: Any, before: Before) -> list[Entry]:

@@ -3,7 +3,7 @@
 A memory is forgotten alone, or with everything that was drawn from it (a cascade): facts,
 summaries and insights that rest on it, even in part, and what the NPC said when it was given it
 (`records.Provenance`), there and at other NPCs that heard it. What it had superseded holds again. A
-forgotten memory can be brought back (`edit.undo`); people are erased in `erasure`.
+forgotten memory can be brought back (`edit.undo`); people are erased in `erase`.
 
 Reactor thread; the store's part is done on the worker thread.
 """
@@ -25,8 +25,8 @@ from ..records import INSIGHT, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.links import link_id
 from ..store.preferences import Preference
-from ..text.plural import plural
-from . import access, ids, inspect, provenance, undo_log
+from ..text import plural
+from . import access, ids, inspect, undo_log
 from .jobs import change_job, journal_pages, look_job, pages_heard_from
 from .undo_log import Before, one_at_a_time
 
@@ -40,16 +40,16 @@ _PLURALS = {
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is to be forgotten: the named memory first, then what goes with it."""
+    """Memories to be forgotten: the named one first, then those that go with it."""
 
     memories: tuple[MemoryRecord, ...]
-    profiles: tuple[provenance.Drawn, ...] = ()
+    profiles: tuple[inspect.Drawn, ...] = ()
 
     def summary(self) -> str:
-        """How many of what, in words: "1 journal entry, 2 facts"."""
+        """Return the counts in words: "1 journal entry, 2 facts"."""
         counts = Counter(_NAMES.get(memory.record, memory.record) for memory in self.memories)
         counts.update(
-            each.kind if each.kind in provenance.NO_ATTRIBUTES else "profile attribute"
+            each.kind if each.kind in inspect.NO_ATTRIBUTES else "profile attribute"
             for each in self.profiles
         )
         return ", ".join(
@@ -59,7 +59,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What was forgotten; `undoable` is False where it was too large to be kept for an undo."""
+    """Forgotten memories; `undoable` is False if they were too large to be kept for an undo."""
 
     memories: tuple[MemoryRecord, ...]
     summary: str
@@ -140,17 +140,17 @@ def select(npc: Any, memory_id: str, *, cascade: bool = False) -> Generator[Any,
     """
     root = yield ids.find(npc, memory_id)
     if not cascade:
-        profiles = yield provenance.profiled(npc.memory, set(ids.entry_ids([root])))
+        profiles = yield inspect.profiled(npc.memory, set(ids.entry_ids([root])))
         return Selection(
-            (root,), tuple(each for each in profiles if each.kind in provenance.BY_THEMSELVES)
+            (root,), tuple(each for each in profiles if each.kind in inspect.BY_THEMSELVES)
         )
-    traced = yield provenance.trace(
+    traced = yield inspect.trace(
         npc, root.id if root.record not in ("entry", INSIGHT) else link_id(root)
     )
     drawn = [root, *(step.memory for step in traced.results)]
     told = yield _told_from(npc, drawn)
     entries = set(ids.entry_ids(told))
-    profiles = yield provenance.profiled(npc.memory, entries) if entries else ()
+    profiles = yield inspect.profiled(npc.memory, entries) if entries else ()
     return Selection((*drawn, *told), (*traced.profiles, *profiles))
 
 
@@ -171,12 +171,12 @@ def _select_heard(npc: Any, utterances: frozenset[str]) -> Generator[Any, Any, S
 def _told_from(
     npc: Any, memories: Sequence[MemoryRecord]
 ) -> Generator[Any, Any, list[MemoryRecord]]:
-    """What the NPC said from these memories, and what was drawn from that, until nothing is
-    added."""
+    """Find what the NPC said from these memories, what was drawn from that, what it said from
+    that, and so on."""
     memory = npc.memory
     known = {link_id(record) for record in memories}
     first = min((number for record in memories for number in record.journal_ids), default=1)
-    drawn = yield look_job(provenance.drawn_of, memory.id)
+    drawn = yield look_job(inspect.drawn_of, memory.id)
     found: list[MemoryRecord] = []
     while True:
         new: list[MemoryRecord] = []
@@ -201,7 +201,7 @@ def _told_from(
 
 @defer.inlineCallbacks
 def _state_before(npc: Any, selection: Selection, cascade: bool) -> Generator[Any, Any, Before]:
-    """Everything about the selected memories as it is now, as a Deferred `Before`."""
+    """Read the present state of the selected memories, as a Deferred `Before`."""
     memory = npc.memory
     memories = list(selection.memories)
     entries = _entries_of(memory, memories)
@@ -232,10 +232,10 @@ def _state_before(npc: Any, selection: Selection, cascade: bool) -> Generator[An
 def stored_state(
     agent_id: str, memories: Sequence[MemoryRecord]
 ) -> tuple[list[MemoryRecord], dict[str, list[list[str]]], list[MemoryRecord]]:
-    """Those that the store holds, their history, and what they superseded (worker thread)."""
+    """Read those that are stored, their history, and what they superseded (worker thread)."""
     store = memory_store.shared()
     known = store.get([memory.id for memory in memories])
-    history = {m.id: [list(row) for row in memory_store.shared().history.of(m.id)] for m in known}
+    history = {m.id: [list(row) for row in store.history.of(m.id)] for m in known}
     superseded = [
         each for m in known for each in store.list(agent_id, limit=None, superseded_by=m.id)
     ]
@@ -243,7 +243,7 @@ def stored_state(
 
 
 def _profiles_before(memory: Any, numbers: set[int]) -> list[list[Any]]:
-    """What `Profiles.forget_entries` will remove from each profile."""
+    """List what `Profiles.forget_entries` will remove from each profile."""
     found = []
     for identity in memory.profiles.identities():
         if profile := memory.profiles.get(identity):
@@ -300,7 +300,7 @@ def _delete_stored(
     entries: Sequence[Entry],
     around: dict[int, list[Entry]],
 ) -> None:
-    """The store's part (worker thread)."""
+    """Delete memories from the store, with their vectors and keys (worker thread)."""
     store = memory_store.shared()
     for memory in memories:
         for superseded in store.list(agent_id, limit=None, superseded_by=memory.id):
@@ -322,7 +322,7 @@ def lines_around(memory: Any, entry_id: int) -> list[Entry]:
 
 
 def _preferences_of(memory: Any, memories: Sequence[MemoryRecord]) -> list[Preference]:
-    """The preferences that these memories state, now or before."""
+    """Return the preferences that these memories state, or stated before."""
     gone = {record.id for record in memories}
     return [
         preference

@@ -30,11 +30,11 @@ class UnknownMemory(ValueError):
 
 
 class Ambiguous(ValueError):
-    """The id or name fits several."""
+    """The id or name fits several memories or people."""
 
 
 class UnknownPerson(ValueError):
-    """The NPC knows nobody of that name."""
+    """The NPC knows nobody by that name."""
 
 
 def short(memory: MemoryRecord | Entry) -> str:
@@ -72,8 +72,8 @@ def find(npc: Any, text: str) -> Generator[Any, Any, MemoryRecord]:
     """
     memory, wanted = npc.memory, text.strip().lstrip("#").lower()
     if wanted.isdecimal() and len(wanted) < 10 and (entry := memory.journal.get(int(wanted))):
-        record = yield _entry_memory(memory, entry)
-        return record
+        stored = yield look_job(memory_store.get, [entry_memory_id(memory.id, entry.id)])
+        return stored[0] if stored else to_memory(memory.id, entry)
     if not _PREFIX.fullmatch(wanted):
         raise UnknownMemory(_no_such(npc, text))
     found = yield look_job(_of_prefix, memory.id, wanted)
@@ -96,13 +96,6 @@ def _no_such(npc: Any, text: str) -> str:
         f"{npc.key} has no memory '{text[:40]}'. An id is the number of a journal entry (12) or at "
         "least four digits of another memory's (3fa2c1d0), as lists and searches show them."
     )
-
-
-@defer.inlineCallbacks
-def _entry_memory(memory: Any, entry: Entry) -> Generator[Any, Any, MemoryRecord]:
-    ids = [entry_memory_id(memory.id, entry.id)]
-    stored = yield look_job(memory_store.get, ids)
-    return stored[0] if stored else to_memory(memory.id, entry)
 
 
 def _of_prefix(agent_id: str, prefix: str) -> list[MemoryRecord]:

@@ -1,8 +1,9 @@
-"""Look into a memory: overview, journal, memories of the store, people, link graph.
+"""Look into a memory; nothing is changed here.
 
-Nothing is changed here. One memory with its evidence and links is in `provenance`, numbers over
-time in `stats`, the prompt of an answer in `preview`. Reactor thread; whatever asks the store gives
-a Deferred.
+In this order: which NPCs have a memory, its overview, journal, memories of the store and people,
+one memory with its evidence and links (`show`, `trace`), the link graph, and numbers over time
+(`nights`, `cost`, `stats`). The prompt of an answer is in `preview`. Reactor thread; whatever asks
+the store gives a Deferred.
 
 Also here: which memories of the store are this game's. In the game's own folder all are, and those
 whose NPC is gone are orphans. A collection on a server may hold the memories of other games:
@@ -12,8 +13,9 @@ nothing there is listed, deleted or remade except for the memory ids in this gam
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -23,24 +25,37 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..conf import PAGE_SIZE
+from ..ingest.index import to_memory
 from ..llm import router
 from ..npc import CATEGORY, OFF_TAG, MemoryMixin
-from ..records import AgendaItem, Entry, MemoryRecord
+from ..records import INSIGHT, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
 from ..script import AssistantScript
+from ..sleep.night import TITLES
 from ..store import memory_store, owner, pause
 from ..store.journal import Journal, page_name
+from ..store.links import link_id, linked_memory_id
 from ..store.payload import entry_memory_id
+from ..store.people import Profile, ProfileAttribute, ProfileObservation, Relationship
 from ..store.preferences import Preference
-from ..store.profiles import Profile, ProfileAttribute, ProfileObservation, Relationship
-from . import ids, provenance
-from .jobs import link_pages, look_job
+from . import ids
+from .jobs import journal_pages, link_pages, look_job
 
 OWN_PROVIDER = "qdrant_edge"  # the provider whose files lie in the game's folder
 PAGE = 50
 READ_AT_ONCE = 64  # entries read between two turns of the reactor
+ROWS_AT_ONCE = 16  # of the database, likewise
 PROFILES_AT_ONCE = 8  # each may be a row of the database
 READ_AT_MOST = 4096  # entries read in one search of the journal
 PAGES_READ = 64  # of the journal, the newest: for the others their rows are enough
+COUNTED_AT_MOST = 20_000  # entries of `stats`, the newest
+DAYS_SHOWN = 60  # in `stats`
+EVIDENCE_SHOWN = 50
+LINKS_SHOWN = 100
+TRACED = 200  # memories of one trace
+# kinds of `Drawn` that are no attributes of a profile, and that go with a single line
+NO_ATTRIBUTES = ("observation", "preference", "agenda item")
+BY_THEMSELVES = ("preference", "agenda item")
+INSIGHTS_READ = 4096  # the newest
 VACANT_CHECKED = 16  # missing pages of the journal whose entries are looked up in the store
 
 _DAY = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
@@ -130,7 +145,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class PersonPage:
-    """All that the NPC knows of somebody, secrets included.
+    """Everything that the NPC knows of somebody, secrets included.
 
     `course` is the history of the relationship: (day, favorability), the newest last.
     """
@@ -159,7 +174,7 @@ class AgendaEntry:
 
 
 def npcs() -> list[Any]:
-    """All NPCs that have a memory, by name."""
+    """Return all NPCs with a memory, by name."""
     paths = ObjectDB.objects.values_list("db_typeclass_path", flat=True).distinct()
     remembering = [path for path in paths if _remembers(path)]
     found = ObjectDB.objects.filter(db_typeclass_path__in=remembering)
@@ -195,7 +210,7 @@ def known_agent_ids(but: Any = None) -> set[str]:
 
 
 def store_is_own() -> bool:
-    """Whether the store of the settings is this game's alone."""
+    """Return whether the store of the settings is this game's alone."""
     return conf.get().VECTOR_STORE.provider == OWN_PROVIDER
 
 
@@ -236,13 +251,12 @@ def damaged_pages(npc: Any) -> Generator[Any, Any, list[int]]:
     damaged, vacant = journal.damaged_pages(), journal.empty_pages(VACANT_CHECKED)
     yield offload.breathe()
     if vacant:
-        job = _stored_pages, npc.memory.id, vacant
-        vacant = yield look_job(*job)
+        vacant = yield look_job(_stored_pages, npc.memory.id, vacant)
     return sorted({*damaged, *vacant})
 
 
 def _stored_pages(agent_id: str, pages: Iterable[int]) -> list[int]:
-    """Those of the journal pages of which the store holds an entry (worker thread)."""
+    """Return those of the journal pages that the store has an entry of (worker thread)."""
     store = memory_store.shared()
     on_page = range(1, PAGE_SIZE + 1)
     return [
@@ -254,14 +268,12 @@ def _stored_pages(agent_id: str, pages: Iterable[int]) -> list[int]:
 
 @defer.inlineCallbacks
 def overviews(npcs: Sequence[Any]) -> Generator[Any, Any, list[Overview]]:
-    """The same for several, with one job for the store, as a Deferred list."""
-    ids = []
+    """Count what is in several memories, with one job for the store, as a Deferred list."""
     for npc in npcs:
-        ids.append(npc.memory.id)
         if npc.memory.journal.removed is None:
             yield _count_removed(npc.memory.journal)
         yield offload.breathe()
-    counted = yield look_job(_counts_of, ids)
+    counted = yield look_job(_counts_of, [npc.memory.id for npc in npcs])
     found = []
     for npc in npcs:
         if npc.pk:
@@ -394,7 +406,7 @@ def parse_date(text: str) -> str:
 
 
 def _is_past(entry: Entry | None, day: str) -> bool:
-    """Whether a journal read backwards has passed that date."""
+    """Return whether a journal read backwards has passed that date."""
     return entry is not None and entry.timestamp[: len(day)] < day
 
 
@@ -414,14 +426,14 @@ def memories(
         text: Only those that contain this text, in any case.
         ended: Those that were superseded or are invalid, instead of those that hold.
     """
-    job = _memories_of, npc.memory.id, record, offset, limit, text.lower().strip(), ended
-    return look_job(*job)
+    wanted = text.lower().strip()
+    return look_job(_memories_of, npc.memory.id, record, offset, limit, wanted, ended)
 
 
 def _memories_of(
     agent_id: str, record: str, offset: int, limit: int, text: str, ended: bool
 ) -> MemoryPage:
-    """The store's part of `memories` (worker thread)."""
+    """List memories of the store (worker thread)."""
     found = [
         memory
         for memory in memory_store.shared().list(agent_id, limit=None, record=record)
@@ -495,6 +507,300 @@ def agenda(npc: Any) -> list[AgendaEntry]:
     ]
 
 
+# --- one memory -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LinkShown:
+    """A link and its other end; `text` is empty if that was forgotten."""
+
+    linked: str
+    id: str
+    record: str
+    text: str
+    score: float
+    kind: str
+    created: str
+    private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row of Mem0's history: the text before and after; `event` is ADD or UPDATE."""
+
+    old: str
+    new: str
+    event: str
+    when: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One memory with everything next to it.
+
+    Attributes:
+        entry: Its journal entry, if it is one.
+        evidence: The journal entries that it rests on.
+        forgotten: Ids of those that were forgotten.
+        superseded_by, superseded: What superseded it, and what it superseded.
+        tags: Such as pinned and locked.
+    """
+
+    id: str
+    memory: MemoryRecord
+    entry: Entry | None
+    evidence: tuple[Entry, ...]
+    forgotten: tuple[int, ...]
+    links: tuple[LinkShown, ...]
+    superseded_by: MemoryRecord | None
+    superseded: tuple[MemoryRecord, ...]
+    history: tuple[Change, ...]
+    tags: tuple[str, ...]
+
+    @property
+    def pinned(self) -> bool:
+        return PINNED in self.tags
+
+    @property
+    def locked(self) -> bool:
+        return LOCKED in self.tags
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A memory in a trace, `depth` steps from the root, reached from `came_by` (a short id)."""
+
+    memory: MemoryRecord
+    id: str
+    depth: int
+    came_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """An item of a person's profile that rests on a traced memory."""
+
+    identity: str
+    name: str
+    kind: str  # of the attribute, or one of `NO_ATTRIBUTES`
+    text: str
+    private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A memory, its sources and its results, nearest first.
+
+    `whole` is False if there were more than `TRACED` of either.
+    """
+
+    root: Step
+    sources: tuple[Step, ...]
+    results: tuple[Step, ...]
+    profiles: tuple[Drawn, ...]
+    whole: bool = True
+
+
+@defer.inlineCallbacks
+def show(npc: Any, memory_id: str) -> Generator[Any, Any, Shown]:
+    """Show one memory by its short id, as a Deferred `Shown`.
+
+    Raises (in the Deferred):
+        ids.UnknownMemory, ids.Ambiguous
+    """
+    memory = npc.memory
+    record = yield ids.find(npc, memory_id)
+    entry = ids.entry_of(memory, link_id(record))
+    evidence = [] if entry and entry.kind != INSIGHT else list(record.journal_ids)
+    found = [memory.journal.get(each) for each in evidence[:EVIDENCE_SHOWN]]
+    history, by, over = yield look_job(_stored_context, memory.id, record)
+    links = yield _links_of(npc.memory, record)
+    return Shown(
+        id=ids.short(record),
+        memory=record,
+        entry=entry,
+        evidence=tuple(each for each in found if each and each.id != getattr(entry, "id", 0)),
+        forgotten=tuple(
+            number for number, each in zip(evidence, found, strict=False) if each is None
+        ),
+        links=links,
+        superseded_by=by,
+        superseded=tuple(over),
+        history=history,
+        tags=tuple(dict.fromkeys((*record.tags, *(entry.tags if entry else ())))),
+    )
+
+
+def _stored_context(
+    agent_id: str, record: MemoryRecord
+) -> tuple[tuple[Change, ...], MemoryRecord | None, list[MemoryRecord]]:
+    """Read its history, what superseded it and what it superseded (worker thread)."""
+    store = memory_store.shared()
+    by = store.get([record.superseded_by]) if record.superseded_by else []
+    over = store.list(agent_id, limit=EVIDENCE_SHOWN, superseded_by=record.id)
+    rows = [Change(*row) for row in store.history.of(record.id)]
+    return tuple(rows), by[0] if by else None, over
+
+
+@defer.inlineCallbacks
+def _links_of(memory: Any, record: MemoryRecord) -> Generator[Any, Any, tuple[LinkShown, ...]]:
+    """List the links of a memory, the strongest first, as a Deferred tuple."""
+    notes = memory.links.of(link_id(record))
+    strongest = sorted(notes, key=lambda each: (-notes[each]["score"], each))[:LINKS_SHOWN]
+    others = yield of_links(memory, strongest)
+    return tuple(
+        LinkShown(
+            linked=each,
+            id=ids.short_link(each),
+            record=others[each].record if each in others else "",
+            text=others[each].content if each in others else "",
+            private=others[each].private if each in others else False,
+            **notes[each],
+        )
+        for each in strongest
+    )
+
+
+@defer.inlineCallbacks
+def of_links(memory: Any, linked: Iterable[str]) -> Generator[Any, Any, dict[str, MemoryRecord]]:
+    """Read the memories of link ids, as a Deferred dict; entries not indexed yet included."""
+    wanted = {linked_memory_id(memory.id, each): each for each in linked}
+    stored = yield look_job(memory_store.get, list(wanted))
+    found = {wanted[record.id]: record for record in stored}
+    for number, each in enumerate(sorted(set(wanted.values()) - set(found)), start=1):
+        if number % ROWS_AT_ONCE == 0:
+            yield offload.breathe()
+        if entry := ids.entry_of(memory, each):
+            found[each] = to_memory(memory.id, entry)
+    return found
+
+
+# --- sources and results ----------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def trace(npc: Any, memory_id: str) -> Generator[Any, Any, Trace]:
+    """Trace a memory to its sources and to its results, as a Deferred `Trace`.
+
+    Raises (in the Deferred):
+        ids.UnknownMemory, ids.Ambiguous
+    """
+    root = yield ids.find(npc, memory_id)
+    sources = yield _follow(npc.memory, root, _sources_of)
+    drawn = yield look_job(drawn_of, npc.memory.id)
+    insights = yield _insights(npc.memory)
+    results = yield _follow(
+        npc.memory, root, lambda memory, each: _results_of(memory, each, drawn, insights)
+    )
+    reached = (root, *(step.memory for step in results))
+    profiles = yield profiled(npc.memory, set(ids.entry_ids(reached)))
+    return Trace(
+        root=_step(root),
+        sources=tuple(sources[:TRACED]),
+        results=tuple(results[:TRACED]),
+        profiles=profiles,
+        whole=max(len(sources), len(results)) <= TRACED,
+    )
+
+
+def _step(memory: MemoryRecord, depth: int = 0, came_by: str = "") -> Step:
+    return Step(memory, ids.short(memory), depth, came_by)
+
+
+@defer.inlineCallbacks
+def _follow(memory: Any, root: MemoryRecord, next_of: Any) -> Generator[Any, Any, list[Step]]:
+    """Collect all that is reached from `root` by `next_of(memory, record)`, breadth first."""
+    seen = {root.id}
+    reached: list[Step] = []
+    layer = [_step(root)]
+    while layer and len(reached) <= TRACED:
+        following: list[Step] = []
+        for step in layer:
+            found = yield defer.maybeDeferred(next_of, memory, step.memory)
+            for record in found:
+                if record.id not in seen:
+                    seen.add(record.id)
+                    following.append(_step(record, step.depth + 1, step.id))
+            yield offload.breathe()
+        reached += following
+        layer = following
+    return reached
+
+
+@defer.inlineCallbacks
+def _sources_of(memory: Any, record: MemoryRecord) -> Generator[Any, Any, list[MemoryRecord]]:
+    linked = link_id(record)
+    if linked.isdecimal():
+        entry = memory.journal.get(int(linked))
+        cited = list(entry.evidence) if entry else []
+    else:
+        cited = [str(number) for number in record.journal_ids]
+    found = yield of_links(memory, cited[: TRACED + 1])
+    return [found[each] for each in cited if each in found]
+
+
+def _results_of(
+    memory: Any, record: MemoryRecord, drawn: list[MemoryRecord], insights: list[Entry]
+) -> list[MemoryRecord]:
+    linked = link_id(record)
+    found = [each for each in drawn if linked.isdecimal() and int(linked) in each.journal_ids]
+    cite = [to_memory(memory.id, entry) for entry in insights if linked in entry.evidence]
+    return sorted([*found, *cite], key=lambda each: (each.created_at, each.id))
+
+
+def drawn_of(agent_id: str) -> list[MemoryRecord]:
+    """Read all memories of an NPC that are no journal entries (worker thread)."""
+    store = memory_store.shared()
+    return [m for record in ids.DRAWN for m in store.list(agent_id, limit=None, record=record)]
+
+
+@defer.inlineCallbacks
+def _insights(memory: Any) -> Generator[Any, Any, list[Entry]]:
+    """Read the newest insights from the journal: only there stands what they cite."""
+    found = yield look_job(memory_store.newest, memory.id, INSIGHT, INSIGHTS_READ)
+    entries = []
+    for number, record in enumerate(found, start=1):
+        entries.append(memory.journal.get(record.journal_ids[0]))
+        if number % ROWS_AT_ONCE == 0:
+            yield offload.breathe()
+    return [entry for entry in entries if entry]
+
+
+@defer.inlineCallbacks
+def profiled(memory: Any, entries: set[int]) -> Generator[Any, Any, tuple[Drawn, ...]]:
+    """Find what in profiles, preferences and the agenda rests on these entries, as a Deferred
+    tuple."""
+    found: list[Drawn] = []
+    own = {entry_memory_id(memory.id, each) for each in entries}
+    for identity in memory.profiles.identities():
+        yield offload.breathe()
+        profile = memory.profiles.get(identity)
+        if profile is None:
+            continue
+        who = identity, profile.name or memory.people.name_of(identity)
+        found += [
+            Drawn(*who, known.type, known.value, known.private)
+            for known in profile.attributes
+            if not entries.isdisjoint(known.evidence)
+        ]
+        found += [
+            Drawn(*who, "observation", noted.text, noted.private)
+            for noted in profile.observations
+            if noted.journal_id in entries
+        ]
+    for number, held in enumerate(memory.preferences, start=1):
+        if number % ROWS_AT_ONCE == 0:
+            yield offload.breathe()
+        if held.journal_id in entries or held.memory_id in own:
+            name = memory.people.name_of(held.identity)
+            found.append(Drawn(held.identity, name, "preference", held.text, held.private))
+    for item in memory.agenda:
+        if not entries.isdisjoint(item.evidence):
+            name = memory.people.name_of(item.who)
+            found.append(Drawn(item.who, name, "agenda item", item.text, item.private))
+    return tuple(found[:TRACED])
+
+
 # --- the link graph ------------------------------------------------------------------------------
 
 
@@ -522,7 +828,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The link graph: the nodes with the strongest links; `total` of nodes that have any."""
+    """The nodes with the strongest links, and their links; `total` counts all linked nodes."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -545,7 +851,7 @@ def graph(npc: Any, limit: int = 500) -> Generator[Any, Any, Graph]:
         for end in (edge.a, edge.b):
             strength[end] = strength.get(end, 0.0) + edge.score
     chosen = sorted(strength, key=lambda each: (-strength[each], each))[:limit]
-    found = yield provenance.of_links(memory, chosen)
+    found = yield of_links(memory, chosen)
     nodes = [
         Node(each, ids.short_link(each), m.content, m.record, m.importance, m.private)
         for each in chosen
@@ -554,3 +860,160 @@ def graph(npc: Any, limit: int = 500) -> Generator[Any, Any, Graph]:
     there = {node.linked for node in nodes}
     kept = [edge for edge in edges.values() if edge.a in there and edge.b in there]
     return Graph(tuple(nodes), tuple(kept), len(strength))
+
+
+# --- numbers: nights, cost, growth ---
+
+
+@dataclass(frozen=True, slots=True)
+class PassDone:
+    """One pass of a night: its name in [A], and a title for people."""
+
+    name: str
+    title: str
+    read: int
+    changed: int
+    steps: int
+    seconds: float
+    errors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NightDone:
+    """One night; `whole` is False if the NPC was woken before its end."""
+
+    started: str
+    ended: str
+    whole: bool
+    passes: tuple[PassDone, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Answered calls of the language model, and their tokens."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Cost of the language model today (UTC).
+
+    Attributes:
+        game, npc: Of the whole game, and this NPC's share.
+        by_purpose: Of the game, by operation.
+        game_limit, npc_limit: Tokens a day, or None.
+        language: Which provider answers now, in a sentence.
+    """
+
+    day: str
+    game: Spending
+    npc: Spending
+    by_purpose: dict[str, Spending]
+    game_limit: int | None
+    npc_limit: int | None
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts for the charts.
+
+    Attributes:
+        entries: Counted; of a very long journal the newest.
+        importance: How many entries of each importance, 1-10.
+        emotions: How many experiences had each emotion, the most frequent first.
+        growth: (day, entries) of each day (UTC) with any, oldest first.
+        kinds: How many entries of each kind.
+        memories: How many of each record the store holds.
+        cost: (day, tokens) of this NPC on the last thirty days with any calls.
+    """
+
+    entries: int
+    importance: dict[int, int] = field(default_factory=dict)
+    emotions: tuple[tuple[str, int], ...] = ()
+    growth: tuple[tuple[str, int], ...] = ()
+    kinds: dict[str, int] = field(default_factory=dict)
+    memories: dict[str, int] = field(default_factory=dict)
+    cost: tuple[tuple[str, int], ...] = ()
+
+
+def nights(npc: Any) -> tuple[NightDone, ...]:
+    """List what the last nights did, newest first."""
+    return tuple(_night(record) for record in reversed(AssistantScript.of(npc).sleep.records))
+
+
+def _night(record: dict[str, Any]) -> NightDone:
+    passes = [
+        PassDone(
+            name,
+            TITLES.get(name, name),
+            done["read"],
+            done["changed"],
+            done.get("steps", 0),
+            done["seconds"],
+            tuple(done["errors"]),
+        )
+        for name, done in record["passes"].items()
+    ]
+    started, whole = record.get("started") or "", record.get("whole", True)
+    return NightDone(started, record["ended"], whole, tuple(passes))
+
+
+def cost(npc: Any) -> Cost:
+    """Return what the language model cost today, for this NPC and the whole game."""
+    spent, llm = router.usage(), conf.get().LLM
+    return Cost(
+        day=spent["day"],
+        game=_spending(spent),
+        npc=_spending(spent["by_npc"].get(npc.memory.id, {})),
+        by_purpose={name: _spending(each) for name, each in spent["by_purpose"].items()},
+        game_limit=llm.daily_tokens if llm else None,
+        npc_limit=llm.daily_tokens_per_npc if llm else None,
+        language=router.status(),
+    )
+
+
+def _spending(plain: dict[str, Any]) -> Spending:
+    return Spending(**{name: plain.get(name, 0) for name in Spending.__dataclass_fields__})
+
+
+@defer.inlineCallbacks
+def stats(npc: Any) -> Generator[Any, Any, Stats]:
+    """Count what a memory consists of and how it grew, as a Deferred `Stats`."""
+    memory = npc.memory
+    importance: Counter = Counter()
+    kinds: Counter = Counter()
+    days: Counter = Counter()
+    first = max(1, len(memory.journal) - COUNTED_AT_MOST + 1)
+    for page in journal_pages(memory.journal, first):
+        for entry in page:
+            importance[entry.importance] += 1
+            kinds[entry.kind] += 1
+            days[entry.timestamp[:10]] += 1
+        yield offload.breathe()
+    counts, felt = yield look_job(_counts, memory.id)
+    return Stats(
+        entries=kinds.total(),
+        importance={each: importance[each] for each in range(1, 11)},
+        emotions=tuple(felt),
+        growth=tuple(sorted(days.items())[-DAYS_SHOWN:]),
+        kinds=dict(kinds.most_common()),
+        memories=counts,
+        cost=tuple(router.tokens_by_day(memory.id)),
+    )
+
+
+def _counts(agent_id: str) -> tuple[dict[str, int], list[tuple[str, int]]]:
+    """Count memories by record, and the emotions of experiences (worker thread)."""
+    store = memory_store.shared()
+    felt: Counter = Counter()
+    for memory in store.list(agent_id, limit=None, record="experience"):
+        felt.update(memory.dominant_emotions)
+    return store.counts(agent_id), felt.most_common()

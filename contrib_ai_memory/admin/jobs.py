@@ -21,6 +21,12 @@ ENTRIES_AT_ONCE = 32  # one page of the journal
 BUCKETS_AT_ONCE = 64  # of links
 TIMEOUT = 300.0  # seconds, for one small job behind others
 
+Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
+
+
+def silent(_doing: str, _done: int, _total: int) -> None:
+    """Report no progress."""
+
 
 def look_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
     """Run a job of the worker thread for staff who look at something."""
@@ -62,7 +68,7 @@ def journal_pages(
 
 
 def pages_heard_from(journal: Journal, utterances: Collection[str]) -> Iterator[list[Entry]]:
-    """The pages of a journal since it first heard one of the NPCs whose words these are."""
+    """Yield the pages of a journal from the first entry that one of these speakers said."""
     speakers = {each.partition(":")[0] for each in utterances}
     first = min(filter(None, map(journal.heard_from, speakers)), default=len(journal) + 1)
     return journal_pages(journal, first)

@@ -30,7 +30,7 @@ class NothingSaid(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What would be sent to the model.
+    """The request that would be sent to the model.
 
     Attributes:
         messages: (role, content) of each; the one prompt of an NPC with a server of its own

@@ -6,7 +6,7 @@ their own that then take the place of the old ones. For one NPC: in place, at an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,29 +16,22 @@ from .. import conf, offload
 from ..embedding import embedder
 from ..ingest import index, novelty
 from ..records import Entry
-from ..store import keys, memory_store, metadata
-from ..store.errors import StoreMismatch
-from ..store.keys import REACH, Keys
+from ..store import lanes, memory_store, metadata
+from ..store.condition import StoreMismatch
+from ..store.lanes import REACH, Keys
 from ..store.payload import Row, from_payload
 from ..store.protocol import PAGE
 from . import inspect
-from .jobs import ENTRIES_AT_ONCE, batch_job
-
-Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
-
-
-def silent(_doing: str, _done: int, _total: int) -> None:
-    """Report no progress."""
+from .jobs import ENTRIES_AT_ONCE, Progress, batch_job, silent, store_pages
 
 
 @defer.inlineCallbacks
 def reindex(npc: Any, progress: Progress = silent) -> Generator[Any, Any, int]:
     """Make every vector and key of one NPC anew, in place, as a Deferred count of memories."""
-    memory = npc.memory
-    total = yield batch_job(memory_store.count, memory.id)
-    done = yield _embed(memory.id, 0, total, progress)
-    yield recount(memory.id)
-    yield rekey(npc, progress)
+    total = yield batch_job(memory_store.count, npc.memory.id)
+    done = yield _embed([npc.memory.id], total, progress)
+    yield _recount(npc.memory.id)
+    yield rekey(npc, progress=progress)
     return done
 
 
@@ -63,55 +56,70 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
             progress("vectors", done, total)
     else:
         _check_dimensions(store.provider)
-        done = 0
-        for agent_id in agents or ():
-            done = yield _embed(agent_id, done, total, progress)
+        yield _embed(agents or [], total, progress)
     progress("vectors", total, total)
     model = embedder.shared()
     metadata.note(conf.directory(), embedding_model=model.name, dimensions=model.dimensions)
     for npc in inspect.npcs():
-        yield recount(npc.memory.id)
+        yield _recount(npc.memory.id)
         yield batch_job(novelty.carry_over, npc.memory.id)
-        yield rekey(npc, progress)
+        yield rekey(npc, progress=progress)
     yield batch_job(_optimize)
     return total
 
 
 @defer.inlineCallbacks
-def _embed(agent_id: str, done: int, total: int, progress: Progress) -> Generator[Any, Any, int]:
-    """Make every vector of an NPC anew, in place. Returns how many are done by then."""
-    offset = None
-    while True:
-        written, offset = yield batch_job(_embed_page, agent_id, offset)
+def _embed(agents: Sequence[str], total: int, progress: Progress) -> Generator[Any, Any, int]:
+    """Make every vector of these NPCs anew, in place. Returns how many there are."""
+    done = 0
+
+    def count(written: int) -> None:
+        nonlocal done
         done += written
         progress("vectors", done, total)
-        if offset is None:
-            return done
+
+    for agent_id in agents:
+        yield store_pages(_embed_page, agent_id, on_page=count)
+    return done
 
 
 @defer.inlineCallbacks
-def recount(agent_id: str) -> Generator[Any, Any, None]:
+def _recount(agent_id: str) -> Generator[Any, Any, None]:
     """Count the words of an NPC's memories anew."""
     yield batch_job(memory_store.forget_words, agent_id)
-    offset = None
-    while True:
-        offset = yield batch_job(_count_page, agent_id, offset)
-        if offset is None:
-            return
+    yield store_pages(_count_page, agent_id)
 
 
 @defer.inlineCallbacks
-def rekey(npc: Any, progress: Progress = silent) -> Generator[Any, Any, None]:
-    """Make the keys of journal lines anew, with the talk around them."""
-    journal = npc.memory.journal
+def rekey(
+    npc: Any, near: Collection[int] | None = None, progress: Progress = silent
+) -> Generator[Any, Any, None]:
+    """Make the search keys of journal lines anew, with the talk around them.
+
+    Args:
+        near: Journal ids; only the pages with lines near these. None is the whole journal.
+    """
+    journal, name = npc.memory.journal, npc.key if npc.pk else ""  # it may be deleted meanwhile
     indexed = min(journal.cursors.get("indexed", 0), len(journal))
-    for first in range(1, indexed + 1, ENTRIES_AT_ONCE):
+    pages: Collection[int] = range((indexed - 1) // ENTRIES_AT_ONCE + 1)
+    if near is not None:
+        changed = {
+            page
+            for each in near
+            for page in range(
+                max(0, each - 1 - REACH) // ENTRIES_AT_ONCE,
+                (each - 1 + REACH) // ENTRIES_AT_ONCE + 1,
+            )
+        }
+        pages = sorted(changed.intersection(pages))
+    for page in pages:
+        first = page * ENTRIES_AT_ONCE + 1
         last = min(first + ENTRIES_AT_ONCE - 1, indexed)
         around: Sequence[Entry] = list(journal.read(first - REACH, min(last + REACH, indexed)))
         wanted = {entry.id for entry in around if first <= entry.id <= last}
         if wanted:
             yield batch_job(index.rekey_entries, npc.memory.id, around, wanted)
-        progress(npc.key, last, indexed)
+        progress(name, last, indexed)
         yield offload.breathe()
 
 
@@ -126,24 +134,24 @@ def vectors_of(rows: Sequence[Row]) -> np.ndarray:
 def _embed_page(agent_id: str, offset: Any) -> tuple[int, Any]:
     store = memory_store.shared()
     rows, offset = store.rows(agent_id, offset)
-    store.write(rows, vectors_of(rows))
+    store.upsert_rows(rows, vectors_of(rows))
     return len(rows), offset
 
 
-def _count_page(agent_id: str, offset: Any) -> Any:
+def _count_page(agent_id: str, offset: Any) -> tuple[None, Any]:
     store = memory_store.shared()
-    memories, offset = store.page(agent_id, offset)
-    store.count_words(agent_id, memories)
-    return offset
+    records, offset = store.page(agent_id, offset)
+    store.count_words(agent_id, records)
+    return None, offset
 
 
 def _remade(rows: Sequence[Row]) -> list[Keys]:
     words = [from_payload(*row).words for row in rows]
-    return list(map(keys.alone, vectors_of(rows), words))
+    return list(map(lanes.keys_of_one, vectors_of(rows), words))
 
 
 def _count(agents: Sequence[str] | None) -> int:
-    """How many memories these NPCs have; None: all in the store."""
+    """Count the memories of these NPCs; None counts all in the store."""
     store = memory_store.shared()
     if agents is None:
         return sum(store.agents().values())

@@ -75,7 +75,7 @@ def who_remembers(character: Any) -> Generator[Any, Any, list[Remembered]]:
 
 
 def knows(npc: Any, identity: str) -> bool:
-    """Whether an NPC has met somebody or has a profile of them."""
+    """Return whether an NPC has met somebody or has a profile of them."""
     memory = npc.memory
     return memory.people.get(identity) is not None or memory.profiles.get(identity) is not None
 

@@ -1,4 +1,4 @@
-"""The last actions of builders on a memory, with the state before each, for undo.
+"""Log of the last actions of builders on a memory, with the state before each, for undo.
 
 `edit.undo` undoes the newest. One JSON Attribute holds the log. It keeps forgotten text too, so an
 erasure calls `clear` first. Reactor thread.
@@ -68,7 +68,7 @@ class Act:
     before: Before
 
     def summary(self) -> str:
-        """The action in words, without what the memories say."""
+        """Return the action in words, without the texts of the memories."""
         some = ", ".join(self.ids[:6]) + (" …" if len(self.ids) > 6 else "")
         return f"{self.action} {some} by {self.who}, {self.when[:16].replace('T', ' ')}"
 
@@ -113,7 +113,7 @@ def add(npc: Any, who: Any, action: str, ids: Sequence[str], before: Before) -> 
 
 
 def acts(npc: Any) -> list[Act]:
-    """What can be undone, oldest first."""
+    """Return the actions that can be undone, oldest first."""
     return [Act.from_dict(plain) for plain in attributes.read_json(npc, KEY) or []]
 
 

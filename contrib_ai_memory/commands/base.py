@@ -1,8 +1,9 @@
-"""Base of all commands: parse the switch, find the NPC, check access, wait, confirm, show."""
+"""Base of all commands: switches, the NPC that is meant, access, waiting, confirming, showing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from evennia.commands.default.muxcommand import MuxCommand
@@ -12,40 +13,56 @@ from twisted.internet import defer
 from twisted.python import failure
 
 from .. import offload
-from ..admin import access, archive_format, edit, erasure, ids, inspect, preview, requests, undo_log
-from ..embedding.emotions import UnknownEmotion
+from ..admin import access
 from ..embedding.model import ModelError
-from ..handler import NothingToRemember
 from ..npc import MemoryMixin
-from ..recall.budget import BudgetExceeded
 from ..sleep.night import SwitchedOff
-from ..store.errors import StoreError
+from ..store.condition import StoreError
+from ..store.pause import paused
 from .display import safe, shortened, wrapped
 
-EXPECTED = (  # errors whose message is written for the person who typed the command
-    StoreError,
-    ModelError,
-    UnknownEmotion,
-    NothingToRemember,
-    SwitchedOff,
-    BudgetExceeded,
-    offload.TimedOut,
-    offload.Busy,
-    ids.UnknownMemory,
-    ids.Ambiguous,
-    ids.UnknownPerson,
-    inspect.InvalidSearch,
-    edit.CannotEdit,
-    preview.NothingSaid,
-    undo_log.NothingToUndo,
-    requests.TooMany,
-    requests.UnknownRequest,
-    erasure.CannotErase,
-    archive_format.BadArchive,
-    OSError,
-)
-
+_EXPECTED = (StoreError, ModelError, SwitchedOff, offload.TimedOut, offload.Busy, OSError)
+_PACKAGE = __name__.partition(".")[0]
 _VERBS = {"look": "view", "edit": "change", "erase": "erase"}
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """What a switch does.
+
+    Attributes:
+        run: Called with the command, the NPC, and the argument if the switch takes one.
+        argument: What follows `=`, as the usage line shows it; in brackets if it may be left out,
+            "" if there is none.
+        access_type: Access to the memory that it needs.
+        of_npc: Whether it is about one NPC. If not, `run` gets none.
+    """
+
+    run: Callable[..., Any]
+    argument: str = ""
+    access_type: access.Action = "look"
+    of_npc: bool = True
+
+
+class Switches(dict[str, Switch]):
+    """The switches of a command by name; "" is the command without a switch."""
+
+    def add(
+        self,
+        argument: str = "",
+        *,
+        access_type: access.Action = "look",
+        of_npc: bool = True,
+        name: str | None = None,
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Make the decorated function a switch of its own name, without the underscore."""
+
+        def register(run: Callable[..., Any]) -> Callable[..., Any]:
+            called = run.__name__.removeprefix("_") if name is None else name
+            self[called] = Switch(run, argument, access_type, of_npc)
+            return run
+
+        return register
 
 
 class MemoryCommand(MuxCommand):
@@ -59,7 +76,9 @@ class MemoryCommand(MuxCommand):
         defer.maybeDeferred(act, *args).addErrback(self._explain)
 
     def _explain(self, reason: failure.Failure) -> None:
-        if reason.check(*EXPECTED):
+        # this package's ValueErrors have messages for the person who typed the command
+        ours = reason.check(ValueError) and reason.type.__module__.startswith(_PACKAGE)
+        if ours or reason.check(*_EXPECTED):
             self.tell(f"|r{safe(reason.getErrorMessage())}|n")
             return
         self.tell("|rThat went wrong. See server/logs/ai_memory.log.|n")
@@ -80,6 +99,22 @@ class MemoryCommand(MuxCommand):
             self.tell(f"Nothing was done. See help {self.key} for its switches.")
             return None
         return self.switches[0] if self.switches else ""
+
+    def arguments(self, name: str, switch: Switch) -> list[Any] | None:
+        """The arguments for `switch.run`. None if a message says what is wrong with them."""
+        argument = self.rhs or ""
+        given = [argument] if switch.argument else []
+        if not switch.of_npc:
+            return [self, *given] if self.may(None, switch.access_type) else None
+        optional = switch.argument.startswith("[")
+        wrong = not argument and not optional if switch.argument else self.rhs is not None
+        if not self.lhs or wrong:
+            after = f" [= {switch.argument[1:-1]}]" if optional else f" = {switch.argument}"
+            usage = f"{self.key}{f'/{name}' if name else '[/<switch>]'} <npc>"
+            self.tell(f"Usage: {usage}{after if switch.argument else ''}. See help {self.key}.")
+            return None
+        npc = self.find_npc(self.lhs, switch.access_type)
+        return None if npc is None else [self, npc, *given]
 
     def find_npc(self, name: str, access_type: access.Action = "look") -> Any | None:
         """Find an NPC that the caller may access. None if a message says why there is none.
@@ -155,3 +190,8 @@ class MemoryCommand(MuxCommand):
             EvMore(self.caller, text, always_page=False, exit_on_lastpage=True)
         else:
             self.caller.msg(text)
+
+
+def resume_command(npc: Any) -> str:
+    """The command that resumes a paused NPC."""
+    return f"@memory/resume {'all' if paused(npc) == 'all' else safe(npc.key)}"

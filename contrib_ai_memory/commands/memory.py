@@ -1,62 +1,1168 @@
-"""@memory: the command, its help, and the table of its switches."""
+"""@memory: view and change what an NPC remembers.
+
+Each switch is a function of its name; the command, with its help, is at the end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Generator, Iterable
+from pathlib import Path
 from typing import Any
 
-from ..admin import access
-from . import memory_changes, memory_files, memory_views
-from .base import MemoryCommand
+from twisted.internet import defer
 
+from .. import conf, offload
+from ..admin import (
+    access,
+    archive,
+    archive_format,
+    edit,
+    erase,
+    forget,
+    ids,
+    inspect,
+    preview,
+    requests,
+    undo_log,
+)
+from ..ingest import pipeline
+from ..recall.mood import Mood
+from ..recall.rank import CLUES
+from ..records import TALK_KINDS, Entry, MemoryRecord, Recalled
+from ..store import condition
+from ..store.chat_log import Stored
+from ..store.links import link_id
+from ..store.pause import paused
+from ..text import plural
+from .base import MemoryCommand, Switch, Switches, resume_command
+from .display import (
+    bar,
+    dim,
+    hanging,
+    heading,
+    label,
+    minute,
+    private_mark,
+    prose,
+    safe,
+    shortened,
+    table,
+)
 
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """What a switch does.
+Steps = Generator[Any, Any, None]
 
-    Attributes:
-        run: Called with the command and the NPC, and with the argument if the switch takes one.
-        argument: What follows `=`, as the usage line shows it; in brackets if it may be left out,
-            "" if there is none.
-        access_type: The access that it needs.
-    """
+SWITCHES = Switches()
 
-    run: Callable[..., Any]
-    argument: str = ""
-    access_type: access.Action = "look"
+PAGE = 50
+SEARCH_SHOWN = 10
+LINKS_SHOWN = 10
+OBSERVATIONS_SHOWN = 20
+EMOTIONS_SHOWN = 8
+MESSAGES_SHOWN = 40
+DAYS_SHOWN = 14
+PROMPT_LIMIT = 20_000  # characters of one message in a preview
+QUOTED = 60  # characters of a memory within a sentence
+LOCKED_SHOWN = 10
 
-
-_NO_SWITCH = Switch(memory_views.overview)
-SWITCHES = {
-    "journal": Switch(memory_views.journal, "[<search>]"),
-    "facts": Switch(memory_views.facts, "[<search>]"),
-    "search": Switch(memory_views.search, "<question>"),
-    "show": Switch(memory_views.show, "<id>"),
-    "links": Switch(memory_views.links, "<id>"),
-    "trace": Switch(memory_views.trace, "<id>"),
-    "profile": Switch(memory_views.profile, "[<name>]"),
-    "agenda": Switch(memory_views.agenda),
-    "mood": Switch(memory_views.mood),
-    "preview": Switch(memory_views.prompt, "<player>: <line>"),
-    "history": Switch(memory_views.history),
-    "stats": Switch(memory_views.growth),
-    "cost": Switch(memory_views.cost),
-    "add": Switch(memory_changes.add, "<text>", "edit"),
-    "teach": Switch(memory_changes.teach, "<text>", "edit"),
-    "edit": Switch(memory_changes.reword, "<id> <new text>", "edit"),
-    "forget": Switch(memory_changes.forget_memory, "<id>, or <id> all, or about <player>", "edit"),
-    "pin": Switch(memory_changes.pin, "<id>", "edit"),
-    "unpin": Switch(memory_changes.unpin, "<id>", "edit"),
-    "lock": Switch(memory_changes.lock, "<id>", "edit"),
-    "unlock": Switch(memory_changes.unlock, "<id>", "edit"),
-    "undo": Switch(memory_changes.undo, "[clear]", "edit"),
-    "pause": Switch(memory_changes.pause, access_type="edit"),
-    "resume": Switch(memory_changes.resume, access_type="edit"),
-    "export": Switch(memory_files.export, "[<file name>]"),
-    "import": Switch(memory_files.import_, "<file name>", "edit"),
-    "wipe": Switch(memory_changes.wipe, access_type="erase"),
+RECORDS = {  # as it is stored: what a builder calls one and several
+    "fact": ("fact", "facts"),
+    "experience": ("experience", "experiences"),
+    "taught": ("lesson", "lessons"),
+    "summary": ("summary", "summaries"),
+    "insight": ("insight", "insights"),
 }
+
+
+# --- NPCs -----------------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def _roster(command: MemoryCommand) -> Steps:
+    """All NPCs with a memory, one a line."""
+    npcs = inspect.npcs()
+    visible = [npc for npc in npcs if access.may(command.caller, npc, "look")]
+    if not npcs:
+        command.tell(
+            "No NPC has a memory yet. Give a typeclass MemoryMixin (see the README), then create "
+            "an NPC of it with @create/drop, or convert an existing one with @typeclass."
+        )
+        return
+    if not visible:
+        command.tell("The locks memory_look of all NPCs keep you out of their memories.")
+        return
+    seen: list[inspect.Overview] = yield inspect.overviews(visible)
+    rows = [
+        (
+            f"{each.key[:20]} ({each.dbref})",
+            each.state,
+            each.entries,
+            each.counts["fact"],
+            each.people,
+            minute(each.last_night),
+            each.tokens,
+        )
+        for each in seen
+    ]
+    headers = ("npc", "state", "journal", "facts", "people", "last night", "tokens")
+    language = seen[0].language if seen else ""
+    command.page(
+        *_trouble_lines(),
+        table(headers, rows, right=(2, 3, 4, 6)),
+        dim(f"Language model: {language}. Tokens are today's. Details: @memory <npc>", indent=0),
+    )
+
+
+@SWITCHES.add(name="")
+@defer.inlineCallbacks
+def _overview(command: MemoryCommand, npc: Any) -> Steps:
+    """The memory of one NPC in numbers."""
+    seen: inspect.Overview = yield inspect.overview(npc)
+    state = seen.state
+    if state in ("compacting", "dreaming"):
+        state = f"asleep ({state})"
+    where = f", {seen.location}" if seen.location else ""
+    lines = [
+        heading(f"The memory of {seen.key}", f"{seen.dbref}, {state}{where}"),
+        f"  journal:      {plural(seen.entries, 'entry', 'entries')}, "
+        f"{seen.pending} not indexed yet",
+        f"  experiences:  {seen.counts['experience']}",
+        f"  facts:        {seen.counts['fact']}",
+        f"  taught:       {seen.counts['taught']}",
+        f"  insights:     {seen.counts['insight']}",
+        f"  summaries:    {seen.counts['summary']}",
+        f"  links:        {seen.links}",
+        f"  people met:   {seen.people}",
+        f"  last night:   {minute(seen.last_night)}",
+        f"  tokens today: {seen.tokens}",
+        f"  heartbeat:    {minute(seen.last_beat) if seen.last_beat else 'none since start-up'}",
+        hanging("  language:     ", seen.language, indent=16),
+        *_trouble_lines(),
+    ]
+    if seen.state == "paused":
+        lines.append(f"|y  Paused: it does not hear or learn. To resume: {resume_command(npc)}|n")
+    if seen.damaged:
+        lines.append(
+            hanging(
+                "|r  damaged:|n      ",
+                f"{', '.join(seen.damaged)} of its journal cannot be read in full. It continues "
+                "with the rest. To rebuild what the store still holds, stop the server and run: "
+                "evennia ai_memory doctor --mend",
+                indent=16,
+                limit=1000,
+            )
+        )
+    if seen.state == "off":
+        lines.append("|y  Switched off by the tag memory_off or in the settings.|n")
+    command.page(*lines)
+
+
+def _trouble_lines() -> list[str]:
+    """What is wrong with the store or the disk under it."""
+    return [hanging("|r! |n", each, indent=2, limit=1000) for each in condition.troubles()]
+
+
+# --- journal --------------------------------------------------------------------------------------
+
+_KINDS = (*sorted(TALK_KINDS), "pose", "arrive", "leave", "give", "event", "note", "insight")
+_ABOUT = re.compile(r"about\s+(.+)", re.IGNORECASE)
+_BEFORE = re.compile(r"before\s+(.+)", re.IGNORECASE)
+_AFTER = re.compile(r"(?:after|since|until)\s+#?\d[\d./-]*", re.IGNORECASE)
+_ENTRY = re.compile(r"#?(\d{1,9})")
+_DAY = re.compile(  # anything written like a day; `inspect.parse_date` rejects what is none
+    r"\d{1,4}([-./])\d{1,2}\1\d{1,4}|\d{4}[-./]\d{1,2}|\d{1,2}[-./]\d{4}"
+)
+_RANGES = (
+    "For older entries give an entry number: before 120. For a day or a month (UTC) give just "
+    "that: 2026-11-20, or 2026-11."
+)
+
+
+@SWITCHES.add("[<search>]")
+@defer.inlineCallbacks
+def _journal(command: MemoryCommand, npc: Any, text: str) -> Steps:
+    """What the NPC perceived, filtered; the newest entries last."""
+    search = _journal_search(npc, text)
+    page: inspect.JournalPage = yield inspect.journal(npc, limit=PAGE, **search)
+    name = safe(npc.key)
+    filters = [safe(search[key]) for key in ("text", "kind", "day") if key in search]
+    if "entity" in search:
+        filters.append(f"about {safe(search['entity'])}")
+    older = f"|w@memory/journal {name} = {', '.join([*filters, f'before {page.older}'])}|n"
+    if page.entries:
+        shown = plural(len(page.entries), "entry", "entries")
+        command.page(
+            heading(f"The journal of {npc.key}", f"{shown}, newest last"),
+            *map(_entry_line, reversed(page.entries)),
+            *([f"Older: {older}"] if page.older else []),
+        )
+    elif page.older:
+        command.tell(f"No match back to entry {page.searched_to}. To search further back: {older}")
+    elif search:
+        command.tell(f"No entry in the journal of {name} matches.")
+    else:
+        command.tell(f"{name} has perceived nothing yet.")
+
+
+def _journal_search(npc: Any, text: str) -> dict[str, Any]:
+    """Parse a search of the journal: parts between commas; anything unknown is searched as words.
+
+    >>> _journal_search(npc, "ferry, 2026-11-20, before 120")
+    {'day': '2026-11-20', 'before': 120, 'text': 'ferry'}
+
+    Raises:
+        ids.UnknownPerson, ids.Ambiguous: In `about <name>`.
+        inspect.InvalidSearch: Not a day, or not a range that the journal can be searched by.
+    """
+    search: dict[str, Any] = {}
+    words = []
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        if found := _BEFORE.fullmatch(part):
+            entry = _ENTRY.fullmatch(found[1])
+            if not entry:
+                raise inspect.InvalidSearch(
+                    f"'{part[:40]}' does not name an entry. {_RANGES} To search for these words, "
+                    "leave out 'before'."
+                )
+            search["before"] = int(entry[1])
+        elif _AFTER.fullmatch(part):
+            raise inspect.InvalidSearch(f"Cannot search for '{part[:40]}'. {_RANGES}")
+        elif _DAY.fullmatch(part):
+            search["day"] = inspect.parse_date(part)
+        elif part.lower() in _KINDS:
+            search["kind"] = part.lower()
+        elif found := _ABOUT.fullmatch(part):
+            search["entity"] = ids.person(npc, found[1])
+        else:
+            words.append(part)
+    return search | ({"text": ", ".join(words)} if words else {})
+
+
+def _entry_line(entry: Entry) -> str:
+    """Number, time, marks, kind, importance, and what was said."""
+    who = f"{entry.seen_as}: " if entry.seen_as and entry.kind in ("say", "whisper") else ""
+    head = (
+        f"{entry.id:>5} |x{minute(entry.timestamp)}|n{private_mark(entry.private)}"
+        f"{entry.kind:<7} {entry.importance:>2}{_pin_mark(entry.tags)}"
+    )
+    return hanging(head, who + entry.content)
+
+
+def _pin_mark(tags: Iterable[str]) -> str:
+    return "|c!|n" if "pinned" in tags else " "
+
+
+# --- facts and search -----------------------------------------------------------------------------
+
+
+@SWITCHES.add("[<search>]")
+@defer.inlineCallbacks
+def _facts(command: MemoryCommand, npc: Any, text: str) -> Steps:
+    """Memories of one kind, newest first: facts unless another kind is named."""
+    search = _facts_search(text)
+    page: inspect.MemoryPage = yield inspect.memories(npc, limit=4 * PAGE, **search)
+    name = safe(npc.key)
+    if page.memories:
+        one, many = RECORDS[search.get("record", "fact")]
+        more = page.total - len(page.memories)
+        command.page(
+            heading(
+                f"What {npc.key} {'used to know' if search.get('ended') else 'knows'}",
+                f"{plural(page.total, one, many)}, newest first",
+            ),
+            *map(_memory_lines, page.memories),
+            *([f"|x{more} older ones are not shown: search for words.|n"] if more else []),
+        )
+    elif search:
+        command.tell(f"{name} has no such memory. See help @memory for what can be searched.")
+    else:
+        command.tell(f"{name} knows no facts yet: they are made at night. Try @sleep/now {name}.")
+
+
+def _facts_search(text: str) -> dict[str, Any]:
+    """Parse a search of the store: `ended`, then a kind of memory, then words; all optional.
+
+    >>> _facts_search("ended insights ferry")
+    {'ended': True, 'record': 'insight', 'text': 'ferry'}
+    """
+    search: dict[str, Any] = {}
+    words = text.split()
+    if words and words[0].lower() == "ended":
+        search["ended"] = True
+        words.pop(0)
+    records = {many: record for record, (_one, many) in RECORDS.items()}
+    if words and words[0].lower() in records:
+        search["record"] = records[words.pop(0).lower()]
+    return search | ({"text": " ".join(words)} if words else {})
+
+
+def _memory_lines(memory: MemoryRecord) -> str:
+    """Short id, marks and words; below them importance, evidence, and whether it has ended."""
+    short = ids.short(memory)
+    head = f"|y{short:<8}|n{private_mark(memory.private)}{_pin_mark(memory.tags)}"
+    evidence = ", ".join(map(str, memory.journal_ids[:8]))
+    details = f"{round(memory.importance * 10)} of 10"
+    if evidence and short != evidence:
+        details += f"; from {evidence}{' …' if len(memory.journal_ids) > 8 else ''}"
+    if memory.superseded_by:
+        details += f"; superseded by {memory.superseded_by[:8]}"
+    elif memory.invalid_at:
+        details += f"; ended {minute(memory.invalid_at)}"
+    return f"{hanging(head, memory.content, indent=10)}\n{dim(details, indent=10)}"
+
+
+@SWITCHES.add("<question>")
+@defer.inlineCallbacks
+def _search(command: MemoryCommand, npc: Any, text: str) -> Steps:
+    """What the NPC recalls for a question, each with the parts of its score."""
+    result = yield npc.memory.recall(text, top_k=SEARCH_SHOWN)
+    if not result.memories:
+        command.tell(f"{safe(npc.key)} recalls nothing for that.")
+        return
+    cost = f"{result.total_tokens} tokens, {result.budget_used:.0%} of the budget"
+    command.page(heading(f"What {npc.key} recalls", cost), *map(_recalled_lines, result.memories))
+
+
+def _recalled_lines(recalled: Recalled) -> str:
+    memory, score = recalled.memory, recalled.score
+    clues = ", ".join(
+        f"{clue} {value:.2f}" for clue, value in zip(CLUES, score.clues, strict=True) if value
+    )
+    parts = (
+        f"similarity {score.similarity:.2f} ({clues}); weight {score.weight:.2f}, "
+        f"recency {score.recency:.2f}, frequency {score.frequency:.2f}"
+    )
+    if score.emotion:
+        parts += f", emotion {score.emotion:.2f}"
+    if score.reranked is not None:
+        parts += f"; cross-encoder {score.reranked:.2f}"
+    head = (
+        f"|g{score.total:.3f}|n{private_mark(memory.private)}|y{ids.short(memory)}|n "
+        f"[{memory.record}, {memory.memory_type}] "
+    )
+    who = f"{memory.speaker}: " if memory.speaker and memory.record == "entry" else ""
+    return f"{hanging(head, who + memory.content)}\n{dim(f'{parts}; {recalled.tokens} tokens')}"
+
+
+# --- one memory -----------------------------------------------------------------------------------
+
+
+@SWITCHES.add("<id>")
+@defer.inlineCallbacks
+def _show(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
+    """One memory in full: its fields, evidence, links and history."""
+    shown: inspect.Shown = yield inspect.show(npc, memory_id)
+    memory, entry = shown.memory, shown.entry
+    marks = [tag for tag in ("private", *shown.tags) if tag != "private" or memory.private]
+    lines = [heading(f"{shown.id} of {npc.key}", f"{memory.record}, {memory.memory_type}")]
+    if marks:
+        lines.append(hanging("  |r", ", ".join(marks)) + "|n")
+    lines.append(prose(memory.content))
+    lines += [
+        _field("said by", _said_by(npc, shown)),
+        _field("when", minute(entry.timestamp if entry else memory.created_at)),
+        _field("heard by", _names(npc, memory.witnesses) if memory.private else ""),
+        _field("perceived line", entry.line or "" if entry else ""),
+        _field("own words", memory.quote),
+        _field("importance", _weights(shown)),
+        _field("emotions", ", ".join(memory.dominant_emotions)),
+        _field("lesson", memory.the_lesson),
+        _field("told", _times_told(memory)),
+        _field("valid", _validity(memory)),
+        _field("made by", memory.provider),
+        _field("id", memory.id),
+    ]
+    for title, found in (
+        ("Based on", shown.evidence),
+        ("Supersedes", shown.superseded),
+        ("Superseded by", [shown.superseded_by] if shown.superseded_by else []),
+    ):
+        if found:
+            lines.append(f"|w{title}|n")
+            lines += [hanging(f"  |y{ids.short(each):<8}|n ", each.content) for each in found]
+    if shown.forgotten:
+        count = plural(len(shown.forgotten), "entry", "entries")
+        numbers = ", ".join(map(str, shown.forgotten))
+        lines.append(dim(f"Forgotten since: {count} ({numbers})", indent=2))
+    if shown.links:
+        lines.append("|wLinked with|n")
+        lines += map(_link_line, shown.links[:LINKS_SHOWN])
+        if len(shown.links) > LINKS_SHOWN:
+            lines.append(dim(f"and {len(shown.links) - LINKS_SHOWN} more: @memory/links", indent=2))
+    if shown.history:
+        lines.append("|wHistory|n")
+        lines += [
+            hanging(f"  |x{minute(change.when)}|n {change.event:<6} ", change.new or change.old)
+            for change in shown.history
+        ]
+    command.page(*filter(None, lines))
+
+
+def _field(name: str, value: str) -> str:
+    return hanging(f"  {name + ':':<16}", value, indent=18, limit=1000) if value else ""
+
+
+def _said_by(npc: Any, shown: inspect.Shown) -> str:
+    memory, entry = shown.memory, shown.entry
+    if entry and entry.origin == "self":
+        return f"{npc.key} itself ({entry.kind})"
+    if entry and entry.origin == "builder":
+        return "a builder"
+    name = npc.memory.people.name_of(memory.about) or memory.speaker
+    who = " ".join(filter(None, (name, memory.about or "")))
+    return f"{who} ({entry.kind})" if who and entry else who
+
+
+def _names(npc: Any, identities: tuple[str, ...]) -> str:
+    return ", ".join(npc.memory.people.name_of(each) or each for each in identities) or "nobody"
+
+
+def _weights(shown: inspect.Shown) -> str:
+    memory, entry = shown.memory, shown.entry
+    importance = (
+        f"{entry.importance} of 10 ({entry.scoring_method})"
+        if entry
+        else f"{round(memory.importance * 10)} of 10"
+    )
+    return f"{importance}; weight {memory.memory_weight:.2f}; trust {memory.source_trust:.1f}"
+
+
+def _times_told(memory: MemoryRecord) -> str:
+    last = f"; last {minute(memory.last_accessed)}" if memory.recalls else ""
+    return plural(memory.recalls, "time") + last
+
+
+def _validity(memory: MemoryRecord) -> str:
+    if memory.invalid_at or memory.superseded_by:
+        since = f"from {minute(memory.valid_from)}" if memory.valid_from else ""
+        until = f"until {minute(memory.invalid_at)}" if memory.invalid_at else ""
+        return ", ".join(filter(None, ("no longer", since, until)))
+    if memory.expires_at:
+        return f"until {minute(memory.expires_at)}"
+    if memory.compressed:
+        return "yes; its summary is recalled instead where that is available"
+    return f"since {minute(memory.valid_from)}" if memory.valid_from else ""
+
+
+@SWITCHES.add("<id>")
+@defer.inlineCallbacks
+def _links(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
+    """The memories that one memory is linked with, strongest first."""
+    shown: inspect.Shown = yield inspect.show(npc, memory_id)
+    if shown.links:
+        command.page(
+            heading(f"Links of {shown.id}", "strongest first"), *map(_link_line, shown.links)
+        )
+    else:
+        command.tell(
+            f"{safe(shown.id)} has no links. They are made at night, between similar memories and "
+            "between a memory and its evidence."
+        )
+
+
+def _link_line(link: inspect.LinkShown) -> str:
+    mark = private_mark(link.private)
+    head = f"  |g{link.score:.2f}|n {link.kind:<9}|y{safe(link.id):<8}|n{mark}"
+    return hanging(head, link.text or "(forgotten)", indent=10, limit=200)
+
+
+@SWITCHES.add("<id>")
+@defer.inlineCallbacks
+def _trace(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
+    """The sources of a memory and what was derived from it, as two trees."""
+    found: inspect.Trace = yield inspect.trace(npc, memory_id)
+    lines = [heading(f"{found.root.id} of {npc.key}"), prose(found.root.memory.content, limit=1000)]
+    lines.append("|wDerived from|n")
+    lines += map(_step_line, found.sources)
+    if not found.sources:
+        lines.append("  nothing else: it was perceived, added or taught")
+    lines.append("|wDerived from it|n")
+    lines += map(_step_line, found.results)
+    for each in found.profiles:
+        head = f"  profile of {label(each.name or each.identity)}{private_mark(each.private)}"
+        lines.append(hanging(head, f"{each.kind}: {each.text}", limit=200))
+    if not found.results and not found.profiles:
+        lines.append("  nothing yet")
+    elif found.results:
+        lines.append(dim(f"To forget it and these: @memory/forget {npc.key} = {found.root.id} all"))
+    if not found.whole:
+        lines.append(dim(f"Only the nearest {inspect.TRACED} are shown."))
+    command.page(*lines)
+
+
+def _step_line(step: inspect.Step) -> str:
+    memory, indent = step.memory, 2 * step.depth
+    head = (
+        f"{' ' * indent}|y{ids.short(memory):<8}|n{private_mark(memory.private)}"
+        f"{memory.record:<10} "
+    )
+    return hanging(head, memory.content, indent=indent + 10, limit=200)
+
+
+# --- people ---------------------------------------------------------------------------------------
+
+
+@SWITCHES.add("[<name>]")
+@defer.inlineCallbacks
+def _profile(command: MemoryCommand, npc: Any, name: str) -> Steps:
+    """The people an NPC knows, or what it knows about one of them."""
+    if name:
+        command.page(*_person_lines(npc, inspect.person(npc, ids.person(npc, name))))
+        return
+    known: list[inspect.Person] = yield inspect.people(npc)
+    if not known:
+        command.tell(f"{safe(npc.key)} has met nobody yet.")
+        return
+    rows = [
+        (
+            each.name,
+            each.state,
+            f"{each.favorability:.2f}",
+            each.interactions,
+            each.observed,
+            each.known,
+            minute(each.last_seen),
+        )
+        for each in known
+    ]
+    headers = ("name", "relation", "favor", "lines", "notes", "traits", "last seen")
+    more = len(npc.memory.people) - len(known)
+    command.page(
+        heading(f"People {npc.key} knows", "details: @memory/profile <npc> = <name>"),
+        table(headers, rows, right=(2, 3, 4, 5)),
+        *([f"|x{more} more, last seen earlier|n"] if more > 0 else []),
+    )
+
+
+def _person_lines(npc: Any, page: inspect.PersonPage) -> list[str]:
+    person = page.person
+    name = person.name or person.identity
+    lines = [
+        heading(f"What {npc.key} knows about {name}", f"{person.identity}, {person.entity_type}"),
+        f"  {person.state} (favorability {person.favorability:.2f}); "
+        f"{plural(person.interactions, 'line')} of talk; last seen {minute(person.last_seen)}",
+    ]
+    if page.course:
+        course = ", ".join(f"{day} {value:.2f}" for day, value in page.course[-6:])
+        lines.append(dim(f"favorability over time: {course}", indent=2))
+    if page.attributes:
+        lines.append("|wTraits|n")
+    for trait in sorted(page.attributes, key=lambda each: -each.confidence):
+        evidence = ", ".join(map(str, trait.evidence[-6:]))
+        lines.append(
+            hanging(
+                f" {private_mark(trait.private)}{label(trait.type)}: ",
+                f"{trait.value} ({trait.confidence:.2f}, from {evidence})",
+            )
+        )
+    if page.preferences:
+        lines.append("|wPreferences|n")
+    for held in page.preferences:
+        before = "; ".join(each.text for each in held.history)
+        since = f"since {minute(held.since)}{f'; before: {before}' if before else ''}"
+        lines.append(hanging(f" {private_mark(held.private)}", f"{held.text} ({since})"))
+    noted = page.observations[-OBSERVATIONS_SHOWN:]
+    if noted:
+        lines.append(heading("Notes", f"the last {len(noted)} of {len(page.observations)}"))
+    for note in noted:
+        head = f" {private_mark(note.private)}|y{note.journal_id:>5}|n "
+        lines.append(hanging(head, note.text))
+    if not (page.attributes or page.preferences or noted):
+        lines.append("  nothing more: what people say about themselves is noted at night")
+    return lines
+
+
+@SWITCHES.add()
+def _agenda(command: MemoryCommand, npc: Any) -> None:
+    """Promises, debts, requests to the NPC and plans, the newest due date first."""
+    found = inspect.agenda(npc)
+    if not found:
+        name = safe(npc.key)
+        command.tell(
+            f"There is nothing on the agenda of {name}. Promises, debts, plans with a date, and "
+            f"requests to {name} are noted as they are heard."
+        )
+        return
+    lines = [heading(f"Agenda of {npc.key}", "newest due date first")]
+    for each in found[:PAGE]:
+        item = each.item
+        people = f"{each.who} to {each.to}" if each.to else each.who
+        head = (
+            f"  |y{item.id:<6}|n{private_mark(item.private)}|w{each.state:<8}|n"
+            f"{item.due or '-':<11}{item.kind:<8} {label(people)}: "
+        )
+        lines.append(hanging(head, item.text, indent=9))
+        closed = f"; closed by {', '.join(map(str, item.closed_by))}" if item.closed_by else ""
+        lines.append(dim(f"from {', '.join(map(str, item.evidence))}{closed}", indent=9))
+    if len(found) > PAGE:
+        lines.append(dim(f"and {len(found) - PAGE} older ones", indent=2))
+    command.page(*lines)
+
+
+# --- mood, talk, growth, cost ---------------------------------------------------------------------
+
+
+@SWITCHES.add()
+@defer.inlineCallbacks
+def _mood(command: MemoryCommand, npc: Any) -> Steps:
+    """What the NPC feels, and the experiences behind it."""
+    found: Mood = yield npc.memory.mood()
+    if not found.shares:
+        name = safe(npc.key)
+        command.tell(
+            f"{name} feels nothing in particular: a mood comes from experiences, and {name} has "
+            "none yet. They are made from talk near an awake NPC, after six lines or when the "
+            "talk falls silent."
+        )
+        return
+    strongest, fainter = found.shares[:EMOTIONS_SHOWN], found.shares[EMOTIONS_SHOWN:]
+    lines = [heading(f"The mood of {npc.key}")]
+    lines += [f"  {label(name, 13):<13} {share:>4.0%} {bar(share)}" for name, share in strongest]
+    if fainter:
+        lines.append(dim(f"and fainter: {', '.join(name for name, _ in fainter)}", indent=2))
+    lines.append("|wIt comes from|n")
+    for each in found.experiences:
+        head = f"|x{minute(each.created_at)}|n{private_mark(each.private)}"
+        lesson = f" Lesson: {each.the_lesson}" if each.the_lesson else ""
+        emotions = ", ".join(each.dominant_emotions)
+        lines.append(hanging(head, each.content))
+        lines.append(dim(f"{emotions}; weight {each.memory_weight:.2f}.{lesson}"))
+    command.page(*lines)
+
+
+@SWITCHES.add()
+def _history(command: MemoryCommand, npc: Any) -> None:
+    """The conversation that a language model is sent, and what builders changed."""
+    messages = npc.memory.history.messages
+    acts = undo_log.acts(npc)
+    command.page(
+        heading(f"Conversation of {npc.key}", "as a language model is sent it"),
+        *(_message_line(npc, each) for each in messages[-MESSAGES_SHOWN:]),
+        *([] if messages else ["  none yet: only talk that it answered is kept here"]),
+        heading("Changes by builders", "newest first; @memory/undo takes them back"),
+        *(hanging("  ", act.summary(), indent=4) for act in reversed(acts)),
+        *([] if acts else ["  none that can be undone"]),
+    )
+
+
+def _message_line(npc: Any, message: Stored) -> str:
+    name = {"assistant": npc.key, "tool": "(tool result)", "user": ""}[message["role"]]
+    calls = "; ".join(
+        f"{call['function']['name']} {call['function']['arguments']}"
+        for call in message.get("tool_calls") or ()
+    )
+    words = filter(None, (f"{name}:" if name else "", message["content"] or "", calls))
+    return hanging(f"{message['entry']:>5}{private_mark(message['private'])}", " ".join(words))
+
+
+@SWITCHES.add()
+@defer.inlineCallbacks
+def _stats(command: MemoryCommand, npc: Any) -> Steps:
+    """How the memory grew, and what it consists of."""
+    found: inspect.Stats = yield inspect.stats(npc)
+    growth, importance = found.growth[-DAYS_SHOWN:], found.importance.items()
+    lines = [
+        heading(
+            f"Growth of the memory of {npc.key}",
+            plural(found.entries, "journal entry", "journal entries"),
+        ),
+        *_bars(growth, max((number for _day, number in found.growth), default=0)),
+        heading("Importance of its journal entries", "1 to 10"),
+        *_bars([each for each in importance if each[1]], max(found.importance.values(), default=0)),
+    ]
+    if found.emotions:
+        lines.append(heading("Emotions of its experiences"))
+    total = sum(number for _name, number in found.emotions)
+    lines += _bars(found.emotions[:EMOTIONS_SHOWN], total)
+    memories = ", ".join(f"{name} {number}" for name, number in found.memories.items() if number)
+    kinds = ", ".join(f"{name} {number}" for name, number in found.kinds.items())
+    lines.append(hanging("|wIn the store:|n ", memories or "nothing"))
+    lines.append(hanging("|wIn the journal:|n ", kinds or "nothing"))
+    command.page(*lines)
+
+
+def _bars(numbers: Iterable[tuple[Any, int]], whole: int) -> list[str]:
+    """A line with a bar for each name and number; `whole` is as long as a bar gets."""
+    return [f"  {label(name, 13):<13}{number:>5} {bar(number / whole)}" for name, number in numbers]
+
+
+@SWITCHES.add()
+def _cost(command: MemoryCommand, npc: Any) -> None:
+    """What the language model cost today."""
+    spent = inspect.cost(npc)
+    rows = [
+        (name, each.calls, each.tokens_in, each.tokens_out)
+        for name, each in [
+            *sorted(spent.by_purpose.items()),
+            ("all NPCs", spent.game),
+            (npc.key, spent.npc),
+        ]
+    ]
+    budgets = [
+        f"{whose}: {each.tokens:,} of {limit:,} tokens"
+        for whose, each, limit in (
+            ("the game", spent.game, spent.game_limit),
+            (npc.key, spent.npc, spent.npc_limit),
+        )
+        if limit
+    ]
+    command.page(
+        heading(f"Language model usage on {spent.day}", "UTC"),
+        table(("for", "calls", "tokens in", "tokens out"), rows, right=(1, 2, 3)),
+        hanging("Budgets: ", "; ".join(budgets) or "none are set", indent=2),
+        hanging("Language model: ", spent.language, indent=2),
+    )
+
+
+# --- prompt ---------------------------------------------------------------------------------------
+
+_WHISPERS = re.compile(r"\s+whispers$", re.IGNORECASE)
+
+
+@SWITCHES.add("<player>: <line>")
+@defer.inlineCallbacks
+def _preview(command: MemoryCommand, npc: Any, text: str) -> Steps:
+    """The prompt for an answer to a line of talk. Nothing is sent, said or remembered."""
+    player, colon, words = text.partition(":")
+    if not colon:
+        command.tell(
+            f"Name the player and the line: @memory/preview {safe(npc.key)} = Alice: Good evening! "
+            "For a whisper: Alice whispers: Good evening!"
+        )
+        return
+    player = player.strip()
+    name = _WHISPERS.sub("", player)
+    seen: preview.Preview = yield preview.preview(npc, name, words, whispered=name != player)
+    lines = [heading(f"Prompt for {seen.listener}", f"about {seen.tokens} tokens")]
+    for role, content in seen.messages:
+        lines += [f"|c[{safe(role)}]|n", prose(content, indent=0, limit=PROMPT_LIMIT)]
+    if seen.model:
+        lines.append(hanging("|wTools offered:|n ", ", ".join(seen.tools) or "none"))
+        lines.append(dim(f"It would be sent to {seen.language}.", indent=0))
+    else:
+        lines.append(
+            dim(
+                f"No language model is set, so nothing is sent: {npc.key} answers from these "
+                "memories by fixed rules.",
+                indent=0,
+            )
+        )
+    command.page(*lines)
+
+
+# --- adding and editing ---------------------------------------------------------------------------
+
+
+@SWITCHES.add("<text>", access_type="edit")
+@defer.inlineCallbacks
+def _add(command: MemoryCommand, npc: Any, text: str) -> Steps:
+    """Add a memory that is never pruned."""
+    entry = yield edit.add(npc, command.caller, text)
+    command.tell(f"{safe(npc.key)} will remember that (entry {entry.id}).")
+
+
+@SWITCHES.add("<text>", access_type="edit")
+@defer.inlineCallbacks
+def _teach(command: MemoryCommand, npc: Any, text: str) -> Steps:
+    """Let the NPC learn a longer text; `|/` begins a new line."""
+    learned = yield edit.teach(npc, command.caller, text.replace("|/", "\n"))
+    if learned == pipeline.Learned():
+        command.tell("There is nothing to learn: the text is empty.")
+    else:
+        command.tell(f"{safe(npc.key)} was taught {learned.told()}.")
+
+
+_EDIT_USAGE = "<new text>, or importance <1-10>, emotions <labels>, lesson <text>."
+_EDITED = {
+    "content": "now says",
+    "importance": "has a new importance",
+    "emotions": "has new emotions",
+    "lesson": "has a new lesson",
+}
+
+
+@SWITCHES.add("<id> <new text>", access_type="edit")
+@defer.inlineCallbacks
+def _edit(command: MemoryCommand, npc: Any, text: str) -> Steps:
+    """Change the text, importance, emotions or lesson of one memory."""
+    memory_id, _, change = text.partition(" ")
+    usage = f"Usage: @memory/edit {safe(npc.key)} = {safe(memory_id)} {_EDIT_USAGE}"
+    if not change.strip():
+        command.tell(usage)
+        return
+    try:
+        changes = _edited_fields(change.strip())
+    except edit.CannotEdit as problem:
+        command.tell(f"|r{safe(problem)}|n {usage}")
+        return
+    memory = yield edit.edit(npc, command.caller, memory_id, **changes)
+    _tell_changed(command, npc, memory, _EDITED[next(iter(changes))])
+
+
+def _edited_fields(change: str) -> dict[str, Any]:
+    """Parse what follows the id: a field and its value, or the new text.
+
+    >>> _edited_fields("emotions joy, fear")
+    {'emotions': ('joy', 'fear')}
+
+    Raises:
+        edit.CannotEdit: A field is named without a valid value.
+    """
+    field, value = [*change.split(None, 1), ""][:2]
+    field = field.lower()
+    if field == "importance":
+        if not re.fullmatch(r"-?\d{1,4}", value):
+            raise edit.CannotEdit(
+                f"Importance is a whole number from 1 to 10, not '{shortened(value, QUOTED)}'."
+            )
+        return {"importance": int(value)}
+    if field in ("emotion", "emotions"):
+        labels = tuple(filter(None, re.split(r"[,\s]+", value.lower())))
+        if not labels:
+            raise edit.CannotEdit("No emotion is given.")
+        return {"emotions": labels}
+    if field == "lesson":
+        if not value:
+            raise edit.CannotEdit("No lesson is given.")
+        return {"lesson": value}
+    return {"content": change}
+
+
+def _tell_changed(command: MemoryCommand, npc: Any, memory: MemoryRecord, how: str) -> None:
+    short = ids.short(memory)
+    what = "Entry" if short == link_id(memory) else "Memory"
+    command.caller.msg(
+        hanging(f"{what} |y{short}|n of {safe(npc.key)} {how}: ", memory.content)
+        + f"\n|xTo undo: @memory/undo {safe(npc.key)}|n"
+    )
+
+
+# --- pinning and locking --------------------------------------------------------------------------
+
+
+def _tag(change: Callable[..., defer.Deferred], how: str) -> Switch:
+    @defer.inlineCallbacks
+    def run(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
+        memory = yield change(npc, command.caller, memory_id)
+        _tell_changed(command, npc, memory, how)
+
+    return Switch(run, "<id>", "edit")
+
+
+SWITCHES["pin"] = _tag(edit.pin, "is now pinned")
+SWITCHES["unpin"] = _tag(edit.unpin, "is no longer pinned")
+SWITCHES["lock"] = _tag(edit.lock, "is now locked")
+SWITCHES["unlock"] = _tag(edit.unlock, "is no longer locked, but still pinned")
+
+
+# --- forgetting -----------------------------------------------------------------------------------
+
+_WITH_ALL = re.compile(r"(\S+)\s+(?:and\s+)?all(?:\s+from\s+it)?", re.IGNORECASE)
+
+
+@SWITCHES.add("<id>, or <id> all, or about <player>", access_type="edit")
+@defer.inlineCallbacks
+def _forget(command: MemoryCommand, npc: Any, text: str) -> Steps:
+    """Forget one memory, one with all that was derived from it, or erase a person.
+
+    An erasure cannot be undone: it needs the access "erase", which `_erase_person` checks.
+    """
+    if about := _ABOUT.fullmatch(text):
+        yield _erase_person(command, npc, about[1])
+        return
+    name, found = safe(npc.key), _WITH_ALL.fullmatch(text)
+    memory_id, cascade = (found[1], True) if found else (text, False)
+    going: forget.Selection = yield forget.select(npc, memory_id, cascade=cascade)
+    root = going.memories[0]
+    quoted = safe(shortened(root.content, QUOTED))
+    sure = yield command.confirm(
+        f'Let {name} forget {ids.short(root)}, "{quoted}" ({going.summary()})'
+    )
+    if not sure:
+        return
+    gone: forget.Forgotten = yield forget.forget(npc, command.caller, memory_id, cascade)
+    undo_hint = f"To undo: @memory/undo {name}" if gone.undoable else "Too large to be undone."
+    command.tell(f"{name} has forgotten {gone.summary}. |x{undo_hint}|n")
+
+
+@defer.inlineCallbacks
+def _erase_person(command: MemoryCommand, npc: Any, person: str) -> Steps:
+    if not command.may(npc, "erase"):
+        return
+    identity = ids.person(npc, person)
+    key, name = safe(npc.key), safe(npc.memory.people.name_of(identity) or identity)
+    sure = yield command.confirm(
+        f"Erase {name} ({safe(identity)}) from the memory of {key}: all they said, all that was "
+        "derived from it, their profile? This cannot be undone."
+    )
+    if not sure:
+        return
+    access.record(command.caller, "erase a person", npc, identity)
+    command.tell(f"Erasing {name} from the memory of {key} ...")
+    gone: erase.Erased = yield erase.erase_person(npc, identity)
+    command.caller.msg(hanging(f"{key} no longer knows {name}. Erased: ", gone.summary()))
+    command.tell(
+        "|xOther NPCs may still remember them, and earlier exports and backups still contain "
+        f"them. {gone.left_on_disk}|n"
+    )
+
+
+@SWITCHES.add(access_type="erase")
+@defer.inlineCallbacks
+def _wipe(command: MemoryCommand, npc: Any) -> Steps:
+    """Erase the whole memory of an NPC."""
+    name = safe(npc.key)
+    sure = yield command.confirm(
+        f"Erase the whole memory of {name}: its journal, all that was derived from it, everybody "
+        f"it knows? This cannot be undone. To keep a copy: @memory/export {name}. Erase it"
+    )
+    if not sure:
+        return
+    access.record(command.caller, "wipe", npc)
+    command.tell(f"Erasing the memory of {name} ...")
+    gone: erase.Erased = yield erase.wipe(npc)
+    command.caller.msg(hanging(f"{name} remembers nothing now. Erased: ", gone.summary()))
+    if gone.left_on_disk:
+        command.tell(f"|x{gone.left_on_disk}|n")
+
+
+# --- players' requests to be forgotten ------------------------------------------------------------
+
+_DROP = re.compile(r"drop\s+(\d{1,4})", re.IGNORECASE)
+
+
+@SWITCHES.add("[drop <number>]", of_npc=False)
+@defer.inlineCallbacks
+def _requests(command: MemoryCommand, text: str) -> Steps:
+    """List the players who asked to be forgotten, or drop a request."""
+    if text:
+        yield _drop_request(command, text)
+        return
+    waiting: list[requests.Request] = yield requests.waiting()
+    visible = [
+        (number, each)
+        for number, each in enumerate(waiting, start=1)  # `drop` counts the hidden ones too
+        if access.may(command.caller, requests.npc_of(each), "look")
+    ]
+    if not visible:
+        command.tell("No player has asked to be forgotten.")
+        return
+    rows = [
+        (number, each.name, f"{each.npc} (#{each.npc_id})", minute(each.when))
+        for number, each in visible
+    ]
+    first = visible[0][1]
+    command.page(
+        "|wPlayers who asked to be forgotten|n",
+        table(("no.", "player", "npc", "since"), rows, right=(0,)),
+        f"To grant one: @memory/forget #{first.npc_id} = about {safe(first.identity)}",
+        "To drop one: @memory/requests = drop <number>",
+    )
+
+
+@defer.inlineCallbacks
+def _drop_request(command: MemoryCommand, text: str) -> Steps:
+    found = _DROP.fullmatch(text)
+    if not found:
+        command.tell("Usage: @memory/requests [= drop <number>]. See help @memory.")
+        return
+    if not command.may(None, "erase"):
+        return
+    number = int(found[1])
+    waiting: list[requests.Request] = yield requests.waiting()
+    npc = requests.npc_of(waiting[number - 1]) if 1 <= number <= len(waiting) else None
+    if npc is not None and not command.may(npc, "erase"):
+        return
+    dropped: requests.Request = yield requests.drop(number)
+    access.record(command.caller, "drop a request of", None, dropped.identity, f"#{dropped.npc_id}")
+    command.tell(f"Dropped: {safe(dropped.npc)} still knows {safe(dropped.name)}.")
+
+
+# --- undo -----------------------------------------------------------------------------------------
+
+
+@SWITCHES.add("[clear]", access_type="edit")
+@defer.inlineCallbacks
+def _undo(command: MemoryCommand, npc: Any, text: str) -> Steps:
+    """Take back the last change, or drop what is kept for that."""
+    name = safe(npc.key)
+    if text.lower() == "clear":
+        count = undo_log.clear(npc)
+        access.record(command.caller, "clear what could be undone", npc)
+        command.tell(f"{plural(count, 'change')} of {name} can no longer be undone.")
+    elif text:
+        command.tell(
+            f"@memory/undo {name} undoes the last change; @memory/undo {name} = clear deletes "
+            "what is kept for that."
+        )
+    else:
+        act: undo_log.Act = yield edit.undo(npc, command.caller)
+        command.caller.msg(hanging(f"Undone for {name}: ", act.summary()))
+
+
+# --- pausing --------------------------------------------------------------------------------------
+
+
+@SWITCHES.add(access_type="edit")
+def _pause(command: MemoryCommand, npc: Any) -> None:
+    """Stop an NPC from hearing, learning and sleeping."""
+    name = safe(npc.key)
+    if edit.pause(npc, command.caller):
+        command.tell(
+            f"{name} is paused and neither hears nor learns. To resume: @memory/resume {name}"
+        )
+    else:
+        command.tell(f"{name} is already paused. To resume: @memory/resume {name}")
+
+
+@SWITCHES.add(access_type="edit")
+def _resume(command: MemoryCommand, npc: Any) -> None:
+    """Let a paused NPC go on."""
+    name = safe(npc.key)
+    resumed = edit.pause(npc, command.caller, on=False)
+    if paused(npc):
+        command.tell(f"All NPCs are paused, {name} too. To resume: @memory/resume all")
+    elif resumed:
+        command.tell(f"{name} hears and learns again.")
+    else:
+        command.tell(f"{name} was not paused.")
+
+
+def _pause_all(command: MemoryCommand, on: bool) -> None:
+    """Pause or resume every NPC whose lock memory_edit admits the caller."""
+    if not command.may(None, "edit"):
+        return
+    npcs = inspect.npcs()
+    locked = [npc for npc in npcs if not access.may(command.caller, npc, "edit")]
+    if npcs and len(locked) == len(npcs):
+        command.tell("Nothing was done: the locks memory_edit of all NPCs keep you out.")
+        return
+    changed = edit.pause_all(command.caller, on, locked)
+    if on:
+        message = (
+            f"All NPCs are {'' if changed else 'already '}paused: none hears, learns or sleeps. "
+            "To resume: @memory/resume all"
+        )
+    elif changed:
+        message = "All NPCs hear and learn again, except those paused individually."
+    else:
+        message, locked = "They were not paused.", []
+    if locked:
+        # those that the caller may not look at are counted, not named
+        visible = [npc for npc in locked if access.may(command.caller, npc, "look")]
+        named = [f"{safe(npc.key)} ({npc.dbref})" for npc in visible[:LOCKED_SHOWN]]
+        more = len(locked) - len(named)
+        if more:
+            named.append(f"{more} more" if named else plural(more, "NPC"))
+        message += f" Unchanged, because their lock memory_edit keeps you out: {', '.join(named)}."
+    command.tell(message)
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+_FILE_NAME = re.compile(r"\w[\w. -]{0,80}")
+
+
+@SWITCHES.add("[<file name>]")
+@defer.inlineCallbacks
+def _export(command: MemoryCommand, npc: Any, file_name: str) -> Steps:
+    """Write the memory of an NPC to a file; only an Admin may replace one."""
+    path = _path(command, file_name or archive.file_name(npc))
+    if path is None:
+        return
+    name = safe(npc.key)
+    exists = yield offload.run(offload.MEMORY, path.exists)
+    if exists and not access.may(command.caller, None, "erase"):
+        command.tell(
+            f"The file {safe(path.name)} exists already, and replacing it takes the permission "
+            f"Admin. Use another name: @memory/export {name} = <file name>"
+        )
+        return
+    access.record(command.caller, "export", npc, path.name)
+    command.tell(f"Exporting the memory of {name} ...")
+    done: archive.Exported = yield archive.export(npc, path)
+    text = f"{_counts(done)}. The file contains secrets in plain text: {done.path}"
+    command.caller.msg(hanging(f"Exported {name}: ", text, limit=1000))
+
+
+@SWITCHES.add("<file name>", access_type="edit")
+@defer.inlineCallbacks
+def _import(command: MemoryCommand, npc: Any, file_name: str) -> Steps:
+    """Make an exported file the memory of an NPC; only an Admin may replace a memory."""
+    path = _path(command, file_name)
+    if path is None:
+        return
+    file, name = safe(path.name), safe(npc.key)
+    header = yield offload.run(offload.MEMORY, archive_format.header_of, path)
+    if not _may_read(command, file, header):
+        return
+    try:
+        yield _read_file(command, npc, path, replace=False)
+    except archive.NotEmpty:
+        if not access.may(command.caller, npc, "erase"):
+            command.tell(
+                f"{name} has memories already, and replacing them takes the permission Admin. "
+                "Import the file into an NPC without memories instead."
+            )
+            return
+        sure = yield command.confirm(
+            f"{name} has memories already, which would be lost. Replace them by {file}?"
+        )
+        if sure:
+            yield _read_file(command, npc, path, replace=True)
+
+
+def _may_read(command: MemoryCommand, file: str, header: archive_format.ArchiveHeader) -> bool:
+    """Check access to the NPC that was exported: its file contains what was whispered to it."""
+    owners = inspect.owners_of(header.agent_id)
+    closed = [each for each in owners if not access.may(command.caller, each, "look")]
+    if closed:
+        command.tell(
+            f"{file} contains the memory of {safe(closed[0].key)} ({closed[0].dbref}), whose lock "
+            "memory_look keeps you out."
+        )
+    elif not owners and not access.may(command.caller, None, "erase"):
+        command.tell(
+            f"{file} contains the memory of {safe(header.key)}, and no NPC of this game has that "
+            "memory now. Importing it takes the permission Admin."
+        )
+    else:
+        return True
+    return False
+
+
+@defer.inlineCallbacks
+def _read_file(command: MemoryCommand, npc: Any, path: Path, *, replace: bool) -> Steps:
+    access.record(command.caller, "import", npc, path.name)
+    command.tell(f"Importing {safe(path.name)} into the memory of {safe(npc.key)} ...")
+    done: archive.Imported = yield archive.import_(npc, path, replace=replace)
+    copied = (
+        " It is a copy with an id of its own, as another NPC has the exported memory."
+        if done.copied
+        else ""
+    )
+    command.tell(f"{safe(npc.key)} remembers {_counts(done)}.{copied}")
+
+
+def _counts(done: archive.Exported | archive.Imported) -> str:
+    entries = plural(done.entries, "journal entry", "journal entries")
+    return f"{entries}, {plural(done.memories, 'memory', 'memories')}"
+
+
+def _path(command: MemoryCommand, name: str) -> Path | None:
+    """A file in the folder of exports; None if the name was rejected with a message."""
+    folder = conf.directory() / archive.FOLDER
+    if not _FILE_NAME.fullmatch(name):
+        command.tell(
+            "A file name consists of letters, digits, spaces and . _ - and has no folder. Files "
+            f"are kept in {safe(folder)}."
+        )
+        return None
+    return folder / (name if name.endswith(".jsonl") else f"{name}.jsonl")
+
+
+# --- the command ----------------------------------------------------------------------------------
 
 
 class CmdMemory(MemoryCommand):
@@ -70,31 +1176,34 @@ class CmdMemory(MemoryCommand):
 
     View:
       journal <npc> [= <search>]          - what it perceived
-      facts <npc> [= <words>]             - what it knows
-      facts <npc> = ended [<words>]       - what it used to know
-      facts <npc> = lessons [<words>]     - what it was taught; also experiences,
-                                            summaries, insights
-      search <npc> = <question>           - what it recalls, and each score
+      facts <npc> [= <words>]             - the facts it knows
+      facts <npc> = <kind> [<words>]      - its experiences, lessons (texts it
+                                            was taught), summaries or insights
+      facts <npc> = ended [<kind>] [<words>]
+                                          - those that are no longer valid
+      search <npc> = <question>           - what it recalls, with each score
       show <npc> = <id>                   - one memory in full
       links <npc> = <id>                  - the memories linked with it
-      trace <npc> = <id>                  - its sources, and what came of it
+      trace <npc> = <id>                  - what it was derived from, and what
+                                            was derived from it
       profile <npc> [= <name>]            - the people it knows, or one of them
       agenda <npc>                        - promises, debts, requests and plans
       mood <npc>                          - what it feels, and why
       preview <npc> = <player>: <line>    - the prompt for an answer to that line
       history <npc>                       - its conversation; builders' changes
-      stats <npc>, cost <npc>             - growth; today's model usage
+      stats <npc>                         - growth, importance, emotions
+      cost <npc>                          - today's use of the language model
 
     Change:
       add <npc> = <text>                  - add a memory, which is never pruned
       teach <npc> = <text>                - teach it a longer text
-      edit <npc> = <id> <new text>        - reword a memory
+      edit <npc> = <id> <new text>        - change the text of a memory
       edit <npc> = <id> importance 8      - also: emotions joy, fear; lesson ...
       forget <npc> = <id>                 - forget one memory
       forget <npc> = <id> all             - and everything derived from it
       forget <npc> = about <player>       - erase a person (Admin)
-      pin, unpin <npc> = <id>             - never prune it
-      lock, unlock <npc> = <id>           - let only builders change it
+      pin, unpin <npc> = <id>             - keep a memory from being pruned
+      lock, unlock <npc> = <id>           - keep it from any change by a night
       undo <npc>                          - undo the last change
 
     Whole memory:
@@ -102,7 +1211,9 @@ class CmdMemory(MemoryCommand):
       export <npc> [= <file name>]        - save it to a file on the server
       import <npc> = <file name>          - load an exported file
       wipe <npc>                          - erase all of it (Admin)
-      requests [= drop <number>]          - players who asked to be forgotten
+      requests                            - list players who asked to be
+                                            forgotten
+      requests = drop <number>            - drop one of these requests (Admin)
 
     <npc> is somebody in the room, or any object's name or #dbref. An <id> is
     the number of a journal entry (12) or the first digits of another memory's
@@ -122,48 +1233,37 @@ class CmdMemory(MemoryCommand):
       @memory/preview mara = Alice: Where did I hide my key?
       @memory/teach mara = # The ferry||/The ferry crosses at dawn. It is ...
 
-    A red |r*|n marks what was whispered, a |c!|n what is pinned. A search sees
-    everything, secrets too; the NPC itself tells each listener only what they
-    may know, as a preview shows. Below each result are the parts of its score.
-    Weight, recency and frequency count if RECALL_PROFILE is "salience".
+    A red |r*|n marks a secret, a |c!|n a pinned memory. You see secrets, in a
+    search too; the NPC tells each listener only what they may know, as a
+    preview shows. The parts of a score are below each result. Weight, recency
+    and frequency count if RECALL_PROFILE is "salience".
 
     An added text is kept word for word. A taught text is cut into pieces, and
     the new and informative ones are kept; ||/ begins a new line in it.
 
-    The last ten changes can be undone. The old text is kept for that long;
-    |wundo <npc> = clear|n deletes it. A person who was erased and a memory that
-    was wiped cannot be brought back.
+    The last ten changes can be undone, and their old texts are kept for that;
+    |wundo <npc> = clear|n deletes them. An erased person and a wiped memory
+    cannot be brought back.
     """
 
     key = "@memory"
-    switch_options = (*SWITCHES, "requests")
+    switch_options = tuple(filter(None, SWITCHES))
 
     def func(self) -> None:
         name = self.switch()
         if name is None:
             return
-        if name == "requests":
-            self.run(memory_changes.erasure_requests, self, self.rhs or "")
-        elif not name and not self.args:
-            self.run(memory_views.roster, self)
-        elif name in ("pause", "resume") and self.lhs.lower() == "all":
-            self.run(memory_changes.pause_all, self, name == "pause")
-        else:
-            self._of_npc(name)
-
-    def _of_npc(self, name: str) -> None:
-        typed = f"@memory/{name}" if name else "@memory"
-        switch = SWITCHES[name] if name else _NO_SWITCH
-        argument = self.rhs or ""
-        required = switch.argument and not switch.argument.startswith("[")
-        if not self.lhs or (required and not argument) or (argument and not switch.argument):
-            after = f" = {switch.argument}" if required else f" [= {switch.argument[1:-1]}]"
-            usage = f"{typed} <npc>{after if switch.argument else ''}"
-            self.tell(f"Usage: {usage}. See help @memory.")
+        if not name and not self.args:
+            self.run(_roster, self)
             return
-        npc = self.find_npc(self.lhs, switch.access_type)
-        if npc is None:
+        if name in ("pause", "resume") and self.lhs.lower() == "all":
+            self.run(_pause_all, self, name == "pause")
             return
-        if switch.access_type == "look" and name != "export":  # an export is logged with its file
-            access.record_look(self.caller, typed, npc)
-        self.run(switch.run, self, npc, *([argument] if switch.argument else []))
+        switch = SWITCHES[name]
+        arguments = self.arguments(name, switch)
+        if arguments is None:
+            return
+        # an export is logged with its file, and requests are no look into a memory
+        if switch.access_type == "look" and switch.of_npc and name != "export":
+            access.record_look(self.caller, f"@memory/{name}" if name else "@memory", arguments[1])
+        self.run(switch.run, *arguments)

@@ -11,8 +11,8 @@ from evennia.utils.ansi import strip_ansi
 from twisted.internet import defer
 
 from .. import conf
-from ..admin import access, erasure, requests
-from ..text.plural import plural
+from ..admin import access, erase, requests
+from ..text import plural
 from .base import MemoryCommand
 from .display import safe, table
 
@@ -169,11 +169,11 @@ class CmdForgetMe(MemoryCommand):
         if everywhere:
             for identity in dict.fromkeys(each.identity for each in chosen):  # may differ by NPC
                 access.record(self.caller, "erase themselves from", None, identity)
-                yield erasure.erase_everywhere(identity)
+                yield erase.erase_everywhere(identity)
         else:
             for each in chosen:
                 access.record(self.caller, "erase themselves", each.npc, each.identity)
-                yield erasure.erase_person(each.npc, each.identity)
+                yield erase.erase_person(each.npc, each.identity)
         self.tell(f"You are forgotten by {names}.")
 
 

@@ -1,4 +1,7 @@
-"""@sleep: send an NPC to sleep, run a whole night, wake it, schedule its nights."""
+"""@sleep: send an NPC to sleep, run a whole night, wake it, schedule its nights.
+
+Each switch is a function of its name; the command, with its help, is at the end.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,15 @@ from typing import Any
 
 from twisted.internet import defer
 
-from ..admin import access, edit
+from ..admin import access
 from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES
-from ..text.plural import plural
-from .base import MemoryCommand
+from ..store.pause import paused
+from ..text import plural
+from .base import MemoryCommand, Switches, resume_command
 from .display import minute, safe
-from .memory_views import resume_command
+
+SWITCHES = Switches()
 
 NIGHTS_SHOWN = 10
 
@@ -31,58 +36,12 @@ _RESULTS = {
 _ALWAYS_SHOWN = ("score_pending_entries", "run_sleep_consolidation", "run_dreaming_tick")
 
 
-class CmdSleep(MemoryCommand):
-    """
-    send an NPC to sleep
-
-    Usage:
-      @sleep <npc>                  - sleep, working through the night bit by bit
-      @sleep/now <npc>              - run a whole night at once, then wake up
-      @sleep/wake <npc>             - wake it as soon as that is safe
-      @sleep/status <npc>           - progress of the night; its schedule
-      @sleep/log <npc>              - what its last nights did
-      @sleep/schedule <npc> = <hour> <hours> [game]
-      @sleep/schedule <npc> = off
-      @sleep/schedule <npc>         - show its schedule
-
-    Examples:
-      @sleep/now mara
-      @sleep/schedule mara = 2 4       - daily at 2:00, for 4 hours at most
-      @sleep/schedule mara = 22 8 game - at 22:00 on the game's own clock
-
-    Asleep, an NPC hears but does not answer. First it is |wcompacting|n: it
-    scores the journal and makes facts of it; a wake waits until that is done.
-    Then it is |wdreaming|n: it links memories, describes people, summarises old
-    conversations, and prunes what is unimportant. Work that is not finished
-    is continued in the next night. Pinned and locked memories are left alone:
-    see |whelp @memory|n.
-
-    If your game has a sleep command of its own, |wsleep|n runs that one. Use
-    |w@sleep|n or |w@npcsleep|n for this command.
-    """
-
-    key = "@sleep"
-    aliases = ("@npcsleep",)
-    switch_options = ("now", "wake", "status", "log", "schedule")
-
-    def func(self) -> None:
-        name = self.switch()
-        if name is None:
-            return
-        if not self.lhs or (self.rhs is not None and name != "schedule"):
-            typed = f"@sleep/{name} <npc>" if name else "@sleep[/<switch>] <npc>"
-            self.tell(f"Usage: {typed}. See help @sleep.")
-            return
-        npc = self.find_npc(self.lhs, "look" if name in ("status", "log") else "edit")
-        if npc is not None:
-            self.run(_SWITCHES[name], self, npc, AssistantScript.of(npc))
-
-
 # --- asleep and awake -----------------------------------------------------------------------------
 
 
-def _fall_asleep(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
-    name = safe(npc.key)
+@SWITCHES.add(access_type="edit", name="")
+def _sleep(command: MemoryCommand, npc: Any) -> None:
+    name, script = safe(npc.key), AssistantScript.of(npc)
     if script.asleep:
         command.tell(f"{name} is already asleep ({script.db.sleep_phase}).")
         return
@@ -91,9 +50,10 @@ def _fall_asleep(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
     command.tell(f"{name} falls asleep. To wake it: @sleep/wake {name}")
 
 
+@SWITCHES.add(access_type="edit")
 @defer.inlineCallbacks
-def _run_night(command: CmdSleep, npc: Any, script: AssistantScript) -> Generator[Any, Any, None]:
-    name = safe(npc.key)
+def _now(command: MemoryCommand, npc: Any) -> Generator[Any, Any, None]:
+    name, script = safe(npc.key), AssistantScript.of(npc)
     does = "sleeps on" if script.asleep else "falls asleep"
     script.sleep.begin()
     access.record(command.caller, "sleep now", npc)
@@ -113,8 +73,9 @@ def _run_night(command: CmdSleep, npc: Any, script: AssistantScript) -> Generato
     command.tell(f"{name} wakes up rested: {', '.join(results)}.{trouble}")
 
 
-def _wake(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
-    name = safe(npc.key)
+@SWITCHES.add(access_type="edit")
+def _wake(command: MemoryCommand, npc: Any) -> None:
+    name, script = safe(npc.key), AssistantScript.of(npc)
     if not script.asleep:
         command.tell(f"{name} is awake.")
         return
@@ -125,8 +86,9 @@ def _wake(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
         command.tell(f"{name} is {script.db.sleep_phase} and will wake as soon as that is safe.")
 
 
-def _show_status(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
-    name = safe(npc.key)
+@SWITCHES.add()
+def _status(command: MemoryCommand, npc: Any) -> None:
+    name, script = safe(npc.key), AssistantScript.of(npc)
     if script.asleep:
         night = script.sleep.night
         wake = "; it will wake as soon as that is safe" if script.db.wake_requested else ""
@@ -138,7 +100,7 @@ def _show_status(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
         records = script.sleep.records
         ended = f" Its last night ended {minute(records[-1]['ended'])}." if records else ""
         command.tell(f"{name} is awake.{ended}")
-    if edit.paused(npc):
+    if paused(npc):
         command.tell(f"It is paused and will not sleep. To resume: {resume_command(npc)}")
     else:
         command.tell(_schedule_text(script))
@@ -147,8 +109,9 @@ def _show_status(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
 # --- log and schedule -----------------------------------------------------------------------------
 
 
-def _show_log(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
-    name, records = safe(npc.key), script.sleep.records[-NIGHTS_SHOWN:]
+@SWITCHES.add()
+def _log(command: MemoryCommand, npc: Any) -> None:
+    name, records = safe(npc.key), AssistantScript.of(npc).sleep.records[-NIGHTS_SHOWN:]
     if records:
         lines = [line for record in records for line in _night_lines(record)]
         command.page(f"|wNights of {name}|n, newest last", *lines)
@@ -169,17 +132,18 @@ def _night_lines(record: dict[str, Any]) -> list[str]:
     return lines if len(lines) > 1 else [*lines, "  nothing to do"]
 
 
-_SCHEDULE = re.compile(r"(\d{1,2})\s+(\d{1,2})(?:\s+(server|game))?", re.IGNORECASE)
+_PLAN = re.compile(r"(\d{1,2})\s+(\d{1,2})(?:\s+(server|game))?", re.IGNORECASE)
 
 
-def _set_schedule(command: CmdSleep, npc: Any, script: AssistantScript) -> None:
+@SWITCHES.add("[<hour> <hours> [game], or off]", access_type="edit")
+def _schedule(command: MemoryCommand, npc: Any, text: str) -> None:
     """Show the schedule, or set it if one is given."""
-    text = command.rhs or ""
+    script = AssistantScript.of(npc)
     if text.lower() in ("off", "none"):
         script.sleep.set_schedule(enabled=False)
         access.record(command.caller, "schedule the sleep of", npc, "off")
     elif text:
-        found = _SCHEDULE.fullmatch(text)
+        found = _PLAN.fullmatch(text)
         if not found or int(found[1]) > 23 or not 1 <= int(found[2]) <= 24:
             command.tell(
                 "Give the hour (0-23) and the number of hours (1-24): "
@@ -207,11 +171,48 @@ def _schedule_text(script: AssistantScript) -> str:
     )
 
 
-_SWITCHES = {
-    "": _fall_asleep,
-    "now": _run_night,
-    "wake": _wake,
-    "status": _show_status,
-    "log": _show_log,
-    "schedule": _set_schedule,
-}
+# --- the command ----------------------------------------------------------------------------------
+
+
+class CmdSleep(MemoryCommand):
+    """
+    send an NPC to sleep
+
+    Usage:
+      @sleep <npc>                  - fall asleep; the night runs in small steps
+      @sleep/now <npc>              - run a whole night at once, then wake up
+      @sleep/wake <npc>             - wake up as soon as it is safe
+      @sleep/status <npc>           - asleep or awake; progress; schedule
+      @sleep/log <npc>              - what each of the last nights did
+      @sleep/schedule <npc>         - show the schedule
+      @sleep/schedule <npc> = <hour> <hours> [game]
+      @sleep/schedule <npc> = off
+
+    Examples:
+      @sleep/now mara
+      @sleep/schedule mara = 2 4       - daily at 2:00, for 4 hours at most
+      @sleep/schedule mara = 22 8 game - at 22:00 on the game's own clock
+
+    A sleeping NPC hears but does not answer. A night has two phases. While
+    |wcompacting|n, the NPC scores its journal and extracts facts from it. While
+    |wdreaming|n, it links memories, describes people, summarises old
+    conversations, and prunes unimportant entries. If it is woken while
+    compacting, it wakes up at the end of that phase. Unfinished work goes on
+    in the next night. A night never prunes a pinned memory and never changes
+    a locked one: see |whelp @memory|n.
+
+    If your game has a sleep command of its own, |wsleep|n runs that one. Use
+    |w@sleep|n or |w@npcsleep|n for this command.
+    """
+
+    key = "@sleep"
+    aliases = ("@npcsleep",)
+    switch_options = tuple(filter(None, SWITCHES))
+
+    def func(self) -> None:
+        name = self.switch()
+        if name is None:
+            return
+        arguments = self.arguments(name, SWITCHES[name])
+        if arguments is not None:
+            self.run(SWITCHES[name].run, *arguments)

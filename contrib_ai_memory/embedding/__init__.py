@@ -1,1 +1,1 @@
-"""Texts to vectors: models, the cached and batched embedder, emotions, the cross-encoder."""
+"""Texts to vectors: models, the cached and batched embedder, emotions."""

@@ -31,7 +31,7 @@ EMOTIONS = frozenset(LABELS)
 
 BEST_LINES = 2  # of a label, whose mean counts: a single one may be near by chance
 
-# the frame of a quotation, which is no part of what was felt
+# the frame of a quotation, which carries no feeling
 _QUOTED = re.compile(r'(?:^|(?<=[.!?"]\s))[^".!?]{1,80} says: "([^"]*)"')
 
 

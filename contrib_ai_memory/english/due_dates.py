@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from .verbs import HAVE, is_past
+from .tokens import HAVE, is_past
 
 FARTHEST = 270  # days ahead: a date without a year that is further off may as well be past
 

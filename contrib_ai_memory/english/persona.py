@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from . import verbs
+from . import tokens
 
 READ = 4000  # characters that are looked at
 PHRASE = 4  # words before a name that belong to it
@@ -19,26 +19,17 @@ PHRASE = 4  # words before a name that belong to it
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
 _BREAK = re.compile(r"(?<=[.!?])\s+")  # before small letters too, where `sentences` does not cut
 
-# what may stand before the subject: "Yesterday, Mara …", "When asked, the assistant …"
+# what may stand before "I": "Yesterday, I …", "When asked, I …"
 _OPENING = (
     r"(?:(?:in|on|at|during|after|before|when|whenever|while|if|as|for|with|since|upon|throughout|"
     r"until|because|once)\b[^,]{0,60},\s+|"
     r"(?:yesterday|today|tonight|earlier|later|once|then|now|also|however|meanwhile|\w+ly),?\s+)?"
 )
-_ASSISTANT = (
-    r"(?:(?:the|this|an?|my)\s+)?(?:(?:helpful|friendly|ai|virtual|language)\s+)*"
-    r"(?:assistant|chatbot|npc|ai|language model)\b(?!\s+(?:of|to|at)\b)(?![-\w])"
-)
-# "Mara's …" is about Mara where it is of her mind or her talk; her inn is a part of the world
-_OF_ITS_OWN = (
-    r"['’]s?\s+(?:\w+\s+)?(?:personality|character|nature|opinions?|views?|moods?|feelings?|attitude|"
-    r"beliefs?|goals?|behaviou?r|responses?|repl(?:y|ies)|answers?|kindness|manners?|temper|"
-    r"thoughts?|favou?rites?|voice|role|persona|advice|words)\b"
-)
-_SPEAKS = r"(?:help|tell|told|greet|serv|inform|ask|advis|warn|thank|remind|assur|comfort|welcom)"
 _I = re.compile(
     rf"^(?i:{_OPENING})(?:I\b|(?i:my\b|we\s+(?:talked|spoke|discussed|chatted)\b))",
 )
+# how a model calls the character whose memory it writes
+_ASSISTANT = (("assistant",), ("chatbot",), ("npc",), ("ai",), ("language", "model"))
 _TITLES = frozenset(
     "the a an old young big little tall fat thin blind mad one-eyed lady lord sir captain master "
     "mistress king queen prince princess mother father brother sister uncle aunt doctor dr saint "
@@ -100,10 +91,9 @@ def about_itself(text: str, npc_name: str, *aliases: str) -> bool:
     """
     text = text[:READ]
     plain = _QUOTED.sub("“…”", text)  # who "I" is in the words of others, they say
-    sentences = [sentence.strip(" -*•\t\n") for sentence in _BREAK.split(plain)]
-    if any(pattern.search(sentence) for sentence in sentences for pattern in _patterns(npc_name)):
+    if any(_I.match(sentence.strip(" -*•\t\n")) for sentence in _BREAK.split(plain)):
         return True
-    names = _all_names(npc_name, aliases)
+    names = (*_all_names(npc_name, aliases), *_ASSISTANT)
     said = [quoted[1:-1] for quoted in _QUOTED.findall(text)]
     return any(_is_subject(part, names) for part in (plain, *said))
 
@@ -143,7 +133,11 @@ def _mentions(
                 continue
             first = _phrase(words, lowered, start)
             another = end < len(words) and words[end][:1].isupper() and lowered[end] != "i"
-            if lowered[first] not in _INDEFINITE and not another:
+            if name in _ASSISTANT:  # "an AI assistant", and not "the assistant of the smith"
+                told_of = lowered[end : end + 1] not in (["of"], ["to"], ["at"])
+            else:
+                told_of = lowered[first] not in _INDEFINITE
+            if told_of and not another:
                 yield first, end
             break
 
@@ -181,12 +175,17 @@ def _states(words: Sequence[str], first: int, end: int) -> bool:
     """Whether a phrase is the subject of a verb: "the innkeeper Mara, bless her, is"."""
     before = words[first - 1].lower() if first else ""
     after = words[end] if end < len(words) else ""
-    if words[end - 1].lower().endswith("'s"):  # "Mara's a thief"
+    own = words[end - 1].lower()
+    if own.endswith("'s") or _OWN_NOUN.fullmatch(own):  # "Mara's a thief", "Mara's mood"
         return _opens_clause(words, first)
+    if " ".join(words[max(0, first - 2) : first]).lower() == "according to":
+        return True
     if (before, after) == ("(", ")"):  # "She (Mara) is"
         return _verb_at(words, end + 1)
     if (before, after) == (",", ",") and _is_person(words, first - 1):  # "our host, Mara, is"
         return _verb_at(words, end + 1)
+    if (not before or before in ".!?") and after not in (",", "(", "of", "at", "in", "from"):
+        return True  # it begins the sentence, whatever its verb is
     on = _behind_aside(words, end) if after in (",", "(") else end
     if on is not None and _verb_at(words, on):
         return _opens_clause(words, first)
@@ -211,10 +210,10 @@ def _verb_at(words: Sequence[str], place: int) -> bool:
 
 def _is_verb(word: str) -> bool:
     return (
-        word in verbs.AUXILIARIES
-        or word in verbs.THIRD
-        or word in verbs.SAME_IN_THE_PAST
-        or verbs.is_past(word)
+        word in tokens.AUXILIARIES
+        or word in tokens.THIRD
+        or word in tokens.SAME_IN_THE_PAST
+        or tokens.is_past(word)
         or word.endswith("n't")
     )
 
@@ -279,7 +278,7 @@ def _acted(words: Sequence[str], first: int, end: int) -> bool:
     if not lowered or lowered[-1] != "by":
         return False
     return any(
-        word in _IS and any(map(verbs.is_participle, lowered[place + 1 : -1]))
+        word in _IS and any(map(tokens.is_participle, lowered[place + 1 : -1]))
         for place, word in enumerate(lowered)
     )
 
@@ -316,28 +315,6 @@ def _all_names(npc_name: str, aliases: tuple[str, ...]) -> tuple[tuple[str, ...]
         for name in _names(each)
     }
     return tuple(sorted(filter(None, known), key=len, reverse=True))
-
-
-@lru_cache(maxsize=256)
-def _patterns(npc_name: str) -> tuple[re.Pattern[str], ...]:
-    name = "|".join(re.escape(known) for known in _names(npc_name))
-    # "Mara River" and "Mara-on-Sea" are somewhere else; "Mara, wolves came" speaks to her
-    named = rf"(?:[Tt]he\s+)?(?:{name})(?![-\w])(?!\s+[A-Z])"
-    subject = (
-        rf"(?:{named}(?!['’])(?!,\s+(?!(?:who|the|an?|as)\b[^,]*,))|(?i:{_ASSISTANT})(?!['’]))"
-    )
-    either = rf"(?:{named}|(?i:{_ASSISTANT}))"
-    others = r"(?:[A-Z][\w'’-]*(?:,\s+|\s+and\s+|,\s+and\s+)){1,5}"
-    opening = rf"^(?i:{_OPENING})"
-    return (
-        _I,
-        re.compile(rf"{opening}(?:{subject}|{either}(?i:{_OF_ITS_OWN}))"),
-        re.compile(rf"{opening}{others}{subject}"),
-        re.compile(rf"^(?i:according to|in the (?:opinion|words) of)\s+{either}"),
-        re.compile(
-            rf"\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?{_SPEAKS}(?:ed|d)?\s+(?:\w+\s+){{0,4}}by\s+{subject}"
-        ),
-    )
 
 
 def _names(npc_name: str) -> list[str]:

@@ -11,9 +11,19 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from . import verbs
-from .tokens import POSSESSIVES, QUESTION_WORDS
-from .verbs import AFTER_A_VERB, BE, DO, HAVE, MODALS
+from . import tokens
+from .tokens import (
+    AFTER_A_VERB,
+    BE,
+    DO,
+    HAVE,
+    MODALS,
+    POSSESSIVES,
+    QUESTION_WORDS,
+    hearsay,
+    parts_between,
+    sentence_ends,
+)
 
 READ = 400  # characters of a sentence that are looked at
 CALLED = 3  # words before the verb that may be a name or a title: "captain haldane did you see"
@@ -123,6 +133,31 @@ def statements(text: str) -> str:
     return " ".join(piece for piece in pieces(text) if not asks(piece))
 
 
+def sentences_of(text: str) -> list[str]:
+    """Split a text into sentences; a question stands alone, with or without its question mark.
+
+    A quotation stays in the sentence that says whose words it holds.
+    """
+    text = " ".join(text.split())
+    quoted = hearsay(text)
+    cuts = [
+        cut
+        for cut in sentence_ends(text)
+        if not any(start < cut < end - 1 for start, end in quoted)
+    ]
+    return [
+        piece
+        for sentence in filter(None, map(str.strip, parts_between(text, cuts)))
+        for piece in ([sentence] if hearsay(sentence) else pieces(sentence))
+    ]
+
+
+def own_statements(text: str) -> str:
+    """What a speaker states: without questions and quotations of others."""
+    own = [sentence for sentence in sentences_of(text) if not hearsay(sentence)]
+    return statements(" ".join(own))
+
+
 def _sentences(text: str) -> list[str]:
     return [found for found in _SENTENCE.findall(text) if _WORD.search(found)]
 
@@ -209,7 +244,7 @@ def _opens(words: list[str], *, last: bool) -> bool:
 
 
 def _is_finite(word: str) -> bool:
-    if word in _AUXILIARIES or word in _NEGATED or word in verbs.THIRD:
+    if word in _AUXILIARIES or word in _NEGATED or word in tokens.THIRD:
         return True
     return word in ("who", "that")  # "any man who": more is said of him
 
@@ -244,7 +279,7 @@ def _verb_first(words: list[str], *, strictly: bool = False) -> bool:
         return verb != "do" and determined
     if verb == "do":  # "do wolves hunt", and not "do come in" or "do the dishes"
         then = rest[determined : determined + 1]
-        return subject not in verbs.BASES and bool(then) and then[0] in verbs.BASES
+        return subject not in tokens.BASES and bool(then) and then[0] in tokens.BASES
     if verb in ("does", "did"):
         return subject not in ("a", "an", "some", "no")
     if verb == "are":  # nobody leaves "we" or "they" out before it

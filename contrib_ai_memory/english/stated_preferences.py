@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .sentences import own_statements
+from .questions import own_statements
 
 SLOT_WORDS = 6
 READ = 500  # characters of a sentence that are looked at

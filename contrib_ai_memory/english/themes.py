@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from . import verbs
+from . import tokens
 from .tokens import WORD, stem, zipf
 
 THEMES = 3
@@ -107,7 +107,7 @@ def themes_of(texts: Sequence[str], passed: Collection[str] = ()) -> list[Theme]
 
 def _may_name(word: str) -> bool:
     lower = word.lower()
-    common = lower in _TALK or lower in verbs.AUXILIARIES or lower in verbs.BASES
+    common = lower in _TALK or lower in tokens.AUXILIARIES or lower in tokens.BASES
     plain = word[:1].isupper() and len(word) > 2 and "'" not in word.removesuffix("'s")
     return plain and not common and zipf(lower.removesuffix("'s")) < NAME_BELOW
 
@@ -115,8 +115,8 @@ def _may_name(word: str) -> bool:
 def _is_telling(word: str) -> bool:
     if len(word) <= 3 or word in _TALK or "'" in word:
         return False
-    base = verbs.base(word)
-    doing = base in verbs.BASES or word in verbs.THIRD or verbs.is_past(word)
+    base = tokens.base_form(word)
+    doing = base in tokens.BASES or word in tokens.THIRD or tokens.is_past(word)
     if doing or word.endswith(("ing", "ly", "able", "ful")):
         return False
     return zipf(word) < TELLING_BELOW
@@ -168,14 +168,14 @@ def _as_said(forms: Counter[str], words: Sequence[Sequence[str]], passed: Collec
 
 
 def _ends_a_phrase(ahead: str, behind: str) -> bool:
-    doing = behind in verbs.AUXILIARIES or behind in verbs.THIRD or verbs.is_past(behind)
+    doing = behind in tokens.AUXILIARIES or behind in tokens.THIRD or tokens.is_past(behind)
     return ahead not in _BEFORE_A_QUALITY and (
-        doing or not behind[:1].isalpha() or behind in _AFTER_A_NOUN or behind in verbs.BASES
+        doing or not behind[:1].isalpha() or behind in _AFTER_A_NOUN or behind in tokens.BASES
     )
 
 
 def _is_beside(word: str, passed: Collection[str]) -> bool:
-    doing = word in verbs.AUXILIARIES or verbs.is_past(word) or word in verbs.THIRD
+    doing = word in tokens.AUXILIARIES or tokens.is_past(word) or word in tokens.THIRD
     plain = len(word) > 3 and word.isalpha() and word not in _TALK and word not in passed
     plain = plain and zipf(word) < NAME_BELOW
-    return plain and not doing and word not in _AFTER_A_NOUN and word not in verbs.BASES
+    return plain and not doing and word not in _AFTER_A_NOUN and word not in tokens.BASES

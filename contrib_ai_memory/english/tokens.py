@@ -1,4 +1,8 @@
-"""Words, their stems, and the lists of words that several rules share."""
+"""Words, stems, verb forms and sentences: the word lists and the splitter that all rules share.
+
+Word lists, not a grammar: a word that is also a noun ("watch", "rose") counts as a verb here, and
+the rules that use these lists look at its neighbours.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,6 @@ import re
 from functools import lru_cache
 
 import snowballstemmer
-
-from . import verbs
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 UNLISTED = 2.0  # Zipf frequency of a word that the short list leaves out (it ends at 3)
@@ -63,7 +65,7 @@ def stem(word: str) -> str:
     ['keep', 'keep', 'hide']
     """
     # a stemmer of its own for each call: one holds the word that it works on, and threads share it
-    return str(snowballstemmer.stemmer("english").stemWord(verbs.base(word)))
+    return str(snowballstemmer.stemmer("english").stemWord(base_form(word)))
 
 
 @lru_cache(maxsize=10_000)
@@ -74,3 +76,167 @@ def zipf(word: str) -> float:
     from wordfreq import zipf_frequency
 
     return float(zipf_frequency(word, "en", wordlist="small", minimum=UNLISTED))
+
+
+# --- verbs ----------------------------------------------------------------------------------------
+
+# past tense or participle → base form
+IRREGULAR = dict(
+    pair.split(":")
+    for pair in (
+        "became:become began:begin bent:bend bit:bite bled:bleed blew:blow bought:buy bound:bind "
+        "bred:breed broke:break brought:bring built:build burnt:burn came:come caught:catch "
+        "chose:choose clung:cling crept:creep dealt:deal drank:drink dreamt:dream drew:draw "
+        "drove:drive dug:dig ate:eat fed:feed fell:fall felt:feel fled:flee flew:fly fought:fight "
+        "forbade:forbid forgave:forgive forgot:forget found:find froze:freeze gave:give got:get "
+        "grew:grow heard:hear held:hold hid:hide kept:keep knelt:kneel knew:know laid:lay "
+        "learnt:learn led:lead left:leave lent:lend lit:light lost:lose made:make meant:mean "
+        "met:meet overheard:overhear paid:pay ran:run rang:ring rode:ride rose:rise said:say "
+        "sang:sing sank:sink sat:sit saw:see sent:send shone:shine shook:shake shot:shoot "
+        "slept:sleep slid:slide slung:sling sold:sell sought:seek spat:spit spent:spend "
+        "spilt:spill spoke:speak sprang:spring stank:stink stole:steal stood:stand struck:strike "
+        "stuck:stick stung:sting swam:swim swept:sweep swore:swear swung:swing taught:teach "
+        "thought:think threw:throw told:tell took:take tore:tear trod:tread understood:understand "
+        "went:go wept:weep woke:wake won:win wore:wear wound:wind wove:weave wrote:write "
+        "drowned:drown broken:break stolen:steal fallen:fall given:give taken:take gone:go"
+    ).split()
+)
+# verbs whose past tense is their base form
+SAME_IN_THE_PAST = frozenset(
+    "beat burst cast cost cut hit hurt let put quit read set shed shut slit split spread".split()
+)
+BE = frozenset("am is are was were".split())
+DO = frozenset("do does did".split())
+HAVE = frozenset("have has had".split())
+MODALS = frozenset("can could will would shall should may might must".split())
+AUXILIARIES = (
+    BE | DO | HAVE | MODALS | frozenset("be been being ought cannot gonna wanna used".split())
+)
+# words that often follow a verb, and tell it from a noun
+AFTER_A_VERB = frozenset(
+    "a an the my your his her its our their this that these those it him them me us in on at to "
+    "for from with up down out off over about away back any all some here there home again alone "
+    "now today tomorrow tonight".split()
+)
+BASES = (
+    frozenset(IRREGULAR.values())
+    | SAME_IN_THE_PAST
+    | frozenset(
+        "accept act add admire adopt adore agree answer appear apply appreciate arrive ask attack "
+        "attend avoid bake be beg believe belong bet bless borrow brew bring burn bury call camp "
+        "care carry cast celebrate chase check cherish claim clean climb close collect come "
+        "compete complain cook cough count cover craft create cross cry curse cut dance decide "
+        "defend deliver depend despise destroy die dislike do doubt dread drop dye earn end enjoy "
+        "enter escape expect explain explore express farm fear feel fetch fight fill finish fish "
+        "fix focus follow forge gather get give go grab greet grieve guard guess guide handle "
+        "hang happen harvest hate haul have head heal help hike hire hope host hunt imagine "
+        "inspire intend invent invite join joke jump keep kick kill kiss knit knock lack land "
+        "laugh lead learn leave lie like listen live load loathe look love make manage mark "
+        "marry mend mention mine miss mourn move need notice observe offer open order organize "
+        "own owe pack paint pass pay perform pick plan plant play plot point pour practice "
+        "practise praise pray prefer prepare preserve promise protect prove pull push put rage "
+        "raise read realize receive record refill refuse regret remain remember remind rent "
+        "repair rescue rest return ride rob roll rule run sail save say seem serve share shout "
+        "show sign smell smile smoke sneak sound speak spend stab start stay stop study suffer "
+        "support swear take talk taste teach tend test thank tie touch trade train travel treat "
+        "trust try turn use visit volunteer wait walk want warn wash waste watch wave wear weave "
+        "wish wonder work worry worship write".split()
+    )
+)
+
+_VERB_PREFIX = re.compile(r"^(?:re|over|under|out|mis|un|up)(?=[a-z]{3})")
+_IN_ED_BASES = frozenset(
+    "need feed seed heed speed bleed breed weed succeed proceed exceed".split()
+)
+_IN_ED = frozenset("bed red shed sled wed hundred sacred wicked naked".split()) | _IN_ED_BASES
+
+
+def is_past(verb: str) -> bool:
+    """Whether the form of a word is that of a past tense."""
+    lower = verb.lower()
+    regular = lower.endswith("ed") and len(lower) > 3 and lower not in _IN_ED
+    return regular or lower in IRREGULAR or _VERB_PREFIX.sub("", lower) in IRREGULAR
+
+
+def base_form(word: str) -> str:
+    """The base form of an irregular past tense; any other word unchanged."""
+    return IRREGULAR.get(word, word)
+
+
+def is_participle(word: str) -> bool:
+    """Whether a word can follow "had": been, gone, sold, lived."""
+    return word in ("been", "had", "done", "gone", "seen", "known", "grown") or is_past(word)
+
+
+def third_singular(verb: str) -> str:
+    """The third person singular of a verb in the present tense.
+
+    >>> [third_singular(verb) for verb in ("go", "carry", "keep", "watch")]
+    ['goes', 'carries', 'keeps', 'watches']
+    """
+    lower = verb.lower()
+    if lower in ("have", "do", "go"):
+        return {"have": "has", "do": "does", "go": "goes"}[lower]
+    if re.search(r"(?:s|x|z|ch|sh|o)$", lower):
+        return verb + "es"
+    if re.search(r"[^aeiou]y$", lower):
+        return verb[:-1] + "ies"
+    return verb + "s"
+
+
+THIRD = frozenset(map(third_singular, BASES))
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+_LAST_WORD = 12  # characters looked at for an abbreviation before a full stop
+
+# what may lie between the end of a sentence and the blank before the next one, and after it
+_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+(?=[\"'“‘(\[*_¿¡]*(?P<next>\w))")
+_ABBREVIATED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|Capt|Sgt|No|vs|etc|e\.g|i\.e)\.\s+$")
+_QUOTED = re.compile(
+    r"\"[^\"]*(?:\"|$)|“[^”]*(?:”|$)"
+    r"|(?<=[,:] )['‘](?=[A-Z]).*?[.!?,…]['’](?!\w)"
+)
+_SAYING = re.compile(
+    r"\s*(?:[\w'’-]+ ){0,3}(?:says?|said|cries|cried|asks?|asked|claims?|claimed|repl(?:y|ies|ied)|"
+    r"whisper(?:s|ed)?|shouts?|shouted|mutter(?:s|ed)?)\b"
+)
+
+
+def split_sentences(text: str) -> list[str]:
+    """Split a text into sentences, the white space after each kept."""
+    return parts_between(text, sentence_ends(text))
+
+
+def quotes(text: str) -> bool:
+    """Whether there is a quotation in a text."""
+    return bool(_QUOTED.search(text))
+
+
+def without_quotations(text: str) -> str:
+    return _QUOTED.sub(" ", text)
+
+
+def sentence_ends(text: str) -> list[int]:
+    """Offsets at which a next sentence begins: at a capital or a digit, behind no abbreviation."""
+    return [
+        found.end()
+        for found in _SENTENCE_END.finditer(text)
+        if (found["next"].isupper() or found["next"].isdigit())
+        and not _ABBREVIATED.search(text[max(0, found.end() - _LAST_WORD) : found.end()])
+    ]
+
+
+def parts_between(text: str, cuts: list[int]) -> list[str]:
+    return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
+def hearsay(text: str) -> list[tuple[int, int]]:
+    """Spans of quotations that have their speaker named before or behind them."""
+    found = []
+    for quoted in _QUOTED.finditer(text):
+        before = text[: quoted.start()].rstrip()
+        if (before and before[-1] not in ".!?…") or _SAYING.match(text, quoted.end()):
+            found.append(quoted.span())
+    return found

@@ -22,7 +22,7 @@ from twisted.internet import defer
 from ..english import addressing, commitments
 from ..english.commitments import Commitment
 from ..english.due_dates import due
-from ..english.sentences import sentences_of
+from ..english.questions import sentences_of
 from ..english.tokens import NUMBERS, content_words
 from ..records import TALK_KINDS, AgendaItem, Entry, seconds_between, shared_privacy
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from ..conf import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
-from ..english import sentences
+from ..english.tokens import split_sentences
 
 Count = Callable[[str], int]
 
@@ -111,7 +111,7 @@ def _split(piece: Piece, count_tokens: Count) -> list[Piece]:
         return [piece]
     # parts of like size: a greedy filling would leave a tail too short to stand alone
     target = total / -(-total // MAX_CHUNK_TOKENS)
-    units = [half for each in sentences.split(piece.text) for half in _halves(each, count_tokens)]
+    units = [half for each in split_sentences(piece.text) for half in _halves(each, count_tokens)]
     parts = []
     gap = piece.gap
     for part in _packed(units, count_tokens, target):

@@ -25,7 +25,8 @@ from ..records import (
     seconds_between,
     shared_privacy,
 )
-from ..store import id_ranges, memory_store
+from ..store import memory_store
+from ..store.journal import join_ranges, ranges_of
 from ..store.payload import memory_id_for
 
 CURSOR = "extracted"
@@ -161,7 +162,7 @@ def keep(
         created_at=entries[-1].timestamp,
         last_accessed=entries[-1].timestamp,
         provider=provider,
-        context=id_ranges.of(entry.id for entry in shown if entry.id not in journal_ids),
+        context=ranges_of(entry.id for entry in shown if entry.id not in journal_ids),
     )
     return remember_or_reinforce(agent_id, experience)
 
@@ -188,8 +189,8 @@ def remember_or_reinforce(agent_id: str, experience: MemoryRecord) -> str:
                 memory_weight=max(known.memory_weight, experience.memory_weight),
                 the_lesson=experience.the_lesson or known.the_lesson,
                 journal_ids=[*known.journal_ids, *experience.journal_ids],
-                context=id_ranges.joined(known.context, experience.context),
+                context=join_ranges(known.context, experience.context),
             )
         return known.id
-    store.add(agent_id, [experience], vector[None])
+    store.insert_new(agent_id, [experience], vector[None])
     return experience.id

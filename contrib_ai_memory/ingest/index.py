@@ -1,26 +1,80 @@
 """Journal entries as memories in the store: indexed, rewritten, and with their keys kept up.
 
-The lines around a line of talk are part of its search keys (`store.keys`). When a line is added,
-changed or removed, the keys of its neighbours are recomputed. Worker threads only.
+The lines around a line of talk are part of its search keys (`store.lanes`). When a line is added,
+changed or removed, the keys of its neighbours are recomputed. Worker threads only, except for
+`index_pending` and `index_newest`, which read the journal on the reactor thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Generator, Hashable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from twisted.internet import defer
 
 from ..embedding import embedder
 from ..english.salience import salience
 from ..english.stated_preferences import states_preference
 from ..records import INSIGHT, Entry, MemoryRecord
 from ..store import memory_store
-from ..store.keys import REACH, SPAN, Keys, of_talk
+from ..store.lanes import REACH, SPAN, Keys, keys_of_talk
 from ..store.payload import entry_memory_id
-from . import novelty
+from . import agenda_items, novelty, preference_slots
 
 LOOK_BACK = 2 * REACH  # entries: those whose keys change, and the neighbours of these
+BATCH = 64  # entries indexed at once
+NEWEST = 16  # entries that a recall indexes if more than a batch waits
+CURSOR = "indexed"
+
+
+@defer.inlineCallbacks
+def index_pending(memory: Any, priority: int) -> Generator[Any, Any, bool]:
+    """Embed and index a batch of new journal entries.
+
+    Args:
+        memory: The NPC's MemoryHandler.
+
+    Returns (as a Deferred):
+        Whether nothing is left.
+    """
+    start = memory.journal.cursors.get(CURSOR, 0)
+    end = min(start + BATCH, len(memory.journal))
+    yield _index(memory, start, end, priority, settle=True)
+    # another call may have got further meanwhile; indexing twice writes the same again
+    memory.journal.advance_cursor(CURSOR, end)
+    return memory.journal.cursors.get(CURSOR, 0) >= len(memory.journal)
+
+
+@defer.inlineCallbacks
+def index_newest(memory: Any, priority: int) -> Generator[Any, Any, None]:
+    """Index what a recall must find: new entries, or only the newest of a long backlog.
+
+    A backlog (after a full disk, an import, a time without the store) is left to the ticks, which
+    index the oldest first; an answer does not wait for it.
+    """
+    last = len(memory.journal)
+    if last - memory.journal.cursors.get(CURSOR, 0) <= BATCH:
+        yield index_pending(memory, priority)
+    else:
+        yield _index(memory, last - NEWEST, last, priority)
+
+
+@defer.inlineCallbacks
+def _index(
+    memory: Any, start: int, end: int, priority: int, *, settle: bool = False
+) -> Generator[Any, Any, None]:
+    """Index the entries after `start` up to `end`; settle their preferences and the agenda."""
+    entries = list(memory.journal.read(start + 1, end))
+    if not entries:
+        return
+    before = list(memory.journal.read(start + 1 - LOOK_BACK, start))
+    with memory.evidence.work_on([*before, *entries], priority=priority) as work:
+        yield work.run(index_entries, memory.id, entries, before)
+        if settle:
+            yield preference_slots.settle_heard(memory, entries, work)
+            yield agenda_items.settle(memory, entries, work)
 
 
 def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entry] = ()) -> int:
@@ -45,7 +99,7 @@ def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entr
     vectors = np.stack([found_by[entry.id].line for entry in new])
     store = memory_store.shared()
     known = {memory.id: memory for memory in store.get([memory.id for memory in memories])}
-    store.put(
+    store.upsert(
         agent_id,
         [_as_known(memory, known.get(memory.id)) for memory in memories],
         vectors,
@@ -102,7 +156,9 @@ def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
     found: dict[int, Keys] = {}
     for talk in fresh:
         own, vectors = vectors[: len(talk)], vectors[len(talk) :]
-        keys = of_talk([entry.id for entry in talk], [entry.with_speaker() for entry in talk], own)
+        keys = keys_of_talk(
+            [entry.id for entry in talk], [entry.with_speaker() for entry in talk], own
+        )
         first_new = next(place for place, entry in enumerate(talk) if entry.id in ids)
         for place in range(max(0, first_new - SPAN), len(talk)):
             if talk[place].id >= talk[first_new].id - REACH:
@@ -215,10 +271,10 @@ def rewrite(
     own = memory.journal_ids[0] if memory.record == "entry" else 0
     keys = _keys_around(own, around) if own else {}
     if own in keys:
-        store.put(agent_id, [memory], keys[own].line[None], [keys.pop(own)])
+        store.upsert(agent_id, [memory], keys[own].line[None], [keys.pop(own)])
     else:
         vectors = embedder.shared().encode([memory.embedded], keep=True)
-        store.put(agent_id, [memory], vectors)
+        store.upsert(agent_id, [memory], vectors)
     store.rekey({entry_memory_id(agent_id, each): key for each, key in keys.items()})
     if before is not None and before != memory.content:
         memory_store.shared().history.note(memory.id, before, memory.content)
@@ -243,7 +299,7 @@ def _keys_around(own: int, around: Sequence[Entry], lost: Entry | None = None) -
     if not talk:
         return {}
     vectors = embedder.shared().encode([each.words for each in talk], keep=True)
-    keys = of_talk([each.id for each in talk], [each.with_speaker() for each in talk], vectors)
+    keys = keys_of_talk([each.id for each in talk], [each.with_speaker() for each in talk], vectors)
     return {
         each.id: key for each, key in zip(talk, keys, strict=True) if abs(each.id - own) <= REACH
     }

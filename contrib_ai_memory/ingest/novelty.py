@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import conf
-from ..embedding import embedder, sqlite_file
+from .. import conf, sqlite_file
+from ..embedding import embedder
 from ..store import memory_store
 
 FILE = "novelty.sqlite3"

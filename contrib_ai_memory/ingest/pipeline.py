@@ -22,13 +22,13 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder
-from ..english import person
+from ..english import reported_speech
 from ..english.salience import salience
 from ..records import MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import memory_id_for
-from ..text.plural import plural
+from ..text import plural
 from ..text.sanitising import without_injected
 from . import novelty, preference_slots
 from .chunk import chunks_of
@@ -155,6 +155,7 @@ def _ingest(
     if known := preference_slots.known_of(memory, lesson.user, drafts):
         locked = yield work.run(preference_slots.locked_among, memory.id, known)
     preferred, superseded = preference_slots.settle(memory, lesson.user, drafts, locked)
+    superseded = yield preference_slots.confirmed(superseded, preferred, work)
     stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
     stored.sort(key=lambda draft: draft.place)
     texts = {chunk.text for chunk in plan.chunks} | {draft.memory.key for draft in drafts}
@@ -214,8 +215,8 @@ def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:
     """One memory as it would be stored, not weighed yet."""
     circle = lesson.witnesses if lesson.private else ()
     content, quote = part.text, ""
-    if part.preference and lesson.user_name and person.speaks_of_self(part.text):
-        content, quote = person.third_person(part.text, lesson.user_name), part.text
+    if part.preference and lesson.user_name and reported_speech.speaks_of_self(part.text):
+        content, quote = reported_speech.third_person(part.text, lesson.user_name), part.text
     expires = None
     if part.memory_type == WORKING:
         lasts = timedelta(seconds=conf.get().WORKING_MEMORY_SECONDS)
@@ -300,7 +301,7 @@ def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
         return []
     memories = [draft.memory for draft in unique]
     vectors = np.stack([draft.vector for draft in unique if draft.vector is not None])
-    new = list(memory_store.shared().add(lesson.agent_id, memories, vectors))
+    new = list(memory_store.shared().insert_new(lesson.agent_id, memories, vectors))
     novelty.count(lesson.agent_id, lesson.user, [memory.id for memory in memories], vectors)
     return new
 

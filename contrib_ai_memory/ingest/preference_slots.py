@@ -8,7 +8,7 @@ a statement that its slot knows, or one older than what the slot holds, belongs 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -17,11 +17,13 @@ import numpy as np
 from twisted.internet import defer
 
 from ..conf import DISCARD_BELOW
+from ..english.questions import own_statements
 from ..english.salience import signals_of
-from ..english.sentences import own_statements
 from ..english.stated_preferences import Stated, preferences_in, stated, states_preference
+from ..llm import router
+from ..llm.provider import Pair, Relation, Statement
 from ..records import LOCKED, Entry, MemoryRecord
-from ..store import locked_memories, memory_store
+from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id, memory_id_for
 from ..store.preferences import Preference, Preferences
@@ -172,11 +174,16 @@ def _under(memory_id: str, draft: Draft) -> Draft:
 def settle_heard(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, None]:
     """Put the preferences that indexed entries state into their slots. Reactor thread.
 
+    Only where rules judge: a language model draws preferences at night, and names their slots
+    (`settle_fact`).
+
     Args:
         memory: The NPC's MemoryHandler.
         entries: Oldest first; already stored.
         work: Rests on these entries.
     """
+    if not router.rules_judge():
+        return
     superseded: list[Superseded] = []
     for entry in entries:
         for said in preferences_of(entry):
@@ -198,6 +205,25 @@ def preferences_of(entry: Entry) -> list[Stated]:
     told = [part for part in parts_of(own_statements(entry.content)) if part.preference]
     found = filter(None, (stated(part.text) for part in told))
     return list({said.filled: said for said in found}.values())[:SLOTS_A_LINE]
+
+
+def settle_fact(memory: Any, fact: MemoryRecord, fact_id: str, slot: str) -> None:
+    """Put a preference that a language model drew into the slot that it named (reactor thread).
+
+    Nothing is retired here: what the fact replaces was decided when it was reconciled.
+    """
+    known = memory.preferences.get(fact.about, slot, fact.audience)
+    if known is None or known.since <= fact.valid_from:
+        memory.preferences.set(
+            fact.about,
+            slot,
+            fact.content,
+            fact.valid_from,
+            fact.journal_ids[-1],
+            memory_id=fact_id,
+            private=fact.private,
+            witnesses=fact.witnesses,
+        )
 
 
 @defer.inlineCallbacks
@@ -254,7 +280,7 @@ def _is_past(entry: Entry, holds: Preference) -> bool:
 
 def locked_among(agent_id: str, memory_ids: Collection[str]) -> set[str]:
     """Those of these memories that a builder locked: nothing replaces them (worker thread)."""
-    return locked_memories.locked_among(memory_store.shared(), agent_id, memory_ids)
+    return memory_store.shared().locked_among(agent_id, memory_ids)
 
 
 def _slot_of(
@@ -278,6 +304,32 @@ def replaced(preference: Preference) -> list[Superseded]:
     ]
 
 
+@defer.inlineCallbacks
+def confirmed(
+    superseded: Sequence[Superseded], drafts: Iterable[Draft], work: Work
+) -> Generator[Any, Any, list[Superseded]]:
+    """Those replacements that a language model confirms, where one is chosen; else all.
+
+    The rules name what a taught preference may replace, and the model decides.
+    """
+    if router.rules_judge() or not superseded:
+        return list(superseded)
+    texts = {draft.memory.id: Statement.of(draft.memory) for draft in drafts}
+    ids = {each for mark in superseded for each in (mark.old, mark.new)}
+    for memory in (yield work.run(memory_store.get, ids)):
+        texts[memory.id] = Statement.of(memory)
+    marks = [mark for mark in superseded if mark.old in texts and mark.new in texts]
+    if not marks:
+        return []
+    pairs = [Pair(texts[mark.new], texts[mark.old]) for mark in marks]
+    relations = yield work.judge("compare", pairs)
+    return [
+        mark
+        for mark, relation in zip(marks, relations or (), strict=False)
+        if relation is not Relation.UNRELATED
+    ]
+
+
 def retire(agent_id: str, superseded: Sequence[Superseded]) -> None:
     """Mark replaced memories as superseded, except locked ones (worker thread)."""
     store = memory_store.shared()
@@ -288,7 +340,7 @@ def retire(agent_id: str, superseded: Sequence[Superseded]) -> None:
         if memory.superseded_by or LOCKED in memory.tags or _says_more(memory):
             continue
         if mark.when:
-            drawn = locked_memories.derived_from(store, agent_id, memory)
+            drawn = store.derived_from(agent_id, memory)
             held = [each for each in drawn if not each.superseded_by and LOCKED not in each.tags]
             for each in (memory, *held):
                 store.change(each.id, invalid_at=mark.when, superseded_by=mark.new)

@@ -1,13 +1,23 @@
 """Replay of a recorded log into a memory, in the log's own time and along the path of live talk.
 
-A log holds one JSON object per line: `id` and `session` (strings), `time` (ISO 8601), `speaker`,
-`kind`, `to` (the addressee, or null) and `text`; `"npc": true` marks a line of another NPC, whose
-words are no evidence. Journal entries keep the id of their line, so that an interrupted replay
-continues where it stopped and doubles nothing.
+A log (`.jsonl`) holds one JSON object per line:
+
+- `id` and `session` (strings), `time` (ISO 8601), `speaker`, `kind`, `to` (the addressee, or null)
+  and `text`. `kind` is say, whisper, pose, arrive, leave, give, get or drop. `"npc": true` marks a
+  line of another NPC, whose words are no evidence.
+- A person, before their lines: `{"kind": "person", "name": …}`, with `aliases` (other names under
+  which lines speak of them), `"npc": true` if all their lines are those of another NPC, and for
+  the NPC itself its `persona` and `goals`, which are set where it has none.
+
+A `.json` file holds the same as one object: `npc` and `people` (persons) and `lines`.
+
+Journal entries keep the id of their line, so that an interrupted replay continues where it stopped
+and doubles nothing. Who is present follows from arrivals and departures; who speaks is present.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -18,11 +28,14 @@ from typing import Any, Literal
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError, field_validator
 
 from .. import conf, offload
-from ..records import OF_NPC, Percept, seconds_between
+from ..records import OF_NPC, TALK_KINDS, Percept, seconds_between
 from ..text.sanitising import sanitise
 
 LINES_A_TICK = 32
 PEOPLE_KEPT = 50
+SOURCE_TYPES = {"pose": "observation"} | dict.fromkeys(
+    ("arrive", "leave", "event"), "environmental"
+)
 
 
 class LogLine(BaseModel):
@@ -32,7 +45,7 @@ class LogLine(BaseModel):
     time: AwareDatetime
     session: str = Field(min_length=1, max_length=200)
     speaker: str = Field(min_length=1, max_length=80)
-    kind: Literal["say", "whisper", "pose"]
+    kind: Literal["say", "whisper", "pose", "arrive", "leave", "give", "get", "drop"]
     to: str | None = None
     text: str = Field(min_length=1)
     npc: bool = False
@@ -47,30 +60,75 @@ class LogLine(BaseModel):
         return self.time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
+class LogPerson(BaseModel):
+    """Someone in a log, under all their names; `persona` and `goals` are for the NPC itself."""
+
+    name: str = Field(min_length=1, max_length=80)
+    aliases: tuple[str, ...] = ()
+    persona: str = ""
+    goals: str = ""
+    npc: bool = False
+
+
+class _Document(BaseModel):
+    """A log as one object."""
+
+    npc: LogPerson | None = None
+    people: list[LogPerson] = []
+    lines: list[Any]
+
+
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that cannot be replayed, and the reason."""
+    """A line that cannot be replayed, and the reason; in a `.json` file, its place in the list."""
 
     number: int
     problem: str
 
 
-def read_log(path: Path) -> Iterator[LogLine | BadLine]:
-    """Read the lines of a log in order; a broken one becomes a `BadLine`, blank ones are skipped.
+def read_log(path: Path) -> Iterator[LogLine | LogPerson | BadLine]:
+    """Read a log in order; a broken line becomes a `BadLine`, blank ones are skipped.
 
     Raises:
         OSError: The file cannot be read.
     """
+    if path.suffix == ".json":
+        yield from _read_document(path)
+        return
     with path.open("rb") as log:
         for number, raw in enumerate(log, start=1):
-            if not raw.strip():
-                continue
-            try:
-                yield LogLine.model_validate_json(raw.decode("utf-8"))
-            except UnicodeDecodeError as error:
-                yield BadLine(number, f"not UTF-8 ({error.reason} at byte {error.start})")
-            except ValidationError as error:
-                yield BadLine(number, _first_problem(error))
+            if raw.strip():
+                yield _read_line(number, raw)
+
+
+def _read_line(number: int, raw: bytes) -> LogLine | LogPerson | BadLine:
+    try:
+        plain = json.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return BadLine(number, f"not UTF-8 ({error.reason} at byte {error.start})")
+    except ValueError as error:
+        return BadLine(number, f"not JSON ({error})")
+    of_person = isinstance(plain, dict) and plain.get("kind") == "person"
+    return _checked(number, plain, LogPerson if of_person else LogLine)
+
+
+def _read_document(path: Path) -> Iterator[LogLine | LogPerson | BadLine]:
+    try:
+        log = _Document.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        yield BadLine(1, _first_problem(error))
+        return
+    yield from ([log.npc] if log.npc else [])
+    yield from log.people
+    for number, plain in enumerate(log.lines, start=1):
+        yield _checked(number, plain, LogLine)
+
+
+def _checked(number: int, plain: Any, model: type[LogLine] | type[LogPerson]) -> Any:
+    try:
+        return model.model_validate(plain)
+    except ValidationError as error:
+        return BadLine(number, _first_problem(error))
 
 
 def _first_problem(error: ValidationError) -> str:
@@ -98,6 +156,8 @@ class Replay:
         self._clock = self.memory.clock
         self._known = {entry.ref for entry in self.memory.journal.read() if entry.ref}
         self._people: dict[str, list[str]] = {}
+        self._name_of: dict[str, str] = {}  # names and aliases of persons, in lower case
+        self._marked_npcs: set[str] = set()
         self._since_tick = 0
         self._last: str | None = None
 
@@ -108,6 +168,21 @@ class Replay:
         self.memory.flush()
         self.memory.clock = self._clock
 
+    def introduce(self, person: LogPerson) -> None:
+        """Take note of a person's aliases; give the NPC itself the traits that it lacks."""
+        if self._is_me(person.name):
+            aliases, attributes = self.npc.aliases, self.npc.attributes
+            aliases.add([each for each in person.aliases if each not in aliases.all()])
+            if person.persona and not self.npc.get_persona():
+                attributes.add("persona", person.persona)
+            if person.goals and not self.memory.goals:
+                attributes.add("goals", person.goals)
+        if person.npc:
+            self._marked_npcs.add(person.name)
+        self._name_of[person.name.lower()] = person.name  # it outranks an alias of somebody else
+        for alias in person.aliases:
+            self._name_of.setdefault(alias.lower(), person.name)
+
     def knows(self, line: LogLine) -> bool:
         return line.id in self._known
 
@@ -117,6 +192,9 @@ class Replay:
         people = self._people.setdefault(line.session, [])
         if speaker not in people and len(people) < PEOPLE_KEPT:
             people.append(speaker)
+        present = list(people)
+        if line.kind == "leave" and speaker in people:
+            people.remove(speaker)
         text = sanitise(line.text, conf.get().MAX_LINE)
         heard = line.kind != "whisper" or self._is_me(line.to) or self._is_me(line.speaker)
         if self.knows(line) or not heard or not text:
@@ -126,7 +204,7 @@ class Replay:
             self.tick()  # a silence lies before this line: process what was said first
         self._known.add(line.id)
         self._last = line.when
-        self.memory.perceive(self._percept(line, text, speaker, people))
+        self.memory.perceive(self._percept(line, text, speaker, present))
         self._since_tick += 1
         if self._since_tick >= LINES_A_TICK:
             self.tick()
@@ -141,16 +219,18 @@ class Replay:
         self._since_tick = 0
         offload.wait(self.npc.assistant.at_tick())
 
-    def _percept(self, line: LogLine, text: str, speaker: str, people: list[str]) -> Percept:
+    def _percept(self, line: LogLine, text: str, speaker: str, present: list[str]) -> Percept:
         own = self._is_me(line.speaker)
         whispered = line.kind == "whisper"
-        witnesses = (speaker,) if whispered else tuple(people)
+        witnesses = (speaker,) if whispered else tuple(present)
         if own and whispered and line.to:
             witnesses = (self.identity_of(line.to),)
+        kind = self._kind_in_play(line)
+        talk = kind in TALK_KINDS
         return Percept(
             content=text,
-            kind=line.kind,
-            seen_as=self.npc.key if own else line.speaker,
+            kind=kind,
+            seen_as=self.npc.key if own else self._called(line.speaker),
             source=speaker,
             witnesses=tuple(who for who in witnesses if who != self._me),
             entities=(speaker,),
@@ -158,25 +238,40 @@ class Replay:
             timestamp=line.when,
             session_id=line.session,
             origin="self" if own else "perceived",
-            source_type="observation" if line.kind == "pose" else "direct",
-            addressed=not own and (self._is_me(line.to) or self.npc.is_named(text)),
+            source_type=SOURCE_TYPES.get(kind, "direct"),
+            addressed=talk and not own and (self._is_me(line.to) or self.npc.is_named(text)),
             ref=line.id,
             tags=(OF_NPC,) if self._is_of_npc(line) else (),
         )
 
+    def _kind_in_play(self, line: LogLine) -> str:
+        """Return the kind of its percept: a gift to somebody else is an act that is seen."""
+        if line.kind == "give" and not self._is_me(line.to):
+            return "pose"
+        if line.kind in ("get", "drop"):
+            return "event"
+        return line.kind
+
     def _is_of_npc(self, line: LogLine) -> bool:
         """Whether another NPC speaks: marked in the log, or by the name of an NPC of the game."""
-        return not self._is_me(line.speaker) and (line.npc or line.speaker in self.npcs)
+        name = self._called(line.speaker)
+        marked = line.npc or name in self._marked_npcs or name in self.npcs
+        return marked and not self._is_me(line.speaker)
 
     @property
     def _me(self) -> str:
         return self.npc.get_memory_identity(self.npc)
 
+    def _called(self, name: str) -> str:
+        """Return the name of a person for one of their names."""
+        return self._name_of.get(name.lower(), name)
+
     def _is_me(self, name: str | None) -> bool:
-        return name is not None and name.lower() == self.npc.key.lower()
+        return name is not None and self._called(name).lower() == self.npc.key.lower()
 
     def identity_of(self, name: str) -> str:
         """The memory identity of a name: of the game if it is known there, else of the log."""
         if self._is_me(name):
             return self._me
+        name = self._called(name)
         return self.identities.get(name) or "log:" + re.sub(r"\s+", "_", name)

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ..english import sentences
 from ..english.questions import asks
 from ..english.stated_preferences import Stated, labelled, stated, states_preference
+from ..english.tokens import split_sentences
 from .chunk import paragraphs
 
 EPISODIC, SEMANTIC, WORKING, PROCEDURAL = "episodic", "semantic", "working", "procedural"
@@ -116,5 +116,5 @@ def _units(chunk: str) -> list[_Unit]:
             units.append(_Unit(piece.text, code=True))
             continue
         for line in piece.text.splitlines(keepends=True):
-            units += map(_Unit, sentences.split(line))
+            units += map(_Unit, split_sentences(line))
     return units

@@ -1,22 +1,20 @@
 """Circuit breaker for the model server, with its log messages.
 
-Closed, every call goes through. A server that cannot be reached opens it: no call for `retry_after`
-seconds. Then it is half-open: one call goes through as a trial, the others wait for its outcome.
-Each failed trial doubles the time, up to eight times. Reactor thread only.
+Closed, it lets every call through. A failure opens it: no call for `retry_after` seconds. Then it
+is half-open: one call goes through as a trial, and the others are refused until it ends. Each
+failed trial doubles the pause, up to eight times `retry_after`. Reactor thread only.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from ..log import logger
 from .provider import Unreachable
 
-LONGEST = 8  # times `retry_after`
+LONGEST_PAUSE = 8  # times `retry_after`
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +25,8 @@ class Ticket:
 
 
 @dataclass
-class Health:
-    """The state of the configured server. `since` and `pause` are seconds of `clock`."""
+class Breaker:
+    """The breaker of the configured server. `since` and `pause` are seconds of `clock`."""
 
     problem: str = ""
     since: float = 0.0
@@ -66,9 +64,9 @@ class Health:
         self.problem = str(error)
         self.failures += 1
         self.since = self.clock()
-        longest = retry_after * LONGEST
-        wished = error.retry_after or 0.0 if isinstance(error, Unreachable) else 0.0
-        self.pause = min(max(retry_after * 2 ** (self.failures - 1), wished), longest)
+        longest = retry_after * LONGEST_PAUSE
+        asked = error.retry_after or 0.0 if isinstance(error, Unreachable) else 0.0
+        self.pause = min(max(retry_after * 2 ** (self.failures - 1), asked), longest)
         if ticket.trial:
             logger().info("model server: %s. Asked again in %g s.", error, self.pause)
 
@@ -105,19 +103,3 @@ class Health:
             logger().info("model server: answers again.")
         self.problem = ""
         self.failures = 0
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Read `Retry-After`, seconds or an HTTP date, as seconds."""
-    wish = headers.get("retry-after", "").strip()
-    if not wish:
-        return None
-    if wish.isascii() and wish.isdigit():
-        return float(wish[:9])
-    try:
-        date = parsedate_to_datetime(wish)
-    except (ValueError, OverflowError):
-        return None
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=UTC)
-    return max(0.0, (date - datetime.now(UTC)).total_seconds())

@@ -8,26 +8,24 @@ sentences, attributes of what people say of themselves, insights of what is ment
 from __future__ import annotations
 
 import re
-import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 
-import numpy as np
-
-from .. import offload
+from .. import conf, offload
 from ..embedding import embedder
-from ..english import person, themes
-from ..english.claims import claim, of_oneself, stands_alone, tells
-from ..english.person import claimed
+from ..english import reported_speech, themes
+from ..english.claims import claim, kind_of, of_oneself, stands_alone, tells
+from ..english.contradiction import contradicts, replaces, says_the_same
 from ..english.persona import about_itself
-from ..english.questions import asked, asks, statements
+from ..english.questions import asks, sentences_of
+from ..english.reported_speech import claimed
 from ..english.salience import RARE_TERMS, has_rare_terms, salience
-from ..english.sentences import sentences_of
 from ..english.stated_preferences import stated, states_preference
-from ..english.tokens import WORD, content_words, words_of
-from ..english.traits import kind_of
+from ..english.tokens import content_words, stem, words_of
 from ..records import (
+    INSIGHT,
     TALK_KINDS,
     Entry,
     ExperienceDraft,
@@ -37,17 +35,25 @@ from ..records import (
     ReplyRequest,
     Snippet,
 )
-from ..text.sanitising import oneline
-from .provider import AttributeDraft, InsightDraft, Observation, combined_confidence
+from . import offline_reply
+from .provider import (
+    AttributeDraft,
+    Ending,
+    InsightDraft,
+    Observation,
+    Pair,
+    Relation,
+    Statement,
+    combined_confidence,
+)
+from .realisation import ended
 
 SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
 QUESTIONS = 3
 
-ANSWERS_FROM = 0.33  # cosine of question and memory, names left out, that makes it an answer
-ANSWERS_WITH_WORDS = 0.6  # or this share of the question's own words found in the memory
-TOLD_AT_ONCE = 2  # memories that one reply may tell
-NEARLY_AS_GOOD = 0.85  # share of the best relevance at which a second memory is told
+NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
+SAME_CONTENT = 0.8  # share of a fact's words in a text that tells it
 
 WELL_SAID = 3  # mentions that make "often"
 SPEAKERS = 4  # named by an insight
@@ -73,6 +79,7 @@ _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _END = re.compile(r"[.!?…][\"”'’)\]]*$")
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
+_QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
 _OF_A_THEME = re.compile(r"^What is said of (?P<theme>.+)\?$")
 
 
@@ -86,44 +93,7 @@ class OfflineProvider:
     # --- talk ---------------------------------------------------------------------------------
 
     def reply(self, request: ReplyRequest) -> Reply:
-        if request.kind == "give":
-            return Reply(f"Thank you, {request.speaker}.", told=())
-        said = without_address(request.utterance, request.npc_name)
-        if asked(said):
-            return self._answer(request)
-        return Reply(self._acknowledge(said, request), told=())
-
-    def _acknowledge(self, said: str, request: ReplyRequest) -> str:
-        rest = re.sub(rf"\b{re.escape(request.npc_name)}\b", "", request.utterance, flags=re.I)
-        if _GREETS.search(said) or _GREETING_ALONE.fullmatch(rest):
-            again = " Good to see you again." if request.met_before else ""
-            return f"Well met, {request.speaker}.{again}"
-        if _THANKS.search(said):
-            return f"You are welcome, {request.speaker}."
-        if _LEAVES.search(said):
-            return f"Farewell, {request.speaker}."
-        return _vary(
-            said,
-            f"I will remember that, {request.speaker}.",
-            f"I will keep that in mind, {request.speaker}.",
-            "Is that so? I will not forget it.",
-        )
-
-    def _answer(self, request: ReplyRequest) -> Reply:
-        told = [
-            recalled.memory
-            for recalled in request.recalled
-            if recalled.memory.record != "experience" and not _asked(recalled.memory)
-        ]
-        relevance = _relevance(request, told)
-        ranked = sorted(zip(relevance, told, strict=True), key=lambda pair: -pair[0])
-        best = [memory for value, memory in ranked if value >= 1.0][:TOLD_AT_ONCE]
-        if not best:
-            return Reply(f"I know nothing about that, {request.speaker}.", told=())
-        near = [m for value, m in ranked if m in best and value >= NEARLY_AS_GOOD * ranked[0][0]]
-        near = _told_once(near)
-        said = " ".join(dict.fromkeys(_tell(memory, request) for memory in near))
-        return Reply(said, told=tuple(memory.id for memory in near))
+        return offline_reply.reply(request)
 
     # --- the background loop [B] --------------------------------------------------------------
 
@@ -230,61 +200,13 @@ class OfflineProvider:
         ]
         return _of_one(named[0], spoken, passed) if named else []
 
+    # --- comparisons --------------------------------------------------------------------------
 
-# --- replies --------------------------------------------------------------------------------------
+    def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
+        return [_RELATIONS.get(pair.new.record, _of_facts)(pair) for pair in pairs]
 
-
-def _asked(memory: MemoryRecord) -> bool:
-    """Whether a memory is a question, which answers nothing."""
-    return memory.question or asks(memory.quote or memory.content)
-
-
-def _told_once(memories: list[MemoryRecord]) -> list[MemoryRecord]:
-    """Drop memories that share evidence with an earlier one, as an entry and its own fact do."""
-    kept: list[MemoryRecord] = []
-    for memory in memories:
-        evidence = set(memory.journal_ids)
-        if not any(evidence & set(other.journal_ids) for other in kept):
-            kept.append(memory)
-    return kept
-
-
-def _tell(memory: MemoryRecord, request: ReplyRequest) -> str:
-    said = memory.record == "entry" and memory.key != memory.content  # a pose is nobody's words
-    words = memory.quote or (memory.content if said else "")
-    words = _ended(oneline(statements(words) or words)) if words else ""
-    if words and memory.about and memory.about == request.speaker_id:
-        if person.speaks_of_self(words) and len(sentences_of(words)) == 1:
-            return f"You told me that {person.second_person(words)}"
-        return f'You told me: "{words}"'
-    if said and memory.speaker:
-        return f'{memory.speaker} said: "{words}"'
-    return _ended(oneline(memory.content))
-
-
-def _relevance(request: ReplyRequest, told: list[MemoryRecord]) -> list[float]:
-    """Score how well each memory answers; from 1.0 on it is an answer.
-
-    Names of people are left out: everything that Alice said resembles a question about Alice.
-    """
-    if not told:
-        return []
-    names = {w.lower() for m in told for w in WORD.findall(m.speaker)}
-    names |= {word.lower() for word in WORD.findall(f"{request.speaker} {request.npc_name}")}
-    question = " ".join(
-        word for word in request.utterance.split() if not set(words_of(word)) & names
-    )
-    asked = content_words(question) - names
-    vectors = embedder.shared().encode([question, *(m.quote or m.content for m in told)])
-    cosines = vectors[1:] @ vectors[0]
-    shares = [
-        len(asked & content_words(memory.content)) / len(asked) if asked else 0.0 for memory in told
-    ]
-    return np.maximum(cosines / ANSWERS_FROM, np.array(shares) / ANSWERS_WITH_WORDS).tolist()
-
-
-def _vary(seed: str, *choices: str) -> str:
-    return choices[zlib.crc32(seed.encode()) % len(choices)]
+    def outdated(self, endings: Sequence[Ending]) -> list[tuple[bool, ...]]:
+        return [tuple(_is_outdated(text, ending) for text in ending.texts) for ending in endings]
 
 
 # --- sentences ------------------------------------------------------------------------------------
@@ -307,7 +229,7 @@ def without_address(text: str, name: str) -> str:
         flags=re.IGNORECASE,
     )
     text = re.sub(rf"\s*,\s*@?{name}\b(?=\W*$)", "", text, flags=re.IGNORECASE)
-    return person.capital(text)
+    return reported_speech.capital(text)
 
 
 def reported(sentence: str, entry: Entry) -> str:
@@ -315,19 +237,23 @@ def reported(sentence: str, entry: Entry) -> str:
 
     What is said to the NPC is quoted: "I am proud of you" does not work in the third person.
     """
-    sentence = _ended(sentence)
+    sentence = ended(sentence)
     if entry.kind == "pose":
         return claimed(sentence, entry.seen_as)
     if entry.kind not in TALK_KINDS or not entry.seen_as:
         return sentence
     if of_oneself(sentence) and not _TO_THE_NPC.search(sentence):
-        return person.third_person(sentence, entry.seen_as)
+        return reported_speech.third_person(sentence, entry.seen_as)
     within = sentence.replace('"', "'").replace("“", "'").replace("”", "'")
     return f'{entry.seen_as} says: "{within}"'
 
 
-def _ended(text: str) -> str:
-    return text if _END.search(text) else text + "."
+def sentences_in(entry: Entry, npc_name: str) -> list[tuple[str, str]]:
+    """The sentences of an entry with what they claim; "" for a question or a greeting."""
+    return [
+        (sentence, reported(claim(sentence), entry) if tells(sentence) else "")
+        for sentence in sentences_of(without_address(entry.content, npc_name))
+    ]
 
 
 def _importance(entry: Entry, wanted: set[str]) -> int:
@@ -362,7 +288,7 @@ def _lesson(sentence: str, entry: Entry) -> str:
         return f"Keep what {name} said in private between the two of you."
     if states_preference(sentence):
         return f"Think of what {name} likes and dislikes."
-    if person.speaks_of_self(sentence):
+    if reported_speech.speaks_of_self(sentence):
         return f"Ask {name} how this went on."
     return f"Bear in mind what {name} said about this."
 
@@ -378,8 +304,8 @@ def _told(line: str) -> list[str]:
             continue
         sentence = claim(sentence)
         sentence = sentence if sentence[-1:] in ".!?…" else sentence + "."
-        if speaker and person.speaks_of_self(sentence):
-            told.append(person.third_person(sentence, speaker))
+        if speaker and reported_speech.speaks_of_self(sentence):
+            told.append(reported_speech.third_person(sentence, speaker))
         else:
             told.append(f'{speaker} says: "{sentence}"' if speaker else sentence)
     return told
@@ -500,3 +426,71 @@ def _mentions(text: str, theme: str) -> bool:
 
 def _listed(said: Sequence[str]) -> str:
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+def _of_facts(pair: Pair) -> Relation:
+    """Relate two facts: numbers, negations and names decide, which vectors hardly show."""
+    new, known = pair.new, pair.known
+    if pair.similarity >= conf.DEDUP_COSINE and says_the_same(new.text, known.text):
+        return Relation.SAME
+    own_words = bool(new.quote and known.quote)
+    said = (new.quote, known.quote) if own_words else (new.text, known.text)
+    # two places need not be near in meaning
+    changed = replaces(*said) or (pair.similarity >= conf.CHANGE_COSINE and contradicts(*said))
+    return Relation.CHANGES if changed else Relation.UNRELATED
+
+
+def _of_attributes(pair: Pair) -> Relation:
+    """Relate two attributes; a preference replaces the one that fills the same slot."""
+    new, known = pair.new, pair.known
+    if _nearly_equal(new.text, known.text):
+        return Relation.SAME
+    if new.type == known.type == "preference":
+        before, now = stated(known.text), stated(new.text)
+        if before and now and (before.subject, before.slot) == (now.subject, now.slot):
+            return Relation.CHANGES
+    return Relation.CHANGES if contradicts(new.text, known.text) else Relation.UNRELATED
+
+
+def _of_insights(pair: Pair) -> Relation:
+    """Relate two insights: their words count, in any order, and not their quotations."""
+    gists = [set(content_words(_QUOTATION.sub("", each.text))) for each in (pair.new, pair.known)]
+    same = gists[0] == gists[1] if all(gists) else pair.new.text == pair.known.text
+    return Relation.SAME if same else Relation.UNRELATED
+
+
+_RELATIONS = {"attribute": _of_attributes, INSIGHT: _of_insights}
+
+
+def _nearly_equal(a: str, b: str) -> bool:
+    """Whether two texts have nearly the same words, in nearly the same order."""
+    if not says_the_same(a, b):
+        return False
+    return SequenceMatcher(None, _content_stems(a), _content_stems(b)).ratio() >= NEARLY_EQUAL
+
+
+def _content_stems(text: str) -> list[str]:
+    """The stems of the content words, in their order."""
+    content = content_words(text)
+    return [root for root in map(stem, words_of(text)) if root in content]
+
+
+def _is_outdated(text: Statement, ending: Ending) -> bool:
+    if text.record == "entry":
+        return not _says_more(text.text, ending.past)
+    if text.record == "attribute" and contradicts(ending.by.text, text.text):
+        return True
+    words = content_words(ending.past.text)
+    return len(words & content_words(text.text)) >= SAME_CONTENT * len(words)
+
+
+def _says_more(line: str, past: Statement) -> bool:
+    """Whether a line tells anything besides one statement; greetings do not count."""
+    told = [sentence for sentence in sentences_of(line) if tells(sentence)]
+    if not past.quote:
+        return len(told) > 1
+    own = content_words(past.quote)
+    return any(len(content_words(sentence) - own) > 1 for sentence in told)

@@ -1,16 +1,20 @@
 """The openai provider: any OpenAI-compatible server (OpenAI, vLLM, Ollama, llama.cpp).
 
 Blocking; runs on the MODEL lane. Every call has a hard time-out and a bounded response, and every
-failure that a server can cause is raised as a `ProviderError`.
+failure that a server can cause is raised as a `ProviderError`. Importing this module takes a
+second: `router` does it with the first call.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
+import openai
 from pydantic import BaseModel
 from tenacity import (
     RetryCallState,
@@ -25,9 +29,18 @@ from .. import conf, offload
 from ..log import logger
 from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
 from . import prompts, schemas
-from .breaker import retry_after
 from .prompts import Messages
-from .provider import AttributeDraft, InsightDraft, Observation, ProviderError, Refused, Unreachable
+from .provider import (
+    AttributeDraft,
+    Ending,
+    InsightDraft,
+    Observation,
+    Pair,
+    ProviderError,
+    Refused,
+    Relation,
+    Unreachable,
+)
 from .schemas import Unfit
 from .tools import Tool, Turn, turn_in, without_tools
 from .usage import estimated
@@ -37,11 +50,11 @@ Result = TypeVar("Result")
 Counter = Callable[[str, int, int], None]  # purpose, tokens in, tokens out
 
 ANSWER_BYTES = 2_000_000  # of one HTTP response: a long one is some 50 kB
-SHOWN_AGAIN = 4000  # characters of an unusable answer that the model is shown to repair it
+REPAIR_LENGTH = 4000  # characters of an unusable answer that the model is shown to repair it
 LEAST_SECONDS = 0.05
 
 _FORM_REFUSED = (400, 422)
-_OUR_FAULT = (400, 413, 422)  # a filter, a prompt too long: the next request may succeed
+_BAD_REQUEST = (400, 413, 422)  # a filter, a long prompt: the next request may succeed
 _RETRIED = (408, 409, 425, 429, 500, 502, 503, 504)
 _BACKOFF = wait_random_exponential(multiplier=0.5, max=5)
 
@@ -58,12 +71,6 @@ class OpenAIProvider:
     lane = offload.MODEL
 
     def __init__(self, settings: conf.LLMSettings, count: Counter = lambda *_: None):
-        import openai
-
-        self._errors = openai.OpenAIError
-        self._status_error = openai.APIStatusError
-        self._network_error = openai.APIConnectionError
-        self._timeout_error = openai.APITimeoutError
         self._settings = settings
         self._count = count
         self._forms: dict[str, str] = {}  # response model → the form that the server takes for it
@@ -157,6 +164,22 @@ class OpenAIProvider:
             lambda answer: answer.drafts(ids),
         )
 
+    def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
+        return self._structured(
+            "compare",
+            prompts.comparison(pairs),
+            schemas.ComparisonAnswer,
+            lambda answer: answer.of(len(pairs)),
+        )
+
+    def outdated(self, endings: Sequence[Ending]) -> list[tuple[bool, ...]]:
+        return self._structured(
+            "outdated",
+            prompts.outdated(endings),
+            schemas.OutdatedAnswer,
+            lambda answer: answer.of([len(ending.texts) for ending in endings]),
+        )
+
     # --- tools --------------------------------------------------------------------------------
 
     def _with_tools(
@@ -197,7 +220,7 @@ class OpenAIProvider:
             return read(schemas.understood(model, text))
         except Unfit as error:
             problem = error
-        again = prompts.repair(messages, text[:SHOWN_AGAIN], str(problem))
+        again = prompts.repair(messages, text[:REPAIR_LENGTH], str(problem))
         try:
             text = self._formed(purpose, again, model, deadline)
         except Unreachable:
@@ -249,22 +272,22 @@ class OpenAIProvider:
         settings = self._settings
         left = max(deadline - time.monotonic(), LEAST_SECONDS)
         attempts = Retrying(
-            retry=retry_if_exception(self._worth_another_try),
+            retry=retry_if_exception(_worth_another_try),
             stop=stop_after_attempt(settings.retries + 1) | stop_before_delay(left),
-            wait=self._pause,
+            wait=_pause,
             reraise=True,
         )
         started = time.monotonic()
         try:
             body = attempts(self._post, messages, deadline, options)
-        except self._errors as error:
+        except openai.OpenAIError as error:
             kind = _kind_of(error)
             seconds = time.monotonic() - started
             logger().info("%s: no answer, %.2f s, %s (%s)", purpose, seconds, settings.model, kind)
             problem = f"{settings.base_url}: {kind}"
-            if isinstance(error, self._status_error) and error.status_code in _OUR_FAULT:
+            if isinstance(error, openai.APIStatusError) and error.status_code in _BAD_REQUEST:
                 raise Refused(problem, error.status_code) from None
-            raise Unreachable(problem, self._wished_pause(error)) from None
+            raise Unreachable(problem, _pause_asked(error)) from None
         return self._counted(purpose, body, messages, time.monotonic() - started)
 
     def _post(self, messages: Messages, deadline: float, options: dict[str, Any]) -> bytes:
@@ -281,7 +304,7 @@ class OpenAIProvider:
             **options,
         ) as response:
             if here.problem == "slow":
-                raise self._timeout_error(response.http_request)
+                raise openai.APITimeoutError(response.http_request)
         return here.body
 
     def _read(self, response: Any) -> None:
@@ -326,23 +349,40 @@ class OpenAIProvider:
             logger().info("%s: cut off at LLM.max_tokens, %d", purpose, settings.max_tokens)
         return answer
 
-    def _pause(self, state: RetryCallState) -> float:
-        """Seconds before the next attempt: the server's Retry-After, else a random backoff."""
-        wished = self._wished_pause(state.outcome.exception() if state.outcome else None)
-        return _BACKOFF(state) if wished is None else wished
 
-    def _wished_pause(self, error: BaseException | None) -> float | None:
-        if isinstance(error, self._status_error):
-            return retry_after(error.response.headers)
-        return None
+def _pause(state: RetryCallState) -> float:
+    """Return the seconds before the next attempt: Retry-After, else a random backoff."""
+    asked = _pause_asked(state.outcome.exception() if state.outcome else None)
+    return _BACKOFF(state) if asked is None else asked
 
-    def _worth_another_try(self, error: BaseException) -> bool:
-        if isinstance(error, self._status_error):
-            return error.status_code in _RETRIED
-        return isinstance(error, self._network_error)
+
+def _pause_asked(error: BaseException | None) -> float | None:
+    return retry_after(error.response.headers) if isinstance(error, openai.APIStatusError) else None
+
+
+def _worth_another_try(error: BaseException) -> bool:
+    if isinstance(error, openai.APIStatusError):
+        return error.status_code in _RETRIED
+    return isinstance(error, openai.APIConnectionError)
 
 
 def _kind_of(error: Exception) -> str:
-    """The kind of an error, without the server's text, which may repeat the prompt."""
+    """Name the kind of an error, without the server's text, which may repeat the prompt."""
     status = getattr(error, "status_code", None)
     return type(error).__name__ + (f" (HTTP {status})" if status else "")
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Read `Retry-After`, seconds or an HTTP date, as seconds."""
+    asked = headers.get("retry-after", "").strip()
+    if not asked:
+        return None
+    if asked.isascii() and asked.isdigit():
+        return float(asked[:9])
+    try:
+        date = parsedate_to_datetime(asked)
+    except (ValueError, OverflowError):
+        return None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=UTC)
+    return max(0.0, (date - datetime.now(UTC)).total_seconds())

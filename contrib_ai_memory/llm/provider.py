@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal, Protocol, get_args, runtime_checkable
 
 from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
@@ -88,6 +89,14 @@ class Provider(Protocol):
         """Answer a question by insights, each with the ids of the memories it cites."""
         ...
 
+    def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
+        """Relate each new statement to a known one of the same source, one relation a pair."""
+        ...
+
+    def outdated(self, endings: Sequence[Ending]) -> list[tuple[bool, ...]]:
+        """Judge for each ending which of its texts say nothing but what has ended."""
+        ...
+
 
 # --- drafts ---------------------------------------------------------------------------------------
 
@@ -131,3 +140,60 @@ class InsightDraft:
 
     text: str
     evidence: tuple[str, ...]
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+class Relation(StrEnum):
+    """How a new statement relates to a known one."""
+
+    SAME = "same"
+    CHANGES = "changes"  # the new one replaces the known one
+    ENDS = "ends"  # the new one denies the known one
+    UNRELATED = "unrelated"  # both may hold
+
+    @property
+    def supersedes(self) -> bool:
+        """Whether the known statement no longer holds."""
+        return self in (Relation.CHANGES, Relation.ENDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A text to be compared.
+
+    Attributes:
+        record: `MemoryRecord.record`, or "attribute".
+        when: Since when it holds, ISO 8601; "" if unknown.
+        quote: The speaker's own words, if it reports them.
+        type: One of `ATTRIBUTE_TYPES`, for an attribute.
+    """
+
+    text: str
+    record: str = "fact"
+    when: str = ""
+    quote: str = ""
+    type: str = ""
+
+    @classmethod
+    def of(cls, memory: MemoryRecord) -> Statement:
+        return cls(memory.content, memory.record, memory.valid_from, memory.quote)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A new statement and a known one; `similarity` is their cosine, if it was computed."""
+
+    new: Statement
+    known: Statement
+    similarity: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A statement that no longer holds, the one that replaces it, and texts that may tell it."""
+
+    past: Statement
+    by: Statement
+    texts: tuple[Statement, ...]

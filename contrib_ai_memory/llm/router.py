@@ -1,7 +1,7 @@
-"""Chooses the provider that answers an operation, and asks it off the reactor thread.
+"""The router: chooses the provider of an operation, and asks it off the reactor thread.
 
-Where PROVIDER chooses the model server or a class of the game's own, that one is asked first; the
-offline provider does the work when it gives no answer. The breaker and the token budgets decide
+The model server or the game's own class is asked first if the setting PROVIDER chooses it; the
+offline provider does the work if it gives no answer. The breaker and the token budgets decide
 whether the model server is asked at all. Reactor thread.
 """
 
@@ -19,13 +19,13 @@ from django.utils.module_loading import import_string
 from twisted.internet import defer
 
 from .. import conf, offload
-from .breaker import Health
+from .breaker import Breaker
 from .offline import OfflineProvider
 from .provider import Provider, ProviderError, Unreachable
 from .usage import FILE, BudgetUsedUp, Usage
 
 OFFLINE = OfflineProvider()
-health = Health()
+breaker = Breaker()
 
 
 @defer.inlineCallbacks
@@ -44,8 +44,38 @@ def ask(
     """
     answered, answer = yield ask_model(operation, *args, priority=priority, npc=npc)
     if answered:
-        return Model.name, answer
+        return ModelServer.name, answer
     return (yield ask_without_tools(operation, *args, priority=priority))
+
+
+@defer.inlineCallbacks
+def judge(
+    operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
+) -> Generator[Any, Any, Any]:
+    """Call one operation of the provider that the settings choose, and of no other.
+
+    Where a language model is chosen, the rules of the offline provider do not judge in its place
+    what is to be retired (docs/adr/023).
+
+    Args:
+        operation, priority, npc: As for `ask`.
+
+    Returns (as a Deferred):
+        The answer; None if that provider gave none.
+    """
+    if model_server() is not None:
+        _answered, answer = yield ask_model(operation, *args, priority=priority, npc=npc)
+        return answer
+    if own_provider() is None:
+        return (yield _run(OFFLINE, operation, args, priority))
+    _name, answer = yield _ask_own(operation, args, priority)
+    return answer
+
+
+def rules_judge() -> bool:
+    """Whether the chosen provider compares by rules: the offline one, or one that inherits it."""
+    own = own_provider() or OFFLINE
+    return model_server() is None and getattr(type(own), "compare", None) is OfflineProvider.compare
 
 
 @defer.inlineCallbacks
@@ -55,11 +85,11 @@ def ask_model(
     """Call one operation of the model server's provider, `converse` with its tools included.
 
     Returns (as a Deferred):
-        Whether it answered, and its answer. It does not where none is configured, while the breaker
-        is open, and when its tokens are used up.
+        Whether it answered, and its answer. It is not asked if none is configured, while the
+        breaker is open, or once its tokens are used up.
     """
-    chosen = model()
-    if chosen is None or not _affords(chosen, npc) or (ticket := health.admit()) is None:
+    chosen = model_server()
+    if chosen is None or not _affords(chosen, npc) or (ticket := breaker.admit()) is None:
         return False, None
     begun: list[float] = []
 
@@ -71,23 +101,23 @@ def ask_model(
     try:
         answer = yield offload.run(chosen.lane, job, priority=priority, timeout=chosen.timeout + 1)
     except Unreachable as error:
-        health.fail(ticket, error, retry_after)
+        breaker.fail(ticket, error, retry_after)
     except BudgetUsedUp:
         pass  # logged by `Usage`
     except ProviderError as error:
-        health.misanswered(operation, error)
+        breaker.misanswered(operation, error)
     except offload.TimedOut as error:
         if begun and time.monotonic() - begun[0] >= chosen.timeout:
-            health.fail(ticket, error, retry_after)
+            breaker.fail(ticket, error, retry_after)
         else:  # it waited behind other calls, which says nothing about the server
-            health.complain(operation, error)
+            breaker.complain(operation, error)
     except offload.Busy as error:
-        health.complain(operation, error)
+        breaker.complain(operation, error)
     else:
-        health.succeed(operation)
+        breaker.succeed(operation)
         return True, answer
     finally:
-        health.over(ticket)
+        breaker.over(ticket)
     return False, None
 
 
@@ -96,17 +126,32 @@ def ask_without_tools(
     operation: str, *args: Any, priority: int = offload.AWAKE
 ) -> Generator[Any, Any, tuple[str, Any]]:
     """Call one operation of the game's own provider, else of the offline one, as `ask` does."""
-    own = own_provider()
-    if own is not None:
-        try:
-            answer = yield _run(own, operation, args, priority)
-        except (ProviderError, offload.TimedOut, offload.Busy) as error:
-            health.complain(operation, error)
-        else:
-            health.succeed(operation)
-            return own.name, answer
+    name, answer = yield _ask_own(operation, args, priority)
+    if name:
+        return name, answer
     answer = yield _run(OFFLINE, operation, args, priority)
     return OFFLINE.name, answer
+
+
+@defer.inlineCallbacks
+def _ask_own(
+    operation: str, args: tuple[Any, ...], priority: int
+) -> Generator[Any, Any, tuple[str, Any]]:
+    """Call one operation of the game's own provider, if it has one and that answers.
+
+    Returns (as a Deferred):
+        The name of the provider, "" if there is no answer, and the answer.
+    """
+    own = own_provider()
+    if own is None:
+        return "", None
+    try:
+        answer = yield _run(own, operation, args, priority)
+    except (ProviderError, offload.TimedOut, offload.Busy) as error:
+        breaker.complain(operation, error)
+        return "", None
+    breaker.succeed(operation)
+    return own.name, answer
 
 
 def _run(
@@ -119,7 +164,7 @@ def _run(
 # --- the providers that the settings choose -------------------------------------------------------
 
 
-class Model:
+class ModelServer:
     """The openai provider behind its token budgets, created on the thread that first uses it."""
 
     name = "openai"
@@ -149,22 +194,22 @@ class Model:
         self.counts.count(purpose, self._here.npc, tokens_in, tokens_out)
 
 
-def model() -> Model | None:
-    """The model of the configured server; None where the settings choose another provider."""
+def model_server() -> ModelServer | None:
+    """Return the model of the configured server; None if the settings choose another provider."""
     settings = conf.get()
-    if settings.LLM is None or settings.PROVIDER not in (None, Model.name):
+    if settings.LLM is None or settings.PROVIDER not in (None, ModelServer.name):
         return None
-    return _model_of(settings.LLM, _counts())
+    return _model_server_of(settings.LLM, _counts())
 
 
 def own_provider() -> Provider | None:
-    """The instance of the class that PROVIDER names; None where it names none.
+    """Return the instance of the class that PROVIDER names; None if it names none.
 
     Raises:
         ImproperlyConfigured: There is no such class, or it is no provider.
     """
     path = conf.get().PROVIDER
-    if path in (None, OFFLINE.name, Model.name):
+    if path in (None, OFFLINE.name, ModelServer.name):
         return None
     try:
         provider = _instance_of(import_string(path))
@@ -180,7 +225,7 @@ def own_provider() -> Provider | None:
 
 
 def problem_with_setting() -> str:
-    """Why PROVIDER cannot be used as it is set; "" if it can."""
+    """Return an error sentence if PROVIDER cannot be used as it is set, or ""."""
     if conf.get().PROVIDER == "openai" and conf.get().LLM is None:
         return "it needs the settings of a server, CONTRIB_AI_MEMORY['LLM']."
     try:
@@ -191,8 +236,8 @@ def problem_with_setting() -> str:
 
 
 @lru_cache(maxsize=1)
-def _model_of(settings: conf.LLMSettings, counts: Usage) -> Model:
-    return Model(settings, counts)
+def _model_server_of(settings: conf.LLMSettings, counts: Usage) -> ModelServer:
+    return ModelServer(settings, counts)
 
 
 @lru_cache(maxsize=1)
@@ -204,35 +249,31 @@ def _instance_of(kind: type[Provider]) -> Provider:
 
 
 def usage() -> dict[str, Any]:
-    """What the model cost today (UTC), as plain data.
+    """Return what the model cost today (UTC), as plain data.
 
     Returns:
         {"day", "calls", "tokens_in", "tokens_out", "by_purpose": {operation: {"calls",
         "tokens_in", "tokens_out"}}, "by_npc": {agent id: {the same}}}. The first call after
         a start reads one small file.
     """
-    counts = _counts()
-    counts.load()
-    return counts.plain()
+    return _counts().plain()
 
 
 def tokens_by_day(agent_id: str) -> list[tuple[str, int]]:
-    """(day, tokens) of one NPC on the last days, oldest first, today last."""
-    counts = _counts()
-    counts.load()
-    return counts.by_day(agent_id)
+    """Return (day, tokens) of one NPC for the last days, oldest first, today last."""
+    return _counts().by_day(agent_id)
 
 
 def status() -> str:
-    """One phrase for builders: who answers, and what is wrong if something is."""
+    """Return a phrase for builders: who answers, and what is wrong if something is."""
     own = own_provider()
     if own is not None:
         return f"{own.name} ({conf.get().PROVIDER}), a provider of the game's own"
-    chosen = model()
+    chosen = model_server()
     if chosen is None:
         return "offline provider (no language model is set)"
-    if health.problem:
-        return f"offline provider, because the model server does not answer: {health.problem}"
+    if breaker.problem:
+        return f"offline provider, because the model server does not answer: {breaker.problem}"
     try:
         chosen.counts.check(None, chosen.settings)
     except BudgetUsedUp as problem:
@@ -240,7 +281,7 @@ def status() -> str:
     return f"{chosen.settings.model} at {chosen.settings.base_url}"
 
 
-def _affords(chosen: Model, npc: str | None) -> bool:
+def _affords(chosen: ModelServer, npc: str | None) -> bool:
     try:
         chosen.counts.check(npc, chosen.settings)
     except BudgetUsedUp:

@@ -16,7 +16,7 @@ from ..embedding import emotions
 from ..log import logger
 from ..records import Entry, ExperienceDraft, FactDraft
 from ..text.sanitising import oneline, sanitise
-from .provider import AttributeDraft, AttributeType, InsightDraft, ProviderError
+from .provider import AttributeDraft, AttributeType, InsightDraft, ProviderError, Relation
 
 FACTS = 100  # items of one answer, in each list whose length the request does not give
 IDS = 200
@@ -26,6 +26,10 @@ MOST_TOKENS = 10_000_000  # a reported usage above this is wrong
 
 class Unfit(ProviderError):
     """The answer does not have the form asked for. The message may be shown to the model."""
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
 
 
 def _within_one(value: object) -> object:
@@ -95,6 +99,7 @@ class Fact(Plain):
     text: str = Field(min_length=1, max_length=400)
     entry_ids: Annotated[Ids, Field(min_length=1)]
     preference: bool = False
+    topic: str = Field("", max_length=100)
 
 
 class FactsAnswer(Plain):
@@ -113,6 +118,7 @@ class FactsAnswer(Plain):
                     journal_ids=evidence,
                     about=about.pop() if len(about) == 1 else None,
                     memory_type="procedural" if fact.preference else "semantic",
+                    slot=fact.topic.lower() if fact.preference else "",
                 )
             )
         return drafts
@@ -169,6 +175,40 @@ class InsightsAnswer(Plain):
             InsightDraft(one.insight, tuple(ids[number] for number in numbers))
             for one, numbers in found
         ]
+
+
+class PairRelation(Plain):
+    """The relation of one numbered pair."""
+
+    pair: int
+    relation: Annotated[Relation, BeforeValidator(_lower)]
+
+
+class ComparisonAnswer(Plain):
+    """The relations of those pairs that have one."""
+
+    relations: list[PairRelation] = Field(max_length=IDS)
+
+    def of(self, pairs: int) -> list[Relation]:
+        """The relation of each of so many pairs; one that is not named is unrelated."""
+        known = range(1, pairs + 1)
+        found = founded("relations", self.relations, lambda one: cited([one.pair], known))
+        relation_of = {number: Relation(one.relation) for one, (number,) in found}
+        return [relation_of.get(number, Relation.UNRELATED) for number in known]
+
+
+class OutdatedAnswer(Plain):
+    """The numbers of the texts that say nothing but what has ended."""
+
+    outdated: Ids
+
+    def of(self, sizes: Sequence[int]) -> list[tuple[bool, ...]]:
+        """The judgements on groups of so many texts, which were numbered in one row."""
+        first, judged = 1, []
+        for size in sizes:
+            judged.append(tuple(number in self.outdated for number in range(first, first + size)))
+            first += size
+        return judged
 
 
 # --- the server's response ------------------------------------------------------------------------

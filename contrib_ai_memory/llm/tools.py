@@ -1,7 +1,7 @@
 """The tools that a speaking NPC may call (DESIGN §7): their schemas, and the calls as messages.
 
 Models write the calls, partly from what players said: everything in them is validated, sanitised
-and bounded here. The model is told in words what is wrong with a call.
+and bounded here. An error message tells the model what is wrong with a call.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ _BY_NAME = {each.tool: each for each in (*REMEMBERING, *ACTING)}
 
 
 def offered(kinds: Sequence[type[Arguments]] = (*REMEMBERING, *ACTING)) -> list[Tool]:
-    """Tools as a Chat Completions request has them."""
+    """Return tools in the form of a Chat Completions request."""
     return [
         {
             "type": "function",
@@ -221,7 +221,7 @@ def _calls_in(raw: Sequence[Any]) -> tuple[ToolCall, ...]:
 
 
 def as_message(turn: Turn) -> dict[str, Any]:
-    """A turn as an assistant message, without arguments that are no JSON: servers parse them."""
+    """Make an assistant message of a turn; servers parse arguments, so invalid JSON becomes {}."""
     calls = []
     for call in turn.calls:
         try:
@@ -235,7 +235,7 @@ def as_message(turn: Turn) -> dict[str, Any]:
 
 
 def result(call: ToolCall, text: str) -> dict[str, Any]:
-    """The message with the result of a call."""
+    """Make the message with the result of a call."""
     return {"role": "tool", "tool_call_id": call.id, "content": text}
 
 
@@ -258,12 +258,12 @@ def paired(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def called_in(message: dict[str, Any]) -> list[str]:
-    """The ids of the calls in a message."""
+    """Return the ids of the calls in a message."""
     return [call["id"] for call in message.get("tool_calls") or ()]
 
 
 def without_tools(messages: Messages) -> Messages:
-    """The same messages for a server without tools: their results become text."""
+    """Rewrite messages for a server without tools: results become text, calls are left out."""
     plain = []
     for message in messages:
         if message["role"] == "tool":

@@ -64,7 +64,7 @@ class Days(BaseModel):
 
 
 def today() -> str:
-    """The date in UTC, ISO 8601."""
+    """Return the date in UTC, ISO 8601."""
     return datetime.now(UTC).date().isoformat()
 
 
@@ -125,15 +125,13 @@ class Usage:
             if npc is not None:
                 spent = day.npcs.get(npc, Spent()).tokens
                 limits.append((f"NPC {npc}", spent, settings.daily_tokens_per_npc))
-            for whose, tokens, limit in limits:
-                if limit is None or tokens < limit:
-                    continue
-                problem = f"the day's {limit} tokens of {whose} are used up"
-                first = whose not in self._logged
-                self._logged.add(whose)
-                break
-            else:
+            over = [(whose, limit) for whose, tokens, limit in limits if limit and tokens >= limit]
+            if not over:
                 return
+            whose, limit = over[0]
+            first = whose not in self._logged
+            self._logged.add(whose)
+        problem = f"the day's {limit} tokens of {whose} are used up"
         if first:
             logger().warning(
                 "%s: the offline provider answers until the day is over (UTC).", problem
@@ -141,24 +139,23 @@ class Usage:
         raise BudgetUsedUp(problem)
 
     def plain(self) -> dict[str, Any]:
-        """Today's numbers as plain data."""
+        """Return today's numbers as plain data, as `router.usage` does."""
+        self.load()
         with self._lock:
             day = self._present()
-            total = Spent()
-            for spent in day.purposes.values():
-                total.calls += spent.calls
-                total.tokens_in += spent.tokens_in
-                total.tokens_out += spent.tokens_out
-            shown = day.model_dump()
+            spent, shown = day.purposes.values(), day.model_dump()
             return {
                 "day": day.day,
-                **total.model_dump(),
+                "calls": sum(each.calls for each in spent),
+                "tokens_in": sum(each.tokens_in for each in spent),
+                "tokens_out": sum(each.tokens_out for each in spent),
                 "by_purpose": shown["purposes"],
                 "by_npc": shown["npcs"],
             }
 
     def by_day(self, npc: str) -> list[tuple[str, int]]:
-        """(day, tokens) of one NPC on the last thirty days with any calls, oldest first."""
+        """Return (day, tokens) of one NPC for the last thirty days with any calls, oldest first."""
+        self.load()
         with self._lock:
             self._present()
             return [(day.day, day.npcs.get(npc, Spent()).tokens) for day in self._days]

@@ -127,13 +127,13 @@ def prompt_block(memories: list[MemoryRecord]) -> str:
 
 def _line(memory: MemoryRecord) -> str:
     """Return `[SEMANTIC] text`, or `[EPISODIC] 2026-03-02: text` with the day it happened."""
-    text = spoken(memory)
+    text = text_with_speaker(memory)
     if memory.memory_type == "episodic" and memory.created_at:
         text = f"{memory.created_at[:10]}: {text}"
     return f"[{memory.memory_type.upper()}] {text}"
 
 
-def spoken(memory: MemoryRecord) -> str:
+def text_with_speaker(memory: MemoryRecord) -> str:
     """Return the neutralised content, with its speaker if the words are somebody's."""
     content = neutralise(memory.content)
     has_speaker = memory.record in WORDS_OF_A_SPEAKER and memory.speaker

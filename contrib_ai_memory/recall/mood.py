@@ -33,10 +33,10 @@ class Mood:
 
 def mood_of(agent_id: str, now: str) -> Mood:
     """Return the mood of an NPC (worker thread)."""
-    return felt(memory_store.shared().newest(agent_id, "experience", NEWEST), now)
+    return mood_from(memory_store.shared().newest(agent_id, "experience", NEWEST), now)
 
 
-def felt(experiences: Sequence[MemoryRecord], now: str) -> Mood:
+def mood_from(experiences: Sequence[MemoryRecord], now: str) -> Mood:
     """Add up experiences, newest first: each counts by its weight and its recency [B §3]."""
     strength: defaultdict[str, float] = defaultdict(float)
     for experience in experiences:

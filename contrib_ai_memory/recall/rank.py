@@ -1,6 +1,6 @@
-"""Scores of candidates: their relevance to a request, and two profiles that weigh in the rest.
+"""Scores of candidates: their relevance to a request, and the score profiles that add the rest.
 
-Relevance is a weighted sum of clues: four search lanes (`store.keys`), the speaker, a date in the
+Relevance is a weighted sum of clues: four search lanes (`store.lanes`), the speaker, a date in the
 query, whether a time is asked for and given, whether the memory asks, its length, and whether it
 only retells other memories. The weights were fitted by leave-one-conversation-out on LoCoMo:
 docs/measured.md lists the effect of each, docs/how_a_score_came_about.md has an example.
@@ -9,7 +9,7 @@ docs/measured.md lists the effect of each, docs/how_a_score_came_about.md has an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields
 from datetime import date, datetime
 from functools import lru_cache
 
@@ -27,14 +27,13 @@ SIMILARITY, WEIGHT, RECENCY, FREQUENCY = 0.45, 0.25, 0.20, 0.10
 EMOTION_BONUS = 0.05  # [B §3] once, if any emotion overlaps
 RECENCY_HALF_HOURS = 72.0  # [B] recency = 1 / (1 + age / 72 h)
 FREQUENCY_FULL = 10  # [B] accesses that count as "often"
-BLEND_RELEVANCE, BLEND_IMPORTANCE = 0.8, 0.2  # [C §2.5] where the cross-encoder cannot be loaded
 
 # best scores of a lane below this are not scaled up to 1: one common word is no full match
 LANE_FLOORS = np.array([0.3, 0.3, 4.0, 4.0])  # in the order of `LANES`
 
-QUOTING = ("", "offline")  # providers whose retellings only quote
+QUOTING = ("", "offline")  # providers that only quote what they retell
 
-PROFILES = ("relevance", "salience")  # built in, see `profile_of`
+SCORE_PROFILES = ("relevance", "salience")  # built in, see `score_profile`
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ class Ranked:
 
 
 def score(candidates: Sequence[Candidate], request: RecallRequest) -> list[Ranked]:
-    """Score candidates by the request's profile and weights, best first."""
+    """Score candidates by the request's score profile and weights, best first."""
     if not candidates:
         return []
     asked = QueryClues.of(request)
@@ -115,7 +114,7 @@ def score(candidates: Sequence[Candidate], request: RecallRequest) -> list[Ranke
         Ranked(candidate, total, min(1.0, max(0.0, total)), tuple(row))
         for candidate, total, row in zip(candidates, similar.tolist(), table.tolist(), strict=True)
     ]
-    if total_of := profile_of(request.profile):
+    if total_of := score_profile(request.score_profile):
         for each in ranked:
             each.total = total_of(each.parts(request))
     return ordered(ranked)
@@ -156,7 +155,7 @@ def relevance(table: np.ndarray, asked: QueryClues, weights: Weights) -> np.ndar
     return table @ np.array(worth) / (possible or 1.0)
 
 
-def profile_of(name: str) -> Callable[[ScoreParts], float] | None:
+def score_profile(name: str) -> Callable[[ScoreParts], float] | None:
     """Return the function that makes the total from the parts of a score.
 
     Args:
@@ -167,7 +166,7 @@ def profile_of(name: str) -> Callable[[ScoreParts], float] | None:
     Raises:
         ImproperlyConfigured: There is no such function.
     """
-    if name in PROFILES:
+    if name in SCORE_PROFILES:
         return salience if name == "salience" else None
     try:
         return import_string(name)
@@ -192,22 +191,6 @@ def salience(parts: ScoreParts) -> float:
         + FREQUENCY * parts.frequency
         + parts.emotion
     )
-
-
-def reranked(ranked: Sequence[Ranked], verdicts: Sequence[float] | None) -> list[Ranked]:
-    """Order by the scores of a cross-encoder in place of the similarity [C §2.5].
-
-    Args:
-        verdicts: Its scores of `ranked`, 0-1. None if it cannot be loaded: then the total is 0.8
-            relevance + 0.2 importance.
-    """
-    if verdicts is None:
-        blended = [
-            BLEND_RELEVANCE * each.similarity + BLEND_IMPORTANCE * each.candidate.importance
-            for each in ranked
-        ]
-        return ordered([replace(e, total=t) for e, t in zip(ranked, blended, strict=True)])
-    return ordered([replace(e, total=v, reranked=v) for e, v in zip(ranked, verdicts, strict=True)])
 
 
 def recency_of(when: str, now: str) -> float:

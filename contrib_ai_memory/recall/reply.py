@@ -1,9 +1,9 @@
-"""Replies: the line that is answered is recalled for, and a provider answers it."""
+"""Replies: recall what bears on a line, then have a provider answer it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,13 +24,14 @@ from ..records import (
     RecallRequest,
     RecallResult,
     ReplyRequest,
+    ScoreParts,
 )
-from ..store.chat_log import bare, given_by
+from ..store.chat_log import bare, provenance_of_messages
 from .budget import BudgetExceeded
 from .search import recall
-from .tool_loop import RESULTS_SHARE, Actions, ToolLoop, Transcript, provenance_of
+from .situation import situation_of
+from .tool_loop import NOBODY, RESULTS_SHARE, Actions, ToolLoop, Transcript, provenance_of
 
-NOBODY = "?"  # identity of a speaker without one; no memory has it as a witness
 ANSWER_SHARE = 1 / 8  # of the context window
 
 
@@ -40,7 +41,7 @@ class Answer:
 
     Attributes:
         text: Empty if its tools have said everything.
-        recalled: The memories in it: the answer is as private as they are.
+        recalled: The memories in it.
         rounds: The tool calls and their results, as `store.chat_log` keeps them.
     """
 
@@ -48,6 +49,11 @@ class Answer:
     recalled: tuple[Recalled, ...] = ()
     rounds: tuple[dict[str, Any], ...] = ()
     provenance: Provenance = NO_PROVENANCE
+
+    @property
+    def private(self) -> bool:
+        """Whether a memory in it is private."""
+        return any(item.memory.private for item in self.recalled)
 
 
 @defer.inlineCallbacks
@@ -88,20 +94,31 @@ def prepare(
         # a secret from the conversation would show in what is said aloud next
         turns = tuple(turn for turn in turns if not turn.private)
     known = memory.people.get(entry.source_entity)
+    situation, last_talk = situation_of(memory, entry)
     request = ReplyRequest(
         npc_name=memory.name,
         persona=memory.owner.get_persona(),
         speaker=entry.seen_as,
         speaker_id=entry.source_entity,
         utterance=entry.content,
-        recalled=recalled.memories,
+        recalled=(*recalled.memories, *_beside(last_talk, recalled.memories)),
         prompt_block=recalled.prompt_block,
         conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
         met_before=bool(known and known.interactions > 1),
         kind=entry.kind,
+        now=memory.clock(),
+        npc_names=memory.names,
+        phrases=memory.phrases,
+        situation=situation,
     )
     transcript = _transcript(memory, entry, listener, request)
-    return ToolLoop(memory, entry, listener, request, transcript, actions), request
+    return ToolLoop(memory, entry, request, transcript, actions), request
+
+
+def _beside(talk: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
+    """Yield the memories of a talk that were not recalled."""
+    known = {each.memory.id for each in recalled}
+    return (Recalled(each, ScoreParts(0.0, 0.0), 0) for each in talk if each.id not in known)
 
 
 @defer.inlineCallbacks
@@ -152,7 +169,7 @@ def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest)
     return Transcript(
         [message for _, message, _ in told],
         tuple(Privacy(True, tuple(each["witnesses"])) for _, _, each in told if each["private"]),
-        given_by(each for _, _, each in told),
+        provenance_of_messages(each for _, _, each in told),
     )
 
 

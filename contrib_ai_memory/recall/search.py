@@ -17,24 +17,24 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import conf, offload
-from ..embedding import embedder, emotions, reranker
+from ..embedding import embedder, emotions
 from ..english import questions
+from ..ingest import index
 from ..records import RecallRequest, RecallResult, may_hear
 from ..store import memory_store
-from ..store.errors import StoreHeld
+from ..store.condition import StoreHeld
 from ..store.evidence import EvidenceGone
 from ..store.links import link_id, linked_memory_id
 from ..store.payload import Candidate, PointId
 from ..store.protocol import LaneSearch, MemoryStore
 from ..text.sanitising import sanitise
-from . import budget, rank
+from . import budget, rank, reranker
 from .rank import Ranked
 
 LANE_DEPTH = 30  # the best of each lane that become candidates, at least
 LINKED_FROM = 5  # the best candidates whose links are followed, one hop
 LINKS_FOLLOWED = 20  # the strongest of all their links
 PREFERENCES = 8  # newest preferences of the one who asks that become candidates
-RERANKED = 4  # times top_k that a cross-encoder reads
 
 
 @defer.inlineCallbacks
@@ -53,13 +53,10 @@ def recall(
     """
     # if new entries were forgotten meanwhile or the store is read-only, recall what is indexed
     with suppress(EvidenceGone, StoreHeld):
-        yield memory.index_newest(priority)
-    request = prepare(memory, request)
-    if not memory.links.count:
-        result = yield offload.run(offload.MEMORY, search, request, priority=priority)
-        return result
+        yield index.index_newest(memory, priority)
+    request = completed(memory, request)
     ranking = yield offload.run(offload.MEMORY, find, request, priority=priority)
-    linked = _linked(memory, ranking.best_links())
+    linked = _linked(memory, ranking.best_links())  # Attributes: the reactor thread reads them
     result = yield offload.run(offload.MEMORY, choose, ranking, linked, priority=priority)
     return result
 
@@ -75,12 +72,12 @@ def emotion_request(labels: Sequence[str], query: str = "") -> RecallRequest:
     """
     felt = emotions.known(labels)
     return RecallRequest(
-        query or ", ".join(felt), emotions=felt, only_emotions=True, profile="salience"
+        query or ", ".join(felt), emotions=felt, only_emotions=True, score_profile="salience"
     )
 
 
-def prepare(memory: Any, request: RecallRequest) -> RecallRequest:
-    """Complete a request with the settings and with what the NPC knows of people."""
+def completed(memory: Any, request: RecallRequest) -> RecallRequest:
+    """Fill in what a request leaves empty, from the settings and from what the NPC knows."""
     settings = conf.get()
     query = sanitise(request.query, settings.MAX_LINE)
     listeners = request.listeners or ()
@@ -98,7 +95,7 @@ def prepare(memory: Any, request: RecallRequest) -> RecallRequest:
         now=memory.clock(),
         top_k=request.top_k or settings.RECALL_TOP_K,
         token_budget=request.token_budget or settings.RECALL_TOKENS,
-        profile=request.profile or settings.RECALL_PROFILE,
+        score_profile=request.score_profile or settings.RECALL_PROFILE,
         reranker=request.reranker or settings.RERANKER,
         named=named,
         who=who,
@@ -108,6 +105,8 @@ def prepare(memory: Any, request: RecallRequest) -> RecallRequest:
 
 def _linked(memory: Any, starts: list[str]) -> list[str]:
     """Return the store's ids of what `starts` are linked with, strongest links first."""
+    if not memory.links.count:
+        return []
     strength: dict[str, float] = {}
     for start in starts:
         for other, note in memory.links.of(start).items():
@@ -121,10 +120,10 @@ def _linked(memory: Any, starts: list[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """The candidates of a request, best first, and the store's search that found them."""
+    """The candidates of a request, best first, and the lanes of the store that found them."""
 
     request: RecallRequest
-    search: LaneSearch
+    lanes: LaneSearch
     ranked: list[Ranked]
 
     def best_links(self) -> list[str]:
@@ -132,30 +131,29 @@ class Ranking:
         return [link_id(each.candidate) for each in self.ranked[:LINKED_FROM]]
 
 
-def search(request: RecallRequest) -> RecallResult:
-    """Recall without following links; `request` must be complete (`prepare`)."""
-    return choose(find(request))
-
-
 def find(request: RecallRequest) -> Ranking:
     """Rank candidates from every lane of the store."""
     store = memory_store.shared()
     words = searched_words(request)
-    query = store.search(request.agent_id, embedder.shared().encode([words])[0], words)
-    where = _where(request)
+    lanes = store.prepare_search(request.agent_id, embedder.shared().encode([words])[0], words)
+    where: dict[str, Any] = {}  # filters that the store applies itself
+    if request.only_emotions:
+        where["dominant_emotions"] = {"in": list(request.emotions)}
+    if request.memory_types:
+        where["memory_type"] = {"in": list(request.memory_types)}
     depth = max(LANE_DEPTH, request.top_k * conf.CANDIDATES_PER_RESULT)
-    ids = store.candidates(query, depth, **where)
+    ids = store.candidates(lanes, depth, **where)
     ids.update(map(uuid.UUID, request.preferences))
-    candidates = _permitted(store, request, query, ids)
+    candidates = _permitted(store, request, lanes, ids)
     if request.listeners and len(candidates) < depth <= len(ids):
-        # secrets of others and earlier questions may have crowded out the rest. A search that
-        # leaves them out takes three times as long, so it is only done now
+        # secrets of others and earlier questions took the places of the rest. A search without
+        # them takes three times as long, so it is made only now
         where["listener"] = request.listeners[0]
         if not questions.asks_of_asking(request.query):
             where["tells"] = "something"
-        ids |= store.candidates(query, depth, **where)
-        candidates = _permitted(store, request, query, ids)
-    return Ranking(request, query, rank.score(candidates, request))
+        ids |= store.candidates(lanes, depth, **where)
+        candidates = _permitted(store, request, lanes, ids)
+    return Ranking(request, lanes, rank.score(candidates, request))
 
 
 def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
@@ -167,10 +165,10 @@ def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
     request, ranked = ranking.request, ranking.ranked
     if more := set(linked) - {each.candidate.id for each in ranked}:
         candidates = [each.candidate for each in ranked]
-        candidates += _permitted(memory_store.shared(), request, ranking.search, more)
+        candidates += _permitted(memory_store.shared(), request, ranking.lanes, more)
         ranked = rank.score(candidates, request)
     if request.reranker:
-        ranked = _reranked(request.reranker, request, ranked)
+        ranked = reranker.rerank(request, ranked)
     preferences = [each for each in ranked if each.candidate.id in request.preferences]
     chosen = budget.fill(_loaded(request, preferences), _loaded(request, ranked), request)
     tokens = sum(recalled.tokens for recalled in chosen)
@@ -214,27 +212,10 @@ def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
     return not (memory.journal_ids and set(memory.journal_ids) <= request.without_entries)
 
 
-def _where(request: RecallRequest) -> dict[str, Any]:
-    """Return the filters that the store applies itself."""
-    where: dict[str, Any] = {}
-    if request.only_emotions:
-        where["dominant_emotions"] = {"in": list(request.emotions)}
-    if request.memory_types:
-        where["memory_type"] = {"in": list(request.memory_types)}
-    return where
-
-
 def _permitted(
-    store: MemoryStore, request: RecallRequest, query: LaneSearch, ids: Collection[PointId]
+    store: MemoryStore, request: RecallRequest, lanes: LaneSearch, ids: Collection[PointId]
 ) -> list[Candidate]:
-    return [each for each in store.weighed(query, ids) if is_permitted(each, request)]
-
-
-def _reranked(source: str, request: RecallRequest, ranked: list[Ranked]) -> list[Ranked]:
-    """Order the best by a cross-encoder, with the rest behind them."""
-    first, rest = ranked[: request.top_k * RERANKED], ranked[request.top_k * RERANKED :]
-    texts = [budget.spoken(each.candidate.whole()) for each in first]
-    return rank.reranked(first, reranker.scores(source, request.query, texts)) + rest
+    return [each for each in store.score(lanes, ids) if is_permitted(each, request)]
 
 
 def _loaded(request: RecallRequest, ranked: list[Ranked]) -> Iterator[budget.Scored]:

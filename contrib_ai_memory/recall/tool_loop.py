@@ -1,8 +1,8 @@
 """The tool loop of a reply: a language model may call tools, for a few rounds, before it answers.
 
 Tools run on the reactor thread, their work on the store on the memory worker thread. Memories that
-a tool recalls are filtered for the listener, and all that comes of the loop is as private as the
-most private of what the model was given.
+a tool recalls are filtered for the listener. Whatever the NPC says, does or notes in the loop is as
+private as the most private of what the model was given.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from twisted.python.failure import Failure
 
 from .. import conf, offload
 from ..embedding import emotions
+from ..ingest.experiences import remember_or_reinforce
 from ..llm import prompts, router, tools
 from ..records import (
     CONSCIOUS,
@@ -38,10 +39,11 @@ from ..store.chat_log import bare
 from ..store.evidence import EvidenceGone, Work
 from ..store.links import link_id
 from ..store.payload import memory_id_for
-from ..store.profiles import Profile, ProfileObservation
+from ..store.people import Profile, ProfileObservation
 from .budget import BudgetExceeded
 from .search import emotion_request, recall
 
+NOBODY = "?"  # identity of a speaker without one; no memory has it as a witness
 ROUNDS = 5  # DESIGN §7; after them the model is asked for text alone
 MAX_ACTIONS = 8  # things said and done before the answer
 
@@ -85,8 +87,8 @@ class ToolLoop:
     """The exchange with a language model that makes one answer.
 
     Attributes:
-        opening: The messages that the model is sent first.
-        recalled: The memories that the model was given by now.
+        opening: The messages sent first.
+        recalled: The memories given to the model so far.
         rounds: Tool calls and results, each with who may hear of it.
     """
 
@@ -94,7 +96,6 @@ class ToolLoop:
         self,
         memory: Any,
         entry: Entry,
-        listener: str,
         request: ReplyRequest,
         transcript: Transcript,
         actions: Actions | None,
@@ -104,7 +105,7 @@ class ToolLoop:
         self.rounds: list[dict[str, Any]] = []
         self._memory = memory
         self._entry = entry
-        self._listener = listener
+        self._listener = entry.source_entity or NOBODY
         self._speaker = request.speaker
         self._transcript = transcript
         self._actions = actions
@@ -120,7 +121,7 @@ class ToolLoop:
         """Run the loop, as a Deferred text.
 
         Args:
-            work: Rests on what the model is given first; what tools recall is added to it.
+            work: Its evidence is what the model is given first; what tools recall is added.
 
         Returns:
             The answer; empty if tools have given it, None if there is no model or no answer of it.
@@ -153,14 +154,14 @@ class ToolLoop:
 
     @property
     def provenance(self) -> Provenance:
-        """The provenance of anything said now: all that the model was given."""
+        """The provenance of words said now: all that the model was given so far."""
         return provenance_of(self._entry, self.recalled, self._transcript.provenance)
 
     # --- privacy ------------------------------------------------------------------------------
 
     @property
     def _sources(self) -> list[Witnessed]:
-        """All that the model was given by now."""
+        """All that the model was given so far."""
         recalled = (item.memory for item in self.recalled)
         return [self._entry, *self._transcript.secrets, *recalled]
 
@@ -194,7 +195,7 @@ class ToolLoop:
 
     @defer.inlineCallbacks
     def _result(self, call: tools.ToolCall) -> Generator[Any, Any, str]:
-        """Carry out a call. Returns the text for the model; errors are told there."""
+        """Carry out a call. Returns its result or its error as text for the model."""
         try:
             arguments = tools.read(call)
             result = yield defer.maybeDeferred(_TOOLS[type(arguments)], self, arguments)
@@ -233,13 +234,13 @@ class ToolLoop:
             created_at=noted.timestamp,
             last_accessed=noted.timestamp,
             tags=(CONSCIOUS,),
-            provider=router.Model.name,
+            provider=router.ModelServer.name,
         )
-        yield self._memory.commit(experience, self._work)
+        yield self._work.run(commit, self._memory.id, experience)
         return "It is remembered."
 
     def _note(self, text: str, *about: str) -> Entry:
-        """Write the NPC's own thought into its journal, where it is never learned or pruned."""
+        """Write a note of the NPC into its journal; it is never learned from or pruned."""
         owner, entry = self._memory.owner, self._entry
         privacy = shared_privacy(self._sources)
         return self._memory.perceive(
@@ -376,19 +377,14 @@ def provenance_of(
     )
 
 
-def commit(
-    agent_id: str, experience: MemoryRecord, keep: Callable[[str, MemoryRecord], str]
-) -> None:
+def commit(agent_id: str, experience: MemoryRecord) -> None:
     """Store an experience as a conscious commit [B], which is never pruned (worker thread).
 
     The labels missing to three emotions are those nearest to the essence.
-
-    Args:
-        keep: Stores an experience or reinforces the same one, and returns its id.
     """
     felt = (*experience.dominant_emotions, *emotions.classify([experience.content])[0])
     felt = tuple(dict.fromkeys(felt))[: conf.EMOTIONS_PER_EXPERIENCE]
-    kept = keep(agent_id, replace(experience, dominant_emotions=felt))
+    kept = remember_or_reinforce(agent_id, replace(experience, dominant_emotions=felt))
     store = memory_store.shared()
     for known in store.get([kept]):
         if CONSCIOUS not in known.tags:  # the background loop had stored the same

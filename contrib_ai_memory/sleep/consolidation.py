@@ -13,14 +13,14 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import conf, offload
-from ..embedding import embedder
 from ..english.persona import about_itself
+from ..ingest import preference_slots
 from ..records import Entry, FactDraft, MemoryRecord, PassReport, shared_privacy
 from ..store import memory_store
 from ..store.links import Link
 from ..store.payload import entry_memory_id, memory_id_for
 from . import scoring
-from .reconciliation import Ended, end_attributes, reconcile
+from .reconciliation import reconcile
 
 CURSOR = "consolidated"
 
@@ -44,14 +44,20 @@ def run_sleep_consolidation(memory: Any) -> Generator[Any, Any, PassReport]:
         with memory.evidence.work_on(entries, priority=offload.NIGHT) as work:
             provider, drafts = yield work.ask("extract_facts", entries, memory.name)
             drafts = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
-            evidence, ended = yield work.run(store_facts, memory.id, drafts, entries, provider)
-            end_attributes(memory, ended)
+            facts = yield work.run(facts_of, memory.id, drafts, entries, provider)
+            fact_ids = yield reconcile(memory, facts, work)
             now = memory.clock()
             yield memory.links.add_gently(
-                Link(str(entry_id), fact_id, 1.0, "evidence", now) for fact_id, entry_id in evidence
+                Link(str(entry_id), fact_id, 1.0, "evidence", now)
+                for fact, fact_id in zip(facts, fact_ids, strict=True)
+                for entry_id in fact.journal_ids
             )
             work.check()
-        changed += len({fact_id for fact_id, _ in evidence})
+            topics = {draft.text: draft.slot for draft in drafts if draft.slot}
+            for fact, fact_id in zip(facts, fact_ids, strict=True):
+                if fact.about and fact.content in topics:
+                    preference_slots.settle_fact(memory, fact, fact_id, topics[fact.content])
+        changed += len(set(fact_ids))
     memory.journal.update({entry.id: {"consolidated": True} for entry in batch})
     memory.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= scored, read=len(batch), changed=changed)
@@ -64,25 +70,16 @@ def _by_audience(entries: Iterable[Entry]) -> list[list[Entry]]:
     return list(circles.values())
 
 
-def store_facts(
-    agent_id: str, drafts: list[FactDraft], entries: list[Entry], provider: str
-) -> tuple[list[tuple[str, int]], list[Ended]]:
-    """Write facts, each reconciled with the known ones (worker thread).
-
-    Returns:
-        Pairs of fact id and the id of a journal entry that is its evidence; the facts that ended.
-    """
+def facts_of(
+    agent_id: str, drafts: Iterable[FactDraft], entries: Iterable[Entry], provider: str
+) -> list[MemoryRecord]:
+    """Make facts of drafts, each with its evidence from `entries` (worker thread)."""
     known = {entry.id: entry for entry in entries}
-    drafts = [draft for draft in drafts if not _is_past(agent_id, draft)]
-    vectors = embedder.shared().encode([draft.text for draft in drafts], keep=True)
-    evidence: list[tuple[str, int]] = []
-    ended: list[Ended] = []
-    for draft, vector in zip(drafts, vectors, strict=True):
-        fact = _fact(agent_id, draft, [known[entry_id] for entry_id in draft.journal_ids], provider)
-        reconciled = reconcile(agent_id, fact, vector)
-        ended += reconciled.ended
-        evidence += [(reconciled.fact_id, entry_id) for entry_id in draft.journal_ids]
-    return evidence, ended
+    return [
+        _fact(agent_id, draft, [known[entry_id] for entry_id in draft.journal_ids], provider)
+        for draft in drafts
+        if not _is_past(agent_id, draft)
+    ]
 
 
 def fact_id(agent_id: str, text: str, audience: tuple[str, ...] | None) -> str:

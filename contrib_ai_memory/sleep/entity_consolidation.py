@@ -1,42 +1,40 @@
 """run_entity_consolidation_batch [A 4.2, O-MEM]: observations of people become their attributes.
 
 Two stages, one a step. *Observe*: a cursor walks the journal, and each entry adds observations, and
-favorability [A], to the profile of its source and of those whom it names. *Consolidate*: enough new
-observations of an entity become attributes, those of one audience at a time, and as private as
-they were. Each profile holds the newest entry that it counts: a step that was killed and runs again
-counts nothing twice.
+favorability [A], to the profile of its source and of those whom it names. The observations are the
+facts that a language model drew from the entry, or its sentences where rules judge (docs/adr/023).
+*Consolidate*: enough new observations of an entity become attributes, those of one audience at a
+time, and as private as they were. Each profile holds the newest entry that it counts: a step that
+was killed and runs again counts nothing twice.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from typing import Any
 
 from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import emotions
-from ..english import contradiction
-from ..english.claims import claim, tells
-from ..english.contradiction import contradicts
-from ..english.sentences import sentences_of
-from ..english.stated_preferences import stated
-from ..english.tokens import content_words, stem, words_of
-from ..llm.offline import reported, without_address
+from ..llm import router
+from ..llm.offline import sentences_in, without_address
 from ..llm.provider import (
     ATTRIBUTE_TYPES,
     HIGHEST_CONFIDENCE,
     AttributeDraft,
+    Pair,
+    Relation,
+    Statement,
     combined_confidence,
 )
 from ..records import LOCKED, TALK_KINDS, Entry, PassReport
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id
-from ..store.profiles import (
+from ..store.people import (
     EVIDENCE_KEPT,
     OBSERVATIONS_KEPT,
     Profile,
@@ -48,13 +46,13 @@ from ..store.profiles import (
 from ..store.protocol import MemoryStore
 from ..text.sanitising import oneline
 from . import consolidation
+from .reconciliation import compared
 
 CURSOR = "observed"
 
 SENTENCES_AN_ENTRY = 12
 DESCRIBED_AT_ONCE = 40  # observations in one request to the provider
 TEXT_LENGTH = 500  # characters of an observation or an attribute
-NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
 _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
@@ -83,7 +81,8 @@ def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
     about_npc = {entry.id for entry in batch if _is_about_npc(memory, entry)}
     changed = 0
     with memory.evidence.work_on(batch, priority=offload.NIGHT) as work:
-        heard = yield work.run(heard_in, batch, memory.name, about_npc)
+        drawn = None if router.rules_judge() else _fact_ids(memory, batch)
+        heard = yield work.run(heard_in, batch, memory.name, about_npc, drawn)
         for identity, entries in _by_entity(batch).items():
             changed += _note(memory, identity, entries, heard)
             yield work.breathe()
@@ -104,32 +103,73 @@ class Heard:
     warmth: float
 
 
-def heard_in(batch: Sequence[Entry], npc_name: str, about_npc: Collection[int]) -> dict[int, Heard]:
-    """Observe entries; the feeling of those about the NPC counts (worker thread)."""
-    said = {entry.id: without_address(entry.content, npc_name) for entry in batch}
-    felt = [entry.id for entry in batch if entry.id in about_npc]
-    labels = emotions.classify([said[entry_id] for entry_id in felt])
-    warmth = {entry_id: warmth_of(found) for entry_id, found in zip(felt, labels, strict=True)}
+def _fact_ids(memory: Any, batch: Iterable[Entry]) -> dict[int, list[str]]:
+    """The ids of the facts that rest on each entry, from its links; numbers are insights."""
     return {
-        entry.id: Heard(_observed(entry, said[entry.id]), warmth.get(entry.id, 0.0))
+        entry.id: sorted(
+            each
+            for each, link in memory.links.of(entry.id).items()
+            if link["kind"] == "evidence" and not each.isdecimal()
+        )
         for entry in batch
     }
 
 
-def _observed(entry: Entry, said: str) -> tuple[tuple[str, ProfileObservation | None], ...]:
-    """The sentences of an entry with their observations; a question or greeting has none."""
-    found: list[tuple[str, ProfileObservation | None]] = []
-    for place, sentence in enumerate(sentences_of(said)[:SENTENCES_AN_ENTRY]):
-        noted = ProfileObservation(
-            text=short(reported(claim(sentence), entry)),
-            journal_id=entry.id,
-            timestamp=entry.timestamp,
-            private=entry.private,
-            witnesses=tuple(sorted(entry.witnesses)) if entry.private else (),
-            sentence=place,
+def heard_in(
+    batch: Sequence[Entry],
+    npc_name: str,
+    about_npc: Collection[int],
+    drawn: Mapping[int, Sequence[str]] | None = None,
+) -> dict[int, Heard]:
+    """Observe entries; the feeling of those about the NPC counts (worker thread).
+
+    Args:
+        drawn: The ids of the facts that a language model drew from each entry. None: rules judge.
+    """
+    said = {entry.id: without_address(entry.content, npc_name) for entry in batch}
+    felt = [entry.id for entry in batch if entry.id in about_npc]
+    labels = emotions.classify([said[entry_id] for entry_id in felt])
+    warmth = {entry_id: warmth_of(found) for entry_id, found in zip(felt, labels, strict=True)}
+    told = (
+        {entry.id: sentences_in(entry, npc_name) for entry in batch}
+        if drawn is None
+        else _facts_by_entry(drawn)
+    )
+    return {
+        entry.id: Heard(
+            tuple(
+                (sentence, _observation(entry, place, noted) if noted else None)
+                for place, (sentence, noted) in enumerate(told[entry.id][:SENTENCES_AN_ENTRY])
+            ),
+            warmth.get(entry.id, 0.0),
         )
-        found.append((sentence, noted if tells(sentence) else None))
-    return tuple(found)
+        for entry in batch
+    }
+
+
+def _facts_by_entry(drawn: Mapping[int, Sequence[str]]) -> dict[int, list[tuple[str, str]]]:
+    """The facts that rest on each entry and hold."""
+    wanted = {each for ids in drawn.values() for each in ids}
+    text_of = {
+        fact.id: fact.content
+        for fact in memory_store.shared().get(wanted)
+        if fact.record == "fact" and not fact.invalid_at
+    }
+    return {
+        entry_id: [(text_of[each], text_of[each]) for each in ids if each in text_of]
+        for entry_id, ids in drawn.items()
+    }
+
+
+def _observation(entry: Entry, place: int, text: str) -> ProfileObservation:
+    return ProfileObservation(
+        text=short(text),
+        journal_id=entry.id,
+        timestamp=entry.timestamp,
+        private=entry.private,
+        witnesses=tuple(sorted(entry.witnesses)) if entry.private else (),
+        sentence=place,
+    )
 
 
 def _is_about_npc(memory: Any, entry: Entry) -> bool:
@@ -215,46 +255,79 @@ def _consolidate(memory: Any, identity: str) -> Generator[Any, Any, PassReport]:
     seen = filter(None, (memory.journal.get(noted.journal_id) for noted in group))
     with memory.evidence.work_on(seen, priority=offload.NIGHT) as work:
         _provider, drafts = yield work.ask("describe", profile.name, group)
-        known = yield work.run(attributes_with, memory.id, profile, group, drafts)
+        new = attributes_of(group, drafts)
+        pairs = pairs_of(new, profile.attributes)
+        relations = dict(zip(pairs, (yield compared(list(pairs.values()), work)), strict=True))
+        known = yield work.run(attributes_with, memory.id, profile, new, relations)
     if memory.profiles.get(identity) != profile:
         return PassReport(done=False)  # changed meanwhile: read again
     memory.profiles.put(profile.consolidated({each.key for each in group}, known, settling))
-    new = set(known).difference(profile.attributes)
-    return PassReport(done=False, read=len(group), changed=len(new))
+    changed = set(known).difference(profile.attributes)
+    return PassReport(done=False, read=len(group), changed=len(changed))
 
 
 # --- attributes -----------------------------------------------------------------------------------
 
 
-def attributes_with(
-    agent_id: str,
-    profile: Profile,
-    group: Sequence[ProfileObservation],
-    drafts: Iterable[AttributeDraft],
-) -> list[ProfileAttribute]:
-    """Add to a profile's attributes those drawn from `group`, of one audience (worker thread).
+# (text of the new attribute, text of the known one)
+Relations = Mapping[tuple[str, str], Relation]
 
-    An attribute that says the same as a known one adds its evidence to it; one that contradicts it,
-    or fills the slot of its preference, replaces it. Attributes of ended facts are left out.
-    """
+
+def attributes_of(
+    group: Sequence[ProfileObservation], drafts: Iterable[AttributeDraft]
+) -> list[ProfileAttribute]:
+    """Make attributes of drafts; one that cites nothing of `group`, of one audience, is dropped."""
     when = {noted.journal_id: noted.timestamp for noted in group}
-    known = list(profile.attributes)
-    store = memory_store.shared()
+    found = []
     for draft in drafts:
         evidence = tuple(sorted({each for each in draft.evidence if each in when}))
         value = short(draft.value)
-        if not evidence or not value:
-            continue  # it cites nothing that was shown
-        new = ProfileAttribute(
-            type=draft.type if draft.type in ATTRIBUTE_TYPES else "fact",
-            value=value,
-            evidence=evidence,
-            confidence=round(min(HIGHEST_CONFIDENCE, max(0.0, draft.confidence)), 4),
-            updated=max(when[each] for each in evidence),
-            private=group[0].private,
-            witnesses=group[0].witnesses,
-        )
-        _join(known, new, lambda old: _is_locked(store, agent_id, old))
+        if evidence and value:
+            found.append(
+                ProfileAttribute(
+                    type=draft.type if draft.type in ATTRIBUTE_TYPES else "fact",
+                    value=value,
+                    evidence=evidence,
+                    confidence=round(min(HIGHEST_CONFIDENCE, max(0.0, draft.confidence)), 4),
+                    updated=max(when[each] for each in evidence),
+                    private=group[0].private,
+                    witnesses=group[0].witnesses,
+                )
+            )
+    return found
+
+
+def pairs_of(
+    new: Sequence[ProfileAttribute], known: Iterable[ProfileAttribute]
+) -> dict[tuple[str, str], Pair]:
+    """New attributes paired with the known ones of their audience, and with each other."""
+    return {
+        (each.value, other.value): Pair(_statement(each), _statement(other))
+        for place, each in enumerate(new)
+        for other in (*known, *new[:place])
+        if audience_of(other) == audience_of(each)
+    }
+
+
+def _statement(known: ProfileAttribute) -> Statement:
+    return Statement(known.value, "attribute", known.updated, type=known.type)
+
+
+def attributes_with(
+    agent_id: str,
+    profile: Profile,
+    new: Sequence[ProfileAttribute],
+    relations: Relations,
+) -> list[ProfileAttribute]:
+    """Add new attributes to those of a profile (worker thread).
+
+    One that says the same as a known one adds its evidence to it; one that contradicts it replaces
+    it. Attributes of ended facts are left out.
+    """
+    known = list(profile.attributes)
+    store = memory_store.shared()
+    for each in new:
+        _join(known, each, relations, lambda old: _is_locked(store, agent_id, old))
     return _holding(agent_id, known)
 
 
@@ -279,29 +352,25 @@ def _is_locked(store: MemoryStore, agent_id: str, known: ProfileAttribute) -> bo
 def _join(
     known: list[ProfileAttribute],
     new: ProfileAttribute,
-    locked: Callable[[ProfileAttribute], bool] = lambda old: False,
+    relations: Relations,
+    locked: Callable[[ProfileAttribute], bool],
 ) -> None:
-    """Add an attribute, or add its evidence to the one that says the same to the same audience."""
+    """Add an attribute, or add its evidence to the one that says the same."""
+    replaced = []
     for place, old in enumerate(known):
-        same = old.type == new.type and audience_of(old) == audience_of(new)
-        if same and says_the_same(old.value, new.value):
+        if audience_of(old) != audience_of(new):
+            continue
+        relation = relations.get((new.value, old.value), Relation.UNRELATED)
+        same = relation is Relation.SAME or old.value == new.value
+        if same and old.type == new.type:
             known[place] = _reinforced(old, new)
             return
-    replaced = [old for old in known if _replaces(new, old)]
+        if relation.supersedes:
+            replaced.append(old)
     if any(old.updated > new.updated or locked(old) for old in replaced):
         return  # it is outdated, or contradicts what a builder locked
     known[:] = [old for old in known if old not in replaced]
     known.append(new)
-
-
-def _replaces(new: ProfileAttribute, old: ProfileAttribute) -> bool:
-    if audience_of(old) != audience_of(new):
-        return False
-    if old.type == new.type == "preference":
-        before, now = stated(old.value), stated(new.value)
-        if before and now and (before.subject, before.slot) == (now.subject, now.slot):
-            return True
-    return contradicts(new.value, old.value)
 
 
 def _reinforced(old: ProfileAttribute, new: ProfileAttribute) -> ProfileAttribute:
@@ -313,19 +382,6 @@ def _reinforced(old: ProfileAttribute, new: ProfileAttribute) -> ProfileAttribut
         confidence=combined_confidence(old.confidence, new.confidence),
         updated=max(old.updated, new.updated),
     )
-
-
-def says_the_same(a: str, b: str) -> bool:
-    """Whether two attributes have nearly the same words, in nearly the same order."""
-    if not contradiction.says_the_same(a, b):
-        return False
-    return SequenceMatcher(None, _content_stems(a), _content_stems(b)).ratio() >= NEARLY_EQUAL
-
-
-def _content_stems(text: str) -> list[str]:
-    """The stems of the content words, in their order."""
-    content = content_words(text)
-    return [root for root in map(stem, words_of(text)) if root in content]
 
 
 def short(text: str) -> str:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from evennia.utils import gametime
 from twisted.internet import defer, task
@@ -19,7 +19,7 @@ from .. import conf, offload
 from ..log import logger
 from ..records import PassReport, now_iso
 from ..store import attributes, pause
-from ..store.errors import StoreHeld
+from ..store.condition import StoreHeld
 from ..store.evidence import EvidenceGone
 from ..text.redaction import redact
 from . import (
@@ -33,8 +33,9 @@ from . import (
     scoring,
 )
 
-COMPACTING: conf.Phase = "compacting"
-DREAMING: conf.Phase = "dreaming"
+Phase = Literal["compacting", "dreaming"]  # [A] of a night
+COMPACTING: Phase = "compacting"
+DREAMING: Phase = "dreaming"
 
 STEPS_A_TICK = 8
 SECONDS_A_TICK = 5.0
@@ -56,11 +57,11 @@ class Pass:
 
     name: str
     title: str
-    phase: conf.Phase
+    phase: Phase
     step: Callable[[Any], defer.Deferred]
 
 
-def _pass(title: str, phase: conf.Phase, step: Callable[[Any], defer.Deferred]) -> Pass:
+def _pass(title: str, phase: Phase, step: Callable[[Any], defer.Deferred]) -> Pass:
     return Pass(step.__name__, title, phase, step)
 
 
@@ -85,18 +86,19 @@ class Night:
 
     Attributes:
         position: Index of the pass in `PASSES`.
-        done: {name: {"read", "changed", "steps", "seconds", "errors"}}.
+        passes: {name: {"read", "changed", "steps", "seconds", "errors"}}.
         started: ISO timestamp.
         failures: Consecutive ones of the current pass.
     """
 
     position: int = 0
-    done: dict[str, dict[str, Any]] = field(default_factory=dict)
+    passes: dict[str, dict[str, Any]] = field(default_factory=dict)
     started: str = ""
     failures: int = 0
 
     @property
-    def over(self) -> bool:
+    def whole(self) -> bool:
+        """Whether all passes are done."""
         return self.position >= len(PASSES)
 
     @property
@@ -104,38 +106,40 @@ class Night:
         return PASSES[min(self.position, len(PASSES) - 1)].name
 
     @property
-    def phase(self) -> conf.Phase:
+    def phase(self) -> Phase:
         return PASSES[min(self.position, len(PASSES) - 1)].phase
 
     @property
     def may_wake(self) -> bool:
         """Whether a wake is honoured now; while compacting it is deferred."""
-        return self.over or self.phase == DREAMING
+        return self.whole or self.phase == DREAMING
 
     def after(self, report: PassReport, seconds: float = 0.0) -> Night:
         """The night after one step of the current pass."""
-        told = self._report()
-        told["read"] += report.read
-        told["changed"] += report.changed
-        told["steps"] += 1
-        told["seconds"] = round(told["seconds"] + seconds, 3)
-        return self._next(told, advance=report.done, failures=0)
+        done = self._done()
+        done["read"] += report.read
+        done["changed"] += report.changed
+        done["steps"] += 1
+        done["seconds"] = round(done["seconds"] + seconds, 3)
+        return self._next(done, advance=report.done, failures=0)
 
     def failed(self, error: Exception) -> Night:
         """The night after a step that raised: the step is tried again, `ATTEMPTS` times in all."""
-        told = self._report()
+        done = self._done()
         message = redact(f"{type(error).__name__}: {error}")[:300]
-        told["errors"] = [*told["errors"], message][-ATTEMPTS:]
+        done["errors"] = [*done["errors"], message][-ATTEMPTS:]
         leave_out = self.failures + 1 >= ATTEMPTS
-        return self._next(told, advance=leave_out, failures=0 if leave_out else self.failures + 1)
+        return self._next(done, advance=leave_out, failures=0 if leave_out else self.failures + 1)
 
-    def _report(self) -> dict[str, Any]:
+    def _done(self) -> dict[str, Any]:
+        """What the current pass did so far."""
         empty = {"read": 0, "changed": 0, "steps": 0, "seconds": 0.0, "errors": []}
-        return empty | self.done.get(self.pass_name, {})
+        return empty | self.passes.get(self.pass_name, {})
 
-    def _next(self, report: dict[str, Any], *, advance: bool, failures: int) -> Night:
-        done = {**self.done, self.pass_name: report}
-        return replace(self, position=self.position + int(advance), done=done, failures=failures)
+    def _next(self, done: dict[str, Any], *, advance: bool, failures: int) -> Night:
+        passes = {**self.passes, self.pass_name: done}
+        position = self.position + int(advance)
+        return replace(self, position=position, passes=passes, failures=failures)
 
 
 @defer.inlineCallbacks
@@ -157,7 +161,7 @@ def run_sleep_tick(
     if not (yield memory.work_through(until_silent=True, priority=offload.NIGHT)):
         return night
     for _ in range(STEPS_A_TICK):
-        if night.over or (night.may_wake and wake_requested()):
+        if night.whole or (night.may_wake and wake_requested()):
             break
         begun = time.monotonic()
         try:
@@ -255,7 +259,7 @@ class Sleep:
         if not self._script.asleep:
             self._script.db.operating_mode = "sleep"
             self._script.db.wake_requested = False
-            self._script.ndb.last_sleep_tick = None
+            self.make_due()
             self._put(Night(started=now_iso()))
 
     def go_to_sleep(self, asked_by: str | None = None) -> None:
@@ -332,8 +336,8 @@ class Sleep:
         record = {
             "started": night.started,
             "ended": now_iso(),
-            "whole": night.over,
-            "passes": night.done,
+            "whole": night.whole,
+            "passes": night.passes,
         }
         others = [each for each in self.records if each["started"] != night.started]
         attributes.write(self._script, "night_records", [*others, record][-NIGHTS_KEPT:])
@@ -358,14 +362,14 @@ class Sleep:
         from twisted.internet import reactor
 
         self.begin()
-        told = None
+        shown = None
         try:
             while self._script.asleep and self._script.obj is not None:
                 self._check_switched_on()
-                self._script.ndb.last_sleep_tick = None
-                if (name := self.night.pass_name) != told:
+                self.make_due()
+                if (name := self.night.pass_name) != shown:
                     progress(name)
-                    told = name
+                    shown = name
                 yield self._script.at_tick()
                 if reactor.running:  # also where the heartbeat's own tick is under way
                     yield task.deferLater(reactor, PAUSE, lambda: None)
@@ -373,6 +377,10 @@ class Sleep:
             self.interrupt()  # never left asleep
             raise
         return self.records[-1]["passes"]
+
+    def make_due(self) -> None:
+        """Let the next beat run a tick, however short a time ago the last one ran."""
+        self._script.ndb.last_sleep_tick = None
 
     @defer.inlineCallbacks
     def beat(self) -> Generator[Any, Any, None]:
@@ -392,7 +400,7 @@ class Sleep:
                 self.interrupt()
             raise
         self._put(night)
-        if night.over or (night.may_wake and script.db.wake_requested):
+        if night.whole or (night.may_wake and script.db.wake_requested):
             self._end(night)
             logger().info("#%s: a night is over.", self._npc.id)
 

@@ -16,6 +16,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..embedding import embedder
 from ..english.salience import salience, telling_words
+from ..llm import router
 from ..records import Entry, PassReport
 from ..store import memory_store
 from ..store.links import BUCKETS, linked_memory_id
@@ -81,6 +82,8 @@ def prune_low_importance_entries(memory: Any) -> Generator[Any, Any, PassReport]
             young = young or entry.id
     reached = young - 1 if young else max(start, end)
     unimportant = [entry for entry in batch if _forgettable(entry, settings.PRUNE_AT_MOST)]
+    if not router.rules_judge():  # what rules weighed is kept until a model has
+        unimportant = [entry for entry in unimportant if entry.scoring_method == "llm"]
     removed: list[int] = []
     if unimportant:
         with memory.evidence.work_on(unimportant, priority=offload.NIGHT) as work:

@@ -1,152 +1,317 @@
 """Reconciliation of new facts with known ones: a repetition, a change, or news.
 
-Only facts of one audience are compared: a whisper neither strengthens nor ends what was said aloud.
-The nearest by meaning are the candidates; numbers, negations and names, which vectors hardly show,
-decide between them.
+Only facts of one audience and one speaker are compared: a whisper neither strengthens nor ends what
+was said aloud, and two people's statements are two claims. The nearest by meaning are the
+candidates; the provider decides between them (`Provider.compare`). Where a language model is chosen
+and gives no answer, nothing is joined or ended (docs/adr/023).
 
-When a fact ends, the lines that told it are retired, with the experiences drawn from them. Nothing
-is lost: a retired line stays in the journal and in the store, with the time since when it no
-longer holds and the fact that replaced it, which recall returns instead. A line that tells anything
-else is left alone.
+When a fact ends, the lines that told it are retired, with the experiences drawn from them, and the
+attributes of people that rest on it are removed, where the provider finds that they say nothing
+else (`Provider.outdated`). Nothing is lost: a retired line stays in the journal and in the store,
+with the time since when it no longer holds and the fact that replaced it, which recall returns
+instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any
 
 import numpy as np
+from twisted.internet import defer
 
-from .. import conf
-from ..english.claims import tells
-from ..english.contradiction import contradicts, replaces, says_the_same
-from ..english.sentences import sentences_of
-from ..english.tokens import content_words
+from ..embedding import embedder
+from ..llm.provider import Ending, Pair, Relation, Statement
 from ..records import LOCKED, PINNED, MemoryRecord
 from ..store import memory_store
-from ..store.locked_memories import is_locked
+from ..store.evidence import Work
 from ..store.payload import entry_memory_id
-from ..store.profiles import ProfileAttribute, audience_of
+from ..store.people import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore
 
 LOOKED_AT = 8  # known facts nearest to a new one
+PAIRS_AT_ONCE = 64  # in one request to the provider
 EXPERIENCES_LOOKED_AT = 8  # nearest to a line that is retired
-SAME_CONTENT = 0.8  # share of a fact's words in an experience that tells it
 KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})  # never retired or pruned
 
+Relations = Mapping[tuple[str, str], Relation]  # (id of the new fact, id of the known one)
+Outdated = Collection[tuple[str, str]]  # (id of the fact that ends, id of a memory that told it)
 
-class Relation(Enum):
-    """How a new fact relates to a known one."""
 
-    SAME = "same"
-    CHANGE = "change"
-    OTHER = "other"
+@dataclass(frozen=True, slots=True)
+class New:
+    """A new fact with those that it is compared with.
+
+    Attributes:
+        known: Facts of the same audience and speaker, with their similarity, nearest first.
+        ended: Facts that it ended before a killed step runs again.
+        stored: Whether the store has it, with all of its evidence.
+    """
+
+    fact: MemoryRecord
+    vector: np.ndarray
+    known: tuple[tuple[MemoryRecord, float], ...] = ()
+    ended: tuple[MemoryRecord, ...] = ()
+    stored: bool = False
+
+    @property
+    def pairs(self) -> dict[tuple[str, str], Pair]:
+        """The pairs that the provider compares, by their ids."""
+        return {
+            (self.fact.id, known.id): Pair(Statement.of(self.fact), Statement.of(known), similarity)
+            for known, similarity in self.known
+            if known.id != self.fact.id
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A line that told a fact which ends, with the experiences drawn from it."""
+
+    line: MemoryRecord
+    experiences: tuple[MemoryRecord, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A fact that no longer holds and its replacement, as a profile needs to know it.
+    """A fact that ends, the one that replaces it, and the lines that told it."""
 
-    Attributes:
-        by: What the replacement says.
-        since: The newest journal entry that the replacement rests on.
+    past: MemoryRecord
+    by: MemoryRecord
+    sources: tuple[Source, ...]
+
+    @property
+    def people(self) -> set[str]:
+        """Whose profiles may have attributes that rest on it."""
+        return {*filter(None, [self.past.about]), *self.past.entities}
+
+    @property
+    def memories(self) -> list[MemoryRecord]:
+        return [each for source in self.sources for each in (source.line, *source.experiences)]
+
+
+@defer.inlineCallbacks
+def reconcile(
+    memory: Any, facts: Sequence[MemoryRecord], work: Work
+) -> Generator[Any, Any, list[str]]:
+    """Store facts, join them to those that they repeat, or end those that they contradict.
+
+    A step that was killed in between finishes when it runs again. Run again with the same evidence,
+    nothing changes.
+
+    Args:
+        memory: The NPC's MemoryHandler.
+        facts: Of one audience; none of them is written yet.
+        work: Rests on their evidence.
+
+    Returns (as a Deferred):
+        For each fact the id of the one that now holds its evidence.
     """
+    if not facts:
+        return []
+    new = yield work.run(candidates, memory.id, facts)
+    pairs = {key: pair for each in new for key, pair in each.pairs.items()}
+    found = yield compared(list(pairs.values()), work)
+    relations = dict(zip(pairs, found, strict=True))
+    ended: list[Ended] = []
+    attributes: list[dict[str, tuple[str, ProfileAttribute]]] = []
+    outdated: set[tuple[str, str]] = set()
+    if any(relation.supersedes for relation in relations.values()) or any(e.ended for e in new):
+        ended = yield work.run(endings, memory.id, new, relations)
+        attributes = [_attributes_on(memory, each) for each in ended]
+        past = [_ending(each, held) for each, held in zip(ended, attributes, strict=True)]
+        judged = (yield work.judge("outdated", past)) or [() for _ in past]
+        for each, held, verdicts in zip(ended, attributes, judged, strict=True):
+            ids = [*(found.id for found in each.memories), *held]
+            outdated |= {
+                (each.past.id, told) for told, is_so in zip(ids, verdicts, strict=False) if is_so
+            }
+    ids = yield work.run(store_facts, memory.id, new, relations, ended, outdated)
+    for each, held in zip(ended, attributes, strict=True):
+        _remove(memory, [known for key, known in held.items() if (each.past.id, key) in outdated])
+    return ids
 
-    text: str
-    by: str
-    since: int
-    journal_ids: tuple[int, ...]
-    people: tuple[str, ...]
-    audience: tuple[str, ...] | None
 
-    @classmethod
-    def of(cls, past: MemoryRecord, holds: MemoryRecord) -> Ended:
-        people = tuple(sorted({*filter(None, [past.about]), *past.entities}))
-        since = max(holds.journal_ids, default=0)
-        return cls(past.content, holds.content, since, past.journal_ids, people, past.audience)
+@defer.inlineCallbacks
+def compared(pairs: Sequence[Pair], work: Work) -> Generator[Any, Any, list[Relation]]:
+    """Ask the chosen provider for the relation of each pair; without an answer it is unrelated."""
+    relations: list[Relation] = []
+    for start in range(0, len(pairs), PAIRS_AT_ONCE):
+        some = pairs[start : start + PAIRS_AT_ONCE]
+        found = yield work.judge("compare", some)
+        relations += found or [Relation.UNRELATED] * len(some)
+    return relations
 
 
-@dataclass(frozen=True, slots=True)
-class Reconciled:
-    """What became of a new fact.
+# --- what is compared -----------------------------------------------------------------------------
 
-    Attributes:
-        fact_id: The id of the fact that now holds its evidence.
-        ended: The facts that it ended, also those of a step that was killed and runs again.
+
+def candidates(agent_id: str, facts: Sequence[MemoryRecord]) -> list[New]:
+    """Find the facts that new ones are compared with, each other included (worker thread)."""
+    store = memory_store.shared()
+    vectors = embedder.shared().encode([fact.content for fact in facts], keep=True)
+    own = {memory.id: memory for memory in store.get([fact.id for fact in facts])}
+    new: list[New] = []
+    for fact, vector in zip(facts, vectors, strict=True):
+        # one more than is compared: the fact itself may be in the store
+        found = store.nearest(agent_id, vector, LOOKED_AT + 1, record="fact")
+        ended = tuple(hit.memory for hit in found if hit.memory.superseded_by == fact.id)
+        held = own.get(fact.id)
+        if held and (LOCKED in held.tags or set(fact.journal_ids) <= set(held.journal_ids)):
+            new.append(New(fact, vector, ended=ended, stored=True))
+            continue
+        near = {hit.memory.id: (hit.memory, hit.score) for hit in found[:LOOKED_AT]}
+        for earlier in new:
+            near.setdefault(earlier.fact.id, (earlier.fact, float(earlier.vector @ vector)))
+        known = [
+            (memory, similarity)
+            for memory, similarity in near.values()
+            if (memory.about, memory.audience) == (fact.about, fact.audience)
+            and not memory.superseded_by
+        ]
+        known.sort(key=lambda found: -found[1])
+        new.append(New(fact, vector, tuple(known[:LOOKED_AT]), ended))
+    return new
+
+
+# --- what ends ------------------------------------------------------------------------------------
+
+
+def endings(agent_id: str, new: Sequence[New], relations: Relations) -> list[Ended]:
+    """Find the facts that end, and the memories that told them (worker thread)."""
+    store = memory_store.shared()
+    found = []
+    for each in new:
+        related = [known for known, _ in each.known if _changes(each.fact, known, relations)]
+        pairs = [(past, each.fact) for past in each.ended]
+        for past, by in [*pairs, *_superseding(store, agent_id, each.fact, related)]:
+            found.append(Ended(past, by, tuple(_sources(store, agent_id, past, by.id))))
+    return found
+
+
+def _changes(fact: MemoryRecord, known: MemoryRecord, relations: Relations) -> bool:
+    relation = relations.get((fact.id, known.id))
+    return relation is not None and relation.supersedes
+
+
+def _superseding(
+    store: MemoryStore, agent_id: str, fact: MemoryRecord, changed: Sequence[MemoryRecord]
+) -> list[tuple[MemoryRecord, MemoryRecord]]:
+    """Pairs of the fact that ends and the one that replaces it: the newer one holds.
+
+    A fact that contradicts a locked one ends none, and does not hold.
     """
+    locked = [known for known in changed if store.is_locked(agent_id, known)]
+    if locked:
+        return [(fact, locked[0])]
+    return [
+        (known, fact) if fact.valid_from >= known.valid_from else (fact, known) for known in changed
+    ]
 
-    fact_id: str
-    ended: tuple[Ended, ...]
+
+def _sources(store: MemoryStore, agent_id: str, past: MemoryRecord, by: str) -> Iterable[Source]:
+    for line in store.get(entry_memory_id(agent_id, entry_id) for entry_id in past.journal_ids):
+        if line.superseded_by in (None, by) and not KEPT_TAGS & set(line.tags):
+            yield Source(line, tuple(_experiences(store, agent_id, line)))
 
 
-def reconcile(agent_id: str, fact: MemoryRecord, vector: np.ndarray) -> Reconciled:
-    """Store a fact, join it to the one that it repeats, or end those that it contradicts.
+def _experiences(store: MemoryStore, agent_id: str, line: MemoryRecord) -> list[MemoryRecord]:
+    """The experiences that rest on a line."""
+    [vector] = store.vectors_of([line])
+    near = store.nearest(agent_id, vector, EXPERIENCES_LOOKED_AT, record="experience")
+    return [
+        hit.memory
+        for hit in near
+        if set(line.journal_ids) & set(hit.memory.journal_ids)
+        and not KEPT_TAGS & set(hit.memory.tags)
+    ]
 
-    A fact is marked as ended before its replacement is written, and the lines that told it before
-    that: a step that was killed in between finishes when it runs again. Run again with the same
-    evidence, nothing changes (worker thread).
+
+def _ending(ended: Ended, attributes: Mapping[str, tuple[str, ProfileAttribute]]) -> Ending:
+    texts = [Statement.of(each) for each in ended.memories]
+    texts += [Statement(held.value, "attribute", type=held.type) for _, held in attributes.values()]
+    return Ending(Statement.of(ended.past), Statement.of(ended.by), tuple(texts))
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def store_facts(
+    agent_id: str,
+    new: Sequence[New],
+    relations: Relations,
+    ended: Sequence[Ended] = (),
+    outdated: Outdated = (),
+) -> list[str]:
+    """Write compared facts, one after the other (worker thread).
+
+    A fact is marked as ended before its replacement is written, and the memories that told it
+    before that, so that a step that was killed finishes when it runs again.
+
+    Returns:
+        For each fact the id of the one that now holds its evidence.
     """
     store = memory_store.shared()
-    own = next(iter(store.get([fact.id])), None)
-    # one more than is compared: the fact itself may be in the store
-    found = store.nearest(agent_id, vector, LOOKED_AT + 1, record="fact")
-    ended = [hit.memory for hit in found if hit.memory.superseded_by == fact.id]
-
-    def reconciled(fact_id: str) -> Reconciled:
-        return Reconciled(fact_id, tuple(Ended.of(past, fact) for past in ended))
-
-    if own and (LOCKED in own.tags or set(fact.journal_ids) <= set(own.journal_ids)):
-        return reconciled(own.id)
-    related = [
-        (hit.memory, relation(fact, hit.memory, hit.score))
-        for hit in found[:LOOKED_AT]
-        if hit.memory.audience == fact.audience and not hit.memory.superseded_by
+    told = {each.past.id: each.sources for each in ended}
+    return [
+        each.fact.id if each.stored else _store(store, agent_id, each, relations, told, outdated)
+        for each in new
     ]
-    for known, how in related:
-        if how is Relation.SAME:
+
+
+def _store(
+    store: MemoryStore,
+    agent_id: str,
+    new: New,
+    relations: Relations,
+    told: Mapping[str, Sequence[Source]],
+    outdated: Outdated,
+) -> str:
+    fact = new.fact
+    there = {known.id: known for known in store.get([fact.id, *(k.id for k, _ in new.known)])}
+    own = there.get(fact.id)
+    # one that was joined to another, or ended, by a fact before this one is left out
+    related = [there[known.id] for known, _ in new.known if known.id in there]
+    related = [known for known in related if not known.superseded_by]
+    for known in related:
+        if known.id == fact.id or relations.get((fact.id, known.id)) is Relation.SAME:
             _reinforce(store, known, fact)
-            return reconciled(known.id)
-    changed = [known for known, how in related if how is Relation.CHANGE]
-    # a fact that contradicts a locked one ends no other either
-    locked = [known for known in changed if is_locked(store, agent_id, known)]
+            return known.id
+    changed = [known for known in related if _changes(fact, known, relations)]
     stored = fact
-    for known in locked[:1] or changed:
-        if stored.valid_from >= known.valid_from and not locked:
-            _end(store, agent_id, known, stored.id, stored.valid_from)
-            ended.append(known)
+    for past, by in _superseding(store, agent_id, fact, changed):
+        when = fact.valid_from if by is fact else by.valid_from
+        _retire(store, past.id, told.get(past.id, ()), outdated, by.id, when)
+        if past is fact:
+            stored = replace(stored, invalid_at=when, superseded_by=by.id)
         else:
-            retire_sources(store, agent_id, stored, known.id, known.valid_from)
-            stored = replace(stored, invalid_at=known.valid_from, superseded_by=known.id)
+            store.change(past.id, invalid_at=when, superseded_by=by.id)
     if own:  # it held once, was ended, and holds again
         _revive(store, own, stored)
     else:
-        store.add(agent_id, [stored], vector[None])
-    return reconciled(fact.id)
+        store.insert_new(agent_id, [stored], new.vector[None])
+    return fact.id
 
 
-def relation(new: MemoryRecord, known: MemoryRecord, cosine: float) -> Relation:
-    """Relate `new` to `known`, two facts of one audience."""
-    if new.about != known.about:
-        return Relation.OTHER  # two people's statements are two claims
-    if cosine >= conf.DEDUP_COSINE and says_the_same(new.content, known.content):
-        return Relation.SAME
-    said = _as_said(new, known)
-    if replaces(*said) or (cosine >= conf.CHANGE_COSINE and contradicts(*said)):
-        return Relation.CHANGE  # two places need not be near in meaning
-    return Relation.OTHER
-
-
-def _as_said(new: MemoryRecord, known: MemoryRecord) -> tuple[str, str]:
-    if new.quote and known.quote:
-        return new.quote, known.quote
-    return new.content, known.content
-
-
-def _end(store: MemoryStore, agent_id: str, known: MemoryRecord, by: str, when: str) -> None:
-    retire_sources(store, agent_id, known, by, when)
-    store.change(known.id, invalid_at=when, superseded_by=by)
+def _retire(
+    store: MemoryStore,
+    past: str,
+    sources: Iterable[Source],
+    outdated: Outdated,
+    by: str,
+    when: str,
+) -> None:
+    """Retire the lines that told only a fact that ends, each after its experiences."""
+    for source in sources:
+        if (past, source.line.id) not in outdated:
+            continue
+        told = [
+            each.id for each in (*source.experiences, source.line) if (past, each.id) in outdated
+        ]
+        for memory in store.get(told):  # read again: the provider took its time
+            if not memory.superseded_by and not KEPT_TAGS & set(memory.tags):
+                store.change(memory.id, invalid_at=when, superseded_by=by)
 
 
 def _reinforce(store: MemoryStore, known: MemoryRecord, again: MemoryRecord) -> None:
@@ -173,44 +338,22 @@ def _revive(store: MemoryStore, own: MemoryRecord, again: MemoryRecord) -> None:
     )
 
 
-# --- what told a fact that ended ------------------------------------------------------------------
+# --- attributes (reactor thread) ------------------------------------------------------------------
 
 
-def retire_sources(
-    store: MemoryStore, agent_id: str, past: MemoryRecord, by: str, when: str
-) -> None:
-    """Retire the lines that told a fact, before the fact itself is ended (worker thread).
-
-    Killed anywhere, it is run again, since the fact still holds then, and ends in the same state.
-
-    Args:
-        past: The fact that ends, in the store or not yet in it.
-        by: The id of the fact that replaces it.
-        when: ISO timestamp since when.
-    """
-    lines = store.get(entry_memory_id(agent_id, entry_id) for entry_id in past.journal_ids)
-    for line in lines:
-        if line.superseded_by not in (None, by) or _is_kept(line) or _says_more(line, past):
-            continue
-        for memory in (*_experiences(store, agent_id, line, past), line):  # the line last
-            if not memory.superseded_by:
-                store.change(memory.id, invalid_at=when, superseded_by=by)
-
-
-def end_attributes(memory: Any, ended: Iterable[Ended]) -> None:
-    """Remove from profiles the attributes that rest on ended facts (reactor thread)."""
-    for fact in ended:
-        for identity in fact.people:
-            profile = memory.profiles.get(identity)
-            if profile is None:
-                continue
-            held = tuple(
-                known
-                for known in profile.attributes
-                if not _rests_on(known, fact) or _is_locked(memory, known)
-            )
-            if held != profile.attributes:
-                memory.profiles.put(replace(profile, attributes=held))
+def _attributes_on(memory: Any, ended: Ended) -> dict[str, tuple[str, ProfileAttribute]]:
+    """The attributes that may rest on a fact that ends, each with its person, by a key."""
+    found = {}
+    since = max(ended.by.journal_ids, default=0)
+    for identity in sorted(ended.people):
+        profile = memory.profiles.get(identity)
+        for known in profile.attributes if profile else ():
+            of_it = set(known.evidence) <= set(ended.past.journal_ids)
+            older = max(known.evidence, default=0) < since
+            same_audience = audience_of(known) == ended.past.audience
+            if same_audience and (of_it or older) and not _is_locked(memory, known):
+                found[f"{identity}: {known.type}: {known.value}"] = (identity, known)
+    return found
 
 
 def _is_locked(memory: Any, known: ProfileAttribute) -> bool:
@@ -219,42 +362,9 @@ def _is_locked(memory: Any, known: ProfileAttribute) -> bool:
     return any(LOCKED in entry.tags for entry in entries if entry)
 
 
-def _rests_on(known: ProfileAttribute, fact: Ended) -> bool:
-    if audience_of(known) != fact.audience:
-        return False
-    if set(known.evidence) <= set(fact.journal_ids) and _tells(known.value, fact.text):
-        return True
-    return max(known.evidence, default=0) < fact.since and contradicts(fact.by, known.value)
-
-
-def _is_kept(line: MemoryRecord) -> bool:
-    return bool(KEPT_TAGS & set(line.tags))
-
-
-def _says_more(line: MemoryRecord, past: MemoryRecord) -> bool:
-    """Whether a line tells anything besides one fact; greetings do not count."""
-    told = [sentence for sentence in sentences_of(line.content) if tells(sentence)]
-    if not past.quote:
-        return len(told) > 1
-    own = content_words(past.quote)
-    return any(len(content_words(sentence) - own) > 1 for sentence in told)
-
-
-def _experiences(
-    store: MemoryStore, agent_id: str, line: MemoryRecord, past: MemoryRecord
-) -> list[MemoryRecord]:
-    """The experiences that rest on a line and tell the fact that it told."""
-    [vector] = store.vectors_of([line])
-    near = store.nearest(agent_id, vector, EXPERIENCES_LOOKED_AT, record="experience")
-    return [
-        hit.memory
-        for hit in near
-        if set(line.journal_ids) & set(hit.memory.journal_ids)
-        and not _is_kept(hit.memory)
-        and _tells(hit.memory.content, past.content)
-    ]
-
-
-def _tells(text: str, fact: str) -> bool:
-    words = content_words(fact)
-    return len(words & content_words(text)) >= SAME_CONTENT * len(words)
+def _remove(memory: Any, attributes: Iterable[tuple[str, ProfileAttribute]]) -> None:
+    for identity, gone in attributes:
+        profile = memory.profiles.get(identity)
+        if profile and gone in profile.attributes:
+            held = tuple(known for known in profile.attributes if known != gone)
+            memory.profiles.put(replace(profile, attributes=held))

@@ -6,16 +6,15 @@ draws on what anybody may hear: an insight is public, and contains no secret.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator
 from typing import Any
 
 from twisted.internet import defer
 
 from .. import conf, offload
-from ..english.tokens import content_words
+from ..embedding import embedder
 from ..llm import router
-from ..llm.provider import InsightDraft
+from ..llm.provider import InsightDraft, Pair, Relation, Statement
 from ..recall import search
 from ..recall.budget import BudgetExceeded
 from ..records import INSIGHT, Entry, MemoryRecord, PassReport, Percept, RecallRequest
@@ -24,6 +23,7 @@ from ..store.evidence import Work
 from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
 from . import consolidation
+from .reconciliation import compared
 
 CURSOR = "reflected"  # entries up to it counted towards a reflection
 LINKED_CURSOR = "insights_linked"
@@ -32,8 +32,7 @@ READ_AT_ONCE = 64
 LOOKED_AT = 40  # most important entries that the questions are drawn from
 EVIDENCE = 10  # [A] memories for each question
 EVIDENCE_TOKENS = 4000
-KNOWN = 200  # newest insights, which are not written again
-_QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
+NEAREST = 8  # known insights that a new one is compared with
 WELL_FOUNDED = 5  # citations that make an insight worth 9 rather than 8 [A]
 
 
@@ -81,23 +80,46 @@ def _insights(
     ids = [entry_memory_id(memory.id, entry.id) for entry in important]
     memories = yield work.run(memory_store.get, ids)
     _provider, questions = yield work.ask("ask_oneself", memories, memory.name)
-    said = yield work.run(memory_store.newest, memory.id, INSIGHT, KNOWN)
-    known = {_gist(record.content) for record in said}
-    insights: dict[frozenset[str], tuple[str, InsightDraft]] = {}
+    insights: dict[str, tuple[str, InsightDraft]] = {}
     for question in questions:
         evidence = yield _evidence(memory, question)
         work.add_evidence(evidence)
         if evidence:
             provider, drafts = yield work.ask("reflect", question, evidence, memory.name)
             for draft in drafts:
-                if (gist := _gist(draft.text)) not in known:
-                    insights.setdefault(gist, (provider, _as_links(draft, evidence)))
-    return list(insights.values())
+                insights.setdefault(draft.text, (provider, _as_links(draft, evidence)))
+    return (yield _news(memory, list(insights.values()), work))
 
 
-def _gist(text: str) -> frozenset[str]:
-    """The content words of an insight, without its quotation, to recognise it again."""
-    return frozenset(content_words(_QUOTATION.sub("", text))) or frozenset({text})
+@defer.inlineCallbacks
+def _news(
+    memory: Any, insights: list[tuple[str, InsightDraft]], work: Work
+) -> Generator[Any, Any, list[tuple[str, InsightDraft]]]:
+    """Those insights that repeat neither a known one nor each other."""
+    pairs = yield work.run(insight_pairs, memory.id, [draft.text for _, draft in insights])
+    relations = yield compared(pairs, work)
+    again = {
+        pair.new.text
+        for pair, relation in zip(pairs, relations, strict=True)
+        if relation is Relation.SAME or pair.new.text == pair.known.text
+    }
+    return [each for each in insights if each[1].text not in again]
+
+
+def insight_pairs(agent_id: str, texts: list[str]) -> list[Pair]:
+    """Pair each new insight with the nearest of the known ones and those before it."""
+    if not texts:
+        return []
+    store = memory_store.shared()
+    vectors = embedder.shared().encode(texts)
+    pairs = []
+    for place, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
+        found = store.nearest(agent_id, vector, NEAREST, record=INSIGHT)
+        near = {hit.memory.content: hit.score for hit in found}
+        near |= dict(zip(texts[:place], (vectors[:place] @ vector).tolist(), strict=True))
+        for other in sorted(near, key=lambda each: -near[each])[:NEAREST]:
+            pairs.append(Pair(Statement(text, INSIGHT), Statement(other, INSIGHT), near[other]))
+    return pairs
 
 
 @defer.inlineCallbacks

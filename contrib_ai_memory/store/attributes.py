@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import fields
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from django.db.models import Q
 from evennia.typeclasses.attributes import Attribute, AttributeHandler
 from evennia.utils.dbserialize import deserialize
+from pydantic import TypeAdapter
+
+Record = TypeVar("Record")
 
 CATEGORY = "ai_memory"
 KEYS = (  # Attributes of a memory without a category
@@ -152,6 +156,34 @@ def key_with_digest(readable: str, *exact: str) -> str:
     """
     digest = hashlib.blake2b("\x1f".join(exact).encode(), digest_size=8).hexdigest()
     return f"{readable[:KEY_LENGTH]}/{digest}"
+
+
+# --- records as plain data ------------------------------------------------------------------------
+
+
+def to_plain(record: Any) -> dict[str, Any]:
+    """Return the fields of a record that differ from their defaults, and of the records in it."""
+    return {
+        spec.name: _plain(value)
+        for spec in fields(record)
+        if (value := getattr(record, spec.name)) != spec.default
+    }
+
+
+def from_plain(cls: Callable[..., Record], plain: Any) -> Record:
+    """Return a record from what `to_plain` returned; unknown fields are ignored."""
+    return _adapter(cls).validate_python(plain)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return to_plain(value) if is_dataclass(value) else value
+
+
+@lru_cache(maxsize=64)
+def _adapter(cls: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(cls)
 
 
 def known_fields(cls: Any, stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,13 @@
-"""Conversation history: `script.db.conversation_history`, a list of Chat Completions messages.
+"""The chat log: `script.db.conversation_history`, a list of Chat Completions messages.
 
-Besides the keys sent to a model server, each message has: `private`, `witnesses`; `entry`, the
-journal id it belongs to; `own`, the NPC's own entries in it; `people`, those it is with or whose
-words are its sources; `told`, link ids of its other sources; `talk`, journal ids of the earlier
-talk that was in the prompt; `summary`, whether it summarises earlier messages (`talk` says which).
+Besides the keys that a model server gets, each message has
+
+- `private`, `witnesses`: who may hear of it again;
+- `entry`: the journal id it belongs to; `own`: those of the NPC's own words in it;
+- `people`: those it is with or whose words are its sources;
+- `told`: link ids of its other sources; `talk`: journal ids of earlier talk in the prompt;
+- `summary`: whether it summarises earlier messages (`talk` says which).
+
 A tool call and its results belong together: equally private, sent together or not at all. Reactor
 thread only.
 """
@@ -17,7 +21,8 @@ from .. import conf
 from ..llm import prompts
 from ..llm.tools import paired
 from ..records import NO_PROVENANCE, Entry, Provenance, may_hear
-from . import attributes, id_ranges
+from . import attributes
+from .journal import join_ranges, ranges_include, ranges_of
 
 ATTRIBUTE = "conversation_history"
 LARGEST = 32_000  # tokens, whatever the context window: each exchange rewrites all, some 10 ms
@@ -76,19 +81,19 @@ def exchange(
     return messages
 
 
-def given_by(messages: Iterable[Stored]) -> Provenance:
+def provenance_of_messages(messages: Iterable[Stored]) -> Provenance:
     """Return the sources of these messages, for an utterance made from them."""
     evidence: dict[str, None] = {}
     context, sources = [], set()
     for message in messages:
         sources.update(message["people"])
         own = message.get("own", ())
-        context.append(id_ranges.of([message["entry"], *own]))
+        context.append(ranges_of([message["entry"], *own]))
         if message.get("summary"):
             context.append(message["talk"])
         elif not own:  # own entries record their sources themselves
             evidence |= dict.fromkeys(message.get("told", ()))
-    return Provenance(tuple(evidence), id_ranges.joined(*context), tuple(sorted(sources)))
+    return Provenance(tuple(evidence), join_ranges(*context), tuple(sorted(sources)))
 
 
 def audience_of(message: Stored) -> Audience:
@@ -141,7 +146,7 @@ def summary_of(compacted: Iterable[Stored], audience: Audience, text: str) -> St
         "witnesses": list(audience or ()),
         "entry": max(message["entry"] for message in before),
         "people": sorted(people),
-        "talk": given_by(before).context,
+        "talk": provenance_of_messages(before).context,
         "summary": True,
     }
 
@@ -173,7 +178,7 @@ class ChatLog:
         """All messages, oldest first."""
         if self._read is None:
             stored = attributes.read(self._npc.assistant, ATTRIBUTE) or []
-            self._read = paired([_whole(each) for each in stored if _is_message(each)])
+            self._read = paired([_BESIDE | each for each in stored if _is_message(each)])
         return self._read
 
     @property
@@ -239,11 +244,11 @@ class ChatLog:
             or (message["private"] and identity in message["witnesses"])
             or is_theirs(message)
         }
-        kept = [message for message in self.messages if message["entry"] not in touched]
-        gone = len(self.messages) - len(kept)
-        if gone or any(identity in message["witnesses"] for message in kept):
-            self._write([_without(message, identity) for message in kept])
-        return gone
+        return self._keep(
+            message | {"witnesses": [each for each in message["witnesses"] if each != identity]}
+            for message in self.messages
+            if message["entry"] not in touched
+        )
 
     def forget_entries(
         self, journal_ids: Iterable[int], *, summaries: bool = False, told: Iterable[str] = ()
@@ -260,24 +265,26 @@ class ChatLog:
             message["entry"]
             for message in self.messages
             if not message["summary"]
-            and (
-                message["entry"] in gone or gone & set(message["own"]) or ids & set(message["told"])
-            )
+            and (gone & {message["entry"], *message["own"]} or ids & set(message["told"]))
         }
-        kept = [
-            message
-            for message in self.messages
-            if not (message["entry"] in touched and not message["summary"])
-            and not (message["summary"] and summaries and _summarises(message, gone))
-        ]
-        count = len(self.messages) - len(kept)
-        if count:
-            self._write(kept)
-        return count
+
+        def is_gone(message: Stored) -> bool:
+            if message["summary"]:
+                return summaries and _summarises(message, gone)
+            return message["entry"] in touched
+
+        return self._keep(message for message in self.messages if not is_gone(message))
 
     def clear(self) -> None:
         """Delete all messages."""
         self._write([])
+
+    def _keep(self, kept: Iterable[Stored]) -> int:
+        """Write these messages if they are not what is there. Returns how many fewer they are."""
+        before, after = self.messages, list(kept)
+        if after != before:
+            self._write(after)
+        return len(before) - len(after)
 
     def _write(self, messages: list[Stored]) -> None:
         script = self._npc.assistant
@@ -305,13 +312,5 @@ def _is_message(stored: Any) -> bool:
 def _summarises(summary: Stored, gone: frozenset[int]) -> bool:
     """Return whether a summary is of talk with these entries; an old one has no `talk`."""
     if summary["talk"]:
-        return id_ranges.has_any(summary["talk"], gone)
+        return ranges_include(summary["talk"], gone)
     return bool(gone) and summary["entry"] >= min(gone)
-
-
-def _without(message: Stored, identity: str) -> Stored:
-    return message | {"witnesses": [each for each in message["witnesses"] if each != identity]}
-
-
-def _whole(stored: Stored) -> Stored:
-    return _BESIDE | stored

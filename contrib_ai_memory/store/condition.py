@@ -1,4 +1,4 @@
-"""Condition of the store: whether it may be written now, and what staff need to know.
+"""Condition of the store: its errors, whether it may be written now, and what staff need to know.
 
 The store takes no writes while the disk has too little room, or while the game's database is of
 another generation. Journals go on in the game's database; what they get meanwhile is indexed when
@@ -11,10 +11,75 @@ from __future__ import annotations
 import shutil
 import threading
 from pathlib import Path
+from typing import Self
 
 from .. import conf
 from ..log import logger
-from .errors import StoreFull, StoreUnpaired
+from ..text.redaction import redact
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+class StoreError(RuntimeError):
+    """The memory store cannot be used now. The message says what happened and what to do.
+
+    Secrets of the settings are redacted, whatever a client wrote into its own error.
+    """
+
+    def __init__(self, message: str):
+        super().__init__(redact(message))
+
+
+class StoreInUse(StoreError):
+    """Another process holds the store."""
+
+
+class StoreUnusable(StoreError):
+    """The store of the settings cannot be opened."""
+
+
+class StoreUnreachable(StoreError):
+    """The store's server does not answer."""
+
+    def __init__(self, provider: str, error: Exception | str):
+        reason = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        super().__init__(
+            f"The memory store ({provider}) does not answer: {reason.strip()}. NPCs go on hearing, "
+            "and remember and answer again when it is back. Check that server, or correct "
+            'CONTRIB_AI_MEMORY["VECTOR_STORE"].'
+        )
+
+
+class StoreMismatch(StoreError):
+    """The store on disk was written by another embedding model, or another version."""
+
+    @classmethod
+    def of_size(cls, what: str, theirs: int | None, ours: int) -> Self:
+        """Return the error for a collection (`what`) whose vectors have another length."""
+        return cls(
+            f"{what} holds vectors of {theirs} numbers, and the embedding model makes {ours}. Name "
+            'another collection_name in CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"], or put the '
+            'old model back into CONTRIB_AI_MEMORY["EMBEDDING"].'
+        )
+
+
+class StoreClosed(StoreError):
+    """The server is stopping: the store takes no more work."""
+
+
+class StoreHeld(StoreError):
+    """The store takes no writes for now; only the journal goes on, and is indexed later."""
+
+
+class StoreFull(StoreHeld):
+    """The disk has too little room."""
+
+
+class StoreUnpaired(StoreHeld):
+    """The store and the game's database are of different generations."""
+
+
+# --- troubles -------------------------------------------------------------------------------------
 
 ROOM, DATABASE, PAIR, LOST = "room", "database", "pair", "lost"
 HOLDING = (ROOM, PAIR)  # the store takes no writes
@@ -50,11 +115,10 @@ def begin(trouble: str, sentence: str) -> None:
 
 def end(trouble: str, sentence: str) -> None:
     """Note that a trouble is over, and log it if there was one."""
-    if trouble in _troubles:
-        with _lock:
-            was = _troubles.pop(trouble, None)
-        if was:
-            logger().warning("%s", sentence)
+    with _lock:
+        was = _troubles.pop(trouble, None)
+    if was:
+        logger().warning("%s", sentence)
 
 
 def forget() -> None:
@@ -62,31 +126,37 @@ def forget() -> None:
     _troubles.clear()
 
 
-def check(folder: Path, needed: int = 0) -> None:
+# --- checks before a write ------------------------------------------------------------------------
+
+
+def check(folder: Path) -> None:
     """Check that the store may be written: the first step of every write. One system call.
 
     Args:
         folder: Where its files are, or will be.
-        needed: Bytes that the write takes, if that is more than a batch.
 
     Raises:
         StoreFull: The disk has too little room.
         StoreUnpaired: The game's database is of another generation.
     """
     global _writes
-    check_writable(folder, needed)
+    check_writable(folder)
     _writes += 1
 
 
-def check_writable(folder: Path, needed: int = 0) -> None:
-    """The same, without a write to follow."""
-    check_room(folder, needed)
+def check_writable(folder: Path) -> None:
+    """Raise what `check` would raise, without a write to follow."""
+    check_room(folder)
     if PAIR in _troubles:
         raise StoreUnpaired(_troubles[PAIR])
 
 
 def check_room(folder: Path, needed: int = 0) -> None:
     """Check the room on the disk of `folder`.
+
+    Args:
+        folder: It need not exist yet.
+        needed: Bytes that a large task takes; a write of a batch needs none beyond the reserve.
 
     Raises:
         StoreFull: There is too little.
@@ -113,5 +183,5 @@ def lack_of_room(folder: Path, needed: int = 0) -> str:
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder, or its nearest parent that exists."""
+    """Return the folder, or its nearest parent that exists."""
     return next(each for each in (folder, *folder.absolute().parents) if each.exists())

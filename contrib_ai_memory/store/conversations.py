@@ -9,7 +9,7 @@ journal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..records import Message, may_hear, seconds_between
@@ -133,7 +133,7 @@ class Conversations:
         return gone
 
     def mark_dirty(self) -> None:
-        """Have the next flush write everything in memory: the database holds something else."""
+        """Make the next flush write everything, as the database holds another NPC's data."""
         self._dirty = True
 
     def clear(self) -> None:
@@ -161,11 +161,9 @@ class Conversations:
     def flush(self) -> None:
         if not self._dirty:
             return
-        stored = {}
-        for key, talk in self._open.items():
-            stored[key] = {k: v for k, v in asdict(talk).items() if k != "session_id"}
-            for message in stored[key]["messages"]:
-                message["witnesses"] = list(message["witnesses"])
+        stored = {key: attributes.to_plain(talk) for key, talk in self._open.items()}
+        for plain in stored.values():
+            del plain["session_id"]
         attributes.write(self._npc, ATTRIBUTE, stored)
         self._dirty = False
 

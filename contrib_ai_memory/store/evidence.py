@@ -19,6 +19,7 @@ from the journal last, and jobs of the night wait in the worker's queue behind t
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -41,15 +42,6 @@ class EvidenceGone(RuntimeError):
         super().__init__("Its evidence was forgotten or changed meanwhile.")
 
 
-class _Flag:
-    """Whether a work is void; the only part of it that a worker thread sees."""
-
-    __slots__ = ("void",)
-
-    def __init__(self) -> None:
-        self.void = False
-
-
 _all: WeakSet[Evidence] = WeakSet()
 
 
@@ -67,7 +59,7 @@ class Evidence:
     Args:
         npc: The NPC.
         journal: Returns the NPC's journal.
-        memory_id: Returns the id on whose account models are asked.
+        memory_id: Returns the agent id that the tokens of model calls are counted for.
     """
 
     def __init__(self, npc: Any, journal: Callable[[], Journal], memory_id: Callable[[], str]):
@@ -113,7 +105,7 @@ class Work:
         self._evidence = evidence
         self._priority = priority
         self._ids: set[str] = set()
-        self._flag = _Flag()
+        self._void = threading.Event()  # the only part of a work that a worker thread sees
         self.add_evidence(sources)
 
     def __enter__(self) -> Work:
@@ -133,7 +125,8 @@ class Work:
         for source in sources:
             if isinstance(source, Entry):
                 self._ids.add(str(source.id))
-                self._flag.void |= not self._evidence.journal().holds(source)
+                if not self._evidence.journal().holds(source):
+                    self._void.set()
             else:
                 self._ids |= {link_id(source), *map(str, source.journal_ids)}
         for gone in self._evidence._withdrawn:
@@ -142,16 +135,16 @@ class Work:
     def void_if(self, gone: frozenset[str] | None) -> None:
         """Void the work if it rests on any of these link ids; None is everything."""
         if gone is None or not gone.isdisjoint(self._ids):
-            self._flag.void = True
+            self._void.set()
 
     def check(self) -> None:
         """Raise EvidenceGone if the work is void; call it before each write on the reactor."""
-        if self._flag.void or not self._evidence._npc.pk:
+        if self._void.is_set() or not self._evidence._npc.pk:
             raise EvidenceGone
 
     @defer.inlineCallbacks
     def ask(self, operation: str, *args: Any) -> Generator[Any, Any, tuple[str, Any]]:
-        """`router.ask` on the account of this memory; fails if the work is void by then."""
+        """Call `router.ask` for this memory; fails if the work is void by then."""
         self.check()
         answer = yield router.ask(
             operation, *args, priority=self._priority, npc=self._evidence.memory_id()
@@ -160,23 +153,33 @@ class Work:
         return answer
 
     @defer.inlineCallbacks
+    def judge(self, operation: str, *args: Any) -> Generator[Any, Any, Any]:
+        """`router.judge`, as `ask` is `router.ask`."""
+        self.check()
+        answer = yield router.judge(
+            operation, *args, priority=self._priority, npc=self._evidence.memory_id()
+        )
+        self.check()
+        return answer
+
+    @defer.inlineCallbacks
     def run(self, job: Callable[..., Any], *args: Any) -> Generator[Any, Any, Any]:
-        """`offload.run` on the memory worker, which skips the job if the work is void."""
+        """Call `offload.run` on the memory worker, which skips the job if the work is void."""
         self.check()
         result = yield offload.run(
-            offload.MEMORY, _unless_void, self._flag, job, *args, priority=self._priority
+            offload.MEMORY, _unless_void, self._void, job, *args, priority=self._priority
         )
         self.check()
         return result
 
     @defer.inlineCallbacks
     def breathe(self) -> Generator[Any, Any, None]:
-        """`offload.breathe` between two writes."""
+        """Let the reactor go on between two writes (`offload.breathe`)."""
         yield offload.breathe()
         self.check()
 
 
-def _unless_void(flag: _Flag, job: Callable[..., Any], *args: Any) -> Any:
-    if flag.void:
+def _unless_void(void: threading.Event, job: Callable[..., Any], *args: Any) -> Any:
+    if void.is_set():
         raise EvidenceGone
     return job(*args)

@@ -1,26 +1,113 @@
-"""The game's database: secure deletion with SQLite, and a full disk.
+"""The game's database: secure deletion, the VACUUM after an erasure, and a full disk.
 
 Journals and profiles are Attributes, and each write of one frees what it was before. SQLite leaves
 freed bytes in the file until they are used again, unless `secure_delete` is on: so it is, for every
 connection of the game. Pages that SQLite has rearranged keep shreds of rows all the same, so after
-an erasure the file is written anew (`vacuum`). Another database has its own vacuum, and its own
-backups.
+an erasure the file is written anew (VACUUM). That blocks: in a running game it waits for the next
+start, elsewhere it runs at once. Another database has its own vacuum, and its own backups.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.db import OperationalError, connection
+from django.db import DatabaseError, OperationalError, connection
 from django.db.backends.signals import connection_created
 
+from ..log import logger
 from . import condition
 
-# of SQLite: FULL, and IOERR, which a write that finds no room may be as well
-_FULL_SQLITE = (13, 10)
-_FULL_ELSEWHERE = ("53100", 1021, 1114)  # PostgreSQL's disk_full; MySQL's and MariaDB's
+# --- secure deletion ------------------------------------------------------------------------------
 
 _UID = "contrib_ai_memory.secure_delete"
+
+
+def enable_secure_delete() -> None:
+    """Turn `secure_delete` on in every connection to SQLite opened from now on."""
+    connection_created.connect(_enable, dispatch_uid=_UID)
+
+
+def _enable(connection: Any, **_signal: Any) -> None:
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA secure_delete = ON")
+
+
+def is_sqlite() -> bool:
+    """Return whether the database is SQLite."""
+    return connection.vendor == "sqlite"
+
+
+def truncate_wal() -> None:
+    """Empty SQLite's write-ahead log, which may still hold deleted data."""
+    _execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+# --- VACUUM ---------------------------------------------------------------------------------------
+
+KEY = "ai_memory_freed"  # of the ServerConfig entry: a VACUUM is due
+
+
+def vacuum() -> None:
+    """Rewrite the whole file without its free space.
+
+    It blocks, and needs the size of the file on the disk once more.
+
+    Raises:
+        django.db.DatabaseError: There is no room, or another program uses the file.
+    """
+    _execute("VACUUM")
+    truncate_wal()
+
+
+def note_vacuum() -> None:
+    """Note in the database that a VACUUM is due, if it is SQLite."""
+    if is_sqlite():
+        _server_config().conf(KEY, value=True)
+
+
+def is_vacuum_due() -> bool:
+    """Return whether a VACUUM was noted and not run since."""
+    return bool(_server_config().conf(KEY))
+
+
+def run_due_vacuum() -> None:
+    """Run a VACUUM that is due, and drop the note. It blocks.
+
+    The note stays for the next start after a failure, which is logged, and within a transaction.
+    """
+    if connection.in_atomic_block or not is_vacuum_due():
+        return
+    try:
+        vacuum()
+    except DatabaseError as problem:
+        logger().error(
+            "The game's database could not be written anew (%s): shreds of what was erased may be "
+            "left in its free space. The next start of the game tries it again. It needs room for "
+            "the file once more, and no other program that uses it.",
+            problem,
+        )
+    else:
+        _server_config().conf(KEY, delete=True)
+
+
+def _server_config() -> Any:
+    from evennia.server.models import ServerConfig  # late: this is imported before the models
+
+    return ServerConfig.objects
+
+
+def _execute(statement: str) -> None:
+    """Execute a statement of SQLite that no transaction allows; there and elsewhere do nothing."""
+    if is_sqlite() and not connection.in_atomic_block:
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+
+
+# --- a full disk ----------------------------------------------------------------------------------
+
+_FULL_SQLITE = (13, 10)  # FULL, and IOERR, which a write that finds no room may be as well
+_FULL_ELSEWHERE = ("53100", 1021, 1114)  # PostgreSQL's disk_full; MySQL's and MariaDB's
 
 
 def is_full(error: OperationalError) -> bool:
@@ -47,39 +134,3 @@ def note_full(error: OperationalError) -> bool:
 def note_written() -> None:
     """Log the end of a full disk, if one was logged."""
     condition.end(condition.DATABASE, "The game's database accepts writes again: all is written.")
-
-
-def enable_secure_delete() -> None:
-    """Turn `secure_delete` on in every connection to SQLite opened from now on."""
-    connection_created.connect(_enable, dispatch_uid=_UID)
-
-
-def truncate_wal() -> None:
-    """Empty SQLite's write-ahead log, which may still hold deleted data."""
-    if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def is_sqlite() -> bool:
-    """Return whether the database is SQLite."""
-    return connection.vendor == "sqlite"
-
-
-def vacuum() -> None:
-    """Write the whole file anew, without a byte that is not in use; blocks, and needs its size on
-    the disk once more.
-
-    Raises:
-        django.db.DatabaseError: There is no room, or another program uses the file.
-    """
-    if is_sqlite() and not connection.in_atomic_block:
-        with connection.cursor() as cursor:
-            cursor.execute("VACUUM")
-        truncate_wal()
-
-
-def _enable(connection: Any, **_signal: Any) -> None:
-    if connection.vendor == "sqlite":
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA secure_delete = ON")

@@ -23,7 +23,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from . import condition, memory_store, metadata
-from .errors import StoreUnpaired
+from .condition import StoreUnpaired
 from .metadata import Mark
 
 KEY = "ai_memory_store_id"
@@ -156,9 +156,3 @@ def _write_database(store_id: str, mark: Mark | None) -> None:
         ServerConfig.objects.conf(GENERATION, delete=True)
     else:
         ServerConfig.objects.conf(GENERATION, value=mark)
-
-
-def forget() -> None:
-    """Forget which store the database belongs to."""
-    for key in (KEY, GENERATION):
-        ServerConfig.objects.conf(key, delete=True)

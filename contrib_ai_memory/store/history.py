@@ -1,8 +1,8 @@
 """Mem0's history: what each memory said before.
 
-Mem0 notes the birth of a fact; a builder's edit is noted beside it, of journal entries too. Mem0
-keeps the words of what it deletes; here a memory's history is deleted with it, from the file as
-well. Worker thread only.
+Mem0 notes when a memory was added; edits by builders are noted too, also those of journal entries.
+Mem0 keeps the words of what it deletes; here a memory's history is deleted with it, from the file
+as well. Worker thread only.
 """
 
 from __future__ import annotations
@@ -40,14 +40,10 @@ class MemoryHistory:
 
     def note(self, memory_id: str, old: str, new: str, event: str = "UPDATE") -> None:
         """Note that a memory was changed or made just now."""
-        self.put(memory_id, [(old, new, event, now_iso())])
-
-    def put(self, memory_id: str, versions: Iterable[Version]) -> None:
-        """Append versions as they were: all of them, or nothing."""
-        self.put_rows({memory_id: map(_row, versions)})
+        self.put_rows({memory_id: [_row((old, new, event, now_iso()))]})
 
     def replace(self, memory_id: str, versions: Iterable[Version]) -> None:
-        """Make these the only versions of a memory: all of that, or nothing."""
+        """Replace all versions of a memory with these, in one transaction."""
         with self._connection:
             self._delete([memory_id])
             self._insert(memory_id, map(_row, versions))
@@ -65,7 +61,7 @@ class MemoryHistory:
         return {each: [list(row) for row in rows] for each, rows in found.items() if rows}
 
     def put_rows(self, rows_of: Mapping[str, Iterable[Sequence[Any]]]) -> None:
-        """Append rows (`COLUMNS`) as they were."""
+        """Append rows (`COLUMNS`), in one transaction."""
         with self._connection:
             for memory_id, rows in rows_of.items():
                 self._insert(memory_id, rows)

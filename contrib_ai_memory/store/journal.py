@@ -13,8 +13,9 @@ damaged page the readable entries are used, its text is kept aside before the pa
 from __future__ import annotations
 
 import json
+import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from itertools import islice
 from typing import Any
@@ -29,6 +30,7 @@ from . import attributes, validation
 ATTRIBUTE = "journal"
 PAGES_IN_MEMORY = 16
 ASIDE = "_damaged_"  # + number: after the key of a page, its unreadable text
+_ASIDE_KEY = re.compile(rf"journal_page_(\d+){ASIDE}\d+")
 HEARD = "heard:"  # + agent id: the cursor at the first words of another NPC
 _PAGE_START = '[{"id":'  # of the text of a sealed page
 _REMOVED = "removed"  # marks the place of a removed entry
@@ -82,22 +84,18 @@ class Journal:
 
     def get(self, entry_id: int) -> Entry | None:
         """Return one entry, in O(1) pages."""
-        plain = self._find(entry_id)
-        return None if plain is None or _is_removed(plain) else Entry.from_dict(plain)
+        plain = self._present(entry_id)
+        return Entry.from_dict(plain) if plain else None
 
     def holds(self, entry: Entry) -> bool:
         """Return whether an entry that was read still has its words, privacy and witnesses."""
-        plain = self._find(entry.id)
-        if plain is None or _is_removed(plain):
-            return False
-        witnesses = tuple(plain.get("witnesses", ()))
-        said = plain["content"], plain.get("private", False), witnesses
-        return said == (entry.content, entry.private, entry.witnesses)
+        now = self.get(entry.id)
+        kept = now and (now.content, now.private, now.witnesses)
+        return kept == (entry.content, entry.private, entry.witnesses)
 
     def was_removed(self, entry_id: int) -> bool:
         """Return whether an entry existed and was removed on purpose."""
-        plain = self._find(entry_id)
-        return plain is not None and _is_removed(plain)
+        return self._find(entry_id) is not None and self._present(entry_id) is None
 
     def read(self, first: int = 1, last: int | None = None) -> Iterator[Entry]:
         """Yield the entries with ids from `first` to `last` (both included), oldest first."""
@@ -105,7 +103,7 @@ class Journal:
         first = max(first, 1)
         for number in range((first - 1) // PAGE_SIZE, (last - 1) // PAGE_SIZE + 1):
             for plain in list(self._page(number)):
-                if first <= plain["id"] <= last and not _is_removed(plain):
+                if first <= plain["id"] <= last and _REMOVED not in plain:
                     yield Entry.from_dict(plain)
 
     def tail(self, count: int) -> list[Entry]:
@@ -120,24 +118,22 @@ class Journal:
         self.last_id = entry.id
         self._open.append(entry.to_dict())
         if self.last_id % PAGE_SIZE == 0:
-            self._seal()
+            self._seal(self._sealed_pages - 1)
         self._changed()
         return entry
 
     def update(self, changes: Mapping[int, Mapping[str, Any]]) -> None:
         """Change fields of entries: {id: {field: value}}. Unknown ids are ignored."""
         for entry_id, changed in changes.items():
-            plain = self._find(entry_id)
-            if plain is not None and not _is_removed(plain):
-                self._replace(entry_id, Entry.from_dict({**plain, **changed}).to_dict())
+            if plain := self._present(entry_id):
+                self._replace(Entry.from_dict({**plain, **changed}).to_dict())
 
     def remove(self, entry_ids: Iterable[int]) -> int:
         """Remove entries; the others keep their ids. Returns how many existed."""
         removed = 0
         for entry_id in entry_ids:
-            plain = self._find(entry_id)
-            if plain is not None and not _is_removed(plain):
-                self._replace(entry_id, {"id": entry_id, _REMOVED: True})
+            if self._present(entry_id):
+                self._replace({"id": entry_id, _REMOVED: True})
                 removed += 1
         self._count_removed(removed)
         return removed
@@ -146,15 +142,14 @@ class Journal:
         """Put entries back in place of removed, missing or changed ones with their ids."""
         for entry in entries:
             if 1 <= entry.id <= self.last_id:
-                self._count_removed(-(self.get(entry.id) is None))
-                self._replace(entry.id, entry.to_dict())
+                self._count_removed(-(self._present(entry.id) is None))
+                self._replace(entry.to_dict())
 
     def reset(self, last_id: int, last_reflection: str | None, cursors: Plain) -> None:
         """Clear the journal, but let it end at `last_id`; `restore` fills the places before."""
         self.clear()
-        self.last_id, self.last_reflection = last_id, last_reflection
-        self.removed = last_id
-        self.cursors = dict(cursors)
+        self.last_id = self.removed = last_id
+        self.last_reflection, self.cursors = last_reflection, dict(cursors)
         self._changed()
 
     def extend_to(self, last_id: int) -> None:
@@ -163,8 +158,7 @@ class Journal:
         self._count_removed(max(0, last_id - self.last_id))
         self.last_id = max(self.last_id, last_id)
         if self._sealed_pages > before:
-            self._pages[before], self._open = self._open, []
-            self._dirty_pages.add(before)
+            self._seal(before)
         self._changed()
 
     def set_cursor(self, name: str, value: Any) -> None:
@@ -193,7 +187,7 @@ class Journal:
         self._changed()
 
     def mark_dirty(self) -> None:
-        """Have the next flush write everything in memory: the database holds something else."""
+        """Make the next flush write everything, as the database holds another NPC's data."""
         self._dirty_pages.update(self._pages)
         self._changed()
 
@@ -218,13 +212,10 @@ class Journal:
         """Delete every entry and start again at id 1."""
         for key in attributes.keys_of(self._npc, _page_key("")):
             attributes.remove_json(self._npc, key)
-        self.last_id, self.last_reflection = 0, None
-        self.removed = 0
-        self.cursors, self._open = {}, []
-        self._pages.clear()
-        self._dirty_pages.clear()
-        self.damage.clear()
-        self._aside.clear()
+        self.last_id = self.removed = 0
+        self.last_reflection, self.cursors, self._open = None, {}, []
+        for kept in (self._pages, self._dirty_pages, self.damage, self._aside):
+            kept.clear()
         self._changed()
         self.flush()
 
@@ -253,17 +244,19 @@ class Journal:
         page = self._page((entry_id - 1) // PAGE_SIZE)
         return next((plain for plain in page if plain["id"] == entry_id), None)
 
-    def _replace(self, entry_id: int, plain: Plain) -> None:
-        number = (entry_id - 1) // PAGE_SIZE
+    def _present(self, entry_id: int) -> Plain | None:
+        plain = self._find(entry_id)
+        return None if plain is None or _REMOVED in plain else plain
+
+    def _replace(self, plain: Plain) -> None:
+        number = (plain["id"] - 1) // PAGE_SIZE
         page = self._page(number)
-        others = [each for each in page if each["id"] != entry_id]
+        others = [each for each in page if each["id"] != plain["id"]]
         page[:] = sorted([*others, plain], key=lambda each: each["id"])
         self._mark(number)
 
-    def _seal(self) -> None:
-        number = self._sealed_pages - 1
-        self._pages[number] = self._open
-        self._open = []
+    def _seal(self, number: int) -> None:
+        self._pages[number], self._open = self._open, []
         self._dirty_pages.add(number)
 
     def _mark(self, number: int) -> None:
@@ -305,8 +298,8 @@ class Journal:
             if number is not None and number < self._sealed_pages:
                 self._page(number)
         unmended = {
-            int(key.removeprefix(_page_key("")).partition(ASIDE)[0])
-            for key in self._keys_aside()
+            number
+            for key, number in self._keys_aside().items()
             if not attributes.read_json(self._npc, key)["mended"]
         }
         return sorted({*self.damage, *unmended})
@@ -416,18 +409,16 @@ class Journal:
                 key = f"{_page_key(number)}{ASIDE}{len(self._keys_aside(number)) + 1}"
                 attributes.write_json(self._npc, key, {"text": text, "mended": False})
 
-    def _keys_aside(self, number: int | str = "") -> list[str]:
+    def _keys_aside(self, number: int | str = "") -> dict[str, int]:
+        """Return the keys of damaged text, of one page or of all, each with its page's number."""
         keys = attributes.keys_of(self._npc, _page_key(number))
-        return [key for key in keys if _is_aside(key, number)]
+        found = {key: int(parts[1]) for key in keys if (parts := _ASIDE_KEY.fullmatch(key))}
+        return {key: page for key, page in found.items() if number in ("", page)}
 
 
 def page_name(number: int) -> str:
     """Return how messages name a page: by its entries."""
     return f"the page of entries {number * PAGE_SIZE + 1} to {(number + 1) * PAGE_SIZE}"
-
-
-def _is_removed(plain: Plain) -> bool:
-    return _REMOVED in plain
 
 
 def _parsed(text: str) -> tuple[list[Any], str]:
@@ -473,7 +464,7 @@ def _readable(found: Any, number: int) -> tuple[list[Plain], str]:
 
 
 def _checked_id(plain: Any) -> int:
-    if isinstance(plain, dict) and _is_removed(plain) and type(plain.get("id")) is int:
+    if isinstance(plain, dict) and _REMOVED in plain and type(plain.get("id")) is int:
         return plain["id"]
     return validation.entry_of(plain).id
 
@@ -488,6 +479,55 @@ def _number_of(key: str) -> int | None:
     return int(number) if number.isdecimal() else None
 
 
-def _is_aside(key: str, number: int | str) -> bool:
-    page, mark, _count = key.removeprefix(_page_key("")).partition(ASIDE)
-    return bool(mark) and page.isdecimal() and str(number) in ("", page)
+# --- sets of journal ids, as text -----------------------------------------------------------------
+
+MOST_RANGES = 64
+
+
+def ranges_of(ids: Iterable[int]) -> str:
+    """Return journal ids as ranges, where one record has many: the talk in the prompt of an answer.
+
+    Of more than `MOST_RANGES` the oldest become one, so that an erasure may follow too many ids,
+    never too few.
+
+    >>> ranges_of([4, 3, 12, 5])
+    '3-5,12'
+    """
+    return _ranges((number, number) for number in ids)
+
+
+def join_ranges(*ranges: str) -> str:
+    """Return the union of some ranges.
+
+    >>> join_ranges("3-5,12", "6,40")
+    '3-6,12,40'
+    """
+    return _ranges(pair for each in ranges for pair in _pairs(each))
+
+
+def ranges_include(ranges: str, ids: Collection[int]) -> bool:
+    """Return whether the ranges include any of `ids` (a set)."""
+    return any(
+        any(number in ids for number in range(first, last + 1))
+        if last - first < len(ids)
+        else any(first <= number <= last for number in ids)
+        for first, last in _pairs(ranges)
+    )
+
+
+def _pairs(ranges: str) -> Iterator[tuple[int, int]]:
+    for each in filter(None, ranges.split(",")):
+        first, _, last = each.partition("-")
+        yield int(first), int(last or first)
+
+
+def _ranges(pairs: Iterable[tuple[int, int]]) -> str:
+    found: list[list[int]] = []
+    for first, last in sorted(pairs):
+        if found and first <= found[-1][1] + 1:
+            found[-1][1] = max(found[-1][1], last)
+        else:
+            found.append([first, last])
+    if len(found) > MOST_RANGES:
+        found[: 1 - MOST_RANGES] = [[found[0][0], found[-MOST_RANGES][1]]]
+    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in found)

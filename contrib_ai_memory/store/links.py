@@ -24,6 +24,9 @@ CATEGORY = "memory_links"
 BUCKETS = 2048  # many, to keep each small: a write reads and rewrites whole buckets
 
 
+_Buckets = dict[int, dict[str, Any]]  # by number; each id → {"linked_to": …}
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """A link between two memories; `score` 0-1, `kind` is its reason (evidence, similar)."""
@@ -49,7 +52,8 @@ class Links:
 
     def of(self, memory_id: str | int) -> dict[str, dict[str, Any]]:
         """Return the links of one memory: {id: {"score", "kind", "created"}}."""
-        bucket = self._bucket(_bucket_of(str(memory_id)))
+        key = f"links_{_bucket_of(str(memory_id))}"
+        bucket = attributes.read_json(self._npc, key, CATEGORY) or {}
         return bucket.get(str(memory_id), {}).get("linked_to", {})
 
     def add(self, links: Iterable[Link]) -> int:
@@ -58,16 +62,17 @@ class Links:
         A known link is kept, or replaced if the score is higher.
         """
         links = [link for link in links if link.a != link.b]
-        numbers = {_bucket_of(end) for link in links for end in (link.a, link.b)}
-        there = self._read(numbers)
-        buckets = {number: there.get(number, {}) for number in numbers}
+        buckets, absent = self._buckets_of(end for link in links for end in (link.a, link.b))
         new = 0
         for link in links:
             note = {"score": round(link.score, 4), "kind": link.kind, "created": link.created}
-            new += self._put(buckets, link.a, link.b, note)
-            self._put(buckets, link.b, link.a, note)
-        if buckets:
-            self._write(buckets, new, numbers - there.keys())
+            for source, target in ((link.a, link.b), (link.b, link.a)):
+                bucket = buckets[_bucket_of(source)]
+                linked = bucket.setdefault(source, {"linked_to": {}})["linked_to"]
+                new += source == link.a and target not in linked
+                if target not in linked or linked[target]["score"] < note["score"]:
+                    linked[target] = note
+        self._write(buckets, absent, new)
         return new
 
     @defer.inlineCallbacks
@@ -81,54 +86,44 @@ class Links:
 
     def remove(self, memory_ids: Iterable[str]) -> int:
         """Remove every link of these memories. Returns how many links were removed."""
-        buckets: dict[int, dict[str, Any]] = {}
+        ids = [*map(str, memory_ids)]
+        near, _absent = self._buckets_of(ids)
+        others = [other for each in ids for other in _linked(near, each)]
+        buckets, absent = self._buckets_of([*ids, *others])
         gone = 0
-        for memory_id in map(str, memory_ids):
-            home = self._open(buckets, memory_id)
-            for other in home.pop(memory_id, {}).get("linked_to", {}):
-                far = self._open(buckets, other).get(other, {}).get("linked_to", {})
-                gone += far.pop(memory_id, None) is not None
-        if buckets:
-            self._write(buckets, -gone)
+        for each in ids:
+            for other in buckets[_bucket_of(each)].pop(each, {}).get("linked_to", {}):
+                gone += _linked(buckets, other).pop(each, None) is not None
+        self._write(buckets, absent, -gone)
         return gone
 
     def drop_end(self, memory_id: str, other: str) -> None:
         """Remove one direction of a broken link whose other direction is missing."""
-        buckets: dict[int, dict[str, Any]] = {}
-        self._open(buckets, memory_id).get(memory_id, {}).get("linked_to", {}).pop(other, None)
-        self._write(buckets, 0)
+        buckets, absent = self._buckets_of([memory_id])
+        _linked(buckets, memory_id).pop(other, None)
+        self._write(buckets, absent, 0)
 
-    def _put(
-        self, buckets: dict[int, dict[str, Any]], source: str, target: str, note: dict[str, Any]
-    ) -> bool:
-        linked = self._open(buckets, source).setdefault(source, {"linked_to": {}})["linked_to"]
-        is_new = target not in linked
-        if is_new or linked[target]["score"] < note["score"]:
-            linked[target] = note
-        return is_new
+    def _buckets_of(self, memory_ids: Iterable[str]) -> tuple[_Buckets, Collection[int]]:
+        """Return the buckets of these memories, and the numbers of those that have no row yet."""
+        numbers = set(map(_bucket_of, memory_ids))
+        there = self._read(numbers)
+        return {number: there.get(number, {}) for number in numbers}, numbers - there.keys()
 
-    def _open(self, buckets: dict[int, dict[str, Any]], memory_id: str) -> dict[str, Any]:
-        number = _bucket_of(memory_id)
-        if number not in buckets:
-            buckets[number] = self._bucket(number)
-        return buckets[number]
-
-    def _bucket(self, number: int) -> dict[str, Any]:
-        return attributes.read_json(self._npc, f"links_{number}", CATEGORY) or {}
-
-    def _read(self, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
+    def _read(self, numbers: Iterable[int]) -> _Buckets:
         """Return the existing ones among these buckets, in one query."""
         keys = {f"links_{number}": number for number in numbers}
         found = attributes.read_some_json(self._npc, list(keys), CATEGORY)
         return {keys[key]: bucket for key, bucket in found.items()}
 
-    def _write(
-        self, buckets: dict[int, dict[str, Any]], change: int, new: Collection[int] = ()
-    ) -> None:
+    def _write(self, buckets: _Buckets, absent: Collection[int], change: int) -> None:
+        if not buckets:
+            return
         with transaction.atomic():
             for number, bucket in buckets.items():
-                write = attributes.add_json if number in new else attributes.write_json
-                write(self._npc, f"links_{number}", bucket, CATEGORY)
+                if number not in absent:
+                    attributes.write_json(self._npc, f"links_{number}", bucket, CATEGORY)
+                elif bucket:
+                    attributes.add_json(self._npc, f"links_{number}", bucket, CATEGORY)
             attributes.write(self._npc, ATTRIBUTE, {"links": self.count + change})
 
     def ids_in(self, buckets: Iterable[int]) -> list[str]:
@@ -155,6 +150,10 @@ def link_id(memory: MemoryRecord | Candidate) -> str:
 def linked_memory_id(agent_id: str, linked: str) -> str:
     """Return the store's id of the memory with this link id."""
     return entry_memory_id(agent_id, int(linked)) if linked.isdecimal() else linked
+
+
+def _linked(buckets: _Buckets, memory_id: str) -> dict[str, Any]:
+    return buckets[_bucket_of(memory_id)].get(memory_id, {}).get("linked_to", {})
 
 
 def _bucket_of(memory_id: str) -> int:

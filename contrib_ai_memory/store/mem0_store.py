@@ -5,7 +5,7 @@ Points are written through Mem0's vector store with ids that follow from what a 
 write and run again would then write everything twice (docs/adr/001). Payloads keep Mem0's fields,
 so that all verbs of `Memory` work on them.
 
-Importing this imports Mem0: only after `connection.settle_environment`.
+Importing this imports Mem0: only after `memory_store.settle_environment`.
 """
 
 from __future__ import annotations
@@ -22,16 +22,8 @@ from ..embedding import embedder
 from ..records import MemoryRecord
 from . import condition
 from .history import MemoryHistory
-from .keys import Keys
-from .payload import (
-    ANYONE,
-    FOREIGN,
-    Candidate,
-    PointId,
-    Row,
-    from_payload,
-    to_candidate,
-)
+from .lanes import Keys
+from .payload import ANYONE, FOREIGN, Candidate, PointId, Row, from_payload, to_candidate
 from .protocol import PAGE, LaneSearch, Memories, MemoryStore, Neighbour, Rows
 
 PROVIDER = "contrib_ai_memory"  # of embeddings and language model, as Mem0 knows it
@@ -68,7 +60,7 @@ class VectorStore(Protocol):
     ) -> Points: ...
 
     def keyword_search(self, query: str, top_k: int = 5, filters: Filters = None) -> Points | None:
-        """Return the best by their words; None if the store cannot search them."""
+        """Return the best by their words; None if the store has no keyword search."""
 
     def list(self, filters: Filters = None, top_k: int | None = 100) -> Any:
         """Return up to `top_k` points that match (None: all): a list in a list, as Mem0 expects."""
@@ -91,7 +83,7 @@ class VectorStore(Protocol):
 
 
 class Mem0Store(MemoryStore):
-    """A store with one vector for each memory: no keys, words if its adapter can search them."""
+    """A store with one vector for each memory, and keyword search if its adapter has it."""
 
     _vectors: VectorStore
 
@@ -103,7 +95,7 @@ class Mem0Store(MemoryStore):
 
     # --- writing ------------------------------------------------------------------------------
 
-    def write(
+    def upsert_rows(
         self, rows: Sequence[Row], vectors: np.ndarray, keys: Sequence[Keys] | None = None
     ) -> None:
         if not rows:
@@ -114,7 +106,7 @@ class Mem0Store(MemoryStore):
 
     def change(self, memory_id: str, **fields: Any) -> None:
         condition.check(conf.directory())
-        if self._vectors.get_many([memory_id]):  # what is gone stays gone
+        if self._vectors.get_many([memory_id]):  # an update would bring a deleted one back
             self._vectors.update(vector_id=memory_id, vector=None, payload=fields)
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -159,7 +151,7 @@ class Mem0Store(MemoryStore):
         hits = self._vectors.search("", vector.tolist(), limit, filters_of(agent_id, where))
         return [Neighbour(from_payload(hit.id, hit.payload), hit.score) for hit in hits]
 
-    def search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
+    def prepare_search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
         return LaneSearch(agent_id, vector, query, {})
 
     def candidates(self, search: LaneSearch, limit: int, **where: Any) -> set[PointId]:
@@ -168,8 +160,8 @@ class Mem0Store(MemoryStore):
         words = self._vectors.keyword_search(search.query, limit, filters) or []
         return {str(hit.id) for hit in [*dense, *words]}
 
-    def weighed(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
-        """The one vector stands for both dense lanes, and the words for both keyword lanes."""
+    def score(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
+        """Return candidates; the vector scores both dense lanes, the words both keyword lanes."""
         hits = [
             hit
             for hit in self._vectors.get_many([str(each) for each in ids])
@@ -179,14 +171,14 @@ class Mem0Store(MemoryStore):
             return []
         vectors = self._vectors.vectors_of([str(hit.id) for hit in hits])
         filters = filters_of(search.agent_id, {})
-        found = self._vectors.keyword_search(search.query, len(ids), filters) or []
-        words = {str(hit.id): hit.score for hit in found}
-        weighed = []
+        matches = self._vectors.keyword_search(search.query, len(ids), filters) or []
+        words = {str(hit.id): hit.score for hit in matches}
+        found = []
         for hit in hits:
             cosine = float(np.asarray(vectors[str(hit.id)], dtype=np.float32) @ search.vector)
             word = words.get(str(hit.id), 0.0)
-            weighed.append(to_candidate(hit.id, hit.payload, (cosine, cosine, word, word)))
-        return weighed
+            found.append(to_candidate(hit.id, hit.payload, (cosine, cosine, word, word)))
+        return found
 
     def close(self) -> None:
         self._vectors.close()

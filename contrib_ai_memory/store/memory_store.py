@@ -1,19 +1,29 @@
-"""The one memory store of the process.
+"""The one memory store of the process: opened from the settings at the first call of `shared`.
 
-`shared` opens it at its first call. The functions below `total` are jobs for the worker thread:
-`offload.run(offload.MEMORY, memory_store.get, ids)`.
+Mem0 and the store's engine are imported when the store is opened, never before
+`settle_environment`. Worker thread only, but for `settle_environment`, `address` and `refusal`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+import socket
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 from .. import conf
+from ..embedding import embedder
 from ..records import MemoryRecord
-from . import condition, connection, metadata
-from .errors import StoreClosed
+from ..text.redaction import shown
+from . import condition, metadata
+from .condition import StoreClosed, StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
 from .protocol import MemoryStore, Remake
+
+EDGE = "qdrant_edge"
 
 _lock = threading.RLock()
 _store: MemoryStore | None = None
@@ -53,18 +63,6 @@ def open_of_any_model() -> MemoryStore:
         return _store
 
 
-def open_store(*, any_model: bool = False) -> MemoryStore:
-    """Open the store of the settings (`connection.open_mem0`)."""
-    mem0, provider = connection.open_mem0(any_model=any_model)
-    if provider == connection.EDGE:
-        from .qdrant_edge import EdgeStore
-
-        return EdgeStore(mem0, provider)
-    from .mem0_store import Mem0Store
-
-    return Mem0Store(mem0, provider)
-
-
 def close_shared(wait: float = 1.0, *, for_good: bool = True) -> None:
     """Close the store if no worker is in it; what was acknowledged is on disk either way.
 
@@ -95,7 +93,7 @@ def total() -> int | None:
         return _store.total() if _store is not None else None
 
 
-# --- jobs for the worker thread: verbs of the shared store ----------------------------------------
+# --- jobs: `offload.run(offload.MEMORY, memory_store.get, ids)` -----------------------------------
 
 
 def get(ids: Iterable[str]) -> Sequence[MemoryRecord]:
@@ -139,3 +137,176 @@ def begin_rewriting(remake: Remake | None = None) -> bool:
 
 def rewrite_some() -> bool:
     return shared().rewrite_some()
+
+
+# --- opening --------------------------------------------------------------------------------------
+
+
+def open_store(*, any_model: bool = False) -> MemoryStore:
+    """Open the store of the settings.
+
+    Args:
+        any_model: Also if another embedding model wrote it, to make its vectors anew.
+
+    Raises:
+        StoreInUse, StoreMismatch, StoreUnreachable, StoreUnusable: Each says what to do.
+    """
+    folder = conf.directory()
+    if restore_marker(folder).exists():
+        raise StoreUnusable(
+            f"A restore into {folder} was interrupted. Stop the game and run the same command "
+            "again: evennia ai_memory restore FILE"
+        )
+    condition.check_room(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    model = embedder.shared()
+    if not any_model:
+        metadata.check_model(folder, model.name, model.dimensions)
+    prepare_environment(folder)
+    settings = conf.get().VECTOR_STORE
+    provider, config = settings.provider, settings.revealed()
+    try:
+        where = address(provider, config)
+        if where and (problem := refusal(where)):
+            raise StoreUnreachable(provider, problem)
+        mem0 = make_mem0(folder, provider, config, model.dimensions)
+    except StoreError:
+        raise
+    except Exception as error:  # whatever a foreign vector store may raise
+        raise StoreUnusable(
+            f'CONTRIB_AI_MEMORY["VECTOR_STORE"] = {shown("", dict(settings))} cannot be used: '
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if provider == EDGE:
+        from .qdrant_edge import EdgeStore
+
+        return EdgeStore(mem0, provider)
+    from .mem0_store import Mem0Store
+
+    return Mem0Store(mem0, provider)
+
+
+def restore_marker(folder: Path) -> Path:
+    """Return the file that lies beside a store's folder while a backup is restored into it."""
+    return folder.with_name(folder.name + ".restoring")
+
+
+def settle_environment(folder: Path) -> None:
+    """Switch off Mem0's telemetry and ~/.mem0: it reads both once, when it is imported.
+
+    Called when Django starts, before anything can import Mem0, and again for the folder in force.
+    """
+    os.environ["MEM0_TELEMETRY"] = "False"
+    os.environ["MEM0_DIR"] = str(folder / "mem0")
+
+
+def prepare_environment(folder: Path) -> None:
+    """`settle_environment`, and make the folder of Mem0's own files."""
+    settle_environment(folder)
+    (folder / "mem0").mkdir(parents=True, exist_ok=True)
+
+
+def make_mem0(folder: Path, provider: str, config: dict[str, Any], dimensions: int) -> Any:
+    """Make Mem0's `Memory` with our embedder, no language model, and all its files in `folder`."""
+    from mem0 import Memory
+    from mem0.configs.base import MemoryConfig
+    from mem0.embeddings.configs import EmbedderConfig
+    from mem0.llms.configs import LlmConfig
+    from mem0.utils.factory import EmbedderFactory, LlmFactory
+
+    from . import mem0_store
+
+    ours, module = mem0_store.PROVIDER, mem0_store.__name__
+    EmbedderFactory.provider_to_class[ours] = f"{module}.SharedEmbedding"
+    LlmFactory.register_provider(ours, f"{module}.NoLLM")
+    # model_construct, here and below: Mem0's validators know only its own providers
+    nothing = {"provider": ours, "config": {}}
+    return Memory(
+        MemoryConfig.model_construct(
+            vector_store=_vector_store(folder, provider, config, dimensions),
+            embedder=EmbedderConfig.model_construct(**nothing),
+            llm=LlmConfig.model_construct(**nothing),
+            history_db_path=str(folder / "mem0" / "history.db"),
+        )
+    )
+
+
+def _vector_store(folder: Path, provider: str, config: dict[str, Any], dimensions: int) -> Any:
+    """Return Mem0's configuration of a vector store; ours is registered for each provider."""
+    from mem0.utils.factory import VectorStoreFactory
+    from mem0.vector_stores.configs import VectorStoreConfig
+
+    classes = {
+        EDGE: "qdrant_edge.QdrantEdge",
+        "qdrant": "qdrant_server.QdrantServer",
+        "pgvector": "pgvector.PGVectorStore",
+    }
+    VectorStoreFactory.provider_to_class[provider] = f"{__package__}.{classes[provider]}"
+    config = {"collection_name": "memories", "embedding_model_dims": dimensions} | config
+    if config["embedding_model_dims"] != dimensions:
+        raise StoreMismatch(
+            'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]["embedding_model_dims"] = '
+            f"{config['embedding_model_dims']!r}: the embedding model makes vectors of "
+            f"{dimensions} numbers. Leave it out, or name another model."
+        )
+    if provider == EDGE:
+        from .qdrant_edge import QdrantEdgeConfig
+
+        edge = QdrantEdgeConfig(**({"path": str(folder / provider)} | config))
+        return VectorStoreConfig.model_construct(provider=provider, config=edge)
+    if provider == "pgvector":
+        from .pgvector import conninfo
+
+        config = conninfo({"hnsw": False} | config)
+    return VectorStoreConfig(provider=provider, config=config)
+
+
+# --- reachability of a server ---------------------------------------------------------------------
+
+CONNECT_SECONDS = 2.0
+QDRANT_PORT, POSTGRES_PORT = 6333, 5432
+
+Address = tuple[str, int]
+
+
+def address(provider: str, config: Mapping[str, Any]) -> Address | None:
+    """Return where a store listens; None if it is files, a socket file, or several hosts.
+
+    Args:
+        config: With its secrets.
+    """
+    if provider == "qdrant":
+        return _qdrant_address(config)
+    return _postgres_address(config) if provider == "pgvector" else None
+
+
+def refusal(where: Address, seconds: float = CONNECT_SECONDS) -> str:
+    """Return why nothing can be reached at an address, or "" if it can."""
+    host, port = where
+    try:
+        socket.create_connection(where, timeout=seconds).close()
+    except OSError as error:
+        return f"{host}:{port}: {error.strerror or error}"
+    return ""
+
+
+def _qdrant_address(config: Mapping[str, Any]) -> Address | None:
+    if config.get("url"):
+        parts = urlsplit(str(config["url"]))
+        with contextlib.suppress(ValueError):  # no such port: the client says so
+            return (parts.hostname, parts.port or QDRANT_PORT) if parts.hostname else None
+    elif config.get("host") and config.get("port"):
+        return str(config["host"]), int(config["port"])
+    return None
+
+
+def _postgres_address(config: Mapping[str, Any]) -> Address | None:
+    host, port = config.get("host"), config.get("port")
+    if config.get("connection_string"):
+        from psycopg.conninfo import conninfo_to_dict
+
+        parts = conninfo_to_dict(config["connection_string"])
+        host, port = parts.get("host"), parts.get("port")
+    if not host or str(host).startswith("/") or "," in str(host):
+        return None
+    return str(host), int(port or POSTGRES_PORT)

@@ -14,7 +14,7 @@ from typing import Any
 from .. import atomic_file, conf
 from ..records import now_iso
 from . import condition
-from .errors import StoreMismatch, StoreUnusable
+from .condition import StoreMismatch, StoreUnusable
 
 FILE = "store.json"
 

@@ -43,11 +43,6 @@ class Carrier:
         memory_id, _, body = self.owner.partition(" ")
         return memory_id if body and body == self.body else ""
 
-    @property
-    def foreign(self) -> bool:
-        """Whether its `memory_owner` names another object."""
-        return bool(self.owner) and not self.owned_id
-
 
 def body_of(obj: Any) -> str:
     """Return the dbref of an object with its creation time in seconds: `#12@65f3a1b0`."""

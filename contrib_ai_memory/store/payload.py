@@ -15,6 +15,7 @@ from ..english import dates, salience
 from ..english.questions import asked
 from ..records import MemoryRecord, now_iso
 from ..text.sanitising import sanitise
+from .lanes import LANES
 
 RECORDS = ("entry", "experience", "fact", "taught", "summary", "insight")
 MEMORY_TYPES = ("episodic", "semantic", "working", "procedural")
@@ -23,11 +24,9 @@ ANYONE = "*"
 OF_NIGHTS = ("fact", "summary", "insight")
 FOREIGN = "taught"  # what other programs wrote counts as this: nobody in the game said it
 RETOLD = ("experience", *OF_NIGHTS)  # drawn from what others said
-# Qdrant Edge's own type. It gives UUIDs: to make text of hundreds takes longer than to search.
+# Qdrant Edge returns UUIDs; converting hundreds of them to text takes longer than the search.
 PointId = uuid.UUID | str | int
 Row = tuple[str, dict[str, Any]]  # id, payload
-LANES = ("line", "window", "near", "wide")
-Weighed = tuple[PointId, dict[str, Any], Sequence[float]]  # a point, its payload, its score in each
 
 
 def memory_id_for(agent_id: str, *parts: object) -> str:
@@ -64,7 +63,7 @@ def to_payload(agent_id: str, memory: MemoryRecord) -> dict[str, Any]:
 
 def from_payload(memory_id: Any, payload: Mapping[str, Any]) -> MemoryRecord:
     """Return the memory of a payload, ours or another program's."""
-    payload = adopted(payload)
+    payload = completed(payload)
     renamed = {_BACK.get(name, name): value for name, value in payload.items()}
     return MemoryRecord.from_dict({"content": ""} | renamed | {"id": str(memory_id)})
 
@@ -74,12 +73,12 @@ def is_foreign(payload: Mapping[str, Any]) -> bool:
     return not isinstance(payload.get("audience"), list) or payload.get("record") not in RECORDS
 
 
-def adopted(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+def completed(payload: Mapping[str, Any]) -> Mapping[str, Any]:
     """Complete a payload of Mem0's own `add` with our fields; one of ours is returned as it is.
 
     It does not say who may hear it, so the narrowest reading counts: a memory of a user is for that
     user alone, one of a run or an actor for nobody in the game (staff see it), and only one of the
-    agent itself is for anyone. Metadata with the names of our fields count if they are well formed.
+    agent itself is for anyone. Metadata with the name of one of our fields is used if it is valid.
     """
     if not is_foreign(payload):
         return payload
@@ -198,6 +197,6 @@ _read = itemgetter(*_DEFAULTS)
 
 def to_candidate(memory_id: Any, payload: dict[str, Any], scores: Sequence[float]) -> Candidate:
     """Make a candidate from its payload and its scores in `LANES`."""
-    whole = adopted(payload)
+    whole = completed(payload)
     fields_read = _read({**_DEFAULTS, **whole})
     return Candidate._make((str(memory_id), tuple(scores), *fields_read, whole))

@@ -22,19 +22,21 @@ from psycopg.conninfo import make_conninfo
 from psycopg.types.json import Jsonb
 from psycopg_pool import PoolTimeout
 
-from .errors import StoreMismatch, StoreUnreachable
+from .condition import StoreMismatch, StoreUnreachable
 from .mem0_store import Filters, Points
-from .payload import adopted
+from .payload import completed
 
 LISTS = ("audience", "dominant_emotions", "entities", "journal_ids", "tags", "witnesses")
 CONNECT_SECONDS = 5.0
 
+Clause = tuple[list[str], list[Any]]  # conditions, joined by AND, and the values in them
+
 _WORDS = "to_tsvector('simple', coalesce(payload->>'text_lemmatized', payload->>'data'))"
-_INDEXES = {"agent": "(payload->>'agent_id')", "words": f"USING gin ({_WORDS})"}
+_INDEXES = {"agent": "((payload->>'agent_id'))", "words": f"USING gin ({_WORDS})"}
 
 
 def conninfo(config: dict[str, Any]) -> dict[str, Any]:
-    """Join a config's connection parts into one string, quoted: passwords may hold any sign."""
+    """Join a config's connection parts into one quoted string; passwords may hold any character."""
     parts = {name: config[name] for name in ("host", "port", "user", "password") if name in config}
     if config.get("connection_string") or config.get("connection_pool"):
         return config
@@ -72,9 +74,7 @@ class PGVectorStore(PGVector):
         with self._get_cursor() as cursor:
             for name, what in _INDEXES.items():
                 index = sql.Identifier(f"{self.collection_name}_{name}_idx")
-                made = sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} " + f"{what}")
-                if not what.startswith("USING"):
-                    made = sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} (" + what + ")")
+                made = sql.SQL(f"CREATE INDEX IF NOT EXISTS {{}} ON {{}} {what}")
                 cursor.execute(made.format(index, self._col()))
 
     def _check_size(self) -> None:
@@ -99,7 +99,7 @@ class PGVectorStore(PGVector):
         ids: Sequence[str] | None = None,
     ) -> None:
         """Insert or overwrite points, all of them or none."""
-        payloads = [dict(adopted(each)) for each in payloads or [{} for _ in vectors]]
+        payloads = [dict(completed(each)) for each in payloads or [{} for _ in vectors]]
         ids = ids or [str(uuid.uuid4()) for _ in vectors]
         query = sql.SQL(
             "INSERT INTO {} (id, vector, payload) VALUES (%s, %s, %s) ON CONFLICT (id) "
@@ -118,7 +118,7 @@ class PGVectorStore(PGVector):
         vector: Sequence[float] | None = None,
         payload: dict[str, Any] | None = None,
     ) -> None:
-        """Change a point. A payload alone is merged into what is there, and nothing re-embedded."""
+        """Change a point. A payload alone is merged into the stored one; its vector stays."""
         both = vector is not None and payload is not None
         change = {"vector": vector and list(vector), "payload": payload and Jsonb(payload)}
         for column, value in change.items():
@@ -138,58 +138,44 @@ class PGVectorStore(PGVector):
         top_k: int | None = 5,
         filters: Filters = None,
     ) -> Points:
-        """The `top_k` nearest by cosine similarity, best first."""
-        rows = self._select(
-            "id, 1 - (vector <=> %s::vector), payload",
-            [list(vectors)],
-            _where(filters),
-            ("ORDER BY 2 DESC LIMIT %s", [top_k]),
-        )
-        return [OutputData(id=str(each), score=score, payload=found) for each, score, found in rows]
+        """Return the `top_k` nearest by cosine similarity, best first."""
+        best = ("ORDER BY 2 DESC LIMIT %s", [top_k])
+        similarity = "1 - (vector <=> %s::vector)"
+        return self._points(_where(filters), best, similarity, list(vectors))
 
     def keyword_search(self, query: str, top_k: int = 5, filters: Filters = None) -> Points:
-        """The `top_k` best that have any word of the question, best first."""
+        """Return the `top_k` best that have any word of the query, best first."""
         words = " or ".join(f'"{word}"' for word in query.replace('"', " ").split())
         if not words:
             return []
         asked = "websearch_to_tsquery('simple', %s)"
         conditions, values = _where(filters)
-        rows = self._select(
-            f"id, ts_rank_cd({_WORDS}, {asked}), payload",
-            [words],
-            ([*conditions, f"{_WORDS} @@ {asked}"], [*values, words]),
-            ("ORDER BY 2 DESC LIMIT %s", [top_k]),
-        )
-        return [OutputData(id=str(each), score=score, payload=found) for each, score, found in rows]
+        matching = ([*conditions, f"{_WORDS} @@ {asked}"], [*values, words])
+        best = ("ORDER BY 2 DESC LIMIT %s", [top_k])
+        return self._points(matching, best, f"ts_rank_cd({_WORDS}, {asked})", words)
 
     def get_many(self, ids: Sequence[str]) -> Points:
-        """The points of `ids` that exist, in no particular order."""
-        wanted = (["id = ANY(%s)"], [_uuids(ids)])
-        rows = self._select("id, payload", [], wanted)
-        return [OutputData(id=str(each), score=None, payload=payload) for each, payload in rows]
+        """Return the points of `ids` that exist, in no particular order."""
+        return self._points((["id = ANY(%s)"], [_uuids(ids)]), ("", ()))
 
     def get(self, vector_id: str) -> OutputData | None:
         return next(iter(self.get_many([vector_id])), None)
 
     def vectors_of(self, ids: Sequence[str]) -> dict[str, list[float]]:
-        """The vectors of those `ids` that exist."""
+        """Return the vectors of those `ids` that exist."""
         rows = self._select("id, vector::real[]", [], (["id = ANY(%s)"], [_uuids(ids)]))
         return {str(each): vector for each, vector in rows}
 
     def list(self, filters: Filters = None, top_k: int | None = 100) -> Sequence[Points]:
-        """Up to `top_k` points that match (None: all), as Mem0 expects them: a list in a list."""
-        rows = self._select("id, payload", [], _where(filters), ("LIMIT %s", [top_k]))
-        return [[OutputData(id=str(each), score=None, payload=found) for each, found in rows]]
+        """Return up to `top_k` points that match (None: all): a list in a list, as Mem0 expects."""
+        return [self._points(_where(filters), ("LIMIT %s", [top_k]))]
 
     def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Points, Any]:
-        """Up to `limit` points that match, by id, and the offset of the next page or None."""
+        """Return up to `limit` points that match, by id, and the next page's offset or None."""
         conditions, values = _where(filters)
         if offset is not None:
             conditions, values = [*conditions, "id > %s::uuid"], [*values, offset]
-        rows = self._select(
-            "id, payload", [], (conditions, values), ("ORDER BY id LIMIT %s", [limit])
-        )
-        hits = [OutputData(id=str(each), score=None, payload=payload) for each, payload in rows]
+        hits = self._points((conditions, values), ("ORDER BY id LIMIT %s", [limit]))
         return hits, (hits[-1].id if len(hits) == limit else None)
 
     def count(self, filters: Filters = None) -> int:
@@ -197,26 +183,33 @@ class PGVectorStore(PGVector):
         return count
 
     def agents(self) -> dict[str, int]:
-        """How many points each agent id has."""
+        """Return how many points each agent id has."""
         rows = self._select("payload->>'agent_id', count(*)", [], ([], []), ("GROUP BY 1", []))
         return {agent_id or "": count for agent_id, count in rows}
 
+    def _points(
+        self, where: Clause, rest: tuple[str, Sequence[Any]], score: str = "NULL", *values: Any
+    ) -> Points:
+        """Return the points of a query; `score` is SQL with these values in it."""
+        rows = self._select(f"id, {score}, payload", values, where, rest)
+        return [OutputData(id=str(each), score=found, payload=data) for each, found, data in rows]
+
     def _select(
         self,
-        what: str,
+        columns: str,
         values: Sequence[Any],
-        where: tuple[Sequence[str], Sequence[Any]],
+        where: Clause,
         rest: tuple[str, Sequence[Any]] = ("", ()),
     ) -> Sequence[tuple[Any, ...]]:
         conditions = "WHERE " + " AND ".join(where[0]) if where[0] else ""
-        query = sql.SQL(f"SELECT {what} FROM {{}} {conditions} {rest[0]}").format(self._col())
+        query = sql.SQL(f"SELECT {columns} FROM {{}} {conditions} {rest[0]}").format(self._col())
         with self._get_cursor() as cursor:
             cursor.execute(query, (*values, *where[1], *rest[1]))
             return cursor.fetchall()
 
 
-def _where(filters: Filters) -> tuple[list[str], list[Any]]:
-    """Translate Mem0's filters into conditions and their values; values match inside lists."""
+def _where(filters: Filters) -> Clause:
+    """Translate Mem0's filters into conditions; values match inside lists."""
     lists = {name: value for name, value in (filters or {}).items() if name in LISTS}
     rest = {name: value for name, value in (filters or {}).items() if name not in LISTS}
     conditions, values = mem0_pgvector._build_filter_conditions(rest)

@@ -8,7 +8,7 @@ for those who heard it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import conf
@@ -174,13 +174,6 @@ class Preferences:
         ]
         return sorted(found, key=lambda preference: (preference.since, preference.slot))[::-1]
 
-    def history(
-        self, identity: str, slot: str, audience: tuple[str, ...] | None = None
-    ) -> tuple[PastPreference, ...]:
-        """Return the earlier preferences of a slot, oldest first."""
-        known = self.get(identity, slot, audience)
-        return known.history if known else ()
-
     def __iter__(self) -> Iterator[Preference]:
         for plain in attributes.read_all_json(self._npc, CATEGORY):
             yield from_plain(plain)
@@ -203,26 +196,13 @@ class Preferences:
 
     def put(self, preference: Preference) -> None:
         """Write a preference as it is."""
-        plain = {
-            name: value
-            for name, value in asdict(preference).items()
-            if value not in (None, "", (), False)
-        }
         key = key_of(preference.identity, preference.slot, preference.audience)
-        attributes.write_json(self._npc, key, plain, CATEGORY)
+        attributes.write_json(self._npc, key, attributes.to_plain(preference), CATEGORY)
 
 
 def from_plain(plain: dict[str, Any]) -> Preference:
     """Return the preference stored as `plain`."""
-    return Preference(
-        **{
-            **plain,
-            "identity": plain.get("identity", ""),
-            "witnesses": tuple(plain.get("witnesses", ())),
-            "mentions": tuple(plain.get("mentions", ())),
-            "history": tuple(PastPreference(**past) for past in plain.get("history", ())),
-        }
-    )
+    return attributes.from_plain(Preference, {"identity": "", **plain})
 
 
 def key_of(identity: str, slot: str, audience: tuple[str, ...] | None) -> str:

@@ -1,7 +1,8 @@
 """The protocol of a memory store: all that the rest of the package knows of one.
 
-Two classes implement it: `qdrant_edge.EdgeStore` (every search lane) and `mem0_store.Mem0Store`
-(any Mem0 vector store, one vector for each memory). `memory_store.shared` is the process's one.
+Two classes implement it: `qdrant_edge.EdgeStore` (with every search lane) and
+`mem0_store.Mem0Store` (any Mem0 vector store, one vector for each memory).
+`memory_store.shared` is the process's one.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ import numpy as np
 
 from .. import conf
 from ..embedding import embedder
-from ..records import MemoryRecord
+from ..records import LOCKED, MemoryRecord
 from . import condition, metadata
 from .history import MemoryHistory
-from .keys import Keys
+from .lanes import Keys
 from .payload import (
     EPOCH,
     FOREIGN,
@@ -26,11 +27,13 @@ from .payload import (
     Candidate,
     PointId,
     Row,
+    entry_memory_id,
     from_payload,
     to_payload,
 )
 
 PAGE = 64  # memories read, embedded or written at once
+NEAREST = 8  # memories examined for those that were drawn from one entry
 
 Memories = list[MemoryRecord]
 Rows = list[Row]
@@ -47,23 +50,29 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LaneSearch:
-    """A prepared search: its vector and words, and what the store made of them for each lane."""
+    """A prepared search: its vector and words, and the store's own query for each lane."""
 
     agent_id: str
     vector: np.ndarray
     query: str
-    lanes: Mapping[str, Any]
+    queries: Mapping[str, Any]
 
 
 class MemoryStore(Protocol):
     """Stores the memories of every NPC, each under the `agent_id` (UUID) of its NPC.
 
-    A memory is an id (UUID text), a payload (`payload.to_payload`) and a unit vector. A store with
-    search lanes (`keys`) also keeps its keys (`keys.Keys`), the talk around it.
+    A memory is an id (UUID text), a payload (`payload.to_payload`) and a unit vector. A *search
+    lane* is one way of finding it: by the vector of its words or of the talk around it, or by BM25
+    over that talk. A store with lanes keeps a key for each (`lanes.Keys`); any other makes its one
+    vector and its keyword search, if it has one, stand for all.
+
+    Three verbs write memories: `upsert_rows` writes payloads as they are (an archive, a reindex),
+    `upsert` makes them of records, `insert_new` does so for unknown ids only and begins their
+    history.
 
     To add a store that Mem0 has an adapter for, give the adapter the methods of
-    `mem0_store.VectorStore` and put it into the table in `connection._vector_store`; a server
-    also belongs in `connection.address`. For a store without Mem0, implement this protocol and
+    `mem0_store.VectorStore` and put it into the table in `memory_store._vector_store`; a server
+    also belongs in `memory_store.address`. For a store without Mem0, implement this protocol and
     make it in `memory_store.open_store`. Name either in `conf.STORES` and in
     tests/real_stores.py, and pass tests/test_store_contract.py.
 
@@ -75,8 +84,8 @@ class MemoryStore(Protocol):
       hear.
     - Every failure is a `StoreError` whose message says what to do.
 
-    The methods of the last section are built from the others; a store may override them with
-    something faster. A body that does nothing is an optional method.
+    Methods that do nothing here are optional. Those of the last section are built from the others;
+    a store may override them with something faster.
 
     Attributes:
         provider: Its name in `CONTRIB_AI_MEMORY["VECTOR_STORE"]`.
@@ -90,16 +99,19 @@ class MemoryStore(Protocol):
 
     # --- writing ------------------------------------------------------------------------------
 
-    def write(
+    def upsert_rows(
         self, rows: Sequence[Row], vectors: np.ndarray, keys: Sequence[Keys] | None = None
     ) -> None:
-        """Insert or overwrite memories, payloads as they are; vectors have shape (n, dimensions).
+        """Insert or overwrite memories by their payloads.
 
-        Without keys a memory is found by its own words and vector alone.
+        Args:
+            rows: (id, payload) of each.
+            vectors: Shape (len(rows), dimensions).
+            keys: Without them a memory is found by its own words and vector alone.
         """
 
     def change(self, memory_id: str, **fields: Any) -> None:
-        """Merge fields into the payload of a memory. Its vector stays; an unknown id is ignored."""
+        """Merge fields into the payload of a memory, if it exists. Its vector stays."""
 
     def rekey(self, keys: Mapping[str, Keys]) -> None:
         """Replace the keys of memories (id → keys) as talk goes on after them."""
@@ -148,13 +160,13 @@ class MemoryStore(Protocol):
     ) -> Sequence[Neighbour]:
         """Return the `limit` nearest memories by cosine similarity, best first."""
 
-    def search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
-        """Prepare a search in every lane that the store has."""
+    def prepare_search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
+        """Prepare a search by a vector and words in every lane that the store has."""
 
     def candidates(self, search: LaneSearch, limit: int, **where: Any) -> set[PointId]:
         """Return the ids of the `limit` best of each lane, in one round trip."""
 
-    def weighed(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
+    def score(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
         """Return those of `ids` that the NPC has, each with its score in every lane."""
 
     # --- files --------------------------------------------------------------------------------
@@ -188,7 +200,7 @@ class MemoryStore(Protocol):
 
     # --- made of the others -------------------------------------------------------------------
 
-    def put(
+    def upsert(
         self,
         agent_id: str,
         memories: Sequence[MemoryRecord],
@@ -203,13 +215,13 @@ class MemoryStore(Protocol):
             (each.id, to_payload(agent_id, each) | {"tokens": tokens(each.content)})
             for each in memories
         ]
-        self.write(rows, vectors, keys)
+        self.upsert_rows(rows, vectors, keys)
         self.count_words(agent_id, memories)
 
-    def add(
+    def insert_new(
         self, agent_id: str, memories: Sequence[MemoryRecord], vectors: np.ndarray
     ) -> Sequence[str]:
-        """Add the memories whose id is unknown, each with an ADD row in the history before it.
+        """Insert the memories whose id is unknown, each with an ADD row in the history before it.
 
         Returns:
             The ids that were new.
@@ -220,7 +232,7 @@ class MemoryStore(Protocol):
         for memory in (memories[index] for index in new):
             if not self.history.of(memory.id):  # killed before it was written, it has one
                 self.history.note(memory.id, "", memory.content, "ADD")
-        self.put(agent_id, [memories[index] for index in new], vectors[new])
+        self.upsert(agent_id, [memories[index] for index in new], vectors[new])
         return [memories[index].id for index in new]
 
     def delete_all(self, agent_id: str) -> int:
@@ -254,11 +266,8 @@ class MemoryStore(Protocol):
         if record == FOREIGN:  # others write their time in forms of their own
             found = self.list(agent_id, None, record=record)
             return heapq.nlargest(limit, found, key=lambda memory: memory.created_at)
-        best = heapq.nlargest(
-            limit,
-            self._every_row(agent_id, record=record),
-            key=lambda row: row[1].get("created_at") or EPOCH,
-        )
+        rows = self._every_row(agent_id, record=record)
+        best = heapq.nlargest(limit, rows, key=lambda row: row[1].get("created_at") or EPOCH)
         return [from_payload(*row) for row in best]
 
     def counts(self, agent_id: str) -> dict[str, int]:
@@ -266,6 +275,36 @@ class MemoryStore(Protocol):
         counts = {kind: self.count(agent_id, record=kind) for kind in RECORDS}
         counts[FOREIGN] += self.count(agent_id) - sum(counts.values())  # they bear no record
         return counts
+
+    # Locks of a builder extend to memories that say the same thing: to a fact whose evidence is a
+    # locked journal entry, and to an entry from which alone a locked fact was derived.
+
+    def is_locked(self, agent_id: str, memory: MemoryRecord) -> bool:
+        """Return whether a memory or one of the journal entries it rests on is locked."""
+        if LOCKED in memory.tags:
+            return True
+        lines = [entry_memory_id(agent_id, entry_id) for entry_id in memory.journal_ids]
+        return any(LOCKED in line.tags for line in self.get(lines))
+
+    def locked_among(self, agent_id: str, memory_ids: Collection[str]) -> set[str]:
+        """Return the ids of memories that are locked or the only evidence of a locked one."""
+        return {
+            memory.id
+            for memory in self.get(memory_ids)
+            if LOCKED in memory.tags
+            or any(LOCKED in derived.tags for derived in self.derived_from(agent_id, memory))
+        }
+
+    def derived_from(self, agent_id: str, memory: MemoryRecord) -> Memories:
+        """Return the experiences and facts whose only evidence is this memory's entry."""
+        if not memory.journal_ids:
+            return []
+        near = self.nearest(agent_id, self.vectors_of([memory])[0], NEAREST)
+        return [
+            hit.memory
+            for hit in near
+            if hit.memory.id != memory.id and hit.memory.journal_ids == memory.journal_ids
+        ]
 
     def _every_row(self, agent_id: str | None, **where: Any) -> Iterator[Row]:
         offset = None

@@ -1,16 +1,15 @@
 """The default memory store: Qdrant Edge, the real Qdrant engine in process, with a write-ahead log.
 
-`EdgeStore` is the store of memories. `QdrantEdge` is the Mem0 vector store below it: points with
-two dense and two BM25 sparse vectors side by side (`keys`), indexed by `agent_id` and other payload
-fields. What was acknowledged survives `kill -9`. One process at a time: the write-ahead log is
-locked. Worker thread only.
+`EdgeStore` is the store of memories. `QdrantEdge` is the Mem0 vector store below it: points with a
+vector for each search lane (`lanes`), two dense and two sparse ones side by side, and payloads with
+`agent_id` and other fields indexed (`INDEXED`). What was acknowledged survives `kill -9`. One
+process at a time: the write-ahead log is locked. Worker thread only.
 
 Qdrant marks what is deleted and keeps its bytes: in the write-ahead log, in the pages of payloads
 and of keyword indexes. `Rewriting` copies what is left, a part at a time, into a new folder that
-then takes the place of the old one: `memories`, `memories.1`, `memories.2` … The last complete
-one counts. A file beside them, `current`, names it: where newer folders lie beside files that were
-restored from a backup, the restored ones count. An interrupted rewriting is begun again when the
-store is opened next.
+then takes the place of the old one: `memories`, `memories.1`, `memories.2` … The last complete one
+is used. A file beside them, `current`, names it: if a restored backup lies beside newer folders,
+the restored one is used. An interrupted rewriting is begun again when the store is opened next.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ import json
 import shutil
 import time
 import uuid
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,34 +31,37 @@ from pydantic import BaseModel, ConfigDict
 from .. import atomic_file, conf, offload
 from ..log import logger
 from ..records import MemoryRecord
-from . import condition, keys, metadata
-from .errors import StoreFull, StoreInUse, StoreMismatch
-from .keys import Keys
+from . import condition, metadata
+from .condition import StoreFull, StoreInUse, StoreMismatch
+from .lanes import (
+    LANES,
+    NEAR,
+    WIDE,
+    WINDOW,
+    WORD_LANES,
+    Keys,
+    Vocabulary,
+    bm25,
+    keys_of_one,
+    terms_of,
+)
 from .mem0_store import Filters, Mem0Store, filters_of, list_pages
 from .payload import (
     FOREIGN,
-    LANES,
     OF_NIGHTS,
     Candidate,
     PointId,
     Row,
-    Weighed,
-    adopted,
+    completed,
     from_payload,
     to_candidate,
 )
 from .protocol import LaneSearch, Memories, Remake
-from .vocabulary import Vocabulary
 
 PAGE = 1000  # points read in one scroll
 AGENTS_AT_MOST = 100_000
 
-LINE, WINDOW, NEAR, WIDE = "", "window", "near", "wide"  # vectors; Mem0 knows the unnamed one
-
-# BM25 over counts that are weighted by distance: (weights, average length, reach of its rarity),
-# fitted with the rest
-K1, B = 1.2, 0.75
-WORD_LANES = {NEAR: (keys.NEAR, 40.0, 5.0), WIDE: (keys.WIDE, 220.0, 10.0)}
+LINE = ""  # the vector of the lane `line`: Mem0 knows the unnamed one; the others have their names
 
 # payload fields that Qdrant indexes
 INDEXED = dict.fromkeys(
@@ -68,33 +69,30 @@ INDEXED = dict.fromkeys(
     edge.PayloadSchemaType.Keyword,
 ) | {"created_at": edge.PayloadSchemaType.Datetime}
 
-# b = 0: the value of a term tells how often it came, and the lengths are counted here
-_TOKENIZER = edge.Bm25(edge.Bm25Config(k=K1, b=0.0, avg_len=16.0, ascii_folding=True))
-
 
 class EdgeStore(Mem0Store):
-    """A memory store with every lane: the vectors of line and window, near and wide words."""
+    """A memory store with every search lane."""
 
     _vectors: QdrantEdge
 
     # --- writing ------------------------------------------------------------------------------
 
-    def write(
+    def upsert_rows(
         self, rows: Sequence[Row], vectors: np.ndarray, keys: Sequence[Keys] | None = None
     ) -> None:
-        if not rows:
-            return
-        condition.check(conf.directory())
-        found_by = keys or list(map(keys_of, rows, vectors))
-        self._vectors.write([each for each, _ in rows], [payload for _, payload in rows], found_by)
+        ids, payloads = [each for each, _ in rows], [payload for _, payload in rows]
+        self._vectors.write(ids, payloads, keys or list(map(keys_of, payloads, vectors)))
 
     def rekey(self, keys: Mapping[str, Keys]) -> None:
         if keys:
             self._vectors.rekey(keys)
 
     def count_words(self, agent_id: str, memories: Sequence[MemoryRecord]) -> None:
-        """Leave out what nights retell: it would make common what is told of most, and move the
-        scores of the lines that it was drawn from."""
+        """Count words, but not those of facts, summaries and insights.
+
+        They retell lines: the words of a subject that is retold often would count as common, and
+        the scores of its lines would change.
+        """
         words = {each.id: each.words for each in memories if each.record not in OF_NIGHTS}
         self._vectors.count_words(agent_id, words)
 
@@ -110,20 +108,17 @@ class EdgeStore(Mem0Store):
                 return [from_payload(hit.id, hit.payload) for hit in hits]
         return super().newest(agent_id, record, limit)  # few, or without a time
 
-    def search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
-        return LaneSearch(agent_id, vector, query, self._vectors.lanes(agent_id, vector, query))
+    def prepare_search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
+        return LaneSearch(
+            agent_id, vector, query, self._vectors.lane_queries(agent_id, vector, query)
+        )
 
     def candidates(self, search: LaneSearch, limit: int, **where: Any) -> set[PointId]:
-        return self._vectors.candidates(search.lanes, limit, filters_of(search.agent_id, where))
+        return self._vectors.candidates(search.queries, limit, filters_of(search.agent_id, where))
 
-    def weighed(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
-        if not ids:
-            return []
-        return [
-            to_candidate(each, payload, scores)
-            for each, payload, scores in self._vectors.weighed(search.lanes, ids)
-            if payload["agent_id"] == search.agent_id
-        ]
+    def score(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
+        found = self._vectors.score(search.queries, ids) if ids else []
+        return [each for each in found if each.payload["agent_id"] == search.agent_id]
 
     # --- files --------------------------------------------------------------------------------
 
@@ -144,16 +139,21 @@ class EdgeStore(Mem0Store):
         return self._vectors.count()
 
 
-def keys_of(row: Row, vector: np.ndarray) -> Keys:
+def keys_of(payload: Mapping[str, Any], vector: np.ndarray) -> Keys:
     """Return the keys of a memory that stands for itself."""
-    return keys.alone(vector, from_payload(*row).words)
+    return keys_of_one(vector, _words_of(completed(payload)))
+
+
+def _words_of(payload: Mapping[str, Any]) -> str:
+    """Return the words of a complete payload: `MemoryRecord.words`."""
+    return payload.get("text_lemmatized") or payload.get("data") or ""
 
 
 # --- the vector store -----------------------------------------------------------------------------
 
 
 class QdrantEdgeConfig(BaseModel):
-    """What Mem0 hands to the store. `lock_wait` is how long a held lock is waited for, in s."""
+    """The arguments that Mem0 passes to the store. `lock_wait` is how long to wait for it, in s."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -164,7 +164,7 @@ class QdrantEdgeConfig(BaseModel):
 
 
 class Hit(BaseModel):
-    """What Mem0 reads of a result: `id`, `score` (higher is nearer) and `payload`."""
+    """A result in the form that Mem0 reads; a higher `score` is nearer."""
 
     id: str
     score: float = 0.0
@@ -256,19 +256,22 @@ class QdrantEdge(VectorStoreBase):
             ),
         )
 
-    def _update(self, operation: edge.UpdateOperation) -> None:
-        """Write into the shard, if there is room."""
+    def _change(self, ids: Collection[str], operation: edge.UpdateOperation) -> None:
+        """Write into the shard, if there is room: every change of these points comes this way."""
+        self._recent.forget(ids)
+        if self._rewriting is not None:
+            self._rewriting.note(ids)
         condition.check(self.path)
         self._free.update(operation)
 
     @property
     def _free(self) -> edge.EdgeShard:
-        """The shard, for a call that holds the GIL: the reactor goes first."""
+        """The shard, for a call that holds the GIL; the reactor gets its turn first."""
         offload.give_way()
         return self._shard
 
     def optimize(self) -> bool:
-        """Index what is not indexed; holds the GIL for seconds."""
+        """Build missing indexes; holds the GIL for seconds."""
         return self._shard.optimize()
 
     def close(self) -> None:
@@ -303,10 +306,10 @@ class QdrantEdge(VectorStoreBase):
         ids: Sequence[str] | None = None,
     ) -> None:
         """Insert or overwrite points that stand for themselves, as Mem0 does."""
-        completed = [dict(adopted(each)) for each in payloads or [{} for _ in vectors]]
+        whole = [dict(completed(each)) for each in payloads or [{} for _ in vectors]]
         ids = ids or [str(uuid.uuid4()) for _ in vectors]
-        self.write(ids, completed, list(map(_keys_of_point, vectors, completed)))
-        for point_id, payload in zip(ids, completed, strict=True):
+        self.write(ids, whole, list(map(keys_of, whole, np.asarray(vectors, dtype=np.float32))))
+        for point_id, payload in zip(ids, whole, strict=True):
             self.count_words(payload.get("agent_id", ""), {point_id: _words_of(payload)})
 
     def write(
@@ -314,26 +317,23 @@ class QdrantEdge(VectorStoreBase):
     ) -> None:
         """Insert or overwrite points with all their keys, in one acknowledged write."""
         points = [
-            edge.Point(id=point_id, vector=vectors_of(key), payload=payload)
+            edge.Point(id=point_id, vector=vectors_by_name(key), payload=payload)
             for point_id, payload, key in zip(ids, payloads, found_by, strict=True)
         ]
-        if not points:
-            return
-        self._note(ids)
-        self._update(edge.UpdateOperation.upsert_points(points))
-        self._recent.keep(ids, payloads)
+        if points:
+            self._change(ids, edge.UpdateOperation.upsert_points(points))
+            self._recent.keep(ids, payloads)
 
     def rekey(self, found_by: Mapping[str, Keys]) -> None:
-        """Change the keys of points that are there; their payloads stay."""
+        """Change the keys of points that exist; their payloads stay."""
         there = {str(record.id) for record in self._free.retrieve([*found_by], False, False)}
         moved = [
-            edge.PointVectors(point_id, vectors_of(key))
+            edge.PointVectors(point_id, vectors_by_name(key))
             for point_id, key in found_by.items()
             if point_id in there
         ]
         if moved:
-            self._note(there)
-            self._update(edge.UpdateOperation.update_vectors(moved))
+            self._change(there, edge.UpdateOperation.update_vectors(moved))
 
     def update(
         self,
@@ -341,20 +341,17 @@ class QdrantEdge(VectorStoreBase):
         vector: Sequence[float] | None = None,
         payload: dict[str, Any] | None = None,
     ) -> None:
-        """Change a point. A payload alone is merged into what is there, and nothing re-embedded."""
+        """Change a point. A payload alone is merged into the stored one; its vectors stay."""
         if vector is not None and payload is not None:
             self.insert([vector], [payload], [vector_id])
         elif payload is not None:
-            self._note([vector_id])
-            self._update(edge.UpdateOperation.set_payload([vector_id], payload))
+            self._change([vector_id], edge.UpdateOperation.set_payload([vector_id], payload))
         elif vector is not None:
-            self._note([vector_id])
             moved = edge.PointVectors(vector_id, {LINE: list(vector)})
-            self._update(edge.UpdateOperation.update_vectors([moved]))
+            self._change([vector_id], edge.UpdateOperation.update_vectors([moved]))
 
     def delete(self, vector_id: str) -> None:
-        self._note([vector_id])
-        self._update(edge.UpdateOperation.delete_points([vector_id]))
+        self._change([vector_id], edge.UpdateOperation.delete_points([vector_id]))
 
     def count_words(self, agent_id: str, words_of: Mapping[str, str]) -> None:
         """Count the words of an NPC's memories (id → words), each memory once."""
@@ -364,25 +361,19 @@ class QdrantEdge(VectorStoreBase):
     def forget_words(self, agent_id: str) -> None:
         self._vocabulary.forget(agent_id)
 
-    def _note(self, ids: Collection[str]) -> None:
-        """Note points that are about to change; every write does."""
-        self._recent.forget(ids)
-        if self._rewriting is not None:
-            self._rewriting.note(ids)
-
     # --- reading ----------------------------------------------------------------------------
 
     def search(
         self, query: str, vectors: Sequence[float], top_k: int = 5, filters: Filters = None
     ) -> Hits:
-        """The `top_k` nearest by cosine similarity, best first."""
+        """Return the `top_k` nearest by cosine similarity, best first."""
         return self._query(edge.Query.Nearest(list(vectors)), top_k, filters)
 
     def keyword_search(self, query: str, top_k: int = 5, filters: Filters = None) -> Hits:
-        """The `top_k` best by BM25 (a sum of term scores, no upper bound), best first."""
+        """Return the `top_k` best by BM25 (a sum of term scores, no upper bound), best first."""
         agent_id = str((filters or {}).get("agent_id", ""))
-        lanes = self._word_queries(agent_id, query)
-        return self._query(lanes[NEAR], top_k, filters) if lanes else []
+        queries = self._word_queries(agent_id, query)
+        return self._query(queries[NEAR], top_k, filters) if queries else []
 
     def _query(self, query: edge.Query, top_k: int, filters: Filters) -> Hits:
         request = edge.QueryRequest(
@@ -393,54 +384,51 @@ class QdrantEdge(VectorStoreBase):
             for hit in self._free.query(request)
         ]
 
-    def lanes(self, agent_id: str, vector: np.ndarray, query: str) -> dict[str, edge.Query]:
-        """The queries of an NPC in every lane: line, window, and near and wide if it has words."""
-        dense = vector.tolist()
-        nearest = edge.Query.Nearest
+    def lane_queries(self, agent_id: str, vector: np.ndarray, query: str) -> dict[str, edge.Query]:
+        """Return the query for each lane; none for the word lanes if all words are stop words."""
+        dense, nearest = vector.tolist(), edge.Query.Nearest
         both = {"line": nearest(dense), WINDOW: nearest(dense, using=WINDOW)}
         return both | self._word_queries(agent_id, query)
 
     def _word_queries(self, agent_id: str, query: str) -> dict[str, edge.Query]:
-        terms = terms_of(query)
-        reaches = {lane: reach for lane, (_weights, _average, reach) in WORD_LANES.items()}
-        rarity = self._vocabulary.rarity(agent_id, terms, reaches.values())
+        reaches = [lane.reach for lane in WORD_LANES.values()]
+        rarity = self._vocabulary.rarity(agent_id, terms_of(query), reaches)
         return {
-            lane: _words_query(of_lane, lane)
-            for lane, of_lane in zip(reaches, rarity, strict=True)
-            if of_lane
+            lane: _words_query(of_terms, lane)
+            for lane, of_terms in zip(WORD_LANES, rarity, strict=True)
+            if of_terms
         }
 
     def candidates(
-        self, lanes: Mapping[str, edge.Query], limit: int, filters: Filters
+        self, queries: Mapping[str, edge.Query], limit: int, filters: Filters
     ) -> set[PointId]:
-        """The ids of the `limit` best of each lane: up to four times as many points."""
-        where = to_filter(filters)
-        requests = [
-            edge.QueryRequest(limit=limit, query=lane, filter=where) for lane in lanes.values()
-        ]
-        found = self._free.query_batch(edge.QueryBatchRequest(requests))
+        """Return the ids of the `limit` best of each lane, up to four times as many."""
+        found = self._query_all(queries, limit, to_filter(filters))
         return {hit.id for hits in found for hit in hits}
 
-    def weighed(
-        self, lanes: Mapping[str, edge.Query], ids: Collection[PointId]
-    ) -> Sequence[Weighed]:
-        """Those of `ids` that exist: (id, payload, its score in each of `LANES`, 0 for no match).
+    def _query_all(self, queries: Mapping[str, edge.Query], limit: int, where: Any) -> Any:
+        requests = [
+            edge.QueryRequest(limit=limit, query=each, filter=where) for each in queries.values()
+        ]
+        return self._free.query_batch(edge.QueryBatchRequest(requests))
 
-        Every candidate is scored in every lane: one that is missing among the best of a lane is
-        not a bad one there, and taking it for one costs recall.
+    def score(
+        self, queries: Mapping[str, edge.Query], ids: Collection[PointId]
+    ) -> Sequence[Candidate]:
+        """Return those of `ids` that exist, with their score in each lane (0 for no match).
+
+        Every candidate is scored in every lane: one that is not among the best of a lane may still
+        be good there, and counting it as 0 costs recall.
         """
         only = edge.Filter(must=[edge.HasIdCondition(set(ids))])
-        requests = [
-            edge.QueryRequest(limit=len(ids), query=lane, filter=only) for lane in lanes.values()
-        ]
-        hits = self._free.query_batch(edge.QueryBatchRequest(requests))
+        found = self._query_all(queries, len(ids), only)
         scores = {
-            name: {number_of(hit.id): hit.score for hit in of_lane}
-            for name, of_lane in zip(lanes, hits, strict=True)
+            name: {number_of(hit.id): hit.score for hit in hits}
+            for name, hits in zip(queries, found, strict=True)
         }
         rows = [scores.get(name, {}) for name in LANES]
         return [
-            (point_id, payload, [row.get(number, 0.0) for row in rows])
+            to_candidate(point_id, payload, [row.get(number, 0.0) for row in rows])
             for number, (point_id, payload) in self._recent.of(ids).items()
         ]
 
@@ -454,24 +442,24 @@ class QdrantEdge(VectorStoreBase):
         return found[0] if found else None
 
     def get_many(self, ids: Sequence[str]) -> Hits:
-        """The points of `ids` that exist, in no particular order."""
+        """Return the points of `ids` that exist, in no particular order."""
         return [Hit(id=str(each), payload=payload) for each, payload in self._payloads(ids)]
 
     def vectors_of(self, ids: Sequence[str]) -> dict[str, Any]:
-        """The dense vectors (unit length) of those `ids` that exist."""
+        """Return the dense vectors (unit length) of those `ids` that exist."""
         records = self._free.retrieve([*ids], with_payload=False, with_vector=[LINE])
         return {str(record.id): record.vector for record in records}  # the unnamed one, bare
 
     def list(self, filters: Filters = None, top_k: int | None = 100) -> list[Hits]:
-        """Up to `top_k` points that match (None: all), as Mem0 expects them: a list in a list."""
+        """Return up to `top_k` points that match (None: all): a list in a list, as Mem0 expects."""
         return list_pages(self.page, filters, top_k, PAGE)
 
     def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Hits, Any]:
-        """Up to `limit` points that match, by id, and the offset of the next page or None."""
+        """Return up to `limit` points that match, by id, and the next page's offset or None."""
         return self._scroll(filters, limit, offset=offset)
 
     def newest(self, filters: Filters, limit: int) -> Hits:
-        """Up to `limit` points that match and have a time of creation, newest first."""
+        """Return up to `limit` points that match and have a time of creation, newest first."""
         order = edge.OrderBy("created_at", edge.Direction.Desc)
         return self._scroll(filters, limit, order_by=order)[0]
 
@@ -486,7 +474,7 @@ class QdrantEdge(VectorStoreBase):
         return self._free.count(edge.CountRequest(filter=to_filter(filters), exact=True))
 
     def agents(self) -> dict[str, int]:
-        """How many points each agent id has."""
+        """Return how many points each agent id has."""
         request = edge.FacetRequest("agent_id", limit=AGENTS_AT_MOST, exact=True)
         return {str(hit.value): hit.count for hit in self._shard.facet(request).hits if hit.count}
 
@@ -499,7 +487,7 @@ class QdrantEdge(VectorStoreBase):
             remake: Makes the keys of points; without it they are copied.
 
         Raises:
-            StoreFull: There is no room for both. It is done when the store is opened with room.
+            StoreFull: There is no room for both. The next opening of the store tries it again.
         """
         self._stop_rewriting()
         (self.path.parent / WANTED).touch()
@@ -507,10 +495,10 @@ class QdrantEdge(VectorStoreBase):
         self._rewriting = Rewriting(self._shard, self.path, self._create_bare, remake)
 
     def rewrite_some(self, points: int = 64) -> bool:
-        """Copy up to so many points into the new shard. Returns whether it is in place.
+        """Copy up to `points` points into the new shard. Returns whether it is in place.
 
         Raises:
-            StoreFull: It is given up, and done when the store is opened with room.
+            StoreFull: It was abandoned. The next opening of the store tries it again.
         """
         try:
             condition.check_room(self.path.parent)
@@ -526,7 +514,7 @@ class QdrantEdge(VectorStoreBase):
         return self._rewriting is None
 
     def _finish_rewriting(self) -> None:
-        """Finish what was interrupted, if there is room."""
+        """Do a rewriting that was interrupted, if there is room."""
         _sweep(self.path)
         if (self.path.parent / WANTED).exists() and self._has_own_size():
             try:
@@ -537,7 +525,7 @@ class QdrantEdge(VectorStoreBase):
                 logger().warning("Deleted memories stay on the disk for now. %s", full)
 
     def _has_own_size(self) -> bool:
-        """Whether the vectors in the shard are as long as those of the embedding model."""
+        """Return whether the vectors in the shard are as long as the embedding model's."""
         config = json.loads((self.path / "edge_config.json").read_text())
         return config["vectors"][""]["size"] == self.embedding_model_dims
 
@@ -550,56 +538,18 @@ class QdrantEdge(VectorStoreBase):
 # --- keys as vectors ------------------------------------------------------------------------------
 
 
-def vectors_of(found_by: Keys) -> dict[str, Any]:
-    """Return every key by the name of its vector."""
-    vectors: dict[str, Any] = {LINE: found_by.line.tolist(), WINDOW: found_by.window.tolist()}
-    for lane, (weights, average, _reach) in WORD_LANES.items():
-        values = _bm25(found_by.around, weights, average)
-        if values:
-            vectors[lane] = edge.SparseVector(list(values), list(values.values()))
+def vectors_by_name(key: Keys) -> dict[str, Any]:
+    """Return the keys of a memory by the names of their vectors."""
+    vectors: dict[str, Any] = {LINE: key.line.tolist(), WINDOW: key.window.tolist()}
+    for name, lane in WORD_LANES.items():
+        if values := bm25(key.around, lane):
+            vectors[name] = edge.SparseVector(list(values), list(values.values()))
     return vectors
 
 
-def _bm25(
-    around: Sequence[tuple[int, str]], weights: Sequence[float], average: float
-) -> dict[int, float]:
-    """BM25's document side over counts weighted by distance (Robertson & Zaragoza 2009)."""
-    counts: dict[int, float] = defaultdict(float)
-    for distance, words in around:
-        if distance < len(weights):
-            for term, count in _term_counts(words):
-                counts[term] += weights[distance] * count
-    norm = K1 * (1 - B + B * sum(counts.values()) / average)
-    return {term: count * (K1 + 1) / (count + norm) for term, count in counts.items()}
-
-
-def terms_of(words: str) -> Sequence[int]:
-    """Return the different terms of a text; none if all are stop words."""
-    return [term for term, _count in _term_counts(words)]
-
-
-@lru_cache(maxsize=4096)
-def _term_counts(words: str) -> tuple[tuple[int, int], ...]:
-    """(term, count) pairs, tokenised, stemmed and freed of stop words by Edge's own tokeniser."""
-    terms = _TOKENIZER.embed_document(words)
-    return tuple(
-        (term, round(K1 * value / (K1 + 1 - value)))
-        for term, value in zip(terms.indices, terms.values, strict=True)
-    )
-
-
 def _words_query(rarity: Mapping[int, float], lane: str) -> edge.Query:
-    """BM25's query side in one lane: every term by how rare it is."""
+    """Return BM25's query side in one lane: every term by how rare it is."""
     return edge.Query.Nearest(edge.SparseVector(list(rarity), list(rarity.values())), using=lane)
-
-
-def _keys_of_point(vector: Sequence[float], payload: Mapping[str, Any]) -> Keys:
-    return keys.alone(np.asarray(vector, dtype=np.float32), _words_of(payload))
-
-
-def _words_of(payload: Mapping[str, Any]) -> str:
-    """The words of a point, from Mem0's own payload fields."""
-    return payload.get("text_lemmatized") or payload.get("data") or ""
 
 
 # --- filters --------------------------------------------------------------------------------------
@@ -683,7 +633,7 @@ class RecentPayloads:
         self._kept: OrderedDict[int, Read] = OrderedDict()
 
     def of(self, ids: Collection[PointId]) -> dict[int, Read]:
-        """Return those of `ids` that exist, by number; their payloads are not to be changed."""
+        """Return those of `ids` that exist, by number; callers must not change the payloads."""
         found: dict[int, Read] = {}
         unread = []
         for point_id in ids:
@@ -701,7 +651,7 @@ class RecentPayloads:
         return found
 
     def keep(self, ids: Iterable[str], payloads: Iterable[dict[str, Any]]) -> None:
-        """Keep what was written just now: it is read first."""
+        """Keep payloads that were just written, as they are read soon."""
         for point_id, payload in zip(ids, payloads, strict=True):
             point = uuid.UUID(str(point_id))
             self._kept[point.int] = (point, dict(payload))
@@ -721,14 +671,14 @@ class RecentPayloads:
 
 
 def number_of(point_id: PointId) -> int:
-    """Return a point's id as a number: to compare Edge's own ids takes longer than to search."""
+    """Return a point's id as an int: comparing Edge's own ids takes longer than a search."""
     return point_id.int if isinstance(point_id, uuid.UUID) else uuid.UUID(str(point_id)).int
 
 
 # --- rewriting ------------------------------------------------------------------------------------
 
 WHOLE = "whole"  # a file in the new folder: everything is in it
-CURRENT = "current"  # a file beside the folders: the name of the one that counts
+CURRENT = "current"  # a file beside the folders: the name of the one in use
 WANTED = "rewriting"  # a file beside the folders, while the old one still has to go
 
 
@@ -760,11 +710,11 @@ class Rewriting:
         self._touched: set[str] = set()
 
     def note(self, ids: Iterable[str]) -> None:
-        """Note points that change in the old shard meanwhile: they are copied again in the end."""
+        """Note points that change in the old shard meanwhile; `finish` copies them again."""
         self._touched.update(map(str, ids))
 
     def copy(self, points: int) -> bool:
-        """Copy up to so many points, or make one index. Returns whether all are there."""
+        """Copy up to `points` points, or make one index. Returns whether all are copied."""
         if self._to_index:  # one at a time: making one holds the GIL
             add_index(self._new, self._to_index.pop())
         elif not self._over:
@@ -777,7 +727,7 @@ class Rewriting:
         return self._over
 
     def finish(self) -> tuple[edge.EdgeShard, Path]:
-        """Complete the new shard, which counts from now on. Returns it with its folder."""
+        """Complete the new shard, which replaces the old one. Returns it with its folder."""
         if self._touched:
             self._new.update(edge.UpdateOperation.delete_points([*self._touched]))
             self._write(self._old.retrieve([*self._touched], True, True))
@@ -791,7 +741,7 @@ class Rewriting:
         return self._new, self._path
 
     def abandon(self) -> None:
-        """Give it up; it stays wanted."""
+        """Delete the new shard; the rewriting is begun again later."""
         self._new.close()
         shutil.rmtree(self._path, ignore_errors=True)
 
@@ -803,7 +753,7 @@ class Rewriting:
         if self._remake is None:
             vectors = [each.vector for each in records]
         else:
-            vectors = list(map(vectors_of, self._remake(rows)))
+            vectors = list(map(vectors_by_name, self._remake(rows)))
         points = [
             edge.Point(id=point_id, vector=vector, payload=payload)
             for (point_id, payload), vector in zip(rows, vectors, strict=True)
@@ -817,7 +767,7 @@ def add_index(shard: edge.EdgeShard, name: str) -> None:
 
 
 def current(folder: Path, name: str) -> Path:
-    """Return the folder of the shard `name` that counts."""
+    """Return the folder in use of the shard `name`."""
     whole = [each for each in _folders(folder, name) if _is_whole(each)]
     named = folder / CURRENT
     if named.exists() and not (folder / WANTED).exists():
@@ -828,7 +778,7 @@ def current(folder: Path, name: str) -> Path:
 
 
 def note_current(path: Path) -> None:
-    """Name the folder that counts from now on."""
+    """Record which folder is in use from now on."""
     named = path.parent / CURRENT
     if not named.exists() or named.read_text() != path.name:
         atomic_file.write(named, path.name)
@@ -852,7 +802,7 @@ def _is_whole(path: Path) -> bool:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what lies beside the shard that counts. Only who holds its lock may."""
+    """Remove the shard's other folders. Only the holder of its lock may call this."""
     for other in _folders(path.parent, path.name.split(".")[0]):
         if other != path:
             shutil.rmtree(other, ignore_errors=True)

@@ -1,6 +1,6 @@
 """A Qdrant server, or Qdrant's local files, through Mem0's adapter, with the verbs that it lacks.
 
-What the client raises when the server is gone becomes a sentence that says what to do.
+Network errors of the client become `StoreUnreachable`, whose message says what to do.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 from mem0.vector_stores.qdrant import Qdrant
 from qdrant_client.http.exceptions import ApiException
 
-from .errors import StoreMismatch, StoreUnreachable
+from .condition import StoreMismatch, StoreUnreachable
 from .mem0_store import Filters, Points, list_pages
-from .payload import adopted
+from .payload import completed
 
 AT_ONCE = 256  # points of one request
 
@@ -50,14 +50,14 @@ class QdrantServer(Qdrant):
     ) -> None:
         """Insert or overwrite points."""
         given = payloads or [{} for _ in vectors]
-        super().insert(vectors, [dict(adopted(each)) for each in given], ids)
+        super().insert(vectors, [dict(completed(each)) for each in given], ids)
 
     def get_many(self, ids: Sequence[str]) -> Points:
-        """The points of `ids` that exist, in no particular order."""
+        """Return the points of `ids` that exist, in no particular order."""
         return self._retrieve(ids, with_payload=True)
 
     def vectors_of(self, ids: Sequence[str]) -> dict[str, Sequence[float]]:
-        """The dense vectors of those `ids` that exist."""
+        """Return the dense vectors of those `ids` that exist."""
         records = self._retrieve(ids, with_payload=False, with_vectors=True)
         return {str(record.id): _dense(record.vector) for record in records}
 
@@ -71,11 +71,11 @@ class QdrantServer(Qdrant):
         ]
 
     def list(self, filters: Filters = None, top_k: int | None = 100) -> Sequence[Points]:
-        """Up to `top_k` points that match (None: all), as Mem0 expects them: a list in a list."""
+        """Return up to `top_k` points that match (None: all): a list in a list, as Mem0 expects."""
         return list_pages(self.page, filters, top_k, AT_ONCE)
 
     def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Points, Any]:
-        """Up to `limit` points that match, by id, and the offset of the next page or None."""
+        """Return up to `limit` points that match, by id, and the next page's offset or None."""
         return self._scroll(filters, offset, limit, True)
 
     def _scroll(
@@ -95,7 +95,7 @@ class QdrantServer(Qdrant):
         return self.client.count(self.collection_name, count_filter=where, exact=True).count
 
     def agents(self) -> dict[str, int]:
-        """How many points each agent id has."""
+        """Return how many points each agent id has."""
         found: Counter[str] = Counter()
         offset = None
         while True:
@@ -110,7 +110,7 @@ def _dense(vector: Any) -> Sequence[float]:
 
 
 class _Client:
-    """A QdrantClient whose network faults are `StoreUnreachable`."""
+    """A QdrantClient whose network errors are `StoreUnreachable`."""
 
     def __init__(self, client: Any):
         self._client = client

@@ -50,7 +50,7 @@ def answer(write_all: Callable[[], defer.Deferred]) -> None:
         return
     asked = json.loads((folder / REQUEST).read_text())
     (folder / REQUEST).unlink()
-    problem = _written(write_all)
+    problem = _write_out(write_all)
     atomic_file.write(folder / STILL, json.dumps({"id": asked["id"], "problem": problem}))
     until = time.monotonic() + HOLD_SECONDS
     pause = threading.Event()
@@ -65,7 +65,7 @@ def answer(write_all: Callable[[], defer.Deferred]) -> None:
         logger().info("A backup was made.")
 
 
-def _written(write_all: Callable[[], defer.Deferred]) -> str:
+def _write_out(write_all: Callable[[], defer.Deferred]) -> str:
     from twisted.internet import reactor
 
     over, problems = threading.Event(), []
@@ -103,7 +103,7 @@ def _log(reason: Failure) -> None:
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def hold_still(folder: Path) -> Iterator[None]:
     """Have the running game hold its store still: a context for the copy.
 
     Raises:

@@ -19,20 +19,9 @@ from pydantic_core import CoreSchema, core_schema
 MASK = "••••••••"
 SHORTEST = 4  # characters; a shorter value would be found in any text
 
-_NAMES = (
-    "key",
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "bearer",
-    "credential",
-    "auth",
-    "cookie",
-    "header",
-    "dsn",
-    "connection",
-    "conninfo",
+_NAMES = re.compile(
+    r"key(?!word)|pass|pwd|secret|token|bearer|credential|auth|cookie|header|dsn|connection|conninfo",
+    re.IGNORECASE,
 )
 _LOGIN = re.compile(r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)[^/\s@'\"<>]+@", re.IGNORECASE)
 _BARE_LOGIN = re.compile(r"(?<![^\s'\"])[^\s/:@'\"]*:[^\s/@'\"]+@(?=[\w.\[-])")
@@ -50,7 +39,7 @@ _known: set[str] = set()
 
 def is_secret_name(name: str) -> bool:
     """Return whether a setting of this name holds a secret."""
-    return any(part in name.lower() for part in _NAMES)
+    return bool(_NAMES.search(name))
 
 
 def redact(text: str) -> str:

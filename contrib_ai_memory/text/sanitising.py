@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-NESTED_AT_MOST = 20
+MAX_NESTING = 20  # of `<memory>` blocks
 
 _INJECTED = re.compile(r"<memory>(?:(?!<memory>).)*?</memory>", re.DOTALL | re.IGNORECASE)
 _STRAY_TAG = re.compile(r"</?memory>", re.IGNORECASE)
@@ -15,8 +15,10 @@ _AROUND_BREAKS = re.compile(r"[^\S\n]*\n[^\S\n]*")
 _ROLE = re.compile(r"\b(system|assistant|user|developer|tool)\s*:", re.IGNORECASE)
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", "[": "(", "]": ")", "`": "'"})
 _BRACES = re.compile(r"\{{2,}")
-_NEVER_ALL = range(0x4E00, 0x110000)  # more signs than any text has
+_RARE_SIGNS = range(0x4E00, 0x110000)  # more than any text has
 _MANY_BREAKS = re.compile(r"\n{3,}")
+# Cc control, Cf format (zero-width, bidi), Cs lone surrogates, Co private use, Cn unassigned
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 # speech in its frame: `Alice says, "…"`, `Alice whispers: "…"`, `You say, "…"`
 _FRAMED = re.compile(r'^[^"“]{1,120}?[,:]\s*["“](?P<speech>.*)["”]\s*$', re.DOTALL)
 # … and within that the frame that rpsystem puts around a whisper: `/Me whispers "…"`
@@ -42,12 +44,12 @@ def sanitise(text: str, limit: int = 4000) -> str:
 
 
 def _without_codes(text: str) -> str:
-    """A text without colour codes and links; Evennia alone would halve "{{"."""
+    """Remove colour codes and links; Evennia alone would halve "{{"."""
     from evennia.utils.ansi import strip_ansi  # late: the store is opened without a game, too
 
     if "{{" not in text:
         return strip_ansi(text)
-    stand_in = next(sign for sign in map(chr, _NEVER_ALL) if sign not in text)
+    stand_in = next(sign for sign in map(chr, _RARE_SIGNS) if sign not in text)
     return strip_ansi(text.replace("{", stand_in)).replace(stand_in, "{")
 
 
@@ -61,7 +63,7 @@ def without_injected(text: str) -> str:
 
     Inner ones go first, until none is left; then single tags.
     """
-    for _ in range(NESTED_AT_MOST):
+    for _ in range(MAX_NESTING):
         shorter = _INJECTED.sub("", text)
         if shorter == text:
             shorter = _STRAY_TAG.sub("", text)
@@ -79,12 +81,8 @@ def visible(text: str) -> str:
     )
 
 
-# Cc control, Cf format (zero-width, bidi), Cs lone surrogates, Co private use, Cn unassigned
-_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
-
-
 def speech_in(line: str) -> str:
-    """The speech inside a perceived line (`Alice says, "…"`), or the line if there is none."""
+    """Return the speech inside a perceived line (`Alice says, "…"`), or the line without any."""
     found = _FRAMED.match(line)
     if not found or not found["speech"].strip():
         return line
@@ -94,7 +92,7 @@ def speech_in(line: str) -> str:
 
 
 def without_speech(line: str, speech: Iterable[str]) -> str:
-    """An emote without the speech in it."""
+    """Remove the speech from an emote."""
     for said in speech:
         line = line.replace(said, " ", 1)
     return oneline(line)

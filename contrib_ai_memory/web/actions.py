@@ -13,14 +13,14 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
 from django.urls import reverse
 from twisted.internet import defer
 
 from .. import offload
-from ..admin import access, edit, forget, provenance, undo_log
+from ..admin import access, edit, forget, inspect, undo_log
 from ..script import AssistantScript
 from ..sleep.night import SwitchedOff
+from ..store.pause import paused
 from .forms import EditForm
 from .views import NOT_FOUND, NPCView
 
@@ -35,17 +35,19 @@ class PageAction:
         label: Heading and button of the confirmation page.
         description: What the action does.
         success: Message after the action, unless `run` returns one.
-        run: (npc, who, memory_id) -> a message, anything else, or a Deferred of these.
+        run: Called with the NPC, the account and, for actions on one memory, its id. Returns a
+            message, anything else, or a Deferred of these.
         next_page: URL name of the page to return to.
-        preview: (npc, memory_id) -> what the action would remove or undo, or a Deferred of that.
+        preview: Called with the NPC and the id. Returns what the action would remove or undo, or a
+            Deferred of that.
     """
 
     label: str
     description: str
     success: str
-    run: Callable[[Any, Any, str], Any]
+    run: Callable[..., Any]
     next_page: str = "overview"
-    preview: Callable[[Any, str], Any] | None = None
+    preview: Callable[..., Any] | None = None
 
 
 class ActionView(NPCView):
@@ -74,7 +76,7 @@ class ActionView(NPCView):
     ) -> HttpResponse:
         action = self._action(name)
         try:
-            result = self.ask(npc_id, action.run, memory_id)
+            result = self.ask(npc_id, action.run, *filter(None, [memory_id]))
         except NOT_FOUND:
             raise
         except REFUSALS as refusal:
@@ -100,9 +102,9 @@ def _page_url(npc_id: int, memory_id: str, page: str = "overview") -> str:
 def _confirmation(npc: Any, action: PageAction, memory_id: str) -> Any:
     shown = preview = None
     if memory_id:
-        shown = yield provenance.show(npc, memory_id)
+        shown = yield inspect.show(npc, memory_id)
     if action.preview:
-        preview = yield action.preview(npc, memory_id)
+        preview = yield action.preview(npc, *filter(None, [memory_id]))
     return shown, preview
 
 
@@ -132,39 +134,33 @@ def start_night(npc: Any, who: Any, *, at_once: bool) -> None:
     access.record(who, "sleep now" if at_once else "sleep", npc)
 
 
-def _wake(npc: Any, who: Any, _memory_id: str) -> str | None:
+def _wake(npc: Any, who: Any) -> str | None:
     return None if wake(npc, who) else "The NPC is already awake."
 
 
-def _sleep(npc: Any, who: Any, _memory_id: str) -> str | None:
+def _sleep(npc: Any, who: Any) -> str | None:
     if AssistantScript.of(npc).asleep:
         return "The NPC is already asleep."
     start_night(npc, who, at_once=False)
     return None
 
 
-def _sleep_now(npc: Any, who: Any, _memory_id: str) -> None:
-    start_night(npc, who, at_once=True)
+def _pause(npc: Any, who: Any) -> str | None:
+    return None if edit.pause(npc, who) else "The memory is already paused."
 
 
-def _pause(npc: Any, who: Any, _memory_id: str) -> str | None:
-    return None if edit.pause(npc, who, True) else "The memory is already paused."
-
-
-def _resume(npc: Any, who: Any, _memory_id: str) -> str | None:
+def _resume(npc: Any, who: Any) -> str | None:
     resumed = edit.pause(npc, who, False)
-    if edit.paused(npc):
+    if paused(npc):
         return "All NPCs are paused. To resume them in the game: @memory/resume all"
     return None if resumed else "The memory is not paused."
 
 
-@defer.inlineCallbacks
-def _undo(npc: Any, who: Any, _memory_id: str) -> Any:
-    act = yield edit.undo(npc, who)
-    return f"Undone: {act.summary()}."
+def _undo(npc: Any, who: Any) -> defer.Deferred:
+    return edit.undo(npc, who).addCallback(lambda act: f"Undone: {act.summary()}.")
 
 
-def _last_change(npc: Any, _memory_id: str) -> str:
+def _last_change(npc: Any) -> str:
     acts = undo_log.acts(npc)
     return acts[-1].summary() if acts else "none"
 
@@ -176,8 +172,8 @@ class NPCActionView(ActionView):
     actions = {
         "wake": PageAction(
             "Wake up",
-            "The NPC wakes up. If it is compacting, it wakes at the end of that phase. Unfinished "
-            "passes wait for the next night.",
+            "The NPC wakes up. If it is compacting, it finishes that phase first. What is not "
+            "done by then waits for the next night.",
             "The NPC wakes as soon as it is safe.",
             _wake,
         ),
@@ -193,7 +189,7 @@ class NPCActionView(ActionView):
             "Run a full night now",
             "The NPC falls asleep, runs all passes of the night without a pause, and wakes up.",
             "The night has started. Reload this page to see its progress.",
-            _sleep_now,
+            partial(start_night, at_once=True),
             next_page="nights",
         ),
         "undo": PageAction(
@@ -236,8 +232,8 @@ def _forget_preview(npc: Any, memory_id: str, *, cascade: bool = False) -> defer
     return selected.addCallback(lambda doomed: doomed.summary())
 
 
-def _once(tag: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:
-    """Let a second click on pin or lock succeed without a change."""
+def once(tag: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:
+    """Make pin or lock succeed without a change when it is repeated."""
     return lambda npc, who, memory_id: edit.accept_done(tag(npc, who, memory_id))
 
 
@@ -265,28 +261,28 @@ class MemoryActionView(ActionView):
             "Pin",
             "A pinned memory is never pruned.",
             "Memory pinned: it is never pruned.",
-            _once(edit.pin),
+            once(edit.pin),
             next_page="memory",
         ),
         "unpin": PageAction(
             "Unpin",
             "The memory may be pruned again.",
             "Memory unpinned.",
-            _once(edit.unpin),
+            once(edit.unpin),
             next_page="memory",
         ),
         "lock": PageAction(
             "Lock",
             "A locked memory is pinned, and no night changes or supersedes it.",
             "Memory locked: no night changes it.",
-            _once(edit.lock),
+            once(edit.lock),
             next_page="memory",
         ),
         "unlock": PageAction(
             "Unlock",
             "Nights may change the memory again. It stays pinned.",
             "Memory unlocked. It is still pinned.",
-            _once(edit.unlock),
+            once(edit.unlock),
             next_page="memory",
         ),
     }
@@ -303,17 +299,17 @@ class EditView(NPCView):
     access_type = "edit"
 
     def get(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, shown = self.look(npc_id, provenance.show, memory_id)
-        return self.show(npc=npc, shown=shown, form=_form(shown))
+        npc, shown = self.look(npc_id, inspect.show, memory_id)
+        return self.show(npc=npc, shown=shown, form=EditForm.of(shown))
 
     def post(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, shown = self.look(npc_id, provenance.show, memory_id)
-        form = _form(shown, request.POST)
+        npc, shown = self.look(npc_id, inspect.show, memory_id)
+        form = EditForm.of(shown, request.POST)
         if form.is_valid():
-            changes = _changes(form)
+            changes = form.changes()
             try:
                 if changes:
-                    self.ask(npc_id, _edit, memory_id, changes)
+                    self.ask(npc_id, partial(edit.edit, **changes), memory_id)
             except NOT_FOUND:
                 raise
             except REFUSALS as refusal:
@@ -322,23 +318,6 @@ class EditView(NPCView):
                 saved = "Memory changed. You can undo this." if changes else "No changes made."
                 messages.success(request, saved)
                 return HttpResponseRedirect(_page_url(npc_id, memory_id))
-        context = {"tab": self.tab, "npc": npc, "shown": shown, "form": form}
-        return render(request, self.template, context, status=400)
-
-
-def _form(shown: provenance.Shown, data: Any = None) -> EditForm:
-    """Return the form; importance is 1-10 on pages, 0-1 in the store."""
-    stored = max(1, round(shown.memory.importance * 10))
-    return EditForm.of(shown.memory, shown.entry.importance if shown.entry else stored, data)
-
-
-def _changes(form: EditForm) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in form.cleaned_data.items()
-        if value not in (None, "") and value != form.initial[name]
-    }
-
-
-def _edit(npc: Any, who: Any, memory_id: str, changes: dict[str, Any]) -> defer.Deferred:
-    return edit.edit(npc, who, memory_id, **changes)
+        response = self.show(npc=npc, shown=shown, form=form)
+        response.status_code = 400
+        return response

@@ -11,10 +11,9 @@ from .. import conf
 from ..admin import inspect
 from ..conf import EMOTIONS_PER_EXPERIENCE
 from ..embedding.emotions import LABELS
-from ..records import MemoryRecord
 
 KINDS = ("say", "whisper", "pose", "arrive", "leave", "give", "note", "insight")
-RECORDS = (
+RECORDS = (  # kinds of memory besides journal entries
     ("fact", "Facts"),
     ("experience", "Experiences"),
     ("taught", "Taught"),
@@ -107,13 +106,23 @@ class EditForm(forms.Form):
         return emotions
 
     @classmethod
-    def of(cls, memory: MemoryRecord, importance: int, data: QueryDict | None = None) -> EditForm:
+    def of(cls, shown: inspect.Shown, data: QueryDict | None = None) -> EditForm:
         """Return the form for a memory, unbound or with submitted data."""
+        memory, entry = shown.memory, shown.entry
+        stored = max(1, round(memory.importance * 10))  # 1-10 on pages, 0-1 in the store
         return cls(
             data,
             initial={
                 "content": memory.content,
-                "importance": importance,
+                "importance": entry.importance if entry else stored,
                 "emotions": list(memory.dominant_emotions),
             },
         )
+
+    def changes(self) -> dict[str, Any]:
+        """Return the fields of a valid form that are neither empty nor as they were."""
+        return {
+            name: value
+            for name, value in self.cleaned_data.items()
+            if value not in (None, "") and value != self.initial[name]
+        }

@@ -1,20 +1,38 @@
 """Access control of pages and API: each request is checked and answered on the reactor thread.
 
+Django's views run in pool threads, but memories and game objects belong to the reactor thread. A
+view hands over a function and plain arguments and waits for a limited time; only plain data comes
+back.
+
 An account without access to memories gets the same answer whether an NPC exists or not. An account
 with access gets "no such NPC" for one whose lock keeps it out.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import Any
 
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
+from twisted.internet import defer
+from twisted.python import threadable
 
+from .. import offload
 from ..admin import access, ids
+from ..embedding.model import ModelError
 from ..npc import MemoryMixin
-from . import bridge
+from ..store.condition import StoreError
+
+TIMEOUT = 10.0  # seconds a page may take, which usually covers loading the embedding model
+POLL = 0.25  # seconds between checks for a server stop, which waits for its web threads
+
+
+class TooSlow(TimeoutError):
+    """The reactor thread did not answer in time. Work already started goes on; its result is
+    dropped."""
 
 
 class NotStaff(PermissionError):
@@ -31,6 +49,8 @@ class UnknownNPC(LookupError):
 
 FORBIDDEN = (NotStaff, NotPermitted)
 NOT_FOUND = (UnknownNPC, ids.UnknownMemory, ids.UnknownPerson)
+BUSY = (TooSlow, offload.Busy, offload.TimedOut)  # worth another try in a few seconds
+UNAVAILABLE = (StoreError, ModelError)  # until an operator has fixed it
 
 _REFUSALS = {
     "edit": "You may view {npc}'s memory but not change it (lock memory_edit).",
@@ -43,9 +63,9 @@ def ask(account_id: int | None, function: Callable[..., Any], *args: Any) -> Any
 
     Raises:
         NotStaff
-        bridge.TooSlow
+        TooSlow
     """
-    return bridge.on_reactor(lambda: function(staff_account(account_id), *args))
+    return on_reactor(lambda: function(staff_account(account_id), *args))
 
 
 def ask_npc(
@@ -54,20 +74,20 @@ def ask_npc(
     access_type: access.Action,
     function: Callable[..., Any],
     *args: Any,
-    timeout: float = bridge.TIMEOUT,
+    timeout: float = TIMEOUT,
 ) -> Any:
     """Return `function(npc, account, *args)`, called on the reactor thread.
 
     Raises:
         NotStaff, UnknownNPC, NotPermitted
-        bridge.TooSlow
+        TooSlow
     """
 
     def checked() -> Any:
         account = staff_account(account_id)
         return function(npc_for(account, npc_id, access_type), account, *args)
 
-    return bridge.on_reactor(checked, timeout=timeout)
+    return on_reactor(checked, timeout=timeout)
 
 
 def staff_account(account_id: int | None) -> Any:
@@ -96,3 +116,49 @@ def npc_for(account: Any, npc_id: int, access_type: access.Action = "look") -> A
     if not access.may(account, npc, access_type):
         raise NotPermitted(_REFUSALS[access_type].format(npc=npc.key))
     return npc
+
+
+# --- the way to the reactor thread ----------------------------------------------------------------
+
+
+def on_reactor(
+    function: Callable[..., Any], *args: Any, timeout: float = TIMEOUT, **kwargs: Any
+) -> Any:
+    """Call `function` on the reactor thread and return its result, or that of its Deferred.
+
+    Without a running reactor (tests, a shell) it is called at once. Twisted's
+    `blockingCallFromThread` would wait for ever, so a stalled reactor would take every web thread
+    with it.
+
+    Args:
+        function: Must return plain data: no Evennia or Django object may leave the reactor thread.
+        timeout: Seconds.
+
+    Raises:
+        TooSlow: No result in time. A call that was still queued is cancelled.
+        RuntimeError: Called on the reactor thread, which must never wait.
+    """
+    from twisted.internet import reactor
+
+    if not reactor.running:
+        return offload.wait(defer.maybeDeferred(function, *args, **kwargs))
+    if threadable.isInIOThread():
+        raise RuntimeError("on_reactor was called on the reactor thread; use the Deferred instead.")
+    answer: Future = Future()
+    reactor.callFromThread(_begin, answer, function, args, kwargs)
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        wait([answer], min(POLL, timeout))
+        if answer.done():
+            return answer.result()
+        if offload.stopping():
+            break
+    answer.cancel()
+    stopping = "The server is stopping."
+    raise TooSlow(stopping if offload.stopping() else f"No answer within {timeout:g} s.")
+
+
+def _begin(answer: Future, function: Callable[..., Any], args: tuple, kwargs: dict) -> None:
+    if answer.set_running_or_notify_cancel():
+        result = defer.maybeDeferred(function, *args, **kwargs)
+        result.addCallbacks(answer.set_result, lambda failure: answer.set_exception(failure.value))

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from django.urls import include, path, register_converter
+from typing import Any
 
-from . import actions, views
+from django.urls import include, path, re_path, register_converter
+
+from . import actions, api, views
+from .forms import RECORDS
 
 
 class RecordConverter:
     """A kind of memory: plural in the URL, singular everywhere else."""
 
-    plurals = {
-        "fact": "facts",
-        "taught": "taught",
-        "insight": "insights",
-        "summary": "summaries",
-        "experience": "experiences",
-    }
+    plurals = {record: label.lower() for record, label in RECORDS}
     regex = "|".join(plurals.values())
 
     def to_python(self, value: str) -> str:
@@ -48,14 +45,71 @@ _npc = [
     ),
 ]
 
-_pages = [
+page_patterns = [
     path("", views.NPCListView.as_view(), name="npcs"),
     path("", views.NPCListView.as_view(), name="minds"),  # in menus of games that have it already
     path("settings/", views.SettingsView.as_view(), name="settings"),
     path("<int:npc_id>/", include(_npc)),
 ]
 
+# --- the API --------------------------------------------------------------------------------------
+
+
+def _api(**methods: str) -> Any:
+    """An endpoint: which method of `MemoryAPI` serves each HTTP method."""
+    return api.MemoryAPI.as_view(methods)
+
+
+_api_memory = [
+    path(
+        "",
+        _api(get="show_memory", patch="edit_memory", delete="forget_memory"),
+        name="memory",
+    ),
+    path("trace/", _api(get="trace_memory"), name="trace"),
+    path("pin/", _api(post="pin_memory"), name="pin"),
+    path("unpin/", _api(post="unpin_memory"), name="unpin"),
+    path("lock/", _api(post="lock_memory"), name="lock"),
+    path("unlock/", _api(post="unlock_memory"), name="unlock"),
+]
+
+_api_npc = [
+    path("", _api(get="show_npc"), name="npc"),
+    path("journal/", _api(get="read_journal"), name="journal"),
+    path("memories/", _api(get="list_memories", post="add_memory"), name="memories"),
+    path("memories/<slug:memory_id>/", include(_api_memory)),
+    path("search/", _api(get="search"), name="search"),
+    path("people/", _api(get="list_people"), name="people"),
+    path(
+        "people/<path:person>/",
+        _api(get="show_person", delete="erase_person"),
+        name="person",
+    ),
+    path("links/", _api(get="show_links"), name="links"),
+    path("status/", _api(get="show_status"), name="status"),
+    path("nights/", _api(get="list_nights", post="start_night"), name="nights"),
+    path("wake/", _api(post="wake"), name="wake"),
+    path("pause/", _api(post="pause"), name="pause"),
+    path("resume/", _api(post="resume"), name="resume"),
+    path("cost/", _api(get="show_cost"), name="cost"),
+    path("stats/", _api(get="show_stats"), name="stats"),
+    path("preview/", _api(post="preview_prompt"), name="preview"),
+    path("acts/", _api(get="list_acts"), name="acts"),
+    path("undo/", _api(post="undo"), name="undo"),
+]
+
+_endpoints = [
+    path("npcs/", _api(get="list_npcs"), name="npcs"),
+    path("npcs/<int:npc_id>/", include(_api_npc)),
+]
+
+api_patterns = [
+    *_endpoints,
+    path("openapi.json", api.SchemaResource.as_view(patterns=_endpoints), name="openapi"),
+    re_path(r"", api.UnknownResource.as_view()),
+]
+
 urlpatterns = [
-    path("memory/", include((_pages, "ai_memory"))),
-    path("api/memory/", include("contrib_ai_memory.web.api.routes")),
+    path("memory/", include((page_patterns, "ai_memory"))),
+    path("api/memory/", include((api_patterns, "ai_memory_api"))),
 ]

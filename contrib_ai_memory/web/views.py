@@ -19,18 +19,19 @@ from django.views import View
 from twisted.internet import defer
 
 from .. import conf
-from ..admin import access, ids, inspect, preview, provenance, stats, undo_log
+from ..admin import access, ids, inspect, preview, undo_log
 from ..log import logger
 from ..recall.rank import CLUES
 from ..records import Entry, Recalled, RecallResult
 from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES
 from ..text import redaction
-from . import bridge, charts, gate, headers
+from . import charts, gate, headers
 from .forms import RECORDS, JournalFilterForm, MemoryFilterForm, PreviewForm, SearchForm
 
 NOT_FOUND = (*gate.NOT_FOUND, ids.Ambiguous)
 
+TABS = "overview journal facts search people graph nights charts prompt".split()
 PAGE = 50  # rows of a list
 NPCS_SHOWN = 100
 PAGES_BACK = 40  # pages of the journal that "Newer" can go back
@@ -68,9 +69,9 @@ class StaffView(View):
             return self.error_page(403, "Access denied", str(error))
         except (*NOT_FOUND, Http404) as error:
             return self.error_page(404, "Not found", str(error))
-        except bridge.BUSY as error:
+        except gate.BUSY as error:
             return self.error_page(503, "The memory is busy", str(error), busy=True)
-        except bridge.UNAVAILABLE as error:
+        except gate.UNAVAILABLE as error:
             return self.error_page(503, "The memory store is unavailable", str(error))
         except (PermissionDenied, SuspiciousOperation):
             raise  # Django has pages for these
@@ -105,6 +106,7 @@ class NPCView(StaffView):
     """Base class of the pages about one NPC.
 
     Attributes:
+        template: Rendered by `show`; by default the one called like the tab.
         tab: The highlighted tab, and the page's name in the security log.
         access_type: The access to the memory that the page requires.
     """
@@ -129,7 +131,8 @@ class NPCView(StaffView):
         return gate.ask_npc(self.request.user.pk, npc_id, self.access_type, function, *args)
 
     def show(self, **context: Any) -> HttpResponse:
-        return super().show(tab=self.tab, **context)
+        template = self.template or f"ai_memory/{self.tab}.html"
+        return render(self.request, template, {"tab": self.tab, "tabs": TABS, **context})
 
 
 def _header(npc: Any, who: Any) -> NPCHeader:
@@ -180,21 +183,13 @@ def query_with(request: HttpRequest, **changes: Any) -> str:
 
 # --- all NPCs -------------------------------------------------------------------------------------
 
-SORT_KEYS: dict[str, Callable[[inspect.Overview], Any]] = {
-    "name": lambda each: each.key.lower(),
-    "state": lambda each: each.state,
-    "entries": lambda each: each.entries,
-    "facts": lambda each: each.counts.get("fact", 0),
-    "night": lambda each: each.last_night,
-    "tokens": lambda each: each.tokens,
-}
-_COLUMNS = {
-    "name": "Name",
-    "state": "State",
-    "entries": "Journal entries",
-    "facts": "Facts",
-    "night": "Last night",
-    "tokens": "Tokens today",
+COLUMNS: dict[str, tuple[str, Callable[[inspect.Overview], Any]]] = {  # label and sort key
+    "name": ("Name", lambda each: each.key.lower()),
+    "state": ("State", lambda each: each.state),
+    "entries": ("Journal entries", lambda each: each.entries),
+    "facts": ("Facts", lambda each: each.counts.get("fact", 0)),
+    "night": ("Last night", lambda each: each.last_night),
+    "tokens": ("Tokens today", lambda each: each.tokens),
 }
 
 
@@ -208,22 +203,22 @@ class NPCListView(StaffView):
         text = request.GET.get("q", "").strip()[:80]
         sort = request.GET.get("sort", "")
         column, descending = sort.removeprefix("-"), sort.startswith("-")
-        column = column if column in SORT_KEYS else "name"
-        total, overviews = gate.ask(request.user.pk, _npcs, text)
-        overviews.sort(key=SORT_KEYS[column], reverse=descending)
+        column = column if column in COLUMNS else "name"
+        total, overviews = gate.ask(request.user.pk, npcs, text, 0, NPCS_SHOWN)
+        overviews.sort(key=COLUMNS[column][1], reverse=descending)
         return self.show(
             npcs=[(each, int(each.dbref.lstrip("#"))) for each in overviews],
             total=total,
             more=total - len(overviews),
             q=text,
-            columns=[_column(request, name, column, descending) for name in _COLUMNS],
+            columns=[_column(request, name, column, descending) for name in COLUMNS],
         )
 
 
 def _column(request: HttpRequest, name: str, sorted_by: str, descending: bool) -> dict[str, Any]:
     here = name == sorted_by
     return {
-        "label": _COLUMNS[name],
+        "label": COLUMNS[name][0],
         "number": name in ("entries", "facts", "tokens"),
         "sorted": ("descending" if descending else "ascending") if here else "",
         "link": query_with(request, sort=f"-{name}" if here and not descending else name),
@@ -231,14 +226,11 @@ def _column(request: HttpRequest, name: str, sorted_by: str, descending: bool) -
 
 
 @defer.inlineCallbacks
-def _npcs(who: Any, text: str) -> Any:
-    """Return how many NPCs match, and the overviews of the first by name, as a Deferred."""
-    found = [
-        npc
-        for npc in inspect.npcs()
-        if text.lower() in npc.key.lower() and access.may(who, npc, "look")
-    ]
-    overviews = yield inspect.overviews(found[:NPCS_SHOWN])
+def npcs(who: Any, text: str, offset: int, limit: int) -> Any:
+    """Return how many NPCs match, and the overviews of some of them by name, as a Deferred."""
+    named = [npc for npc in inspect.npcs() if text.lower() in npc.key.lower()]
+    found = [npc for npc in named if access.may(who, npc, "look")]
+    overviews = yield inspect.overviews(found[offset : offset + limit])
     return len(found), overviews
 
 
@@ -318,7 +310,6 @@ def _masked(name: str, value: Any, *, ours: bool = True) -> str:
 class OverviewView(NPCView):
     """One NPC's memory at a glance."""
 
-    template = "ai_memory/overview.html"
     tab = "overview"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
@@ -360,7 +351,6 @@ def night_progress(npc: Any) -> dict[str, Any] | None:
 class JournalView(NPCView):
     """The journal as a timeline, newest first."""
 
-    template = "ai_memory/journal.html"
     tab = "journal"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
@@ -458,7 +448,6 @@ def _memories(npc: Any, record: str, **query: Any) -> Any:
 class MemoryView(NPCView):
     """One memory with its evidence, links, provenance and history."""
 
-    template = "ai_memory/memory.html"
     tab = "memory"
 
     def get(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
@@ -468,15 +457,14 @@ class MemoryView(NPCView):
 
 @defer.inlineCallbacks
 def _memory(npc: Any, memory_id: str) -> Any:
-    shown = yield provenance.show(npc, memory_id)
-    trace = yield provenance.trace(npc, memory_id)
+    shown = yield inspect.show(npc, memory_id)
+    trace = yield inspect.trace(npc, memory_id)
     return shown, trace
 
 
 class SearchView(NPCView):
     """The memories an NPC recalls for a query, with the parts of each score."""
 
-    template = "ai_memory/search.html"
     tab = "search"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
@@ -503,7 +491,6 @@ def _clues(recalled: Recalled) -> list[tuple[str, float]]:
 class PersonListView(NPCView):
     """The people an NPC knows, the last seen first."""
 
-    template = "ai_memory/people.html"
     tab = "people"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
@@ -533,7 +520,7 @@ class PersonView(NPCView):
     tab = "people"
 
     def get(self, request: HttpRequest, npc_id: int, identity: str) -> HttpResponse:
-        npc, page = self.look(npc_id, _person, identity)
+        npc, page = self.look(npc_id, lambda npc: inspect.person(npc, ids.person(npc, identity)))
         chart = None
         if len(page.course) > 1:
             headings = "Day", "Favorability"
@@ -543,17 +530,12 @@ class PersonView(NPCView):
         return self.show(npc=npc, page=page, chart=chart)
 
 
-def _person(npc: Any, identity: str) -> inspect.PersonPage:
-    return inspect.person(npc, ids.person(npc, identity))
-
-
 # --- graph and charts -----------------------------------------------------------------------------
 
 
 class GraphView(NPCView):
     """The link graph as a drawing and as a table."""
 
-    template = "ai_memory/graph.html"
     tab = "graph"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
@@ -609,15 +591,14 @@ def graph_data(npc: NPCHeader, graph: inspect.Graph) -> dict[str, Any]:
 class ChartsView(NPCView):
     """Charts of what a memory contains, how it grew and what it cost."""
 
-    template = "ai_memory/charts.html"
     tab = "charts"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        npc, numbers = self.look(npc_id, stats.stats)
+        npc, numbers = self.look(npc_id, inspect.stats)
         return self.show(npc=npc, stats=numbers, charts=_charts(numbers) if numbers.entries else [])
 
 
-def _charts(numbers: stats.Stats) -> list[charts.Chart]:
+def _charts(numbers: inspect.Stats) -> list[charts.Chart]:
     importance = [(str(value), count) for value, count in numbers.importance.items()]
     emotions = numbers.emotions[:EMOTIONS_SHOWN]
     kinds, memories = [*numbers.kinds.items()], [*numbers.memories.items()]
@@ -638,7 +619,6 @@ def _charts(numbers: stats.Stats) -> list[charts.Chart]:
 class NightListView(NPCView):
     """What each pass of the last nights did, and how far the current night is."""
 
-    template = "ai_memory/nights.html"
     tab = "nights"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
@@ -647,13 +627,12 @@ class NightListView(NPCView):
 
 
 def _nights(npc: Any) -> dict[str, Any]:
-    return {"nights": stats.nights(npc), "night": night_progress(npc), "cost": stats.cost(npc)}
+    return {"nights": inspect.nights(npc), "night": night_progress(npc), "cost": inspect.cost(npc)}
 
 
 class PromptView(NPCView):
     """The exact prompt a line would send to the language model; nothing is sent."""
 
-    template = "ai_memory/prompt.html"
     tab = "prompt"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:

@@ -186,7 +186,7 @@ def test_a_night_is_started_polled_and_ended(builder_api, lived, alice):
     assert status == 202
     assert told["night"]["waking"], "in compacting, waking waits for the end of the phase"
     while lived.assistant.asleep:
-        lived.assistant.ndb.last_sleep_tick = None
+        lived.assistant.sleep.make_due()
         offload.wait(lived.assistant.at_tick())
     assert builder_api("GET", f"/npcs/{lived.id}/status/")[1] == {"state": "awake", "night": None}
     assert len(builder_api("GET", address)[1]["nights"]) == 2

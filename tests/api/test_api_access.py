@@ -16,7 +16,7 @@ from api_client import (
 )
 from django.test import Client
 
-from contrib_ai_memory.admin import access, stats
+from contrib_ai_memory.admin import access, inspect
 
 
 def test_every_url_is_in_the_table_of_requests():
@@ -165,7 +165,7 @@ def test_every_response_has_security_headers_and_forbids_caching(browser, mara, 
     def broken(npc):
         raise KeyError("api_key=hunter2")
 
-    monkeypatch.setattr(stats, "cost", broken)
+    monkeypatch.setattr(inspect, "cost", broken)
     address = f"/api/memory/npcs/{mara.id}/"
     expected = {
         browser.get(address): 200,

@@ -9,7 +9,7 @@ from api_client import (
 )
 from django.test import Client
 
-from contrib_ai_memory.web.api import throttling
+from contrib_ai_memory.web import throttling
 
 
 def test_too_many_requests_are_throttled_by_scope(admin_api, mara, settings):

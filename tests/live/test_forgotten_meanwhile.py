@@ -43,6 +43,10 @@ class KeepsBack:
         self.asked, self.release = threading.Event(), threading.Event()
 
     def __call__(self, request: Request) -> str:
+        if self.schema == "AttributesAnswer" and request.schema == "FactsAnswer":
+            # the facts of a line are what is observed of its speaker
+            fact = {"text": f"Alice has a red {self.word}.", "entry_ids": _ids(request, self.word)}
+            return json.dumps({"facts": [fact] if fact["entry_ids"] else []})
         if request.schema != self.schema or self.word not in request.text:
             return json.dumps(WELL_FORMED[request.schema](request))
         first = not self.asked.is_set()
@@ -52,10 +56,15 @@ class KeepsBack:
         return json.dumps(told)
 
 
+def _ids(request: Request, word: str) -> list[int]:
+    """The numbers of the lines that have the word."""
+    lines = [json.loads(line) for line in request.last.splitlines()]
+    return [line.get("id", line.get("number")) for line in lines if word in line.get("text", "")]
+
+
 def _telling(request: Request, word: str) -> dict[str, Any]:
     text = f"The {word} lies in the well of the old mill."
-    lines = [json.loads(line) for line in request.last.splitlines()]
-    numbers = [line.get("id", line.get("number")) for line in lines if word in line.get("text", "")]
+    numbers = _ids(request, word)
     answers = {
         "ExperienceAnswer": {
             "essence": text,

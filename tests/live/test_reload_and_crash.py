@@ -124,10 +124,10 @@ def test_a_second_process_is_told_in_words_that_the_server_holds_the_store(game)
 
 
 _OPEN_THE_STORE = """
-from contrib_ai_memory.store import errors, memory_store
+from contrib_ai_memory.store import condition, memory_store
 try:
     memory_store.shared()
-except errors.StoreError as refused:
+except condition.StoreError as refused:
     print(f"refused with {type(refused).__name__}: {refused}")
 """
 

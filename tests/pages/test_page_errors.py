@@ -11,9 +11,9 @@ from django.urls import reverse
 from page_visits import PAGES, told, url, words
 
 from contrib_ai_memory.admin import inspect
-from contrib_ai_memory.store import connection, memory_store
-from contrib_ai_memory.store.errors import StoreInUse
-from contrib_ai_memory.web import bridge
+from contrib_ai_memory.store import memory_store
+from contrib_ai_memory.store.condition import StoreInUse
+from contrib_ai_memory.web import gate
 
 
 def test_the_settings_page_shows_current_values_and_no_secret(keeper, mara, settings):
@@ -40,11 +40,17 @@ def test_the_settings_page_shows_current_values_and_no_secret(keeper, mara, sett
     assert "127.0.0.1:9/v1" in text and "db.example" in text
 
 
+def test_the_settings_page_shows_keywords_which_are_no_keys(keeper, mara, settings):
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"KEYWORDS": ("ferry", "toll")}
+    text = words(keeper.get(reverse("ai_memory:settings")))
+    assert "KEYWORDS ferry, toll changed" in text
+
+
 def test_a_store_locked_by_another_process_gives_an_error_page(keeper, mara, monkeypatch):
     def held(**options):
         raise StoreInUse("Another process holds the memory store. Stop it first.")
 
-    monkeypatch.setattr(connection, "open_mem0", held)
+    monkeypatch.setattr(memory_store, "open_store", held)
     memory_store.close_shared(for_good=False)
     page = keeper.get(url("facts", mara))
     assert page.status_code == 503
@@ -53,9 +59,9 @@ def test_a_store_locked_by_another_process_gives_an_error_page(keeper, mara, mon
 
 def test_a_busy_memory_gives_an_error_page_with_a_reload_button(keeper, mara, monkeypatch):
     def late(*args, **kwargs):
-        raise bridge.TooSlow("No answer within 10 s.")
+        raise gate.TooSlow("No answer within 10 s.")
 
-    monkeypatch.setattr(bridge, "on_reactor", late)
+    monkeypatch.setattr(gate, "on_reactor", late)
     page = keeper.get(url("facts", mara))
     assert page.status_code == 503
     assert "Reload" in words(page)

@@ -19,7 +19,7 @@ from contrib_ai_memory.admin import inspect
 from contrib_ai_memory.ingest.index import to_memory
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.links import Link
-from contrib_ai_memory.store.profiles import COURSE_KEPT, Relationship
+from contrib_ai_memory.store.people import COURSE_KEPT, Relationship
 
 
 def test_the_list_shows_every_npc_with_state_size_and_cost(keeper, mara, alice):
@@ -96,7 +96,7 @@ def test_after_a_night_the_pages_show_what_it_produced(keeper, mara, alice):
     assert "No memories match" in words(keeper.get(url("facts", mara), {"text": "dragon"}))
     assert re.search(r"Alice player \w+", words(keeper.get(url("people", mara))))
     person = words(keeper.get(url("person", mara, mara.get_memory_identity(alice))))
-    assert "Attributes" in person and "Millbrook" in person
+    assert "Traits" in person and "Millbrook" in person
     nights = words(keeper.get(url("nights", mara)))
     assert "drawing facts" in nights
     shown = main_of(keeper.get(url("charts", mara)))

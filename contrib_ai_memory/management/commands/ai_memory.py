@@ -1,4 +1,4 @@
-"""`evennia ai_memory`: operate the memories of NPCs from the shell.
+"""`evennia ai_memory`: operate the memories of NPCs from the shell. Each action is a function.
 
 evennia ai_memory status
 evennia ai_memory replay FILE --npc NPC [--sleep]
@@ -15,19 +15,49 @@ evennia ai_memory uninstall [--yes]
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import evennia
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
+from evennia.objects.models import ObjectDB
+from evennia.scripts.models import ScriptDB
+from evennia.server.models import ServerConfig
+from evennia.typeclasses.tags import Tag
+from evennia.utils.search import search_object
+from tqdm import tqdm
 
+from contrib_ai_memory import conf, offload, sqlite_file
+from contrib_ai_memory.admin import access, archive, backup, doctor, erase, inspect, reindex
 from contrib_ai_memory.embedding.model import ModelError
-from contrib_ai_memory.management import maintenance, npc_files, removal, status
-from contrib_ai_memory.management.console import begin_generation, require_stopped_server
-from contrib_ai_memory.store.errors import StoreError
+from contrib_ai_memory.ingest import pipeline
+from contrib_ai_memory.ingest.replay import BadLine, LogPerson, Replay, read_log
+from contrib_ai_memory.llm import router
+from contrib_ai_memory.log import FILE as LOG
+from contrib_ai_memory.npc import CATEGORY, OFF_TAG, MemoryMixin, is_npc
+from contrib_ai_memory.script import KEY
+from contrib_ai_memory.store import (
+    attributes,
+    condition,
+    game_database,
+    generations,
+    memory_store,
+    metadata,
+    owner,
+    pause,
+    snapshot,
+)
+from contrib_ai_memory.store.condition import StoreError
+from contrib_ai_memory.store.journal import Journal
+from contrib_ai_memory.text import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +66,7 @@ class Action:
 
     Attributes:
         run: Called with the command and its options.
-        interrupted: What to tell after Ctrl-C.
+        interrupted: Shown after Ctrl-C.
         writes: Whether it writes memories, so that store and database must match.
         beside_server: Whether it may run while the game does.
     """
@@ -47,50 +77,702 @@ class Action:
     beside_server: bool = False
 
 
-ACTIONS = {
-    "status": Action(status.status, "Nothing was changed.", beside_server=True),
-    "replay": Action(
-        npc_files.replay,
-        "The lines read so far are kept. To continue, run the same command again.",
-        writes=True,
-    ),
-    "teach": Action(
-        npc_files.teach,
-        "What was learned so far is kept. To continue, run the same command again.",
-        writes=True,
-    ),
-    "export": Action(npc_files.export, "No file was written."),
-    "import": Action(
-        npc_files.import_,
-        "If the import had begun to write, the NPC is half imported and paused: run the same "
-        "command again, which starts over.",
-        writes=True,
-    ),
-    "erase": Action(
-        removal.erase,
-        "The erasure may be incomplete. To complete it, run the same command again with the "
-        "identity printed above instead of the name.",
-        writes=True,
-    ),
-    "backup": Action(maintenance.backup, "No file was written.", beside_server=True),
-    "restore": Action(
-        maintenance.restore,
-        "Run the same command again before you start the game: the previous data is kept until "
-        "everything is in place.",
-    ),
-    "doctor": Action(
-        maintenance.doctor,
-        "What was mended so far is kept. To continue, run the same command again.",
-    ),
-    "reindex": Action(
-        maintenance.reindex,
-        "Nothing is lost. To continue, run the same command again; it will take less time.",
-        writes=True,
-    ),
-    "uninstall": Action(
-        removal.uninstall, "The removal is incomplete. Run the same command again for the rest."
-    ),
-}
+ACTIONS: dict[str, Action] = {}
+
+_EXPECTED = (  # errors whose message is written for the operator
+    StoreError,
+    ModelError,
+    archive.BadArchive,
+    archive.NotEmpty,
+    backup.BadBackup,
+    erase.CannotErase,
+    snapshot.NoAnswer,
+)
+
+Run = Callable[[BaseCommand, dict[str, Any]], None]
+
+
+def _action(
+    interrupted: str, *, writes: bool = False, beside_server: bool = False
+) -> Callable[[Run], Run]:
+    """Make the decorated function the action of its name. The arguments are those of `Action`."""
+
+    def register(run: Run) -> Run:
+        ACTIONS[run.__name__.removeprefix("_")] = Action(run, interrupted, writes, beside_server)
+        return run
+
+    return register
+
+
+# --- status ---------------------------------------------------------------------------------------
+
+HEAD = ("NPC", "dbref", "state", "entries", "memories", "links", "people", "last night")
+
+
+@_action("Nothing was changed.", beside_server=True)
+def _status(command: BaseCommand, _options: dict[str, Any]) -> None:
+    """Print a line for each NPC, then the state of the store.
+
+    It starts no NPC's heartbeat and may run beside the server. The server then holds the store, and
+    what only the store knows is left out.
+    """
+    edge = conf.get().VECTOR_STORE.provider == "qdrant_edge"
+    counts, problem = (None, "") if edge and server_runs() else _counts_by_npc()
+    rows = [_row(npc, counts) for npc in inspect.npcs()]
+    if rows:
+        command.stdout.write("\n".join(_table([HEAD, *rows])))
+    else:
+        command.stdout.write("No object of this game has a memory. See Installation in the README.")
+    command.stdout.write("")
+    for name, value in _store_lines(counts, problem):
+        command.stdout.write(f"{name + ':':<12}{value}")
+
+
+def _counts_by_npc() -> tuple[dict[str, int] | None, str]:
+    if not metadata.read(conf.directory()):
+        return {}, ""
+    try:
+        return memory_store.shared().agents(), ""
+    except StoreError as error:
+        return None, str(error)
+
+
+def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
+    agent_id, [script] = owner.id_of(npc), npc.scripts.get(KEY)[:1] or [None]
+    copied = owner.has_foreign_id(npc)  # a copy: its memory will be emptied at its first use
+    nights = (attributes.read(script, "night_records") or []) if script else []
+    journal, links, people = (
+        {} if copied else attributes.read(npc, key) or {}
+        for key in ("journal", "memory_links", "entity_profiles")
+    )
+    entries = _entries(npc, journal) if isinstance(journal, dict) else "?"
+    return (
+        npc.key,
+        npc.dbref,
+        _state(npc, script),
+        entries,
+        "?" if counts is None else str(counts.get(agent_id, 0)),
+        str(links.get("links", 0)),
+        str(len(people)),
+        nights[-1]["ended"][:16].replace("T", " ") if nights else "none yet",
+    )
+
+
+def _entries(npc: Any, stored: dict[str, Any]) -> str:
+    if not stored:
+        return "0"
+    if stored.get("removed") is None:
+        return str(sum(1 for _ in Journal(npc).read()))
+    return str(stored["entry_count"] - stored["removed"])
+
+
+def _state(npc: Any, script: Any) -> str:
+    if attributes.read_json(npc, erase.IMPORT_MARK):
+        return "half imported"
+    if erase.unfinished(npc):
+        return "half erased"
+    if not conf.get().ENABLED or OFF_TAG in npc.tags.get(category=CATEGORY, return_list=True):
+        return "off"
+    if pause.paused(npc):
+        return "paused"
+    if script is None:
+        return "new"
+    asleep = script.db.operating_mode == "sleep"
+    return (script.db.sleep_phase or "compacting") if asleep else "awake"
+
+
+def _store_lines(counts: dict[str, int] | None, problem: str) -> list[tuple[str, str]]:
+    folder, settings = conf.directory(), conf.get()
+    written = metadata.read(folder)
+    lines = [
+        ("store", f"{settings.VECTOR_STORE.provider}, {folder}, {_megabytes(folder)}"),
+        ("language", router.status()),
+    ]
+    if written:
+        model = f"{written['embedding_model']}, {written['dimensions']} dimensions"
+        lines.insert(1, ("vectors", model))
+        lines.insert(2, ("store id", written["store_id"]))
+        lines.insert(3, ("generation", str(written.get("generation", 0))))
+    if not settings.ENABLED:
+        lines.append(("switch", 'CONTRIB_AI_MEMORY["ENABLED"] is False: no NPC learns'))
+    if counts is None and not problem:
+        problem = "the server is running and holds the store; use @memory in the game for the rest"
+    problems = [problem, generations.settle(written), condition.lack_of_room(folder)]
+    if lost := written.get("lost"):
+        problems.append(metadata.loss_message(lost))
+    return lines + [("problem", each) for each in dict.fromkeys(problems) if each]
+
+
+def _megabytes(folder: Path) -> str:
+    """Disk usage of a folder; sparse files take less than their length."""
+    sizes = (each.stat().st_blocks * 512 for each in folder.rglob("*") if each.is_file())
+    return f"{sum(sizes) / 1e6:.1f} MB on disk"
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+# --- files of one NPC -----------------------------------------------------------------------------
+
+BAD_LINES_SHOWN = 20
+NIGHT_CURSORS = ("scored", "consolidated", "linked")
+
+
+@_action("What was learned so far is kept. To continue, run the same command again.", writes=True)
+def _teach(command: BaseCommand, options: dict[str, Any]) -> None:
+    """Let an NPC learn a text file."""
+    npc = _find_npc(options["npc_key"])
+    text = _text_of(options["file"])
+    _open_store(command)
+    with ProgressBars() as bars:
+        learned = offload.wait(
+            pipeline.ingest(
+                npc.memory, text, progress=lambda done, total: bars(npc.key, done, total)
+            )
+        )
+    npc.memory.flush()
+    command.stdout.write(f"{npc.key} was taught {learned.told()}.")
+
+
+def _text_of(file: Path) -> str:
+    """Read a text file.
+
+    Raises:
+        CommandError: It cannot be read, is not text, or is empty.
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise CommandError(
+            f"{file} is not UTF-8 text ({error.reason} at byte {error.start}). Only Markdown and "
+            "plain text can be taught: convert it first."
+        ) from None
+    if "\0" in text:
+        raise CommandError(f"{file} is not text: it contains binary data.")
+    if not text.strip():
+        raise CommandError(f"{file} is empty: there is nothing to learn.")
+    return text
+
+
+# --- archives -------------------------------------------------------------------------------------
+
+
+@_action("No file was written.")
+def _export(command: BaseCommand, options: dict[str, Any]) -> None:
+    """Write the memory of an NPC to a file."""
+    npc, file = _find_npc(options["npc_key"]), _writable(options["file"])
+    _open_store(command)
+    try:
+        with ProgressBars() as bars:
+            done = offload.wait(archive.export(npc, file, bars))
+    except OSError as error:
+        raise CommandError(f"{file} cannot be written: {error.strerror}") from None
+    command.stdout.write(
+        f"The memory of {npc.key} is in {done.path}: {_counts(done)}. It contains secrets in "
+        "plain text: keep it safe."
+    )
+
+
+@_action(
+    "If the import had begun to write, the NPC is half imported and paused: run the same "
+    "command again, which starts over.",
+    writes=True,
+)
+def _import(command: BaseCommand, options: dict[str, Any]) -> None:
+    """Make an exported file the memory of an NPC."""
+    npc = _find_npc(options["npc"])
+    _open_store(command)
+    with ProgressBars() as bars:
+        work = archive.import_(npc, options["file"], replace=options["replace"], progress=bars)
+        done = offload.wait(work)
+    copied = (
+        " It is a copy with an id of its own, as another NPC has the exported memory."
+        if done.copied
+        else ""
+    )
+    command.stdout.write(f"{npc.key} remembers {_counts(done)}.{copied}")
+
+
+def _counts(done: archive.Exported | archive.Imported) -> str:
+    entries = plural(done.entries, "journal entry", "journal entries")
+    return f"{entries}, {plural(done.memories, 'memory', 'memories')}"
+
+
+# --- logs -----------------------------------------------------------------------------------------
+
+
+@_action("The lines read so far are kept. To continue, run the same command again.", writes=True)
+def _replay(command: BaseCommand, options: dict[str, Any]) -> None:
+    """Let an NPC hear a log of past talk, on request with a night after each session."""
+    npc, file, sleep = _find_npc(options["npc"]), options["file"], options["sleep"]
+    try:
+        total = sum(not isinstance(line, LogPerson) for line in read_log(file))
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}") from None
+    _open_store(command)
+    new = known = bad = 0
+    with (
+        Replay(npc, _identities_by_name(npc), _names_of_npcs()) as replay,
+        tqdm(total=total, unit=" lines", desc=npc.key, mininterval=0.5) as bar,
+    ):
+        if npc.assistant.asleep:
+            _sleep_through(npc, bar)  # an interrupted night comes first
+        session = None
+        for line in read_log(file):
+            if isinstance(line, LogPerson):
+                replay.introduce(line)
+                continue
+            bar.update()
+            if isinstance(line, BadLine):
+                bad += 1
+                if bad <= BAD_LINES_SHOWN:
+                    bar.write(f"line {line.number} skipped: {line.problem}")
+                elif bad == BAD_LINES_SHOWN + 1:
+                    bar.write("More lines are skipped; they are counted at the end.")
+                continue
+            if sleep and session not in (None, line.session):
+                end_session(replay, bar)
+            session = line.session
+            known += replay.knows(line)
+            new += replay.feed(line)
+        end_session(replay, bar, night=sleep)
+    counts = offload.wait(npc.memory.counts())
+    command.stdout.write(
+        f"{total} lines: {new} new, {known} already known, {bad} skipped, "
+        f"{total - new - known - bad} not heard by {npc.key}. {npc.key} has "
+        f"{len(npc.memory.journal)} journal entries, {counts['experience']} experiences, "
+        f"{counts['fact']} facts, {npc.memory.links.count} links."
+    )
+
+
+def end_session(replay: Replay, bar: tqdm, *, night: bool = True) -> None:
+    """Process the rest of a session, then sleep unless a night has covered it already."""
+    memory = replay.memory
+    while not offload.wait(memory.work_through(until_silent=True)):
+        bar.refresh()
+    memory.flush()
+    if night and memory.journal.cursors.get("linked", 0) < len(memory.journal):
+        _sleep_through(replay.npc, bar)
+
+
+def _sleep_through(npc: Any, bar: tqdm) -> None:
+    """Run a whole night tick by tick, with its progress beside the bar."""
+    script = npc.assistant
+    script.sleep.begin()
+    while script.asleep:
+        script.sleep.make_due()
+        offload.wait(script.at_tick())
+        cursors = npc.memory.journal.cursors
+        done = sum(cursors.get(name, 0) for name in NIGHT_CURSORS)
+        share = done / (len(NIGHT_CURSORS) * max(len(npc.memory.journal), 1))
+        bar.set_postfix_str(
+            f"asleep, {script.db.sleep_phase or 'rested'}: {share:.0%} of the night"
+        )
+    bar.set_postfix_str("")
+
+
+def _identities_by_name(npc: Any) -> dict[str, str]:
+    """Memory identities of the game's player characters by name; ambiguous names are left out."""
+    names: dict[str, list[Any]] = {}
+    for character in evennia.DefaultCharacter.objects.all_family():
+        if not isinstance(character, MemoryMixin):
+            names.setdefault(character.key, []).append(character)
+    return {name: npc.get_memory_identity(who[0]) for name, who in names.items() if len(who) == 1}
+
+
+def _names_of_npcs() -> frozenset[str]:
+    """Names of the game's NPCs with a memory, whose words in a log are no evidence."""
+    characters = evennia.DefaultCharacter.objects.all_family()
+    return frozenset(character.key for character in characters if is_npc(character))
+
+
+# --- erasing a person -----------------------------------------------------------------------------
+
+
+@_action(
+    "The erasure may be incomplete. To complete it, run the same command again with the "
+    "identity printed above instead of the name.",
+    writes=True,
+)
+def _erase(command: BaseCommand, options: dict[str, Any]) -> None:
+    """Erase a person from one NPC's memory, or from all."""
+    only = _find_npc(options["npc"]) if options["npc"] else None
+    npcs = [only] if only else inspect.npcs()
+    identity, name = _person(options["person"], npcs)
+    whose = f"of {only.key}" if only else f"of all {len(npcs)} NPCs"
+    _confirm(options, f"Erase {name} ({identity}) from the memory {whose}? This cannot be undone.")
+    command.stdout.write(f"{name} is {identity}.")
+    _open_store(command)
+    for npc in npcs:
+        access.record(None, "erase a person", npc, identity)
+    names = () if name == identity else (name,)
+    if only:
+        erased = offload.wait(erase.erase_person(only, identity, names))
+        done = {only.dbref: erased} if erased.anything else {}
+    else:
+        with tqdm(total=len(npcs), unit=" NPCs", desc="erasing") as bar:
+            work = erase.erase_everywhere(identity, names, lambda _npc: bar.update())
+            done = offload.wait(work)
+    keys = {npc.dbref: npc.key for npc in npcs}
+    for dbref, erased in done.items():
+        command.stdout.write(f"{keys[dbref]} ({dbref}): {erased.summary()}")
+    if not done:
+        command.stdout.write(f"No NPC remembered anything of {name}.")
+    for line in _out_of_reach():
+        command.stdout.write(line)
+
+
+def _person(text: str, npcs: list[Any]) -> tuple[str, str]:
+    """The memory identity and the name of the one person who is meant.
+
+    Raises:
+        CommandError: There is nobody, or there are several.
+    """
+    found = _people_called(text, npcs)
+    if not found:
+        raise CommandError(
+            f"Nobody is called {text!r}, and no NPC knows anybody of that name. To erase somebody "
+            "whose character was deleted, give the identity that an export shows, such as "
+            "#12@68f0c1a2."
+        )
+    if len(found) > 1:
+        which = "\n".join(f"  {identity}  ({name})" for identity, name in sorted(found.items()))
+        raise CommandError(f"Several people match {text!r}. Give the identity:\n{which}")
+    return next(iter(found.items()))
+
+
+def _people_called(person: str, npcs: Iterable[Any]) -> dict[str, str]:
+    """Names by memory identity of everybody who matches: by dbref, key, identity or known name."""
+    objects = [obj for obj in search_object(person, exact=True) if hasattr(obj, "locks")]
+    found: dict[str, str] = {}
+    for npc in npcs:
+        found |= {npc.get_memory_identity(obj): obj.key for obj in objects if obj != npc}
+        for known in npc.memory.people:
+            if person == known.identity or (
+                not person.startswith("#") and known.name.lower() == person.lower()
+            ):
+                found.setdefault(known.identity, known.name or known.identity)
+        if profile := npc.memory.profiles.get(person):
+            found.setdefault(person, profile.name or person)
+        for plan in erase.unfinished(npc):
+            if person in (plan["identity"], *plan["names"]):
+                found.setdefault(plan["identity"], person)
+    if not found and ("@" in person or person.startswith("log:")):
+        return {person: person}  # of a character that was deleted
+    return found
+
+
+def _out_of_reach() -> Iterable[str]:
+    """Where copies of erased text may remain, as sentences."""
+    exports = sorted((conf.directory() / archive.FOLDER).glob("*.jsonl"))
+    if exports:
+        files = ", ".join(path.name for path in exports)
+        yield f"Exports are not changed: {exports[0].parent}: {files}"
+    if game_database.is_vacuum_due():
+        yield (
+            "The game's database could not be vacuumed, because it is in use or there is no room "
+            "on the disk; see ai_memory.log. The next start of the game does it."
+        )
+    if not game_database.is_sqlite():
+        yield "The game's database is not SQLite: vacuum it to free what was deleted."
+    provider = conf.get().VECTOR_STORE.provider
+    if provider != "qdrant_edge":
+        yield f"The store is {provider}, which frees deleted data in its own time."
+    yield "Backups are not changed."
+
+
+# --- the whole store ------------------------------------------------------------------------------
+
+
+@_action("No file was written.", beside_server=True)
+def _backup(command: BaseCommand, options: dict[str, Any]) -> None:
+    """Write database and store of one moment to a file, even while the game runs."""
+    file = _writable(options["file"])
+    try:
+        with ProgressBars() as bars:
+            made = backup.create(file, running=server_runs(), progress=bars)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be written: {error}") from None
+    command.stdout.write(
+        f"{made.path}: {made.size / 1e6:.1f} MB, generation {made.generation or 0}. It contains "
+        "in plain text whatever NPCs were told: keep it safe."
+    )
+    if not made.database:
+        command.stdout.write(
+            f"The game's database ({backup.database_kind()}) is NOT in it. Dump it with its own "
+            "tools: stop the game, make this backup, dump the database, start the game, so that "
+            "both are of one moment. Both carry a generation. They are compared at each start, and "
+            "a mismatch is reported in the log and by @memory, status and doctor."
+        )
+    if not made.store:
+        command.stdout.write(
+            f"The memories are on a server ({conf.get().VECTOR_STORE.provider}) and are NOT in "
+            "it. Make a snapshot there while the game is stopped."
+        )
+
+
+@_action(
+    "Run the same command again before you start the game: the previous data is kept until "
+    "everything is in place."
+)
+def _restore(command: BaseCommand, options: dict[str, Any]) -> None:
+    """Replace database and store by those of a backup."""
+    file = options["file"]
+    try:
+        manifest = backup.read_manifest(file)
+        made = f"{manifest['made'][:16].replace('T', ' ')} UTC"
+        _confirm(
+            options,
+            f"Replace the store and the game's database by the backup of {made}? Everything newer "
+            "is lost.",
+        )
+        memory_store.close_shared(for_good=False)
+        sqlite_file.close_all()
+        with ProgressBars() as bars:
+            backup.restore(file, bars)
+    except OSError as error:
+        raise CommandError(
+            f"{file} was not restored: {error}. The previous data is kept; run the command again."
+        ) from None
+    restored = (
+        "Game database and store are as they were"
+        if manifest["database"]
+        else "The store is as it was"
+    )
+    command.stdout.write(f"{restored} on {made}. To check them: evennia ai_memory doctor")
+    if not manifest["database"]:
+        command.stdout.write(
+            "The game's database is not in this backup: restore its dump of the same time, "
+            f"generation {manifest['generation'] or 0}."
+        )
+
+
+@_action("What was mended so far is kept. To continue, run the same command again.")
+def _doctor(command: BaseCommand, options: dict[str, Any]) -> None:
+    """Report inconsistencies; with --mend, repair them."""
+    npcs = [_find_npc(options["npc_key"])] if options["npc_key"] else None
+    with tqdm(desc="checking", unit="", leave=False) as bar:
+
+        def progress(task: str) -> None:
+            bar.set_description(task)
+            bar.update()
+
+        found = offload.wait(doctor.check(npcs, mend=options["mend"], progress=progress))
+    for each in found:
+        # a whole sentence contains the number already
+        what = each.what if each.what[:1].isupper() else f"{each.count} {each.what}"
+        command.stdout.write(f"{'mended' if each.mended else 'found'}: {each.where}: {what}")
+    left = sum(1 for each in found if not each.mended)
+    if not found:
+        command.stdout.write("No problems found.")
+    elif left and not options["mend"]:
+        raise CommandError(f"{plural(left, 'finding')}. To mend: evennia ai_memory doctor --mend")
+    elif left:
+        raise CommandError(
+            f"{plural(left, 'finding')} cannot be mended here. See above for what to do."
+        )
+
+
+@_action(
+    "Nothing is lost. To continue, run the same command again; it will take less time.", writes=True
+)
+def _reindex(command: BaseCommand, options: dict[str, Any]) -> None:
+    """Rebuild the vectors and keys of one NPC or of the whole store."""
+    npc = _find_npc(options["npc_key"]) if options["npc_key"] else None
+    command.stdout.write("Loading the embedding model ...")
+    with ProgressBars() as bars:
+        work = reindex.reindex(npc, bars) if npc else reindex.reindex_all(bars)
+        count = offload.wait(work)
+    command.stdout.write(f"{plural(count, 'memory', 'memories')} reindexed.")
+
+
+# --- uninstalling ---------------------------------------------------------------------------------
+
+LOCKS = ("memory_look", "memory_edit", "memory_erase", "memory_talk")
+CONFIG = "ai_memory"  # prefix of our keys in ServerConfig
+KEYWORDS = "memory_keywords"  # a builder's Attribute, which a wiped memory keeps
+
+
+@_action("The removal is incomplete. Run the same command again for the rest.")
+def _uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
+    """Remove Attributes, scripts, tags, locks, ServerConfig entries, the store and the log."""
+    _confirm(
+        options,
+        f"Remove the memories of {_remembering().count()} objects, the store and the exports in "
+        f"{conf.directory()}, and everything else of the AI memory from this game? This cannot be "
+        "undone.",
+    )
+    _clear_server_store()
+    for obj in tqdm(list(_remembering()), unit=" objects", desc="memories"):
+        attributes.delete_all(obj)
+        obj.attributes.remove(KEYWORDS)
+    for script in ScriptDB.objects.filter(db_key=KEY):
+        script.delete()
+    for obj in ObjectDB.objects.filter(db_lock_storage__contains="memory_"):
+        for lock in LOCKS:
+            obj.locks.remove(lock)
+    Tag.objects.filter(db_category=CATEGORY).delete()
+    ServerConfig.objects.filter(db_key__startswith=CONFIG).delete()
+    memory_store.close_shared()
+    shutil.rmtree(conf.directory(), ignore_errors=True)
+    for log in Path(settings.LOG_DIR).glob(f"{LOG}*"):
+        log.unlink()
+    command.stdout.write("Vacuuming the game's database ...")
+    try:
+        game_database.vacuum()
+    except DatabaseError as problem:
+        command.stdout.write(
+            f"That failed ({problem}). Traces of deleted rows may be left in the database's file "
+            "until you vacuum it."
+        )
+    command.stdout.write(
+        "All data is removed. Now remove from your game: contrib_ai_memory from INSTALLED_APPS and "
+        "CONTRIB_AI_MEMORY from the settings, MemoryMixin from your typeclasses, AIMemoryCmdSet "
+        "from your cmdsets, contrib_ai_memory.web.urls from web/urls.py, and the link from the "
+        "website's menu. Then: pip uninstall contrib_ai_memory. Attributes that you set on NPCs "
+        "yourself (goals, persona) stay."
+    )
+
+
+def _remembering() -> Any:
+    """Every object that has or had a memory."""
+    return ObjectDB.objects.filter(db_attributes__db_key__in=("memory_id", KEYWORDS)).distinct()
+
+
+def _clear_server_store() -> None:
+    """Delete our memories from a store outside our folder, which other games may share."""
+    if conf.get().VECTOR_STORE.provider == "qdrant_edge":
+        return
+    if not metadata.read(conf.directory()):
+        return
+    for obj in tqdm(list(_remembering()), unit=" NPCs", desc="store"):
+        if agent_id := obj.attributes.get("memory_id"):
+            memory_store.shared().delete_all(agent_id)
+
+
+# --- what the actions share -----------------------------------------------------------------------
+
+
+def _find_npc(name: str) -> Any:
+    """Find an NPC by key or #dbref.
+
+    Raises:
+        CommandError: There is none, there are several, or it has no memory.
+    """
+    found = search_object(name)
+    npcs: list[Any] = [obj for obj in found if isinstance(obj, MemoryMixin)]
+    if not found:
+        raise CommandError(f"No object is called {name!r}.")
+    if not npcs:
+        raise CommandError(f"{name!r} has no memory: its typeclass needs MemoryMixin.")
+    if len(npcs) > 1:
+        which = ", ".join(f"{npc.key} ({npc.dbref})" for npc in npcs)
+        raise CommandError(f"Several NPCs match {name!r}: {which}. Use the #dbref.")
+    return npcs[0]
+
+
+def _open_store(command: BaseCommand) -> None:
+    """Open the store before a progress bar begins: the embedding model takes seconds to load."""
+    command.stdout.write("Loading the embedding model and opening the store ...")
+    memory_store.shared()
+
+
+def _confirm(options: dict[str, Any], question: str) -> None:
+    """Ask a question that only "yes" or the option --yes answers.
+
+    Raises:
+        CommandError: The answer was not yes, or nobody is there to type one.
+    """
+    if options["yes"]:
+        return
+    if not sys.stdin.isatty():
+        raise CommandError(f"{question} Not a terminal: to confirm, add --yes.")
+    if input(f"{question} Type yes to continue: ").strip().lower() != "yes":
+        raise CommandError("Nothing was changed.")
+
+
+def _writable(file: Path) -> Path:
+    """Check that a file can be written there.
+
+    Raises:
+        CommandError: It is a folder, or its folder does not exist.
+    """
+    if file.is_dir():
+        raise CommandError(f"{file} is a folder: give the name of a file in it.")
+    if not file.absolute().parent.is_dir():
+        raise CommandError(f"There is no folder {file.absolute().parent}: create it first.")
+    return file
+
+
+# --- the game server ------------------------------------------------------------------------------
+
+
+def server_runs() -> bool:
+    """Whether the game's server process is alive."""
+    pid_file = Path(settings.GAME_DIR) / "server" / "server.pid"
+    try:
+        os.kill(int(pid_file.read_text()), 0)
+    except (FileNotFoundError, ValueError, ProcessLookupError):
+        return False
+    return True
+
+
+def _require_stopped_server() -> None:
+    """Refuse to work beside the server, whose open journal pages would overwrite ours.
+
+    Raises:
+        CommandError: The server is running.
+    """
+    if server_runs():
+        raise CommandError(
+            "The game server is running and holds the memories. Stop it first: evennia stop"
+        )
+
+
+def _begin_generation() -> None:
+    """Begin a new generation in store and database before they are written.
+
+    Raises:
+        CommandError: They do not match, so memories written now would cite the wrong lines.
+    """
+    if problem := generations.settle(generations.of_store()):
+        raise CommandError(problem)
+    offload.wait(generations.mark_anew())
+
+
+# --- progress -------------------------------------------------------------------------------------
+
+
+class ProgressBars:
+    """A `Progress` callback that shows a bar for each task; leaving the context closes the last."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._task = ""
+
+    def __enter__(self) -> ProgressBars:
+        return self
+
+    def __exit__(self, *_exc: Any) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def __call__(self, task: str, done: int, total: int) -> None:
+        if self._bar is None or task != self._task:
+            self.__exit__()
+            self._task = task
+            self._bar = tqdm(desc=task, total=total or None, unit="", mininterval=0.3)
+        self._bar.update(max(0, done - self._bar.n))
+
+
+# --- the command ----------------------------------------------------------------------------------
 
 
 class Command(BaseCommand):
@@ -103,11 +785,11 @@ class Command(BaseCommand):
         yes = "do not ask for confirmation"
         actions = parser.add_subparsers(dest="action", required=True)
         actions.add_parser("status", help="show all NPCs with a memory, and the store")
-        replay = actions.add_parser("replay", help="let an NPC live through a log")
-        replay.add_argument("file", type=Path, help="JSON lines: id, time, session, speaker, …")
+        replay = actions.add_parser("replay", help="let an NPC hear a log of past talk")
+        replay.add_argument("file", type=Path, help="JSON lines (id, time, speaker, …), or JSON")
         replay.add_argument("--npc", required=True, help=npc)
         replay.add_argument("--sleep", action="store_true", help="run a night after each session")
-        teach = actions.add_parser("teach", help="let an NPC learn a text")
+        teach = actions.add_parser("teach", help="teach an NPC a text file")
         teach.add_argument("npc_key", metavar="npc", help=npc)
         teach.add_argument("file", type=Path, help="Markdown or plain text, UTF-8")
         export = actions.add_parser("export", help="write an NPC's memory to a file")
@@ -116,35 +798,35 @@ class Command(BaseCommand):
         import_ = actions.add_parser("import", help="load an exported memory into an NPC")
         import_.add_argument("file", type=Path, help="a file written by export")
         import_.add_argument("--npc", required=True, help=npc)
-        import_.add_argument("--replace", action="store_true", help="replace what it remembers")
+        import_.add_argument("--replace", action="store_true", help="replace its present memory")
         erase = actions.add_parser("erase", help="erase a person from the memories of NPCs")
         erase.add_argument("person", help="name, #dbref or memory identity")
         erase.add_argument("--npc", help="erase from this NPC only")
         erase.add_argument("--yes", action="store_true", help=yes)
-        backup = actions.add_parser("backup", help="back up everything, even while the game runs")
+        backup = actions.add_parser("backup", help="back up database and store; the game may run")
         backup.add_argument("file", type=Path, help="a .tar.gz to write; replaced if it exists")
-        restore = actions.add_parser("restore", help="replace everything by a backup")
+        restore = actions.add_parser("restore", help="replace database and store by a backup")
         restore.add_argument("file", type=Path, help="a file written by backup")
         restore.add_argument("--yes", action="store_true", help=yes)
-        doctor = actions.add_parser("doctor", help="report inconsistencies, or repair them")
+        doctor = actions.add_parser("doctor", help="find inconsistencies, or repair them")
         doctor.add_argument("npc_key", metavar="npc", nargs="?", help="check this NPC only")
         doctor.add_argument("--mend", action="store_true", help="repair what was found")
         reindex = actions.add_parser("reindex", help="rebuild vectors and keys")
-        reindex.add_argument("npc_key", metavar="npc", nargs="?", help="of this NPC only")
+        reindex.add_argument("npc_key", metavar="npc", nargs="?", help="reindex this NPC only")
         uninstall = actions.add_parser("uninstall", help="remove all data of this contrib")
         uninstall.add_argument("--yes", action="store_true", help=yes)
 
     def handle(self, *args: Any, **options: Any) -> None:
         action = ACTIONS[options["action"]]
         if not action.beside_server:
-            require_stopped_server()
+            _require_stopped_server()
         if evennia.DefaultCharacter is None:
             evennia._init()  # the evennia launcher leaves that to the server
         try:
             if action.writes:
-                begin_generation()
+                _begin_generation()
             action.run(self, options)
-        except (StoreError, ModelError) as problem:
+        except _EXPECTED as problem:
             raise CommandError(str(problem)) from None
         except KeyboardInterrupt:
             raise CommandError(f"Interrupted. {action.interrupted}", returncode=130) from None

@@ -1,0 +1,297 @@
+"""The figures of evenings: what was played (`evenings_play`), judged by what there is to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from scipy.stats import spearmanr
+
+from contrib_ai_memory.records import ReplyRequest
+
+from .evenings_data import NOT_ANSWERABLE, Evening, Fact, Question, forbidden, holds, is_right
+
+KEEPS = ("fact", "insight", "summary")  # records in which a gold fact is found
+WORTH_KNOWING = 2  # least `worth` of a line that a right fact rests on
+
+
+# --- what was played ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A memory after the last night; `lines` are those it rests on, `current` not ended."""
+
+    record: str
+    type: str
+    text: str
+    lines: tuple[str, ...]
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question as it was played.
+
+    Attributes:
+        given: The prompt without its static rules and the question.
+        recalled: Texts of what the recall brought up.
+        lines: The lines behind them.
+        tokens: Of the contents recalled, as the budget counts them.
+        given_tokens: Of all that is `given`.
+        request: What the provider was asked; None if nothing was.
+    """
+
+    question: str
+    reply: str
+    given: str
+    recalled: tuple[str, ...]
+    lines: frozenset[str]
+    tokens: int
+    given_tokens: int
+    request: ReplyRequest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attended:
+    """Decisions about lines that others said and did."""
+
+    rightly: int
+    wrongly: int
+    missed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """An evening as the NPC lived it.
+
+    Attributes:
+        told: Attributes of profiles and agenda items, as text.
+        importance: Of lines by others, after the nights.
+        seconds: By part: lines, nights, questions.
+        line_of: Line ids by journal id.
+    """
+
+    stored: tuple[Stored, ...]
+    told: tuple[str, ...]
+    importance: dict[str, int]
+    exchanges: tuple[Exchange, ...]
+    attention: Attended
+    seconds: dict[str, float]
+    line_of: dict[int, str]
+
+
+# --- verdicts -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FactVerdict:
+    """A gold fact: `found` is the text that holds it, `stale` the old one that still stands."""
+
+    fact: str
+    kind: str
+    text: str
+    ended: bool
+    found: str | None
+    stale: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVerdict:
+    """A stored fact; `wrong` says why it is, "" if it is right."""
+
+    text: str
+    type: str
+    lines: tuple[str, ...]
+    current: bool
+    wrong: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionVerdict:
+    """A question, its reply, and the verdict; `evidence` is the share of its lines recalled."""
+
+    id: str
+    kind: str
+    asked_by: str
+    private: bool
+    text: str
+    answer: str | None
+    reply: str
+    right: bool
+    prompt: bool
+    evidence: float | None
+    missing: tuple[str, ...]
+    betrayed_in_reply: tuple[str, ...]
+    betrayed_in_prompt: tuple[str, ...]
+    tokens: int
+    given_tokens: int
+    recalled: tuple[str, ...]
+
+    @property
+    def answerable(self) -> bool:
+        return self.kind not in NOT_ANSWERABLE
+
+    @property
+    def betrayed(self) -> bool:
+        return bool(self.betrayed_in_reply or self.betrayed_in_prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Everything there is to say of one evening."""
+
+    evening: str
+    facts: tuple[FactVerdict, ...]
+    stored: tuple[StoredVerdict, ...]
+    questions: tuple[QuestionVerdict, ...]
+    worth: float
+    attention: Attended
+    seconds: dict[str, float]
+
+
+def judge(evening: Evening, played: Played) -> Judged:
+    """Judge what was played by what there is to know."""
+    exchanges = {each.question: each for each in played.exchanges}
+    return Judged(
+        evening.id,
+        tuple(_fact(fact, played) for fact in evening.facts),
+        tuple(_stored(evening, each) for each in played.stored if each.record == "fact"),
+        tuple(_question(each, exchanges[each.id]) for each in evening.questions),
+        _worth(evening, played.importance),
+        played.attention,
+        played.seconds,
+    )
+
+
+def _fact(fact: Fact, played: Played) -> FactVerdict:
+    rest = [each for each in played.stored if fact.evidence & set(each.lines)]
+    holding = [each for each in rest if each.record == "fact" and holds(each.text, fact.keys)]
+    others = [each.text for each in played.stored if each.record in KEEPS and each.record != "fact"]
+    texts = [
+        *(each.text for each in holding),
+        *_holding(others, fact),
+        *_holding(played.told, fact),
+    ]
+    stale = [each.text for each in holding if each.current] if fact.ended_by else []
+    return FactVerdict(
+        fact.id,
+        fact.kind,
+        fact.text,
+        fact.ended_by is not None,
+        next(iter(texts), None),
+        next(iter(stale), None),
+    )
+
+
+def _holding(texts: Iterable[str], fact: Fact) -> list[str]:
+    return [text for text in texts if holds(text, fact.keys)]
+
+
+def _stored(evening: Evening, stored: Stored) -> StoredVerdict:
+    worth = {line.id: line.worth for line in evening.lines}
+    traps = {trap.line for trap in evening.traps} & set(stored.lines)
+    wrong = ""
+    if traps:
+        wrong = f"rests on the trap {', '.join(sorted(traps))}"
+    elif not any(worth.get(line, 0) >= WORTH_KNOWING for line in stored.lines):
+        wrong = "rests on nothing worth knowing"
+    return StoredVerdict(stored.text, stored.type, stored.lines, stored.current, wrong)
+
+
+def _question(question: Question, exchange: Exchange) -> QuestionVerdict:
+    secret = question.forbid if question.kind == "secret_of_another" else ()
+    answerable = question.kind not in NOT_ANSWERABLE
+    found = question.evidence & exchange.lines
+    return QuestionVerdict(
+        id=question.id,
+        kind=question.kind,
+        asked_by=question.asked_by,
+        private=question.private,
+        text=question.text,
+        answer=question.answer,
+        reply=exchange.reply,
+        right=is_right(question, exchange.reply),
+        prompt=answerable and holds(exchange.given, question.expect),
+        evidence=len(found) / len(question.evidence) if question.evidence else None,
+        missing=tuple(sorted(question.evidence - found)),
+        betrayed_in_reply=tuple(forbidden(exchange.reply, secret)),
+        betrayed_in_prompt=tuple(forbidden(exchange.given, secret)),
+        tokens=exchange.tokens,
+        given_tokens=exchange.given_tokens,
+        recalled=exchange.recalled,
+    )
+
+
+def _worth(evening: Evening, importance: dict[str, int]) -> float:
+    """Spearman of the importance with `worth`, over the lines that have one."""
+    pairs = [(importance[each.id], each.worth) for each in evening.lines if each.id in importance]
+    return float(spearmanr(*zip(*pairs, strict=True)).statistic)
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def percent(verdicts: Iterable[object]) -> float | None:
+    """The share of true ones in percent; None of none."""
+    every = [bool(each) for each in verdicts]
+    return 100 * fmean(every) if every else None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of some evenings, shares in percent; `worth` is a mean over the evenings."""
+
+    facts_found: float | None
+    facts_right: float | None
+    facts_stored: int
+    stale: int
+    ended: int
+    worth: float
+    evidence: float | None
+    prompt: float | None
+    right: float | None
+    betrayed: int
+    precision: float
+    recall: float
+    tokens: float
+    given_tokens: float
+    seconds: float
+
+
+def figures(judged: Sequence[Judged]) -> Figures:
+    """All figures over some evenings."""
+    facts = [each for one in judged for each in one.facts]
+    stored = [each for one in judged for each in one.stored]
+    asked = [each for one in judged for each in one.questions]
+    answerable = [each for each in asked if each.answerable]
+    rightly = sum(one.attention.rightly for one in judged)
+    return Figures(
+        facts_found=percent(each.found is not None for each in facts),
+        facts_right=percent(not each.wrong for each in stored),
+        facts_stored=len(stored),
+        stale=sum(each.stale is not None for each in facts),
+        ended=sum(each.ended for each in facts),
+        worth=fmean(one.worth for one in judged),
+        evidence=evidence(answerable),
+        prompt=percent(each.prompt for each in answerable),
+        right=percent(each.right for each in answerable),
+        betrayed=sum(each.betrayed for each in asked),
+        precision=rightly / max(1, rightly + sum(one.attention.wrongly for one in judged)),
+        recall=rightly / max(1, rightly + sum(one.attention.missed for one in judged)),
+        tokens=fmean(each.tokens for each in asked),
+        given_tokens=fmean(each.given_tokens for each in asked),
+        seconds=sum(sum(one.seconds.values()) for one in judged),
+    )
+
+
+def evidence(asked: Iterable[QuestionVerdict]) -> float | None:
+    """The mean share of evidence recalled, in percent, of questions that have any."""
+    shares = [each.evidence for each in asked if each.evidence is not None]
+    return 100 * fmean(shares) if shares else None
+
+
+def of_kind(judged: Sequence[Judged], kind: str) -> list[QuestionVerdict]:
+    """The questions of one kind."""
+    return [each for one in judged for each in one.questions if each.kind == kind]

@@ -1,0 +1,941 @@
+"""Erase a person from the memories of NPCs, or wipe a whole memory: everywhere, on disk too.
+
+**What belongs to a person** (`DataSubject`). An entry, if they said or did it, if it is about them,
+if only they and the NPC heard it, if it names them, or if the NPC answers them in it. A memory, if
+it is about them, was told in confidence in their presence, names them, or rests on any entry of
+theirs, even if it rests on others too. An utterance of the NPC that was told from anything of
+theirs (`records.Provenance`), whoever it was said to, with all that was drawn from it and what
+another NPC heard of it and passed on. A language model may have used anything it was shown, so all
+of that counts. What another player typed in answer is that player's own and stays: a paraphrase
+cannot be told from anything else.
+
+Names are matched as whole words, in any case: erasing Rose takes sentences about roses along, but
+not Rose Miller if the NPC knows her. A name shared with another person or with the NPC itself
+identifies nobody, as little as "she" does. Then identities alone decide: who said it, who heard it
+in confidence, whom it is about, what it rests on, and whom the NPC knew by that name when it heard
+it. What somebody else said about one of the two stays until the last of that name is erased.
+
+**How it is removed.** The plan of an erasure is saved at the NPC before anything is removed. Then
+everything in it is removed, from the store first and the journal last, and after that whatever
+other NPCs heard this one say from it. Broken off at any line and called again, it ends in the same
+state. The NPC is held still meanwhile: it hears and keeps what is said, but neither thinks nor
+answers. What it hears during the erasure is new talk and stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import offload
+from ..embedding import embedder
+from ..ingest import novelty
+from ..records import INSIGHT, Entry, MemoryRecord, Message
+from ..store import (
+    agenda,
+    attributes,
+    game_database,
+    links,
+    memory_store,
+    pause,
+    people,
+    preferences,
+)
+from ..store.journal import ranges_include
+from ..store.payload import entry_memory_id
+from ..store.preferences import Preference
+from ..text import plural
+from . import inspect, reindex, requests, undo_log
+from .jobs import (
+    batch_job,
+    compact_store,
+    exclusively,
+    journal_pages,
+    link_pages,
+    pages_heard_from,
+    store_pages,
+)
+
+IMPORT_MARK = "importing"  # Attribute of a half-imported NPC; a wipe removes it last
+PLAN = "erasing_"  # + digest of the identity: the Attribute that holds a plan until it is done
+FOLLOWING = "following_"  # before that: what follows from the plan at another NPC
+SHORTEST_NAME = 2  # letters: a shorter name is in too many texts
+MEMORIES_AT_ONCE = 64
+LINKED_AT_ONCE = 4  # memories whose links are removed in one go: each touches several rows
+ROWS_AT_ONCE = 4
+# the sets of a saved plan, by their keys
+_SAVED = {"entries": "entries", "memories": "memories", "said": "spoken", "heard": "utterances"}
+
+COUNTED = {
+    "entries": ("journal entry", "journal entries"),
+    "memories": ("memory", "memories"),
+    "links": ("link", "links"),
+    "people": ("person", "people"),
+    "observations": ("observation", "observations"),
+    "preferences": ("preference", "preferences"),
+    "agenda": ("agenda item", "agenda items"),
+    "messages": ("message", "messages"),
+    "vectors": ("cached vector", "cached vectors"),
+    "elsewhere": (
+        "entry of another NPC that had heard of it",
+        "entries of other NPCs that had heard of it",
+    ),
+}
+
+AT_NEXT_START = "The next reload clears what SQLite keeps in its free space."
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """Counts of an erasure, by place.
+
+    Attributes:
+        entries: Of the journal.
+        memories: Of the store, journal entries among them.
+        kinds: How many of each record.
+        links: Between memories.
+        people: Whom the NPC knew, in its register or with a profile.
+        observations: In profiles, observations and attributes.
+        messages: Of conversations and of the conversation history.
+        vectors: Of the embedding cache.
+        changed: Entries of others that the person only witnessed: they stay, without the person.
+        elsewhere: Journal entries of other NPCs: what they heard this one say from all that, and
+            what they passed on.
+        from_disk: Whether the store's files were rewritten, so that no deleted byte is left in
+            them. A store that is a server sees to that itself.
+        at_next_start: Whether remains may be left in the free space of the game's database
+            (SQLite), which the next start of the game, or reload, clears.
+    """
+
+    entries: int = 0
+    memories: int = 0
+    kinds: dict[str, int] = field(default_factory=dict)
+    links: int = 0
+    people: int = 0
+    observations: int = 0
+    preferences: int = 0
+    agenda: int = 0
+    messages: int = 0
+    vectors: int = 0
+    changed: int = 0
+    elsewhere: int = 0
+    from_disk: bool = False
+    at_next_start: bool = False
+
+    @property
+    def anything(self) -> bool:
+        return any(getattr(self, name) for name in (*COUNTED, "changed"))
+
+    def summary(self) -> str:
+        """Return the counts in words, without zeros: "2 journal entries, 1 link"; or "nothing"."""
+        counts = [(getattr(self, name), words) for name, words in COUNTED.items()]
+        return ", ".join(plural(count, *words) for count, words in counts if count) or "nothing"
+
+    @property
+    def left_on_disk(self) -> str:
+        """A sentence on what the next reload still has to clear; "" where there is nothing."""
+        return AT_NEXT_START if self.at_next_start else ""
+
+
+class CannotErase(ValueError):
+    """The person is the NPC itself."""
+
+
+def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.Deferred:
+    """Erase a person from one NPC's memory, as a Deferred `Erased`.
+
+    Their entries and memories are removed with the links of these, and with all that profiles took
+    from them; so are the person's own profile, preferences, agenda items and place in the register
+    of people, their part in conversations and in the conversation history, Mem0's history of each
+    memory, cached vectors, word counts of the store, and error texts of nights. What others said
+    stays, without the person among its witnesses.
+
+    Args:
+        npc: Whose memory.
+        identity: The person's memory identity (`MemoryMixin.get_memory_identity`).
+        names: Names of theirs, besides those that the NPC knows.
+
+    Raises (in the Deferred):
+        CannotErase: The person is the NPC itself: that is `wipe`.
+        StoreError: The store cannot be used. Called again, it goes on.
+    """
+    return _erase_person(npc, identity, tuple(names)).addCallback(_clear_disk)
+
+
+@defer.inlineCallbacks
+def erase_everywhere(
+    identity: str,
+    names: Sequence[str] = (),
+    progress: Callable[[Any], None] = lambda npc: None,
+) -> Generator[Any, Any, dict[str, Erased]]:
+    """Erase a person from every NPC, as a Deferred {dbref: `Erased`} of those that knew anything.
+
+    Args:
+        progress: Called with each NPC when it is done.
+    """
+    found: dict[str, Erased] = {}
+    for npc in inspect.npcs():
+        if npc.pk and npc.get_memory_identity(npc) != identity:
+            erased = yield _erase_person(npc, identity, tuple(names))
+            if erased.anything:
+                found[npc.dbref] = erased
+        progress(npc)
+        yield offload.breathe()
+    whole = yield _clear_disk(Erased())
+    return {
+        dbref: replace(each, from_disk=whole.from_disk, at_next_start=whole.at_next_start)
+        for dbref, each in found.items()
+    }
+
+
+def wipe(npc: Any) -> defer.Deferred:
+    """Wipe an NPC's whole memory, as a Deferred `Erased`. Its id and sleep schedule stay."""
+    return exclusively(npc, _wipe).addCallback(_clear_disk)
+
+
+@defer.inlineCallbacks
+def _clear_disk(erased: Erased) -> Generator[Any, Any, Erased]:
+    """Rewrite the store's files, which still hold deleted bytes, and note that in `erased`.
+
+    The game's database is rewritten too where nobody waits for it, otherwise at the next start.
+    """
+    game_database.note_vacuum()  # first: what follows may be broken off
+    own = yield compact_store()
+    if not offload.in_game():
+        game_database.run_due_vacuum()
+    return replace(erased, from_disk=own, at_next_start=game_database.is_vacuum_due())
+
+
+# --- a person, from NPC to NPC --------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[Any, Any, Erased]:
+    """Erase a person at the NPC itself, then wherever it was heard.
+
+    The plan stays at the NPC until the end: broken off and called again, it goes on.
+    """
+    if identity == npc.get_memory_identity(npc):
+        raise CannotErase(f"{identity} is {npc.key} itself. To empty its memory, wipe it.")
+    plan, erased = yield exclusively(npc, _erase_at_npc, identity, names)
+    elsewhere = yield _erase_heard(npc, plan)
+    if npc.pk:
+        attributes.remove_json(npc, plan.key)
+    game_database.truncate_wal()
+    return replace(erased, elsewhere=elsewhere)
+
+
+@defer.inlineCallbacks
+def _erase_at_npc(
+    npc: Any, identity: str, names: tuple[str, ...]
+) -> Generator[Any, Any, tuple[ErasurePlan, Erased]]:
+    undo_log.clear(npc)  # first: it holds text, which a later undo would bring back
+    memory = npc.memory
+    memory.flush()
+    profile = memory.profiles.get(identity)
+    known = {*names, memory.people.name_of(identity), profile.name if profile else ""}
+    plan = yield plan_person(memory, identity, filter(None, known))
+    erased = yield _erase_planned(npc, plan)
+    return plan, erased
+
+
+@defer.inlineCallbacks
+def _erase_heard(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
+    """Erase at other NPCs what they heard this one say from the planned entries, and what they
+    passed on from that. Returns how many entries that were.
+
+    Only one NPC is held still at a time: two erasures would wait for each other.
+    """
+    plan.utterances |= _utterances(npc, plan)
+    new = set(plan.utterances)
+    elsewhere = 0
+    while new:
+        _save(npc, plan)
+        heard, new = frozenset(new), set()
+        for listener in inspect.npcs_that_heard(heard):
+            entries, passed_on = yield exclusively(listener, _erase_heard_by, npc, plan)
+            elsewhere += entries
+            new |= passed_on
+            yield offload.breathe()
+    return elsewhere
+
+
+@defer.inlineCallbacks
+def _erase_heard_by(
+    listener: Any, npc: Any, plan: ErasurePlan
+) -> Generator[Any, Any, tuple[int, set[str]]]:
+    """Erase at a listener what it heard of the utterances in a plan of `npc`.
+
+    What the listener said itself from that is added to the plan. Returns how many entries went, and
+    those utterances.
+    """
+    listener.memory.flush()
+    own = yield plan_heard(listener.memory, FOLLOWING + plan.key, frozenset(plan.utterances))
+    if not own.entries and not own.memories:
+        return 0, set()
+    undo_log.clear(listener)
+    passed_on = _utterances(listener, own) - plan.utterances
+    plan.utterances |= passed_on
+    _save(npc, plan)
+    erased = yield _erase_planned(listener, own)
+    attributes.remove_json(listener, own.key)
+    return erased.entries, passed_on
+
+
+def _utterances(npc: Any, plan: ErasurePlan) -> set[str]:
+    return {f"{npc.memory.id}:{number}" for number in plan.spoken}
+
+
+# --- a plan, place by place -----------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
+    """Remove everything in a plan from one memory: from the store first, the journal last.
+
+    Each step is bounded, gives turns to the reactor, and changes nothing when it is repeated.
+    """
+    memory, subject, entries = npc.memory, plan.subject, plan.entries
+    kinds, vectors = yield _delete_memories(plan.memories)
+    yield _clear_references(memory.id, plan)
+    gone_links = yield _remove_links(memory, {*map(str, entries), *plan.memories})
+    observations = yield _erase_from_profiles(memory, plan)
+    preferred = yield _erase_preferences(memory, plan)
+    planned = yield _erase_agenda(memory, plan)
+    messages = memory.history.forget(
+        subject.identity,
+        lambda message: subject.owns_exchange(message, entries, plan.memories),
+    )
+    messages += memory.conversations.forget(
+        subject.identity, lambda message: subject.owns_message(message, entries)
+    )
+    _erase_from_nights(npc, subject)
+    removed, changed = yield _erase_from_journal(memory, plan)
+    yield reindex.rekey(npc, near=entries)
+    met = had_profile = False
+    if subject.identity:
+        yield batch_job(novelty.forget, memory.id, subject.identity)
+        met = memory.people.forget(subject.identity)
+        had_profile = memory.profiles.forget(subject.identity)
+    requests.drop_granted()
+    memory.journal.drop_damaged()
+    return Erased(
+        entries=removed,
+        memories=sum(kinds.values()),
+        kinds=dict(kinds),
+        links=gone_links,
+        people=int(met or had_profile),
+        observations=observations,
+        preferences=preferred,
+        agenda=planned,
+        messages=messages,
+        vectors=vectors,
+        changed=changed,
+    )
+
+
+@defer.inlineCallbacks
+def _delete_memories(ids: Iterable[str]) -> Generator[Any, Any, tuple[Counter[str], int]]:
+    """Delete memories from the store. Returns how many of each record, and of cached vectors."""
+    ids = sorted(ids)
+    kinds: Counter[str] = Counter()
+    vectors = 0
+    for first in range(0, len(ids), MEMORIES_AT_ONCE):
+        records, forgotten = yield batch_job(_delete_some, ids[first : first + MEMORIES_AT_ONCE])
+        kinds.update(records)
+        vectors += forgotten
+    return kinds, vectors
+
+
+def _delete_some(ids: list[str]) -> tuple[list[str], int]:
+    store = memory_store.shared()
+    records = store.get(ids)
+    texts = {text for r in records for text in (r.content, r.key, r.embedded, r.quote, r.shown)}
+    vectors = _delete_vectors(text for text in texts if text)
+    store.delete(ids)
+    return [record.record for record in records], vectors
+
+
+def _delete_vectors(texts: Iterable[str]) -> int:
+    """Delete the cached vectors of texts (worker thread). Returns how many there were."""
+    texts = list(texts)
+    return embedder.shared().forget(texts) if texts else 0
+
+
+@defer.inlineCallbacks
+def _clear_references(agent_id: str, plan: ErasurePlan) -> Generator[Any, Any, None]:
+    """Remove the person from the witnesses of remaining memories, clear `superseded_by` references
+    to deleted ones, and count the words anew."""
+    yield batch_job(memory_store.forget_words, agent_id)
+    yield store_pages(_clear_page, agent_id, plan.subject, frozenset(plan.memories))
+
+
+def _clear_page(
+    agent_id: str, subject: DataSubject, deleted: Collection[str], offset: Any
+) -> tuple[None, Any]:
+    store = memory_store.shared()
+    records, offset = store.page(agent_id, offset)
+    for record in records:
+        if changes := _changes_without(record, subject.identity):
+            store.change(record.id, **changes)
+        if record.superseded_by in deleted:
+            store.change(record.id, superseded_by=None, invalid_at=None)
+        versions = store.history.of(record.id, newest=None)
+        kept = [each for each in versions if not subject.named_in(*each[:2])]
+        if len(kept) < len(versions):
+            store.history.replace(record.id, kept)
+    store.count_words(agent_id, records)
+    return None, offset
+
+
+def _changes_without(remembered: Entry | MemoryRecord, identity: str) -> dict[str, list[str]]:
+    """Return the changes that take a person out of the witnesses and entities of a record."""
+    return {
+        name: [each for each in getattr(remembered, name) if each != identity]
+        for name in ("witnesses", "entities")
+        if identity in getattr(remembered, name)
+    }
+
+
+@defer.inlineCallbacks
+def _remove_links(memory: Any, linked: Collection[str]) -> Generator[Any, Any, int]:
+    """Remove the links of these link ids. Returns how many there were."""
+    count = 0
+    for page in link_pages(memory.links):
+        gone = [each for each, _notes in page if each in linked]
+        for some in range(0, len(gone), LINKED_AT_ONCE):
+            count += memory.links.remove(gone[some : some + LINKED_AT_ONCE])
+            yield offload.breathe()
+        yield offload.breathe()
+    return count
+
+
+@defer.inlineCallbacks
+def _erase_from_profiles(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
+    """Remove what profiles took from the planned entries, and the person from the profiles of
+    others. Returns how many observations and attributes went."""
+    subject = plan.subject
+    count = yield memory.profiles.forget_entries(plan.entries)
+    for other in memory.profiles.identities():
+        profile = memory.profiles.get(other)
+        if profile is not None and other != subject.identity and memory.owner.pk:
+            kept = replace(
+                profile,
+                observations=_notes_kept(profile.observations, subject),
+                attributes=_notes_kept(profile.attributes, subject),
+            )
+            if kept != profile:
+                memory.profiles.put(kept)
+        yield offload.breathe()
+    return count
+
+
+def _notes_kept(notes: Iterable[Any], subject: DataSubject) -> tuple[Any, ...]:
+    """Return the observations or attributes that do not name the person, without them as a
+    witness."""
+    return tuple(
+        replace(note, witnesses=tuple(w for w in note.witnesses if w != subject.identity))
+        for note in notes
+        if not subject.named_in(getattr(note, "text", None), getattr(note, "value", None))
+    )
+
+
+@defer.inlineCallbacks
+def _erase_preferences(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
+    """Remove their preferences, and those of others that rest on the plan or name them."""
+    subject = plan.subject
+    count = memory.preferences.forget(subject.identity) if subject.identity else 0
+    for preference in list(memory.preferences):
+        if any(
+            each.memory_id in plan.memories
+            or each.journal_id in plan.entries
+            or subject.named_in(each.text)
+            for each in (preference, *preference.history)
+        ):
+            memory.preferences.remove(preference)
+            count += 1
+        elif subject.identity in preference.witnesses:
+            _remove_witness(memory, preference, subject.identity)
+        yield offload.breathe()
+    return count
+
+
+def _remove_witness(memory: Any, preference: Preference, identity: str) -> None:
+    """Remove a witness of a preference; one told in private is then kept under another key."""
+    witnesses = tuple(each for each in preference.witnesses if each != identity)
+    kept = replace(preference, witnesses=witnesses)
+    there = memory.preferences.get(kept.identity, kept.slot, kept.audience)
+    moves = kept.audience != preference.audience
+    if not moves or there is None or there.since <= kept.since:
+        memory.preferences.put(kept)
+    if moves:
+        memory.preferences.remove(preference)
+
+
+@defer.inlineCallbacks
+def _erase_agenda(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
+    """Remove agenda items that are theirs, owed to them, rest on the plan or name them."""
+    subject = plan.subject
+    count = 0
+    for item in list(memory.agenda):
+        kept = item.without(plan.entries)
+        if kept is None or item.concerns(subject.identity) or subject.named_in(item.text):
+            memory.agenda.remove(item.id)
+            count += 1
+        else:
+            others = tuple(each for each in kept.witnesses if each != subject.identity)
+            if (kept := replace(kept, witnesses=others)) != item:
+                memory.agenda.put(kept)
+        yield offload.breathe()
+    return count
+
+
+def _erase_from_nights(npc: Any, subject: DataSubject) -> None:
+    """Shorten error texts of nights, which may quote anything, to the kind of error; drop the
+    person from those who wait for an answer."""
+    script = npc.assistant
+    records = script.sleep.records
+    running = attributes.read(script, "night") or {}
+    for record in (*records, running):
+        for done in record.get("passes", {}).values():
+            done["errors"] = [each.split(":")[0] for each in done.get("errors", ())]
+    attributes.write(script, "night_records", records)
+    attributes.write(script, "night", running)
+    script.answer_queue.drop(subject.identity)
+    (script.ndb.exchanges or {}).pop(subject.identity, None)
+
+
+@defer.inlineCallbacks
+def _erase_from_journal(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, tuple[int, int]]:
+    """Remove the planned entries, and the person from the witnesses of others.
+
+    Returns how many were removed, and how many changed.
+    """
+    removed = changed = 0
+    identity = plan.subject.identity
+    for page in journal_pages(memory.journal):
+        gone = [entry for entry in page if entry.id in plan.entries]
+        changes = {
+            entry.id: rest
+            for entry in page
+            if entry.id not in plan.entries and (rest := _changes_without(entry, identity))
+        }
+        if gone:
+            yield batch_job(_delete_vectors, [text for entry in gone for text in entry.texts])
+        if not memory.owner.pk:
+            return removed, changed  # deleted meanwhile
+        if gone or changes:
+            removed += memory.journal.remove(entry.id for entry in gone)
+            memory.journal.update(changes)
+            changed += len(changes)
+            memory.journal.flush()
+        yield offload.breathe()
+    return removed, changed
+
+
+# --- a whole memory -------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def _wipe(npc: Any) -> Generator[Any, Any, Erased]:
+    """Wipe a memory, and the mark of an import that broke off."""
+    erased = yield wipe_held(npc)
+    if half := attributes.read_json(npc, IMPORT_MARK):
+        attributes.remove_json(npc, IMPORT_MARK)
+        pause.pause(npc, half["paused"])
+    return erased
+
+
+@defer.inlineCallbacks
+def wipe_held(npc: Any) -> Generator[Any, Any, Erased]:
+    """Wipe the memory of an NPC that the caller holds still, as a Deferred `Erased`. Deleted bytes
+    stay on disk."""
+    undo_log.clear(npc)
+    memory = npc.memory
+    memory.flush()
+    counted = {
+        "links": memory.links.count,
+        "people": len({*memory.profiles.identities(), *(each.identity for each in memory.people)}),
+        "preferences": sum(1 for _each in memory.preferences),
+        "agenda": len(memory.agenda),
+        "messages": len(memory.history.messages),
+    }
+    kinds, vectors = yield _wipe_store(memory.id)
+    yield batch_job(novelty.forget, memory.id)
+    entries = yield _wipe_texts(memory)
+    for category in (links.CATEGORY, preferences.CATEGORY, people.CATEGORY, agenda.CATEGORY):
+        yield _wipe_rows(npc, category)
+    for part in (
+        memory.links,
+        memory.preferences,
+        memory.agenda,
+        memory.profiles,
+        memory.history,
+        memory.conversations,
+    ):
+        part.clear()
+    yield _wipe_rows(npc, attributes.CATEGORY)
+    memory.people.clear()
+    memory.journal.clear()
+    _wipe_script(npc.assistant)
+    game_database.truncate_wal()
+    return Erased(
+        **counted, entries=entries, memories=sum(kinds.values()), kinds=dict(kinds), vectors=vectors
+    )
+
+
+@defer.inlineCallbacks
+def _wipe_store(agent_id: str) -> Generator[Any, Any, tuple[Counter[str], int]]:
+    """Delete every memory of an NPC from the store. Returns what `_delete_memories` does."""
+    kinds: Counter[str] = Counter()
+    vectors = 0
+    while ids := (yield batch_job(_first_ids, agent_id)):
+        some, forgotten = yield _delete_memories(ids)
+        kinds.update(some)
+        vectors += forgotten
+    yield batch_job(memory_store.forget_words, agent_id)
+    return kinds, vectors
+
+
+def _first_ids(agent_id: str) -> list[str]:
+    records, _offset = memory_store.shared().page(agent_id)
+    return [record.id for record in records]
+
+
+@defer.inlineCallbacks
+def _wipe_texts(memory: Any) -> Generator[Any, Any, int]:
+    """Delete what is kept of the journal's texts outside it. Returns how many entries it has."""
+    count = 0
+    for page in journal_pages(memory.journal):
+        count += len(page)
+        texts = [text for entry in page for text in entry.texts]
+        yield batch_job(_delete_texts, texts, [entry_memory_id(memory.id, e.id) for e in page])
+    return count
+
+
+def _delete_texts(texts: list[str], ids: list[str]) -> None:
+    _delete_vectors(texts)
+    memory_store.shared().delete(ids)
+
+
+@defer.inlineCallbacks
+def _wipe_rows(npc: Any, category: str) -> Generator[Any, Any, None]:
+    """Remove every Attribute of a category but `IMPORT_MARK`, a few at a time."""
+    while npc.pk:
+        left = npc.db_attributes.filter(db_category=category).exclude(db_key=IMPORT_MARK)
+        some = list(left.values_list("db_key", flat=True)[:ROWS_AT_ONCE])
+        if not some:
+            return
+        for key in some:
+            attributes.remove_json(npc, key, category)
+        yield offload.breathe()
+
+
+def _wipe_script(script: Any) -> None:
+    """Remove the records of nights, and those who wait for an answer."""
+    for key in ("night_records", "night"):
+        script.attributes.remove(key)
+    script.answer_queue.clear()
+    script.ndb.exchanges = {}
+
+
+# --- the plan -------------------------------------------------------------------------------------
+
+
+@dataclass
+class ErasurePlan:
+    """The entries and memories to be removed from one NPC's memory.
+
+    Attributes:
+        key: The Attribute that keeps the plan until all of it is done.
+        subject: Whose; `NOBODY` where only what follows from another NPC's plan goes.
+        entries: Journal ids.
+        memories: Ids of memories.
+        spoken: Those of the entries that the NPC said itself: other NPCs may have heard them.
+        utterances: `Entry.utterance` of all that other NPCs have to forget with it.
+    """
+
+    key: str
+    subject: DataSubject
+    entries: set[int] = field(default_factory=set)
+    memories: set[str] = field(default_factory=set)
+    spoken: set[int] = field(default_factory=set)
+    utterances: set[str] = field(default_factory=set)
+
+
+@defer.inlineCallbacks
+def plan_person(
+    memory: Any, identity: str, names: Iterable[str]
+) -> Generator[Any, Any, ErasurePlan]:
+    """Find everything that belongs to a person and save it at the NPC, as a Deferred plan."""
+    key = PLAN + hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
+    saved = attributes.read_json(memory.owner, key) or {}
+    all_names = tuple(sorted({*names, *saved.get("names", ())}))
+    others = yield _others(memory, identity)
+    plan = _load(key, DataSubject(identity, all_names, others), saved)
+    yield _expand(memory, plan)
+    return plan
+
+
+@defer.inlineCallbacks
+def plan_heard(
+    memory: Any, key: str, utterances: Collection[str]
+) -> Generator[Any, Any, ErasurePlan]:
+    """Find what this NPC heard of another one's erased words and save it, as a Deferred plan.
+
+    Args:
+        key: `FOLLOWING` and the key of the other NPC's plan.
+        utterances: `Entry.utterance` of those words.
+    """
+    plan = _load(key, NOBODY, attributes.read_json(memory.owner, key) or {})
+    for page in pages_heard_from(memory.journal, utterances):
+        plan.entries.update(entry.id for entry in page if entry.utterance in utterances)
+        yield offload.breathe()
+    if plan.entries or plan.memories:
+        yield _expand(memory, plan)
+    return plan
+
+
+def _save(npc: Any, plan: ErasurePlan) -> None:
+    """Save a plan at its NPC."""
+    if npc.pk and (plan.entries or plan.memories or plan.utterances):
+        plain: dict[str, Any] = {"identity": plan.subject.identity, "names": plan.subject.names}
+        plain |= {key: sorted(getattr(plan, name)) for key, name in _SAVED.items()}
+        attributes.write_json(npc, plan.key, plain)
+
+
+def unfinished(npc: Any) -> list[dict[str, Any]]:
+    """Read the plans of erasures that broke off: `identity` and `names` among other keys."""
+    return attributes.read_all_json(npc, attributes.CATEGORY, PLAN)
+
+
+def _load(key: str, subject: DataSubject, saved: dict[str, Any]) -> ErasurePlan:
+    return ErasurePlan(
+        key, subject, **{name: set(saved.get(plain, ())) for plain, name in _SAVED.items()}
+    )
+
+
+@defer.inlineCallbacks
+def _others(memory: Any, identity: str) -> Generator[Any, Any, tuple[tuple[str, str], ...]]:
+    """List (identity, name) of everybody else the NPC knows, and its own names."""
+    owner = memory.owner
+    own = owner.get_memory_identity(owner)
+    names = {each.identity: each.name for each in memory.people}
+    for other in memory.profiles.identities():
+        if other not in names and (profile := memory.profiles.get(other)):
+            names[other] = profile.name
+            yield offload.breathe()
+    known = [(other, name) for other, name in names.items() if name and other != identity]
+    return (*known, *((own, name) for name in (owner.key, *owner.aliases.all())))
+
+
+@defer.inlineCallbacks
+def _expand(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, None]:
+    """Add what belongs to the subject, and what rests on that, until nothing is added; save it."""
+    first = True
+    while True:
+        entries = len(plan.entries)
+        yield _add_entries(memory, plan)
+        if not first and entries == len(plan.entries):
+            break
+        first = False
+        plan.memories.update(entry_memory_id(memory.id, number) for number in plan.entries)
+        memories = len(plan.memories)
+        args = memory.id, plan.subject, frozenset(plan.entries)
+        yield store_pages(_owned_memories, *args, on_page=plan.memories.update)
+        if memories == len(plan.memories):
+            break  # no entry can be told from what was not there before
+    _save(memory.owner, plan)
+
+
+@defer.inlineCallbacks
+def _add_entries(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, None]:
+    """Add entries in one pass: each can rest only on what comes before it.
+
+    An utterance of the NPC that keeps no evidence answers whoever spoke last in its conversation.
+    """
+    spoke_last: dict[str | None, bool] = {}  # by conversation: whether the subject did
+    for page in journal_pages(memory.journal):
+        for entry in page:
+            own = entry.origin == "self"
+            owned = (
+                entry.id in plan.entries
+                or plan.subject.owns_entry(entry)
+                or rests_on(entry.evidence, entry.context, plan.entries, plan.memories)
+                or (own and not entry.evidence and spoke_last.get(entry.session_id, False))
+            )
+            if owned:
+                plan.entries.add(entry.id)
+            if owned and own:
+                plan.spoken.add(entry.id)
+            if not own and entry.kind != INSIGHT:
+                spoke_last[entry.session_id] = owned
+        yield offload.breathe()
+
+
+def _owned_memories(
+    agent_id: str, subject: DataSubject, entries: Collection[int], offset: Any
+) -> tuple[list[str], Any]:
+    records, offset = memory_store.shared().page(agent_id, offset)
+    return [record.id for record in records if subject.owns_memory(record, entries)], offset
+
+
+# --- the rule -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DataSubject:
+    """The person whom an erasure concerns.
+
+    Attributes:
+        identity: The memory identity; "" is nobody, to whom nothing belongs by itself.
+        names: By which the NPC knows them.
+        others: (identity, name) of everybody else whom the NPC knows, and of itself.
+    """
+
+    identity: str
+    names: tuple[str, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+
+    def owns_entry(self, entry: Entry) -> bool:
+        """Return whether an entry is theirs, apart from what it answers or rests on."""
+        if not self.identity:
+            return False
+        return (
+            self.identity in (entry.source_entity, *entry.sources)
+            or self._heard_in_confidence(entry.private, entry.witnesses)
+            or (entry.session_id or "").startswith(f"ear:{self.identity}@")
+            or self._is_among(entry.entities, entry.content, entry.line)
+            or self.named_in(entry.content, entry.line)
+        )
+
+    def owns_memory(self, record: MemoryRecord, entries: Collection[int]) -> bool:
+        """Return whether a memory is theirs, or rests on one of these journal entries."""
+        if any(number in entries for number in record.journal_ids):
+            return True
+        if ranges_include(record.context, entries):
+            return True
+        if not self.identity:
+            return False
+        texts = record.content, record.key, record.quote, record.shown, record.the_lesson
+        return (
+            self.identity == record.about
+            or self._heard_in_confidence(record.private, record.witnesses)
+            or self.named_in(*texts, record.speaker)
+            or (self._is_among(record.entities, *texts) and not self._is_namesakes(record))
+        )
+
+    def owns_message(self, message: Message, entries: Collection[int]) -> bool:
+        """Return whether a message of a running conversation is theirs."""
+        return (
+            message.entry_id in entries
+            or self._heard_in_confidence(message.private, message.witnesses)
+            or self.named_in(message.content)
+        )
+
+    def owns_exchange(
+        self, message: dict[str, Any], entries: Collection[int], memories: Collection[str] = ()
+    ) -> bool:
+        """Return whether a message of the chat log is theirs, tool calls and results included."""
+        return (
+            message["entry"] in entries
+            or any(own in entries for own in message["own"])
+            or rests_on(message["told"], message["talk"], entries, memories)
+            or self.named_in(message.get("content"), json.dumps(message.get("tool_calls", "")))
+        )
+
+    def named_in(self, *texts: str | None) -> bool:
+        """Return whether one of the texts holds a name that is theirs alone, or their identity."""
+        return any(
+            found["own"]
+            for text in texts
+            if text and self._own_names
+            for found in self._own_names.finditer(text)
+        )
+
+    def _heard_in_confidence(self, private: bool, witnesses: Collection[str]) -> bool:
+        return private and bool(self.identity) and self.identity in witnesses
+
+    def _is_among(self, entities: Collection[str], *texts: str | None) -> bool:
+        """Return whether `entities` holds them, and not only by a name that others bear too."""
+        if not self.identity or self.identity not in entities:
+            return False
+        if self.named_in(*texts):
+            return True
+        found = [
+            each
+            for text in texts
+            if text and self._any_name
+            for each in self._any_name.finditer(text)
+        ]
+        if not found:
+            return True
+        if not any(each["own"] for each in found):
+            return False  # part of somebody else's longer name
+        return not any(bearers.intersection(entities) for bearers in self._namesakes.values())
+
+    def _is_namesakes(self, record: MemoryRecord) -> bool:
+        """Return whether a memory is drawn from entries that concern somebody of the same name."""
+        bearers = set().union(*self._namesakes.values())
+        return bool(record.journal_ids) and not bearers.isdisjoint(record.entities)
+
+    @cached_property
+    def _namesakes(self) -> dict[str, set[str]]:
+        """The identities of others who bear a name of theirs, by the name in lower case."""
+        own = {name.casefold() for name in self.names}
+        found: dict[str, set[str]] = {}
+        for identity, name in self.others:
+            if name.casefold() in own and identity != self.identity:
+                found.setdefault(name.casefold(), set()).add(identity)
+        return found
+
+    @cached_property
+    def _own_names(self) -> re.Pattern[str] | None:
+        alone = [name for name in self.names if name.casefold() not in self._namesakes]
+        return _pattern(self.identity, alone, self._longer_names)
+
+    @cached_property
+    def _any_name(self) -> re.Pattern[str] | None:
+        return _pattern("", self.names, self._longer_names)
+
+    @cached_property
+    def _longer_names(self) -> list[str]:
+        """Names of others that contain one of theirs."""
+        within = _pattern("", self.names, ())
+        own = {name.casefold() for name in self.names}
+        names = {name for _, name in self.others if name.casefold() not in own}
+        return [name for name in names if within and within.search(name)]
+
+
+NOBODY = DataSubject("")
+
+
+def rests_on(
+    evidence: Iterable[str], context: str, entries: Collection[int], memories: Collection[str]
+) -> bool:
+    """Return whether link ids, or ranges of journal ids, include any of these."""
+    return any(
+        int(each) in entries if each.isdecimal() else each in memories for each in evidence
+    ) or ranges_include(context, entries)
+
+
+def _pattern(identity: str, names: Iterable[str], longer: Iterable[str]) -> re.Pattern[str] | None:
+    """Match `names` and the identity in the group "own"; longer names are matched outside it."""
+    known = sorted({name for name in names if len(name) >= SHORTEST_NAME}, key=len)[::-1]
+    own = "|".join(filter(None, [re.escape(identity), *map(_word, known)]))
+    if not own:
+        return None
+    passed = "".join(f"{_word(name)}|" for name in sorted(longer, key=len)[::-1])
+    return re.compile(f"{passed}(?P<own>{own})", re.IGNORECASE)
+
+
+def _word(name: str) -> str:
+    return rf"(?<!\w){re.escape(name)}(?!\w)"

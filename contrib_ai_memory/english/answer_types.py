@@ -1,0 +1,105 @@
+"""Answer types: what a question asks for, and whether a statement holds such an answer.
+
+The types are those of factoid question answering (Li & Roth 2002), as far as surface words tell
+them: a time, a number, a person, a place, a reason, a name, or a person as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .dates import tells_time
+from .questions import asks_of_oneself, asks_when
+
+_NUMBER_WORDS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
+    "hundred thousand dozen half pair"
+)
+_NUMBER = re.compile(rf"\b(?:\d+|{'|'.join(_NUMBER_WORDS.split())})\b", re.IGNORECASE)
+_PLACE = re.compile(
+    r"\b(?:in|at|behind|under|beneath|beside|by|on|near|from|to|inside|above|below|between)\s+"
+    r"(?:the|my|our|his|her|a|an|your|this|that|[A-Z])"
+)
+_REASON = re.compile(r"\b(?:because|cos|cause|since|so that|for the|to keep|ordered)\b", re.I)
+_PROPER = re.compile(r"(?<=\w )[A-Z][a-z]+")
+_CHANGE = re.compile(
+    r"\b(?:not|no longer|now|actually|any ?more|instead|misspoke|wrong|changed|new|since)\b", re.I
+)
+
+_HOW_MANY = re.compile(r"\bhow (?:many|much|old|olds|long|far|often)\b", re.I)
+_WHO = re.compile(r"\bwho(?:m|se|s|['’]s)?\b|\bwhich (?:man|woman|one)\b", re.I)
+_WHERE = re.compile(r"\bwhere\b|\b(?:what|which) (?:place|room|door)\b", re.I)
+_WHY = re.compile(r"\bwhy\b|\bhow come\b", re.I)
+_NAME = re.compile(r"\bnames?\b|\bcalled\b", re.I)
+_ABOUT = re.compile(
+    r"\btell (?:me|us)(?: more)? (?:about|of)\b"
+    r"|\b(?:what|wat|whit|wot)\b.{0,14}\b(?:know|kno|ken|heard?)\b.{0,6}\b(?:of|about|abt|on)\b"
+    r"|\bwho(?:['’]?s| is)\b.{0,20}(?:anyway|exactly|really)|\bdeal\b|\bdescribe\b|\bopinion\b"
+    r"|\bwhat (?:sort|kind|manner) of (?:man|woman|person|one)\b|\b(?:make|think) of\b",
+    re.I,
+)
+_NEWEST = re.compile(
+    r"\b(?:now|nowadays|these days|still|current\w*|today|latest|in the end)\b", re.I
+)
+_GIVING = re.compile(
+    r"\bg[ai]ve\b|\bhand(?:ed)?\b|\bgift\b|\bbr(?:ing|ought)\b|\bpa(?:y|id)\b", re.I
+)
+_FIRST_PERSON = re.compile(r"\b(?:i|my|mine|me|i['’]?m|i['’]?ve|we|our|us|this one|ma|ah)\b", re.I)
+_SECOND_PERSON = re.compile(r"\b(?:you|your|yours|u|ur|ye|yer)\b", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTypes:
+    """What a question asks for. Several may be set.
+
+    Attributes:
+        portrait: A person as a whole ("tell me about Amabel").
+        newest: What holds now, of things that change.
+        handover: Who gave, brought or paid what.
+        of_oneself: It is about the one who asks, `of_you` about the one who is asked.
+    """
+
+    time: bool
+    number: bool
+    person: bool
+    place: bool
+    reason: bool
+    name: bool
+    portrait: bool
+    newest: bool
+    handover: bool
+    of_oneself: bool
+    of_you: bool
+
+    @classmethod
+    def of(cls, question: str) -> AnswerTypes:
+        def has(pattern: re.Pattern[str]) -> bool:
+            return bool(pattern.search(question))
+
+        return cls(
+            time=asks_when(question),
+            number=has(_HOW_MANY),
+            person=has(_WHO),
+            place=has(_WHERE),
+            reason=has(_WHY),
+            name=has(_NAME),
+            portrait=has(_ABOUT),
+            newest=has(_NEWEST),
+            handover=has(_GIVING),
+            of_oneself=asks_of_oneself(question) or has(_FIRST_PERSON),
+            of_you=has(_SECOND_PERSON),
+        )
+
+
+def holds(text: str) -> dict[str, bool]:
+    """Return which answers a statement could hold: time, number, place, reason, name, change."""
+    return {
+        "time": tells_time(text),
+        "number": bool(_NUMBER.search(text)),
+        "place": bool(_PLACE.search(text)),
+        "reason": bool(_REASON.search(text)),
+        "name": bool(_PROPER.search(text)),
+        "change": bool(_CHANGE.search(text)),
+    }

@@ -1,0 +1,156 @@
+"""Intents: lines that ask for what no recall brings, such as who is here or what time it is.
+
+Greetings and partings too. Rules on whole short clauses: in doubt a line has no intent, and what it
+asks is looked for in memory. Text is read without case, its punctuation and the NPC's name.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+READ = 160  # characters; whoever writes more has more to say than this
+
+
+class Intent(Enum):
+    """What a line wants besides being remembered."""
+
+    GREETING = "greeting"
+    PARTING = "parting"
+    THANKS = "thanks"
+    WELLBEING = "how it is"
+    NAME = "its name"
+    ROLE = "what it does"
+    PLACE = "where this is"
+    TIME = "what time it is"
+    PRESENT = "who is here"
+    VISITORS = "who was here"
+    LAST_SEEN = "when somebody was last here"
+    OPINION = "what it thinks of somebody"
+    TALK = "what was talked about"
+    DUE = "what is due"
+
+
+_WHAT = r"(?:what|wat|whit|wot)"
+_BE = r"(?:['’]?s|['’]?re| is| are| was| were)"
+_WHEN = (
+    r"(?:yesterday|today|tonight|earlier|before(?: me)?|lately|recently|last (?:night|week|time)"
+    r"|this (?:morning|afternoon|evening|week)|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+)
+_HERE = r"(?:here|in here|in|around|about|by|there|with (?:us|you))"
+
+# the first that fits a whole line decides
+_PATTERNS: tuple[tuple[Intent, str], ...] = (
+    (
+        Intent.WELLBEING,
+        r"(?:and )?how(?:['’]?s it going|['’]?s (?:life|things|business|trade)| are (?:you|ye|u)|"
+        r" (?:do|have) you (?:fare|been)| goes it| fares? (?:you|thou))(?: .{0,20})?",
+    ),
+    (
+        Intent.NAME,
+        rf"(?:and )?(?:who (?:are|r) (?:you|u|ye)(?: again| then)?|{_WHAT}{_BE} (?:your|ur|yer)"
+        rf" name(?: again)?|{_WHAT} (?:do|should|may) (?:i|they|we|people) call (?:you|u|ye)"
+        r"|(?:tell me|say) your name)",
+    ),
+    (
+        Intent.ROLE,
+        rf"{_WHAT} (?:do|are) (?:you|u|ye)(?: do)?(?: here| for a living| then)?"
+        rf"|{_WHAT}{_BE} (?:your|ur|yer) (?:job|trade|work|craft|role|business|calling)(?: here)?"
+        r"|(?:tell me|say something|talk) (?:about|of) yourself",
+    ),
+    (
+        Intent.PLACE,
+        r"(?:and )?where (?:are|r) (?:we|you|u)(?: now)?|where am i(?: now)?"
+        rf"|{_WHAT}{_BE} (?:this|that) (?:place|room|house|street)(?: called)?"
+        rf"|{_WHAT} (?:place|room) is (?:this|that)",
+    ),
+    (
+        Intent.TIME,
+        rf"{_WHAT}(?:['’]?s| is) the (?:time|hour|date|day)(?: now| today| please)?"
+        rf"|{_WHAT} (?:time|hour|day|date) (?:is it|do we have)(?: now| today)?"
+        r"|(?:do you have|have you got) the time",
+    ),
+    (
+        Intent.PRESENT,
+        rf"who(?: else|['’]?s| is| all| else is| all is|(?: all)? are)* (?:also )?{_HERE}"
+        r"(?: (?:now|right now|with us|at the moment|tonight))?|are we alone(?: here)?"
+        r"|(?:is )?any(?:one|body) else (?:here|around)",
+    ),
+    (
+        Intent.VISITORS,
+        rf"who(?: else| all)?(?: was| were| came| has been| dropped| stopped| visited)+"
+        rf"(?: {_HERE})*(?: {_WHEN})?"
+        rf"|(?:did|has|was) any(?:one|body) (?:come|been|came|call|visit|drop|here|in)(?: {_HERE})*"
+        rf"(?: {_WHEN})?",
+    ),
+    (
+        Intent.LAST_SEEN,
+        r"(?:when|where) (?:did (?:you|u|ye) (?:last )?see|was) (?P<whom>.{2,40}?)"
+        r"(?: last)?(?: (?:here|in|around|seen))?(?: last)?"
+        r"|have (?:you|u|ye) seen (?P<seen>.{2,40}?)(?: around| lately| today| yet)?"
+        rf"|(?:has|was|did) (?P<been>.{{2,40}}?) (?:been|come|came|drop(?:ped)?|stop(?:ped)?)"
+        rf" {_HERE}(?: {_WHEN})?",
+    ),
+    (
+        Intent.OPINION,
+        rf"{_WHAT} (?:do|did) (?:you|u|ye) (?:think|make) of (?P<whom>.{{2,40}})"
+        r"|(?:do|can) (?:you|u|ye) (?:like|trust|hate|love|know) (?P<liked>.{2,40})"
+        r"|are we (?:friends|good|still friends)|how do you feel about (?P<felt>.{2,40})",
+    ),
+    (
+        Intent.TALK,
+        rf"{_WHAT} (?:did|have|were) (?:we|you and i) (?:talk|talked|talking|spoke|speak|spoken"
+        rf"|discuss|discussed|discussing|say)(?: about| of)?(?: {_WHEN})?"
+        r"|where (?:did we leave|were we)(?: off)?|remind me (?:of|about) our (?:talk|last talk)",
+    ),
+    (
+        Intent.DUE,
+        rf"{_WHAT}(?:['’]?s| is) (?:still )?(?:due|owed|outstanding|open|on your (?:list|mind))"
+        rf"|{_WHAT} (?:do i|do we|does .{{2,30}}) (?:still )?owe (?:you|me|whom|anyone)"
+        rf"|{_WHAT} (?:did|have) (?:you|i) promised?(?: .{{0,30}})?"
+        rf"|{_WHAT} (?:must|should) (?:you|i) (?:still )?do(?: for .{{2,30}})?",
+    ),
+)
+_COMPILED = tuple(
+    (intent, re.compile(rf"(?:{pattern})", re.IGNORECASE)) for intent, pattern in _PATTERNS
+)
+_GREETS = re.compile(
+    r"^\W*(?:h[aeu]llo+|hi+|hey+|yo|hail|howdy|greetings|well met|evenin['’]?g?|mornin['’]?g?"
+    r"|good (?:morning|day|evening|afternoon|morrow)|salut\w*|welcome back)\b",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(
+    r"\b(?:(?:good ?)?bye+|farewell|good ?night|see (?:you|ya)|until (?:next time|tomorrow)"
+    r"|i(?:['’]ll| will| must| have to|['’]ve got to| should)? (?:be going|be off|get going"
+    r"|take my leave|go now)|so long|safe (?:travels|journey)|take care)\b",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(r"\b(?:thanks?|thank you|thx|cheers|much obliged|ta)\b", re.IGNORECASE)
+_DRESSING = " \t\n.,!?;:…\"'”’()-–—~*"
+
+
+def intent_of(text: str) -> tuple[Intent, str] | None:
+    """Return the intent of a line and whom it names, "" for nobody; None without an intent.
+
+    Args:
+        text: A line without the name of whom it is addressed to.
+
+    >>> intent_of("who else is here?")
+    (<Intent.PRESENT: 'who is here'>, '')
+    >>> intent_of("Have you seen Old Tom lately?")
+    (<Intent.LAST_SEEN: 'when somebody was last here'>, 'Old Tom')
+    """
+    bare = text.strip(_DRESSING)[:READ]
+    for intent, pattern in _COMPILED:
+        if found := pattern.fullmatch(bare):
+            return intent, next((whom for whom in found.groups() if whom), "").strip(_DRESSING)
+    return None
+
+
+def courtesy_of(text: str) -> Intent | None:
+    """Return whether a line greets, thanks or parts; what else it says does not count."""
+    if _THANKS.search(text):
+        return Intent.THANKS
+    if _PARTS.search(text):
+        return Intent.PARTING
+    return Intent.GREETING if _GREETS.search(text) else None

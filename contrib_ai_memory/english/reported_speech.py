@@ -1,0 +1,249 @@
+"""Reported speech: first person told in the third or second, and a pose told as its poser's claim.
+
+Rules, not a parser: where they do not reach, the words are quoted instead (see `llm.offline`).
+
+A player may write anything into a pose: `Bram kneels. Liora says, "I stole it."` is no statement of
+Liora's. What a pose shows of its poser counts as seen; the rest is the poser's claim.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .questions import sentences_of
+from .tokens import (
+    AFTER_A_VERB,
+    BASES,
+    IRREGULAR,
+    SAME_IN_THE_PAST,
+    THIRD,
+    is_participle,
+    is_past,
+    quotes,
+    third_singular,
+    without_quotations,
+)
+
+_TOKEN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*|[^A-Za-z]+")
+
+# verb forms that stay as they are after a name: modals and irregular pasts
+_SAME = (
+    IRREGULAR.keys()
+    | SAME_IN_THE_PAST
+    | frozenset(
+        "can cannot can't could couldn't will would won't wouldn't shall should shouldn't may "
+        "might must mustn't had hadn't did didn't was wasn't ought used".split()
+    )
+)
+_IRREGULAR = {"am": "is", "are": "is", "haven't": "hasn't", "don't": "doesn't", "wanna": "wants to"}
+_CONTRACTED = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
+_ADVERBS = frozenset(
+    "always never often also still just really usually only sometimes rarely seldom even once "
+    "already almost then now".split()
+)
+_FORMS = {
+    "my": ("{name}'s", "their"),
+    "mine": ("{name}'s", "theirs"),
+    "me": ("{name}", "them"),
+    "myself": ("{name}", "themselves"),
+}
+_OF_US = {
+    "we": "they",
+    "us": "them",
+    "our": "their",
+    "ours": "theirs",
+    "ourselves": "themselves",
+}
+_AND_I = re.compile(r"^(?P<mine>[Mm]y [\w-]+(?: [\w-]+)?) and I\b")
+_SECOND = {"my": "your", "mine": "yours", "me": "you", "myself": "yourself"}
+
+
+def third_person(text: str, name: str) -> str:
+    """Tell first-person talk of `name` in the third person: first by name, then as they.
+
+    >>> third_person("I keep the ferry, and my brother helps me.", "Alice")
+    'Alice keeps the ferry, and their brother helps them.'
+    """
+    text = _AND_I.sub(r"I and \g<mine>", text.replace("’", "'"))
+    tokens = _TOKEN.findall(text)
+    out: list[str] = []
+    named = False
+    verb_of_name = False
+    present = False  # the name does something now: "and say" is another thing that it does
+    plural = False
+    for place, token in enumerate(tokens):
+        word, _, clitic = token.partition("'")
+        lower = token.lower()
+        if word == "I" and (not clitic or clitic.lower() in _CONTRACTED):
+            if named:
+                out.append("they" + _clitic_of_they(clitic))
+                plural = not clitic
+            else:
+                contracted = _CONTRACTED.get(clitic.lower(), "")
+                if contracted == "would" and _is_participle(tokens[place + 2 :]):
+                    contracted = "had"
+                out.append(f"{name} {contracted}".rstrip())
+                verb_of_name = not clitic
+                named = True
+        elif lower in _FORMS:
+            first, later = _FORMS[lower]
+            out.append(later if named else first.format(name=name))
+            named = True
+        elif word.lower() in _OF_US and (not clitic or word.lower() == "we"):
+            out.append(_OF_US[word.lower()] + (f"'{clitic}" if clitic else ""))
+        elif verb_of_name and token[0].isalpha():
+            if lower in ("and", "or"):
+                verb_of_name = False  # "Alice and their brother sing"
+            elif lower not in _ADVERBS and not lower.endswith("ly"):
+                told = _third(token)
+                present = told != token
+                token, verb_of_name = told, False
+            out.append(token)
+        elif plural and token[0].isalpha():
+            out.append({"am": "are", "was": "were"}.get(lower, token))
+            plural = False
+        else:
+            if lower in ("who", "that") or (lower == "to" and _is_verb(tokens[place + 2 :][:1])):
+                present = False
+            out.append(third_singular(token) if present and _goes_on(tokens, place) else token)
+    return capital("".join(out))
+
+
+def second_person(text: str) -> str:
+    """Tell first-person talk to its own speaker, in the second person.
+
+    >>> second_person("I am tired and my feet hurt me.")
+    'you are tired and your feet hurt you.'
+    """
+    out: list[str] = []
+    after_i = False
+    for token in _TOKEN.findall(text.replace("’", "'")):
+        word, _, clitic = token.partition("'")
+        lower = token.lower()
+        if word == "I" and (not clitic or clitic.lower() in _CONTRACTED):
+            out.append("you" + {"": "", "m": "'re"}.get(clitic.lower(), f"'{clitic}"))
+            after_i = not clitic
+        elif lower in _SECOND:
+            out.append(_SECOND[lower])
+        elif after_i and token[0].isalpha():
+            out.append({"am": "are", "was": "were", "wasn't": "weren't"}.get(lower, token))
+            after_i = False
+        else:
+            out.append(token)
+    return "".join(out)
+
+
+def speaks_of_self(text: str) -> bool:
+    """Whether the speaker is the subject: the text begins with I, my, or we and the like."""
+    return bool(re.match(r"(?:I\b|my\b|mine\b|me\b|myself\b)", text, re.IGNORECASE))
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _is_participle(rest: list[str]) -> bool:
+    """Whether "I'd" is "I had": "I'd been", "I'd always wanted"; and not "I'd like"."""
+    words = [
+        token.lower() for token in rest if token[0].isalpha() and token.lower() not in _ADVERBS
+    ]
+    return bool(words) and (is_participle(words[0]) or words[0] == "better")
+
+
+def _is_verb(tokens: list[str]) -> bool:
+    return bool(tokens) and tokens[0].lower() in BASES
+
+
+def _goes_on(tokens: list[str], place: int) -> bool:
+    """Whether a word is one more verb of the same subject: "keep sheep and sell the wool"."""
+    before = [token.lower() for token in tokens[:place] if token[0].isalpha()][-1:]
+    after = tokens[place + 1 : place + 3]
+    beside = not after or not after[0].isspace() or after[-1].lower() in AFTER_A_VERB
+    return tokens[place].lower() in BASES and before in (["and"], ["or"]) and beside
+
+
+def _clitic_of_they(clitic: str) -> str:
+    return {"": "", "m": " are"}.get(clitic.lower(), f"'{clitic}")
+
+
+def _third(verb: str) -> str:
+    lower = verb.lower()
+    if lower in _IRREGULAR:
+        return _IRREGULAR[lower]
+    return verb if lower in _SAME or is_past(verb) else third_singular(verb)
+
+
+# --- poses ----------------------------------------------------------------------------------------
+
+_NAME = re.compile(r"(?!I\b|I['’])[A-Z][\w'’-]*")
+_NAME_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_PRONOUNS = frozenset("he she they it his her their its him them".split())
+_BEFORE_THE_POSER = frozenset(
+    "with without then and but after before as while when in on at from for to into over still "
+    "just now again once one both all".split()
+)
+_BEGINNINGS = frozenset(
+    "the a an this that these those there it he she they his her their its some all every no "
+    "each many most in on at by with after before when while if as for from to".split()
+)
+
+
+def as_posed(text: str, poser: str) -> str:
+    """Tell a pose as the acts of its poser and, for the rest, as the poser's claims.
+
+    >>> as_posed('Bram kneels. Liora says, "I stole it."', "Bram")
+    'Bram kneels. Bram claims that Liora says, "I stole it."'
+    """
+    sentences = sentences_of(text)
+    told = [claimed(sentence, poser) for sentence in sentences]
+    return text if told == sentences else " ".join(told)
+
+
+def claimed(sentence: str, poser: str) -> str:
+    """One sentence of a pose; unless it shows the poser's own act, as the poser's claim."""
+    if not poser or _is_of(sentence, poser):
+        return sentence
+    if speaks_of_self(sentence):
+        sentence = third_person(sentence, poser)
+    first, _, rest = sentence.partition(" ")
+    first = first.lower() if first.lower() in _BEGINNINGS else first
+    return f"{poser} claims that {first} {rest}".rstrip()
+
+
+def _is_of(sentence: str, poser: str) -> bool:
+    """Whether a sentence shows an act of the poser: nobody else is its subject or is quoted."""
+    bare = without_quotations(sentence)
+    own = {word.lower() for word in _NAME_WORD.findall(poser)}
+    begins = _NAME_WORD.findall(bare)
+    if not begins:
+        return not quotes(sentence)
+    head = begins[0].lower()
+    named = [
+        name
+        for place, name in enumerate(_NAME.findall(bare))
+        if not (place == 0 and bare.lstrip().startswith(name) and head in _BEGINNINGS | _PRONOUNS)
+        and _bare(name) not in own
+        and not (bare.lstrip().startswith(name) and _acts(head))
+    ]
+    of_poser = _bare(head) in own or sentence.lower().startswith(poser.lower())
+    if quotes(sentence):
+        return not named and (of_poser or head in _PRONOUNS)
+    if of_poser:
+        return True
+    if head in _PRONOUNS or _acts(head):
+        first = next(iter(_NAME.findall(bare)[bare.lstrip()[:1].isupper() :]), "")
+        return not first or _bare(first) in own or head in _PRONOUNS
+    return False
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"['’]s?$", "", name.lower())
+
+
+def _acts(word: str) -> bool:
+    """Whether a sentence that begins so leaves its subject out, or puts something before it."""
+    return (
+        word in _BEFORE_THE_POSER
+        or word in THIRD
+        or (word.endswith(("ly", "ing")) and len(word) > 4)
+    )

@@ -1,0 +1,393 @@
+"""Answer selection: which recalled memories answer a question, and how surely.
+
+The offline provider tells memories in place of words of its own, so everything hangs on the choice.
+Each memory gets a score from clues of the question and of the memory (answer-sentence selection,
+Yu et al. 2014): similarity, shared words, who speaks and who is spoken of, the type of the answer.
+A second score adds those of the lines around it, since the answer to a question often
+follows the question that was asked then. Both are linear, and so is the confidence in the result.
+
+`python -m benchmarks.answers` fits the weights on recorded evenings and measures them on evenings
+left out of the fit; docs/measured.md has the figures.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..embedding import embedder
+from ..english import answer_types, supersession
+from ..english.addressing import forms, without_address
+from ..english.answer_types import AnswerTypes
+from ..english.linear import Linear
+from ..english.questions import asks
+from ..english.tokens import content_words, stem, words_of, zipf
+from ..records import MemoryRecord, Recalled, ReplyRequest
+
+WEIGHTS = Path(__file__).with_name("answer_weights.json")
+RAREST = 8.0  # Zipf frequency of the commonest word; rarer words weigh more by the difference
+AROUND = (-2, -1, 1, 2)  # lines before and after whose scores count in the second one
+FAR_BELOW = -8.0  # score of a line that was not recalled
+TOLD = 3  # memories that one reply tells, at most
+NEARLY_AS_GOOD = 2.0  # less than the best score, for a second and a third
+PORTRAIT = 5  # of a person as a whole
+ENDED = 0.25  # probability that a later memory ends one, from which it is not told
+ENDED_BY = 8  # the best answers that may end others
+
+# the clues of `recall.rank.CLUES` that depend on the question
+LANES = ("line", "window", "near", "wide", "speaker", "date", "when")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A memory that may answer, with its score; larger is better, 0 is even odds."""
+
+    memory: MemoryRecord
+    score: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """The fitted scores: of a memory, of a memory among its neighbours, of the whole answer."""
+
+    alone: Linear
+    among: Linear
+    confidence: Linear
+
+    @classmethod
+    @lru_cache(maxsize=1)
+    def shipped(cls) -> Weights:
+        stored = json.loads(WEIGHTS.read_text("utf-8"))
+        return cls(*(Linear.read(stored[name]) for name in ("alone", "among", "confidence")))
+
+
+def select(request: ReplyRequest, weights: Weights | None = None) -> list[Answer]:
+    """Rank the recalled memories by how well they answer the question, best first.
+
+    Runs on a worker thread: it embeds the question.
+    """
+    if not request.recalled:
+        return []
+    weights = weights or Weights.shipped()
+    found = features(request)
+    found |= around(request.recalled, weights.alone(found), found["asks"])
+    scores = weights.among(found)
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+    return [Answer(request.recalled[place].memory, float(scores[place])) for place in order]
+
+
+def told_of(
+    request: ReplyRequest, answers: Sequence[Answer], over: Linear | None = None
+) -> list[Answer]:
+    """Choose what a reply tells: the best answers that nothing newer ends, each piece once.
+
+    Args:
+        over: The score of supersession; the shipped one by default.
+    """
+    portrait = AnswerTypes.of(request.utterance.lower()).portrait
+    most = PORTRAIT if portrait else TOLD
+    least = answers[0].score - NEARLY_AS_GOOD if answers and not portrait else -np.inf
+    past = _ended(request, answers, over)
+    chosen: list[Answer] = []
+    for answer in answers:
+        evidence = set(answer.memory.journal_ids)
+        known = any(evidence & set(other.memory.journal_ids) for other in chosen)
+        if chosen and (len(chosen) == most or answer.score < least):
+            break
+        if answer.memory.id not in past and not known:
+            chosen.append(answer)
+    return chosen
+
+
+def confidence(
+    request: ReplyRequest, told: Sequence[Answer], weights: Weights | None = None
+) -> float:
+    """Return the probability, 0-1, that what is told holds what was asked for."""
+    if not told:
+        return 0.0
+    weights = weights or Weights.shipped()
+    found = {name: np.array(value) for name, value in certainty(request, told).items()}
+    return float(1 / (1 + np.exp(-weights.confidence(found))))
+
+
+def _ended(request: ReplyRequest, answers: Sequence[Answer], over: Linear | None) -> set[str]:
+    """Return the ids of memories that one of the best answers ends."""
+    if not answers:
+        return set()
+    memories = sorted((each.memory for each in answers), key=_told_at)
+    best = {each.memory.id for each in answers[:ENDED_BY]}
+    people = {each.memory.speaker for each in answers} - {""}
+    statements = [_statement(each, people, request.npc_name) for each in memories]
+    vectors = embedder.shared().encode([_words(each) for each in memories], known=True)
+    ending = np.array([each.id in best for each in memories])
+    likely = (supersession.ended(statements, vectors, over) * ending[None, :]).max(axis=1)
+    return {each.id for each, value in zip(memories, likely, strict=True) if value > ENDED}
+
+
+def _statement(
+    memory: MemoryRecord, people: Collection[str], npc_name: str
+) -> supersession.Statement:
+    text = _words(memory)
+    deed = memory.record == "entry" and memory.key == memory.content
+    return supersession.Statement(
+        text,
+        memory.speaker,
+        said=not deed,
+        mentions=mentioned(text, people) - ({memory.speaker} if deed else set()),
+        time=memory.created_at,
+        own=memory.speaker == npc_name,
+    )
+
+
+def _told_at(memory: MemoryRecord) -> int:
+    return max(memory.journal_ids, default=0)
+
+
+# --- features -------------------------------------------------------------------------------------
+
+
+def features(request: ReplyRequest) -> dict[str, np.ndarray]:
+    """Return the features of each recalled memory, arrays of shape (memories,)."""
+    memories = [each.memory for each in request.recalled]
+    question = _Question.of(request)
+    texts = [_words(memory) for memory in memories]
+    vectors = embedder.shared().encode([question.text, *texts], known=True)
+    cosine = vectors[1:] @ vectors[0]
+    bags = [_stems(text) for text in texts]
+    lanes = _lanes(request.recalled)
+    found: dict[str, Any] = {name: lanes[:, place] for place, name in enumerate(LANES)}
+    found["similarity"] = [each.score.similarity for each in request.recalled]
+    found["cosine"] = cosine
+    found["cosine_of_best"] = cosine / max(cosine.max(), 0.2)
+    shared = np.array([question.share(bag) for bag in bags])
+    found["shared"] = shared
+    found["shared_of_best"] = shared / max(shared.max(), 0.1)
+    found["shared_x_cosine"] = shared * cosine
+    found["near_x_cosine"] = found["near"] * cosine
+    rows = [
+        _clues(question, memory, text, bag)
+        for memory, text, bag in zip(memories, texts, bags, strict=True)
+    ]
+    for name in rows[0]:
+        found[name] = [row[name] for row in rows]
+    told = np.array([max(memory.journal_ids, default=0) for memory in memories], dtype=float)
+    found["recent"] = told / max(told.max(), 1)
+    same = vectors[1:] @ vectors[1:].T
+    later, sooner = told[None, :] > told[:, None], told[None, :] < told[:, None]
+    found["told_later"] = (same * later).max(axis=1)
+    found["told_before"] = (same * sooner).max(axis=1)
+    found = {name: np.asarray(value, dtype=float) for name, value in found.items()}
+    for name, (first, second) in _PRODUCTS.items():
+        found[name] = found[first] * found[second]
+    for name, (first, kind) in _ASKED.items():
+        found[name] = found[first] * getattr(question.types, kind)
+    return found
+
+
+def around(
+    recalled: Sequence[Recalled], scores: np.ndarray, asking: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the features of the second score: the first one, and those of the lines around."""
+    places = {
+        each.memory.journal_ids[0]: place
+        for place, each in enumerate(recalled)
+        if each.memory.record == "entry"
+    }
+    best = scores.max()
+    found: dict[str, list[float]] = {f"score{step:+d}": [] for step in AROUND}
+    found |= {"score": [], "below_best": [], "score_around": [], "answers": []}
+    for place, each in enumerate(recalled):
+        own = each.memory.journal_ids[-1] if each.memory.journal_ids else 0
+        beside = [places.get(own + step) if own else None for step in AROUND]
+        near = [FAR_BELOW if other is None else float(scores[other]) for other in beside]
+        for step, value in zip(AROUND, near, strict=True):
+            found[f"score{step:+d}"].append(value)
+        before = beside[AROUND.index(-1)]
+        replies = before is not None and asking[before]
+        found["score"].append(float(scores[place]))
+        found["below_best"].append(float(scores[place] - best))
+        found["score_around"].append(max(near))
+        found["answers"].append(near[AROUND.index(-1)] if replies else FAR_BELOW)
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def certainty(request: ReplyRequest, told: Sequence[Answer]) -> dict[str, float]:
+    """Return the features of the confidence in what is told, best first."""
+    question = _Question.of(request)
+    texts = [_words(each.memory) for each in told]
+    bags = [_stems(text) for text in texts]
+    vectors = embedder.shared().encode([question.text, *texts], known=True)
+    holding = [answer_types.holds(text) for text in texts]
+    types = question.types
+    wanted = {"number": types.number, "place": types.place, "name": types.name}
+    return {
+        "best": told[0].score,
+        "second": told[1].score if len(told) > 1 else FAR_BELOW,
+        "spread": told[0].score - told[-1].score,
+        "cosine": float((vectors[1:] @ vectors[0]).max()),
+        "shared": question.share(set().union(*bags)),
+        "rarest_shared": question.rarest_share(set().union(*bags)),
+        "types_held": float(
+            all(any(each[kind] for each in holding) for kind, asked in wanted.items() if asked)
+        ),
+        "types_asked": float(any(wanted.values())),
+        "portrait": float(types.portrait),
+        "of_oneself": float(types.of_oneself),
+        "named": float(bool(question.named)),
+        "length": min(len(question.words), 12) / 12,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A question taken apart: its types, its words with their rarity, the names in it."""
+
+    text: str
+    types: AnswerTypes
+    words: Mapping[str, float]
+    named: Collection[str]
+    asker: str
+    npc: str
+    whispered: bool
+
+    @classmethod
+    def of(cls, request: ReplyRequest) -> _Question:
+        own = forms((request.npc_name, *request.npc_names))
+        asked = without_address(request.utterance, own)
+        text = asked.lower()
+        known = {each.memory.speaker for each in request.recalled} | {request.speaker}
+        known = {name for name in known if name and name != request.npc_name}
+        named = {name for name in known if names(name) & set(words_of(text))}
+        passed = set().union(own, *map(names, {*named, request.npc_name, request.speaker}))
+        words = {
+            stem(word): max(0.5, RAREST - zipf(word))
+            for word in words_of(text)
+            if word not in passed and content_words(word)
+        }
+        return cls(
+            text=asked,
+            types=AnswerTypes.of(text),
+            words=words,
+            named=named,
+            asker=request.speaker,
+            npc=request.npc_name,
+            whispered=request.kind == "whisper",
+        )
+
+    def share(self, bag: Collection[str]) -> float:
+        """Return the share of the question's words in a text, by their rarity."""
+        total = sum(self.words.values())
+        return sum(self.words[word] for word in self.words if word in bag) / total if total else 0.0
+
+    def rarest_share(self, bag: Collection[str]) -> float:
+        """Return whether the rarest word of the question is in a text."""
+        return float(bool(self.words) and max(self.words, key=self.words.__getitem__) in bag)
+
+
+def names(name: str) -> set[str]:
+    """Return the words by which somebody may be named, in lower case, of three letters or more.
+
+    >>> sorted(names("T'sala of Windside"))
+    ["t'sala", 'tsala', 'windside']
+    """
+    lowered = name.lower().replace("’", "'")
+    words = set(re.findall(r"[^\W\d_]+(?:['-][^\W\d_]+)*", lowered))
+    words |= {word.replace("'", "") for word in words}
+    return {word for word in words if len(word) > 2}
+
+
+def mentioned(text: str, people: Collection[str]) -> frozenset[str]:
+    """Return who of `people` is named in a text."""
+    said = set(words_of(text))
+    return frozenset(name for name in people if names(name) & said)
+
+
+def _clues(
+    question: _Question, memory: MemoryRecord, text: str, bag: Collection[str]
+) -> dict[str, float]:
+    """Return the clues of one memory, mostly 0 or 1."""
+    types, holding = question.types, answer_types.holds(text)
+    said = set(words_of(text))
+    own = memory.speaker == question.npc
+    asker = memory.speaker == question.asker
+    talk = memory.record == "entry" and memory.key != memory.content
+    deed = memory.record == "entry" and not talk
+    mentions = any(names(name) & said for name in question.named)
+    gives = deed and bool(re.match(r"\S+(?: \S+)? gives ", memory.content))
+    return {
+        "speaks": memory.speaker in question.named,
+        "mentions": mentions,
+        "askers_own": asker and types.of_oneself,
+        "of_asker": types.of_oneself and bool(names(question.asker) & said),
+        "own": own,
+        "own_and_asked": own and types.of_you,
+        "asks": memory.question or asks(text),
+        "length": min(len(text), 150) / 150,
+        "words": float(np.log1p(len(bag))),
+        "empty": not bag,
+        "time_asked": types.time and holding["time"],
+        "number_asked": types.number and holding["number"],
+        "place_asked": types.place and holding["place"],
+        "reason_asked": types.reason and holding["reason"],
+        "person_asked": types.person and holding["name"],
+        "name_asked": types.name and holding["name"],
+        "deed": deed,
+        "gift": gives,
+        "gift_asked": gives and types.handover,
+        "change": holding["change"],
+        "private": memory.private,
+        "private_and_whispered": memory.private and question.whispered,
+        "fact": memory.record == "fact",
+        "preference": memory.memory_type == "procedural",
+        "insight": memory.record in ("insight", "summary"),
+        "importance": memory.importance,
+        "weight": memory.memory_weight,
+    }
+
+
+# products of two features
+_PRODUCTS = {
+    "speaks_x_cosine": ("speaks", "cosine"),
+    "mentions_x_cosine": ("mentions", "cosine"),
+    "importance_x_cosine": ("importance", "cosine"),
+    "importance_x_shared": ("importance", "shared"),
+    "own_x_cosine": ("own", "cosine"),
+    "recent_x_told_before": ("recent", "told_before"),
+    "speaks_x_importance": ("speaks", "importance"),
+    "mentions_x_importance": ("mentions", "importance"),
+}
+# features that count where something is asked for
+_ASKED = {
+    "portrait_x_speaks": ("speaks", "portrait"),
+    "portrait_x_mentions": ("mentions", "portrait"),
+    "portrait_x_importance": ("importance", "portrait"),
+    "portrait_x_their_importance": ("speaks_x_importance", "portrait"),
+    "newest_x_recent": ("recent", "newest"),
+    "newest_x_change": ("change", "newest"),
+    "newest_x_told_later": ("told_later", "newest"),
+}
+
+
+def _words(memory: MemoryRecord) -> str:
+    """Return the words that may answer: as they were said, if a fact rewrote them."""
+    return memory.quote or memory.content
+
+
+def _stems(text: str) -> set[str]:
+    return content_words(text) | set(re.findall(r"\d+", text))
+
+
+def _lanes(recalled: Sequence[Recalled]) -> np.ndarray:
+    """Return the clues of the search, shape (memories, len(LANES)); zeros without them."""
+    table = np.zeros((len(recalled), len(LANES)))
+    for place, each in enumerate(recalled):
+        clues = each.score.clues[: len(LANES)]
+        table[place, : len(clues)] = clues
+    return table

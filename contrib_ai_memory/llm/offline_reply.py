@@ -1,0 +1,328 @@
+"""What the offline provider says: courtesies, what is plain to see, and what it remembers.
+
+A line is understood before anything is told (`english.intents`). What is plain to see, such as who
+is here, comes from the situation; everything else from the memories that were recalled
+(`answer_selection`). Where an answer may well be none, it begins with a doubt. A builder may set
+the stock phrases of an NPC, `npc.db.phrases` (`PHRASES` has their names).
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+
+from ..english.addressing import forms, without_address
+from ..english.intents import Intent, courtesy_of, intent_of
+from ..english.questions import asked, asks, asks_when, sentences_of
+from ..english.reported_speech import capital
+from ..english.tokens import FILLERS, words_of, zipf
+from ..records import KnownPerson, Recalled, Reply, ReplyRequest
+from ..text.sanitising import oneline
+from .answer_selection import PORTRAIT, confidence, names, select, told_of
+from .realisation import day_told, tell_all
+
+# confidence in an answer, 0-1 (`python -m benchmarks.answers`)
+NOTHING_BELOW = 0.2  # below it nothing is told
+SURE_FROM = 0.6  # below it the answer begins with a doubt
+
+LONG_ABSENT = timedelta(days=7)
+VISITORS_TOLD = 6
+LATELY = timedelta(days=3)  # the visits told where no day is named
+RARE = 4.2  # Zipf frequency below which a word is worth taking up
+NOUN_ENDS = re.compile(r"(?:ly|ing|ed|s)$")
+
+PHRASES: Mapping[str, tuple[str, ...]] = {
+    "greeting": ("Well met, {name}.", "Good to meet you, {name}."),
+    "returning": ("Well met, {name}. Good to see you again.", "Ah, {name}. Welcome back."),
+    "long absent": ("{name}! I have not seen you since {when}.",),
+    "parting": ("Farewell, {name}.", "Safe travels, {name}."),
+    "thanks": ("You are welcome, {name}.", "Gladly, {name}."),
+    "gift": ("Thank you, {name}.",),
+    "wellbeing": ("Well enough, {name}. And you?", "I cannot complain, {name}."),
+    "heard": (
+        "I will remember that, {name}.",
+        "I will keep that in mind, {name}.",
+        "I see. I will not forget it.",
+    ),
+    "taken up": ("{topic}, you say. I will remember that.", "{topic}. I will keep it in mind."),
+    "asks who": ("I will remember that. Who is {topic}?",),
+    "doubt": (
+        "I do not know that for certain, but this comes to mind.",
+        "I could not say for sure. What I remember is this.",
+        "I am not sure. This is the nearest that I know.",
+    ),
+    "nothing": ("I know nothing about that, {name}.",),
+    "ask them": ("I know nothing about that, {name}. {topic} might.",),
+}
+
+_FIRST_CLAUSE = re.compile(r"^(?:you are|you're|i am|i'm)\s+", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
+_NAMED = re.compile(r"(?<=[a-z,] )(?P<name>[A-Z][a-z]{2,}(?: [A-Z][a-z]+)?)")
+_YESTERDAY = re.compile(r"\byesterday\b|\blast night\b", re.IGNORECASE)
+_TODAY = re.compile(r"\btoday\b|\btonight\b|\bearlier\b|\bthis (?:morning|evening)\b", re.I)
+
+
+def reply(request: ReplyRequest) -> Reply:
+    """Answer a line as the NPC; never empty."""
+    if request.kind == "give":
+        return Reply(phrase("gift", request), told=())
+    said = _words_to_it(request)
+    meant = intent_of(said)
+    if meant and (answer := _ANSWERS[meant[0]](request, meant[1])):
+        return answer
+    if asked(said):
+        return _from_memory(request)
+    return Reply(_acknowledge(said, request), told=())
+
+
+def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
+    """Return a stock phrase of the NPC, the same for the same line."""
+    choices = request.phrases.get(kind) or PHRASES[kind]
+    chosen = choices[zlib.crc32(request.utterance.encode()) % len(choices)]
+    for key, value in {"name": request.speaker, **more}.items():
+        chosen = chosen.replace(f"{{{key}}}", value)
+    return chosen
+
+
+def may_tell(recalled: Recalled) -> bool:
+    """Return whether a memory may be told: not an experience, and not a mere question."""
+    memory = recalled.memory
+    asking = memory.question or asks(memory.quote or memory.content)
+    return memory.record != "experience" and not asking
+
+
+# --- from memory ----------------------------------------------------------------------------------
+
+
+def _from_memory(request: ReplyRequest) -> Reply:
+    """Tell what answers best; say so where it may well not be the answer."""
+    request = replace(request, recalled=tuple(filter(may_tell, request.recalled)))
+    told = told_of(request, select(request))
+    sure = confidence(request, told)
+    if sure < NOTHING_BELOW:
+        return Reply(_nothing(request), told=())
+    by_date = asks_when(request.utterance)
+    said = tell_all((each.memory for each in told), request, by_date=by_date)
+    if sure < SURE_FROM:
+        said = f"{phrase('doubt', request)} {said}"
+    return Reply(said, told=tuple(each.memory.id for each in told))
+
+
+def _nothing(request: ReplyRequest) -> str:
+    """Admit to know nothing, and name who might know."""
+    asked = set(words_of(request.utterance))
+    for person in request.situation.people:
+        if person.identity != request.speaker_id and names(person.name) & asked:
+            return phrase("ask them", request, topic=person.name)
+    return phrase("nothing", request)
+
+
+# --- courtesies -----------------------------------------------------------------------------------
+
+
+def _acknowledge(said: str, request: ReplyRequest) -> str:
+    courtesy = courtesy_of(said)
+    if courtesy is Intent.GREETING or _is_bare_greeting(said):
+        return _greet(request)
+    if courtesy is not None:
+        return phrase("thanks" if courtesy is Intent.THANKS else "parting", request)
+    if stranger := _stranger_in(said, request):
+        return phrase("asks who", request, topic=stranger)
+    if topic := _topic(said):
+        return phrase("taken up", request, topic=capital(topic))
+    return phrase("heard", request)
+
+
+def _is_bare_greeting(said: str) -> bool:
+    return bool(said.strip()) and courtesy_of(said + ".") is Intent.GREETING
+
+
+def _greet(request: ReplyRequest) -> str:
+    speaker = next((p for p in request.situation.people if p.identity == request.speaker_id), None)
+    if not request.met_before:
+        return phrase("greeting", request)
+    before = speaker.seen_before if speaker else ""
+    if before and request.now and _age(before, request.now) >= LONG_ABSENT:
+        return phrase("long absent", request, when=day_told(before, request.now, by_date=True)[3:])
+    return phrase("returning", request)
+
+
+def _stranger_in(said: str, request: ReplyRequest) -> str:
+    """Return a name in a line that the NPC does not know, "" if there is none."""
+    known = {word for person in request.situation.people for word in names(person.name)}
+    known |= {word for name in request.situation.known_names for word in names(name)}
+    known |= names(request.speaker) | set(forms((request.npc_name, *request.npc_names)))
+    for found in _NAMED.finditer(said):
+        name = found["name"]
+        if re.search(r"\b(?:called|named|with|and|is|my \w+,?) $", said[: found.start()]) and not (
+            names(name) & known
+        ):
+            return name
+    return ""
+
+
+def _topic(said: str) -> str:
+    """Return the rarest noun of a line with its determiner, for the NPC to take up."""
+    best, rarest = "", RARE
+    for found in re.finditer(r"\b(?:my|the|a|an|our) (?P<noun>[a-z]{3,})\b(?! [a-z]+ing\b)", said):
+        noun = found["noun"]
+        if noun in FILLERS or NOUN_ENDS.search(noun):
+            continue
+        if zipf(noun) < rarest:
+            best, rarest = noun, zipf(noun)
+    return f"the {best}" if best else ""
+
+
+# --- what is plain to see -------------------------------------------------------------------------
+
+
+def _wellbeing(request: ReplyRequest, _whom: str) -> Reply | None:
+    return Reply(phrase("wellbeing", request), told=())
+
+
+def _name(request: ReplyRequest, _whom: str) -> Reply | None:
+    return Reply(_introduction(request), told=())
+
+
+def _role(request: ReplyRequest, _whom: str) -> Reply | None:
+    return Reply(_introduction(request), told=()) if request.persona else None
+
+
+def _introduction(request: ReplyRequest) -> str:
+    """Introduce the NPC by its name and the first sentence of its persona."""
+    first = next(iter(sentences_of(oneline(request.persona))), "").rstrip(".!")
+    bare = _FIRST_CLAUSE.sub("", first)
+    if request.npc_name.lower() in bare.lower():
+        bare = re.sub(rf"^{re.escape(request.npc_name)},?\s*", "", bare, flags=re.IGNORECASE)
+    if not _ARTICLE.match(bare):
+        return f"I am {request.npc_name}."
+    return f"I am {request.npc_name}, {bare[0].lower()}{bare[1:]}."
+
+
+def _place(request: ReplyRequest, _whom: str) -> Reply | None:
+    place = request.situation.place
+    return Reply(f"This is {place}.", told=()) if place else None
+
+
+def _time(request: ReplyRequest, _whom: str) -> Reply | None:
+    moment = request.situation.moment
+    return Reply(f"It is {moment}.", told=()) if moment else None
+
+
+def _present(request: ReplyRequest, _whom: str) -> Reply | None:
+    here = request.situation.present
+    who = f"{listed(here)} {'is' if len(here) == 1 else 'are'} here with us" if here else ""
+    return Reply(f"{who}." if who else f"Nobody but you and me, {request.speaker}.", told=())
+
+
+def _visitors(request: ReplyRequest, _whom: str) -> Reply | None:
+    """Tell who was here, on the day that is named or lately."""
+    if not request.now:
+        return None
+    today = datetime.fromisoformat(request.now).date()
+    if _YESTERDAY.search(request.utterance):
+        first = last = today - timedelta(days=1)
+        when = "yesterday"
+    elif _TODAY.search(request.utterance):
+        first = last = today
+        when = "today"
+    else:
+        first, last, when = today - LATELY, today, "lately"
+    seen: dict[str, date] = {}
+    for visit in request.situation.visits:
+        day = datetime.fromisoformat(visit.when).date()
+        if first <= day <= last and visit.name != request.speaker:
+            seen.setdefault(visit.name, day)
+    if not seen:
+        return Reply(f"Nobody that I saw {when}, apart from you, {request.speaker}.", told=())
+    who = list(seen)[:VISITORS_TOLD]
+    return Reply(f"{listed(who)} {'was' if len(who) == 1 else 'were'} here {when}.", told=())
+
+
+def _last_seen(request: ReplyRequest, whom: str) -> Reply | None:
+    person = _known(request, whom)
+    if person is None:
+        return None
+    if person.here:
+        return Reply(f"{person.name} is right here.", told=())
+    when = day_told(person.last_seen, request.now) if person.last_seen else ""
+    return Reply(f"I last saw {person.name} {when}.", told=()) if when else None
+
+
+_STANDINGS = {
+    "close": "{name} is very dear to me.",
+    "friend": "I count {name} among my friends.",
+    "acquaintance": "{name} and I get along.",
+    "stranger": "I hardly know {name}.",
+}
+
+
+def _opinion(request: ReplyRequest, whom: str) -> Reply | None:
+    """Say how the NPC stands with somebody, and what it knows of them."""
+    person = _known(request, whom or "me")
+    if person is None:
+        return None
+    oneself = person.identity == request.speaker_id
+    standing = _STANDINGS[person.standing].format(name="you" if oneself else person.name)
+    if oneself:
+        standing = capital(standing.replace("you is", "you are").replace("you and I", "we"))
+    told = _from_memory(replace(request, utterance=f"tell me about {person.name}"))
+    if not told.told:
+        return Reply(standing, told=())
+    return Reply(f"{standing} {told.text}", told=told.told)
+
+
+def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
+    """Recall what the speaker said when they last talked."""
+    talk = set(request.situation.last_talk)
+    lines = [each.memory for each in request.recalled if each.memory.id in talk][:PORTRAIT]
+    if not lines:
+        return Reply(f"We have not talked before, {request.speaker}.", told=())
+    when = day_told(lines[0].created_at, request.now)
+    text = tell_all(lines, replace(request, now=""))
+    return Reply(f"We talked {when}. {text}", told=tuple(each.id for each in lines))
+
+
+def _due(request: ReplyRequest, _whom: str) -> Reply | None:
+    items = request.situation.agenda
+    return Reply(" ".join(items), told=()) if items else None
+
+
+_ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
+    Intent.WELLBEING: _wellbeing,
+    Intent.NAME: _name,
+    Intent.ROLE: _role,
+    Intent.PLACE: _place,
+    Intent.TIME: _time,
+    Intent.PRESENT: _present,
+    Intent.VISITORS: _visitors,
+    Intent.LAST_SEEN: _last_seen,
+    Intent.OPINION: _opinion,
+    Intent.TALK: _talk,
+    Intent.DUE: _due,
+}
+
+
+def _known(request: ReplyRequest, whom: str) -> KnownPerson | None:
+    """Find whom a line means among the people whom the NPC knows."""
+    people = request.situation.people
+    if whom.lower() in ("me", "us", "myself"):
+        return next((p for p in people if p.identity == request.speaker_id), None)
+    wanted = set(words_of(whom))
+    return next((p for p in people if names(p.name) & wanted), None)
+
+
+def _words_to_it(request: ReplyRequest) -> str:
+    return without_address(request.utterance, forms((request.npc_name, *request.npc_names)))
+
+
+def _age(then: str, now: str) -> timedelta:
+    return datetime.fromisoformat(now) - datetime.fromisoformat(then)
+
+
+def listed(said: Sequence[str]) -> str:
+    """Join names: "Alice, Bram and Liora"."""
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"

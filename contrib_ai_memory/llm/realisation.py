@@ -1,0 +1,89 @@
+"""Surface realisation: memories as sentences that an NPC can say.
+
+The words of others stay their words: reported where the rules of `english.reported_speech` reach,
+quoted where they do not, always with who said them and when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, datetime
+
+from ..english import reported_speech
+from ..english.addressing import forms, without_address
+from ..english.questions import sentences_of, statements
+from ..records import MemoryRecord, ReplyRequest
+from ..text.sanitising import oneline
+
+DAYS_BY_NUMBER = 14  # older days are told by their date
+_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
+_NUMBERS = "two three four five six seven eight nine ten eleven twelve thirteen fourteen".split()
+
+
+def tell(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool = False) -> str:
+    """Say one memory to the one who asks.
+
+    Args:
+        by_date: Name the day by its date, as an answer to "when".
+    """
+    when = day_told(memory.created_at, request.now, by_date=by_date)
+    if memory.record not in ("entry", "taught") and not memory.quote:
+        return ended(oneline(memory.content))
+    said = without_address(
+        memory.quote or memory.content, forms((request.npc_name, *request.npc_names))
+    )
+    said = reported_speech.capital(ended(oneline(statements(said) or said)))
+    if memory.record == "entry" and memory.key == memory.content:  # a deed is nobody's words
+        return f"I saw it {when}: {said}" if when else said
+    if memory.speaker == request.npc_name:
+        return f'I said {when}: "{said}"' if when else f'I said: "{said}"'
+    if memory.about and memory.about == request.speaker_id:
+        head = " ".join(filter(None, ["You told me", when]))
+        if reported_speech.speaks_of_self(said) and len(sentences_of(said)) == 1:
+            return f"{head} that {reported_speech.second_person(said)}"
+        return f'{head}: "{said}"'
+    if not memory.speaker:
+        return said
+    return f'{" ".join(filter(None, [memory.speaker, "said", when]))}: "{said}"'
+
+
+def tell_all(
+    memories: Iterable[MemoryRecord], request: ReplyRequest, *, by_date: bool = False
+) -> str:
+    """Say several memories, the same sentence once."""
+    told = (tell(memory, request, by_date=by_date) for memory in memories)
+    return " ".join(dict.fromkeys(told))
+
+
+def day_told(then: str, now: str, *, by_date: bool = False) -> str:
+    """Return when something was: "two days ago", or "on Saturday, 9 May"; "" without a time.
+
+    >>> day_told("2026-05-09T21:00:00+00:00", "2026-05-11T09:00:00+00:00")
+    'two days ago'
+    >>> day_told("2026-05-09T21:00:00+00:00", "2026-05-11T09:00:00+00:00", by_date=True)
+    'on Saturday, 9 May'
+    """
+    if not then or not now:
+        return ""
+    day, today = datetime.fromisoformat(then).date(), datetime.fromisoformat(now).date()
+    past = (today - day).days
+    if by_date or not 0 <= past <= DAYS_BY_NUMBER:
+        return f"on {dated(day, today)}"
+    if past < 2:
+        return ("earlier today", "yesterday")[past]
+    return f"{_NUMBERS[past - 2]} days ago"
+
+
+def dated(day: date, today: date) -> str:
+    """Name a day, with its year if it is another one."""
+    year = f" {day.year}" if day.year != today.year else ""
+    return f"{_DAYS[day.weekday()]}, {day.day} {_MONTHS[day.month - 1]}{year}"
+
+
+def ended(text: str) -> str:
+    """Give a sentence its full stop."""
+    bare = text.rstrip("\"”'’)] ")
+    return text if bare.endswith((".", "!", "?", "…")) else text + "."

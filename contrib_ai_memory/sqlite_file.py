@@ -1,0 +1,136 @@
+"""SQLite files for data that can be computed again, such as cached vectors.
+
+A corrupt file is moved aside and started again, and a full disk costs only a warning.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+from .log import logger
+
+Result = TypeVar("Result")
+
+ASIDE = ".broken"  # suffix of a corrupt file; only the last one is kept
+LOCK_SECONDS = 2.0  # to wait for the lock of another process
+
+_BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+_PRAGMAS = """
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    PRAGMA secure_delete = ON;
+"""
+
+
+class SqliteFile:
+    """A file with one connection, used by `use`. Worker threads only.
+
+    Args:
+        path: Its folder is created.
+        schema: `CREATE … IF NOT EXISTS` statements.
+    """
+
+    def __init__(self, path: Path, schema: str):
+        self.path = path
+        self._schema = schema
+        self._connection: sqlite3.Connection | None = None
+        self._lock = threading.RLock()
+        self._warned = False
+
+    def use(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
+        """Call `work` with the connection in one transaction.
+
+        Returns:
+            The result of `work`, or `otherwise` if the file is locked, unreadable or the disk full.
+        """
+        with self._lock:
+            try:
+                return self._do(work)
+            except sqlite3.DatabaseError as error:
+                # errors of Python's own module have no code: they are mistakes of the caller
+                code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
+                if code in _BROKEN:
+                    self._start_again(error)
+                    return self._do(work)
+                if not isinstance(error, sqlite3.OperationalError):
+                    raise
+                self._warn(error)
+                return otherwise
+
+    def forget_deleted(self) -> None:
+        """Erase deleted rows from the write-ahead log, and the corrupt file moved aside."""
+        with self._lock:
+            self.path.with_name(self.path.name + ASIDE).unlink(missing_ok=True)
+            if self._connection is not None:
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _do(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        connection = self._open()
+        with connection:  # commits, or rolls back
+            return work(connection)
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(self.path, timeout=LOCK_SECONDS, check_same_thread=False)
+            try:
+                connection.executescript(_PRAGMAS + self._schema)
+            except sqlite3.Error:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    def _start_again(self, error: sqlite3.DatabaseError) -> None:
+        logger().warning(
+            "%s is corrupt (%s): moved to %s and started again",
+            self.path,
+            error,
+            self.path.name + ASIDE,
+        )
+        if self._connection is not None:
+            with closing(self._connection):
+                self._connection = None
+        if self.path.exists():
+            self.path.replace(self.path.with_name(self.path.name + ASIDE))
+        for left_over in ("-wal", "-shm"):
+            self.path.with_name(self.path.name + left_over).unlink(missing_ok=True)
+
+    def _warn(self, error: sqlite3.DatabaseError) -> None:
+        if not self._warned:
+            self._warned = True
+            logger().warning("%s cannot be used: %s. It is done without.", self.path, error)
+
+
+_open_files: dict[str, SqliteFile] = {}
+_opening = threading.Lock()
+
+
+def open_file(path: Path, schema: str) -> SqliteFile:
+    """Return the process's file at `path`; one of the same name elsewhere is closed."""
+    with _opening:
+        known = _open_files.get(path.name)
+        if known is None or known.path != path:
+            if known is not None:
+                known.close()
+            known = _open_files[path.name] = SqliteFile(path, schema)
+        return known
+
+
+def close_all() -> None:
+    """Close all files before they are replaced."""
+    with _opening:
+        for known in _open_files.values():
+            known.close()
+        _open_files.clear()

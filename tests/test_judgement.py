@@ -1,0 +1,293 @@
+"""With a language model, the model decides what is observed, repeated, changed and ended."""
+
+import json
+
+import pytest
+from model_server import WELL_FORMED
+
+from contrib_ai_memory import conf, offload
+from contrib_ai_memory.llm import openai_compatible
+from contrib_ai_memory.llm.provider import Ending, Pair, ProviderError, Relation, Statement
+from contrib_ai_memory.records import Percept
+from contrib_ai_memory.store import memory_store
+from contrib_ai_memory.store.payload import entry_memory_id
+
+
+class Model:
+    """What the model server says: by default, every line is one fact, and nothing is related."""
+
+    def __init__(self):
+        self.relation = None  # of every pair
+        self.outdated = False  # every text
+        self.topics = {}  # fact → what the preference is about
+        self.raw = {}  # schema → an answer as it is
+        self.asked = []
+
+    def __call__(self, request):
+        self.asked.append(request)
+        if request.schema in self.raw:
+            return self.raw[request.schema]
+        lines = [json.loads(line) for line in request.last.splitlines()]
+        return json.dumps(getattr(self, f"_{request.schema}", WELL_FORMED[request.schema])(lines))
+
+    def _ScoresAnswer(self, lines):
+        return {"scores": [8] * len(lines)}
+
+    def _FactsAnswer(self, lines):
+        return {
+            "facts": [
+                {
+                    "text": line["text"],
+                    "entry_ids": [line["id"]],
+                    "preference": line["text"] in self.topics,
+                    "topic": self.topics.get(line["text"], ""),
+                }
+                for line in lines
+            ]
+        }
+
+    def _ComparisonAnswer(self, lines):
+        numbers = [known["pair"] for line in lines for known in line["known"]]
+        return {
+            "relations": [
+                {"pair": number, "relation": self.relation} for number in numbers if self.relation
+            ]
+        }
+
+    def _OutdatedAnswer(self, lines):
+        numbers = [text["number"] for line in lines for text in line["texts"]]
+        return {"outdated": numbers if self.outdated else []}
+
+    def _ExperienceAnswer(self, lines):
+        return {
+            "essence": lines[-1]["text"],
+            "dominant_emotions": ["interest", "trust", "serenity"],
+            "memory_weight": 0.6,
+            "the_lesson": "Listen.",
+        }
+
+    def _QuestionsAnswer(self, lines):
+        return {"questions": ["What is going on?"]}
+
+    def _AttributesAnswer(self, lines):
+        _person, *seen = lines
+        return {
+            "attributes": [
+                {"type": "fact", "value": one["text"], "evidence": [one["id"]], "confidence": 0.6}
+                for one in seen
+            ]
+        }
+
+    def of(self, schema):
+        return [request for request in self.asked if request.schema == schema]
+
+
+@pytest.fixture
+def model(server, speaks_through):
+    speaks_through(timeout=30)
+    says = Model()
+    server.behave(structured=says)
+    return says
+
+
+@pytest.fixture
+def hear(mara):
+    """hear(day, text): Alice says it aloud on that day, and a night follows."""
+
+    def perceive(day, text):
+        entry = mara.memory.perceive(
+            Percept(
+                content=text,
+                kind="say",
+                seen_as="Alice",
+                source="#Alice",
+                witnesses=("#Alice", "#Bram"),
+                location="#1",
+                timestamp=f"2026-03-{day:02d}T19:00:00+00:00",
+            )
+        )
+        mara.memory.clock = lambda: f"2026-03-{day:02d}T23:00:00+00:00"
+        offload.wait(mara.assistant.sleep.whole_night())
+        return entry
+
+    return perceive
+
+
+def facts(mara):
+    found = memory_store.shared().list(mara.memory.id, record="fact")
+    return {fact.content: bool(fact.superseded_by) for fact in found}
+
+
+def is_retired(mara, entry):
+    [line] = memory_store.shared().get([entry_memory_id(mara.memory.id, entry.id)])
+    return bool(line.superseded_by)
+
+
+SEVEN, NINE = "The toll is seven crowns.", "The toll is nine crowns."
+
+
+def test_what_a_rule_would_end_holds_where_the_model_does_not_end_it(mara, hear, model):
+    first = hear(1, SEVEN)
+    hear(2, NINE)
+    assert facts(mara) == {SEVEN: False, NINE: False}
+    assert not is_retired(mara, first)
+    [asked] = model.of("ComparisonAnswer")
+    [line] = map(json.loads, asked.last.splitlines())
+    assert line["new"] == NINE
+    assert [known["text"] for known in line["known"]] == [SEVEN]
+
+
+@pytest.mark.parametrize("relation", ["changes", "ends", "Changes"])
+def test_what_no_rule_knows_ends_in_any_language_where_the_model_ends_it(
+    mara, hear, model, relation
+):
+    before = hear(1, "Mein Bruder hütet die Fähre bei Millbrook.")
+    model.relation, model.outdated = relation, True
+    hear(2, "Mein Bruder ist fort, die Fähre hütet jetzt Bram.")
+    assert facts(mara) == {
+        "Mein Bruder hütet die Fähre bei Millbrook.": True,
+        "Mein Bruder ist fort, die Fähre hütet jetzt Bram.": False,
+    }
+    assert is_retired(mara, before)
+
+
+def test_a_line_that_says_more_is_retired_only_where_the_model_says_so(mara, hear, model):
+    before = hear(1, SEVEN)
+    model.relation = "changes"
+    hear(2, NINE)
+    assert facts(mara) == {SEVEN: True, NINE: False}
+    assert not is_retired(mara, before)
+    [asked] = model.of("OutdatedAnswer")
+    line = json.loads(asked.last)
+    assert (line["past"], line["replaced_by"]) == (SEVEN, NINE)
+
+
+def test_what_the_model_calls_the_same_is_one_fact(mara, hear, model):
+    hear(1, "Die Brücke ist eingestürzt.")
+    model.relation = "same"
+    hear(2, "In der Nacht fiel die Brücke in den Fluss.")
+    [fact] = memory_store.shared().list(mara.memory.id, record="fact")
+    assert fact.content == "Die Brücke ist eingestürzt."
+    assert len(fact.journal_ids) == 2
+
+
+@pytest.mark.parametrize(
+    "answer", ["no idea", '{"relations": [{"pair": 1, "relation": "worse"}]}', '{"relations": 1}']
+)
+def test_a_malformed_judgement_is_asked_for_again_and_then_ends_nothing(mara, hear, model, answer):
+    hear(1, SEVEN)
+    model.raw["ComparisonAnswer"] = answer
+    hear(2, NINE)
+    assert facts(mara) == {SEVEN: False, NINE: False}
+    assert len(model.of("ComparisonAnswer")) == 2
+
+
+def test_where_the_server_is_gone_no_rule_judges_in_its_place(mara, hear, model, server):
+    before = hear(1, SEVEN)
+    server.behave(status=503)
+    hear(2, NINE)
+    assert not any(facts(mara).values())
+    assert not is_retired(mara, before)
+
+
+def test_the_facts_that_the_model_draws_are_the_observations(mara, hear, model):
+    hear(1, "Ich hüte die Fähre.")
+    hear(2, "Hello there!")
+    profile = mara.memory.profiles.get("#Alice")
+    assert [seen.text for seen in profile.observations] == ["Ich hüte die Fähre.", "Hello there!"]
+    model.raw["FactsAnswer"] = '{"facts": []}'
+    hear(3, "I keep the ferry at Millbrook.")
+    profile = mara.memory.profiles.get("#Alice")
+    assert len(profile.observations) == 2
+    assert profile.relationship.interactions == 3
+
+
+def test_an_attribute_gives_way_where_the_model_says_so(mara, hear, model, settings):
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "MIN_OBSERVATIONS": 1}
+
+    def values():
+        return [known.value for known in mara.memory.profiles.get("#Alice").attributes]
+
+    hear(1, SEVEN)
+    hear(2, NINE)
+    assert values() == [SEVEN, NINE]
+    model.relation, model.outdated = "changes", True
+    hear(3, "Die Überfahrt kostet nichts mehr.")
+    assert values() == ["Die Überfahrt kostet nichts mehr."]
+
+
+def test_a_preference_takes_the_slot_that_the_model_names(mara, hear, model):
+    loved, hated = "Ich liebe Tee.", "Ich kann Tee nicht mehr sehen."
+    model.topics = dict.fromkeys((loved, hated), "Tee")
+    hear(1, loved)
+    model.relation = "changes"
+    hear(2, hated)
+    [held] = mara.memory.preferences.of("#Alice")
+    assert (held.slot, held.text) == ("tee", hated)
+    assert [past.text for past in held.history] == [loved]
+    assert facts(mara) == {loved: True, hated: False}
+
+
+def test_no_rule_settles_a_preference_that_the_model_does_not_draw(mara, hear, model):
+    first = hear(1, "I love tea.")
+    hear(2, "I hate tea.")
+    assert mara.memory.preferences.of("#Alice") == []
+    assert not is_retired(mara, first)
+
+
+@pytest.mark.parametrize("relation", [None, "changes"])
+def test_a_taught_preference_replaces_another_where_the_model_says_so(mara, model, relation):
+    offload.wait(mara.memory.ingest("I love tea with honey.", user_id="#Alice"))
+    model.relation = relation
+    offload.wait(mara.memory.ingest("I hate tea with honey.", user_id="#Alice"))
+    taught = memory_store.shared().list(mara.memory.id, record="taught")
+    assert {each.content: bool(each.superseded_by) for each in taught} == {
+        "I love tea with honey.": bool(relation),
+        "I hate tea with honey.": False,
+    }
+
+
+def test_only_what_the_model_weighed_is_pruned(mara, hear, model):
+    model.raw["ScoresAnswer"] = "no idea"
+    entry = hear(1, "Ok.")
+    assert mara.memory.journal.get(entry.id).scoring_method == "offline"
+    mara.memory.clock = lambda: "2026-06-01T00:00:00+00:00"
+    mara.memory.journal.update({entry.id: {"importance": 1}})
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert mara.memory.journal.get(entry.id)
+    mara.memory.journal.update({entry.id: {"scoring_method": "llm"}})
+    mara.memory.journal.set_cursor("pruned", 0)
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert not mara.memory.journal.get(entry.id)
+
+
+# --- the answers themselves -----------------------------------------------------------------------
+
+TEXTS = [Statement(text) for text in ("Anna lives in Wick.", "Anna lives in Harbour.", "It rains.")]
+PAIRS = [Pair(TEXTS[0], TEXTS[1]), Pair(TEXTS[0], TEXTS[2])]
+
+
+@pytest.fixture
+def provider(speaks_through):
+    speaks_through()
+    return openai_compatible.OpenAIProvider(conf.get().LLM)
+
+
+def test_a_pair_that_is_not_named_is_unrelated(server, provider):
+    answer = [{"pair": 1, "relation": "changes"}, {"pair": 7, "relation": "same"}]
+    server.behave(structured=json.dumps({"relations": answer}))
+    assert provider.compare(PAIRS) == [Relation.CHANGES, Relation.UNRELATED]
+    server.behave(structured='{"relations": []}')
+    assert provider.compare(PAIRS) == [Relation.UNRELATED] * 2
+
+
+def test_relations_of_invented_pairs_alone_are_an_error(server, provider):
+    server.behave(structured='{"relations": [{"pair": 3, "relation": "same"}]}')
+    with pytest.raises(ProviderError, match="cite nothing that was given"):
+        provider.compare(PAIRS)
+
+
+def test_texts_are_numbered_through_all_endings(server, provider):
+    endings = [Ending(TEXTS[1], TEXTS[0], (TEXTS[1],)), Ending(TEXTS[1], TEXTS[0], tuple(TEXTS))]
+    server.behave(structured='{"outdated": [1, 3, 9]}')
+    assert provider.outdated(endings) == [(True,), (False, True, False)]

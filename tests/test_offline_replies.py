@@ -1,0 +1,113 @@
+"""What an NPC says without a language model, as a player hears it."""
+
+import pytest
+
+from contrib_ai_memory import offload
+
+
+@pytest.fixture
+def asks(mara, alice, bram):
+    """asks(alice, "who is here?") gives what Mara says to it."""
+
+    def ask(who, words):
+        before = len(mara.memory.journal)
+        who.execute_cmd(f"say Mara, {words}")
+        offload.wait(mara.assistant.at_tick())
+        own = [each for each in mara.memory.journal.read(before + 1) if each.origin == "self"]
+        mara.assistant.nattributes.clear()  # whoever asks is answered at once
+        return own[-1].content if own else ""
+
+    bram.location = None
+    return ask
+
+
+def test_it_says_who_it_is_by_its_persona(asks, mara, alice):
+    mara.db.persona = "The innkeeper of the Drowned Lantern, who has heard it all. She likes rain."
+    answer = asks(alice, "who are you?")
+    assert answer == "I am Mara, the innkeeper of the Drowned Lantern, who has heard it all."
+
+
+def test_it_knows_where_it_is(asks, alice):
+    assert asks(alice, "where are we?") == "This is The Drowned Lantern."
+
+
+def test_it_knows_what_time_it_is_by_the_clock_of_its_game(asks, mara, alice, monkeypatch):
+    monkeypatch.setattr(type(mara), "get_memory_moment", lambda self: "the third hour of Rain")
+    assert asks(alice, "what time is it?") == "It is the third hour of Rain."
+
+
+def test_it_sees_who_is_here(asks, alice, bram, tavern):
+    assert asks(alice, "who is here?") == "Nobody but you and me, Alice."
+    bram.location = tavern
+    assert asks(alice, "who else is here?") == "Bram is here with us."
+
+
+def test_it_remembers_who_was_here(asks, alice, bram, tavern):
+    asks(alice, "good morning.")
+    alice.location = None
+    bram.location = tavern
+    assert asks(bram, "who was here today?") == "Alice was here today."
+
+
+def test_it_says_when_it_last_saw_somebody(asks, mara, alice, bram, tavern):
+    mara.memory.clock = lambda: "2026-03-01T12:00:00+00:00"
+    asks(alice, "good morning.")
+    alice.location = None
+    bram.location = tavern
+    mara.memory.clock = lambda: "2026-03-04T12:00:00+00:00"
+    assert asks(bram, "have you seen Alice?") == "I last saw Alice three days ago."
+
+
+def test_somebody_back_after_a_long_time_is_told_so(asks, mara, alice):
+    mara.memory.clock = lambda: "2026-03-01T12:00:00+00:00"
+    asks(alice, "hello!")
+    mara.memory.clock = lambda: "2026-03-21T12:00:00+00:00"
+    answer = asks(alice, "hello!")
+    assert answer == "Alice! I have not seen you since Sunday, 1 March."
+
+
+def test_it_recalls_the_last_talk(asks, mara, alice):
+    mara.memory.clock = lambda: "2026-03-01T12:00:00+00:00"
+    asks(alice, "my brother Tom works at the docks in Millbrook.")
+    mara.memory.clock = lambda: "2026-03-02T12:00:00+00:00"
+    answer = asks(alice, "what did we talk about last time?")
+    assert answer.startswith("We talked yesterday.")
+    assert "docks" in answer
+
+
+def test_a_whispered_talk_is_not_recalled_aloud(asks, mara, alice):
+    mara.memory.clock = lambda: "2026-03-01T12:00:00+00:00"
+    alice.execute_cmd("whisper Mara = I hide a silver key under the third step.")
+    offload.wait(mara.assistant.at_tick())
+    mara.memory.clock = lambda: "2026-03-02T12:00:00+00:00"
+    assert "key" not in asks(alice, "what did we talk about last time?")
+
+
+def test_an_answer_says_when_it_was_told(asks, mara, alice):
+    mara.memory.clock = lambda: "2026-03-01T12:00:00+00:00"
+    asks(alice, "my brother Tom works at the docks in Millbrook.")
+    mara.memory.clock = lambda: "2026-03-03T12:00:00+00:00"
+    answer = asks(alice, "where does my brother work?")
+    assert "You told me two days ago that your brother Tom works at the docks" in answer
+    answer = asks(alice, "when did I tell you where my brother works?")
+    assert "on Sunday, 1 March" in answer
+
+
+def test_what_nobody_told_is_not_known(asks, alice):
+    asks(alice, "my brother Tom works at the docks in Millbrook.")
+    assert asks(alice, "how old is the moon?") == "I know nothing about that, Alice."
+
+
+def test_builders_choose_the_phrases(asks, mara, alice):
+    mara.db.phrases = {"nothing": "Ask the crows, {name}."}
+    assert asks(alice, "how old is the moon?") == "Ask the crows, Alice."
+
+
+def test_a_broken_phrase_is_said_as_it_is(asks, mara, alice):
+    mara.db.phrases = {"nothing": "Ask the {crows}, {name}."}
+    assert asks(alice, "how old is the moon?") == "Ask the {crows}, Alice."
+
+
+def test_a_name_that_it_never_heard_is_asked_about(asks, alice):
+    answer = asks(alice, "I shared my bread with Oswin this morning.")
+    assert answer == "I will remember that. Who is Oswin?"
