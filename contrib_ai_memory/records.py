@@ -569,6 +569,23 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenItem:
+    """An agenda item as it is told to the speaker.
+
+    Attributes:
+        text: A sentence or two.
+        quoted: The words in it that state the item.
+        evidence: Ids of the memories that it is told from; they are among those recalled.
+        pressing: Whether the speaker has it due by tomorrow, or lately overdue.
+    """
+
+    text: str
+    quoted: str = ""
+    evidence: tuple[str, ...] = ()
+    pressing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Situation:
     """What is plain to see when an NPC answers; the same for every provider.
 
@@ -581,7 +598,8 @@ class Situation:
         visits: Newest first; only where the line asks for them.
         last_talk: Ids of the recalled memories that are what the speaker said in their last
             conversation; only where the line asks for it.
-        agenda: Sentences on what is open between the NPC, the speaker and those present.
+        agenda: What the line asks for of the agenda, else what is open with the speaker; the most
+            pressing first.
     """
 
     place: str = ""
@@ -591,7 +609,7 @@ class Situation:
     known_names: tuple[str, ...] = ()
     visits: tuple[Visit, ...] = ()
     last_talk: tuple[str, ...] = ()
-    agenda: tuple[str, ...] = ()
+    agenda: tuple[OpenItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from .due_dates import due
 from .questions import asks
-from .tokens import without_quotations
+from .tokens import NUMBERS, without_quotations
 
 Commitment = Literal["promise", "debt", "request", "plan"]
 Closing = Literal["done", "off", "broken"]
@@ -66,6 +66,16 @@ _OWES = re.compile(
 _OWED_TO_SPEAKER = re.compile(
     r"\b(?:you|u|ya|ye)(?: still)? owe\b(?! (?:him|her|them|it)\b)|\bowes? me\b"
     r"|\byou(?:'re| are) (?:still )?short\b"
+)
+_AMOUNT = rf"(?:a|an|the|your|{'|'.join(NUMBERS)}|\d+)"
+_OWED_AFTER = re.compile(
+    rf"\bowes? (?:you |u |me |him |her |them |\w+ (?={_AMOUNT} ))?(?P<what>{_AMOUNT} [\w'-]+"
+    r"(?: (?:of|and|for|more) [\w' -]+)?)",
+    re.IGNORECASE,
+)
+_OWED_BEFORE = re.compile(
+    rf"\b(?P<what>{_AMOUNT} [\w'-]+(?: [\w'-]+)?),? (?:i|you|u|he|she) (?:still )?owe",
+    re.IGNORECASE,
 )
 _KEEPING = (
     r"(?:keep|hold|hold on to|hang on to|save|hide|lock|guard|stash|store|remind|wake|post|mail"
@@ -181,6 +191,17 @@ def withdraws(text: str) -> bool:
 def owed_to_speaker(text: str) -> bool:
     """Whether a debt is what the listener, or somebody else, owes the speaker."""
     return bool(_OWED_TO_SPEAKER.search(text.translate(_QUOTES).lower()))
+
+
+def owed(text: str) -> str:
+    """Return what a text says is owed, "" if that cannot be told.
+
+    >>> owed("three marks i owe you. end of the month?")
+    'three marks'
+    """
+    plain = text.translate(_QUOTES)
+    found = _OWED_AFTER.search(plain) or _OWED_BEFORE.search(plain)
+    return found["what"].strip() if found else ""
 
 
 def closes(text: str) -> Closing | None:
