@@ -75,6 +75,7 @@ _ON_A_DAY = re.compile(
     rf"|falls? due|to be (?:done|finished)|going on|set)\b|\b{_WHAT} (?:is )?happen\w*"
     r"|\b(?:remind me|anything) .*\bon\b"
 )
+_DAY = re.compile(r"\b(?:today|tonight|tomorrow|\w+day)\b")
 _OPEN = re.compile(
     rf"\b{_WHAT}(?:'?s| is) (?:still )?(?:due|owed|outstanding|open|on (?:your|ur|the)"
     r" (?:list|mind|agenda|slate))\b"
@@ -98,7 +99,9 @@ def read(text: str, now: str) -> AgendaQuestion | None:
     """
     lower = " ".join(text.lower().replace("’", "'").split())
     lower = re.sub(r"\b(what|wat|wot)s\b", r"\1's", lower)
-    named = due(text, now)
+    named = due(text, now) or next(
+        filter(None, (due(each, now) for each in _DAY.findall(lower))), None
+    )
     day = named.iso if named else ""
     about = frozenset(content_words(lower.replace(named.said.lower(), " ") if named else lower))
     about -= _NO_MATTER

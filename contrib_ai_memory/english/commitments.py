@@ -118,7 +118,10 @@ _IN_CASE_SAY = re.compile(
     r"|looks? for|wants?)\b(?!.*\b(?:i'?ll|we'?ll|i will|we will)\b).*"
     r"(?:, |\b)(?:i|im|i'm|you|u|my|say|please|tell)\b"
 )
-_ASKS_WHAT = re.compile(r"^(?:what|who|where|why|how|which|whose|when (?:will|do|are|is))\b")
+_ASKS_WHAT = re.compile(
+    r"^(?:what|who|where|why|how|which|whose"
+    r"|(?:(?:till?|until|by|since) )?when (?:will|do|are|is))\b"
+)
 _GOES_TO = re.compile(r"\b(?:it|this|that|they) goes? to \w+|\b(?:thats|that's|this is) for \w+")
 _SAVE_ME = re.compile(r"\b(?:keep|save|hold) (?:me|us|back|aside)\b")
 _REMIND = re.compile(r"\b(?:remind|wake|warn) (?:me|us)\b|\blet (?:me|us) know (?:when|if)\b")

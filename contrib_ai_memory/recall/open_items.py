@@ -50,7 +50,7 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
         items = _concerning(memory, entry, now)[:BROUGHT_UP]
     told, evidence = [], dict[str, MemoryRecord]()
     for item in items:
-        lines = _evidence(memory, item)
+        lines = _evidence(memory, item, entry)
         if lines:
             records = [to_memory(memory.id, each) for each in lines]
             evidence |= {each.id: each for each in records}
@@ -73,10 +73,13 @@ def _concerning(memory: Any, entry: Entry, now: str) -> list[AgendaItem]:
     return [item for item in found if entry.private or not item.private]
 
 
-def _evidence(memory: Any, item: AgendaItem) -> list[Entry]:
-    """Return lines behind an item, the one that states it first; empty if that is gone."""
+def _evidence(memory: Any, item: AgendaItem, entry: Entry) -> list[Entry]:
+    """Return lines behind an item, the one that states it first.
+
+    Empty if that is gone, or is the line that is answered.
+    """
     stating = memory.journal.get(int(item.id.partition(".")[0]))
-    if stating is None:
+    if stating is None or stating.id == entry.id:
         return []
     others = [n for n in (*item.evidence, *item.closed_by) if n != stating.id]
     newest = map(memory.journal.get, others[-EVIDENCE_TOLD + 1 :])
@@ -125,10 +128,12 @@ def _asked_for(memory: Any, entry: Entry, question: AgendaQuestion) -> list[Agen
             or any(_names(item.text, memory.people.name_of(who)) for who in named)
         ]
         standing = with_them or standing
-    known = {word for who in people for word in content_words(memory.people.name_of(who))}
-    about = question.about - known - content_words(" ".join(memory.names))
-    if fitting := _about(standing, about):
+    if fitting := _about(standing, question.about):
         return fitting
+    if (
+        question.kinds and "plan" not in question.kinds
+    ):  # a promise is owed only where the question names it
+        standing = [item for item in standing if item.kind in ("debt", "request")]
     exact = bool(question.day) and all(item.due == question.day for item in standing)
     return standing if exact or len(standing) <= TOLD else []
 
@@ -141,7 +146,11 @@ def _about(items: Iterable[AgendaItem], about: frozenset[str]) -> list[AgendaIte
 
 
 def _names(text: str, name: str) -> bool:
-    return bool(name) and addressing.named(text, forms([name])) is not addressing.Named.NOT
+    """Whether a text names somebody, with or without the apostrophes of the name."""
+    if not name:
+        return False
+    bare = name.lower().replace("'", "").replace("’", "")
+    return bare in text.lower().split() or bool(addressing.named(text, forms([name])))
 
 
 # --- sentences ------------------------------------------------------------------------------------
@@ -170,7 +179,7 @@ class _Telling:
         """
         when = day_told(stating.timestamp, self._now)
         who, to = self._subject(item.who), self._object(item.to)
-        teller = self._subject(stating.source_entity or "") or "Somebody"
+        teller = self._subject(stating.source_entity or "")
         quote = f'"{_quoted(self._memory, item)}"'
         if item.kind == "promise" and item.who == stating.source_entity:
             head = " ".join(filter(None, [who, "promised", to, when]))
@@ -186,7 +195,9 @@ class _Telling:
     def _subject(self, identity: str) -> str:
         if identity == self._own:
             return "I"
-        return "You" if identity == self._asker else self._memory.people.name_of(identity)
+        if identity == self._asker:
+            return "You"
+        return self._memory.people.name_of(identity) or "Somebody"
 
     def _object(self, identity: str) -> str:
         if not identity:
