@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from multiprocessing import Queue
 from pathlib import Path
 from typing import Any
@@ -166,12 +166,20 @@ class _Playing:
         return tuple(filter(None, (self._line_of.get(each) for each in journal_ids)))
 
     def _told(self) -> Iterator[str]:
-        """What the profiles say, as text."""
+        """What the profiles and the agenda say, as text."""
+        from contrib_ai_memory.admin import inspect
+        from contrib_ai_memory.llm.realisation import dated
+
         memory = self.npc.memory
         for identity in memory.profiles.identities():
             profile = memory.profiles.get(identity)
             for known in profile.attributes:
                 yield f"{memory.people.name_of(identity)}: {known.type}: {known.value}"
+        for each in inspect.agenda(self.npc):
+            day = date.fromisoformat(each.item.due) if each.item.due else None
+            due = (each.item.due, dated(day, day)) if day else ()
+            said = (each.who, each.item.kind, each.to, each.item.text, *due)
+            yield " ".join(filter(None, said))
 
     # --- the questions ------------------------------------------------------------------------
 

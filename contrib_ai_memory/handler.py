@@ -35,6 +35,7 @@ from .records import (
     now_iso,
 )
 from .store import attributes, evidence, game_database, memory_store, owner
+from .store.agenda import Agenda
 from .store.chat_log import ChatLog
 from .store.condition import StoreHeld
 from .store.conversations import Conversations
@@ -59,7 +60,8 @@ class MemoryHandler:
     Attributes:
         id: The NPC's UUID, its agent id in the store. A copied NPC gets a new one.
         clock: Returns the present as ISO 8601 UTC; a replay replaces it by the log's time.
-        journal, conversations, people, profiles, links, preferences, history: Kept in Attributes.
+        journal, conversations, people, profiles, links, preferences, agenda, history: Kept in
+            Attributes.
         evidence: Stops work in progress whose evidence is forgotten or changed meanwhile.
     """
 
@@ -73,6 +75,7 @@ class MemoryHandler:
         self.people = People(owner)
         self.links = Links(owner)
         self.preferences = Preferences(owner)
+        self.agenda = Agenda(owner)
         self.profiles = Profiles(owner)
         self.history = ChatLog(owner)
         self.evidence = Evidence(owner, lambda: self.journal, lambda: self.id)

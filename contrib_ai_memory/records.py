@@ -6,11 +6,12 @@ ISO 8601 in UTC. A person is an identity (`MemoryMixin.get_memory_identity`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
+from .english.commitments import Commitment
 from .english.questions import asks
 from .english.reported_speech import as_posed
 
@@ -336,6 +337,72 @@ class MemoryRecord(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
+class AgendaItem(_Plain):
+    """Something that somebody is to do: a promise, a debt, a request or a plan.
+
+    Attributes:
+        id: The journal id of the line that states it; "12.1" is of its second sentence.
+        kind: promise, debt, request (to the NPC, which is to do it) or plan.
+        who: Memory identity of the one who is to do it.
+        to: Identity of the one it is owed to; "" if unknown or nobody.
+        text: The words that state it.
+        due: ISO date; "" without one.
+        state: open, done or broken.
+        evidence: Journal ids of the lines that state it, oldest first.
+        closed_by: Journal ids of the lines that say it is done or broken.
+        private, witnesses: Who may hear of it, as for any memory.
+        created, updated: Times of the first and the last of those lines, ISO 8601 UTC.
+    """
+
+    id: str
+    kind: Commitment
+    who: str
+    text: str
+    to: str = ""
+    due: str = ""
+    state: Literal["open", "done", "broken"] = "open"
+    evidence: tuple[int, ...] = ()
+    closed_by: tuple[int, ...] = ()
+    private: bool = False
+    witnesses: tuple[str, ...] = ()
+    created: str = ""
+    updated: str = ""
+
+    @property
+    def audience(self) -> tuple[str, ...] | None:
+        """The people who may hear of it, sorted; None means anyone."""
+        return tuple(sorted(self.witnesses)) if self.private else None
+
+    def concerns(self, identity: str) -> bool:
+        """Whether it is that person's to do, or owed to them."""
+        return bool(identity) and identity in (self.who, self.to)
+
+    def visible_to(self, listeners: Sequence[str] | None) -> bool:
+        """Return whether all `listeners` may hear of it; None is a view from outside the game."""
+        return may_hear(self.private, self.witnesses, None if listeners is None else (*listeners,))
+
+    def is_due(self, now: str) -> bool:
+        """Return whether it is open and its date has come, at an ISO 8601 time."""
+        return self.state == "open" and bool(self.due) and self.due <= now[:10]
+
+    def state_at(self, now: str) -> str:
+        """Return the state in words: open, due, overdue, done or broken."""
+        if not self.is_due(now):
+            return self.state
+        return "due" if self.due == now[:10] else "overdue"
+
+    def without(self, journal_ids: Collection[int]) -> AgendaItem | None:
+        """Return the item without what these entries say of it; None if one of them states it.
+
+        Open again if they alone closed it.
+        """
+        if not set(self.evidence).isdisjoint(journal_ids):
+            return None
+        left = tuple(each for each in self.closed_by if each not in journal_ids)
+        return replace(self, closed_by=left, state=self.state if left else "open")
+
+
+@dataclass(frozen=True, slots=True)
 class RecallRequest:
     """A question to the memory of one NPC.
 
@@ -503,6 +570,23 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenItem:
+    """An agenda item as it is told to the speaker.
+
+    Attributes:
+        text: A sentence or two.
+        quoted: The words in it that state the item.
+        evidence: Ids of the memories that it is told from; they are among those recalled.
+        pressing: Whether the speaker has it due by tomorrow, or lately overdue.
+    """
+
+    text: str
+    quoted: str = ""
+    evidence: tuple[str, ...] = ()
+    pressing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Situation:
     """What is plain to see when an NPC answers; the same for every provider.
 
@@ -515,7 +599,8 @@ class Situation:
         visits: Newest first; only where the line asks for them.
         last_talk: Ids of the recalled memories that are what the speaker said in their last
             conversation; only where the line asks for it.
-        agenda: Sentences on what is open between the NPC, the speaker and those present.
+        agenda: What the line asks for of the agenda, else what is open with the speaker; the most
+            pressing first.
     """
 
     place: str = ""
@@ -525,7 +610,7 @@ class Situation:
     known_names: tuple[str, ...] = ()
     visits: tuple[Visit, ...] = ()
     last_talk: tuple[str, ...] = ()
-    agenda: tuple[str, ...] = ()
+    agenda: tuple[OpenItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -36,8 +36,8 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from ..embedding import embedder
-from ..records import INSIGHT, Entry, MemoryRecord
-from ..store import memory_store, people, preferences
+from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord
+from ..store import agenda, memory_store, people, preferences
 from ..store.chat_log import ATTRIBUTE as CHAT_LOG
 from ..store.conversations import CONVERSATIONS_KEPT, Conversation
 from ..store.payload import ANYONE, entry_memory_id, from_payload
@@ -61,7 +61,7 @@ LONGEST_TEXT = 200_000  # characters of one text
 CHECKED_AT_ONCE = 256  # lines
 BYTES_AT_ONCE = 4_000_000  # of the lines that are held at one time
 LAST_ID = 100_000_000  # of a journal
-ROWS_OF = (people.CATEGORY, preferences.CATEGORY)
+ROWS_OF = (people.CATEGORY, preferences.CATEGORY, agenda.CATEGORY)
 SCRIPT = ("sleep_schedule", "night_records", CHAT_LOG)
 
 Line = dict[str, Any]
@@ -259,6 +259,15 @@ def _time(value: str) -> str:
     raise ValueError("should be a time (ISO 8601 with a time zone)")
 
 
+def _date(value: str) -> str:
+    try:
+        if date.fromisoformat(value).isoformat() == value:
+            return value
+    except ValueError:
+        pass
+    raise ValueError("should be a date (YYYY-MM-DD)")
+
+
 def _memory_id(value: str) -> str:
     if not _UUID.fullmatch(value) or not uuid.UUID(value).int:
         raise ValueError("should be a memory id")
@@ -283,6 +292,7 @@ def _vector(value: str) -> str:
 Value = TypeVar("Value")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _ENTRY_ID = re.compile(r"[1-9][0-9]{0,8}")
+_AGENDA_ID = r"^[1-9][0-9]{0,8}(\.[0-9]{1,4})?$"
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0, le=LAST_ID)]
@@ -291,6 +301,7 @@ Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 NameOrEmpty = Annotated[str, Field(max_length=LONGEST_NAME)]
 Time = Annotated[str, AfterValidator(_time)]
 TimeOrEmpty = Annotated[str, AfterValidator(lambda value: value and _time(value))]
+DateOrEmpty = Annotated[str, AfterValidator(lambda value: value and _date(value))]
 MemoryId = Annotated[str, AfterValidator(_memory_id)]
 MemoryIdOrEmpty = Annotated[str, AfterValidator(lambda value: value and _memory_id(value))]
 LinkEnd = Annotated[str, AfterValidator(_link_end)]
@@ -396,6 +407,18 @@ class _Preference(Preference):
     seen: Time
     memory_id: MemoryIdOrEmpty = ""
     history: tuple[_PastPreference, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _AgendaItem(AgendaItem):
+    id: Annotated[str, Field(pattern=_AGENDA_ID)]
+    who: Name
+    to: NameOrEmpty = ""
+    due: DateOrEmpty = ""
+    evidence: tuple[EntryId, ...] = ()
+    closed_by: tuple[EntryId, ...] = ()
+    created: Time
+    updated: Time
 
 
 class _Schedule(_Line):
@@ -517,6 +540,7 @@ LINES: dict[str, type[_Line]] = {  # by kind, and by category or key where a kin
     f"script {CHAT_LOG}": _OfScript[list[_ChatMessage] | None],
     f"row {people.CATEGORY}": _Row[_Profile],
     f"row {preferences.CATEGORY}": _Row[_Preference],
+    f"row {agenda.CATEGORY}": _Row[_AgendaItem],
     "entry": _Valued[_Entry],
     "link": _LinkLine,
     "memory": _MemoryLine,
@@ -640,6 +664,11 @@ class Checker:
         value = line["value"]
         if line["category"] == people.CATEGORY:
             key = people.key_of(value["entity_id"])
+        elif line["category"] == agenda.CATEGORY:
+            for name in ("evidence", "closed_by"):
+                for number in value.get(name, ()):
+                    self._check_entry_id(f"value.{name}", number)
+            key = value["id"]
         else:
             known = preferences.from_plain(value)
             key = preferences.key_of(known.identity, known.slot, known.audience)

@@ -24,10 +24,10 @@ from twisted.python.failure import Failure
 from .. import conf, offload
 from ..embedding import emotions as taxonomy
 from ..handler import CONSCIOUS_IMPORTANCE
-from ..ingest import index, pipeline, preference_slots
+from ..ingest import agenda_items, index, pipeline, preference_slots
 from ..ingest.index import to_memory
 from ..ingest.preference_slots import Superseded
-from ..records import ASKS, LOCKED, PINNED, Entry, MemoryRecord
+from ..records import ASKS, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
 from ..store import memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
@@ -337,6 +337,7 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
             memory.history.forget_entries([entry.id])
             for preference in _stated_by(memory, entry):
                 memory.preferences.put(replace(preference, text=entry.content))
+            agenda_items.reread(memory, entry)
         memory.flush()
     if entry is None or entry.recallable:
         changed = _changed_fields(old, new)
@@ -425,6 +426,12 @@ def _state_before(
             asdict(each)
             for each in (_stated_by(memory, entry) if entry and "content" in changed else ())
         ],
+        agenda=[
+            asdict(each)
+            for each in (
+                memory.agenda.resting_on({entry.id}) if entry and "content" in changed else ()
+            )
+        ],
         fields=list(dict.fromkeys((*changed, *more))),
     )
 
@@ -447,6 +454,10 @@ def _restore(npc: Any, before: Before) -> Generator[Any, Any, None]:
     yield memory.links.add_gently(Link(*each) for each in before.links)
     for identity, name, noted, known in before.profiles:
         _restore_profile(memory, identity, name, noted, known)
+    if "content" in before.fields:
+        memory.agenda.forget_entries({plain["id"] for plain in before.entries})
+    for plain in before.agenda:
+        memory.agenda.put(AgendaItem.from_dict(plain))
     ended: list[Superseded] = []
     for plain in before.preferences:
         ended += _restore_preference(memory, from_plain(plain), before.fields)

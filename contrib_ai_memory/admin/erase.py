@@ -39,7 +39,16 @@ from .. import offload
 from ..embedding import embedder
 from ..ingest import novelty
 from ..records import INSIGHT, Entry, MemoryRecord, Message
-from ..store import attributes, game_database, links, memory_store, pause, people, preferences
+from ..store import (
+    agenda,
+    attributes,
+    game_database,
+    links,
+    memory_store,
+    pause,
+    people,
+    preferences,
+)
 from ..store.journal import ranges_include
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
@@ -72,6 +81,7 @@ COUNTED = {
     "people": ("person", "people"),
     "observations": ("observation", "observations"),
     "preferences": ("preference", "preferences"),
+    "agenda": ("agenda item", "agenda items"),
     "messages": ("message", "messages"),
     "vectors": ("cached vector", "cached vectors"),
     "elsewhere": (
@@ -112,6 +122,7 @@ class Erased:
     people: int = 0
     observations: int = 0
     preferences: int = 0
+    agenda: int = 0
     messages: int = 0
     vectors: int = 0
     changed: int = 0
@@ -142,10 +153,10 @@ def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.De
     """Erase a person from one NPC's memory, as a Deferred `Erased`.
 
     Their entries and memories are removed with the links of these, and with all that profiles took
-    from them; so are the person's own profile, preferences and place in the register of people,
-    their part in conversations and in the conversation history, Mem0's history of each memory,
-    cached vectors, word counts of the store, and error texts of nights. What others said stays,
-    without the person among its witnesses.
+    from them; so are the person's own profile, preferences, agenda items and place in the register
+    of people, their part in conversations and in the conversation history, Mem0's history of each
+    memory, cached vectors, word counts of the store, and error texts of nights. What others said
+    stays, without the person among its witnesses.
 
     Args:
         npc: Whose memory.
@@ -298,6 +309,7 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
     gone_links = yield _remove_links(memory, {*map(str, entries), *plan.memories})
     observations = yield _erase_from_profiles(memory, plan)
     preferred = yield _erase_preferences(memory, plan)
+    planned = yield _erase_agenda(memory, plan)
     messages = memory.history.forget(
         subject.identity,
         lambda message: subject.owns_exchange(message, entries, plan.memories),
@@ -323,6 +335,7 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
         people=int(met or had_profile),
         observations=observations,
         preferences=preferred,
+        agenda=planned,
         messages=messages,
         vectors=vectors,
         changed=changed,
@@ -467,6 +480,24 @@ def _remove_witness(memory: Any, preference: Preference, identity: str) -> None:
         memory.preferences.remove(preference)
 
 
+@defer.inlineCallbacks
+def _erase_agenda(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
+    """Remove agenda items that are theirs, owed to them, rest on the plan or name them."""
+    subject = plan.subject
+    count = 0
+    for item in list(memory.agenda):
+        kept = item.without(plan.entries)
+        if kept is None or item.concerns(subject.identity) or subject.named_in(item.text):
+            memory.agenda.remove(item.id)
+            count += 1
+        else:
+            others = tuple(each for each in kept.witnesses if each != subject.identity)
+            if (kept := replace(kept, witnesses=others)) != item:
+                memory.agenda.put(kept)
+        yield offload.breathe()
+    return count
+
+
 def _erase_from_nights(npc: Any, subject: DataSubject) -> None:
     """Shorten error texts of nights, which may quote anything, to the kind of error; drop the
     person from those who wait for an answer."""
@@ -534,16 +565,18 @@ def wipe_held(npc: Any) -> Generator[Any, Any, Erased]:
         "links": memory.links.count,
         "people": len({*memory.profiles.identities(), *(each.identity for each in memory.people)}),
         "preferences": sum(1 for _each in memory.preferences),
+        "agenda": len(memory.agenda),
         "messages": len(memory.history.messages),
     }
     kinds, vectors = yield _wipe_store(memory.id)
     yield batch_job(novelty.forget, memory.id)
     entries = yield _wipe_texts(memory)
-    for category in (links.CATEGORY, preferences.CATEGORY, people.CATEGORY):
+    for category in (links.CATEGORY, preferences.CATEGORY, people.CATEGORY, agenda.CATEGORY):
         yield _wipe_rows(npc, category)
     for part in (
         memory.links,
         memory.preferences,
+        memory.agenda,
         memory.profiles,
         memory.history,
         memory.conversations,

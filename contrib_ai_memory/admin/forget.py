@@ -50,7 +50,7 @@ class Selection:
         """Return the counts in words: "1 journal entry, 2 facts"."""
         counts = Counter(_NAMES.get(memory.record, memory.record) for memory in self.memories)
         counts.update(
-            each.kind if each.kind in ("observation", "preference") else "profile attribute"
+            each.kind if each.kind in inspect.NO_ATTRIBUTES else "profile attribute"
             for each in self.profiles
         )
         return ", ".join(
@@ -142,7 +142,9 @@ def select(npc: Any, memory_id: str, *, cascade: bool = False) -> Generator[Any,
     root = yield ids.find(npc, memory_id)
     if not cascade:
         profiles = yield inspect.profiled(npc.memory, set(ids.entry_ids([root])))
-        return Selection((root,), tuple(each for each in profiles if each.kind == "preference"))
+        return Selection(
+            (root,), tuple(each for each in profiles if each.kind in inspect.BY_THEMSELVES)
+        )
     traced = yield inspect.trace(
         npc, root.id if root.record not in ("entry", INSIGHT) else link_id(root)
     )
@@ -224,6 +226,7 @@ def _state_before(npc: Any, selection: Selection, cascade: bool) -> Generator[An
         ],
         profiles=_profiles_before(memory, {entry.id for entry in entries}) if cascade else [],
         preferences=[asdict(each) for each in _preferences_of(memory, memories)],
+        agenda=[asdict(each) for each in memory.agenda.resting_on({entry.id for entry in entries})],
     )
 
 
@@ -282,6 +285,7 @@ def _remove(npc: Any, memories: list[MemoryRecord], cascade: bool) -> Generator[
     for preference in _preferences_of(memory, memories):
         _withdraw_preference(memory, preference, memories)
     if numbers:
+        memory.agenda.forget_entries(numbers)
         if cascade:
             yield memory.profiles.forget_entries(numbers)
         memory.conversations.forget_entries(numbers)

@@ -28,7 +28,7 @@ from ..conf import PAGE_SIZE
 from ..ingest.index import to_memory
 from ..llm import router
 from ..npc import CATEGORY, OFF_TAG, MemoryMixin
-from ..records import INSIGHT, LOCKED, PINNED, Entry, MemoryRecord
+from ..records import INSIGHT, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
 from ..script import AssistantScript
 from ..sleep.night import TITLES
 from ..store import memory_store, owner, pause
@@ -52,6 +52,9 @@ DAYS_SHOWN = 60  # in `stats`
 EVIDENCE_SHOWN = 50
 LINKS_SHOWN = 100
 TRACED = 200  # memories of one trace
+# kinds of `Drawn` that are no attributes of a profile, and that go with a single line
+NO_ATTRIBUTES = ("observation", "preference", "agenda item")
+BY_THEMSELVES = ("preference", "agenda item")
 INSIGHTS_READ = 4096  # the newest
 VACANT_CHECKED = 16  # missing pages of the journal whose entries are looked up in the store
 
@@ -152,6 +155,19 @@ class PersonPage:
     observations: tuple[ProfileObservation, ...]
     preferences: tuple[Preference, ...]
     course: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AgendaEntry:
+    """An agenda item with its state by now (open, due, overdue, done, broken) and its people.
+
+    `who` is to do it, `to` is whom it is owed to: names, identities of people with none, or "".
+    """
+
+    item: AgendaItem
+    state: str
+    who: str
+    to: str
 
 
 # --- NPCs -----------------------------------------------------------------------------------------
@@ -477,6 +493,20 @@ def _person(memory: Any, identity: str) -> Person:
     )
 
 
+def agenda(npc: Any) -> list[AgendaEntry]:
+    """List what is on the NPC's agenda, secrets included, the newest due date first."""
+    memory, own = npc.memory, npc.get_memory_identity(npc)
+
+    def name(identity: str) -> str:
+        return npc.key if identity == own else memory.people.name_of(identity) or identity
+
+    now = memory.clock()
+    return [
+        AgendaEntry(item, item.state_at(now), name(item.who), name(item.to))
+        for item in memory.agenda.items()
+    ]
+
+
 # --- one memory -----------------------------------------------------------------------------------
 
 
@@ -552,7 +582,7 @@ class Drawn:
 
     identity: str
     name: str
-    kind: str  # of the attribute, or "observation", or "preference"
+    kind: str  # of the attribute, or one of `NO_ATTRIBUTES`
     text: str
     private: bool
 
@@ -738,7 +768,8 @@ def _insights(memory: Any) -> Generator[Any, Any, list[Entry]]:
 
 @defer.inlineCallbacks
 def profiled(memory: Any, entries: set[int]) -> Generator[Any, Any, tuple[Drawn, ...]]:
-    """Find what in profiles and preferences rests on these entries, as a Deferred tuple."""
+    """Find what in profiles, preferences and the agenda rests on these entries, as a Deferred
+    tuple."""
     found: list[Drawn] = []
     own = {entry_memory_id(memory.id, each) for each in entries}
     for identity in memory.profiles.identities():
@@ -763,6 +794,10 @@ def profiled(memory: Any, entries: set[int]) -> Generator[Any, Any, tuple[Drawn,
         if held.journal_id in entries or held.memory_id in own:
             name = memory.people.name_of(held.identity)
             found.append(Drawn(held.identity, name, "preference", held.text, held.private))
+    for item in memory.agenda:
+        if not entries.isdisjoint(item.evidence):
+            name = memory.people.name_of(item.who)
+            found.append(Drawn(item.who, name, "agenda item", item.text, item.private))
     return tuple(found[:TRACED])
 
 

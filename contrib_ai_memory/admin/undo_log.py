@@ -40,7 +40,7 @@ class Before:
         payload: [memory id, {field: value}] of memories that were not rewritten.
         made: Link ids of memories that the action made.
         profiles: [identity, name, observations, attributes] that it removed.
-        preferences: As they were.
+        preferences, agenda: As they were.
         fields: What the action changed in the entries, memories and preferences; empty where it
             removed them.
     """
@@ -53,6 +53,7 @@ class Before:
     made: list[str] = field(default_factory=list)
     profiles: list[list[Any]] = field(default_factory=list)
     preferences: list[dict[str, Any]] = field(default_factory=list)
+    agenda: list[dict[str, Any]] = field(default_factory=list)
     fields: list[str] = field(default_factory=list)
 
 

@@ -572,6 +572,33 @@ def _person_lines(npc: Any, page: inspect.PersonPage) -> list[str]:
     return lines
 
 
+@SWITCHES.add()
+def _agenda(command: MemoryCommand, npc: Any) -> None:
+    """Promises, debts, requests to the NPC and plans, the newest due date first."""
+    found = inspect.agenda(npc)
+    if not found:
+        name = safe(npc.key)
+        command.tell(
+            f"There is nothing on the agenda of {name}. Promises, debts, plans with a date, and "
+            f"requests to {name} are noted as they are heard."
+        )
+        return
+    lines = [heading(f"Agenda of {npc.key}", "newest due date first")]
+    for each in found[:PAGE]:
+        item = each.item
+        people = f"{each.who} to {each.to}" if each.to else each.who
+        head = (
+            f"  |y{item.id:<6}|n{private_mark(item.private)}|w{each.state:<8}|n"
+            f"{item.due or '-':<11}{item.kind:<8} {label(people)}: "
+        )
+        lines.append(hanging(head, item.text, indent=9))
+        closed = f"; closed by {', '.join(map(str, item.closed_by))}" if item.closed_by else ""
+        lines.append(dim(f"from {', '.join(map(str, item.evidence))}{closed}", indent=9))
+    if len(found) > PAGE:
+        lines.append(dim(f"and {len(found) - PAGE} older ones", indent=2))
+    command.page(*lines)
+
+
 # --- mood, talk, growth, cost ---------------------------------------------------------------------
 
 
@@ -1160,6 +1187,7 @@ class CmdMemory(MemoryCommand):
       trace <npc> = <id>                  - what it was derived from, and what
                                             was derived from it
       profile <npc> [= <name>]            - the people it knows, or one of them
+      agenda <npc>                        - promises, debts, requests and plans
       mood <npc>                          - what it feels, and why
       preview <npc> = <player>: <line>    - the prompt for an answer to that line
       history <npc>                       - its conversation; builders' changes

@@ -28,7 +28,6 @@ class Intent(Enum):
     LAST_SEEN = "when somebody was last here"
     OPINION = "what it thinks of somebody"
     TALK = "what was talked about"
-    DUE = "what is due"
 
 
 _WHAT = r"(?:what|wat|whit|wot)"
@@ -102,13 +101,6 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         rf"{_WHAT} (?:did|have|were) (?:we|you and i) (?:talk|talked|talking|spoke|speak|spoken"
         rf"|discuss|discussed|discussing|say)(?: about| of)?(?: {_WHEN})?"
         r"|where (?:did we leave|were we)(?: off)?|remind me (?:of|about) our (?:talk|last talk)",
-    ),
-    (
-        Intent.DUE,
-        rf"{_WHAT}(?:['’]?s| is) (?:still )?(?:due|owed|outstanding|open|on your (?:list|mind))"
-        rf"|{_WHAT} (?:do i|do we|does .{{2,30}}) (?:still )?owe (?:you|me|whom|anyone)"
-        rf"|{_WHAT} (?:did|have) (?:you|i) promised?(?: .{{0,30}})?"
-        rf"|{_WHAT} (?:must|should) (?:you|i) (?:still )?do(?: for .{{2,30}})?",
     ),
 )
 _COMPILED = tuple(

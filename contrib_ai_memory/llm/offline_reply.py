@@ -14,12 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
+from ..english import agenda_questions
 from ..english.addressing import forms, without_address
 from ..english.intents import Intent, courtesy_of, intent_of
 from ..english.questions import asked, asks, asks_when, sentences_of
 from ..english.reported_speech import capital
 from ..english.tokens import FILLERS, words_of, zipf
-from ..records import KnownPerson, Recalled, Reply, ReplyRequest
+from ..records import KnownPerson, OpenItem, Recalled, Reply, ReplyRequest
 from ..text.sanitising import oneline
 from .answer_selection import PORTRAIT, confidence, names, select, told_of
 from .realisation import day_told, tell_all
@@ -73,9 +74,11 @@ def reply(request: ReplyRequest) -> Reply:
     meant = intent_of(said)
     if meant and (answer := _ANSWERS[meant[0]](request, meant[1])):
         return answer
+    if request.now and agenda_questions.read(said, request.now) and request.situation.agenda:
+        return _due(request.situation.agenda)
     if asked(said):
         return _from_memory(request)
-    return Reply(_acknowledge(said, request), told=())
+    return _acknowledge(said, request)
 
 
 def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
@@ -99,7 +102,14 @@ def may_tell(recalled: Recalled) -> bool:
 
 def _from_memory(request: ReplyRequest) -> Reply:
     """Tell what answers best; say so where it may well not be the answer."""
-    request = replace(request, recalled=tuple(filter(may_tell, request.recalled)))
+    # what only the agenda rests on was not recalled: it answers nothing else
+    planned = {each for item in request.situation.agenda for each in item.evidence}
+    recalled = (
+        each
+        for each in request.recalled
+        if may_tell(each) and (each.tokens or each.memory.id not in planned)
+    )
+    request = replace(request, recalled=tuple(recalled))
     told = told_of(request, select(request))
     sure = confidence(request, told)
     if sure < NOTHING_BELOW:
@@ -123,17 +133,26 @@ def _nothing(request: ReplyRequest) -> str:
 # --- courtesies -----------------------------------------------------------------------------------
 
 
-def _acknowledge(said: str, request: ReplyRequest) -> str:
+def _acknowledge(said: str, request: ReplyRequest) -> Reply:
     courtesy = courtesy_of(said)
     if courtesy is Intent.GREETING or _is_bare_greeting(said):
-        return _greet(request)
+        return _greeting(request)
     if courtesy is not None:
-        return phrase("thanks" if courtesy is Intent.THANKS else "parting", request)
+        return Reply(phrase("thanks" if courtesy is Intent.THANKS else "parting", request), told=())
     if stranger := _stranger_in(said, request):
-        return phrase("asks who", request, topic=stranger)
+        return Reply(phrase("asks who", request, topic=stranger), told=())
     if topic := _topic(said):
-        return phrase("taken up", request, topic=capital(topic))
-    return phrase("heard", request)
+        return Reply(phrase("taken up", request, topic=capital(topic)), told=())
+    return Reply(phrase("heard", request), told=())
+
+
+def _greeting(request: ReplyRequest) -> Reply:
+    """Greet the speaker, and bring up once in a conversation what is due."""
+    own = [turn.content for turn in request.conversation if turn.role == "assistant"]
+    for item in request.situation.agenda:
+        if item.pressing and not any(item.quoted in said for said in own):
+            return Reply(f"{_greet(request)} {item.text}", told=item.evidence)
+    return Reply(_greet(request), told=())
 
 
 def _is_bare_greeting(said: str) -> bool:
@@ -286,9 +305,10 @@ def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
     return Reply(f"We talked {when}. {text}", told=tuple(each.id for each in lines))
 
 
-def _due(request: ReplyRequest, _whom: str) -> Reply | None:
-    items = request.situation.agenda
-    return Reply(" ".join(items), told=()) if items else None
+def _due(items: Sequence[OpenItem]) -> Reply:
+    """Tell what is asked for of the agenda."""
+    told = dict.fromkeys(each for item in items for each in item.evidence)
+    return Reply(" ".join(dict.fromkeys(item.text for item in items)), told=tuple(told))
 
 
 _ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
@@ -302,7 +322,6 @@ _ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
     Intent.LAST_SEEN: _last_seen,
     Intent.OPINION: _opinion,
     Intent.TALK: _talk,
-    Intent.DUE: _due,
 }
 
 

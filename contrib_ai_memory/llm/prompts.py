@@ -124,11 +124,21 @@ def talk(request: ReplyRequest, past: Messages) -> Messages:
     system = REPLY.format(
         name=request.npc_name,
         persona=request.persona or _FALLBACK_PERSONA,
-        block=request.prompt_block or "<memory>\n</memory>",
+        block=_block(request),
     )
     said = told(request.speaker, request.utterance)
     now = neutralise(request.utterance) if request.kind == "give" else said
     return [{"role": "system", "content": system}, *past, {"role": "user", "content": now}]
+
+
+def _block(request: ReplyRequest) -> str:
+    """Return the memory block with what is open between the NPC and the speaker."""
+    block = request.prompt_block or "<memory>\n</memory>"
+    told = [f"You would tell {request.speaker}: {each.text}" for each in request.situation.agenda]
+    if not told:
+        return block
+    lines = "".join(f"[AGENDA] {neutralise(each)}\n" for each in told)
+    return f"{block.removesuffix('</memory>')}{lines}</memory>"
 
 
 def said(turn: Message) -> dict[str, Any]:

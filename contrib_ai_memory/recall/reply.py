@@ -94,14 +94,14 @@ def prepare(
         # a secret from the conversation would show in what is said aloud next
         turns = tuple(turn for turn in turns if not turn.private)
     known = memory.people.get(entry.source_entity)
-    situation, last_talk = situation_of(memory, entry)
+    situation, beside = situation_of(memory, entry)
     request = ReplyRequest(
         npc_name=memory.name,
         persona=memory.owner.get_persona(),
         speaker=entry.seen_as,
         speaker_id=entry.source_entity,
         utterance=entry.content,
-        recalled=(*recalled.memories, *_beside(last_talk, recalled.memories)),
+        recalled=(*recalled.memories, *_beside(beside, recalled.memories)),
         prompt_block=recalled.prompt_block,
         conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
         met_before=bool(known and known.interactions > 1),
@@ -115,10 +115,10 @@ def prepare(
     return ToolLoop(memory, entry, request, transcript, actions), request
 
 
-def _beside(talk: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
-    """Yield the memories of a talk that were not recalled."""
+def _beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
+    """Yield other memories that the answer may tell, as far as they were not recalled."""
     known = {each.memory.id for each in recalled}
-    return (Recalled(each, ScoreParts(0.0, 0.0), 0) for each in talk if each.id not in known)
+    return (Recalled(each, ScoreParts(0.0, 0.0), 0) for each in others if each.id not in known)
 
 
 @defer.inlineCallbacks

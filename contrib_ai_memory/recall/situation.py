@@ -14,6 +14,7 @@ from ..english.addressing import forms, without_address
 from ..english.intents import Intent, intent_of
 from ..ingest.index import to_memory
 from ..records import Entry, KnownPerson, MemoryRecord, Situation, Visit, may_hear
+from .open_items import open_items
 
 LOOKED_BACK = 400  # journal entries that are read for visits and for the last talk
 TALK_LINES = 5  # of the last talk, the most important
@@ -33,7 +34,7 @@ def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryReco
         memory: The NPC's MemoryHandler.
 
     Returns:
-        The situation, and the memories of `Situation.last_talk`.
+        The situation, and the memories of `Situation.last_talk` and `Situation.agenda`.
     """
     npc = memory.owner
     company = npc.location.contents_get(content_type="character") if npc.location else []
@@ -44,6 +45,7 @@ def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryReco
     found = intent_of(without_address(entry.content, forms(memory.names)))
     meant = found[0] if found else None
     talk = _last_talk(memory, entry) if meant is Intent.TALK else ()
+    agenda, evidence = open_items(memory, entry)
     found_here = Situation(
         place=npc.location.get_display_name(npc) if npc.location else "",
         moment=npc.get_memory_moment(),
@@ -58,8 +60,9 @@ def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryReco
         known_names=memory.people.names(),
         visits=tuple(_visits(memory)) if meant is Intent.VISITORS else (),
         last_talk=tuple(each.id for each in talk),
+        agenda=agenda,
     )
-    return found_here, talk
+    return found_here, (*talk, *evidence)
 
 
 def moment_told(now: str) -> str:

@@ -64,8 +64,8 @@ def missing_of(agent_id: str, linked: list[str]) -> list[str]:
 def prune_low_importance_entries(memory: Any) -> Generator[Any, Any, PassReport]:
     """Remove old entries of low importance that became no fact [A].
 
-    Stated preferences stay, and what was committed consciously, pinned or locked. Entries that are
-    too young are looked at again at a later night.
+    Stated preferences stay, what open agenda items rest on, and what was committed consciously,
+    pinned or locked. Entries that are too young are looked at again at a later night.
     """
     settings = conf.get()
     before = datetime.fromisoformat(memory.clock()) - timedelta(days=settings.PRUNE_AFTER_DAYS)
@@ -81,7 +81,13 @@ def prune_low_importance_entries(memory: Any) -> Generator[Any, Any, PassReport]
         else:
             young = young or entry.id
     reached = young - 1 if young else max(start, end)
-    unimportant = [entry for entry in batch if _forgettable(entry, settings.PRUNE_AT_MOST)]
+    open_items = (item for item in memory.agenda if item.state == "open")
+    promised = {number for item in open_items for number in item.evidence} if batch else ()
+    unimportant = [
+        entry
+        for entry in batch
+        if _forgettable(entry, settings.PRUNE_AT_MOST) and entry.id not in promised
+    ]
     if not router.rules_judge():  # what rules weighed is kept until a model has
         unimportant = [entry for entry in unimportant if entry.scoring_method == "llm"]
     removed: list[int] = []

@@ -324,6 +324,7 @@ def _overview(npc: Any) -> Any:
         "overview": overview,
         "schedule": AssistantScript.of(npc).sleep.schedule,
         "night": night_progress(npc),
+        "agenda": inspect.agenda(npc)[:PAGE],
         "changes": [act.summary() for act in reversed(undo_log.acts(npc))],
     }
 

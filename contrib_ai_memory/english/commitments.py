@@ -1,0 +1,248 @@
+"""Commitments: whether a sentence promises, owes, asks the listener for something, or plans.
+
+Rules for talk as players type it. They abstain where they are not sure: a hope, a threat, an order
+of the moment ("give me an ale") and a question commit nobody. `closes` is their counterpart: words
+that say that something was done, is off, or will not be done.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from .due_dates import due
+from .questions import asks
+from .tokens import NUMBERS, without_quotations
+
+Commitment = Literal["promise", "debt", "request", "plan"]
+Closing = Literal["done", "off", "broken"]
+
+LEAST_WORDS = 4  # of a plan
+
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
+_YOU = r"(?:you|u|ye|ya|him|her|them|'em|em)"
+_STOP = re.compile(r"[.!?;]+(?:\s|$)")
+_OUT_OF_CHARACTER = re.compile(r"^\s*\(\(|\booc\b")
+_SWEARS = re.compile(
+    r"\b(?:i|we) (?:promise|swear|vow)\b|\b(?:promise|swear)[~!.]*$|\bcross (?:my|ma|me) \w+\b"
+    r"|\b(?:on|upon|by) (?:my|me|ma|mine) (?:\w+'s )?(?:word|honou?r|life|oath|soul|memory|mother"
+    r"|head|tusk|hammer|sword|faith)\b"
+    r"|\bmy (?:word|hand|oath) on it\b|\byou(?:'ve| have) my word\b|\bi give (?:you|u) my word\b"
+    r"|\bor i(?:'?m| am) (?:no|not)\b|\bswear on\b"
+)
+_DENIES = re.compile(
+    r"\b(?:i|we)(?:'?d|'?ve)? (?:never|didn'?t|wasn'?t|haven'?t|don'?t|won'?t|wont|dont|can'?t"
+    r"|cannot|would|could|wish|hope|might|should)\b|\bnever mind\b"
+)
+_WILL = (
+    r"\b(?:i'll|ill|i will|i shall|i'm going to|im going to|i'?m gonna|i gonna|ima|we'll|we will"
+    r"|we shall|shall i|let me|i'm to|i)"
+)
+_SERVICE = (
+    r"(?:bring|pay|fetch|mend|fix|repair|send|give|show|teach|build|return|carry|write|find|sing"
+    r"|play|cook|wake|guard|help|clean|polish|sew|darn|buy|settle|deliver|name|grind|hand|walk"
+    r"|carve|forge|brew|bake|pick|plant|chop|paint|read|tell|keep|hold|save|make|stand|work|put"
+    r"|take|have|get|come|be|post|draw|dig|feed|speak|ask|see to|count|trade|square|swap|lend"
+    r"|learn|serve|fill|open|look)"
+)
+_SERVES = re.compile(rf"{_WILL} (?:just |then |also |gladly |personally )?(?P<verb>{_SERVICE})\b")
+_EVERYDAY = frozenset("have get take be come see to make put keep hold tell look open ask".split())
+_FOR_ANOTHER = re.compile(rf"\b{_YOU}\b|\b(?:your|yer|ur|back|for \w+)\b")
+_YOU_GET = re.compile(
+    r"\b(?:you|u|ye|ya)(?:'ll| shall| will|'d|ll)? (?:have|hae|get|gets) "
+    r"(?:it|them|em|that|your|ur|yer|the|all|my|my|mine|\w+ of it|another|a|an|\d+|\w+ back)\b"
+    r"|\b(?:it'll|it will|it shall|they'll|all \w+ will) be (?:yours|back|there|ready|done|in|on)\b"
+)
+_PAYS = re.compile(rf"{_WILL} (?:re)?(?:pay|settle)\b(?! (?:you |u |him |her )?a visit)")
+_OWES = re.compile(
+    r"\bowe(?:s|d)?\b|\b(?:on|to) (?:my|the|your|ur) (?:slate|tab)\b|\biou\b"
+    r"|\bpay (?:you|u|ye|ya|him|her|them|it|that)(?: \w+)? (?:back|later|when|on|by|in|for)\b"
+    r"|\bpay (?:you|u|ye|it|the) .{0,30}\b(?:rest|month|week|\w+day|tomorrow|tmrw)\b"
+    r"|\b(?:rest|half|other \w+) .{0,30}\b(?:when|by|on|till?|at|next|tomorrow|\w+day)\b"
+    r"|\b(?:lend|lent|loan(?:ed)?|lend us|borrow(?:ed)?)\b.{0,40}"
+    r"\b(?:till?|until|by|back|for the|for a)\b"
+    r"|\b(?:lent|lends) (?:me|him|her|you|u)\b"
+)
+_OWED_TO_SPEAKER = re.compile(
+    r"\b(?:you|u|ya|ye)(?: still)? owe\b(?! (?:him|her|them|it)\b)|\bowes? me\b"
+    r"|\byou(?:'re| are) (?:still )?short\b"
+)
+_AMOUNT = rf"(?:a|an|the|your|{'|'.join(NUMBERS)}|\d+)"
+_OWED_AFTER = re.compile(
+    rf"\bowes? (?:you |u |me |him |her |them |\w+ (?={_AMOUNT} ))?(?P<what>{_AMOUNT} [\w'-]+"
+    r"(?: (?:of|and|for|more) [\w' -]+)?)",
+    re.IGNORECASE,
+)
+_OWED_BEFORE = re.compile(
+    rf"\b(?P<what>{_AMOUNT} [\w'-]+(?: [\w'-]+)?),? (?:i|you|u|he|she) (?:still )?owe",
+    re.IGNORECASE,
+)
+_KEEPING = (
+    r"(?:keep|hold|hold on to|hang on to|save|hide|lock|guard|stash|store|remind|wake|post|mail"
+    r"|burn|look after|see that|see to it|make sure|watch over|look out|put aside|set aside"
+    r"|lay aside|put by)"
+)
+_TELLING = (
+    r"(?:tell|give|send|say|ring|feed|pass|hand|let|read|ask|put|bring|take|call|do|tie|write)"
+)
+_AT_ONCE = re.compile(
+    r"\bkeep (?:your|yer|ur)\b|\b(?:keep|hold) (?:on(?! to)|up|still|going|walking|talking|quiet"
+    r"|away|off|out|it down|calm|at|(?:your|yer|ur|his|her|the) (?:\w+ )?(?:hands?|voice|distance"
+    r"|head|hair|tongue|breath|change"
+    r"|eyes?|coat|wits|nose|feet|temper|horses|coin|money|mouth|hat|seat|fire))\b"
+    r"|\b(?:tell|give|send|pass|hand|bring|ask|call|let|read|write) (?:me|us|it here|that here)\b"
+    r"|\b(?:say|tell) (?:hello|hi|what|no more|that again|you what|u what|it again|please|cheese)\b"
+    r"|\blet(?:'s|s| us)\b|\b(?:mind|watch|look out)(?:,|$| the step| your| yer| out)|\bsay,"
+    r"|\bmake sure (?:you|u)\b|\bhide and\b"
+)
+_OPEN = (
+    r"(?:^|[.!?;:,~]+\s*|\b(?:and|then|please|pls|so|but|just|also|otherwise|you|u|ye|ya|listen"
+    r"|n|(?:would|could|can|will) (?:you|u|ya|ye)|ok|and if so|always|never)\s+)"
+)
+_KEEPS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_KEEPING})\b")
+_TELLS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_TELLING})\b")
+_THIS_YOU = re.compile(rf"\b(?:this|that|it) (?:you|u) (?:{_KEEPING}|{_TELLING})\b")
+_DONT_LET = re.compile(
+    r"\b(?:don'?t|do not|never) (?:let|give|sell|open|shake|drop|lose|show|tell|wake|touch)\b"
+)
+_CASE = re.compile(
+    r"\b(?:if|when|once|should|unless|only if|in case|whoever|anyone|anybody|next time|till?"
+    r"|until|as soon as|the moment)\b"
+)
+_IN_CASE_DO = re.compile(
+    r"\b(?:if|when|once|should) .{2,60}(?<!\bi )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwe )"
+    rf"(?<!\bto )(?<!\bwho )\b(?:{_KEEPING}|{_TELLING}) \w+"
+)
+_IN_CASE_SAY = re.compile(
+    r"\b(?:if|should) (?!i\b|we\b).{1,50}\b(?:ask|asks|asking|comes?|calls?|turns? up|boards?"
+    r"|looks? for|wants?)\b(?!.*\b(?:i'?ll|we'?ll|i will|we will)\b).*"
+    r"(?:, |\b)(?:i|im|i'm|you|u|my|say|please|tell)\b"
+)
+_ASKS_WHAT = re.compile(
+    r"^(?:what|who|where|why|how|which|whose"
+    r"|(?:(?:till?|until|by|since) )?when (?:will|do|are|is))\b"
+)
+_GOES_TO = re.compile(r"\b(?:it|this|that|they) goes? to \w+|\b(?:thats|that's|this is) for \w+")
+_SAVE_ME = re.compile(r"\b(?:keep|save|hold) (?:me|us|back|aside)\b")
+_REMIND = re.compile(r"\b(?:remind|wake|warn) (?:me|us)\b|\blet (?:me|us) know (?:when|if)\b")
+
+_DONE = re.compile(
+    r"\b(?:paid|payed)(?: (?:in full|up|off|back|you|it|him|her|them))?\b|\b(?:we'?re|we are|i'?m"
+    r"|im|you'?re|ur|that'?s|thats|call (?:it|us)|it'?s) (?:all )?(?:square|even|quits|quit|clear"
+    r"|clean|settled|paid|the lot)\b|\bslate'?s clean\b|\b(?:debt|tab|slate)(?:'s| is) "
+    r"(?:paid|clear|clean|settled)\b|\bkept (?:your|his|her|my|ur|their|yer) (?:word|promise)\b"
+    r"|\bas (?:i )?promised\b"
+    r"|\b(?:here(?:'s| is| are|s)|there(?:'s| is|s)) (?:your|ur|yer|the|my)\b"
+    r"|\b(?:it'?s|all|they'?re) (?:done|mended|fixed|finished|ready)\b|\bi(?:'ve| have|ve)? "
+    r"(?:brought|mended|fixed|finished|delivered|gave|sent|told|returned|posted|fetched|made)\b"
+    r"|\b(?:got|had|has) (?:his|her|their|it|the) \w+(?: back)?\b|\bcame off\b"
+    r"|\b(?:is|was|are) (?:mended|fixed|back|paid|finished|done|delivered|posted|sent)\b"
+)
+_OFF = re.compile(
+    r"\b(?:no longer|not any ?more|no more|no need|never mind|nevermind|nvm|don'?t bother"
+    r"|dont bother|forget (?:it|about|what|that)|called off|cancell?ed|struck out|is off"
+    r"|it'?s off|misspoke|changed (?:my|her|his) mind|take (?:it|that) back|i take back"
+    r"|don'?t (?:burn|send|tell|give|keep|post|wake)|dont (?:burn|send|tell|give|keep|post|wake))\b"
+)
+_WITHDRAWS = re.compile(
+    r"\bmisspoke\b|\bforget (?:it|what i (?:said|asked)|about it)\b|\bnever ?mind\b|\bnvm\b"
+    r"|\btake (?:it|that) back\b"
+)
+_BROKEN = re.compile(
+    r"\b(?:i|we) (?:can'?t|cannot|cant|couldn'?t|couldnt|could not|won'?t be able|wont be able"
+    r"|am not able|broke (?:my|our) (?:word|promise))\b"
+)
+
+
+def commitment(text: str, said_at: str, *, to_listener: bool = False) -> Commitment | None:
+    """Return what kind of commitment a sentence is, or None.
+
+    Args:
+        text: A sentence or a line of talk.
+        said_at: When it was said, ISO 8601: a plan needs a date.
+        to_listener: Whether it is said to the listener, without whom there is no request.
+    """
+    plain = without_quotations(text.translate(_QUOTES)).strip()
+    lower = plain.lower()
+    if not lower or _OUT_OF_CHARACTER.search(lower):
+        return None
+    named = due(plain, said_at)
+    later = named is not None and named.iso > said_at[:10]
+    if to_listener and _requests(lower, dated=later):
+        return "request"
+    if asks(plain) and not (later and _YOU_GET.search(lower)):
+        return None
+    if _OWES.search(lower) and not _DONE.search(lower):
+        return "debt"
+    if _promises(lower, dated=named is not None):
+        return "debt" if _PAYS.search(lower) else "promise"
+    if named and later and _told_in(lower, named.said.lower()) >= LEAST_WORDS:
+        return "plan"
+    return None
+
+
+def _told_in(lower: str, said: str) -> int:
+    """Return the number of words of the sentence that names a date."""
+    return max((len(part.split()) for part in _STOP.split(lower) if said in part), default=0)
+
+
+def withdraws(text: str) -> bool:
+    """Whether a speaker takes back what they have just said: "I misspoke", "forget it"."""
+    return bool(_WITHDRAWS.search(text.translate(_QUOTES).lower()))
+
+
+def owed_to_speaker(text: str) -> bool:
+    """Whether a debt is what the listener, or somebody else, owes the speaker."""
+    return bool(_OWED_TO_SPEAKER.search(text.translate(_QUOTES).lower()))
+
+
+def owed(text: str) -> str:
+    """Return what a text says is owed, "" if that cannot be told.
+
+    >>> owed("three marks i owe you. end of the month?")
+    'three marks'
+    """
+    plain = text.translate(_QUOTES)
+    found = _OWED_AFTER.search(plain) or _OWED_BEFORE.search(plain)
+    return found["what"].strip() if found else ""
+
+
+def closes(text: str) -> Closing | None:
+    """Return how a text ends a commitment, if it does: done, off or broken."""
+    lower = without_quotations(text.translate(_QUOTES)).lower()
+    if _OFF.search(lower):
+        return "off"
+    if _BROKEN.search(lower):
+        return "broken"
+    return "done" if _DONE.search(lower) and not asks(text) else None
+
+
+def _requests(lower: str, *, dated: bool) -> bool:
+    if _ASKS_WHAT.search(lower):
+        return False
+    if _REMIND.search(lower) or _IN_CASE_SAY.search(lower) or _THIS_YOU.search(lower):
+        return True
+    bare = _AT_ONCE.sub(" ", lower)
+    if _KEEPS.search(bare) or _SAVE_ME.search(bare):
+        return True
+    in_a_case = bool(_CASE.search(bare)) or dated
+    if in_a_case and (_TELLS.search(bare) or _GOES_TO.search(bare) or _IN_CASE_DO.search(bare)):
+        return True
+    return bool(_DONT_LET.search(bare) and in_a_case) or bool(_GOES_TO.search(bare) and dated)
+
+
+def _promises(lower: str, *, dated: bool) -> bool:
+    if _DENIES.search(lower):
+        return False
+    if _YOU_GET.search(lower) and (dated or _SWEARS.search(lower) or "back" in lower):
+        return True
+    found = _SERVES.search(lower)
+    if found:
+        bare_i = found[0].startswith("i ")
+        helps = _FOR_ANOTHER.search(lower, found.end())
+        by_then = re.search(r"\b(?:by|till?|until)\b", lower[found.end() :])
+        if dated and (helps or by_then or found["verb"] not in _EVERYDAY):
+            return True
+        if helps and not bare_i and found["verb"] not in _EVERYDAY:
+            return True
+    return bool(_SWEARS.search(lower)) and (dated or bool(found))

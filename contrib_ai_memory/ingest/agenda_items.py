@@ -1,0 +1,454 @@
+"""Agenda items from lines of talk: what is promised, owed, asked of the NPC and planned, and what
+was done about it.
+
+`changes` is a function of plain data: the lines, the items so far, and a judge that says what kind
+of commitment a sentence is. An item's id follows from its line, and a line that states or closes an
+item is among its ids, so that reading a line again changes nothing.
+
+Of what the NPC itself says only a promise or a plan of its own with a date becomes an item: a stock
+phrase such as "I will remember that" is none. What it was asked to do is its own to do. Items are
+as private as the lines that they rest on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet import defer
+
+from ..english import addressing, commitments
+from ..english.commitments import Commitment
+from ..english.due_dates import due
+from ..english.questions import sentences_of
+from ..english.tokens import NUMBERS, content_words
+from ..records import TALK_KINDS, AgendaItem, Entry, seconds_between, shared_privacy
+
+if TYPE_CHECKING:
+    from ..store.evidence import Work
+
+BARE = 3  # stems: a line with fewer says nothing without the one that it answers
+LOOK_BACK = 8  # lines before, in which the one spoken to and the same matter are looked for
+EXCHANGE_SECONDS = 120.0
+WHOLE_LINE = 240  # characters: a line up to this length is kept whole
+TEXT_KEPT = 500  # characters of an item's text
+EVIDENCE_KEPT = 20  # lines of one item: the first, and the newest
+SAME_MATTER = 2  # shared stems: a line about an item of the same person
+
+Judge = Callable[[Entry, str, bool], Commitment | None]  # (line, sentence, said to the NPC) → kind
+
+_OF_ITSELF = re.compile(r"\b(?:I|[Ii]['’](?:ll|m)|we|We|we['’]ll|We['’]ll)\b")
+_OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IGNORECASE)
+_SETTLED = re.compile(
+    r"\b(?:square|even|quits|clean|clear|the lot|paid (?:up|off|in full|you))\b", re.IGNORECASE
+)
+_NAME = re.compile(r"\b[A-Z]\w*")
+_NUMBER = re.compile(r"\d+")
+_SUREST: tuple[Commitment, ...] = ("request", "debt", "promise", "plan")
+_GENERIC = frozenset("thing day week month time promis swear word owe pay back get give".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """Whom the NPC knows when it reads lines.
+
+    Attributes:
+        npc: Its own memory identity.
+        names: The forms of its name (`english.addressing.forms`).
+        mentioned: Returns the identities of the people named in a text.
+        called: Returns those whom it addresses by name.
+    """
+
+    npc: str
+    names: tuple[str, ...]
+    mentioned: Callable[[str], Sequence[str]]
+    called: Callable[[str], Sequence[str]]
+
+
+def by_rules(entry: Entry, sentence: str, to_npc: bool) -> Commitment | None:
+    """Judge a sentence by the rules of English (`english.commitments`)."""
+    return commitments.commitment(sentence, entry.timestamp, to_listener=to_npc)
+
+
+@defer.inlineCallbacks
+def settle(
+    memory: Any, entries: Sequence[Entry], work: Work, judge: Judge = by_rules
+) -> Generator[Any, Any, int]:
+    """Bring the agenda up to date with new journal entries (reactor thread).
+
+    Args:
+        memory: The NPC's MemoryHandler.
+        entries: Oldest first.
+        work: Rests on these entries.
+
+    Returns (as a Deferred):
+        How many items were added or changed.
+    """
+    changed = 0
+    for entry in entries:
+        changed += read(memory, entry, judge)
+        yield work.breathe()
+    return changed
+
+
+def read(memory: Any, entry: Entry, judge: Judge = by_rules) -> int:
+    """Bring the agenda up to date with one entry. Returns how many items changed."""
+    before = list(memory.journal.read(entry.id - LOOK_BACK, entry.id - 1))
+    new = changes([entry], memory.agenda, circle_of(memory), judge=judge, before=before)
+    for item in new:
+        memory.agenda.put(item)
+    return len(new)
+
+
+def reread(memory: Any, entry: Entry) -> None:
+    """Bring the agenda up to date with an entry whose words were changed."""
+    memory.agenda.forget_entries([entry.id])
+    read(memory, entry)
+
+
+def circle_of(memory: Any) -> Circle:
+    """Return whom an NPC knows."""
+    npc = memory.owner
+    people = memory.people
+
+    def called(text: str) -> list[str]:
+        return [who for who in people.mentioned(text) if calls(text, people.name_of(who))]
+
+    names = addressing.forms(memory.names)
+    return Circle(npc.get_memory_identity(npc), names, people.mentioned, called)
+
+
+def calls(text: str, name: str) -> bool:
+    """Return whether a line addresses the bearer of a name."""
+    return addressing.named(text, addressing.forms([name])) is addressing.Named.CALLED
+
+
+def changes(
+    entries: Sequence[Entry],
+    items: Iterable[AgendaItem],
+    circle: Circle,
+    *,
+    judge: Judge = by_rules,
+    before: Sequence[Entry] = (),
+) -> list[AgendaItem]:
+    """Return the items that lines add or change.
+
+    Args:
+        entries: New lines, oldest first.
+        items: The agenda so far.
+        before: The lines before the new ones.
+    """
+    agenda: dict[str, AgendaItem] | None = None  # read when it is needed: most lines commit nobody
+    known: dict[str, AgendaItem] = {}
+    recent = list(before)
+    for entry in entries:
+        stated = _stated(entry, recent, circle, judge) if _may_commit(entry) else []
+        if stated or _may_close(entry):
+            if agenda is None:
+                known = {item.id: item for item in items}
+                agenda = dict(known)
+            for item in _closed_by(entry, agenda.values(), circle):
+                agenda[item.id] = item
+            seen = {number for item in agenda.values() for number in item.evidence}
+            if entry.id not in seen:
+                if entry.kind == "give":
+                    stated = _given_with(entry, recent, circle, judge, seen)
+                for item in stated:
+                    _add(agenda, item)
+        recent = [*recent, entry][-LOOK_BACK:]
+    return [item for key, item in (agenda or {}).items() if known.get(key) != item]
+
+
+# --- what is stated -------------------------------------------------------------------------------
+
+
+def _may_commit(entry: Entry) -> bool:
+    own = entry.origin == "self"
+    return (own or entry.learnable) and entry.kind in TALK_KINDS and bool(entry.source_entity)
+
+
+def _is_own_plan(kind: Commitment, sentence: str, entry: Entry) -> bool:
+    """Whether the NPC says what it will do, and when."""
+    dated = _due(sentence, entry) > entry.timestamp[:10]
+    return kind in ("promise", "plan") and dated and bool(_OF_ITSELF.search(sentence))
+
+
+def _stated(
+    entry: Entry, recent: Sequence[Entry], circle: Circle, judge: Judge
+) -> list[AgendaItem]:
+    """Return the items that a line states: one, or one for each sentence with a date of its own."""
+    listener = spoken_to(entry, recent, circle)
+    # in company a request that calls nobody by name is the NPC's: it keeps, tells and sends things
+    to_npc = listener == circle.npc or not circle.called(entry.content)
+    whole = " ".join(entry.content.split())
+    found = [
+        (number, sentence, kind)
+        for number, sentence in enumerate(sentences_of(whole))
+        if (kind := judge(entry, _without_name(sentence, circle.names), to_npc))
+    ]
+    if not found and (kind := judge(entry, _without_name(whole, circle.names), to_npc)):
+        found = [(0, whole, kind)]
+    if entry.origin == "self":
+        found = [each for each in found if _is_own_plan(each[2], each[1], entry)]
+    dates = {day for _n, sentence, _k in found if (day := _due(sentence, entry))}
+    if len(found) > 1 and len(dates) < 2:  # one matter, told in several sentences
+        found = [min(found, key=lambda each: _SUREST.index(each[2]))]
+    single = len(found) == 1
+    replied = _replied_to(entry, recent) if single and len(_matter(whole)) < BARE else None
+    made = []
+    for number, sentence, kind in found:
+        who, to = _parties(kind, entry, sentence, listener, circle)
+        text = whole if single and len(whole) <= WHOLE_LINE else sentence
+        private, witnesses = shared_privacy(filter(None, (replied, entry)))
+        made.append(
+            AgendaItem(
+                id=str(entry.id) if single else f"{entry.id}.{number}",
+                kind=kind,
+                who=who,
+                to=to,
+                text=(f"{replied.with_speaker()} - {text}" if replied else text)[:TEXT_KEPT],
+                due=_due(sentence, entry) or (_due(whole, entry) if single else ""),
+                evidence=(replied.id, entry.id) if replied else (entry.id,),
+                private=private,
+                witnesses=witnesses,
+                created=entry.timestamp,
+                updated=entry.timestamp,
+            )
+        )
+    return made
+
+
+def _replied_to(entry: Entry, recent: Sequence[Entry]) -> Entry | None:
+    """Return the line that a bare answer ("friday, on my life") answers."""
+    for earlier in reversed(recent):
+        if seconds_between(earlier.timestamp, entry.timestamp) > EXCHANGE_SECONDS:
+            return None
+        if earlier.kind in TALK_KINDS and earlier.source_entity != entry.source_entity:
+            same_talk = earlier.session_id == entry.session_id
+            return earlier if same_talk and earlier.audience in (None, entry.audience) else None
+    return None
+
+
+def _given_with(
+    gift: Entry, recent: Sequence[Entry], circle: Circle, judge: Judge, read: set[int]
+) -> list[AgendaItem]:
+    """Return what the NPC is asked to do with a gift, in words that came just before it."""
+    if gift.origin == "self" or not gift.learnable or _receiver(gift, circle) != circle.npc:
+        return []
+    for line in reversed(recent):
+        if seconds_between(line.timestamp, gift.timestamp) > EXCHANGE_SECONDS:
+            break
+        if line.source_entity == gift.source_entity and _may_commit(line) and line.id not in read:
+            asked = _stated(line, (), circle, lambda e, sentence, _to: judge(e, sentence, True))
+            return [item for item in asked if item.kind == "request"]
+    return []
+
+
+def _without_name(sentence: str, names: Sequence[str]) -> str:
+    """Return a sentence without the NPC's name in front: "mara keep this for me"."""
+    lower = sentence.lower()
+    for name in names:
+        if lower.startswith(name) and not lower[len(name) : len(name) + 1].isalnum():
+            rest = sentence[len(name) :].lstrip(" ,.!:")
+            return rest if not lower[len(name) :].startswith("'") else sentence
+    return sentence
+
+
+def _due(text: str, entry: Entry) -> str:
+    found = due(text, entry.timestamp)
+    return found.iso if found else ""
+
+
+def _parties(
+    kind: Commitment, entry: Entry, sentence: str, listener: str, circle: Circle
+) -> tuple[str, str]:
+    """Return who is to do it, and to whom it is owed."""
+    speaker = entry.source_entity or ""
+    others = [each for each in circle.mentioned(sentence) if each != speaker]
+    if kind == "request":
+        return circle.npc, speaker
+    if kind == "plan":
+        of_other = len(others) == 1 and not _OF_SPEAKER.search(sentence)
+        return (others[0] if of_other else speaker), ""
+    other = others[0] if len(others) == 1 else listener
+    if kind == "debt" and commitments.owed_to_speaker(sentence):
+        return (other or speaker), (speaker if other else "")
+    return speaker, other
+
+
+def spoken_to(entry: Entry, recent: Sequence[Entry], circle: Circle) -> str:
+    """Return whom a line is said to: the NPC, somebody named, or whoever spoke last; "" if unsure.
+
+    Args:
+        recent: The lines before it.
+    """
+    speaker = entry.source_entity or ""
+    alone = set(entry.witnesses) <= {speaker, circle.npc}
+    if alone or (entry.private and entry.kind == "whisper"):
+        return circle.npc
+    named = addressing.named(entry.content, circle.names)
+    if named is addressing.Named.CALLED:
+        return circle.npc
+    called = [each for each in circle.called(entry.content) if each != speaker]
+    if called:
+        return called[0] if len(called) == 1 else ""
+    if named is addressing.Named.NAMED:
+        return circle.npc
+    for earlier in reversed(recent):
+        if earlier.session_id != entry.session_id or earlier.audience not in (None, entry.audience):
+            continue
+        if seconds_between(earlier.timestamp, entry.timestamp) > EXCHANGE_SECONDS:
+            break
+        if earlier.kind == "give" and earlier.source_entity == speaker:
+            return _receiver(earlier, circle)
+        if earlier.source_entity == speaker and earlier.kind in TALK_KINDS:
+            return spoken_to(earlier, recent[: recent.index(earlier)], circle)
+        if earlier.kind in TALK_KINDS:
+            return circle.npc if earlier.origin == "self" else (earlier.source_entity or "")
+    return ""
+
+
+def _receiver(entry: Entry, circle: Circle) -> str:
+    """Return who is given something: "Alice gives Mara a key."; "" if unknown."""
+    after = entry.content.partition(" gives ")[2]
+    if addressing.named(" ".join(after.split()[:2]), circle.names) != addressing.Named.NOT:
+        return circle.npc
+    others = [e for e in circle.mentioned(after) if e != entry.source_entity]
+    return others[0] if len(others) == 1 else ""
+
+
+def _add(agenda: dict[str, AgendaItem], item: AgendaItem) -> None:
+    """Add an item, or the line to the item that it repeats, confirms or moves."""
+    line = item.evidence[-1]
+    earlier = [each for each in agenda.values() if line not in each.evidence]
+    for known in sorted(earlier, key=lambda each: each.updated, reverse=True):
+        if _is_same(known, item):
+            private, witnesses = shared_privacy([known, item])
+            first, *later = dict.fromkeys((*known.evidence, *item.evidence))
+            agenda[known.id] = replace(
+                known,
+                due=item.due or known.due,
+                evidence=(first, *later[1 - EVIDENCE_KEPT :]),
+                private=private,
+                witnesses=witnesses,
+                updated=item.updated,
+            )
+            return
+    agenda[item.id] = item
+
+
+def _is_same(known: AgendaItem, item: AgendaItem) -> bool:
+    """Whether a new item is an open one again: of the same people, about the same thing."""
+    if known.state != "open" or known.audience != item.audience:
+        return False
+    kinds = {known.kind, item.kind}
+    if len(kinds) > 1 and kinds != {"promise", "debt"}:  # a debt that is promised to be paid
+        return False
+    if known.who != item.who or known.to != item.to:
+        return False
+    if not set(known.evidence).isdisjoint(item.evidence):
+        return True
+    shared = _matter(known.text) & _matter(item.text)
+    return len(shared) >= SAME_MATTER or (bool(shared) and known.due == item.due)
+
+
+def _matter(text: str) -> set[str]:
+    """Return the stems of what a text is about, without dates and words of promising."""
+    return content_words(text) - _GENERIC
+
+
+# --- what is done ---------------------------------------------------------------------------------
+
+
+def _may_close(entry: Entry) -> bool:
+    """Whether a line may say that something is done; what the NPC says itself proves nothing."""
+    if entry.kind == "give":
+        return entry.learnable or entry.origin == "self"
+    talk = _may_commit(entry) and entry.origin != "self"
+    return talk and commitments.closes(entry.content) is not None
+
+
+def _closed_by(entry: Entry, items: Iterable[AgendaItem], circle: Circle) -> list[AgendaItem]:
+    """Return the open items that a line closes, closed."""
+    if not _may_close(entry):
+        return []
+    open_items = [
+        item
+        for item in items
+        if item.state == "open"
+        and entry.id not in item.evidence
+        and item.created <= entry.timestamp
+        and entry.audience in (None, item.audience)
+    ]
+    if entry.kind == "give":
+        found = [item for item in open_items if _is_given(entry, item, circle)]
+        return [_close(item, "done", entry) for item in found]
+    how = commitments.closes(entry.content) if _may_commit(entry) else None
+    if how is None:
+        return []
+    ended = [item for item in open_items if _is_ended(entry, item, how)]
+    if not ended and how == "done" and _SETTLED.search(entry.content):
+        debts = [
+            item
+            for item in open_items
+            if item.kind == "debt" and item.concerns(entry.source_entity or "")
+        ]
+        ended = debts if len(debts) == 1 else []
+    if not ended and how == "off" and commitments.withdraws(entry.content):
+        ended = [item for item in open_items if _is_just_said(entry, item)]
+    if not ended:
+        return []
+    matter = _matter(entry.content)
+    best = max(ended, key=lambda item: (len(matter & _matter(item.text)), item.updated))
+    return [_close(best, "broken" if how == "broken" else "done", entry)]
+
+
+def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
+    """Whether the speaker of a line has said or asked this a moment ago."""
+    own = item.to if item.kind == "request" else item.who
+    recently = seconds_between(item.updated, entry.timestamp) <= EXCHANGE_SECONDS
+    return own == entry.source_entity and recently
+
+
+def _is_ended(entry: Entry, item: AgendaItem, how: commitments.Closing) -> bool:
+    """Whether words that end something are about this item."""
+    speaker = entry.source_entity or ""
+    shared = len(_matter(entry.content) & _matter(item.text))
+    if how == "broken" and item.who != speaker:
+        return False
+    if how == "done" and item.kind == "debt" and _partly_paid(entry.content, item.text):
+        return False
+    return item.concerns(speaker) and shared >= SAME_MATTER
+
+
+def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
+    """Whether a gift is what an item asked for: from the one who owes it to the one it is owed."""
+    giver = circle.npc if entry.origin == "self" else (entry.source_entity or "")
+    if item.who != giver or item.kind == "plan":
+        return False
+    receiver = _receiver(entry, circle)
+    if item.kind != "request" and item.to and receiver != item.to:
+        return False
+    thing = _NAME.sub(" ", entry.content.partition(" gives ")[2])
+    given, owed = _numbers(thing), _numbers(item.text)
+    if given and owed:
+        return max(given) in owed and max(given) >= max(owed)
+    return bool(_matter(thing) & _matter(item.text))
+
+
+def _partly_paid(text: str, owed: str) -> bool:
+    paid, whole = _numbers(text), _numbers(owed)
+    return bool(paid and whole) and max(paid) < max(whole)
+
+
+def _numbers(text: str) -> set[int]:
+    words = {NUMBERS[word] for word in re.findall(r"[a-z]+", text.lower()) if word in NUMBERS}
+    return words | {int(each) for each in _NUMBER.findall(text)[:8] if len(each) < 9}
+
+
+def _close(item: AgendaItem, state: Any, entry: Entry) -> AgendaItem:
+    return replace(
+        item, state=state, closed_by=(*item.closed_by, entry.id), updated=entry.timestamp
+    )

@@ -1,0 +1,221 @@
+"""Open items: what an NPC says of its agenda to somebody, in sentences.
+
+A question about what is due, owed or promised (`english.agenda_questions`) gets the items that it
+asks for; any other line gets those that concern the speaker. Told is only what the listeners may
+hear, and what is private is not brought up unasked in a line that is said aloud. Each sentence
+quotes the line that states the item. Reactor thread: it reads the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from ..english import addressing, agenda_questions
+from ..english.addressing import forms, without_address
+from ..english.agenda_questions import AgendaQuestion
+from ..english.commitments import owed
+from ..english.reported_speech import capital
+from ..english.tokens import content_words
+from ..ingest.index import to_memory
+from ..llm.realisation import dated, day_told, ended
+from ..records import AgendaItem, Entry, MemoryRecord, OpenItem
+from ..store.agenda import RECENTLY_DUE
+from ..text.sanitising import oneline
+
+TOLD = 3  # items of one answer
+BROUGHT_UP = 4  # items that a reply is given unasked
+SOON = timedelta(days=1)
+EVIDENCE_TOLD = 3  # lines behind one sentence: the first, and the newest
+
+
+def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[MemoryRecord, ...]]:
+    """Choose what a reply to a line may tell of the agenda.
+
+    Args:
+        memory: The NPC's MemoryHandler.
+
+    Returns:
+        The items, the most pressing first, and the memories that they rest on.
+    """
+    if not len(memory.agenda):
+        return (), ()
+    now = memory.clock()
+    said = without_address(entry.content, forms(memory.names))
+    question = agenda_questions.read(said, now)
+    if question is not None:
+        items = _asked_for(memory, entry, question)[:TOLD]
+    else:
+        items = _concerning(memory, entry, now)[:BROUGHT_UP]
+    told, evidence = [], dict[str, MemoryRecord]()
+    for item in items:
+        lines = _evidence(memory, item, entry)
+        if lines:
+            records = [to_memory(memory.id, each) for each in lines]
+            evidence |= {each.id: each for each in records}
+            told.append(
+                OpenItem(
+                    text=_Telling(memory, entry, now).sentence(item, lines[0]),
+                    quoted=_quoted(memory, item),
+                    evidence=tuple(each.id for each in records),
+                    pressing=_is_pressing(item, entry.source_entity or "", now),
+                )
+            )
+    return tuple(told), tuple(evidence.values())
+
+
+def _concerning(memory: Any, entry: Entry, now: str) -> list[AgendaItem]:
+    """Return the items to bring up for the speaker unasked."""
+    if not entry.source_entity:
+        return []
+    found = memory.agenda.due_for(entry.source_entity, now)
+    return [item for item in found if entry.private or not item.private]
+
+
+def _evidence(memory: Any, item: AgendaItem, entry: Entry) -> list[Entry]:
+    """Return lines behind an item, the one that states it first.
+
+    Empty if that is gone, or is the line that is answered.
+    """
+    stating = memory.journal.get(int(item.id.partition(".")[0]))
+    if stating is None or stating.id == entry.id:
+        return []
+    others = [n for n in (*item.evidence, *item.closed_by) if n != stating.id]
+    newest = map(memory.journal.get, others[-EVIDENCE_TOLD + 1 :])
+    return [stating, *filter(None, newest)]
+
+
+def _is_pressing(item: AgendaItem, identity: str, now: str) -> bool:
+    """Whether the person has it due by tomorrow, or lately overdue; a past plan is over."""
+    if item.state != "open" or not item.due or not item.concerns(identity):
+        return False
+    late = date.fromisoformat(now[:10]) - date.fromisoformat(item.due)
+    if late > timedelta(0) and item.kind == "plan":
+        return False
+    return -SOON <= late <= timedelta(days=RECENTLY_DUE)
+
+
+# --- what is asked for ----------------------------------------------------------------------------
+
+
+def _asked_for(memory: Any, entry: Entry, question: AgendaQuestion) -> list[AgendaItem]:
+    """Return the items that a question asks for, best first; none where that is unsure."""
+    asker = entry.source_entity or ""
+    own = memory.owner.get_memory_identity(memory.owner)
+    visible = memory.agenda.items((asker,) if asker else ())
+    people = {who for item in visible for who in (item.who, item.to)} - {"", own, asker}
+    named = {who for who in people if _names(entry.content, memory.people.name_of(who))}
+    sides = {"asker": {asker}, "listener": {own}, "named": named}
+    found = [
+        item
+        for item in visible
+        if (not question.who or item.who in sides[question.who])
+        and (not question.to or item.to in sides[question.to])
+        and (not question.kinds or item.kind in question.kinds)
+        and (not question.by_day or item.due == question.day)
+    ]
+    standing = [item for item in found if item.state == "open"]
+    if question.by_day:
+        return _about(standing, question.about) or standing
+    if question.day:
+        standing = [item for item in standing if item.due == question.day] or standing
+    if named and question.who != "named" and question.to != "named":
+        with_them = [
+            item
+            for item in standing
+            if named & {item.who, item.to}
+            or any(_names(item.text, memory.people.name_of(who)) for who in named)
+        ]
+        standing = with_them or standing
+    if fitting := _about(standing, question.about):
+        return fitting
+    if (
+        question.kinds and "plan" not in question.kinds
+    ):  # a promise is owed only where the question names it
+        standing = [item for item in standing if item.kind in ("debt", "request")]
+    exact = bool(question.day) and all(item.due == question.day for item in standing)
+    return standing if exact or len(standing) <= TOLD else []
+
+
+def _about(items: Iterable[AgendaItem], about: frozenset[str]) -> list[AgendaItem]:
+    """Return the items with the most words of a question in them; empty if none has any."""
+    shared = [(len(about & content_words(item.text)), item) for item in items]
+    most = max((count for count, _item in shared), default=0)
+    return [item for count, item in shared if count == most] if most else []
+
+
+def _names(text: str, name: str) -> bool:
+    """Whether a text names somebody, with or without the apostrophes of the name."""
+    if not name:
+        return False
+    bare = name.lower().replace("'", "").replace("’", "")
+    return bare in text.lower().split() or bool(addressing.named(text, forms([name])))
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+
+def _quoted(memory: Any, item: AgendaItem) -> str:
+    said = without_address(item.text, forms(memory.names))
+    return capital(ended(oneline(said)))
+
+
+class _Telling:
+    """Sentences for the speaker of a line, who is "you"; the NPC is "I"."""
+
+    def __init__(self, memory: Any, entry: Entry, now: str):
+        self._memory = memory
+        self._asker = entry.source_entity
+        self._own = memory.owner.get_memory_identity(memory.owner)
+        self._now = now
+        self._today = datetime.fromisoformat(now).date()
+
+    def sentence(self, item: AgendaItem, stating: Entry) -> str:
+        """Say an item: whose it is, when and in which words it was said, and when it is due.
+
+        Args:
+            stating: The line that states it.
+        """
+        when = day_told(stating.timestamp, self._now)
+        who, to = self._subject(item.who), self._object(item.to)
+        teller = self._subject(stating.source_entity or "")
+        quote = f'"{_quoted(self._memory, item)}"'
+        if item.kind == "promise" and item.who == stating.source_entity:
+            head = " ".join(filter(None, [who, "promised", to, when]))
+        elif item.kind == "request":
+            head = " ".join(filter(None, [teller, "asked", self._object(item.who), when]))
+        elif item.kind == "debt" and item.who and item.to and (what := owed(item.text)):
+            owes = "owe" if who in ("You", "I") else "owes"
+            head = f"{who} {owes} {to} {what}{self._until(item)}. {teller} said {when}"
+        else:
+            head = f"{teller} said {when}"
+        return f"{head}: {quote}{self._due(item)}"
+
+    def _subject(self, identity: str) -> str:
+        if identity == self._own:
+            return "I"
+        if identity == self._asker:
+            return "You"
+        return self._memory.people.name_of(identity) or "Somebody"
+
+    def _object(self, identity: str) -> str:
+        if not identity:
+            return ""
+        if identity == self._own:
+            return "me"
+        return "you" if identity == self._asker else self._memory.people.name_of(identity)
+
+    def _until(self, item: AgendaItem) -> str:
+        return f", by {dated(date.fromisoformat(item.due), self._today)}" if item.due else ""
+
+    def _due(self, item: AgendaItem) -> str:
+        """Say when it is due, "" without a date."""
+        if not item.due:
+            return ""
+        day = date.fromisoformat(item.due)
+        ahead = (day - self._today).days
+        verb = "was" if ahead < 0 else "is"
+        named = dated(day, self._today)
+        on = {0: f"today, {named}", 1: f"tomorrow, {named}"}.get(ahead, f"on {named}")
+        return f" That {verb} {'' if item.kind == 'plan' else 'due '}{on}."

@@ -1,0 +1,188 @@
+"""What an NPC says of its agenda: asked, when somebody comes in, and to a language model."""
+
+import pytest
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.admin import erase, forget
+from contrib_ai_memory.english.agenda_questions import read
+from contrib_ai_memory.english.commitments import owed
+from contrib_ai_memory.llm import prompts
+from contrib_ai_memory.recall import reply
+from contrib_ai_memory.records import NO_PROVENANCE
+
+WEDNESDAY = "2026-03-04T19:00:00+00:00"
+THURSDAY = "2026-03-05T19:00:00+00:00"
+NEXT_WEEK = "2026-03-11T19:00:00+00:00"
+
+
+@pytest.fixture
+def says(mara, bram):
+    """says(alice, "hello!") gives what Mara says to it; whisper=True whispers it."""
+    bram.location = None
+    mara.memory.clock = lambda: WEDNESDAY
+
+    def say(who, words, *, whisper=False):
+        before = len(mara.memory.journal)
+        who.execute_cmd(f"whisper Mara = {words}" if whisper else f"say Mara, {words}")
+        offload.wait(mara.assistant.at_tick())
+        own = [each for each in mara.memory.journal.read(before + 1) if each.origin == "self"]
+        mara.assistant.nattributes.clear()  # whoever asks is answered at once
+        return own[-1].content if own else ""
+
+    return say
+
+
+def come_in(npc, who, others=()):
+    """Leave `who` alone with the NPC, in a conversation of its own."""
+    for each in others:
+        each.location = None
+    who.location = npc.location
+    npc.memory.conversations.clear()
+
+
+def test_who_owes_is_told_what_and_until_when(says, mara, alice):
+    says(alice, "I owe you three marks for the boots. You get it back on Friday.")
+    mara.memory.clock = lambda: THURSDAY
+    answer = says(alice, "what do I owe you?")
+    assert answer.startswith("You owe me three marks for the boots, by Friday, 6 March.")
+    assert "That is due tomorrow, Friday, 6 March." in answer
+
+
+def test_who_promised_is_told_in_their_own_words(says, mara, alice):
+    says(alice, "I promise to bring you a new ladle by Friday.")
+    mara.memory.clock = lambda: THURSDAY
+    answer = says(alice, "what did I promise you?")
+    assert answer.startswith("You promised me yesterday: ") and "new ladle" in answer
+
+
+def test_the_question_itself_is_no_answer(says, mara, alice):
+    says(alice, "keep my oilcloth till Friday.")
+    answer = says(alice, "please keep what of mine, and till when do you keep it?")
+    assert "please keep what" not in answer.lower()
+    assert "oilcloth" in says(alice, "till when do you hang on to my oilcloth?")
+
+
+def test_what_is_asked_for_a_day_is_on_that_day(says, mara, alice, bram):
+    says(alice, "I promise to bring you a new ladle by Friday.")
+    says(alice, "We will go for the bridge on Sunday at dawn.")
+    answer = says(alice, "what is on for Sunday?")
+    assert "bridge" in answer and "ladle" not in answer
+
+
+def test_without_anything_on_the_agenda_the_memory_answers(says, mara, alice):
+    says(alice, "Rosa sold me a grey mare, and I owe her nothing any more.")
+    assert "grey mare" in says(alice, "what do I owe Rosa for the mare?")
+
+
+def test_a_greeting_brings_up_what_is_due_once(says, mara, alice):
+    says(alice, "I promise to bring you a new ladle by Friday.")
+    come_in(mara, alice)
+    assert "ladle" not in says(alice, "hello!"), "it is not due before the day after tomorrow"
+    mara.memory.clock = lambda: THURSDAY
+    come_in(mara, alice)
+    assert "You promised me yesterday" in says(alice, "hello!")
+    assert "ladle" not in says(alice, "hello again!")
+    mara.memory.clock = lambda: NEXT_WEEK
+    come_in(mara, alice)
+    assert "That was due on Friday, 6 March." in says(alice, "hello!")
+
+
+def test_others_are_not_reminded(says, mara, alice, bram):
+    says(alice, "I promise to bring you a new ladle by Friday.")
+    mara.memory.clock = lambda: THURSDAY
+    come_in(mara, bram, others=[alice])
+    assert "ladle" not in says(bram, "hello!")
+
+
+def test_what_was_whispered_is_told_in_a_whisper_to_its_witness_alone(says, mara, alice, bram):
+    says(alice, "I promise to bring you the silver key by Thursday.", whisper=True)
+    mara.memory.clock = lambda: THURSDAY
+    come_in(mara, alice)
+    assert "key" not in says(alice, "hello!"), "not unasked where others may come to hear"
+    said = says(alice, "what did I promise you?")
+    [own] = [each for each in mara.memory.journal.read() if each.content == said]
+    assert "silver key" in said and own.private
+    come_in(mara, bram, others=[alice])
+    for line in ("what did Alice promise you?", "what is due today?", "hello!"):
+        assert "key" not in says(bram, line)
+
+
+def test_a_language_model_is_given_the_same_sentences(says, mara, alice):
+    says(alice, "I promise to bring you a <b>ladle</b> by Friday.")
+    says(alice, "nice weather.")
+    heard = mara.memory.journal.get(len(mara.memory.journal) - 1)
+    loop, request = offload.wait(reply.prepare(mara.memory, heard))
+    [item] = request.situation.agenda
+    assert f"[AGENDA] You would tell Alice: {item.text[:20]}" in loop.opening[0]["content"]
+    assert "<b>" not in prompts.reply(request)[0]["content"]
+    assert loop.provenance != NO_PROVENANCE
+    assert {each.memory.id for each in request.recalled} >= set(item.evidence)
+
+
+def test_an_erasure_follows_what_was_told_of_the_agenda(says, mara, alice, bram):
+    bram.location = mara.location
+    says(alice, "I promise to bring you a new ladle by Friday.")
+    mara.memory.clock = lambda: THURSDAY
+    come_in(mara, bram, others=[alice])
+    told = says(bram, "what did Alice promise you?")
+    assert "ladle" in told
+    offload.wait(erase.erase_person(mara, mara.get_memory_identity(alice)))
+    assert not len(mara.memory.agenda)
+    assert told not in [each.content for each in mara.memory.journal.read()]
+
+
+def test_what_was_told_goes_with_the_line_when_it_is_forgotten(says, mara, alice):
+    says(alice, "I promise to bring you a new ladle by Friday.")
+    mara.memory.clock = lambda: THURSDAY
+    come_in(mara, alice)
+    told = says(alice, "hello!")
+    [item] = mara.memory.agenda
+    offload.wait(forget.forget(mara, alice, item.id, cascade=True))
+    assert "ladle" in told and told not in [each.content for each in mara.memory.journal.read()]
+
+
+@pytest.mark.parametrize(
+    ("text", "who", "to", "day"),
+    [
+        ("what do i owe rurik", "asker", "", ""),
+        ("wat did i promise rurik and by when", "asker", "", ""),
+        ("What have I sworn to mend?", "asker", "", ""),
+        ("did i promise you somethin for sunday?", "asker", "", "2026-03-08"),
+        ("who owes me coin", "", "asker", ""),
+        ("what did you promise me about the bell?", "listener", "", ""),
+        ("what did I ask of you should my brother come?", "listener", "asker", ""),
+        ("whats dex meant to do today", "named", "", "2026-03-04"),
+        ("whats on friday", "", "", "2026-03-06"),
+        ("what's still due?", "", "", ""),
+    ],
+)
+def test_a_question_says_whose_commitments_it_asks_for(text, who, to, day):
+    asked = read(text, WEDNESDAY)
+    assert (asked.who, asked.to, asked.day) == (who, to, day)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what did you see on friday?",
+        "what did i tell you about my brother?",
+        "i owe you three marks",
+        "who was here on friday?",
+        "what are you doing here?",
+    ],
+)
+def test_other_questions_are_not_about_the_agenda(text):
+    assert read(text, WEDNESDAY) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("three marks i owe you. end of the month?", "three marks"),
+        ("you owe me three silver, peacock", "three silver"),
+        ("I owe that man a dinner and no more.", ""),
+        ("I owe Bram two crowns for the rope.", "two crowns for the rope"),
+    ],
+)
+def test_what_is_owed_is_read_where_it_is_plain(text, what):
+    assert owed(text) == what
