@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 from ..english.contradiction import says_the_same
-from ..records import MemoryRecord, Recalled, RecallRequest, ScoreParts
+from ..records import OWN, MemoryRecord, Recalled, RecallRequest, ScoreParts
 from ..text.sanitising import neutralise
 
 PROCEDURAL_SHARE = 0.25  # of the budget, for preferences; they do not count for top_k
@@ -138,5 +138,7 @@ def text_with_speaker(memory: MemoryRecord) -> str:
     content = neutralise(memory.content)
     has_speaker = memory.record in WORDS_OF_A_SPEAKER and memory.speaker
     if has_speaker and memory.key != memory.content:
+        if OWN in memory.tags:
+            return f"You said: {content}"
         return f"{neutralise(memory.speaker)} said: {content}"
     return content

@@ -20,7 +20,7 @@ from .. import conf, offload
 from ..embedding import embedder, emotions
 from ..english import questions
 from ..ingest import index
-from ..records import RecallRequest, RecallResult, may_hear
+from ..records import NO_EVIDENCE, RecallRequest, RecallResult, may_hear
 from ..store import memory_store
 from ..store.condition import StoreHeld
 from ..store.evidence import EvidenceGone
@@ -206,6 +206,8 @@ def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
     if only_asks and request.listeners is not None:
         return False
     if request.only_emotions and not set(request.emotions) & set(memory.dominant_emotions):
+        return False
+    if request.as_evidence and not NO_EVIDENCE.isdisjoint(memory.tags):
         return False
     if request.memory_types and memory.memory_type not in request.memory_types:
         return False

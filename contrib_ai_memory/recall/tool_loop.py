@@ -255,8 +255,7 @@ class ToolLoop:
                 entities=tuple(sorted({*about, *filter(None, [entry.source_entity])})),
                 location=entry.location,
                 session_id=entry.session_id,
-                tags=(CONSCIOUS,),
-                **asdict(self.provenance),
+                **asdict(self.provenance) | {"tags": (CONSCIOUS,)},
             )
         )
 
