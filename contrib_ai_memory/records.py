@@ -377,7 +377,8 @@ class RecallRequest:
         now: Timestamp of the recall.
         named: (identity, name as written) of the people named in the query.
         who: Identities whose own words are favoured: those named, or the one who asks.
-        preferences: Ids of preferences of the one who asks, which are always candidates [C §2.6].
+        preferences: Ids of preferences of the one who asks, which are always candidates; those that
+            bear on the query come first [C §2.6].
         as_evidence: Leave out what nothing may be drawn from: own words, comings and goings.
     """
 

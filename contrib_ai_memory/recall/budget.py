@@ -1,6 +1,6 @@
 """The token budget [C §2.6] and the <memory> block [C §4].
 
-Preferences come first, within their share of the budget, then the best memories that fit. Only the
+Preferences that bear on the question come first, within their share of the budget, then the best memories that fit. Only the
 contents are counted, as in the source; tags, dates and speakers in the block are some fifteen
 tokens more for each memory (docs/adr/013).
 """

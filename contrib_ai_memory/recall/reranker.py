@@ -18,7 +18,7 @@ from ..records import RecallRequest
 from . import budget
 from .rank import Ranked, ordered
 
-READ = 4  # times top_k: the best candidates, which are reranked
+READ = 50  # the best candidates, which are reranked: so many, or top_k where that is more
 BLEND_RELEVANCE, BLEND_IMPORTANCE = 0.8, 0.2  # [C §2.5] where the cross-encoder fails
 RETRY_SECONDS = 600.0  # after a failure
 
@@ -28,7 +28,8 @@ _rerankers: dict[str, _Reranker] = {}
 
 def rerank(request: RecallRequest, ranked: Sequence[Ranked]) -> list[Ranked]:
     """Order the best candidates by the cross-encoder of the request, with the rest behind them."""
-    first, rest = ranked[: request.top_k * READ], ranked[request.top_k * READ :]
+    read = max(READ, request.top_k)
+    first, rest = ranked[:read], ranked[read:]
     texts = [budget.text_with_speaker(each.candidate.whole()) for each in first]
     return [*reordered(first, scores(request.reranker or "", request.query, texts)), *rest]
 
