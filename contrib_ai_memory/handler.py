@@ -163,8 +163,8 @@ class MemoryHandler:
         """Return the tags, with ASKS for a question behind the NPC's name: "mara what is this"."""
         if percept.kind not in TALK_KINDS or asks(percept.content):
             return percept.tags
-        bare = without_address(percept.content, addressing.forms(self.names))
-        return (*percept.tags, ASKS) if asks(bare) else percept.tags
+        bare = (without_address(percept.content, name) for name in self.names)
+        return (*percept.tags, ASKS) if any(map(asks, bare)) else percept.tags
 
     @defer.inlineCallbacks
     def add(
@@ -229,7 +229,8 @@ class MemoryHandler:
     ) -> defer.Deferred:
         """Recall memories for a query [B §3, C §2], as a Deferred `RecallResult`.
 
-        Preferences of the speaker that bear on it come first, then the best memories that fit the token budget.
+        Preferences of the speaker that bear on the query come first, then the best memories that
+        fit the token budget.
 
         Args:
             query: A question or a line of talk.

@@ -1,8 +1,8 @@
 """The token budget [C §2.6] and the <memory> block [C §4].
 
-Preferences that bear on the question come first, within their share of the budget, then the best memories that fit. Only the
-contents are counted, as in the source; tags, dates and speakers in the block are some fifteen
-tokens more for each memory (docs/adr/013).
+Preferences that bear on the question come first, within their share of the budget, then the best
+memories that fit. Only the contents are counted, as in the source; tags, dates and speakers in the
+block are some fifteen tokens more for each memory (docs/adr/013).
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _line(memory: MemoryRecord) -> str:
 
 
 def text_with_speaker(memory: MemoryRecord) -> str:
-    """Return the neutralised content, with its speaker if the words are somebody's."""
+    """Return the neutralised content, with its speaker if the words are somebody's or its own."""
     content = neutralise(memory.content)
     has_speaker = memory.record in WORDS_OF_A_SPEAKER and memory.speaker
     if has_speaker and memory.key != memory.content:
