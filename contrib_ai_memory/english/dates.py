@@ -116,7 +116,10 @@ def named_in(question: str, today: date) -> list[NamedDate]:
         or _BEFORE_MAY.search(question[: m.start()])
     ]
     found = [named for named in found if named.year is None or named.year >= 1]
-    found += [_days_ago(today, days) for days in (*_ago(question), *_weekdays(question, today))]
+    days = _ago(question)
+    if not found:  # "the Sunday before 25 October" names the date
+        days += _weekdays(question, today)
+    found += [_days_ago(today, each) for each in days]
     return found or [NamedDate(int(year)) for year in _YEAR.findall(question)]
 
 

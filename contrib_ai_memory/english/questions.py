@@ -371,7 +371,7 @@ def asks_of_asking(question: str) -> bool:
     return bool(_OF_ASKING.search(question))
 
 
-_OF_YOU = re.compile(r"\b(?:you|your|yours|yourself|ya|ye|u|ur)\b", re.IGNORECASE)
+_OF_YOU = re.compile(r"\b(?:you|your|yours|yourself|ya|ye|ur|u(?!\.))\b", re.IGNORECASE)
 
 
 def asks_of_you(question: str) -> bool:
