@@ -30,6 +30,7 @@ DEPTHS = (5, 10, 25, 50)
 BUDGETS = (250, 500, 1000, 2000)
 BARS = {5: 74.0, 10: 83.0, 25: 90.0, 50: 94.0}
 BUDGET_BARS = {500: 84.0, 1000: 89.5}
+PLAYER_BAR = 86.0
 MULTI_HOP_AT_10 = 50.0
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
 ADVERSARIAL = 5
@@ -67,6 +68,7 @@ class Ours:
                     )
                 )
             replay.tick()
+            self._asker = replay.identity_of(conversation.turns[0].speaker)
         self.memory = self.npc.memory
         while not offload.wait(self.memory.work_through(until_silent=True)):
             pass
@@ -102,6 +104,20 @@ class Ours:
             return []
         best = sorted(result.memories, key=lambda item: -item.score.total)
         return [self.turns(item.memory.journal_ids) for item in best]
+
+    def brought_to_mind(self, question: str) -> tuple[Turns, int]:
+        """The turns that a recall for a player brings up by default, and its tokens.
+
+        The one who spoke first in the conversation asks.
+        """
+        from contrib_ai_memory import offload
+        from contrib_ai_memory.recall.search import recall
+        from contrib_ai_memory.records import RecallRequest
+
+        request = RecallRequest(question, listeners=(self._asker,))
+        result = offload.wait(recall(self.memory, request))
+        found = [self.turns(item.memory.journal_ids) for item in result.memories]
+        return among(found), result.total_tokens
 
     def turns(self, journal_ids: Sequence[int]) -> Turns:
         """The turns behind journal entries; an insight of the night is an entry without one."""
@@ -299,6 +315,26 @@ def _measure(report: Report, conversations: list[Conversation], folder: Path, op
             f"@{depth}: any evidence {100 * fmean(any_of):.1f}, all {100 * fmean(whole):.1f}."
         )
     _set_bars(report, held)
+    _ask_as_a_player(report, minds)
+
+
+def _ask_as_a_player(report: Report, minds: list[Ours]) -> None:
+    """The default recall of a player who asks, bounded by the settings."""
+    from contrib_ai_memory import conf
+
+    shares, tokens = [], []
+    for memory in progress(minds, "asking as a player", "conversation"):
+        for asked in memory.conversation.questions:
+            if asked.category != ADVERSARIAL:
+                found, taken = memory.brought_to_mind(asked.text)
+                shares.append(100 * len(asked.evidence & found) / len(asked.evidence))
+                tokens.append(taken)
+    budget = conf.get().RECALL_TOKENS
+    report.note(
+        f"As a player asks, by default: {fmean(shares):.1f} % in {fmean(tokens):.0f} tokens."
+    )
+    what = f"as a player asks, within {budget} tokens"
+    report.bars.append(Bar(what, fmean(shares), PLAYER_BAR, "%", at_least=True))
 
 
 def _set_bars(report: Report, held: Outcome) -> None:

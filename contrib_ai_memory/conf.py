@@ -182,7 +182,7 @@ class Settings(_Section):
         120, ge=0, le=3600, description="[B] seconds of silence that end a snippet"
     )
 
-    RECALL_TOP_K: int = Field(40, ge=1, le=200, description="[C] memories returned by one recall")
+    RECALL_TOP_K: int = Field(50, ge=1, le=200, description="[C] memories returned by one recall")
     RECALL_TOKENS: int = Field(
         600, ge=50, le=1_000_000, description="[C] token budget of one recall"
     )

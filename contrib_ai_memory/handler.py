@@ -232,7 +232,8 @@ class MemoryHandler:
     ) -> defer.Deferred:
         """Recall memories for a query [B §3, C §2], as a Deferred `RecallResult`.
 
-        Preferences of the speaker come first, then the best memories that fit the token budget.
+        Preferences of the speaker that bear on the query come first, then the best memories that
+        fit the token budget.
 
         Args:
             query: A question or a line of talk.

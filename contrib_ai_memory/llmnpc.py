@@ -30,7 +30,7 @@ from .attention import Attention
 from .handler import MemoryHandler
 from .npc import MemoryMixin, is_npc, unpacked
 from .recall.reply import Answer, as_stored, recall_for
-from .recall.tool_loop import NOBODY, provenance_of
+from .recall.tool_loop import NOBODY, marked, provenance_of, retells
 from .records import (
     OF_NPC,
     TALK_KINDS,
@@ -76,7 +76,8 @@ class LLMNPCMemory(MemoryHandler):
             if text:
                 talk = self.owner.past_with(actions.speaker, entry)
                 provenance = provenance_of(entry, recalled.memories, talk)
-                return Answer(text, recalled.memories, provenance=provenance)
+                said = marked(provenance, retells(text, recalled.memories))
+                return Answer(text, recalled.memories, provenance=said)
         answer = yield super().answer(entry, actions)
         return answer
 

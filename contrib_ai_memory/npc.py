@@ -30,7 +30,7 @@ from .english import addressing
 from .handler import MemoryHandler, shed_copied
 from .log import logger
 from .recall.situation import moment_told
-from .records import NO_PROVENANCE, OF_NPC, Entry, Percept, Provenance
+from .records import NO_PROVENANCE, OF_NPC, RETOLD, Entry, Percept, Provenance
 from .script import AssistantScript
 from .store import owner, pause
 from .store.attributes import NPCAttributes
@@ -256,7 +256,14 @@ class MemoryMixin(_Base):
         """Tell somebody that they are not answered; in a whisper if they whispered."""
         text = self.get_memory_excuse(speaker, crowded=crowded)
         if text:
-            self.speak(text, speaker, private=entry.private, session_id=entry.session_id)
+            stock = Provenance(tags=(RETOLD,))
+            self.speak(
+                text,
+                speaker,
+                private=entry.private,
+                session_id=entry.session_id,
+                provenance=stock,
+            )
 
     def act_out(
         self, text: str, *, session_id: str | None = None, provenance: Provenance = NO_PROVENANCE

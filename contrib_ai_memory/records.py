@@ -22,6 +22,11 @@ PINNED, LOCKED = "pinned", "locked"  # tags: never pruned; never changed by a ni
 OF_NPC = "npc"  # tag: words or poses of another NPC that nobody is playing
 CONSCIOUS = "conscious"  # tag: committed on purpose, by the NPC's own tool or by a builder
 LEARNED_KINDS = frozenset({"say", "whisper", "pose", "give", "note"})
+OWN_KINDS = frozenset({"say", "whisper", "pose"})  # of the NPC's own words and deeds
+MOVE_KINDS = frozenset({"arrive", "leave"})
+RETOLD = "retold"  # tag: own words that only repeat a stock phrase or a memory; not recalled
+OWN = "own"  # tag of memories: own words and deeds
+NO_EVIDENCE = MOVE_KINDS | {OWN}  # tags of memories from which nothing is drawn
 
 
 def now_iso() -> str:
@@ -123,11 +128,13 @@ class Provenance:
         evidence: Link ids of the entry that it answers and of the memories given to the provider.
         context: Journal ids of the conversation given to the provider (`store.journal.ranges_of`).
         sources: Identities of the people whose words these are.
+        tags: RETOLD if the words only repeat a stock phrase or a memory.
     """
 
     evidence: tuple[str, ...] = ()
     context: str = ""
     sources: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
 NO_PROVENANCE = Provenance()
@@ -180,8 +187,18 @@ class Entry(_Plain):
 
     @property
     def recallable(self) -> bool:
-        """Whether recall can find it: what was heard, and insights."""
-        return self._heard or self.kind == INSIGHT
+        """Whether recall can find it: what was heard or seen, its own words, and insights."""
+        return self._heard or self.is_own or self.is_move or self.kind == INSIGHT
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the NPC said or did it, and not merely repeated a memory."""
+        return self.origin == "self" and self.kind in OWN_KINDS and RETOLD not in self.tags
+
+    @property
+    def is_move(self) -> bool:
+        """Whether the NPC saw somebody come or go."""
+        return self.origin == "perceived" and self.kind in MOVE_KINDS
 
     @property
     def learnable(self) -> bool:
@@ -313,7 +330,12 @@ class MemoryRecord(_Plain):
     @property
     def learnable(self) -> bool:
         """As `Entry.learnable`."""
-        return OF_NPC not in self.tags
+        return OF_NPC not in self.tags and not self.only_recalled
+
+    @property
+    def only_recalled(self) -> bool:
+        """Whether it comes to mind, but nothing is drawn from it: own words, somebody's coming."""
+        return not NO_EVIDENCE.isdisjoint(self.tags)
 
     @property
     def audience(self) -> tuple[str, ...] | None:
@@ -423,7 +445,9 @@ class RecallRequest:
         now: Timestamp of the recall.
         named: (identity, name as written) of the people named in the query.
         who: Identities whose own words are favoured: those named, or the one who asks.
-        preferences: Ids of preferences of the one who asks, which are always candidates [C §2.6].
+        preferences: Ids of preferences of the one who asks, which are always candidates; those that
+            bear on the query come first [C §2.6].
+        as_evidence: Leave out what nothing may be drawn from: own words, comings and goings.
     """
 
     query: str
@@ -443,6 +467,7 @@ class RecallRequest:
     named: tuple[tuple[str, str], ...] = ()
     who: tuple[str, ...] = ()
     preferences: tuple[str, ...] = ()
+    as_evidence: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -328,7 +328,7 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
         entry = _changed_entry(entry, old, new)
         memory.journal.restore([entry])
         again = to_memory(memory.id, entry)
-        new = replace(new, key=again.key, question=again.question, tags=entry.tags)
+        new = replace(new, key=again.key, question=again.question, tags=again.tags)
         if new.importance != old.importance:
             new = replace(new, memory_weight=again.memory_weight)
         around = forget.lines_around(memory, entry.id)

@@ -75,6 +75,13 @@ def forms(names: Iterable[str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=KEPT)
+def whole_forms(name: str) -> frozenset[str]:
+    """The forms of a name that are the name itself, but for an article and apostrophes."""
+    whole = _ARTICLE.sub("", folded(name))
+    return frozenset({folded(name), whole, whole.replace("'", "")})
+
+
+@lru_cache(maxsize=KEPT)
 def _forms(names: tuple[str, ...]) -> tuple[str, ...]:
     found = set()
     for name in names:

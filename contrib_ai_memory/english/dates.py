@@ -20,12 +20,15 @@ _MONTHS = (
 ).split()
 _NUMBER_OF = {month.lower(): number for number, month in enumerate(_MONTHS, 1)}
 _NUMBER_OF |= {month[:3].lower(): number for number, month in enumerate(_MONTHS, 1)} | {"sept": 9}
-# a short name counts before a day alone ("Mar 3"); "may" is mostly the verb
-_NAMES = "|".join([*_MONTHS, *(rf"{m[:3]}(?=\.? \d)\.?" for m in _MONTHS if m != "May")])
+_SHORT = "|".join([*(month[:3] for month in _MONTHS if month != "May"), "Sept"])
+# a short name counts beside a day alone: "Mar 3", "3 mar"
 _DATE = re.compile(
-    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?(?P<month>{_NAMES}|Sept(?=\.? \d)\.?)\b"
-    r"(?: (?P<after>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (?:of )?(?P<year>\d{4})\b)?"
+    r"\b(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?(?: of)? )?"
+    rf"(?P<month>{'|'.join(_MONTHS)}|(?:{_SHORT})(?=\.? \d)\.?|(?<=\d )(?:{_SHORT}))\b"
+    r"(?: (?:the )?(?P<after>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (?:of )?(?P<year>\d{4})\b)?",
+    re.IGNORECASE,
 )
+_WEEKDAY_NUMBER = {day[:3]: number for number, day in enumerate(WEEKDAYS)}
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _WEEKDAYS = rf"(?:{'|'.join(WEEKDAYS)})s?"
 # without may, which is mostly the verb
@@ -42,10 +45,38 @@ _WHEN_SAID = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_MAY = re.compile(
-    r"\b(?:in|of|during|since|early|late|mid|by|until|before|after|last|this)[ -]$"
+    r"\b(?:in|of|during|since|early|late|mid|by|until|before|after|last|this)[ -]$", re.IGNORECASE
 )
-_AGO = re.compile(r"\b(\d{1,3}) (day|week)s? ago\b", re.IGNORECASE)
-_LATELY = re.compile(r"\b(today|yesterday|last night|last week)\b", re.IGNORECASE)
+_NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
+_COUNTS = {word: number for number, word in enumerate(_NUMBERS, 1)}
+_COUNTS |= {"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a few": 3}
+_DAYS_IN = {"day": 1, "night": 1, "week": 7, "fortnight": 14}
+_AGO = re.compile(
+    rf"\b(\d{{1,3}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True))}) "
+    rf"({'|'.join(_DAYS_IN)})s? (?:ago|back)\b",
+    re.IGNORECASE,
+)
+_LATELY = {
+    "the day before yesterday": 2,
+    "the night before last": 2,
+    "yesterday": 1,
+    "last night": 1,
+    "last evening": 1,
+    "last week": 7,
+    "today": 0,
+    "tonight": 0,
+    "this morning": 0,
+    "this evening": 0,
+    "this afternoon": 0,
+}
+_LATELY_SAID = re.compile(rf"\b(?:{'|'.join(_LATELY)})\b", re.IGNORECASE)
+# a short name counts behind a word of time alone: "sun" and "mon" are words too
+_ON_WEEKDAY = re.compile(
+    r"(?P<to_come>\b(?:next|coming|every|each|till|until|by) )?"
+    rf"\b(?P<day>{'|'.join(WEEKDAYS)}"
+    rf"|(?:(?<=\bon )|(?<=\blast )|(?<=\bthis ))(?:{'|'.join(day[:3] for day in WEEKDAYS)}))\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +109,17 @@ def named_in(question: str, today: date) -> list[NamedDate]:
     found = [
         NamedDate(_number(m["year"]), _month(m["month"]), _number(m["day"] or m["after"]))
         for m in _DATE.finditer(question)
-        if m["month"] != "May"
+        if (m["month"] != "May" and m["month"][0].isupper())
         or m["day"]
         or m["after"]
         or m["year"]
         or _BEFORE_MAY.search(question[: m.start()])
     ]
     found = [named for named in found if named.year is None or named.year >= 1]
-    found += [_days_ago(today, days) for days in _ago(question)]
+    days = _ago(question)
+    if not found:  # "the Sunday before 25 October" names the date
+        days += _weekdays(question, today)
+    found += [_days_ago(today, each) for each in days]
     return found or [NamedDate(int(year)) for year in _YEAR.findall(question)]
 
 
@@ -100,9 +134,21 @@ def times(text: str) -> set[str]:
 
 
 def _ago(question: str) -> list[int]:
-    days = [int(m[1]) * (7 if m[2].lower() == "week" else 1) for m in _AGO.finditer(question)]
-    lately = {"today": 0, "yesterday": 1, "last night": 1, "last week": 7}
-    return days + [lately[m[1].lower()] for m in _LATELY.finditer(question)]
+    days = [_count(m[1].lower()) * _DAYS_IN[m[2].lower()] for m in _AGO.finditer(question)]
+    return days + [_LATELY[m.group().lower()] for m in _LATELY_SAID.finditer(question)]
+
+
+def _count(said: str) -> int:
+    return int(said) if said.isdecimal() else _COUNTS[said]
+
+
+def _weekdays(question: str, today: date) -> list[int]:
+    """How many days ago the weekdays of a question were last; those to come are left out."""
+    return [
+        (today.weekday() - _WEEKDAY_NUMBER[m["day"].lower()[:3]] - 1) % 7 + 1
+        for m in _ON_WEEKDAY.finditer(question)
+        if not m["to_come"]
+    ]
 
 
 def _days_ago(today: date, days: int) -> NamedDate:

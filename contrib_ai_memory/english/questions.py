@@ -399,6 +399,14 @@ def asks_of_asking(question: str) -> bool:
     return bool(_OF_ASKING.search(question))
 
 
+_OF_YOU = re.compile(r"\b(?:you|your|yours|yourself|ya|ye|ur|u(?!\.))\b", re.IGNORECASE)
+
+
+def asks_of_you(question: str) -> bool:
+    """Whether a question speaks of the one who is asked: "what did you promise"."""
+    return bool(_OF_YOU.search(question))
+
+
 def asks_of_oneself(question: str) -> bool:
     """Whether a question is about the person who asks it: "where is my brother"."""
     return bool(_OF_ONESELF.search(question))

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from twisted.internet import defer
 
+from .. import conf
 from ..embedding import embedder
 from ..english.salience import salience
 from ..english.stated_preferences import states_preference
-from ..records import INSIGHT, Entry, MemoryRecord
+from ..records import INSIGHT, MOVE_KINDS, NO_EVIDENCE, OWN, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.lanes import REACH, SPAN, Keys, keys_of_talk
 from ..store.payload import entry_memory_id
@@ -106,8 +107,9 @@ def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entr
         [found_by.pop(entry.id) for entry in new],
     )
     store.rekey({entry_memory_id(agent_id, entry_id): keys for entry_id, keys in found_by.items()})
-    for person in {memory.about for memory in memories}:
-        said = [place for place, memory in enumerate(memories) if memory.about == person]
+    heard = [place for place, memory in enumerate(memories) if not memory.only_recalled]
+    for person in {memories[place].about for place in heard}:
+        said = [place for place in heard if memories[place].about == person]
         novelty.count(agent_id, person, [memories[place].id for place in said], vectors[said])
     return len(memories)
 
@@ -148,8 +150,7 @@ def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
     ids = {entry.id for entry in new}
     talks: dict[Hashable, list[Entry]] = {}
     for entry in [*before, *new]:
-        # an entry of no conversation stands alone
-        talks.setdefault(entry.circle if entry.session_id else entry.id, []).append(entry)
+        talks.setdefault(entry.circle if _is_talk(entry) else entry.id, []).append(entry)
     fresh = [talk for talk in talks.values() if talk[-1].id in ids]
     texts = [entry.words for talk in fresh for entry in talk]
     vectors = embedder.shared().encode(texts, keep=True)
@@ -164,6 +165,11 @@ def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
             if talk[place].id >= talk[first_new].id - REACH:
                 found[talk[place].id] = keys[place]
     return found
+
+
+def _is_talk(entry: Entry) -> bool:
+    """Whether it belongs to a conversation; any other entry stands alone."""
+    return bool(entry.session_id) and not entry.is_move
 
 
 def _as_known(memory: MemoryRecord, known: MemoryRecord | None) -> MemoryRecord:
@@ -192,7 +198,7 @@ def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
         about=entry.source_entity,
         speaker=entry.seen_as,
         session_id=entry.session_id,
-        importance=entry.importance / 10,
+        importance=_importance_of(entry),
         memory_weight=0.8 if conscious else _entry_weight(entry),
         source_type=entry.source_type,
         source_trust=entry.source_trust,
@@ -203,7 +209,7 @@ def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
         question=entry.is_question,
         created_at=entry.timestamp,
         last_accessed=entry.timestamp,
-        tags=entry.tags,
+        tags=_tags_of(entry),
         provider=entry.provider,
     )
 
@@ -220,7 +226,8 @@ def from_memory(memory: MemoryRecord) -> Entry:
         kind, origin = "note", "builder"
     else:
         talk = "whisper" if memory.private else "say"
-        kind, origin = talk if said else "pose", "perceived"
+        kind, origin = talk if said else "pose", "self" if OWN in memory.tags else "perceived"
+    kind = next(iter(MOVE_KINDS.intersection(memory.tags)), kind)
     return Entry(
         id=memory.journal_ids[0],
         timestamp=memory.created_at,
@@ -237,7 +244,7 @@ def from_memory(memory: MemoryRecord) -> Entry:
         session_id=memory.session_id,
         importance=min(10, max(1, round(memory.importance * 10))),
         scoring_method="offline",
-        tags=memory.tags,
+        tags=tuple(tag for tag in memory.tags if tag not in NO_EVIDENCE),
         provider=memory.provider,
     )
 
@@ -245,7 +252,22 @@ def from_memory(memory: MemoryRecord) -> Entry:
 def _type_of(entry: Entry) -> str:
     if entry.kind == INSIGHT:
         return "semantic"
+    if entry.is_own or entry.is_move:
+        return "episodic"
     return "procedural" if states_preference(entry.content) else "episodic"
+
+
+def _importance_of(entry: Entry) -> float:
+    """Its importance, 0-1; a coming or going, which is small in itself, can still be recalled."""
+    importance = entry.importance / 10
+    return max(importance, conf.FORGOTTEN_BELOW) if entry.is_move else importance
+
+
+def _tags_of(entry: Entry) -> tuple[str, ...]:
+    """Its tags, with those of `NO_EVIDENCE` that tell what it is."""
+    if entry.is_own:
+        return (*entry.tags, OWN)
+    return (*entry.tags, entry.kind) if entry.is_move else entry.tags
 
 
 def _entry_weight(entry: Entry) -> float:
@@ -306,4 +328,4 @@ def _keys_around(own: int, around: Sequence[Entry], lost: Entry | None = None) -
 
 
 def _one_talk(a: Entry, b: Entry) -> bool:
-    return a.id == b.id or bool(a.session_id and a.circle == b.circle)
+    return a.id == b.id or (_is_talk(a) and _is_talk(b) and a.circle == b.circle)

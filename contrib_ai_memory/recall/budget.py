@@ -1,8 +1,8 @@
 """The token budget [C §2.6] and the <memory> block [C §4].
 
-Preferences come first, within their share of the budget, then the best memories that fit. Only the
-contents are counted, as in the source; tags, dates and speakers in the block are some fifteen
-tokens more for each memory (docs/adr/013).
+Preferences that bear on the question come first, within their share of the budget, then the best
+memories that fit. Only the contents are counted, as in the source; tags, dates and speakers in the
+block are some fifteen tokens more for each memory (docs/adr/013).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 from ..english.contradiction import says_the_same
-from ..records import MemoryRecord, Recalled, RecallRequest, ScoreParts
+from ..records import OWN, MemoryRecord, Recalled, RecallRequest, ScoreParts
 from ..text.sanitising import neutralise
 
 PROCEDURAL_SHARE = 0.25  # of the budget, for preferences; they do not count for top_k
@@ -134,9 +134,11 @@ def _line(memory: MemoryRecord) -> str:
 
 
 def text_with_speaker(memory: MemoryRecord) -> str:
-    """Return the neutralised content, with its speaker if the words are somebody's."""
+    """Return the neutralised content, with its speaker if the words are somebody's or its own."""
     content = neutralise(memory.content)
     has_speaker = memory.record in WORDS_OF_A_SPEAKER and memory.speaker
     if has_speaker and memory.key != memory.content:
+        if OWN in memory.tags:
+            return f"You said: {content}"
         return f"{neutralise(memory.speaker)} said: {content}"
     return content

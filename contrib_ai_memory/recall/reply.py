@@ -30,7 +30,16 @@ from ..store.chat_log import bare, provenance_of_messages
 from .budget import BudgetExceeded
 from .search import recall
 from .situation import situation_of
-from .tool_loop import NOBODY, RESULTS_SHARE, Actions, ToolLoop, Transcript, provenance_of
+from .tool_loop import (
+    NOBODY,
+    RESULTS_SHARE,
+    Actions,
+    ToolLoop,
+    Transcript,
+    marked,
+    provenance_of,
+    retells,
+)
 
 ANSWER_SHARE = 1 / 8  # of the context window
 
@@ -68,14 +77,17 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
     with memory.evidence.work_on(_evidence(memory, entry, request), priority=offload.REPLY) as work:
         text = yield loop.run(work)
         if text is not None:
-            return Answer(text, loop.recalled, tuple(loop.rounds), loop.provenance)
-        _provider, reply = yield router.ask_without_tools("reply", request, priority=offload.REPLY)
+            said = loop.provenance_of_words(text)
+            return Answer(text, loop.recalled, tuple(loop.rounds), said)
+        provider, reply = yield router.ask_without_tools("reply", request, priority=offload.REPLY)
         work.check()
     used = tuple(r for r in request.recalled if reply.told is None or r.memory.id in reply.told)
     # a model that failed after calling tools has acted on all that it was given
     whole = reply.told is None or loop.rounds
     provenance = loop.provenance if whole else provenance_of(entry, used)
-    return Answer(reply.text, used, tuple(loop.rounds), provenance)
+    # without a model it has only stock phrases and retellings
+    retold = provider == router.OFFLINE.name or retells(reply.text, used)
+    return Answer(reply.text, used, tuple(loop.rounds), marked(provenance, retold))
 
 
 @defer.inlineCallbacks

@@ -18,7 +18,7 @@ from ..records import RecallRequest
 from . import budget
 from .rank import Ranked, ordered
 
-RERANKED_PER_RESULT = 4  # times top_k: the best candidates, which are reranked
+RERANKED = 50  # the best candidates, which are reranked: so many, or top_k where that is more
 BLEND_RELEVANCE, BLEND_IMPORTANCE = 0.8, 0.2  # [C §2.5] where the cross-encoder fails
 RETRY_SECONDS = 600.0  # after a failure
 
@@ -28,7 +28,7 @@ _rerankers: dict[str, _Reranker] = {}
 
 def rerank(request: RecallRequest, ranked: Sequence[Ranked]) -> list[Ranked]:
     """Order the best candidates by the cross-encoder of the request, with the rest behind them."""
-    depth = request.top_k * RERANKED_PER_RESULT
+    depth = max(RERANKED, request.top_k)
     first, rest = ranked[:depth], ranked[depth:]
     texts = [budget.text_with_speaker(each.candidate.whole()) for each in first]
     return [*reordered(first, scores(request.reranker or "", request.query, texts)), *rest]

@@ -19,8 +19,9 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..embedding import embedder, emotions
 from ..english import questions
+from ..english.addressing import folded, forms, without_address
 from ..ingest import index
-from ..records import RecallRequest, RecallResult, may_hear
+from ..records import NO_EVIDENCE, RecallRequest, RecallResult, may_hear
 from ..store import memory_store
 from ..store.condition import StoreHeld
 from ..store.evidence import EvidenceGone
@@ -34,7 +35,10 @@ from .rank import Ranked
 LANE_DEPTH = 30  # the best of each lane that become candidates, at least
 LINKED_FROM = 5  # the best candidates whose links are followed, one hop
 LINKS_FOLLOWED = 20  # the strongest of all their links
-PREFERENCES = 8  # newest preferences of the one who asks that become candidates
+PREFERENCES = 40  # newest preferences of the one who asks that become candidates
+# a preference bears on a question, and comes first, if its rank and its score are so high
+BEARS_AMONG = 20  # of the best
+BEARS_FROM = 0.5  # of the best score
 
 
 @defer.inlineCallbacks
@@ -79,7 +83,7 @@ def emotion_request(labels: Sequence[str], query: str = "") -> RecallRequest:
 def completed(memory: Any, request: RecallRequest) -> RecallRequest:
     """Fill in what a request leaves empty, from the settings and from what the NPC knows."""
     settings = conf.get()
-    query = sanitise(request.query, settings.MAX_LINE)
+    query = without_address(sanitise(request.query, settings.MAX_LINE), forms(memory.names))
     listeners = request.listeners or ()
     named = tuple(
         (identity, memory.people.name_of(identity)) for identity in memory.people.mentioned(query)
@@ -87,6 +91,8 @@ def completed(memory: Any, request: RecallRequest) -> RecallRequest:
     who = tuple(identity for identity, _name in named)
     if not who and questions.asks_of_oneself(query):
         who = listeners[:1]
+    if not who and questions.asks_of_you(query):
+        who = (memory.owner.get_memory_identity(memory.owner),)
     preferences = memory.preferences.of(listeners[0], listeners) if listeners else ()
     return replace(
         request,
@@ -169,7 +175,12 @@ def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
         ranked = rank.score(candidates, request)
     if request.reranker:
         ranked = reranker.rerank(request, ranked)
-    preferences = [each for each in ranked if each.candidate.id in request.preferences]
+    least = BEARS_FROM * ranked[0].total if ranked else 0.0
+    preferences = [
+        each
+        for each in ranked[:BEARS_AMONG]
+        if each.candidate.id in request.preferences and each.total >= least
+    ]
     chosen = budget.fill(_loaded(request, preferences), _loaded(request, ranked), request)
     tokens = sum(recalled.tokens for recalled in chosen)
     return RecallResult(
@@ -187,10 +198,20 @@ def searched_words(request: RecallRequest) -> str:
     """
     if len({identity for identity, _name in request.named}) != 1:
         return request.query
-    name = request.named[0][1]
-    rest = re.sub(rf"\b{re.escape(name)}\b(?:['’]s)?", "", request.query, flags=re.IGNORECASE)
+    rest = _without_name(request.query, request.named[0][1])
     rest = re.sub(r"\s+([?.,!])", r"\1", " ".join(rest.split()))
     return rest if re.search(r"\w", rest) else request.query
+
+
+def _without_name(query: str, name: str) -> str:
+    """Remove a name in whatever form it is written: "Old Tom Tanner", "tom's"."""
+    text = folded(query)
+    if len(text) != len(query):
+        text = query.lower()
+    some = "|".join(map(re.escape, forms([name]))) or r"(?!)"
+    for found in reversed(list(re.finditer(rf"(?<!\w)(?:{some})(?!\w)(?:['’]s\b)?", text))):
+        query = query[: found.start()] + query[found.end() :]
+    return query
 
 
 def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
@@ -206,6 +227,8 @@ def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
     if only_asks and request.listeners is not None:
         return False
     if request.only_emotions and not set(request.emotions) & set(memory.dominant_emotions):
+        return False
+    if request.as_evidence and not NO_EVIDENCE.isdisjoint(memory.tags):
         return False
     if request.memory_types and memory.memory_type not in request.memory_types:
         return False

@@ -17,11 +17,13 @@ from twisted.python.failure import Failure
 
 from .. import conf, offload
 from ..embedding import emotions
+from ..english.tokens import content_words
 from ..ingest.experiences import remember_or_reinforce
 from ..llm import prompts, router, tools
 from ..records import (
     CONSCIOUS,
     NO_PROVENANCE,
+    RETOLD,
     Entry,
     MemoryRecord,
     Percept,
@@ -46,6 +48,7 @@ from .search import emotion_request, recall
 NOBODY = "?"  # identity of a speaker without one; no memory has it as a witness
 ROUNDS = 5  # DESIGN §7; after them the model is asked for text alone
 MAX_ACTIONS = 8  # things said and done before the answer
+RETELLS_FROM = 0.8  # share of the words of an answer that are in one memory
 
 # shares of the context window
 RESULTS_SHARE = 1 / 8  # for the results of all recalls
@@ -157,6 +160,10 @@ class ToolLoop:
         """The provenance of words said now: all that the model was given so far."""
         return provenance_of(self._entry, self.recalled, self._transcript.provenance)
 
+    def provenance_of_words(self, text: str) -> Provenance:
+        """Return the provenance of these words, marked if they only retell a memory."""
+        return marked(self.provenance, retells(text, self.recalled))
+
     # --- privacy ------------------------------------------------------------------------------
 
     @property
@@ -255,8 +262,7 @@ class ToolLoop:
                 entities=tuple(sorted({*about, *filter(None, [entry.source_entity])})),
                 location=entry.location,
                 session_id=entry.session_id,
-                tags=(CONSCIOUS,),
-                **asdict(self.provenance),
+                **asdict(self.provenance) | {"tags": (CONSCIOUS,)},
             )
         )
 
@@ -325,7 +331,8 @@ class ToolLoop:
 
     def _say(self, arguments: tools.Say) -> str:
         secret = self._has_secrets
-        self._next_action().say(arguments.text, self.provenance, private=secret)
+        text = arguments.text
+        self._next_action().say(text, self.provenance_of_words(text), private=secret)
         self._said.append(arguments.text)
         return f"Whispered to {self._speaker}: it is a secret." if secret else "Said."
 
@@ -336,7 +343,7 @@ class ToolLoop:
             raise ToolError(f"nobody here is called {name}")
         if not self._may_know(identity):
             raise ToolError(f"what you were told is a secret that {name} may not hear")
-        actions.whisper(name, arguments.text, self.provenance)
+        actions.whisper(name, arguments.text, self.provenance_of_words(arguments.text))
         self._whispers.append(Privacy(True, (identity,)))
         if identity == self._listener:
             self._said.append(arguments.text)
@@ -374,6 +381,22 @@ def provenance_of(
     sources = {answered.source_entity, *(memory.about for memory in memories), *talk.sources}
     return Provenance(
         tuple(dict.fromkeys(evidence)), talk.context, tuple(sorted(filter(None, sources)))
+    )
+
+
+def marked(provenance: Provenance, retold: bool) -> Provenance:
+    """Mark the provenance of words that only repeat a stock phrase or a memory."""
+    return replace(provenance, tags=(RETOLD,)) if retold else provenance
+
+
+def retells(text: str, recalled: Iterable[Recalled]) -> bool:
+    """Return whether nearly all that words say is in one of the recalled memories."""
+    said = content_words(text)
+    if not said:
+        return True
+    return any(
+        len(said & content_words(item.memory.content)) >= RETELLS_FROM * len(said)
+        for item in recalled
     )
 
 

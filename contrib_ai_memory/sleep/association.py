@@ -22,6 +22,7 @@ CURSOR = "linked"
 
 SIMILARITY, TIME, PEOPLE = 0.7, 0.15, 0.15
 TIME_HALF_HOURS = 24.0
+LOOKED_AT = 2  # memories for each link: nothing is linked with own words, comings and goings
 
 
 @defer.inlineCallbacks
@@ -59,10 +60,11 @@ def find_links(agent_id: str, entry_ids: list[int], limit: int, threshold: float
     now = now_iso()
     links = []
     for memory, vector in zip(memories, store.vectors_of(memories), strict=True):
-        near = store.nearest(agent_id, vector, limit + 1)
-        for hit in near:
+        near = store.nearest(agent_id, vector, LOOKED_AT * limit + 1)
+        drawn = [hit for hit in near if not hit.memory.only_recalled and hit.memory.id != memory.id]
+        for hit in drawn[:limit]:
             score = link_score(hit.score, memory, hit.memory)
-            if hit.memory.id != memory.id and score >= threshold:
+            if score >= threshold:
                 links.append(Link(link_id(memory), link_id(hit.memory), score, "similar", now))
     return links
 

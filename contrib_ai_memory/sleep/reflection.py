@@ -132,6 +132,7 @@ def _evidence(memory: Any, question: str) -> Generator[Any, Any, list[MemoryReco
                 listeners=(),  # public memories only
                 top_k=EVIDENCE,
                 token_budget=EVIDENCE_TOKENS,
+                as_evidence=True,
             ),
             offload.NIGHT,
         )

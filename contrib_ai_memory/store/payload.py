@@ -182,6 +182,7 @@ class Candidate(NamedTuple):
     tells_time: bool = False
     tokens: int = 0
     provider: str = ""
+    tags: Sequence[str] = ()
     payload: Mapping[str, Any] = {}
 
     def whole(self) -> MemoryRecord:

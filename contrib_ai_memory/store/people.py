@@ -19,6 +19,7 @@ from evennia.utils.utils import inherits_from
 from twisted.internet import defer
 
 from .. import conf, offload
+from ..english import addressing
 from ..llm.provider import Observation
 from ..records import may_hear, seconds_between
 from . import attributes
@@ -75,7 +76,7 @@ class People:
         for key, plain in (attributes.read(npc, ATTRIBUTE) or {}).items():
             known = attributes.known_fields(Acquaintance, plain)
             self._known[key] = Acquaintance(**{"name": ""} | known | {"identity": key})
-        self._by_name: dict[str, set[str]] = {}
+        self._by_word: dict[str, set[str]] = {}  # by the longest word of each form of their names
         for person in self._known.values():
             self._note_name(person)
         self._dirty = False
@@ -139,27 +140,36 @@ class People:
 
     def _forget(self, identity: str) -> None:
         del self._known[identity]
-        for identities in self._by_name.values():
+        for identities in self._by_word.values():
             identities.discard(identity)
 
     def mentioned(self, text: str) -> tuple[str, ...]:
-        """Return the identities of the people named in a text, by the names the NPC knows.
+        """Return the identities of the people named in a text (`addressing.forms`).
 
-        A name of several words is looked up by its longest word, then matched as a whole.
+        A whole name names everybody who bears it. A part of one, such as a first name, names its
+        only bearer, and nobody where it is somebody else's whole name or a part of it.
         """
-        lowered = text.lower()
-        found = set()
-        for word in set(_WORD.findall(lowered)):
-            for identity in self._by_name.get(word, ()):
-                name = self._known[identity].name.lower()
-                if re.search(rf"\b{re.escape(name)}\b", lowered):
-                    found.add(identity)
+        folded = addressing.folded(text)
+        whole: dict[str, set[str]] = {}
+        part: dict[str, set[str]] = {}
+        for word in set(_WORD.findall(folded)):
+            for identity in self._by_word.get(word, ()):
+                name = self._known[identity].name
+                for form in addressing.forms([name]):
+                    if re.search(rf"(?<!\w){re.escape(form)}(?!\w)", folded):
+                        bearers = whole if form in addressing.whole_forms(name) else part
+                        bearers.setdefault(form, set()).add(identity)
+        found = set().union(*whole.values())
+        for form, bearers in part.items():
+            within = any(re.search(rf"\b{re.escape(form)}\b", name) for name in whole)
+            if len(bearers) == 1 and not within:
+                found |= bearers
         return tuple(sorted(found))
 
     def _note_name(self, person: Acquaintance) -> None:
-        words = _WORD.findall(person.name.lower())
-        if words:
-            self._by_name.setdefault(max(words, key=len), set()).add(person.identity)
+        for form in addressing.forms([person.name]):
+            if words := _WORD.findall(form):
+                self._by_word.setdefault(max(words, key=len), set()).add(person.identity)
 
     def sender_bonus(self, identity: str | None) -> int:
         """[A] Return 0-2 importance for someone the NPC often talks with."""
@@ -181,7 +191,7 @@ class People:
 
     def clear(self) -> None:
         self._known.clear()
-        self._by_name.clear()
+        self._by_word.clear()
         self._dirty = True
         self.flush()
 
