@@ -9,21 +9,37 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from .. import conf, offload
 from ..embedding import embedder
-from ..english import reported_speech, themes
+from ..english import reported_speech, sentence_classifier, themes
 from ..english.claims import claim, kind_of, of_oneself, stands_alone, tells
 from ..english.contradiction import contradicts, replaces, says_the_same
 from ..english.persona import about_itself
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import claimed
-from ..english.salience import RARE_TERMS, has_rare_terms, salience
+from ..english.salience import (
+    RARE_TERMS,
+    has_number,
+    has_rare_terms,
+    names_someone,
+    salience,
+)
+from ..english.sentence_classifier import (
+    AGENDA,
+    AGENDA_KINDS,
+    KEEP,
+    NOISE,
+    Judgement,
+    Sentence,
+    SentenceClassifier,
+)
 from ..english.stated_preferences import stated, states_preference
 from ..english.tokens import content_words, stem, words_of
+from ..ingest.importance import clamp
 from ..records import (
     INSIGHT,
     TALK_KINDS,
@@ -65,18 +81,16 @@ _PLAIN = 0.45
 ACT_WORDS = 6  # at most, of a sentence whose act supports a preference
 ACT_CONFIDENCE = 0.3
 
-_GREETS = re.compile(
-    r"^\W*(?:hello|hi|hey|greetings|good (?:morning|day|evening|afternoon)|well met|hail)\b",
-    re.IGNORECASE,
-)
-# all of a line, the name of the NPC left out: "evening, Mara"
-_GREETING_ALONE = re.compile(
-    r"\W*(?:h[aeu]llo|hi+|hey|(?:good )?(?:morning|evening|afternoon|day))\W*", re.IGNORECASE
-)
-_LEAVES = re.compile(r"\b(?:(?:good ?)?bye|farewell|good night|see you)\b", re.IGNORECASE)
-_THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b", re.IGNORECASE)
+# The sentence classifier (`benchmarks.sentences`): probabilities of being worth knowing in a month
+JUDGED_KINDS = ("say", "whisper", "pose", "give")
+WORTH_KEEPING = 0.6  # of a line
+BESIDE = 0.3  # of a sentence of such a line
+LIKELY = 0.4  # of a statement that stands alone
+UNLIKELY = 0.2  # of one that also names somebody, a number or a lasting attribute
+DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
+DOUBTED = 0.4
+
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
-_END = re.compile(r"[.!?…][\"”'’)\]]*$")
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
 _QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
@@ -120,23 +134,26 @@ class OfflineProvider:
     # --- the night [A] ------------------------------------------------------------------------
 
     def score_importance(self, entries: Sequence[Entry], goals: str) -> list[int]:
+        """Score entries by the sentence classifier or by rules, whichever gives more.
+
+        The classifier learned from lively talk and knows little of bare statements.
+        """
         wanted = content_words(goals)
-        return [_importance(entry, wanted) for entry in entries]
+        by_rules = [_importance(entry, wanted) for entry in entries]
+        judged = _judged([(entry, entry.words, False) for entry in entries])
+        return [
+            score if judgement is None else max(score, clamp(1 + 3 * judgement.worth))
+            for score, judgement in zip(by_rules, judged, strict=True)
+        ]
 
     def extract_facts(self, entries: Sequence[Entry], npc_name: str) -> list[FactDraft]:
-        return [
-            FactDraft(
-                text=reported(said, entry),
-                journal_ids=(entry.id,),
-                about=entry.source_entity,
-                memory_type=("procedural" if states_preference(said) else "semantic"),
-                quote=said if entry.kind in TALK_KINDS else "",
-            )
-            for entry in entries
-            if entry.learnable
-            for said in map(claim, sentences_of(without_address(entry.content, npc_name)))
-            if stands_alone(said) and not about_itself(reported(said, entry), npc_name)
+        """Draw facts from lines that the sentence classifier finds worth knowing, else by rules."""
+        drafts = [
+            _fact_draft(told, entry)
+            for entry, claims in _claims_of([e for e in entries if e.learnable], npc_name)
+            for told in claims
         ]
+        return [draft for draft in drafts if not about_itself(draft.text, npc_name)]
 
     def summarise(self, lines: Sequence[str]) -> str:
         """Choose the three most salient sentences nearest to the centre of the talk.
@@ -244,8 +261,24 @@ def reported(sentence: str, entry: Entry) -> str:
         return sentence
     if of_oneself(sentence) and not _TO_THE_NPC.search(sentence):
         return reported_speech.third_person(sentence, entry.seen_as)
-    within = sentence.replace('"', "'").replace("“", "'").replace("”", "'")
-    return f'{entry.seen_as} says: "{within}"'
+    return quoted(sentence, entry)
+
+
+def _report_all(claims: Sequence[_Claim], entry: Entry) -> str:
+    """Report the claims of one line that belong together, as `reported` does a single one."""
+    if len(claims) > 1 and entry.kind in TALK_KINDS:
+        together = " ".join(ended(each.text) for each in claims)
+        of_speaker = all(of_oneself(each.text) for each in claims)
+        return reported(together, entry) if of_speaker else quoted(together, entry)
+    if any(each.doubtful for each in claims) and entry.kind in TALK_KINDS:
+        return quoted(claims[0].text, entry)
+    return " ".join(reported(each.text, entry) for each in claims)
+
+
+def quoted(sentence: str, entry: Entry) -> str:
+    """Quote a sentence of its speaker."""
+    within = ended(sentence).replace('"', "'").replace("“", "'").replace("”", "'")
+    return f'{entry.seen_as} says: "{within}"' if entry.seen_as else ended(sentence)
 
 
 def sentences_in(entry: Entry, npc_name: str) -> list[tuple[str, str]]:
@@ -254,6 +287,126 @@ def sentences_in(entry: Entry, npc_name: str) -> list[tuple[str, str]]:
         (sentence, reported(claim(sentence), entry) if tells(sentence) else "")
         for sentence in sentences_of(without_address(entry.content, npc_name))
     ]
+
+
+# --- what is worth keeping ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """What a sentence states, and how it was judged; `alone` if a stranger understands it."""
+
+    text: str
+    alone: bool
+    doubtful: bool = False
+
+
+def _judged(given: Sequence[tuple[Entry, str, bool]]) -> list[Judgement | None]:
+    """Judge texts by the sentence classifier; None where rules must do.
+
+    Args:
+        given: Each text with its entry, and whether it is one of several sentences.
+    """
+    talk = [(text, entry, part) for entry, text, part in given if entry.kind in JUDGED_KINDS]
+    classifier = _classifier() if talk else None
+    if classifier is None:
+        return [None] * len(given)
+    vectors = embedder.shared().encode([text for text, _, _ in talk], known=True)
+    sentences = [Sentence(text, entry.kind, part=part) for text, entry, part in talk]
+    judgements = iter(classifier.judge(vectors, sentences))
+    return [next(judgements) if entry.kind in JUDGED_KINDS else None for entry, _, _ in given]
+
+
+def _classifier() -> SentenceClassifier | None:
+    model = embedder.shared()
+    return sentence_classifier.load(model.name, model.dimensions)
+
+
+def _claims_of(
+    entries: Sequence[Entry], npc_name: str
+) -> Iterator[tuple[Entry, list[list[_Claim]]]]:
+    """What each entry claims that is worth keeping: claims that need one another together."""
+    texts = [without_address(entry.content, npc_name) for entry in entries]
+    parts = [sentences_of(text) for text in texts]
+    lines = _judged([(entry, text, False) for entry, text in zip(entries, texts, strict=True)])
+    several = [
+        (entry, part, True)
+        for entry, found in zip(entries, parts, strict=True)
+        for part in found
+        if len(found) > 1
+    ]
+    judged = iter(_judged(several))
+    for entry, line, found in zip(entries, lines, parts, strict=True):
+        by_part = [next(judged) for _ in found] if len(found) > 1 else [line] * len(found)
+        yield entry, _together(_kept(entry, line, list(zip(found, by_part, strict=True))))
+
+
+def _kept(
+    entry: Entry, line: Judgement | None, parts: Sequence[tuple[str, Judgement | None]]
+) -> list[_Claim]:
+    """The sentences of a line that are worth keeping."""
+    kept = []
+    for text, judgement in parts:
+        said = claim(text)
+        alone = stands_alone(said)
+        if line is None or judgement is None:
+            if alone:
+                kept.append(_Claim(said, alone))
+        elif _is_worth_keeping(said, alone, entry, line, judgement):
+            doubtful = max(line.any_of(*DOUBTFUL), judgement.any_of(*DOUBTFUL)) >= DOUBTED
+            kept.append(_Claim(said, alone, doubtful))
+    return kept
+
+
+def _is_worth_keeping(
+    said: str, alone: bool, entry: Entry, line: Judgement, judgement: Judgement
+) -> bool:
+    if line.at_least[0] < NOISE:
+        return False
+    asked = asks(said) and line.any_of(*AGENDA_KINDS) < AGENDA
+    if asked or not content_words(said):
+        return False
+    if line.worth_keeping >= WORTH_KEEPING:
+        return judgement.worth_keeping >= BESIDE
+    if judgement.worth_keeping >= KEEP:
+        return alone
+    likely = max(line.worth_keeping, judgement.worth_keeping)
+    return (
+        alone
+        and entry.kind in TALK_KINDS
+        and (likely >= LIKELY or (likely >= UNLIKELY and _is_particular(said, entry)))
+    )
+
+
+def _is_particular(said: str, entry: Entry) -> bool:
+    """Whether a statement names somebody or a number, or a lasting attribute of its speaker."""
+    if names_someone(said) or has_number(said):
+        return True
+    return of_oneself(said) and bool(kind_of(reported(said, entry), entry.seen_as))
+
+
+def _together(claims: Sequence[_Claim]) -> list[list[_Claim]]:
+    """Join each claim that needs its context to the one before it."""
+    groups: list[list[_Claim]] = []
+    for each in claims:
+        if groups and not each.alone:
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    return groups
+
+
+def _fact_draft(claims: Sequence[_Claim], entry: Entry) -> FactDraft:
+    said = " ".join(each.text if len(claims) == 1 else ended(each.text) for each in claims)
+    return FactDraft(
+        text=_report_all(claims, entry),
+        journal_ids=(entry.id,),
+        about=entry.source_entity,
+        memory_type=(
+            "procedural" if any(states_preference(each.text) for each in claims) else "semantic"
+        ),
+        quote=said if entry.kind in TALK_KINDS else "",
+    )
 
 
 def _importance(entry: Entry, wanted: set[str]) -> int:
