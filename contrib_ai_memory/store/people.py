@@ -160,10 +160,10 @@ class People:
                         bearers = whole if form in addressing.whole_forms(name) else part
                         bearers.setdefault(form, set()).add(identity)
         found = set().union(*whole.values())
-        for form, bearers in part.items():
+        for form, its_bearers in part.items():
             within = any(re.search(rf"\b{re.escape(form)}\b", name) for name in whole)
-            if len(bearers) == 1 and not within:
-                found |= bearers
+            if len(its_bearers) == 1 and not within:
+                found |= its_bearers
         return tuple(sorted(found))
 
     def _note_name(self, person: Acquaintance) -> None:
