@@ -130,9 +130,7 @@ def _asked_for(memory: Any, entry: Entry, question: AgendaQuestion) -> list[Agen
         standing = with_them or standing
     if fitting := _about(standing, question.about):
         return fitting
-    if (
-        question.kinds and "plan" not in question.kinds
-    ):  # a promise is owed only where the question names it
+    if question.kinds and "plan" not in question.kinds:  # a promise is owed only if named
         standing = [item for item in standing if item.kind in ("debt", "request")]
     exact = bool(question.day) and all(item.due == question.day for item in standing)
     return standing if exact or len(standing) <= TOLD else []
