@@ -75,7 +75,7 @@ def test_stock_phrases_and_retellings_are_kept_and_not_recalled(mara, alice, bra
     ("said", "is_retold"),
     [
         ("Your brother Oswin mends nets at Millbrook.", True),
-        ("Aye.", True),
+        ("So it is.", True),
         ("I shall send Oswin a new net for six crowns.", False),
     ],
 )

@@ -159,11 +159,11 @@ class People:
                     if re.search(rf"(?<!\w){re.escape(form)}(?!\w)", folded):
                         bearers = whole if form in addressing.whole_forms(name) else part
                         bearers.setdefault(form, set()).add(identity)
-        found = set().union(*whole.values())
-        for form, its_bearers in part.items():
+        found: set[str] = set().union(*whole.values())
+        for form, owners in part.items():
             within = any(re.search(rf"\b{re.escape(form)}\b", name) for name in whole)
-            if len(its_bearers) == 1 and not within:
-                found |= its_bearers
+            if len(owners) == 1 and not within:
+                found |= owners
         return tuple(sorted(found))
 
     def _note_name(self, person: Acquaintance) -> None:
