@@ -26,7 +26,7 @@ import numpy as np
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.english import supersession
 from contrib_ai_memory.llm import answer_selection, realisation
-from contrib_ai_memory.llm.answer_selection import Answer, Linear, Weights
+from contrib_ai_memory.llm.answer_selection import AnswerCandidate, AnswerWeights, Linear
 from contrib_ai_memory.records import ReplyRequest
 
 from . import evenings
@@ -139,7 +139,7 @@ def pairs(evening: Evening) -> Pairs:
     }
     people = [each.name for each in evening.people]
     statements = [
-        supersession.Statement(
+        supersession.DatedStatement(
             each.text,
             each.speaker,
             said=each.kind in ("say", "whisper"),
@@ -183,7 +183,7 @@ def fit(
     return Linear(names, mean, scale, fitted.coef_[0], float(fitted.intercept_[0]))
 
 
-def fit_selection(given: Sequence[Sequence[Case]], over: Sequence[Linear]) -> Weights:
+def fit_selection(given: Sequence[Sequence[Case]], over: Sequence[Linear]) -> AnswerWeights:
     """Fit which memories answer, and how surely.
 
     The second score and the confidence are fitted on scores of evenings left out of the first.
@@ -208,7 +208,7 @@ def fit_selection(given: Sequence[Sequence[Case]], over: Sequence[Linear]) -> We
             certain.append({name: np.array([value]) for name, value in row.items()})
             right.append(np.array([_is_right(case, told)]))
             counts.append(np.array([_counts(case)]))
-    return Weights(
+    return AnswerWeights(
         _fit_on(alone, given, C["alone"]),
         _fit_on(among, given, C["among"]),
         fit(certain, right, counts, C["confidence"]),
@@ -270,7 +270,7 @@ class Verdict:
     told: int
 
 
-def measure(case: Case, weights: Weights, over: Linear) -> Verdict:
+def measure(case: Case, weights: AnswerWeights, over: Linear) -> Verdict:
     answers = answer_selection.select(case.request, weights)
     told = answer_selection.told_of(case.request, answers, over)
     order = {each.memory.id: place for place, each in enumerate(case.request.recalled)}
@@ -290,12 +290,15 @@ def _share(case: Case, places: Collection[int]) -> float:
     return float(case.evidence[places].sum()) / max(1, len(case.question.evidence))
 
 
-def _ranked(case: Case, scores: np.ndarray) -> list[Answer]:
+def _ranked(case: Case, scores: np.ndarray) -> list[AnswerCandidate]:
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
-    return [Answer(case.request.recalled[place].memory, float(scores[place])) for place in order]
+    return [
+        AnswerCandidate(case.request.recalled[place].memory, float(scores[place]))
+        for place in order
+    ]
 
 
-def _is_right(case: Case, told: Sequence[Answer]) -> bool:
+def _is_right(case: Case, told: Sequence[AnswerCandidate]) -> bool:
     """Whether what is told holds the answer."""
     if case.question.kind in NOT_ANSWERABLE:
         return False

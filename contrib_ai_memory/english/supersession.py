@@ -39,7 +39,7 @@ _COMPILED = {name: re.compile(cue, re.IGNORECASE) for name, cue in _CUES.items()
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class DatedStatement:
     """A line or a fact, oldest first in every sequence of them.
 
     Attributes:
@@ -62,7 +62,7 @@ def shipped() -> Linear:
 
 
 def ended(
-    statements: Sequence[Statement], vectors: np.ndarray, score: Linear | None = None
+    statements: Sequence[DatedStatement], vectors: np.ndarray, score: Linear | None = None
 ) -> np.ndarray:
     """Return the probability that each statement is ended by each later one.
 
@@ -84,7 +84,7 @@ def ended(
 
 
 def features(
-    statements: Sequence[Statement], vectors: np.ndarray
+    statements: Sequence[DatedStatement], vectors: np.ndarray
 ) -> tuple[list[tuple[int, int]], list[dict[str, float]]]:
     """Return the pairs that have anything in common, and the features of each."""
     looks = [_Look.of(statement) for statement in statements]
@@ -108,7 +108,7 @@ def features(
 class _Look:
     """What is read of one statement."""
 
-    statement: Statement
+    statement: DatedStatement
     words: frozenset[str]
     cues: dict[str, bool]
     number: bool
@@ -116,7 +116,7 @@ class _Look:
     gives: bool
 
     @classmethod
-    def of(cls, statement: Statement) -> _Look:
+    def of(cls, statement: DatedStatement) -> _Look:
         text = statement.text
         return cls(
             statement,

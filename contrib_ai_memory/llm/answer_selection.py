@@ -46,7 +46,7 @@ LANES = ("line", "window", "near", "wide", "speaker", "date", "when")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerCandidate:
     """A memory that may answer, with its score; larger is better, 0 is even odds."""
 
     memory: MemoryRecord
@@ -54,7 +54,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weights:
+class AnswerWeights:
     """The fitted scores: of a memory, of a memory among its neighbours, of the whole answer."""
 
     alone: Linear
@@ -63,29 +63,31 @@ class Weights:
 
     @classmethod
     @lru_cache(maxsize=1)
-    def shipped(cls) -> Weights:
+    def shipped(cls) -> AnswerWeights:
         stored = json.loads(WEIGHTS.read_text("utf-8"))
         return cls(*(Linear.read(stored[name]) for name in ("alone", "among", "confidence")))
 
 
-def select(request: ReplyRequest, weights: Weights | None = None) -> list[Answer]:
+def select(request: ReplyRequest, weights: AnswerWeights | None = None) -> list[AnswerCandidate]:
     """Rank the recalled memories by how well they answer the question, best first.
 
     Runs on a worker thread: it embeds the question.
     """
     if not request.recalled:
         return []
-    weights = weights or Weights.shipped()
+    weights = weights or AnswerWeights.shipped()
     found = features(request)
     found |= around(request.recalled, weights.alone(found), found["asks"])
     scores = weights.among(found)
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
-    return [Answer(request.recalled[place].memory, float(scores[place])) for place in order]
+    return [
+        AnswerCandidate(request.recalled[place].memory, float(scores[place])) for place in order
+    ]
 
 
 def told_of(
-    request: ReplyRequest, answers: Sequence[Answer], over: Linear | None = None
-) -> list[Answer]:
+    request: ReplyRequest, answers: Sequence[AnswerCandidate], over: Linear | None = None
+) -> list[AnswerCandidate]:
     """Choose what a reply tells: the best answers that nothing newer ends, each piece once.
 
     Args:
@@ -95,7 +97,7 @@ def told_of(
     most = PORTRAIT if portrait else TOLD
     least = answers[0].score - NEARLY_AS_GOOD if answers and not portrait else -np.inf
     past = _ended(request, answers, over)
-    chosen: list[Answer] = []
+    chosen: list[AnswerCandidate] = []
     for answer in answers:
         evidence = set(answer.memory.journal_ids)
         known = any(evidence & set(other.memory.journal_ids) for other in chosen)
@@ -107,17 +109,19 @@ def told_of(
 
 
 def confidence(
-    request: ReplyRequest, told: Sequence[Answer], weights: Weights | None = None
+    request: ReplyRequest, told: Sequence[AnswerCandidate], weights: AnswerWeights | None = None
 ) -> float:
     """Return the probability, 0-1, that what is told holds what was asked for."""
     if not told:
         return 0.0
-    weights = weights or Weights.shipped()
+    weights = weights or AnswerWeights.shipped()
     found = {name: np.array(value) for name, value in certainty(request, told).items()}
     return float(1 / (1 + np.exp(-weights.confidence(found))))
 
 
-def _ended(request: ReplyRequest, answers: Sequence[Answer], over: Linear | None) -> set[str]:
+def _ended(
+    request: ReplyRequest, answers: Sequence[AnswerCandidate], over: Linear | None
+) -> set[str]:
     """Return the ids of the best answers that another of them ends."""
     memories = sorted((each.memory for each in answers[:COMPARED]), key=_told_at)
     if not memories:
@@ -131,10 +135,10 @@ def _ended(request: ReplyRequest, answers: Sequence[Answer], over: Linear | None
 
 def _statement(
     memory: MemoryRecord, people: Collection[str], npc_name: str
-) -> supersession.Statement:
+) -> supersession.DatedStatement:
     text = _words(memory)
     deed = memory.record == "entry" and memory.key == memory.content
-    return supersession.Statement(
+    return supersession.DatedStatement(
         text,
         memory.speaker,
         said=not deed,
@@ -216,7 +220,7 @@ def around(
     return {name: np.array(values) for name, values in found.items()}
 
 
-def certainty(request: ReplyRequest, told: Sequence[Answer]) -> dict[str, float]:
+def certainty(request: ReplyRequest, told: Sequence[AnswerCandidate]) -> dict[str, float]:
     """Return the features of the confidence in what is told, best first."""
     question = _Question.of(request)
     texts = [_words(each.memory) for each in told]
