@@ -13,11 +13,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
+import numpy as np
+
 from .. import conf, offload
 from ..embedding import embedder
-from ..english import reported_speech, sentence_classifier, themes
+from ..english import reported_speech, sentence_classifier, supersession, themes
 from ..english.claims import claim, kind_of, of_oneself, stands_alone, tells
-from ..english.contradiction import contradicts, replaces, says_the_same
+from ..english.contradiction import contradicts, names, replaces, says_the_same
 from ..english.persona import about_itself
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import claimed
@@ -68,6 +70,8 @@ SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
 QUESTIONS = 3
 
+ENDS = 0.05  # probability from which a later fact ends an earlier one (`english.supersession`)
+SURELY_ENDS = 0.5  # from which the line that told it is retired too
 NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
 SAME_CONTENT = 0.8  # share of a fact's words in a text that tells it
 
@@ -85,7 +89,7 @@ ACT_CONFIDENCE = 0.3
 JUDGED_KINDS = ("say", "whisper", "pose", "give")
 WORTH_KEEPING = 0.6  # of a line
 BESIDE = 0.3  # of a sentence of such a line
-LIKELY = 0.4  # of a statement that stands alone
+LIKELY = 0.45  # of a statement that stands alone
 UNLIKELY = 0.2  # of one that also names somebody, a number or a lasting attribute
 DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
 DOUBTED = 0.4
@@ -220,10 +224,24 @@ class OfflineProvider:
     # --- comparisons --------------------------------------------------------------------------
 
     def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
-        return [_RELATIONS.get(pair.new.record, _of_facts)(pair) for pair in pairs]
+        """Relate by rules, and facts also by the learned probability that one ends the other."""
+        related = [_RELATIONS.get(pair.new.record, _of_facts)(pair) for pair in pairs]
+        open_ = [
+            place
+            for place, (pair, relation) in enumerate(zip(pairs, related, strict=True))
+            if relation is Relation.UNRELATED and pair.known.record == "fact" and pair.known.quote
+        ]
+        for place, likely in zip(open_, _endings([pairs[p] for p in open_]), strict=True):
+            if likely >= ENDS:
+                related[place] = Relation.CHANGES
+        return related
 
     def outdated(self, endings: Sequence[Ending]) -> list[tuple[bool, ...]]:
-        return [tuple(_is_outdated(text, ending) for text in ending.texts) for ending in endings]
+        return [
+            tuple(sure and _is_outdated(text, ending) for text in ending.texts)
+            for ending in endings
+            for sure in [_is_sure(ending)]
+        ]
 
 
 # --- sentences ------------------------------------------------------------------------------------
@@ -596,6 +614,28 @@ def _of_facts(pair: Pair) -> Relation:
     return Relation.CHANGES if changed else Relation.UNRELATED
 
 
+def _endings(pairs: Sequence[Pair]) -> Sequence[float]:
+    """The probability that the later of two facts of one speaker ends the earlier."""
+    ordered = [sorted((pair.known, pair.new), key=lambda each: each.when) for pair in pairs]
+    words = [each.quote or each.text for pair in ordered for each in pair]
+    vectors = embedder.shared().encode(words, known=True)
+    alike = np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
+    statements = [(_to_weigh(old), _to_weigh(new)) for old, new in ordered]
+    return supersession.ends(statements, alike.tolist()).tolist()
+
+
+def _to_weigh(statement: Statement) -> supersession.Statement:
+    # both are of one speaker, which need not be named
+    words = statement.quote or statement.text
+    return supersession.Statement(
+        words,
+        "",
+        said=bool(statement.quote),
+        mentions=frozenset(names(words)),
+        time=statement.when,
+    )
+
+
 def _of_attributes(pair: Pair) -> Relation:
     """Relate two attributes; a preference replaces the one that fills the same slot."""
     new, known = pair.new, pair.known
@@ -629,6 +669,15 @@ def _content_stems(text: str) -> list[str]:
     """The stems of the content words, in their order."""
     content = content_words(text)
     return [root for root in map(stem, words_of(text)) if root in content]
+
+
+def _is_sure(ending: Ending) -> bool:
+    """Whether what told a fact that ends may go too: a rule says so, or it is likely enough."""
+    texts = (ending.by.text, ending.past.text)
+    said = (ending.by.quote, ending.past.quote)
+    if contradicts(*texts) or (all(said) and contradicts(*said)):
+        return True
+    return _endings([Pair(ending.by, ending.past)])[0] >= SURELY_ENDS
 
 
 def _is_outdated(text: Statement, ending: Ending) -> bool:
