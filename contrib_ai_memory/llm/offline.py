@@ -71,6 +71,7 @@ ATTRIBUTES_AT_MOST = 20
 QUESTIONS = 3
 
 ENDS = 0.05  # probability from which a later fact ends an earlier one (`english.supersession`)
+ENDS_ALIKE = 0.2  # the same, of two that are nearly equal
 SURELY_ENDS = 0.5  # from which the line that told it is retired too
 NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
 SAME_CONTENT = 0.8  # share of a fact's words in a text that tells it
@@ -94,6 +95,10 @@ UNLIKELY = 0.2  # of one that also names somebody, a number or a lasting attribu
 DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
 DOUBTED = 0.4
 
+_CORRECTED = re.compile(
+    r"\bnot (?:called |named |in |at |on |the |an? |my )*(?P<wrong>[\w'’-]+)(?:[,:;]| but\b| [-–—])",
+    re.IGNORECASE,
+)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
@@ -226,13 +231,16 @@ class OfflineProvider:
     def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
         """Relate by rules, and facts also by the learned probability that one ends the other."""
         related = [_RELATIONS.get(pair.new.record, _of_facts)(pair) for pair in pairs]
-        open_ = [
+        own_words = [
             place
-            for place, (pair, relation) in enumerate(zip(pairs, related, strict=True))
-            if relation is Relation.UNRELATED and pair.known.record == "fact" and pair.known.quote
+            for place, pair in enumerate(pairs)
+            if pair.new.record == pair.known.record == "fact" and pair.known.quote
         ]
-        for place, likely in zip(open_, _endings([pairs[p] for p in open_]), strict=True):
-            if likely >= ENDS:
+        for place, likely in zip(own_words, _endings([pairs[p] for p in own_words]), strict=True):
+            unrelated = related[place] is Relation.UNRELATED and likely >= ENDS
+            # "I paid Tom the three marks" is nearly "I owe Tom three marks"
+            resembles = related[place] is Relation.SAME and likely >= ENDS_ALIKE
+            if unrelated or (resembles and _says_news(pairs[place])):
                 related[place] = Relation.CHANGES
         return related
 
@@ -385,7 +393,8 @@ def _is_worth_keeping(
     if asked or not content_words(said):
         return False
     if line.worth_keeping >= WORTH_KEEPING:
-        return judgement.worth_keeping >= BESIDE
+        on_agenda = judgement.any_of(*AGENDA_KINDS) >= AGENDA
+        return judgement.worth_keeping >= BESIDE or on_agenda
     if judgement.worth_keeping >= KEEP:
         return alone
     likely = max(line.worth_keeping, judgement.worth_keeping)
@@ -610,8 +619,18 @@ def _of_facts(pair: Pair) -> Relation:
     own_words = bool(new.quote and known.quote)
     said = (new.quote, known.quote) if own_words else (new.text, known.text)
     # two places need not be near in meaning
-    changed = replaces(*said) or (pair.similarity >= conf.CHANGE_COSINE and contradicts(*said))
+    changed = (
+        replaces(*said)
+        or _corrects(*said)
+        or (pair.similarity >= conf.CHANGE_COSINE and contradicts(*said))
+    )
     return Relation.CHANGES if changed else Relation.UNRELATED
+
+
+def _corrects(new: str, known: str) -> bool:
+    """Whether a statement names a word of a known one as wrong: "not Thunder, Lightning"."""
+    wrong = [word for match in _CORRECTED.finditer(new) for word in content_words(match["wrong"])]
+    return bool(set(wrong) & content_words(known))
 
 
 def _endings(pairs: Sequence[Pair]) -> Sequence[float]:
@@ -622,6 +641,12 @@ def _endings(pairs: Sequence[Pair]) -> Sequence[float]:
     alike = np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
     statements = [(_to_weigh(old), _to_weigh(new)) for old, new in ordered]
     return supersession.ends(statements, alike.tolist()).tolist()
+
+
+def _says_news(pair: Pair) -> bool:
+    """Whether the new fact has a word that the known one has not."""
+    new, known = (content_words(each.quote or each.text) for each in (pair.new, pair.known))
+    return not new <= known
 
 
 def _to_weigh(statement: Statement) -> supersession.Statement:
