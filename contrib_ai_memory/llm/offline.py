@@ -96,7 +96,8 @@ DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
 DOUBTED = 0.4
 
 _CORRECTED = re.compile(
-    r"\bnot (?:called |named |in |at |on |the |an? |my )*(?P<wrong>[\w'’-]+)(?:[,:;]| but\b| [-–—])",
+    r"\bnot (?:called |named |in |at |on |the |an? |my )*(?P<wrong>[\w'’-]+)"
+    r"(?:[,:;]| but\b| [-–—])",
     re.IGNORECASE,
 )
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
