@@ -41,7 +41,6 @@ from ..english.sentence_classifier import (
 )
 from ..english.stated_preferences import stated, states_preference
 from ..english.tokens import content_words, stem, words_of
-from ..ingest.importance import clamp
 from ..records import (
     INSIGHT,
     TALK_KINDS,
@@ -152,7 +151,7 @@ class OfflineProvider:
         by_rules = [_importance(entry, wanted) for entry in entries]
         judged = _judged([(entry, entry.words, False) for entry in entries])
         return [
-            score if judgement is None else max(score, clamp(1 + 3 * judgement.worth))
+            score if judgement is None else max(score, min(10, round(1 + 3 * judgement.worth)))
             for score, judgement in zip(by_rules, judged, strict=True)
         ]
 
