@@ -128,7 +128,7 @@ def test_a_statement_is_acknowledged_and_always_in_the_same_way():
     assert "know nothing" not in ask("Wolves came.")
 
 
-BURNED = 'Alice says: "One night the tower of Elmstead burned."'
+TOKEN = 'Alice says: "Would you keep this brass token for me until Sunday?"'
 CLEFT = 'Alice says: "It was Pike the cleric who healed Grog."'
 
 
@@ -139,38 +139,30 @@ CLEFT = 'Alice says: "It was Pike the cleric who healed Grog."'
         ("The bridge at Elmstead is broken.", ['Alice says: "The bridge at Elmstead is broken."']),
         ("Mara, wolves took two of my sheep.", ['Alice says: "Wolves took two of my sheep."']),
         (
-            "Oh, well, but the bridge at Elmstead fell.",
-            ['Alice says: "The bridge at Elmstead fell."'],
+            "Oh, well, but the bridge at Elmstead fell last night, nobody can cross.",
+            ['Alice says: "The bridge at Elmstead fell last night, nobody can cross."'],
         ),
-        (
-            "They say the reeve killed the abbot.",
-            ['Alice says: "They say the reeve killed the abbot."'],
-        ),
+        ("They say the reeve killed the abbot.", []),
         ("It was Pike the cleric who healed Grog.", [CLEFT]),
         (
             "Last week I sold 12 oxen for 340 crowns.",
             ["Last week Alice sold 12 oxen for 340 crowns."],
         ),
-        ("One night the tower of Elmstead burned.", [BURNED]),
-        ("I think the mayor is a thief.", ["Alice thinks the mayor is a thief."]),
+        ("Goblins fear the fire of the dwarves.", []),
+        ("evening all", []),
+        ("lol nice hat", []),
+        ("Mara, would you keep this brass token for me until Sunday?", [TOKEN]),
         (
-            "Goblins fear the fire of the dwarves.",
-            ['Alice says: "Goblins fear the fire of the dwarves."'],
+            "I no longer work at the mill, I work at the bakery now.",
+            ["Alice no longer works at the mill, they work at the bakery now."],
         ),
-        ("My mother is ill. (sighs)", ["Alice's mother is ill."]),
         ("I will bring 12 candles by Thursday!", ["Alice will bring 12 candles by Thursday!"]),
-        ("I'm gonna marry Tom in spring.", ["Alice is gonna marry Tom in spring."]),
         ("I'm gonna throw a stone at the naga.", []),
         ("I'll just move further into the cavern.", []),
         ("The old mill stands over there by the river.", []),
         ("Rubs his beard and looks at the river.", []),
         ("Unfortunately does not hit the wolf.", []),
         ("My strength, which is only five.", []),
-        (
-            "The mill, which is old, burned down.",
-            ['Alice says: "The mill, which is old, burned down."'],
-        ),
-        ('"The river is my home," I say.', ["Alice says: \"'The river is my home,' I say.\""]),
         ("Hello there! Where is the mayor of Elmstead?", []),
         ("You are the best cook in Millbrook, Mara.", []),
         ("Yes. No. Maybe so.", []),
@@ -201,6 +193,31 @@ def test_facts_are_claims_and_never_about_the_npc(text, facts):
     entry = Entry(1, "2026-01-01T00:00:00+00:00", text, "say", seen_as="Alice")
     drafts = OfflineProvider().extract_facts([entry], "Mara")
     assert [draft.text for draft in drafts] == facts
+
+
+def test_sentences_that_need_one_another_are_one_fact():
+    text = "My daughter Maud lives in Stonewell with my mother. She was seven last week."
+    entry = Entry(1, "2026-01-01T00:00:00+00:00", text, "say", seen_as="Alice")
+    [draft] = OfflineProvider().extract_facts([entry], "Mara")
+    assert draft.text == f'Alice says: "{text}"'
+
+
+def test_a_promise_weighs_more_than_small_talk_and_a_note_is_weighed_by_rules():
+    def score(text, kind="say"):
+        entry = Entry(1, "2026-01-01T00:00:00+00:00", text, kind, seen_as="Alice")
+        return OfflineProvider().score_importance([entry], "")[0]
+
+    promise = "I will bring you the 12 candles by Thursday, I promise."
+    assert score(promise) >= 6 > 3 > score("lol nice hat")
+    assert score(promise, "note") < score(promise)
+
+
+def test_rules_judge_where_the_embedding_model_has_no_classifier(monkeypatch):
+    monkeypatch.setattr(offline, "_classifier", lambda: None)
+    text = "My mother is ill. Evening all!"
+    entry = Entry(1, "2026-01-01T00:00:00+00:00", text, "say", seen_as="Alice")
+    [draft] = OfflineProvider().extract_facts([entry], "Mara")
+    assert draft.text == "Alice's mother is ill."
 
 
 # written for this test; the three nearest labels are asked, as an experience has three

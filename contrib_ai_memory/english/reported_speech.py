@@ -39,7 +39,7 @@ _IRREGULAR = {"am": "is", "are": "is", "haven't": "hasn't", "don't": "doesn't", 
 _CONTRACTED = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
 _ADVERBS = frozenset(
     "always never often also still just really usually only sometimes rarely seldom even once "
-    "already almost then now".split()
+    "already almost then now no longer".split()
 )
 _FORMS = {
     "my": ("{name}'s", "their"),

@@ -83,6 +83,26 @@ def ended(
     return found
 
 
+def ends(
+    pairs: Sequence[tuple[Statement, Statement]],
+    alike: Sequence[float],
+    score: Linear | None = None,
+) -> np.ndarray:
+    """Return the probability that each earlier statement is ended by the later one of its pair.
+
+    Args:
+        alike: The cosine of each pair.
+    """
+    if not pairs:
+        return np.zeros(0)
+    table = [
+        _pair(_Look.of(old), _Look.of(new), cosine, cosine)
+        for (old, new), cosine in zip(pairs, alike, strict=True)
+    ]
+    columns = {name: np.array([row[name] for row in table]) for name in table[0]}
+    return 1 / (1 + np.exp(-(score or shipped())(columns)))
+
+
 def features(
     statements: Sequence[DatedStatement], vectors: np.ndarray
 ) -> tuple[list[tuple[int, int]], list[dict[str, float]]]:

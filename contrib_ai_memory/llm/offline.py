@@ -13,11 +13,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
+import numpy as np
+
 from .. import conf, offload
 from ..embedding import embedder
-from ..english import reported_speech, sentence_classifier, themes
+from ..english import reported_speech, sentence_classifier, supersession, themes
 from ..english.claims import claim, kind_of, of_oneself, stands_alone, tells
-from ..english.contradiction import contradicts, replaces, says_the_same
+from ..english.contradiction import contradicts, names, replaces, says_the_same
 from ..english.persona import about_itself
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import claimed
@@ -39,7 +41,6 @@ from ..english.sentence_classifier import (
 )
 from ..english.stated_preferences import stated, states_preference
 from ..english.tokens import content_words, stem, words_of
-from ..ingest.importance import clamp
 from ..records import (
     INSIGHT,
     TALK_KINDS,
@@ -68,6 +69,9 @@ SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
 QUESTIONS = 3
 
+ENDS = 0.05  # probability from which a later fact ends an earlier one (`english.supersession`)
+ENDS_ALIKE = 0.2  # the same, of two that are nearly equal
+SURELY_ENDS = 0.5  # from which the line that told it is retired too
 NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
 SAME_CONTENT = 0.8  # share of a fact's words in a text that tells it
 
@@ -85,11 +89,16 @@ ACT_CONFIDENCE = 0.3
 JUDGED_KINDS = ("say", "whisper", "pose", "give")
 WORTH_KEEPING = 0.6  # of a line
 BESIDE = 0.3  # of a sentence of such a line
-LIKELY = 0.4  # of a statement that stands alone
+LIKELY = 0.45  # of a statement that stands alone
 UNLIKELY = 0.2  # of one that also names somebody, a number or a lasting attribute
 DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
 DOUBTED = 0.4
 
+_CORRECTED = re.compile(
+    r"\bnot (?:called |named |in |at |on |the |an? |my )*(?P<wrong>[\w'’-]+)"
+    r"(?:[,:;]| but\b| [-–—])",
+    re.IGNORECASE,
+)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
@@ -142,7 +151,7 @@ class OfflineProvider:
         by_rules = [_importance(entry, wanted) for entry in entries]
         judged = _judged([(entry, entry.words, False) for entry in entries])
         return [
-            score if judgement is None else max(score, clamp(1 + 3 * judgement.worth))
+            score if judgement is None else max(score, min(10, round(1 + 3 * judgement.worth)))
             for score, judgement in zip(by_rules, judged, strict=True)
         ]
 
@@ -220,10 +229,27 @@ class OfflineProvider:
     # --- comparisons --------------------------------------------------------------------------
 
     def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
-        return [_RELATIONS.get(pair.new.record, _of_facts)(pair) for pair in pairs]
+        """Relate by rules, and facts also by the learned probability that one ends the other."""
+        related = [_RELATIONS.get(pair.new.record, _of_facts)(pair) for pair in pairs]
+        own_words = [
+            place
+            for place, pair in enumerate(pairs)
+            if pair.new.record == pair.known.record == "fact" and pair.known.quote
+        ]
+        for place, likely in zip(own_words, _endings([pairs[p] for p in own_words]), strict=True):
+            unrelated = related[place] is Relation.UNRELATED and likely >= ENDS
+            # "I paid Tom the three marks" is nearly "I owe Tom three marks"
+            resembles = related[place] is Relation.SAME and likely >= ENDS_ALIKE
+            if unrelated or (resembles and _says_news(pairs[place])):
+                related[place] = Relation.CHANGES
+        return related
 
     def outdated(self, endings: Sequence[Ending]) -> list[tuple[bool, ...]]:
-        return [tuple(_is_outdated(text, ending) for text in ending.texts) for ending in endings]
+        return [
+            tuple(sure and _is_outdated(text, ending) for text in ending.texts)
+            for ending in endings
+            for sure in [_is_sure(ending)]
+        ]
 
 
 # --- sentences ------------------------------------------------------------------------------------
@@ -367,7 +393,8 @@ def _is_worth_keeping(
     if asked or not content_words(said):
         return False
     if line.worth_keeping >= WORTH_KEEPING:
-        return judgement.worth_keeping >= BESIDE
+        on_agenda = judgement.any_of(*AGENDA_KINDS) >= AGENDA
+        return judgement.worth_keeping >= BESIDE or on_agenda
     if judgement.worth_keeping >= KEEP:
         return alone
     likely = max(line.worth_keeping, judgement.worth_keeping)
@@ -592,8 +619,46 @@ def _of_facts(pair: Pair) -> Relation:
     own_words = bool(new.quote and known.quote)
     said = (new.quote, known.quote) if own_words else (new.text, known.text)
     # two places need not be near in meaning
-    changed = replaces(*said) or (pair.similarity >= conf.CHANGE_COSINE and contradicts(*said))
+    changed = (
+        replaces(*said)
+        or _corrects(*said)
+        or (pair.similarity >= conf.CHANGE_COSINE and contradicts(*said))
+    )
     return Relation.CHANGES if changed else Relation.UNRELATED
+
+
+def _corrects(new: str, known: str) -> bool:
+    """Whether a statement names a word of a known one as wrong: "not Thunder, Lightning"."""
+    wrong = [word for match in _CORRECTED.finditer(new) for word in content_words(match["wrong"])]
+    return bool(set(wrong) & content_words(known))
+
+
+def _endings(pairs: Sequence[Pair]) -> Sequence[float]:
+    """The probability that the later of two facts of one speaker ends the earlier."""
+    ordered = [sorted((pair.known, pair.new), key=lambda each: each.when) for pair in pairs]
+    words = [each.quote or each.text for pair in ordered for each in pair]
+    vectors = embedder.shared().encode(words, known=True)
+    alike = np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
+    statements = [(_to_weigh(old), _to_weigh(new)) for old, new in ordered]
+    return supersession.ends(statements, alike.tolist()).tolist()
+
+
+def _says_news(pair: Pair) -> bool:
+    """Whether the new fact has a word that the known one has not."""
+    new, known = (content_words(each.quote or each.text) for each in (pair.new, pair.known))
+    return not new <= known
+
+
+def _to_weigh(statement: Statement) -> supersession.Statement:
+    # both are of one speaker, which need not be named
+    words = statement.quote or statement.text
+    return supersession.Statement(
+        words,
+        "",
+        said=bool(statement.quote),
+        mentions=frozenset(names(words)),
+        time=statement.when,
+    )
 
 
 def _of_attributes(pair: Pair) -> Relation:
@@ -629,6 +694,15 @@ def _content_stems(text: str) -> list[str]:
     """The stems of the content words, in their order."""
     content = content_words(text)
     return [root for root in map(stem, words_of(text)) if root in content]
+
+
+def _is_sure(ending: Ending) -> bool:
+    """Whether what told a fact that ends may go too: a rule says so, or it is likely enough."""
+    texts = (ending.by.text, ending.past.text)
+    said = (ending.by.quote, ending.past.quote)
+    if contradicts(*texts) or (all(said) and contradicts(*said)):
+        return True
+    return _endings([Pair(ending.by, ending.past)])[0] >= SURELY_ENDS
 
 
 def _is_outdated(text: Statement, ending: Ending) -> bool:
