@@ -84,7 +84,7 @@ def ended(
 
 
 def ends(
-    pairs: Sequence[tuple[Statement, Statement]],
+    pairs: Sequence[tuple[DatedStatement, DatedStatement]],
     alike: Sequence[float],
     score: Linear | None = None,
 ) -> np.ndarray:

@@ -649,10 +649,10 @@ def _says_news(pair: Pair) -> bool:
     return not new <= known
 
 
-def _to_weigh(statement: Statement) -> supersession.Statement:
+def _to_weigh(statement: Statement) -> supersession.DatedStatement:
     # both are of one speaker, which need not be named
     words = statement.quote or statement.text
-    return supersession.Statement(
+    return supersession.DatedStatement(
         words,
         "",
         said=bool(statement.quote),
