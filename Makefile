@@ -16,9 +16,10 @@ demo: $(READY)
 stop: $(READY)
 	$(BIN)/python -m world.demo stop
 
+# two at a time, since each loads a model of its own; a file's tests share what they set up
 test: $(READY)
 	@.ci/chromium
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

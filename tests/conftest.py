@@ -31,6 +31,8 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        return  # this process only hands out tests; each worker has a game of its own
     game = Game(_workdir / "game", extra_settings=_SETTINGS)
     game.build()
     with config.stash[blocking_manager_key].unblock():

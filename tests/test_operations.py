@@ -143,7 +143,7 @@ def test_a_mistake_is_told_in_a_sentence(mara, alice, bram, run, words, problem)
         run(*words)
 
 
-@pytest.mark.parametrize("action", set(ai_memory.ACTIONS) - {"status", "backup"})
+@pytest.mark.parametrize("action", sorted(set(ai_memory.ACTIONS) - {"status", "backup"}))
 def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
     monkeypatch.setattr(ai_memory, "server_runs", lambda: True)
     words = {

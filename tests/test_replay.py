@@ -68,7 +68,7 @@ def test_the_lines_are_in_the_journal_with_the_logs_time(mara, log):
     assert entries[2].private
     assert entries[3].origin == "self"
     assert entries[4].session_id == "two"
-    assert memory_store.shared().count(mara.memory.id, record="entry") == 4
+    assert memory_store.shared().count(mara.memory.id, record="entry") == 5
 
 
 def test_run_again_it_doubles_nothing(mara, log):

@@ -374,11 +374,12 @@ def _kept(
     kept = []
     for text, judgement in parts:
         said = claim(text)
-        alone = stands_alone(said)
+        lasting = _is_lasting_attribute(said, entry)
+        alone = lasting or stands_alone(said)
         if line is None or judgement is None:
             if alone:
                 kept.append(_Claim(said, alone))
-        elif _is_worth_keeping(said, alone, entry, line, judgement):
+        elif lasting or _is_worth_keeping(said, alone, entry, line, judgement):
             doubtful = max(line.any_of(*DOUBTFUL), judgement.any_of(*DOUBTFUL)) >= DOUBTED
             kept.append(_Claim(said, alone, doubtful))
     return kept
@@ -406,10 +407,20 @@ def _is_worth_keeping(
 
 
 def _is_particular(said: str, entry: Entry) -> bool:
-    """Whether a statement names somebody or a number, or a lasting attribute of its speaker."""
+    """Whether a statement names somebody or a number, or says something of its speaker."""
     if names_someone(said) or has_number(said):
         return True
     return of_oneself(said) and bool(kind_of(reported(said, entry), entry.seen_as))
+
+
+def _is_lasting_attribute(said: str, entry: Entry) -> bool:
+    """Whether a statement tells its speaker's kin, home, trade or taste.
+
+    The classifier learned from lively talk, and finds "I am a smith." worth nothing.
+    """
+    if entry.kind not in TALK_KINDS or not of_oneself(said) or asks(said):
+        return False
+    return kind_of(reported(said, entry), entry.seen_as) in _SAID_ONCE
 
 
 def _together(claims: Sequence[_Claim]) -> list[list[_Claim]]:
