@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 
@@ -146,3 +147,15 @@ def test_importing_it_reaches_no_network_and_loads_nothing_heavy(settings):
         check=False,
     )
     assert run.stdout.splitlines()[-1:] == ["heavy: []"], run.stderr
+
+
+def test_every_data_file_is_installed_with_the_package():
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())
+    patterns = project["tool"]["setuptools"]["package-data"]["contrib_ai_memory"]
+    installed = {path for pattern in patterns for path in PACKAGE.glob(pattern)}
+    data = {
+        path
+        for path in PACKAGE.rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc", ".pyi")
+    }
+    assert data and data <= installed
