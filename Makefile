@@ -50,5 +50,5 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --progress-bar off -c constraints.txt torch
-	$(BIN)/pip install --progress-bar off -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --progress-bar off -c constraints.txt -e '.[local,dev]'
 	@touch $(READY)

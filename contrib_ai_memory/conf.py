@@ -21,6 +21,7 @@ from pydantic import (
     SecretStr,
     ValidationError,
     field_validator,
+    model_validator,
 )
 
 from .text import redaction
@@ -104,10 +105,30 @@ class VectorStoreSettings(_Section):
 
 
 class EmbeddingSettings(_Section):
-    """The embedding model: a sentence-transformers model on this machine."""
+    """The embedding model: on this machine, or behind an OpenAI-compatible server.
+
+    With `base_url` the model is that server's, and `threads` means nothing.
+    """
 
     model: str | None = Field(
-        None, description="a model directory or hub name; None is the bundled MiniLM"
+        None,
+        description="a model directory or hub name; None is the bundled MiniLM; with `base_url` "
+        "the model's name on that server",
+    )
+    base_url: SecretUrl | None = Field(
+        None, description="of a server, up to and including /v1; a login in it is never shown"
+    )
+    api_key: KeptSecret = Field(SecretStr("none"), description="sent as bearer token; never shown")
+    dimensions: int | None = Field(
+        None, ge=1, le=65_536, description="numbers of one vector; None: the server is asked once"
+    )
+    shortens: bool = Field(
+        False, description="ask the server for vectors of `dimensions` numbers, if it can"
+    )
+    timeout: Seconds = Field(10, description="seconds for one answer, retries included")
+    retries: int = Field(2, ge=0, le=10, description="attempts after a temporary error")
+    retry_after: Seconds = Field(
+        15, description="seconds before a server that did not answer is asked again"
     )
     threads: int | None = Field(
         1, ge=1, le=256, description="CPU threads; raise it only if cores are idle; None: all cores"
@@ -120,6 +141,14 @@ class EmbeddingSettings(_Section):
         le=10_000_000,
         description="vectors of stored texts kept on disk, 1.5 kB each with MiniLM; 0: none",
     )
+
+    @model_validator(mode="after")
+    def _names_the_servers_model(self) -> EmbeddingSettings:
+        if self.base_url is not None and not self.model:
+            raise ValueError("a dict with a model too: its name on the server of base_url")
+        if self.base_url is None and (self.dimensions or self.shortens):
+            raise ValueError("a dict with dimensions only where there is a base_url")
+        return self
 
 
 class LLMSettings(_Section):

@@ -37,7 +37,7 @@ from .records import (
 from .store import attributes, evidence, game_database, memory_store, owner
 from .store.agenda import Agenda
 from .store.chat_log import ChatLog
-from .store.condition import StoreHeld
+from .store.condition import HELD
 from .store.conversations import Conversations
 from .store.evidence import Evidence
 from .store.journal import Journal
@@ -195,7 +195,7 @@ class MemoryHandler:
         try:
             with self.evidence.work_on([entry]) as work:
                 yield work.run(index.index_entries, self.id, [entry])
-        except (offload.Busy, offload.TimedOut, StoreHeld) as late:
+        except (offload.Busy, offload.TimedOut, *HELD) as late:
             # it is in the journal, and the next tick indexes it
             logger().warning("%s: entry %s is indexed later: %s", self.owner.dbref, entry.id, late)
         return entry
@@ -301,7 +301,7 @@ class MemoryHandler:
             ids = conversation.first_access(ids)
         if ids:
             job = offload.run(offload.MEMORY, memory_store.note_access, ids, self.clock())
-            job.addErrback(lambda reason: reason.trap(StoreHeld))
+            job.addErrback(lambda reason: reason.trap(*HELD))
             job.addErrback(offload.log_failure, "counting what was recalled")
 
     # --- inspection -------------------------------------------------------------------------

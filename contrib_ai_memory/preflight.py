@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from . import conf
 from .embedding import model as embedding_model
@@ -46,7 +47,7 @@ def doubts() -> list[str]:
     """Return a sentence for each server that does not answer now; this may take seconds."""
     if not conf.get().ENABLED:
         return []
-    return [redaction.redact(each) for each in (*_unreached_store(), *_unreached_hub())]
+    return [redaction.redact(each) for each in (*_unreached_store(), *_unreached_model())]
 
 
 def _named(path: str, value: Any, problem: str) -> str:
@@ -135,6 +136,10 @@ _HUB_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
 
 def _models() -> Iterator[str]:
     model = conf.get().EMBEDDING.model
+    if conf.get().EMBEDDING.base_url is not None:
+        return
+    if missing := embedding_model.not_installed():
+        yield missing
     if model is None:
         return
     path = Path(model)
@@ -152,9 +157,19 @@ def _provider() -> Iterator[str]:
         yield _named("['PROVIDER']", conf.get().PROVIDER, problem)
 
 
-def _unreached_hub() -> Iterator[str]:
+def _unreached_model() -> Iterator[str]:
     settings = conf.get()
-    named = {"['EMBEDDING']['model']": settings.EMBEDDING.model, "['RERANKER']": settings.RERANKER}
+    named = {"['RERANKER']": settings.RERANKER}
+    if settings.EMBEDDING.base_url is None:
+        named["['EMBEDDING']['model']"] = settings.EMBEDDING.model
     for path, model in named.items():
         if model and not os.path.exists(model) and (problem := embedding_model.hub_problem(model)):
             yield _named(path, model, problem)
+    if settings.EMBEDDING.base_url is not None and settings.EMBEDDING.model:
+        url = urlsplit(settings.EMBEDDING.base_url.get_secret_value())
+        port = url.port or (443 if url.scheme == "https" else 80)
+        if problem := memory_store.refusal((url.hostname or "", port)):
+            yield (
+                f"settings.{conf.SETTING}['EMBEDDING']: the embedding server does not answer: "
+                f"{problem}. The game starts; NPCs hear, and remember once it is back."
+            )

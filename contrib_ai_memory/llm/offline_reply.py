@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
+from ..embedding.model import ModelAway
 from ..english import agenda_questions
 from ..english.addressing import forms, without_address
 from ..english.intents import Intent, courtesy_of, intent_of
@@ -110,15 +111,17 @@ def _from_memory(request: ReplyRequest) -> Reply:
         if may_tell(each) and (each.tokens or each.memory.id not in planned)
     )
     request = replace(request, recalled=tuple(recalled))
-    told = told_of(request, select(request))
-    sure = confidence(request, told)
-    if sure < NOTHING_BELOW:
+    try:
+        chosen = told_of(request, select(request))
+        told, sure = [each.memory for each in chosen], confidence(request, chosen)
+    except ModelAway:  # the words alone found what was recalled
+        told, sure = [each.memory for each in request.recalled[:1]], NOTHING_BELOW
+    if not told or sure < NOTHING_BELOW:
         return Reply(_nothing(request), told=())
-    by_date = asks_when(request.utterance)
-    said = tell_all((each.memory for each in told), request, by_date=by_date)
+    said = tell_all(told, request, by_date=asks_when(request.utterance))
     if sure < SURE_FROM:
         said = f"{phrase('doubt', request)} {said}"
-    return Reply(said, told=tuple(each.memory.id for each in told))
+    return Reply(said, told=tuple(each.id for each in told))
 
 
 def _nothing(request: ReplyRequest) -> str:

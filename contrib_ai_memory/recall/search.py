@@ -14,16 +14,18 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder, emotions
+from ..embedding.model import ModelAway
 from ..english import questions
 from ..english.addressing import folded, forms, without_address
 from ..ingest import index
 from ..records import NO_EVIDENCE, RecallRequest, RecallResult, may_hear
 from ..store import memory_store
-from ..store.condition import StoreHeld
+from ..store.condition import HELD
 from ..store.evidence import EvidenceGone
 from ..store.links import link_id, linked_memory_id
 from ..store.payload import Candidate, PointId
@@ -56,7 +58,7 @@ def recall(
         BudgetExceeded: There are memories, and not even the smallest fits.
     """
     # if new entries were forgotten meanwhile or the store is read-only, recall what is indexed
-    with suppress(EvidenceGone, StoreHeld):
+    with suppress(EvidenceGone, *HELD):
         yield index.index_newest(memory, priority)
     request = completed(memory, request)
     ranking = yield offload.run(offload.MEMORY, find, request, priority=priority)
@@ -141,7 +143,7 @@ def find(request: RecallRequest) -> Ranking:
     """Rank candidates from every lane of the store."""
     store = memory_store.shared()
     words = searched_words(request)
-    lanes = store.prepare_search(request.agent_id, embedder.shared().encode([words])[0], words)
+    lanes = store.prepare_search(request.agent_id, _vector_of(words), words)
     where: dict[str, Any] = {}  # filters that the store applies itself
     if request.only_emotions:
         where["dominant_emotions"] = {"in": list(request.emotions)}
@@ -160,6 +162,15 @@ def find(request: RecallRequest) -> Ranking:
         ids |= store.candidates(lanes, depth, **where)
         candidates = _permitted(store, request, lanes, ids)
     return Ranking(request, lanes, rank.score(candidates, request))
+
+
+def _vector_of(words: str) -> np.ndarray:
+    """Embed a query; without the model's server the words alone find what is recalled."""
+    model = embedder.shared()
+    try:
+        return model.encode([words])[0]
+    except ModelAway:
+        return np.zeros(model.dimensions, dtype=np.float32)
 
 
 def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:

@@ -19,7 +19,7 @@ from .. import conf, offload
 from ..log import logger
 from ..records import PassReport, now_iso
 from ..store import attributes, pause
-from ..store.condition import StoreHeld
+from ..store.condition import HELD
 from ..store.evidence import EvidenceGone
 from ..text.redaction import redact
 from . import (
@@ -168,7 +168,7 @@ def run_sleep_tick(
             report = yield PASSES[night.position].step(memory)
         except EvidenceGone:
             break  # the next tick reads what is there then
-        except StoreHeld:
+        except HELD:
             raise  # not the pass's fault: it is run when the store takes writes again
         except Exception as error:  # noqa: BLE001 - kept in the record; the night goes on
             logger().exception("#%s: %s failed.", memory.owner.id, night.pass_name)

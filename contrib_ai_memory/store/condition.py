@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Self
 
 from .. import conf
+from ..embedding import embedder
+from ..embedding.model import ModelAway
 from ..log import logger
 from ..text.redaction import redact
 
@@ -79,6 +81,10 @@ class StoreUnpaired(StoreHeld):
     """The store and the game's database are of different generations."""
 
 
+# Nothing is lost: what was heard is indexed later
+HELD = (StoreHeld, ModelAway)
+
+
 # --- troubles -------------------------------------------------------------------------------------
 
 ROOM, DATABASE, PAIR, LOST = "room", "database", "pair", "lost"
@@ -91,7 +97,7 @@ _writes = 0
 
 def troubles() -> list[str]:
     """Return what is wrong now, a sentence or two each."""
-    return list(_troubles.values())
+    return [*_troubles.values(), *filter(None, [embedder.trouble()])]
 
 
 def held() -> bool:
