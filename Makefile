@@ -1,14 +1,19 @@
-# The verbs: demo, stop, test, lint, bench, soak. Each sets itself up; nothing but Python and make is needed.
+# The verbs: demo, stop, test, test-evennia6, lint, bench, soak. Each sets itself up; nothing but Python and make is needed.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Evennia 6 needs Python 3.12 or newer, found on the path or where pyenv keeps it
+PYTHON6 ?= $(shell for each in python3.13 python3.12 $(wildcard $(HOME)/.pyenv/versions/3.1[23].*/bin/python); do \
+	"$$each" -c 'import venv' 2>/dev/null && echo "$$each" && break; done)
+VENV6 := .venv6
+READY6 := $(VENV6)/.ready
 DATA ?= ../shared/data
 RATINGS := $(wildcard $(DATA)/poignancy.tsv)
 TALKS := $(wildcard $(DATA)/locomo_dev5.json)
 
-.PHONY: demo stop test lint format bench soak clean
+.PHONY: demo stop test test-evennia6 lint format bench soak clean
 
 demo: $(READY)
 	$(BIN)/python -m world.demo $(if $(DEMO_EXIT),--exit)
@@ -20,6 +25,12 @@ stop: $(READY)
 test: $(READY)
 	@.ci/chromium
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+
+# the newest Evennia, on a Python without torch: a server in the first environment embeds
+test-evennia6: $(READY) $(READY6)
+	$(BIN)/python tests/embedding_server.py \
+		$(VENV6)/bin/python -m pytest -n 2 --dist loadfile $(or $(PYTEST_ARGS),-m "not live" --ignore tests/browser)
+	$(BIN)/python tests/embedding_server.py $(VENV6)/bin/python -m pytest tests/live/test_story.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -42,7 +53,7 @@ soak: $(READY)
 	$(BIN)/python -m world.soak
 
 clean: stop
-	rm -rf .game $(VENV)
+	rm -rf .game $(VENV) $(VENV6)
 
 # torch comes first and alone, so that the pinned build is taken and no newer one
 $(READY): pyproject.toml constraints.txt
@@ -52,3 +63,10 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --progress-bar off -c constraints.txt torch
 	$(BIN)/pip install --progress-bar off -c constraints.txt -e '.[local,dev]'
 	@touch $(READY)
+
+$(READY6): pyproject.toml
+	@test -n "$(PYTHON6)" || { echo "Python 3.12 or newer is needed: make PYTHON6=python3.13 ..."; exit 1; }
+	@echo "Making $(VENV6) (a few minutes the first time) ..."
+	$(PYTHON6) -m venv $(VENV6)
+	$(VENV6)/bin/pip install --progress-bar off 'evennia==6.1.0' -e '.[dev]'
+	@touch $(READY6)

@@ -19,21 +19,26 @@ from pytest_django.plugin import blocking_manager_key
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+import embedding_server  # noqa: E402
+
 from world.game import Game  # noqa: E402
 
 _workdir = Path(tempfile.mkdtemp(prefix="ai-memory-tests-"))
 
 _SETTINGS = """
 TEST_ENVIRONMENT = True
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
+DATABASES = {{"default": {{"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}}}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+CONTRIB_AI_MEMORY = {memory!r}
 """
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         return  # this process only hands out tests; each worker has a game of its own
-    game = Game(_workdir / "game", extra_settings=_SETTINGS)
+    game = Game(
+        _workdir / "game", extra_settings=_SETTINGS.format(memory=embedding_server.settings())
+    )
     game.build()
     with config.stash[blocking_manager_key].unblock():
         game.enter()
@@ -53,7 +58,7 @@ def store_folder(settings, tmp_path):
     """A memory store of this test's own, closed when the test is over."""
     from contrib_ai_memory.store import memory_store
 
-    settings.CONTRIB_AI_MEMORY = {"DIR": str(tmp_path / "store")}
+    settings.CONTRIB_AI_MEMORY = {**embedding_server.settings(), "DIR": str(tmp_path / "store")}
     yield tmp_path / "store"
     memory_store.close_shared(for_good=False)
 

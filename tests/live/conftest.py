@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from world.game import Game
 
 ROOT = Path(__file__).resolve().parents[2]
-FIRST_PORTS = 20  # block of ports: those before it are left to `make demo`
+# block of ports: those before it are left to `make demo`; each process of the tests has its own
+FIRST_PORTS = 20 + 40 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
 
 sys.path.append(str(ROOT / "tests"))  # for `model_server`
 
@@ -59,9 +60,11 @@ def live_game(migrated_folder: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def _game(folder: Path, memory_settings: dict[str, Any]) -> Game:
+    import embedding_server
+
     from world.game import Game  # the copy in the unit tests' game, which is on the path by now
 
-    settings = f"CONTRIB_AI_MEMORY = {memory_settings!r}"
+    settings = f"CONTRIB_AI_MEMORY = {embedding_server.settings() | memory_settings!r}"
     return Game(folder, extra_settings=settings, repository=ROOT)
 
 
