@@ -412,7 +412,8 @@ class MemoryMixin(_Base):
             barred=barred,
         )
         floor = self.assistant.floor.heard(line)
-        attention = attend(line, floor, conf.get().EXCHANGE_SECONDS)
+        settings = self.memory.settings
+        attention = attend(line, floor, settings.EXCHANGE_SECONDS, settings.UNASKED_REPLIES)
         if attention is Attention.TRIGGER:
             floor = floor.answered(line)
         mentioned = self._is_named("@", text)
