@@ -436,7 +436,9 @@ def _sentences(error: ValidationError, *within: str, of_game: bool = True) -> li
             allowed = f"must be {problem['ctx']['error']}"
         else:
             allowed = "must be " + allowed
-        found.append(f"{key} = {_shown(problem)}: {allowed}.")
+        # of one NPC no setting is a secret, though names of some would pass for one
+        shown = _shown(problem) if of_game else redaction.redact(repr(problem["input"])[:80])
+        found.append(f"{key} = {shown}: {allowed}.")
     return found
 
 

@@ -116,7 +116,9 @@ class AssistantScript(DefaultScript):
             return
         # not by `npc.memory`, which rearms the heartbeat when it is made
         rate = NPCSettings(self.obj).get().TICK_RATE
-        if self.ndb._task is None or self.interval != rate:
+        if self.ndb._task is not None and self.interval != rate:
+            self.stop()  # a running timer that is started anew is left inactive by Evennia
+        if self.ndb._task is None:
             self.start(interval=rate)
 
     def at_repeat(self, **kwargs: Any) -> None:
