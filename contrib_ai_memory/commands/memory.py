@@ -28,6 +28,7 @@ from ..admin import (
     undo_log,
 )
 from ..ingest import pipeline
+from ..llm import router
 from ..recall.mood import Mood
 from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Entry, MemoryRecord, Recalled
@@ -107,11 +108,13 @@ def _roster(command: MemoryCommand) -> Steps:
         for each in seen
     ]
     headers = ("npc", "state", "journal", "facts", "people", "last night", "tokens")
-    language = seen[0].language if seen else ""
     command.page(
         *_trouble_lines(),
         table(headers, rows, right=(2, 3, 4, 6)),
-        dim(f"Language model: {language}. Tokens are today's. Details: @memory <npc>", indent=0),
+        dim(
+            f"Language model: {router.status()}. Tokens are today's. Details: @memory <npc>",
+            indent=0,
+        ),
     )
 
 
