@@ -149,7 +149,7 @@ class SleepSchedule(_Section):
 
     enabled: bool = Field(False, description="whether it does")
     sleep_start_hour: int = Field(2, ge=0, le=23, description="hour of the day")
-    sleep_duration_hours: int = Field(4, ge=1, le=24, description="hours in which it may begin")
+    sleep_duration_hours: int = Field(4, ge=1, le=24, description="hours in which it falls asleep")
     tick_rate_sleep: Seconds = Field(
         60, description="seconds between ticks; the smaller of this and TICK_RATE_SLEEP counts"
     )

@@ -126,6 +126,8 @@ def _layered(game: conf.Settings, layers: list[tuple[str, Any]]) -> _Layered:
                 continue
             if name == "PHRASES":  # by kind
                 value = {**own.get(name, game.PHRASES), **value}
+            if name == "LLM" and value:
+                value = {**(own.get(name) or {}), **value}
             own[name], sources[name] = value, source
     for problem in problems:
         _log_once(problem)
