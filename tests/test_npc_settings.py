@@ -210,11 +210,11 @@ def test_two_npcs_in_one_room_recall_as_much_as_they_are_set_to(guard, companion
 
 def test_a_guard_answers_only_to_its_name_and_a_companion_goes_on(guard, companion, alice):
     alice.execute_cmd("say Rook, good day.")
-    alice.execute_cmd("say It rains a lot lately.")
+    alice.execute_cmd("say Does it rain much here?")
     assert len(own_words(guard)) == 1
     alice.execute_cmd("say Lark, good day.")
     for weather in ("rain", "fog", "snow", "wind"):
-        alice.execute_cmd(f"say I do not like the {weather}.")
+        alice.execute_cmd(f"say Do you like the {weather}?")
     assert len(own_words(guard)) == 1
     assert len(own_words(companion)) == 5  # two unasked ones are the default
 
@@ -255,6 +255,30 @@ def test_one_npc_has_another_model_and_budget_of_tokens(
     assert "5,000 tokens" in builder("@memory/cost mara")
     shown = " ".join(builder("@memory lark").split())
     assert "LLM small (daily_tokens_per_npc 900) (this NPC)" in shown
+
+
+def test_a_wrong_model_of_one_npc_silences_no_other(
+    mara, companion, alice, builder, server, speaks_through
+):
+    speaks_through()
+    builder('@memory/set lark = LLM: {"model": "smal"}')
+    server.behave(status=404)
+    alice.execute_cmd("say Lark, what do you see?")
+    assert "does not answer" in " ".join(builder("@memory lark").split())
+    server.behave(text="The stars are bright.")
+    alice.execute_cmd("say Mara, what do you see?")
+    assert own_words(mara) == ["The stars are bright."]
+
+
+def test_one_npc_adds_to_what_its_kind_sets_of_the_model(
+    companion, builder, speaks_through, monkeypatch
+):
+    speaks_through()
+    settings = {"LLM": {"model": "small"}}
+    monkeypatch.setattr(AssistantNPC, "memory_settings", settings, raising=False)
+    builder('@memory/set lark = LLM: {"temperature": 0}')
+    llm = companion.memory.settings.LLM
+    assert (llm.model, llm.temperature, llm.base_url) == ("small", 0, conf.get().LLM.base_url)
 
 
 def test_one_guard_has_the_games_model_again(guard, alice, builder, server, speaks_through):

@@ -107,7 +107,10 @@ def ask_model(
         breaker is open, or once its tokens are used up.
     """
     chosen = model_server(settings)
-    if chosen is None or not _affords(chosen, npc) or (ticket := breaker.admit()) is None:
+    if chosen is None or not _affords(chosen, npc):
+        return False, None
+    guard = _breaker_of(chosen)
+    if (ticket := guard.admit()) is None:
         return False, None
     begun: list[float] = []
 
@@ -119,23 +122,23 @@ def ask_model(
     try:
         answer = yield offload.run(chosen.lane, job, priority=priority, timeout=chosen.timeout + 1)
     except Unreachable as error:
-        breaker.fail(ticket, error, retry_after)
+        guard.fail(ticket, error, retry_after)
     except BudgetUsedUp:
         pass  # logged by `Usage`
     except ProviderError as error:
-        breaker.misanswered(operation, error)
+        guard.misanswered(operation, error)
     except offload.TimedOut as error:
         if begun and time.monotonic() - begun[0] >= chosen.timeout:
-            breaker.fail(ticket, error, retry_after)
+            guard.fail(ticket, error, retry_after)
         else:  # it waited behind other calls, which says nothing about the server
-            breaker.complain(operation, error)
+            guard.complain(operation, error)
     except offload.Busy as error:
-        breaker.complain(operation, error)
+        guard.complain(operation, error)
     else:
-        breaker.succeed(operation)
+        guard.succeed(operation)
         return True, answer
     finally:
-        breaker.over(ticket)
+        guard.over(ticket)
     return False, None
 
 
@@ -194,6 +197,7 @@ class ModelServer:
     def __init__(self, settings: conf.LLMSettings, counts: Usage):
         self.settings = settings
         self.counts = counts
+        self.breaker = Breaker()  # for a model that is not the game's
         self.timeout = settings.timeout
         self._provider: Provider | None = None
         self._creating = threading.Lock()
@@ -307,13 +311,19 @@ def status(settings: conf.Settings | None = None) -> str:
         return "offline provider (this NPC is set to do without a language model)"
     if chosen is None:
         return "offline provider (no language model is set)"
-    if breaker.problem:
-        return f"offline provider, because the model server does not answer: {breaker.problem}"
+    if problem := _breaker_of(chosen).problem:
+        return f"offline provider, because the model server does not answer: {problem}"
     try:
         chosen.counts.check(None, chosen.settings)
-    except BudgetUsedUp as problem:
-        return f"offline provider until midnight UTC, because {problem}"
+    except BudgetUsedUp as used:
+        return f"offline provider until midnight UTC, because {used}"
     return f"{chosen.settings.model} at {chosen.settings.base_url}"
+
+
+def _breaker_of(chosen: ModelServer) -> Breaker:
+    """Return the breaker of a model: a wrong name in one NPC's settings stops no other NPC."""
+    game = conf.get().LLM
+    return breaker if game and game.model == chosen.settings.model else chosen.breaker
 
 
 def _affords(chosen: ModelServer, npc: str | None) -> bool:

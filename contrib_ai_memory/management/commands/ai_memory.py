@@ -637,9 +637,9 @@ def _uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
     command.stdout.write(
         "All data is removed. Now remove from your game: contrib_ai_memory from INSTALLED_APPS and "
         "CONTRIB_AI_MEMORY from the settings, MemoryMixin and memory_settings from your "
-        "typeclasses, AIMemoryCmdSet from your cmdsets, contrib_ai_memory.web.urls from web/urls.py, and the link from the "
-        "website's menu. Then: pip uninstall contrib_ai_memory. Attributes that you set on NPCs "
-        "yourself (goals, persona) stay."
+        "typeclasses, AIMemoryCmdSet from your cmdsets, contrib_ai_memory.web.urls from "
+        "web/urls.py, and the link from the website's menu. Then: pip uninstall "
+        "contrib_ai_memory. Attributes that you set on NPCs yourself (goals, persona) stay."
     )
 
 
