@@ -128,7 +128,7 @@ def test_bad_values_of_a_typeclass_are_left_out_logged_once_and_shown(
         assert "DIR is a setting of the whole game" in told and "RECAL_TOP_K is no setting" in told
 
 
-def test_a_bad_attribute_of_one_npc_leaves_it_the_settings_of_its_kind(guard, builder):
+def test_a_bad_attribute_of_one_npc_leaves_it_the_settings_of_its_kind(guard, builder, logged):
     guard.db.memory_settings = {"RECALL_TOKENS": "many", "RECALL_TOP_K": 9}
     now = guard.memory.settings
     assert (now.RECALL_TOKENS, now.RECALL_TOP_K) == (150, 9)
@@ -137,6 +137,7 @@ def test_a_bad_attribute_of_one_npc_leaves_it_the_settings_of_its_kind(guard, bu
     assert guard.memory.settings.RECALL_TOP_K == 11
     guard.db.memory_settings = "quiet"
     assert "must be a dict" in builder("@memory rook")
+    assert any(f"memory_settings of {guard.dbref}: RECALL_TOKENS" in line for line in logged())
 
 
 def test_only_who_may_edit_a_memory_may_set_it(mara, builder):
@@ -255,6 +256,9 @@ def test_one_npc_has_another_model_and_budget_of_tokens(
     assert "5,000 tokens" in builder("@memory/cost mara")
     shown = " ".join(builder("@memory lark").split())
     assert "LLM small (daily_tokens_per_npc 900) (this NPC)" in shown
+    builder('@memory/set lark = LLM: {"daily_tokens_per_npc": 1}')
+    assert "offline provider until midnight" in " ".join(builder("@memory lark").split())
+    assert "m at http" in builder("@memory mara")
 
 
 def test_a_wrong_model_of_one_npc_silences_no_other(

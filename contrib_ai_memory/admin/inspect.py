@@ -405,7 +405,7 @@ def _overview(npc: Any, counts: dict[str, int]) -> Overview:
         last_night=script.sleep.last_night,
         tokens=spent.get("tokens_in", 0) + spent.get("tokens_out", 0),
         last_beat=script.ndb.last_beat or "",
-        language=router.status(memory.settings),
+        language=router.status(memory.settings, memory.id),
     )
 
 
@@ -1066,7 +1066,7 @@ def cost(npc: Any) -> Cost:
         by_purpose={name: _spending(each) for name, each in spent["by_purpose"].items()},
         game_limit=whole.daily_tokens if whole else None,
         npc_limit=own.daily_tokens_per_npc if own else None,
-        language=router.status(settings),
+        language=router.status(settings, npc.memory.id),
     )
 
 

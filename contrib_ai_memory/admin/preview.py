@@ -93,7 +93,7 @@ def preview(
         request.recalled,
         tools=tuple(each["function"]["name"] for each in tools.offered()),
         model=llm.model if llm else "",
-        language=router.status(settings),
+        language=router.status(settings, npc.memory.id),
     )
 
 

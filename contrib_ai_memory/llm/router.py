@@ -296,11 +296,12 @@ def tokens_by_day(agent_id: str) -> list[tuple[str, int]]:
     return _counts().by_day(agent_id)
 
 
-def status(settings: conf.Settings | None = None) -> str:
+def status(settings: conf.Settings | None = None, npc: str | None = None) -> str:
     """Return a phrase for builders: who answers, and what is wrong if something is.
 
     Args:
         settings: Those of an NPC; None is the game's.
+        npc: The agent id of that NPC, whose own budget counts too.
     """
     settings = settings or conf.get()
     own = own_provider(settings)
@@ -314,7 +315,7 @@ def status(settings: conf.Settings | None = None) -> str:
     if problem := _breaker_of(chosen).problem:
         return f"offline provider, because the model server does not answer: {problem}"
     try:
-        chosen.counts.check(None, chosen.settings)
+        chosen.counts.check(npc, chosen.settings)
     except BudgetUsedUp as used:
         return f"offline provider until midnight UTC, because {used}"
     return f"{chosen.settings.model} at {chosen.settings.base_url}"

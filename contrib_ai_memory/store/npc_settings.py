@@ -98,7 +98,7 @@ class NPCSettings:
         if len(self._read_from) != len(read_from) or any(
             old is not new for old, new in zip(self._read_from, read_from, strict=True)
         ):
-            self._layered = _layered(game, list(self._layers()))
+            self._layered = _layered(game, list(self._layers()), self._npc.dbref)
             self._read_from = read_from
         return self._layered
 
@@ -110,28 +110,29 @@ class NPCSettings:
             yield OWN, attributes.read(self._npc, KEY)
 
 
-def _layered(game: conf.Settings, layers: list[tuple[str, Any]]) -> _Layered:
+def _layered(game: conf.Settings, layers: list[tuple[str, Any]], dbref: str) -> _Layered:
     own: dict[str, Any] = {}
     sources: dict[str, str] = {}
-    problems: list[str] = []
+    problems: list[tuple[str, str]] = []  # (source, what is wrong)
     for source, layer in layers:
         if not isinstance(layer, Mapping):
-            problems.append(f"{KEY} of {source} must be a dict, for example {{}}.")
+            problems.append((source, "it must be a dict, for example {}."))
             continue
         for name, raw in layer.items():
             try:
                 value = conf.validated(name, raw)
             except conf.InvalidSetting as error:
-                problems.append(f"{KEY} of {source}: {error}")
+                problems.append((source, str(error)))
                 continue
             if name == "PHRASES":  # by kind
                 value = {**own.get(name, game.PHRASES), **value}
             if name == "LLM" and value:
                 value = {**(own.get(name) or {}), **value}
             own[name], sources[name] = value, source
-    for problem in problems:
-        _log_once(problem)
-    return _Layered(conf.with_own(game, own), sources, tuple(problems))
+    for source, problem in problems:
+        _log_once(f"{KEY} of {dbref if source == OWN else source}: {problem}")
+    told = tuple(f"{KEY} of {source}: {problem}" for source, problem in problems)
+    return _Layered(conf.with_own(game, own), sources, told)
 
 
 @lru_cache(maxsize=1000)
