@@ -37,7 +37,9 @@ class NPCSettings:
 
     def __init__(self, npc: Any):
         self._npc = npc
-        self._read_from: tuple[Any, ...] = ()
+        self._game: conf.Settings | None = None
+        self._typeclass: type | None = None
+        self._value: Any = None  # of the Attribute
         self._layered: _Layered
 
     def get(self) -> conf.Settings:
@@ -92,14 +94,13 @@ class NPCSettings:
         return dict(own) if isinstance(own, Mapping) else {}
 
     def _current(self) -> _Layered:
-        game, stored = conf.get(), self._npc.attributes.get(KEY, return_obj=True)
-        # each write of an Attribute makes a new value
-        read_from = (game, type(self._npc), stored.db_value if stored else None)
-        if len(self._read_from) != len(read_from) or any(
-            old is not new for old, new in zip(self._read_from, read_from, strict=True)
-        ):
+        game, typeclass = conf.get(), type(self._npc)
+        stored = self._npc.attributes.get(KEY, return_obj=True)
+        value = stored.db_value if stored else None  # each write of an Attribute makes a new one
+        known = game is self._game and typeclass is self._typeclass and value is self._value
+        if not known:
             self._layered = _layered(game, list(self._layers()), self._npc.dbref)
-            self._read_from = read_from
+            self._game, self._typeclass, self._value = game, typeclass, value
         return self._layered
 
     def _layers(self) -> Iterator[tuple[str, Any]]:
