@@ -96,12 +96,15 @@ class Floor:
         return Floor(line.speaker, line.at, 0 if asked else self.unasked + 1)
 
 
-def attend(line: HeardLine, floor: Floor, exchange_seconds: float) -> Attention:
+def attend(
+    line: HeardLine, floor: Floor, exchange_seconds: float, max_unasked: int = MAX_UNASKED
+) -> Attention:
     """Decide about a line by the first rule of DESIGN §4 that fits.
 
     Args:
         floor: The floor after the line (`Floor.heard`).
         exchange_seconds: How long an exchange goes on after an answer.
+        max_unasked: Answers in a row to lines that do not name the NPC.
     """
     if line.barred:
         return Attention.CONTEXT
@@ -112,6 +115,6 @@ def attend(line: HeardLine, floor: Floor, exchange_seconds: float) -> Attention:
     if line.kind == "whisper" or not line.others:
         return Attention.TRIGGER
     continues = floor.partner == line.speaker and line.at - floor.since <= exchange_seconds
-    if continues and floor.unasked < MAX_UNASKED:
+    if continues and floor.unasked < max_unasked:
         return Attention.TRIGGER
     return Attention.CONTEXT

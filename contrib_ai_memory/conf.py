@@ -1,13 +1,15 @@
 """settings.CONTRIB_AI_MEMORY: every setting of the contrib, validated, with its default.
 
-Read values through `get()`, never at import: tests and `override_settings` change them. Numbers
-fixed by the sources (DESIGN: [A] sleep consolidation, [B] memory thread, [C] memory logic) are
-constants, named here once with their source. A constant that is a time is named …_SECONDS.
+Read values through `get()`, never at import: tests and `override_settings` change them; those of
+one NPC through `npc.memory.settings` (`store.npc_settings`). Numbers fixed by the sources (DESIGN:
+[A] sleep consolidation, [B] memory thread, [C] memory logic) are constants, named here once with
+their source. A constant that is a time is named …_SECONDS.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,6 +18,7 @@ from django.conf import settings as django_settings
 from django.core.exceptions import ImproperlyConfigured
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
@@ -37,7 +40,6 @@ Tokens = Annotated[int, Field(ge=1, le=1_000_000_000_000)]
 # --- constants fixed by the sources or by measurement -----------------------------------------
 CONTEXT_SNIPPET = 6  # [B] messages in one extraction
 EMOTIONS_PER_EXPERIENCE = 3  # [B] exactly as many
-KEEP_EXPERIENCE_ABOVE = 0.2  # [B] memory_weight of an experience that is stored
 CONSCIOUS_WEIGHT = 0.8  # [B] memory_weight of a conscious commit
 DEDUP_COSINE = 0.92  # [B] the nearest experience at or above this is the same one
 CHANGE_COSINE = 0.75  # ours: a known fact at or above this may be contradicted by a new one
@@ -171,6 +173,33 @@ class LLMSettings(_Section):
     daily_tokens_per_npc: Tokens | None = Field(None, description="the same for one NPC")
 
 
+class SleepSchedule(_Section):
+    """When an NPC falls asleep by itself [A]; `@sleep/schedule` sets it for one NPC."""
+
+    enabled: bool = Field(False, description="whether it does")
+    sleep_start_hour: int = Field(2, ge=0, le=23, description="hour of the day")
+    sleep_duration_hours: int = Field(4, ge=1, le=24, description="hours in which it falls asleep")
+    tick_rate_sleep: Seconds = Field(
+        60, description="seconds between ticks; the smaller of this and TICK_RATE_SLEEP counts"
+    )
+    clock: Literal["server", "game"] = Field("server", description="server or game time")
+
+
+def _as_texts(phrases: Any) -> Any:
+    if not isinstance(phrases, Mapping):
+        return phrases
+    return {kind: (said,) if isinstance(said, str) else said for kind, said in phrases.items()}
+
+
+def _as_words(words: Any) -> Any:
+    return [each.strip() for each in words.split(",")] if isinstance(words, str) else words
+
+
+Phrases = Annotated[
+    dict[str, Annotated[tuple[str, ...], Field(min_length=1)]], BeforeValidator(_as_texts)
+]
+
+
 class Settings(_Section):
     """All of settings.CONTRIB_AI_MEMORY. Unknown keys are refused, since they are typing errors."""
 
@@ -195,7 +224,7 @@ class Settings(_Section):
     )
 
     MAX_LINE: int = Field(4000, ge=100, le=100_000, description="characters stored of one line")
-    KEYWORDS: tuple[str, ...] = Field(
+    KEYWORDS: Annotated[tuple[str, ...], BeforeValidator(_as_words)] = Field(
         ("goal", "quest", "name"), description="[A] words that add 1 to importance"
     )
     REPLY_COOLDOWN: float = Field(1.0, ge=0, le=3600, description="seconds between two replies")
@@ -203,12 +232,24 @@ class Settings(_Section):
         60,
         description="seconds after an answer in which the speaker need not name the NPC again",
     )
+    UNASKED_REPLIES: int = Field(
+        2, ge=0, le=100, description="answers in a row to lines that do not name the NPC"
+    )
+    PHRASES: Phrases = Field(
+        default_factory=dict,
+        description="stock phrases of the offline provider, {kind: text or texts}; a kind that is "
+        "left out stays as it is",
+    )
     STALE_CONVERSATION: Seconds = Field(
         CONVERSATION_IDLE_SECONDS,
         description="[A] seconds of silence after which a conversation is over",
     )
     QUIET_SECONDS: float = Field(
         120, ge=0, le=3600, description="[B] seconds of silence that end a snippet"
+    )
+
+    KEEP_EXPERIENCE_ABOVE: Share = Field(
+        0.2, description="[B] weight that an experience must exceed to be kept"
     )
 
     RECALL_TOP_K: int = Field(50, ge=1, le=200, description="[C] memories returned by one recall")
@@ -237,6 +278,7 @@ class Settings(_Section):
 
     WORKING_MEMORY_SECONDS: Seconds = Field(86_400, description="[C] lifetime of working memories")
 
+    SLEEP_SCHEDULE: SleepSchedule = Field(default_factory=SleepSchedule, description="see below")
     MIN_IMPORTANCE: int = Field(
         4, ge=1, le=10, description="[A] least importance of entries to consolidate"
     )
@@ -280,8 +322,95 @@ class Settings(_Section):
         raise ValueError("openai, offline, or the path of a class, as world.oracle.Oracle")
 
 
+# Settings of the whole game, with the reason. Every other one may be set for a typeclass, a
+# prototype or one NPC.
+GAME_ONLY = {
+    "ENABLED": "to switch one NPC off, use @memory/pause or the tag memory_off",
+    "DIR": "all NPCs share one store",
+    "VECTOR_STORE": "all NPCs share one store",
+    "EMBEDDING": "all NPCs share one embedding model",
+    "RERANKER": "all NPCs share one cross-encoder",
+    "PROVIDER": "set LLM to None for an NPC without a language model",
+    "TICK_DEADLINE": "it protects the server",
+    "FLUSH_SECONDS": "it protects what is heard against a crash",
+    "MAX_LINE": "it protects the disk",
+    "NIGHT_BATCH": "it shares the server's time among all NPCs",
+    "LINK_BATCH": "it shares the server's time among all NPCs",
+    "PLAYER_ERASURE": "a player asks all NPCs",
+}
+LLM_OF_NPC = ("model", "max_tokens", "temperature", "daily_tokens_per_npc")
+
+
+class InvalidSetting(ValueError):
+    """A value that cannot be set for one NPC; the message says why."""
+
+
+def check_settable(name: str) -> None:
+    """Raise InvalidSetting if there is no such setting, or not for one NPC."""
+    if name in GAME_ONLY:
+        raise InvalidSetting(f"{name} is a setting of the whole game: {GAME_ONLY[name]}.")
+    if name not in Settings.model_fields:
+        names = ", ".join(each for each in Settings.model_fields if each not in GAME_ONLY)
+        raise InvalidSetting(
+            f"{redaction.redact(str(name)[:60])} is no setting. Those of an NPC are: {names}."
+        )
+
+
+def validated(name: str, value: Any) -> Any:
+    """Return the value of a setting of one NPC, validated.
+
+    Args:
+        name: A field of `Settings`.
+        value: For LLM None, for no language model at all, or a dict of some of `LLM_OF_NPC`.
+
+    Raises:
+        InvalidSetting
+    """
+    check_settable(name)
+    if name == "LLM":
+        return _validated_llm(value)
+    if name == "RECALL_PROFILE" and "." in str(value) and value != get().RECALL_PROFILE:
+        raise InvalidSetting("RECALL_PROFILE: a path to code is a setting of the whole game.")
+    try:
+        return getattr(Settings.model_validate({name: value}), name)
+    except ValidationError as error:
+        raise InvalidSetting("\n".join(_sentences(error, of_game=False))) from None
+
+
+def _validated_llm(value: Any) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping) or not set(value) <= set(LLM_OF_NPC):
+        raise InvalidSetting(
+            f"LLM must be None, for no language model, or a dict of {', '.join(LLM_OF_NPC)}; the "
+            "server is a setting of the whole game."
+        )
+    server = get().LLM
+    if server is None:
+        if value:
+            raise InvalidSetting("LLM cannot be set: the game's settings name no server.")
+        return {}
+    try:
+        changed = LLMSettings.model_validate({**dict(server), **value})
+    except ValidationError as error:
+        raise InvalidSetting("\n".join(_sentences(error, "LLM", of_game=False))) from None
+    return {name: getattr(changed, name) for name in value}
+
+
+def with_own(game: Settings, own: Mapping[str, Any]) -> Settings:
+    """Return the game's settings with values of one NPC, as `validated` returns them, in place."""
+    changes = dict(own)
+    if own.get("LLM"):
+        changes["LLM"] = game.LLM and game.LLM.model_copy(update=own["LLM"])
+    elif "LLM" in own and own["LLM"] is None:
+        changes["PROVIDER"] = "offline"
+    else:
+        changes.pop("LLM", None)
+    return game.model_copy(update=changes)
+
+
 def get() -> Settings:
-    """Return the current settings.
+    """Return the current settings of the game.
 
     Raises:
         ImproperlyConfigured: Lists each bad key with its value (masked if secret) and what is
@@ -317,10 +446,14 @@ def _parse(frozen: _Frozen) -> Settings:
         raise ImproperlyConfigured("\n".join(_sentences(error))) from None
 
 
-def _sentences(error: ValidationError) -> list[str]:
+def _sentences(error: ValidationError, *within: str, of_game: bool = True) -> list[str]:
+    """Return a sentence for each bad value; `within` are the keys of the validated part."""
     found = []
     for problem in error.errors():
-        key = f"settings.{SETTING}" + "".join(f"[{part!r}]" for part in problem["loc"])
+        path = (*within, *problem["loc"])
+        key = f"settings.{SETTING}" + "".join(f"[{part!r}]" for part in path)
+        if not of_game:
+            key = ".".join(map(str, path))
         if problem["type"] == "missing":
             found.append(f"{key} is missing; it has no default.")
             continue
@@ -332,7 +465,9 @@ def _sentences(error: ValidationError) -> list[str]:
             allowed = f"must be {problem['ctx']['error']}"
         else:
             allowed = "must be " + allowed
-        found.append(f"{key} = {_shown(problem)}: {allowed}.")
+        # of one NPC no setting is a secret, though names of some would pass for one
+        shown = _shown(problem) if of_game else redaction.redact(repr(problem["input"])[:80])
+        found.append(f"{key} = {shown}: {allowed}.")
     return found
 
 
@@ -351,6 +486,7 @@ def _section_at(path: tuple[Any, ...]) -> type[_Section]:
         "VECTOR_STORE": VectorStoreSettings,
         "EMBEDDING": EmbeddingSettings,
         "LLM": LLMSettings,
+        "SLEEP_SCHEDULE": SleepSchedule,
     }
     return sections.get(path[0], Settings) if path else Settings
 

@@ -42,6 +42,7 @@ from .store.conversations import Conversations
 from .store.evidence import Evidence
 from .store.journal import Journal
 from .store.links import Links
+from .store.npc_settings import NPCSettings
 from .store.people import People, Profiles
 from .store.preferences import Preferences
 from .text.sanitising import sanitise
@@ -62,6 +63,7 @@ class MemoryHandler:
         clock: Returns the present as ISO 8601 UTC; a replay replaces it by the log's time.
         journal, conversations, people, profiles, links, preferences, agenda, history: Kept in
             Attributes.
+        own_settings: Reads and changes what `settings` consists of.
         evidence: Stops work in progress whose evidence is forgotten or changed meanwhile.
     """
 
@@ -69,17 +71,29 @@ class MemoryHandler:
         self.owner = owner
         self.clock: Callable[[], str] = now_iso
         self.id: str = self._own_id()
+        self.own_settings = NPCSettings(owner)
         self._flush_timer: Any = None
         self.journal = Journal(owner, on_change=self._flush_soon)
-        self.conversations = Conversations(owner, conf.get().STALE_CONVERSATION)
+        self.conversations = Conversations(owner, self.stale_after)
         self.people = People(owner)
         self.links = Links(owner)
         self.preferences = Preferences(owner)
         self.agenda = Agenda(owner)
         self.profiles = Profiles(owner)
         self.history = ChatLog(owner)
-        self.evidence = Evidence(owner, lambda: self.journal, lambda: self.id)
+        self.evidence = Evidence(
+            owner, lambda: self.journal, lambda: self.id, lambda: self.settings
+        )
         _open.add(self)
+
+    @property
+    def settings(self) -> conf.Settings:
+        """The settings of this NPC (`store.npc_settings`)."""
+        return self.own_settings.get()
+
+    def stale_after(self) -> float:
+        """Return the seconds of silence that end a conversation."""
+        return self.settings.STALE_CONVERSATION
 
     @property
     def name(self) -> str:
@@ -92,9 +106,9 @@ class MemoryHandler:
 
     @property
     def phrases(self) -> dict[str, tuple[str, ...]]:
-        """The stock phrases of the NPC, `npc.db.phrases`: {kind: text or texts}."""
+        """The stock phrases of the NPC: `npc.db.phrases`, {kind: text or texts}, over PHRASES."""
         stored = self.owner.attributes.get("phrases", default=None) or {}
-        return {
+        return self.settings.PHRASES | {
             str(kind): (texts,) if isinstance(texts, str) else tuple(map(str, texts))
             for kind, texts in stored.items()
         }
@@ -150,7 +164,7 @@ class MemoryHandler:
         return entry
 
     def _entry(self, entry_id: int, percept: Percept, when: str, session_id: str | None) -> Entry:
-        keywords = (*conf.get().KEYWORDS, *(self.owner.attributes.get("memory_keywords") or ()))
+        keywords = (*self.settings.KEYWORDS, *(self.owner.attributes.get("memory_keywords") or ()))
         bonus = max(known.sender_bonus(percept.source) for known in (self.people, self.profiles))
         return percept.to_entry(
             id=entry_id,

@@ -59,8 +59,13 @@ class MemoryMixin(_Base):
         at_memory_emote: How an action is shown.
         get_memory_moment: Date and time as it would say them.
         get_memory_excuse: What it says to somebody it cannot answer.
+
+    Attributes:
+        memory_settings: Settings of this kind of NPC, in place of those of CONTRIB_AI_MEMORY; a
+            class inherits what it does not set (`store.npc_settings`).
     """
 
+    memory_settings: dict[str, Any]
     own_memory_keys: tuple[str, ...] = ()  # Attributes of the typeclass that copies do not get
     _own_voice = False  # True while its own words are sent, which are journalled already
     uttering = ""  # `Entry.utterance` of these words, for other NPCs that hear them
@@ -412,7 +417,8 @@ class MemoryMixin(_Base):
             barred=barred,
         )
         floor = self.assistant.floor.heard(line)
-        attention = attend(line, floor, conf.get().EXCHANGE_SECONDS)
+        settings = self.memory.settings
+        attention = attend(line, floor, settings.EXCHANGE_SECONDS, settings.UNASKED_REPLIES)
         if attention is Attention.TRIGGER:
             floor = floor.answered(line)
         mentioned = self._is_named("@", text)

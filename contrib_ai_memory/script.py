@@ -32,11 +32,12 @@ from .log import logger
 from .recall.tool_loop import ToolError
 from .records import Entry, Provenance, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact
-from .sleep.night import PAUSE, SCHEDULE, NotNow, Sleep, SwitchedOff
+from .sleep.night import PAUSE, NotNow, Sleep, SwitchedOff
 from .store import attributes, condition, game_database, generations, memory_store, pause, snapshot
 from .store.chat_log import exchange
 from .store.condition import HELD, StoreError
 from .store.evidence import EvidenceGone
+from .store.npc_settings import NPCSettings
 
 KEY = attributes.HEARTBEAT
 ASKED_KEPT = 32  # entries remembered as passed to `wants_reply`
@@ -62,7 +63,6 @@ class AssistantScript(DefaultScript):
         self.persistent = True
         self.db.operating_mode = "awake"
         self.db.sleep_phase = None
-        self.db.sleep_schedule = dict(SCHEDULE)
         if self.obj:
             shed_copied(self.obj)  # `copy` creates the scripts after cloning the Attributes
 
@@ -112,10 +112,13 @@ class AssistantScript(DefaultScript):
 
     def rearm(self) -> None:
         """Start the timer if it should be running and is not, or runs at an old rate."""
-        rate = conf.get().TICK_RATE
-        if not self.is_active or self.db._manually_paused:
+        if not self.is_active or self.db._manually_paused or self.obj is None:
             return
-        if self.ndb._task is None or self.interval != rate:
+        # not by `npc.memory`, which rearms the heartbeat when it is made
+        rate = NPCSettings(self.obj).get().TICK_RATE
+        if self.ndb._task is not None and self.interval != rate:
+            self.stop()  # a running timer that is started anew is left inactive by Evennia
+        if self.ndb._task is None:
             self.start(interval=rate)
 
     def at_repeat(self, **kwargs: Any) -> None:
@@ -274,7 +277,7 @@ class AssistantScript(DefaultScript):
         """
         if self.answer_queue:
             return "still has somebody to answer"
-        now, within = self.obj.memory.clock(), conf.get().EXCHANGE_SECONDS
+        now, within = self.obj.memory.clock(), self.obj.memory.settings.EXCHANGE_SECONDS
         exchanges = (self.ndb.exchanges or {}).items()
         if asked_by is None:
             talking = self.obj.memory.conversations.busy(now, within)
@@ -296,7 +299,8 @@ class AssistantScript(DefaultScript):
 
         try:
             while self.answer_queue and not self.ndb.held:
-                wait = (self.ndb.last_reply or 0) + conf.get().REPLY_COOLDOWN - time.monotonic()
+                cooldown = self.obj.memory.settings.REPLY_COOLDOWN
+                wait = (self.ndb.last_reply or 0) + cooldown - time.monotonic()
                 if wait > 0 and reactor.running:
                     yield task.deferLater(reactor, wait, lambda: None)
                     continue  # the memory may be held still by now

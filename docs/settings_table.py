@@ -17,6 +17,9 @@ HEAD = """\
 `settings.CONTRIB_AI_MEMORY` is a dict; what is left out has its default. A key that is not listed
 here is refused, and so is a value that is not allowed: the game does not start, and says why.
 
+Settings marked **npc** can also be set for a typeclass, a prototype or one NPC
+([kinds of NPCs](guides/builders.md#kinds-of-npcs)).
+
 [A], [B] and [C] name the source that fixes a number. This page is made from `conf.py` by
 `python docs/settings_table.py > docs/settings.md`.
 """
@@ -26,6 +29,7 @@ SECTIONS = {
     'CONTRIB_AI_MEMORY["VECTOR_STORE"]': conf.VectorStoreSettings,
     'CONTRIB_AI_MEMORY["EMBEDDING"]': conf.EmbeddingSettings,
     'CONTRIB_AI_MEMORY["LLM"]': conf.LLMSettings,
+    'CONTRIB_AI_MEMORY["SLEEP_SCHEDULE"]': conf.SleepSchedule,
 }
 
 
@@ -45,8 +49,15 @@ def _table(section: type) -> str:
         default = field.get_default(call_default_factory=True)
         shown = "required" if field.is_required() else f"`{_plain(default)!r}`"
         about = "; ".join(filter(None, [field.description, _bounds(properties[name])]))
-        rows.append(f"| `{name}` | {shown} | {about} |")
+        mark = "**npc** " if _of_npc(section, name) else ""
+        rows.append(f"| `{name}` | {shown} | {mark}{about} |")
     return "\n".join(rows) + "\n"
+
+
+def _of_npc(section: type, name: str) -> bool:
+    if section is conf.LLMSettings:
+        return name in conf.LLM_OF_NPC
+    return section is conf.Settings and name not in conf.GAME_ONLY
 
 
 def _plain(default: Any) -> Any:

@@ -16,7 +16,7 @@ def at(minute: int) -> str:
 
 @pytest.fixture
 def talks(mara):
-    return Conversations(mara, stale_after=3600)
+    return Conversations(mara, lambda: 3600)
 
 
 def test_talk_at_one_place_is_one_conversation_until_an_hour_of_silence(talks):
@@ -48,7 +48,7 @@ def test_a_conversation_is_there_again_after_a_restart(talks, mara):
     talk = talks.join("room:#1", at(0))
     talk.say(Message(1, "user", "Alice", "Hello", private=True, witnesses=("#a",)))
     talks.flush()
-    assert Conversations(mara, 3600).join("room:#1", at(5)) == talk
+    assert Conversations(mara, lambda: 3600).join("room:#1", at(5)) == talk
 
 
 def test_stale_conversations_are_cleared(talks):
@@ -68,7 +68,7 @@ def test_a_private_message_is_heard_again_only_by_its_witnesses(talks, listeners
 def test_what_a_builders_hand_broke_is_passed_over(mara):
     mara.db.working_memory = {"room:#1@x": {"unknown": 1, "messages": [{"half": "a message"}]}}
     mara.db.entity_profiles = {"#a": {"unknown": 1}, "#b": {"name": "Bram"}}
-    assert Conversations(mara, 3600).get("room:#1@x").messages == []
+    assert Conversations(mara, lambda: 3600).get("room:#1@x").messages == []
     assert People(mara).name_of("#b") == "Bram"
 
 

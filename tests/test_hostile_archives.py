@@ -16,7 +16,6 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.admin import archive, archive_format, erase
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import Entry
-from contrib_ai_memory.sleep.night import SCHEDULE
 from contrib_ai_memory.store import attributes, memory_store, pause
 from contrib_ai_memory.store.journal import Journal
 from contrib_ai_memory.store.payload import entry_memory_id
@@ -289,7 +288,7 @@ def test_a_file_without_a_schedule_leaves_none(talked, tmp_path):
     write(tmp_path / "b.jsonl", lines)
     wait(archive.import_(talked, tmp_path / "b.jsonl", replace=True))
     assert spelled(export(talked, tmp_path / "c.jsonl")) == spelled(lines)
-    assert talked.assistant.sleep.schedule == SCHEDULE
+    assert talked.assistant.sleep.own_schedule == {}
 
 
 @pytest.mark.parametrize("name", ["content", "kind", "origin", "source_type", "scoring_method"])

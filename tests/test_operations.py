@@ -245,6 +245,7 @@ def test_uninstalled_nothing_is_left_behind(talked, alice, run, store_folder):
     alice.tags.add("memory_off", category="ai_memory")
     talked.locks.add("memory_look:perm(Admin);memory_talk:all()")
     attributes.write(talked, "memory_keywords", ["crown"])
+    talked.memory.own_settings.set("RECALL_TOKENS", 300)
     before = talked.locks.get()
     assert "memory_look" in before
     assert "pip uninstall contrib_ai_memory" in run("uninstall", "--yes")

@@ -345,7 +345,7 @@ def _read_lines(
         progress("lines", reader.lines, checked.reader.lines)
     memory.people, memory.history = People(npc), ChatLog(npc)
     memory.profiles = Profiles(npc)
-    memory.conversations = Conversations(npc, conf.get().STALE_CONVERSATION)
+    memory.conversations = Conversations(npc, memory.stale_after)
     memory.journal.flush()
     yield batch_job(novelty.carry_over, memory.id)
     yield reindex.rekey(npc, progress=progress)

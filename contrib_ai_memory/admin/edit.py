@@ -309,6 +309,28 @@ def pause_all(who: Any, on: bool = True, untouched: Sequence[Any] = ()) -> bool:
     return changed
 
 
+def set_setting(npc: Any, who: Any, name: str, value: Any) -> None:
+    """Set a setting for this NPC alone.
+
+    Raises:
+        conf.InvalidSetting: Nothing was set.
+    """
+    if name == "SLEEP_SCHEDULE":
+        raise conf.InvalidSetting(f"This is set with @sleep/schedule {npc.key}.")
+    npc.memory.own_settings.set(name, value)
+    npc.assistant.rearm()
+    access.record(who, "set a setting of", npc, name)
+
+
+def clear_setting(npc: Any, who: Any, name: str) -> bool:
+    """Remove the NPC's own value of a setting. Returns whether it had one."""
+    cleared = npc.memory.own_settings.clear(name)
+    if cleared:
+        npc.assistant.rearm()
+        access.record(who, "clear a setting of", npc, name)
+    return cleared
+
+
 # --- writing an edit ------------------------------------------------------------------------------
 
 Kept = TypeVar("Kept", Entry, MemoryRecord)

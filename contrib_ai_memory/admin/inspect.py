@@ -34,9 +34,11 @@ from ..sleep.night import TITLES
 from ..store import memory_store, owner, pause
 from ..store.journal import Journal, page_name
 from ..store.links import link_id, linked_memory_id
+from ..store.npc_settings import OWN
 from ..store.payload import entry_memory_id
 from ..store.people import Profile, ProfileAttribute, ProfileObservation, Relationship
 from ..store.preferences import Preference
+from ..text.redaction import redact
 from . import ids
 from .jobs import journal_pages, link_pages, look_job
 
@@ -70,6 +72,35 @@ class InvalidDate(InvalidSearch):
 
 
 @dataclass(frozen=True, slots=True)
+class SettingShown:
+    """One setting of an NPC.
+
+    Attributes:
+        value: As text.
+        source: "default", "game", "typeclass Guard", "prototype guard" or "this NPC".
+        about: What it is.
+    """
+
+    name: str
+    value: str
+    source: str
+    about: str
+
+    @property
+    def of_npc(self) -> bool:
+        """Whether it is not the game's."""
+        return self.source not in ("default", "game")
+
+
+@dataclass(frozen=True, slots=True)
+class NPCSettingsShown:
+    """The settings of an NPC, and a sentence for each value that cannot be used."""
+
+    settings: tuple[SettingShown, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """One NPC's memory on one line.
 
@@ -86,6 +117,8 @@ class Overview:
         language: Which provider answers.
         damaged: Pages of the journal that cannot be read or are missing, each as "the page of
             entries 33 to 64"; only from `overview`.
+        settings: Those that are not the game's; only from `overview`.
+        problems: With settings; only from `overview`.
     """
 
     id: str
@@ -103,6 +136,8 @@ class Overview:
     last_beat: str
     language: str
     damaged: tuple[str, ...] = ()
+    settings: tuple[SettingShown, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +271,61 @@ def overview(npc: Any) -> Generator[Any, Any, Overview]:
     """Count what is in one NPC's memory, as a Deferred `Overview`."""
     [found] = yield overviews([npc])
     pages = yield damaged_pages(npc)
-    return replace(found, damaged=tuple(map(page_name, pages)))
+    shown = settings(npc)
+    return replace(
+        found,
+        damaged=tuple(map(page_name, pages)),
+        settings=tuple(each for each in shown.settings if each.of_npc),
+        problems=shown.problems,
+    )
+
+
+def settings(npc: Any) -> NPCSettingsShown:
+    """List what can be set for one NPC: the value in use and where it comes from."""
+    memory = npc.memory
+    current, sources = memory.settings, memory.own_settings.sources()
+    values = {name: _setting_text(getattr(current, name)) for name in sources}
+    values["LLM"] = _llm_text(current)
+    # Attributes and commands of their own, older than these settings
+    if memory.owner.attributes.get("phrases"):
+        sources["PHRASES"] = OWN
+    values["PHRASES"] = ", ".join(sorted(memory.phrases)) or "none of its own"
+    if own := memory.owner.attributes.get("memory_keywords"):
+        values["KEYWORDS"] = _setting_text((*current.KEYWORDS, *own))
+        sources["KEYWORDS"] = OWN
+    sleep = AssistantScript.of(npc).sleep
+    if sleep.own_schedule:
+        sources["SLEEP_SCHEDULE"] = OWN
+    values["SLEEP_SCHEDULE"] = sleep.schedule_told()
+    return NPCSettingsShown(
+        tuple(
+            SettingShown(
+                name,
+                redact(values[name]),
+                source,
+                conf.Settings.model_fields[name].description or "",
+            )
+            for name, source in sources.items()
+        ),
+        tuple(map(redact, memory.own_settings.problems)),
+    )
+
+
+def _setting_text(value: Any) -> str:
+    if value is None or value == ():
+        return "none"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _llm_text(current: conf.Settings) -> str:
+    llm, game = current.LLM, conf.get().LLM
+    if llm is None:
+        return "none"
+    own = {name: getattr(llm, name) for name in conf.LLM_OF_NPC if name != "model"}
+    changed = ", ".join(
+        f"{name} {value}" for name, value in own.items() if value != getattr(game, name)
+    )
+    return f"{llm.model} ({changed})" if changed else llm.model
 
 
 @defer.inlineCallbacks
@@ -316,7 +405,7 @@ def _overview(npc: Any, counts: dict[str, int]) -> Overview:
         last_night=script.sleep.last_night,
         tokens=spent.get("tokens_in", 0) + spent.get("tokens_out", 0),
         last_beat=script.ndb.last_beat or "",
-        language=router.status(),
+        language=router.status(memory.settings, memory.id),
     )
 
 
@@ -968,15 +1057,16 @@ def _night(record: dict[str, Any]) -> NightDone:
 
 def cost(npc: Any) -> Cost:
     """Return what the language model cost today, for this NPC and the whole game."""
-    spent, llm = router.usage(), conf.get().LLM
+    settings = npc.memory.settings
+    spent, whole, own = router.usage(), conf.get().LLM, settings.LLM
     return Cost(
         day=spent["day"],
         game=_spending(spent),
         npc=_spending(spent["by_npc"].get(npc.memory.id, {})),
         by_purpose={name: _spending(each) for name, each in spent["by_purpose"].items()},
-        game_limit=llm.daily_tokens if llm else None,
-        npc_limit=llm.daily_tokens_per_npc if llm else None,
-        language=router.status(),
+        game_limit=whole.daily_tokens if whole else None,
+        npc_limit=own.daily_tokens_per_npc if own else None,
+        language=router.status(settings, npc.memory.id),
     )
 
 

@@ -85,14 +85,15 @@ def preview(
             model="LLMNPC",
             language="the server that LLMNPC talks to",
         )
-    messages, llm = talk.opening, conf.get().LLM
+    settings = npc.memory.settings
+    messages, llm = talk.opening, settings.LLM
     return Preview(
         name,
         tuple((each["role"], each["content"] or _tool_calls(each)) for each in messages),
         request.recalled,
         tools=tuple(each["function"]["name"] for each in tools.offered()),
         model=llm.model if llm else "",
-        language=router.status(),
+        language=router.status(settings, npc.memory.id),
     )
 
 

@@ -5,6 +5,7 @@ Each switch is a function of its name; the command, with its help, is at the end
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
@@ -27,6 +28,7 @@ from ..admin import (
     undo_log,
 )
 from ..ingest import pipeline
+from ..llm import router
 from ..recall.mood import Mood
 from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Entry, MemoryRecord, Recalled
@@ -62,6 +64,7 @@ EMOTIONS_SHOWN = 8
 MESSAGES_SHOWN = 40
 DAYS_SHOWN = 14
 PROMPT_LIMIT = 20_000  # characters of one message in a preview
+VALUE_SHOWN = 100  # characters of a setting
 QUOTED = 60  # characters of a memory within a sentence
 LOCKED_SHOWN = 10
 
@@ -105,11 +108,13 @@ def _roster(command: MemoryCommand) -> Steps:
         for each in seen
     ]
     headers = ("npc", "state", "journal", "facts", "people", "last night", "tokens")
-    language = seen[0].language if seen else ""
     command.page(
         *_trouble_lines(),
         table(headers, rows, right=(2, 3, 4, 6)),
-        dim(f"Language model: {language}. Tokens are today's. Details: @memory <npc>", indent=0),
+        dim(
+            f"Language model: {router.status()}. Tokens are today's. Details: @memory <npc>",
+            indent=0,
+        ),
     )
 
 
@@ -137,8 +142,11 @@ def _overview(command: MemoryCommand, npc: Any) -> Steps:
         f"  tokens today: {seen.tokens}",
         f"  heartbeat:    {minute(seen.last_beat) if seen.last_beat else 'none since start-up'}",
         hanging("  language:     ", seen.language, indent=16),
-        *_trouble_lines(),
     ]
+    if seen.settings:
+        own = ", ".join(f"{each.name} {each.value} ({each.source})" for each in seen.settings)
+        lines.append(hanging("  settings:     ", own, indent=16, limit=1000))
+    lines += [*_problem_lines(seen.problems), *_trouble_lines()]
     if seen.state == "paused":
         lines.append(f"|y  Paused: it does not hear or learn. To resume: {resume_command(npc)}|n")
     if seen.damaged:
@@ -157,9 +165,75 @@ def _overview(command: MemoryCommand, npc: Any) -> Steps:
     command.page(*lines)
 
 
+def _problem_lines(problems: Iterable[str]) -> list[str]:
+    """The values of settings that cannot be used."""
+    return [
+        hanging("|r! |n", f"{each} The value is left out.", indent=2, limit=1000)
+        for each in problems
+    ]
+
+
 def _trouble_lines() -> list[str]:
     """What is wrong with the store or the disk under it."""
     return [hanging("|r! |n", each, indent=2, limit=1000) for each in condition.troubles()]
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+@SWITCHES.add()
+def _settings(command: MemoryCommand, npc: Any) -> None:
+    """What is set for an NPC, and where each value comes from."""
+    shown = inspect.settings(npc)
+    rows = [(each.name, shortened(each.value, VALUE_SHOWN), each.source) for each in shown.settings]
+    command.page(
+        heading(f"Settings of {npc.key}", "to change one: @memory/set <npc> = <name>: <value>"),
+        table(("name", "value", "from"), rows),
+        *_problem_lines(shown.problems),
+    )
+
+
+@SWITCHES.add("<name>: <value>", access_type="edit")
+def _set(command: MemoryCommand, npc: Any, text: str) -> None:
+    """Set a setting for one NPC, or without a value remove what was set for it."""
+    name, colon, typed = text.partition(":")
+    name, key = name.strip().upper(), safe(npc.key)
+    if not colon:
+        command.tell(
+            f"Usage: @memory/set {key} = <name>: <value>, for example RECALL_TOKENS: 300. "
+            f"Without a value, the setting is no longer {key}'s own. @memory/settings {key} lists "
+            "them."
+        )
+        return
+    conf.check_settable(name)
+    before = _setting_of(npc, name)
+    if typed.strip():
+        edit.set_setting(npc, command.caller, name, _value_of(typed.strip()))
+    elif not edit.clear_setting(npc, command.caller, name):
+        told = f"{name} is not set for this NPC alone: it is {before.value} ({before.source})."
+        command.caller.msg(hanging(f"{key}: ", told))
+        return
+    now = _setting_of(npc, name)
+    told = f"{name} is {now.value} ({now.source}). It was {before.value} ({before.source})."
+    command.caller.msg(hanging(f"{key}: ", told))
+
+
+def _setting_of(npc: Any, name: str) -> inspect.SettingShown:
+    return next(each for each in inspect.settings(npc).settings if each.name == name)
+
+
+def _value_of(typed: str) -> Any:
+    """Parse a typed value: a Python literal, none, or text.
+
+    >>> _value_of('{"model": "small"}')
+    {'model': 'small'}
+    """
+    if typed.lower() == "none":
+        return None
+    try:
+        return ast.literal_eval(typed)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return typed
 
 
 # --- journal --------------------------------------------------------------------------------------
@@ -1193,6 +1267,8 @@ class CmdMemory(MemoryCommand):
       history <npc>                       - its conversation; builders' changes
       stats <npc>                         - growth, importance, emotions
       cost <npc>                          - today's use of the language model
+      settings <npc>                      - its settings, and where each value
+                                            comes from
 
     Change:
       add <npc> = <text>                  - add a memory, which is never pruned
@@ -1205,6 +1281,8 @@ class CmdMemory(MemoryCommand):
       pin, unpin <npc> = <id>             - keep a memory from being pruned
       lock, unlock <npc> = <id>           - keep it from any change by a night
       undo <npc>                          - undo the last change
+      set <npc> = <name>: <value>         - set a setting for this NPC alone
+      set <npc> = <name>:                 - no longer set it for this NPC
 
     Whole memory:
       pause, resume <npc> or all          - stop hearing, learning and sleeping
@@ -1231,6 +1309,8 @@ class CmdMemory(MemoryCommand):
       @memory/edit mara = 12 I keep the mill at Millbrook.
       @memory/forget mara = about Alice
       @memory/preview mara = Alice: Where did I hide my key?
+      @memory/set mara = RECALL_TOKENS: 300
+      @memory/set mara = LLM: none        - answer without a language model
       @memory/teach mara = # The ferry||/The ferry crosses at dawn. It is ...
 
     A red |r*|n marks a secret, a |c!|n a pinned memory. You see secrets, in a
@@ -1241,7 +1321,11 @@ class CmdMemory(MemoryCommand):
     An added text is kept word for word. A taught text is cut into pieces, and
     the new and informative ones are kept; ||/ begins a new line in it.
 
-    The last ten changes can be undone, and their old texts are kept for that;
+    A setting is the game's (CONTRIB_AI_MEMORY) unless the NPC's typeclass, its
+    prototype or |wset|n gives it another value. A copy of an NPC keeps its
+    settings, but not its memories.
+
+    The last ten changes of memories can be undone, and their old texts are kept for that;
     |wundo <npc> = clear|n deletes them. An erased person and a wiped memory
     cannot be brought back.
     """

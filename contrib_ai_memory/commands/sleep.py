@@ -135,13 +135,16 @@ def _night_lines(record: dict[str, Any]) -> list[str]:
 _PLAN = re.compile(r"(\d{1,2})\s+(\d{1,2})(?:\s+(server|game))?", re.IGNORECASE)
 
 
-@SWITCHES.add("[<hour> <hours> [game], or off]", access_type="edit")
+@SWITCHES.add("[<hour> <hours> [game], or off, or default]", access_type="edit")
 def _schedule(command: MemoryCommand, npc: Any, text: str) -> None:
     """Show the schedule, or set it if one is given."""
     script = AssistantScript.of(npc)
     if text.lower() in ("off", "none"):
         script.sleep.set_schedule(enabled=False)
         access.record(command.caller, "schedule the sleep of", npc, "off")
+    elif text.lower() == "default":
+        script.sleep.set_schedule()
+        access.record(command.caller, "schedule the sleep of", npc, "default")
     elif text:
         found = _PLAN.fullmatch(text)
         if not found or int(found[1]) > 23 or not 1 <= int(found[2]) <= 24:
@@ -162,13 +165,9 @@ def _schedule(command: MemoryCommand, npc: Any, text: str) -> None:
 
 
 def _schedule_text(script: AssistantScript) -> str:
-    plan = script.sleep.schedule
-    if not plan["enabled"]:
+    if not script.sleep.schedule["enabled"]:
         return "It has no sleep schedule. To set one: @sleep/schedule"
-    return (
-        f"It sleeps every day at {plan['sleep_start_hour']}:00 ({plan['clock']} time), for "
-        f"{plan['sleep_duration_hours']} hours at most."
-    )
+    return f"It sleeps {script.sleep.schedule_told()}."
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -187,6 +186,7 @@ class CmdSleep(MemoryCommand):
       @sleep/schedule <npc>         - show the schedule
       @sleep/schedule <npc> = <hour> <hours> [game]
       @sleep/schedule <npc> = off
+      @sleep/schedule <npc> = default  - that of its settings: @memory/settings
 
     Examples:
       @sleep/now mara

@@ -61,7 +61,8 @@ def extract_experiences(
             )
             with memory.evidence.work_on(window.context, priority=priority) as work:
                 provider, draft = yield work.ask("extract_experience", snippet)
-                if draft is not None and draft.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
+                least = memory.settings.KEEP_EXPERIENCE_ABOVE
+                if draft is not None and draft.memory_weight > least:
                     shown = () if provider == router.OFFLINE.name else window.context
                     yield work.run(keep, memory.id, draft, window.entries, provider, shown)
         memory.journal.advance_cursor(CURSOR, window.end)
@@ -98,7 +99,7 @@ def _next_window(memory: Any, until_silent: bool) -> _Window:
         elif not run:
             end = entry.id  # nothing to learn from
     if run and not complete:
-        quiet = conf.get().QUIET_SECONDS
+        quiet = memory.settings.QUIET_SECONDS
         complete = seconds_between(run[-1].timestamp, memory.clock()) >= quiet
     if not run:  # look further on with the next call
         return _Window((), (), max(start, min(start + LOOK_AHEAD, len(memory.journal))))

@@ -53,6 +53,7 @@ class Lesson:
     private: bool = False
     witnesses: tuple[str, ...] = ()
     known_names: tuple[str, ...] = ()
+    working_seconds: float = 86_400  # lifetime of working memories
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,7 @@ def ingest(
         private=private,
         witnesses=tuple(sorted(witnesses)),
         known_names=memory.people.names(),
+        working_seconds=memory.settings.WORKING_MEMORY_SECONDS,
     )
     with memory.evidence.work_on(priority=priority) as work:
         return (yield _ingest(memory, lesson, work, progress))
@@ -155,7 +157,7 @@ def _ingest(
     if known := preference_slots.known_of(memory, lesson.user, drafts):
         locked = yield work.run(preference_slots.locked_among, memory.id, known)
     preferred, superseded = preference_slots.settle(memory, lesson.user, drafts, locked)
-    superseded = yield preference_slots.confirmed(superseded, preferred, work)
+    superseded = yield preference_slots.confirmed(memory, superseded, preferred, work)
     stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
     stored.sort(key=lambda draft: draft.place)
     texts = {chunk.text for chunk in plan.chunks} | {draft.memory.key for draft in drafts}
@@ -219,7 +221,7 @@ def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:
         content, quote = reported_speech.third_person(part.text, lesson.user_name), part.text
     expires = None
     if part.memory_type == WORKING:
-        lasts = timedelta(seconds=conf.get().WORKING_MEMORY_SECONDS)
+        lasts = timedelta(seconds=lesson.working_seconds)
         expires = (datetime.fromisoformat(lesson.now) + lasts).isoformat(timespec="milliseconds")
     memory = MemoryRecord(
         id=memory_id_for(lesson.agent_id, RECORD, lesson.user or "", part.text, *circle),

@@ -183,7 +183,7 @@ def settle_heard(memory: Any, entries: Sequence[Entry], work: Work) -> Generator
         entries: Oldest first; already stored.
         work: Rests on these entries.
     """
-    if not router.rules_judge():
+    if not router.rules_judge(memory.settings):
         return
     superseded: list[Superseded] = []
     for entry in entries:
@@ -307,18 +307,18 @@ def replaced(preference: Preference) -> list[Superseded]:
 
 @defer.inlineCallbacks
 def confirmed(
-    superseded: Sequence[Superseded], drafts: Iterable[Draft], work: Work
+    memory: Any, superseded: Sequence[Superseded], drafts: Iterable[Draft], work: Work
 ) -> Generator[Any, Any, list[Superseded]]:
     """Those replacements that a language model confirms, where one is chosen; else all.
 
     The rules name what a taught preference may replace, and the model decides.
     """
-    if router.rules_judge() or not superseded:
+    if router.rules_judge(memory.settings) or not superseded:
         return list(superseded)
     texts = {draft.memory.id: Statement.of(draft.memory) for draft in drafts}
     ids = {each for mark in superseded for each in (mark.old, mark.new)}
-    for memory in (yield work.run(memory_store.get, ids)):
-        texts[memory.id] = Statement.of(memory)
+    for known in (yield work.run(memory_store.get, ids)):
+        texts[known.id] = Statement.of(known)
     marks = [mark for mark in superseded if mark.old in texts and mark.new in texts]
     if not marks:
         return []

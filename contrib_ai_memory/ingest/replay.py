@@ -200,7 +200,8 @@ class Replay:
         if self.knows(line) or not heard or not text:
             return False
         self.memory.clock = lambda: line.when
-        if self._last and seconds_between(self._last, line.when) >= conf.get().QUIET_SECONDS:
+        quiet = self.memory.settings.QUIET_SECONDS
+        if self._last and seconds_between(self._last, line.when) >= quiet:
             self.tick()  # a silence lies before this line: process what was said first
         self._known.add(line.id)
         self._last = line.when

@@ -30,7 +30,11 @@ breaker = Breaker()
 
 @defer.inlineCallbacks
 def ask(
-    operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
+    operation: str,
+    *args: Any,
+    priority: int = offload.AWAKE,
+    npc: str | None = None,
+    settings: conf.Settings | None = None,
 ) -> Generator[Any, Any, tuple[str, Any]]:
     """Call one operation of the provider protocol off the reactor thread.
 
@@ -38,19 +42,26 @@ def ask(
         operation: A method of `Provider`.
         priority: offload.REPLY, AWAKE or NIGHT.
         npc: The agent id charged for it; None charges the game alone.
+        settings: Those of the NPC, which choose its provider; None is the game's.
 
     Returns (as a Deferred):
         The name of the provider that answered, and its answer.
     """
-    answered, answer = yield ask_model(operation, *args, priority=priority, npc=npc)
+    answered, answer = yield ask_model(
+        operation, *args, priority=priority, npc=npc, settings=settings
+    )
     if answered:
         return ModelServer.name, answer
-    return (yield ask_without_tools(operation, *args, priority=priority))
+    return (yield ask_without_tools(operation, *args, priority=priority, settings=settings))
 
 
 @defer.inlineCallbacks
 def judge(
-    operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
+    operation: str,
+    *args: Any,
+    priority: int = offload.AWAKE,
+    npc: str | None = None,
+    settings: conf.Settings | None = None,
 ) -> Generator[Any, Any, Any]:
     """Call one operation of the provider that the settings choose, and of no other.
 
@@ -58,29 +69,36 @@ def judge(
     what is to be retired (docs/adr/023).
 
     Args:
-        operation, priority, npc: As for `ask`.
+        operation, priority, npc, settings: As for `ask`.
 
     Returns (as a Deferred):
         The answer; None if that provider gave none.
     """
-    if model_server() is not None:
-        _answered, answer = yield ask_model(operation, *args, priority=priority, npc=npc)
+    if model_server(settings) is not None:
+        _answered, answer = yield ask_model(
+            operation, *args, priority=priority, npc=npc, settings=settings
+        )
         return answer
-    if own_provider() is None:
+    if own_provider(settings) is None:
         return (yield _run(OFFLINE, operation, args, priority))
-    _name, answer = yield _ask_own(operation, args, priority)
+    _name, answer = yield _ask_own(operation, args, priority, settings)
     return answer
 
 
-def rules_judge() -> bool:
+def rules_judge(settings: conf.Settings | None = None) -> bool:
     """Whether the chosen provider compares by rules: the offline one, or one that inherits it."""
-    own = own_provider() or OFFLINE
-    return model_server() is None and getattr(type(own), "compare", None) is OfflineProvider.compare
+    own = own_provider(settings) or OFFLINE
+    compares = getattr(type(own), "compare", None)
+    return model_server(settings) is None and compares is OfflineProvider.compare
 
 
 @defer.inlineCallbacks
 def ask_model(
-    operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
+    operation: str,
+    *args: Any,
+    priority: int = offload.AWAKE,
+    npc: str | None = None,
+    settings: conf.Settings | None = None,
 ) -> Generator[Any, Any, tuple[bool, Any]]:
     """Call one operation of the model server's provider, `converse` with its tools included.
 
@@ -88,8 +106,11 @@ def ask_model(
         Whether it answered, and its answer. It is not asked if none is configured, while the
         breaker is open, or once its tokens are used up.
     """
-    chosen = model_server()
-    if chosen is None or not _affords(chosen, npc) or (ticket := breaker.admit()) is None:
+    chosen = model_server(settings)
+    if chosen is None or not _affords(chosen, npc):
+        return False, None
+    guard = _breaker_of(chosen)
+    if (ticket := guard.admit()) is None:
         return False, None
     begun: list[float] = []
 
@@ -101,32 +122,35 @@ def ask_model(
     try:
         answer = yield offload.run(chosen.lane, job, priority=priority, timeout=chosen.timeout + 1)
     except Unreachable as error:
-        breaker.fail(ticket, error, retry_after)
+        guard.fail(ticket, error, retry_after)
     except BudgetUsedUp:
         pass  # logged by `Usage`
     except ProviderError as error:
-        breaker.misanswered(operation, error)
+        guard.misanswered(operation, error)
     except offload.TimedOut as error:
         if begun and time.monotonic() - begun[0] >= chosen.timeout:
-            breaker.fail(ticket, error, retry_after)
+            guard.fail(ticket, error, retry_after)
         else:  # it waited behind other calls, which says nothing about the server
-            breaker.complain(operation, error)
+            guard.complain(operation, error)
     except offload.Busy as error:
-        breaker.complain(operation, error)
+        guard.complain(operation, error)
     else:
-        breaker.succeed(operation)
+        guard.succeed(operation)
         return True, answer
     finally:
-        breaker.over(ticket)
+        guard.over(ticket)
     return False, None
 
 
 @defer.inlineCallbacks
 def ask_without_tools(
-    operation: str, *args: Any, priority: int = offload.AWAKE
+    operation: str,
+    *args: Any,
+    priority: int = offload.AWAKE,
+    settings: conf.Settings | None = None,
 ) -> Generator[Any, Any, tuple[str, Any]]:
     """Call one operation of the game's own provider, else of the offline one, as `ask` does."""
-    name, answer = yield _ask_own(operation, args, priority)
+    name, answer = yield _ask_own(operation, args, priority, settings)
     if name:
         return name, answer
     answer = yield _run(OFFLINE, operation, args, priority)
@@ -135,14 +159,14 @@ def ask_without_tools(
 
 @defer.inlineCallbacks
 def _ask_own(
-    operation: str, args: tuple[Any, ...], priority: int
+    operation: str, args: tuple[Any, ...], priority: int, settings: conf.Settings | None
 ) -> Generator[Any, Any, tuple[str, Any]]:
     """Call one operation of the game's own provider, if it has one and that answers.
 
     Returns (as a Deferred):
         The name of the provider, "" if there is no answer, and the answer.
     """
-    own = own_provider()
+    own = own_provider(settings)
     if own is None:
         return "", None
     try:
@@ -173,6 +197,7 @@ class ModelServer:
     def __init__(self, settings: conf.LLMSettings, counts: Usage):
         self.settings = settings
         self.counts = counts
+        self.breaker = Breaker()  # for a model that is not the game's
         self.timeout = settings.timeout
         self._provider: Provider | None = None
         self._creating = threading.Lock()
@@ -194,21 +219,28 @@ class ModelServer:
         self.counts.count(purpose, self._here.npc, tokens_in, tokens_out)
 
 
-def model_server() -> ModelServer | None:
-    """Return the model of the configured server; None if the settings choose another provider."""
-    settings = conf.get()
+def model_server(settings: conf.Settings | None = None) -> ModelServer | None:
+    """Return the model of the configured server; None if the settings choose another provider.
+
+    Args:
+        settings: Those of an NPC; None is the game's.
+    """
+    settings = settings or conf.get()
     if settings.LLM is None or settings.PROVIDER not in (None, ModelServer.name):
         return None
     return _model_server_of(settings.LLM, _counts())
 
 
-def own_provider() -> Provider | None:
+def own_provider(settings: conf.Settings | None = None) -> Provider | None:
     """Return the instance of the class that PROVIDER names; None if it names none.
+
+    Args:
+        settings: Those of an NPC; None is the game's.
 
     Raises:
         ImproperlyConfigured: There is no such class, or it is no provider.
     """
-    path = conf.get().PROVIDER
+    path = (settings or conf.get()).PROVIDER
     if path in (None, OFFLINE.name, ModelServer.name):
         return None
     try:
@@ -235,7 +267,7 @@ def problem_with_setting() -> str:
     return ""
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=32)  # one for each model that an NPC is set to
 def _model_server_of(settings: conf.LLMSettings, counts: Usage) -> ModelServer:
     return ModelServer(settings, counts)
 
@@ -264,21 +296,35 @@ def tokens_by_day(agent_id: str) -> list[tuple[str, int]]:
     return _counts().by_day(agent_id)
 
 
-def status() -> str:
-    """Return a phrase for builders: who answers, and what is wrong if something is."""
-    own = own_provider()
+def status(settings: conf.Settings | None = None, npc: str | None = None) -> str:
+    """Return a phrase for builders: who answers, and what is wrong if something is.
+
+    Args:
+        settings: Those of an NPC; None is the game's.
+        npc: The agent id of that NPC, whose own budget counts too.
+    """
+    settings = settings or conf.get()
+    own = own_provider(settings)
     if own is not None:
-        return f"{own.name} ({conf.get().PROVIDER}), a provider of the game's own"
-    chosen = model_server()
+        return f"{own.name} ({settings.PROVIDER}), a provider of the game's own"
+    chosen = model_server(settings)
+    if chosen is None and (model_server() or own_provider()):
+        return "offline provider (this NPC is set to do without a language model)"
     if chosen is None:
         return "offline provider (no language model is set)"
-    if breaker.problem:
-        return f"offline provider, because the model server does not answer: {breaker.problem}"
+    if problem := _breaker_of(chosen).problem:
+        return f"offline provider, because the model server does not answer: {problem}"
     try:
-        chosen.counts.check(None, chosen.settings)
-    except BudgetUsedUp as problem:
-        return f"offline provider until midnight UTC, because {problem}"
+        chosen.counts.check(npc, chosen.settings)
+    except BudgetUsedUp as used:
+        return f"offline provider until midnight UTC, because {used}"
     return f"{chosen.settings.model} at {chosen.settings.base_url}"
+
+
+def _breaker_of(chosen: ModelServer) -> Breaker:
+    """Return the breaker of a model: a wrong name in one NPC's settings stops no other NPC."""
+    game = conf.get().LLM
+    return breaker if game and game.model == chosen.settings.model else chosen.breaker
 
 
 def _affords(chosen: ModelServer, npc: str | None) -> bool:

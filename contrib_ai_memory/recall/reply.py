@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import offload
 from ..llm import prompts, router, tools
 from ..llm.usage import estimated
 from ..log import logger
@@ -79,7 +79,9 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
         if text is not None:
             said = loop.provenance_of_words(text)
             return Answer(text, loop.recalled, tuple(loop.rounds), said)
-        provider, reply = yield router.ask_without_tools("reply", request, priority=offload.REPLY)
+        provider, reply = yield router.ask_without_tools(
+            "reply", request, priority=offload.REPLY, settings=memory.settings
+        )
         work.check()
     used = tuple(r for r in request.recalled if reply.told is None or r.memory.id in reply.told)
     # a model that failed after calling tools has acted on all that it was given
@@ -172,7 +174,7 @@ def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest)
         if not memory.history.covers(turn.entry_id):
             told.append((turn.entry_id, prompts.said(turn), as_stored(memory, turn)))
     told.sort(key=lambda each: each[0])
-    room = conf.get().CONTEXT_TOKENS * (1 - ANSWER_SHARE - RESULTS_SHARE)
+    room = memory.settings.CONTEXT_TOKENS * (1 - ANSWER_SHARE - RESULTS_SHARE)
     room -= estimated(len(json.dumps(tools.offered())))
     room -= prompts.tokens(prompts.talk(request, []))
     while told and prompts.tokens(message for _, message, _ in told) > room:

@@ -84,7 +84,7 @@ def emotion_request(labels: Sequence[str], query: str = "") -> RecallRequest:
 
 def completed(memory: Any, request: RecallRequest) -> RecallRequest:
     """Fill in what a request leaves empty, from the settings and from what the NPC knows."""
-    settings = conf.get()
+    settings = memory.settings
     query = without_address(sanitise(request.query, settings.MAX_LINE), forms(memory.names))
     listeners = request.listeners or ()
     named = tuple(

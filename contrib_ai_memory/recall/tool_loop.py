@@ -130,7 +130,8 @@ class ToolLoop:
             The answer; empty if tools have given it, None if there is no model or no answer of it.
         """
         self._work = work
-        llm = conf.get().LLM
+        settings = self._memory.settings
+        llm = settings.LLM
         if llm is None:
             return None
         messages = self.opening
@@ -144,6 +145,7 @@ class ToolLoop:
                 () if over else offered,
                 priority=offload.REPLY,
                 npc=self._memory.id,
+                settings=settings,
             )
             work.check()
             if not answered or not turn.calls:
@@ -275,7 +277,7 @@ class ToolLoop:
     @defer.inlineCallbacks
     def _recall_block(self, request: RecallRequest) -> Generator[Any, Any, str]:
         """Recall for the listener, within the tokens left for results."""
-        settings = conf.get()
+        settings = self._memory.settings
         if self._result_tokens >= settings.CONTEXT_TOKENS * RESULTS_SHARE:
             raise ToolError("you have recalled enough for one answer: give it now")
         tokens = max(50, int(settings.CONTEXT_TOKENS * RECALL_SHARE))

@@ -11,7 +11,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import offload
 from ..records import MemoryRecord, PassReport, now_iso, seconds_between
 from ..store import memory_store
 from ..store.links import Link, link_id
@@ -28,7 +28,7 @@ LOOKED_AT = 2  # memories for each link: nothing is linked with own words, comin
 @defer.inlineCallbacks
 def run_dreaming_tick(memory: Any) -> Generator[Any, Any, PassReport]:
     """Link the next batch of entries at or above `MIN_IMPORTANCE` with similar memories."""
-    settings = conf.get()
+    settings = memory.settings
     start = memory.journal.cursors.get(CURSOR, 0)
     last = memory.journal.cursors.get(consolidation.CURSOR, 0)
     end = min(start + settings.LINK_BATCH, last)

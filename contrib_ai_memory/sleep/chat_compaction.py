@@ -12,7 +12,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import offload
 from ..records import PassReport
 from ..store import chat_log
 
@@ -32,7 +32,7 @@ def compact(memory: Any, share: float, priority: int) -> Generator[Any, Any, Pas
         memory: The NPC's MemoryHandler.
         share: `AT_NIGHT` or `EMERGENCY`.
     """
-    context = min(conf.get().CONTEXT_TOKENS, chat_log.LARGEST)
+    context = min(memory.settings.CONTEXT_TOKENS, chat_log.LARGEST)
     if memory.history.tokens < share * context:
         return PassReport(done=True)
     dropped = chat_log.to_compact(memory.history.messages)

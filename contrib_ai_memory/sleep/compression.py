@@ -15,7 +15,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import offload
 from ..embedding import embedder
 from ..records import (
     LOCKED,
@@ -55,7 +55,7 @@ class Session:
 @defer.inlineCallbacks
 def compress_sessions(memory: Any) -> Generator[Any, Any, PassReport]:
     """Summarise the oldest conversations if there are too many, one in each step."""
-    settings = conf.get()
+    settings = memory.settings
     with memory.evidence.work_on(priority=offload.NIGHT) as work:
         found = yield _pending(memory, work)
     pending = found.sessions
@@ -102,7 +102,7 @@ def _pending(memory: Any, work: Work) -> Generator[Any, Any, _Found]:
     start = memory.journal.cursors.get(CURSOR, 0)
     settled = memory.journal.cursors.get(consolidation.CURSOR, 0)
     end = min(settled, start + READ_AT_MOST)
-    enough = wanted = conf.get().COMPRESS_ABOVE + 1
+    enough = wanted = memory.settings.COMPRESS_ABOVE + 1
     talks: dict[tuple, list[Entry]] = {}
     last_heard: dict[tuple, str] = {}  # the time of the last line
     pending: list[Session] = []
@@ -118,7 +118,7 @@ def _pending(memory: Any, work: Work) -> Generator[Any, Any, _Found]:
                     last_heard[entry.circle] = when
         yield work.breathe()
         when = memory.clock() if last == end else when
-        over = _over(talks, last_heard, when) if when else []
+        over = _over(talks, last_heard, when, memory.stale_after()) if when else []
         if len(over) < enough and last < end:
             continue
         pending = yield _unsummarised(memory.id, over, work)
@@ -131,10 +131,10 @@ def _pending(memory: Any, work: Work) -> Generator[Any, Any, _Found]:
 
 
 def _over(
-    talks: dict[tuple, list[Entry]], last_heard: dict[tuple, str], when: str
+    talks: dict[tuple, list[Entry]], last_heard: dict[tuple, str], when: str, stale: float
 ) -> list[Session]:
-    """Those conversations that were idle for an hour at `when`, as far as their summary goes."""
-    stale = conf.get().STALE_CONVERSATION
+    """Those conversations that were idle for `stale` seconds at `when`, as far as their summary
+    goes."""
     return [
         _session(circle, entries)
         for circle, entries in talks.items()

@@ -12,7 +12,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import offload
 from ..english.persona import about_itself
 from ..ingest import preference_slots
 from ..records import Entry, FactDraft, MemoryRecord, PassReport, shared_privacy
@@ -28,7 +28,7 @@ CURSOR = "consolidated"
 @defer.inlineCallbacks
 def run_sleep_consolidation(memory: Any) -> Generator[Any, Any, PassReport]:
     """Consolidate the next batch of scored entries at or above `MIN_IMPORTANCE`."""
-    settings = conf.get()
+    settings = memory.settings
     start = memory.journal.cursors.get(CURSOR, 0)
     scored = memory.journal.cursors.get(scoring.CURSOR, 0)
     end = min(start + settings.NIGHT_BATCH, scored)

@@ -17,7 +17,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import offload
 from ..embedding import emotions
 from ..llm import router
 from ..llm.offline import sentences_in, without_address
@@ -69,7 +69,7 @@ def run_entity_consolidation_batch(memory: Any) -> Generator[Any, Any, PassRepor
 
 @defer.inlineCallbacks
 def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
-    settings = conf.get()
+    settings = memory.settings
     # a step adds no more than fits beside the observations that are not consolidated yet
     room = (OBSERVATIONS_KEPT - settings.MIN_OBSERVATIONS) // SENTENCES_AN_ENTRY
     start = memory.journal.cursors.get(CURSOR, 0)
@@ -81,7 +81,7 @@ def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
     about_npc = {entry.id for entry in batch if _is_about_npc(memory, entry)}
     changed = 0
     with memory.evidence.work_on(batch, priority=offload.NIGHT) as work:
-        drawn = None if router.rules_judge() else _fact_ids(memory, batch)
+        drawn = None if router.rules_judge(memory.settings) else _fact_ids(memory, batch)
         heard = yield work.run(heard_in, batch, memory.name, about_npc, drawn)
         for identity, entries in _by_entity(batch).items():
             changed += _note(memory, identity, entries, heard)
@@ -235,7 +235,7 @@ def _observations_of(
 @defer.inlineCallbacks
 def _next_due(memory: Any, work: Work) -> Generator[Any, Any, str | None]:
     """Find the first entity with enough new observations, or whose consolidation has begun."""
-    at_least = conf.get().MIN_OBSERVATIONS
+    at_least = memory.settings.MIN_OBSERVATIONS
     for identity in memory.profiles.identities():
         if not memory.profiles.is_at_hand(identity):
             yield work.breathe()  # before a database row is read

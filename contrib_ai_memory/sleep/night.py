@@ -42,13 +42,6 @@ SECONDS_A_TICK = 5.0
 ATTEMPTS = 3  # at a step that fails, before the night leaves the pass out
 PAUSE = 0.02  # seconds that the game has to itself between the ticks of `Sleep.whole_night`
 NIGHTS_KEPT = 30
-SCHEDULE = {
-    "enabled": False,
-    "sleep_start_hour": 2,
-    "sleep_duration_hours": 4,
-    "tick_rate_sleep": 60,
-    "clock": "server",  # or "game"
-}  # [A]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,13 +232,34 @@ class Sleep:
 
     @property
     def schedule(self) -> dict[str, Any]:
-        """When it falls asleep by itself [A]: the values set, over the defaults."""
-        return SCHEDULE | (attributes.read(self._script, "sleep_schedule") or {})
+        """When it falls asleep by itself [A]: SLEEP_SCHEDULE of its settings, or its own."""
+        return self._npc.memory.settings.SLEEP_SCHEDULE.model_dump() | self.own_schedule
+
+    @property
+    def own_schedule(self) -> dict[str, Any]:
+        """What was set for this NPC by `set_schedule`."""
+        own = attributes.read(self._script, "sleep_schedule") or {}
+        # earlier versions wrote the defaults to every NPC
+        return {} if own == conf.SleepSchedule().model_dump() else own
 
     def set_schedule(self, **changes: Any) -> None:
-        """Change the schedule; the keys are those of `SCHEDULE`."""
-        attributes.write(self._script, "sleep_schedule", self.schedule | changes)
+        """Change the NPC's own schedule; the keys are those of `conf.SleepSchedule`.
+
+        Without any, remove it: that of its settings applies again.
+        """
+        own = self.own_schedule | changes if changes else None
+        attributes.write(self._script, "sleep_schedule", own)
         self._script.db.scheduled_night = None
+
+    def schedule_told(self) -> str:
+        """Return the schedule as a phrase; "none" without one."""
+        plan = self.schedule
+        if not plan["enabled"]:
+            return "none"
+        return (
+            f"every day at {plan['sleep_start_hour']}:00 ({plan['clock']} time), for "
+            f"{plan['sleep_duration_hours']} hours at most"
+        )
 
     # --- falling asleep -----------------------------------------------------------------------
 
@@ -387,7 +401,8 @@ class Sleep:
         """Run one tick of the night, where one is due."""
         script = self._script
         last = script.ndb.last_sleep_tick
-        rate = min(conf.get().TICK_RATE_SLEEP, self.schedule["tick_rate_sleep"])
+        settings = self._npc.memory.settings
+        rate = min(settings.TICK_RATE_SLEEP, self.schedule["tick_rate_sleep"])
         if last is not None and time.monotonic() - last < rate:
             return
         script.ndb.last_sleep_tick = time.monotonic()

@@ -13,7 +13,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import offload
 from ..embedding import embedder
 from ..english.salience import salience, telling_words
 from ..llm import router
@@ -67,7 +67,7 @@ def prune_low_importance_entries(memory: Any) -> Generator[Any, Any, PassReport]
     Stated preferences stay, what open agenda items rest on, and what was committed consciously,
     pinned or locked. Entries that are too young are looked at again at a later night.
     """
-    settings = conf.get()
+    settings = memory.settings
     before = datetime.fromisoformat(memory.clock()) - timedelta(days=settings.PRUNE_AFTER_DAYS)
     start = memory.journal.cursors.get(PRUNED_CURSOR, 0)
     settled = memory.journal.cursors.get(consolidation.CURSOR, 0)
@@ -88,7 +88,7 @@ def prune_low_importance_entries(memory: Any) -> Generator[Any, Any, PassReport]
         for entry in batch
         if _forgettable(entry, settings.PRUNE_AT_MOST) and entry.id not in promised
     ]
-    if not router.rules_judge():  # what rules weighed is kept until a model has
+    if not router.rules_judge(memory.settings):  # what rules weighed is kept until a model has
         unimportant = [entry for entry in unimportant if entry.scoring_method == "llm"]
     removed: list[int] = []
     if unimportant:

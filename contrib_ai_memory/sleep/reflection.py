@@ -11,7 +11,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import offload
 from ..embedding import embedder
 from ..llm import router
 from ..llm.provider import InsightDraft, Pair, Relation, Statement
@@ -69,7 +69,7 @@ def _gather(memory: Any) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]:
                 public.append(entry)
         public = sorted(public, key=lambda entry: (-entry.importance, entry.id))[:LOOKED_AT]
         yield offload.breathe()
-    return cumulative >= conf.get().REFLECT_AT, settled, public
+    return cumulative >= memory.settings.REFLECT_AT, settled, public
 
 
 @defer.inlineCallbacks

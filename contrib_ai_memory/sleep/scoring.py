@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import offload
 from ..ingest.index import reweigh
 from ..llm import router
 from ..records import LOCKED, PassReport
@@ -20,7 +20,7 @@ CURSOR = "scored"
 def score_pending_entries(memory: Any) -> Generator[Any, Any, PassReport]:
     """Score the next batch of entries with `scoring_method == "heuristic"`, 1-10."""
     start = memory.journal.cursors.get(CURSOR, 0)
-    end = min(start + conf.get().NIGHT_BATCH, len(memory.journal))
+    end = min(start + memory.settings.NIGHT_BATCH, len(memory.journal))
     batch = list(memory.journal.read(start + 1, end))
     pending = [
         e for e in batch if e.learnable and e.scoring_method == "heuristic" and LOCKED not in e.tags

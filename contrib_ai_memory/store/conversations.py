@@ -62,7 +62,7 @@ class Conversations:
         stale_after: Seconds of silence after which a conversation is over.
     """
 
-    def __init__(self, npc: Any, stale_after: float):
+    def __init__(self, npc: Any, stale_after: Callable[[], float]):
         self._npc = npc
         self._stale_after = stale_after
         self._dirty = False
@@ -170,7 +170,7 @@ class Conversations:
     def _fresh(self, conversation: Conversation, now: str) -> bool:
         if not conversation.last_activity:
             return False
-        return seconds_between(conversation.last_activity, now) <= self._stale_after
+        return seconds_between(conversation.last_activity, now) <= self._stale_after()
 
 
 def _conversation(session_id: str, stored: dict[str, Any]) -> Conversation:

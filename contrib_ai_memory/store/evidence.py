@@ -28,7 +28,7 @@ from weakref import WeakSet
 
 from twisted.internet import defer
 
-from .. import offload
+from .. import conf, offload
 from ..llm import router
 from ..records import Entry, MemoryRecord
 from .journal import Journal
@@ -60,12 +60,20 @@ class Evidence:
         npc: The NPC.
         journal: Returns the NPC's journal.
         memory_id: Returns the agent id that the tokens of model calls are counted for.
+        settings: Returns the NPC's settings, which choose the provider.
     """
 
-    def __init__(self, npc: Any, journal: Callable[[], Journal], memory_id: Callable[[], str]):
+    def __init__(
+        self,
+        npc: Any,
+        journal: Callable[[], Journal],
+        memory_id: Callable[[], str],
+        settings: Callable[[], conf.Settings],
+    ):
         self._npc = npc
         self.journal = journal
         self.memory_id = memory_id
+        self.settings = settings
         self._works: set[Work] = set()
         self._withdrawn: list[frozenset[str] | None] = []  # None: everything
         _all.add(self)
@@ -147,7 +155,11 @@ class Work:
         """Call `router.ask` for this memory; fails if the work is void by then."""
         self.check()
         answer = yield router.ask(
-            operation, *args, priority=self._priority, npc=self._evidence.memory_id()
+            operation,
+            *args,
+            priority=self._priority,
+            npc=self._evidence.memory_id(),
+            settings=self._evidence.settings(),
         )
         self.check()
         return answer
@@ -157,7 +169,11 @@ class Work:
         """`router.judge`, as `ask` is `router.ask`."""
         self.check()
         answer = yield router.judge(
-            operation, *args, priority=self._priority, npc=self._evidence.memory_id()
+            operation,
+            *args,
+            priority=self._priority,
+            npc=self._evidence.memory_id(),
+            settings=self._evidence.settings(),
         )
         self.check()
         return answer

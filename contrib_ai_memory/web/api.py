@@ -37,6 +37,7 @@ from .serializers import (
     NightsSerializer,
     NightStart,
     NPCSerializer,
+    NPCSettingsSerializer,
     PageQuery,
     PersonDetailSerializer,
     PersonSerializer,
@@ -76,6 +77,11 @@ class MemoryAPI(ViewSetMixin, Resource):
     def show_npc(self, npc_id: int) -> Any:
         """Show one NPC's memory in numbers."""
         return self.ask(npc_id, lambda npc, who: inspect.overview(npc))
+
+    @operation(NPCSettingsSerializer)
+    def show_settings(self, npc_id: int) -> Any:
+        """Show what can be set for one NPC: the value in use, and where it comes from."""
+        return self.ask(npc_id, lambda npc, who: inspect.settings(npc))
 
     @operation(StatusSerializer)
     def show_status(self, npc_id: int) -> Any:

@@ -103,6 +103,7 @@ PersonDetailSerializer = derived(inspect.PersonPage, "PersonDetail")
 NightSerializer = derived(inspect.NightDone, "Night")
 CostSerializer = derived(inspect.Cost)
 StatsSerializer = derived(inspect.Stats)
+NPCSettingsSerializer = derived(inspect.NPCSettingsShown, "NPCSettings")
 PreviewSerializer = derived(preview.Preview)
 ErasedSerializer = derived(erase.Erased)
 NPCSerializer = derived(

@@ -86,6 +86,7 @@ _api_npc = [
         name="person",
     ),
     path("links/", _api(get="show_links"), name="links"),
+    path("settings/", _api(get="show_settings"), name="settings"),
     path("status/", _api(get="show_status"), name="status"),
     path("nights/", _api(get="list_nights", post="start_night"), name="nights"),
     path("wake/", _api(post="wake"), name="wake"),

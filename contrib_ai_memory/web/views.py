@@ -322,7 +322,8 @@ def _overview(npc: Any) -> Any:
     overview = yield inspect.overview(npc)
     return {
         "overview": overview,
-        "schedule": AssistantScript.of(npc).sleep.schedule,
+        "schedule": AssistantScript.of(npc).sleep.schedule_told(),
+        "settings": inspect.settings(npc),
         "night": night_progress(npc),
         "agenda": inspect.agenda(npc)[:PAGE],
         "changes": [act.summary() for act in reversed(undo_log.acts(npc))],

@@ -213,3 +213,18 @@ def test_a_paused_npc_cannot_sleep_until_resumed(builder_api, mara):
     assert (status, "paused" in answer["detail"]) == (409, True)
     assert builder_api("POST", f"/npcs/{mara.id}/resume/")[1]["state"] == "awake"
     assert builder_api("POST", f"/npcs/{mara.id}/nights/")[0] == 202
+
+
+def test_the_settings_of_an_npc_are_shown_with_their_source(builder_api, tavern):
+    guard = create_object("typeclasses.npcs.GuardNPC", key="Rook", location=tavern)
+    guard.db.memory_settings = {"RECALL_TOP_K": 7, "TICK_RATE": "often"}
+    status, shown = builder_api("GET", f"/npcs/{guard.id}/settings/")
+    found = {each["name"]: (each["value"], each["source"]) for each in shown["settings"]}
+    assert status == 200
+    assert found["RECALL_TOKENS"] == ("150", "typeclass GuardNPC")
+    assert found["RECALL_TOP_K"] == ("7", "this NPC")
+    assert found["TICK_RATE"] == ("5", "default")
+    assert "TICK_RATE = 'often'" in shown["problems"][0]
+    _, npc = builder_api("GET", f"/npcs/{guard.id}/")
+    assert "RECALL_TOP_K" in [each["name"] for each in npc["settings"]]
+    assert builder_api("POST", f"/npcs/{guard.id}/settings/")[0] == 405

@@ -238,3 +238,14 @@ def test_a_very_long_line_is_folded(keeper, mara):
     page = main_of(keeper.get(url("journal", mara)))
     summary = re.search(r"<summary>(.*?)</summary>", page, re.S)[1]
     assert len(summary) < 500 and "65536 characters" in summary
+
+
+def test_the_overview_shows_each_setting_with_its_source(keeper, tavern):
+    guard = create_object("typeclasses.npcs.GuardNPC", key="Rook", location=tavern)
+    guard.db.memory_settings = {"RECALL_TOP_K": 7, "TICK_RATE": "<b>often"}
+    response = keeper.get(url("overview", guard))
+    text = words(response)
+    assert "RECALL_TOKENS 150 typeclass GuardNPC" in text
+    assert "RECALL_TOP_K 7 this NPC" in text
+    assert "MIN_OBSERVATIONS 5 default" in text
+    assert "TICK_RATE = '<b>often'" in text and "<b>often" not in response.content.decode()

@@ -51,6 +51,7 @@ from contrib_ai_memory.store import (
     generations,
     memory_store,
     metadata,
+    npc_settings,
     owner,
     pause,
     snapshot,
@@ -597,7 +598,7 @@ def _reindex(command: BaseCommand, options: dict[str, Any]) -> None:
 
 LOCKS = ("memory_look", "memory_edit", "memory_erase", "memory_talk")
 CONFIG = "ai_memory"  # prefix of our keys in ServerConfig
-KEYWORDS = "memory_keywords"  # a builder's Attribute, which a wiped memory keeps
+OF_BUILDERS = ("memory_keywords", npc_settings.KEY)  # Attributes that a wiped memory keeps
 
 
 @_action("The removal is incomplete. Run the same command again for the rest.")
@@ -612,7 +613,8 @@ def _uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
     _clear_server_store()
     for obj in tqdm(list(_remembering()), unit=" objects", desc="memories"):
         attributes.delete_all(obj)
-        obj.attributes.remove(KEYWORDS)
+        for key in OF_BUILDERS:
+            obj.attributes.remove(key)
     for script in ScriptDB.objects.filter(db_key=KEY):
         script.delete()
     for obj in ObjectDB.objects.filter(db_lock_storage__contains="memory_"):
@@ -634,16 +636,16 @@ def _uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
         )
     command.stdout.write(
         "All data is removed. Now remove from your game: contrib_ai_memory from INSTALLED_APPS and "
-        "CONTRIB_AI_MEMORY from the settings, MemoryMixin from your typeclasses, AIMemoryCmdSet "
-        "from your cmdsets, contrib_ai_memory.web.urls from web/urls.py, and the link from the "
-        "website's menu. Then: pip uninstall contrib_ai_memory. Attributes that you set on NPCs "
-        "yourself (goals, persona) stay."
+        "CONTRIB_AI_MEMORY from the settings, MemoryMixin and memory_settings from your "
+        "typeclasses, AIMemoryCmdSet from your cmdsets, contrib_ai_memory.web.urls from "
+        "web/urls.py, and the link from the website's menu. Then: pip uninstall "
+        "contrib_ai_memory. Attributes that you set on NPCs yourself (goals, persona) stay."
     )
 
 
 def _remembering() -> Any:
     """Every object that has or had a memory."""
-    return ObjectDB.objects.filter(db_attributes__db_key__in=("memory_id", KEYWORDS)).distinct()
+    return ObjectDB.objects.filter(db_attributes__db_key__in=("memory_id", *OF_BUILDERS)).distinct()
 
 
 def _clear_server_store() -> None:
