@@ -3,7 +3,8 @@
 Besides the keys that a model server gets, each message has
 
 - `private`, `witnesses`: who may hear of it again;
-- `entry`: the journal id it belongs to; `own`: those of the NPC's own words in it;
+- `entry`: the journal id it belongs to (that of the line that was answered, or of a line that was
+  overheard); `own`: those of the NPC's own words in it;
 - `people`: those it is with or whose words are its sources;
 - `told`: link ids of its other sources; `talk`: journal ids of earlier talk in the prompt;
 - `summary`: whether it summarises earlier messages (`talk` says which).
@@ -20,7 +21,7 @@ from typing import Any
 from .. import conf
 from ..llm import prompts
 from ..llm.tools import paired
-from ..records import NO_PROVENANCE, Entry, Provenance, may_hear
+from ..records import NO_PROVENANCE, Entry, Message, Provenance, may_hear
 from . import attributes
 from .journal import join_ranges, ranges_include, ranges_of
 
@@ -70,7 +71,8 @@ def exchange(
     """
     with_whom = sorted({*filter(None, [asked.source_entity]), *provenance.sources})
     beside = _BESIDE | {"entry": asked.id, "people": with_whom}
-    said = {"role": "user", "content": prompts.told(asked.seen_as, asked.content)}
+    words = prompts.told(asked.seen_as, asked.content, asked.kind)
+    said = {"role": "user", "content": words}
     messages = [beside | said | _privacy(asked)]
     messages += [beside | each for each in rounds]
     if answered is not None:
@@ -79,6 +81,28 @@ def exchange(
     messages[-1]["own"] = [*spoken, *([answered.id] if answered else [])]
     messages[-1] |= {"told": list(provenance.evidence), "talk": provenance.context}
     return messages
+
+
+def heard(turn: Message, entry: Entry | None) -> Stored:
+    """Return the message of a turn that belongs to no exchange: overheard, or said unasked.
+
+    Args:
+        entry: The journal entry of the turn, if it is still there.
+    """
+    own = entry is not None and entry.origin == "self"
+    people = [*entry.sources] if entry and own else [entry.source_entity] if entry else []
+    kind = entry.kind if entry else "say"
+    message = prompts.said(turn, kind)
+    return (
+        _BESIDE
+        | message
+        | {
+            "private": turn.private,
+            "witnesses": list(turn.witnesses),
+            "entry": turn.entry_id,
+            "people": [each for each in people if each],
+        }
+    )
 
 
 def provenance_of_messages(messages: Iterable[Stored]) -> Provenance:
@@ -126,7 +150,7 @@ def lines_by_audience(compacted: Iterable[Stored], npc_name: str) -> dict[Audien
         if message["summary"]:
             content = content.removeprefix(_EARLIER)
         elif message["role"] == "user":
-            content = content.replace(" says: ", ": ", 1)
+            content = prompts.untold(content)
         else:
             content = f"{npc_name}: {content}"
         lines.setdefault(audience, []).append(content)
