@@ -257,13 +257,14 @@ def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest)
 
     The oldest exchanges are left out if the context window cannot hold them.
     """
-    told = list(memory.history.heard_by(listener, private=entry.private))
+    told = memory.history.heard_by(listener, private=entry.private)
     overheard = [
         chat_log.heard(turn, memory.journal.get(turn.entry_id))
         for turn in request.conversation
         if not memory.history.covers(turn.entry_id)
     ]
-    told = sorted([*told, *overheard], key=lambda message: message["entry"])
+    # in the order of the log, where they will stand next time
+    told = [message for message in [*told, *overheard] if message["entry"] != entry.id]
     window = conf.get().CONTEXT_TOKENS
     rest = prompts.tokens(prompts.talk(request, [])) + estimated(len(json.dumps(offered_now())))
     # rounded up, so that the conversation begins with the same line whatever comes to mind

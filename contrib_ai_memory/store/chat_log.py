@@ -7,7 +7,8 @@ Besides the keys that a model server gets, each message has
   overheard); `own`: those of the NPC's own words in it;
 - `people`: those it is with or whose words are its sources;
 - `told`: link ids of its other sources; `talk`: journal ids of earlier talk in the prompt;
-- `summary`: whether it summarises earlier messages (`talk` says which).
+- `summary`: whether it summarises earlier messages (`talk` says which);
+- `overheard`: whether it belongs to no exchange, but was in the prompt of one.
 
 A tool call and its results belong together: equally private, sent together or not at all. Reactor
 thread only.
@@ -30,6 +31,8 @@ LARGEST = 32_000  # tokens, whatever the context window: each exchange rewrites 
 SUMMARY_LENGTH = 1200  # characters
 SUMMARIES_SHARE = 0.25  # of the context window; beyond that the oldest summaries are dropped
 
+REMEMBERED = "You remembered it."  # what is kept of the result of a recall
+
 _EARLIER = "(Earlier talk in short) "
 _ROLES = ("user", "assistant", "tool")
 _SENT = ("role", "content", "tool_calls", "tool_call_id")
@@ -42,6 +45,7 @@ _BESIDE = {
     "told": [],
     "talk": "",
     "summary": False,
+    "overheard": False,
 }
 
 Stored = dict[str, Any]
@@ -74,13 +78,20 @@ def exchange(
     words = prompts.told(asked.seen_as, asked.content, asked.kind)
     said = {"role": "user", "content": words}
     messages = [beside | said | _privacy(asked)]
-    messages += [beside | each for each in rounds]
+    messages += [beside | each | _in_short(each) for each in rounds]
     if answered is not None:
         own = {"role": "assistant", "content": answered.content}
         messages.append(beside | own | _privacy(answered))
     messages[-1]["own"] = [*spoken, *([answered.id] if answered else [])]
     messages[-1] |= {"told": list(provenance.evidence), "talk": provenance.context}
     return messages
+
+
+def _in_short(message: Stored) -> Stored:
+    """Leave memories out of a tool's result: the answer was made from them, and the next request
+    brings its own."""
+    remembered = message["role"] == "tool" and message["content"].startswith("<memory>")
+    return {"content": REMEMBERED} if remembered else {}
 
 
 def heard(turn: Message, entry: Entry | None) -> Stored:
@@ -101,6 +112,7 @@ def heard(turn: Message, entry: Entry | None) -> Stored:
             "witnesses": list(turn.witnesses),
             "entry": turn.entry_id,
             "people": [each for each in people if each],
+            "overheard": True,
         }
     )
 
@@ -211,8 +223,11 @@ class ChatLog:
         return prompts.tokens(self.messages)
 
     def add(self, messages: Iterable[Stored]) -> None:
-        """Append an exchange, with one write."""
-        self._write([*self.messages, *messages])
+        """Append an exchange, with one write. A line that it answers is overheard no longer."""
+        new = list(messages)
+        entries = {message["entry"] for message in new}
+        kept = (m for m in self.messages if not (m["overheard"] and m["entry"] in entries))
+        self._write([*kept, *new])
 
     def heard_by(self, listener: str, *, private: bool) -> list[Stored]:
         """Return the messages that may be used in talk with `listener`.
