@@ -6,10 +6,11 @@ day are replayed, with the night after them. A server on this machine gives stoc
 (`stock_server`). Tokens are estimated from characters, schemas and tools included, as the contrib
 does where a server reports none.
 
-A reply's request shares its beginning with the one before it where a server can use its prompt
-cache: measured in characters, the tools in front, between the first requests of two successive
-replies, and as a share of the later one. Whispered lines are told to nobody else, so a request
-after one shares less.
+A reply's request shares its beginning with the one before it, which servers keep in their prompt
+caches: measured in characters, the tools in front, between the first requests of two successive
+replies, as a share of the later one and of its part before scene, memories and newest line. How
+much of the whole that is grows with the talk (`--rounds` asks all questions several times).
+Whispered lines are told to nobody else, so a request after one shares less.
 """
 
 from __future__ import annotations
@@ -35,7 +36,16 @@ REPLY = "Reply"
 CHARACTERS_PER_TOKEN = 4
 
 COLUMNS = ("requests", "purpose", "calls", "prompt", "tools", "output")
-REPLY_COLUMNS = ("replies", "requests", "shared", "without tools", "alternate", "tools", "prompt")
+REPLY_COLUMNS = (
+    "replies",
+    "requests",
+    "shared",
+    "of the talk",
+    "alternate",
+    "tools",
+    "prompt",
+    "new",
+)
 
 CALLS_A_DAY, PROMPT_A_DAY, CALLS_AN_EVENING = 60, 90_000, 20
 SHARED, TOOLS = 80, 500
@@ -44,26 +54,28 @@ SHARED, TOOLS = 80, 500
 # --- playing --------------------------------------------------------------------------------------
 
 
-def evening(server: StockServer, file: Path, settings: dict[str, Any]) -> Iterator[list[Asked]]:
+def evening(
+    server: StockServer, file: Path, settings: dict[str, Any], rounds: int = 1
+) -> Iterator[list[Asked]]:
     """Yield what is asked over an evening with its nights, then for its questions."""
     with evenings_play.own_store(settings):
         playing = evenings_play.Playing(load(file))
         playing.live_through(file)
         yield _taken(server)
-        for line, text, whispered, who in _questions(playing):
+        for line, text, whispered, who in _questions(playing, rounds):
             playing.npc.memory.clock = lambda now=line: now
             to = {"receivers": playing.npc, "whisper": True} if whispered else {}
             who.at_say(text, msg_self=False, **to)
         yield _taken(server)
 
 
-def _questions(playing: Any) -> Iterator[tuple[str, str, bool, Any]]:
+def _questions(playing: Any, rounds: int) -> Iterator[tuple[str, str, bool, Any]]:
     """Yield what is said a day later: (when, text, whether whispered, who)."""
     name, people = playing.npc.key, playing.people
     for each in people.values():
         each.location = playing.room
     now = later(playing.evening.lines[-1].time, ASKED_AFTER)
-    for number, asked in enumerate(playing.evening.questions):
+    for number, asked in enumerate(playing.evening.questions * rounds):
         now = later(now, BETWEEN_LINES)
         if number % BYSTANDER_EVERY == 0:
             others = [each for each in people.values() if each.key != asked.asked_by]
@@ -141,16 +153,22 @@ def purposes(name: str, asked: Sequence[Asked]) -> list[Row]:
     ]
 
 
-def shared_share(replies: Sequence[Asked], *, tools: bool = True) -> float:
-    """Return the percentage of replies' requests that the request before them began with.
+def shared(replies: Sequence[Asked]) -> tuple[float, float, float]:
+    """Compare the first requests of successive replies.
 
-    Args:
-        replies: The first request of each reply, in order.
-        tools: Whether the tools count, which stand in front.
+    Returns:
+        The percentage of a request that the one before it began with; the same of its part in
+        front of scene, memories and newest line; and the tokens of a request that are new.
     """
-    texts = [(each.tools if tools else "") + each.talk for each in replies]
-    shared = sum(_common(one, next_one) for one, next_one in pairwise(texts))
-    return 100 * shared / max(1, sum(map(len, texts[1:])))
+    same, whole, in_front = 0, 0, 0
+    for one, other in pairwise(replies):
+        common = _common(one.tools + one.talk, other.tools + other.talk)
+        length = len(other.tools + other.talk)
+        tail = other.talk[other.talk.rfind("<scene>") :]
+        same, whole, in_front = same + common, whole + length, in_front + length - len(tail)
+    pairs = max(1, len(replies) - 1)
+    new = (whole - same) / CHARACTERS_PER_TOKEN / pairs
+    return 100 * same / max(1, whole), 100 * same / max(1, in_front), new
 
 
 def _common(one: str, other: str) -> int:
@@ -185,11 +203,13 @@ def alternates(messages: Sequence[dict[str, Any]]) -> bool:
 def reply_row(name: str, asked: Sequence[Asked]) -> Row:
     """Describe the requests of replies in one conversation."""
     first = [each for each in asked if each.messages[-1]["role"] != "tool"]
+    of_all, of_talk, new = shared(first)
     return {
         "replies": name,
         "requests": len(asked),
-        "shared": shared_share(first),
-        "without tools": shared_share(first, tools=False),
+        "shared": of_all,
+        "of the talk": of_talk,
+        "new": new,
         "alternate": 100 * sum(alternates(each.messages) for each in asked) / max(1, len(asked)),
         "tools": max((tokens(each.tools) for each in asked), default=0),
         "prompt": sum(tokens(each.talk, each.tools) for each in asked) / max(1, len(asked)),
@@ -203,6 +223,7 @@ def main() -> int:
     parser = arguments("What a language model is sent.")
     parser.add_argument("file", type=Path, nargs="?", default=EVENING, help="an evening")
     parser.add_argument("--lines", type=int, default=LINES, help="lines of two people; 0: none")
+    parser.add_argument("--rounds", type=int, default=1, metavar="N", help="of all questions")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print the N-th reply")
     options = parser.parse_args()
     report = Report(
@@ -211,7 +232,7 @@ def main() -> int:
     )
     with StockServer() as server, game() as _place:
         settings = {"LLM": {"base_url": server.url, "model": MODEL}}
-        night, talk = evening(server, options.file, settings)
+        night, talk = evening(server, options.file, settings, options.rounds)
         whole_day = day(server, options.lines, settings) if options.lines else []
     name = options.file.stem
     rows = purposes(name, night) + purposes(f"{name}, talk", talk)
@@ -223,7 +244,8 @@ def main() -> int:
         each["calls"] for each in rows if each["requests"] == name and each["purpose"] == "all"
     )
     report.bars += [
-        Bar("replies, shared beginning", replies["shared"], SHARED, "%", at_least=True),
+        Bar("replies, shared beginning", replies["shared"], SHARED, "%", at_least=True, goal=True),
+        Bar("replies, shared talk", replies["of the talk"], SHARED, "%", at_least=True),
         Bar("replies, roles alternate", replies["alternate"], 100, "%", at_least=True),
         Bar("tokens of tools", replies["tools"], TOOLS),
         Bar(f"calls besides replies, {name}", calls, CALLS_AN_EVENING, goal=True),

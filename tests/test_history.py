@@ -175,7 +175,7 @@ def test_a_model_that_says_nothing_is_silent(server, llm, mara, alice, hears):
     for silence in ("...", "…", " . . . ", "*stays silent*", "(says nothing)"):
         server.behave(text=silence)
         alice.execute_cmd("say Well, well.")
-    assert heard == []
+    assert not any("Mara" in line for line in heard)
     server.behave(text="Silence is golden...")
     alice.execute_cmd("say Well, well.")
     assert "Silence is golden..." in heard[-1]

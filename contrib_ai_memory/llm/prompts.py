@@ -116,6 +116,7 @@ REPAIR = """\
 That cannot be used: {problem}. Answer once more, with one JSON object alone that is what was \
 asked for."""
 
+OPEN_TOLD = 3  # agenda items, the most pressing first
 SILENCE = "..."  # a reply of a model that says nothing
 
 _FALLBACK_PERSONA = "You are friendly and know your place in the world."
@@ -184,7 +185,7 @@ def _scene(request: ReplyRequest) -> Iterator[str]:
         yield f"You feel {' and '.join(request.mood)}."
     for lesson in request.lessons:
         yield f"Learned before: {lesson}"
-    for item in seen.agenda:
+    for item in seen.agenda[:OPEN_TOLD]:
         yield f"Open with {speaker}, in your words: {item.text}"
 
 

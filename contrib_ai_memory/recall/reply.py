@@ -153,10 +153,12 @@ def prepare(
         language=settings.REPLY_LANGUAGE,
     )
     transcript = _transcript(memory, entry, listener, request)
-    request = replace(request, prompt_block=_block(recalled.memories, transcript.entries))
+    quoted = {each.evidence[0] for each in situation.agenda if each.evidence}
+    rest = (each for each in recalled.memories if each.memory.id not in quoted)
+    asked = replace(request, prompt_block=_block(rest, transcript.entries))
     told = provenance_of_situation(situation, felt.experiences)
     transcript = replace(transcript, provenance=joined(transcript.provenance, told))
-    loop = ToolLoop(memory, entry, request, transcript, actions)
+    loop = ToolLoop(memory, entry, asked, transcript, actions)
     loop.told = told
     loop.evidence = tuple(_evidence(memory, entry, request, felt.experiences))
     return loop, request
@@ -173,7 +175,7 @@ def _lessons(recalled: Iterable[Recalled]) -> list[str]:
 
 
 def _block(recalled: Iterable[Recalled], shown: frozenset[int]) -> str:
-    """Return the memory block without what the conversation in the prompt says in full.
+    """Return the memory block of these without what the conversation in the prompt says in full.
 
     Args:
         shown: Journal ids of that conversation.
