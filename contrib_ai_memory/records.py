@@ -602,7 +602,8 @@ class OpenItem:
     """An agenda item as it is told to the speaker.
 
     Attributes:
-        text: A sentence or two.
+        text: A sentence or two to the speaker, who is "you".
+        noted: The same for a prompt, with the speaker by name; the NPC is "you".
         quoted: The words in it that state the item.
         evidence: Ids of the memories that it is told from; they are among those recalled.
         pressing: Whether the speaker has it due by tomorrow, or lately overdue.
@@ -612,6 +613,7 @@ class OpenItem:
     quoted: str = ""
     evidence: tuple[str, ...] = ()
     pressing: bool = False
+    noted: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -440,8 +440,9 @@ def test_no_compaction_parts_a_pair_touches_the_newest_or_tells_a_secret(parts):
 def test_whatever_is_given_is_paired_and_meant_for_the_listener(messages, listener, private):
     kept = ChatLog(None)
     kept._read = messages
-    given = kept.heard_by(listener, private=private)
-    assert are_paired(given)
+    public, secret = kept.heard_by(listener, private=private)
+    assert are_paired(public) and are_paired(secret)
+    given = [*public, *secret]
     heard = {word for m in given for word in re.findall(r"for_(\S+)", m["content"] or "")}
     assert heard <= ({"all", listener} if private else {"all"})
     everybody = {m["entry"] for m in messages if not m["private"]}

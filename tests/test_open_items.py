@@ -114,7 +114,8 @@ def test_a_language_model_is_given_the_same_sentences(says, mara, alice):
     [item] = request.situation.agenda
     last = loop.opening[-1]["content"]
     scene = last.partition("</scene>")[0]
-    assert f"\nOpen with Alice, in your words: {item.text[:20]}" in scene
+    assert f"\nOpen: {item.noted[:30]}" in scene
+    assert item.noted.startswith("Alice promised you ")
     assert "<b>" not in last
     assert loop.provenance != NO_PROVENANCE
     assert {each.memory.id for each in request.recalled} >= set(item.evidence)

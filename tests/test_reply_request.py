@@ -180,7 +180,8 @@ def test_the_mood_comes_from_what_the_listener_may_know(asked, mara, alice, bram
 def test_it_says_what_is_open_between_them(asked, mara, alice):
     asked(alice, "say Mara, I owe you three crowns, I will pay by Friday.")
     lines = scene(asked(alice, "say Mara, nice weather."))
-    assert any(line.startswith("Open with Alice, in your words: ") for line in lines)
+    [line] = [line for line in lines if line.startswith("Open: ")]
+    assert line.startswith("Open: Alice owes you three crowns, by ")
 
 
 def test_nothing_in_the_scene_forges_a_line_of_the_prompt(asked, mara, alice, tavern):

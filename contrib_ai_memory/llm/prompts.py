@@ -186,7 +186,7 @@ def _scene(request: ReplyRequest) -> Iterator[str]:
     for lesson in request.lessons:
         yield f"Learned before: {lesson}"
     for item in seen.agenda[:OPEN_TOLD]:
-        yield f"Open with {speaker}, in your words: {item.text}"
+        yield f"Open: {item.noted or item.text}"
 
 
 def in_turn(messages: Messages) -> Messages:

@@ -50,6 +50,8 @@ from .tool_loop import (
 
 ANSWER_SHARE = 1 / 8  # of the context window
 DROPPED_AT_ONCE = 1 / 4  # of the room for the conversation
+SECRETS_SHARE = 1 / 4  # of that room
+IN_PRIVATE = "(What was said between the two of you alone:)"
 ROUNDED_TO = 1 / 8  # of the context window
 LESSONS = 2  # in one answer
 
@@ -257,25 +259,32 @@ def _evidence(
 def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest) -> Transcript:
     """Collect the chat log and the conversation, as far as the listener may know them.
 
-    The oldest exchanges are left out if the context window cannot hold them.
+    What only the two of them know stands behind what everybody may hear, so that this is the same
+    for every listener. The oldest exchanges are left out if the context window cannot hold them.
     """
-    told = memory.history.heard_by(listener, private=entry.private)
+    public, secret = memory.history.heard_by(listener, private=entry.private)
     overheard = [
         chat_log.heard(turn, memory.journal.get(turn.entry_id))
         for turn in request.conversation
         if not memory.history.covers(turn.entry_id)
     ]
     # in the order of the log, where they will stand next time
-    told = [message for message in [*told, *overheard] if message["entry"] != entry.id]
+    public += [message for message in overheard if not message["private"]]
+    secret += [message for message in overheard if message["private"]]
     window = conf.get().CONTEXT_TOKENS
     rest = prompts.tokens(prompts.talk(request, [])) + estimated(len(json.dumps(offered_now())))
     # rounded up, so that the conversation begins with the same line whatever comes to mind
     rounded = ROUNDED_TO * window * math.ceil(rest / (ROUNDED_TO * window))
     room = window * (1 - ANSWER_SHARE - RESULTS_SHARE) - rounded
-    told = _within(told, room)
+    public, secret = (
+        _within([message for message in part if message["entry"] != entry.id], room * share)
+        for part, share in ((public, 1 - SECRETS_SHARE), (secret, SECRETS_SHARE))
+    )
+    in_private = [{"role": "user", "content": IN_PRIVATE}] if secret else []
+    told = [*public, *secret]
     return Transcript(
-        list(map(bare, told)),
-        tuple(Privacy(True, tuple(each["witnesses"])) for each in told if each["private"]),
+        [*map(bare, public), *in_private, *map(bare, secret)],
+        tuple(Privacy(True, tuple(each["witnesses"])) for each in secret if each["private"]),
         provenance_of_messages(told),
         tuple(each for each in overheard if each in told),
         frozenset(number for each in told for number in (each["entry"], *each["own"])),

@@ -32,6 +32,7 @@ SUMMARY_LENGTH = 1200  # characters
 SUMMARIES_SHARE = 0.25  # of the context window; beyond that the oldest summaries are dropped
 
 REMEMBERED = "You remembered it."  # what is kept of the result of a recall
+WHISPERED = "(You whispered your answer.)"
 
 _EARLIER = "(Earlier talk in short) "
 _ROLES = ("user", "assistant", "tool")
@@ -85,6 +86,16 @@ def exchange(
     messages[-1]["own"] = [*spoken, *([answered.id] if answered else [])]
     messages[-1] |= {"told": list(provenance.evidence), "talk": provenance.context}
     return messages
+
+
+def _is_answer(message: Stored) -> bool:
+    """Return whether a message is the NPC's words that end an exchange."""
+    return message["role"] == "assistant" and not message.get("tool_calls")
+
+
+def _whispered(answer: Stored) -> Stored:
+    """Return what everybody knows of an answer that was whispered."""
+    return _BESIDE | {"role": "user", "content": WHISPERED, "entry": answer["entry"]}
 
 
 def _in_short(message: Stored) -> Stored:
@@ -229,20 +240,37 @@ class ChatLog:
         kept = (m for m in self.messages if not (m["overheard"] and m["entry"] in entries))
         self._write([*kept, *new])
 
-    def heard_by(self, listener: str, *, private: bool) -> list[Stored]:
+    def heard_by(self, listener: str, *, private: bool) -> tuple[list[Stored], list[Stored]]:
         """Return the messages that may be used in talk with `listener`.
 
         Args:
             private: Whether only the listener hears the talk. Secrets they share with the NPC are
                 left out otherwise, since they would colour what others hear.
+
+        Returns:
+            What anyone may hear, the same for every listener, and the exchanges with secrets.
         """
-        given = [
+        aloud = {m["entry"] for m in self.messages if m["role"] == "user" and not m["private"]}
+        public = [
+            _whispered(message) if message["private"] else message
+            for message in self.messages
+            if not message["private"] or (message["entry"] in aloud and _is_answer(message))
+        ]
+        if not private:
+            return paired(public), []
+        shared = {
+            message["entry"]
+            for message in self.messages
+            if message["private"] and may_hear(True, message["witnesses"], (listener,))
+        }
+        secret = [
             message
             for message in self.messages
-            if not message["private"]
-            or (private and may_hear(True, message["witnesses"], (listener,)))
+            if message["entry"] in shared
+            and may_hear(message["private"], message["witnesses"], (listener,))
+            and not (message["summary"] and not message["private"])
         ]
-        return paired(given)
+        return paired(public), paired(secret)
 
     def covers(self, entry_id: int) -> bool:
         """Return whether a journal entry is in a message or a summary."""
