@@ -44,6 +44,13 @@ def enter_copy(made: Path, places: Queue[Path]) -> None:
 
 def play(file: Path, settings: dict[str, Any]) -> Played:
     """Play an evening in the game that is entered, with a store of its own."""
+    with own_store(settings):
+        return Playing(load(file)).whole(file)
+
+
+@contextmanager
+def own_store(settings: dict[str, Any]) -> Iterator[None]:
+    """Be in the game that is entered with an empty store and these settings."""
     from django.db import transaction
     from django.test.utils import override_settings
     from evennia.server.models import ServerConfig
@@ -61,7 +68,7 @@ def play(file: Path, settings: dict[str, Any]) -> Played:
         for key in (generations.KEY, generations.GENERATION):
             ServerConfig.objects.conf(key, delete=True)  # the store of the last evening is gone
         try:
-            return _Playing(load(file)).whole(file)
+            yield
         finally:
             memory_store.close_shared(for_good=False)
             sqlite_file.close_all()
@@ -74,7 +81,7 @@ def _embeddings() -> Path:
     return own / "embeddings.sqlite3"
 
 
-class _Playing:
+class Playing:
     """An evening while it is played.
 
     Attributes:
@@ -92,7 +99,7 @@ class _Playing:
         self.seconds: dict[str, float] = {}
 
     def whole(self, file: Path) -> Played:
-        self._live_through(file)
+        self.live_through(file)
         self._kept = {each.id: each for each in self._memories()}
         self._line_of = {entry.id: entry.ref for entry in self.npc.memory.journal.read()}
         stored = tuple(map(self._stored, self._kept.values()))
@@ -110,7 +117,8 @@ class _Playing:
 
     # --- the evening --------------------------------------------------------------------------
 
-    def _live_through(self, file: Path) -> None:
+    def live_through(self, file: Path) -> None:
+        """Hear the evening, with a night after each session."""
         from contrib_ai_memory.ingest.replay import BadLine, LogPerson, Replay, read_log
 
         session = None
@@ -139,7 +147,7 @@ class _Playing:
                 pass
             memory.flush()
         with self._timed("nights"):
-            now = _later(memory.clock(), NIGHT_AFTER)
+            now = later(memory.clock(), NIGHT_AFTER)
             memory.clock = lambda: now
             passes = offload.wait(script.sleep.whole_night())
         if errors := [name for name, told in passes.items() if told["errors"]]:
@@ -186,7 +194,7 @@ class _Playing:
     def _ask(self, question: Question) -> Exchange:
         """Ask as a player does, and take back whatever that changed."""
         asker = self.people[question.asked_by]
-        now = _later(self.evening.lines[-1].time, ASKED_AFTER)
+        now = later(self.evening.lines[-1].time, ASKED_AFTER)
         with self._taken_back(), _prompts() as prompts, _no_errors():
             memory = self.npc.memory
             memory.clock = lambda: now
@@ -245,7 +253,8 @@ class _Playing:
         self.seconds[part] = self.seconds.get(part, 0.0) + time.perf_counter() - begin
 
 
-def _later(when: str, delta: timedelta) -> str:
+def later(when: str, delta: timedelta) -> str:
+    """Return the ISO 8601 time so much later, in UTC."""
     moment = datetime.fromisoformat(when).astimezone(UTC) + delta
     return moment.isoformat(timespec="milliseconds")
 

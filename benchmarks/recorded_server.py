@@ -2,8 +2,8 @@
 
 OpenAI-compatible, on 127.0.0.1. It answers two questions of the night: facts, with the recorded
 observations whose evidence is among the entries that it is shown, and summaries, with the recorded
-summary of the session that the lines are of. Everything else it refuses, and the offline provider
-does it.
+summary of the session that the lines are of. Nothing of it is the same, changed or outdated.
+Everything else it refuses, and the offline provider does it.
 """
 
 from __future__ import annotations
@@ -154,6 +154,8 @@ class _Handler(BaseHTTPRequestHandler):
         known: dict[str, Callable[[list[dict[str, Any]]], dict[str, Any] | None]] = {
             "FactsAnswer": self.server.recorded.facts,
             "SummaryAnswer": self.server.recorded.summary,
+            "ComparisonAnswer": lambda _lines: {"relations": []},
+            "OutdatedAnswer": lambda _lines: {"outdated": []},
         }
         answer = None
         if asked in known:

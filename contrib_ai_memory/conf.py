@@ -264,6 +264,18 @@ class Settings(_Section):
         description="[A] the model's context window, which bounds the conversation history",
     )
 
+    REPLY_SENTENCES: int = Field(
+        3, ge=1, le=20, description="most sentences of a language model's reply"
+    )
+    REPLY_LANGUAGE: str = Field(
+        "",
+        max_length=40,
+        description="language of a model's replies, such as German; by default the speaker's",
+    )
+    REPLY_TOOLS: bool = Field(
+        True, description="whether a model may call tools in a reply; each request lists them"
+    )
+
     RECALL_PROFILE: str = Field(
         "relevance",
         pattern=r"^(?:relevance|salience|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)$",

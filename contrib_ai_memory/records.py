@@ -573,7 +573,9 @@ class KnownPerson:
     Attributes:
         seen_before: When the NPC met them before this conversation, "" if never.
         standing: stranger, acquaintance, friend or close (`store.people`).
-        attributes: What the profile says of them, surest first.
+        attributes: What the profile says of them, surest first; in a line that is said aloud,
+            nothing private.
+        evidence: Journal ids behind these attributes.
         here: Whether they are in the room.
     """
 
@@ -583,6 +585,7 @@ class KnownPerson:
     seen_before: str = ""
     standing: str = "stranger"
     attributes: tuple[str, ...] = ()
+    evidence: tuple[int, ...] = ()
     here: bool = False
 
 
@@ -599,7 +602,8 @@ class OpenItem:
     """An agenda item as it is told to the speaker.
 
     Attributes:
-        text: A sentence or two.
+        text: A sentence or two to the speaker, who is "you".
+        noted: The same for a prompt, with the speaker by name; the NPC is "you".
         quoted: The words in it that state the item.
         evidence: Ids of the memories that it is told from; they are among those recalled.
         pressing: Whether the speaker has it due by tomorrow, or lately overdue.
@@ -609,6 +613,7 @@ class OpenItem:
     quoted: str = ""
     evidence: tuple[str, ...] = ()
     pressing: bool = False
+    noted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -619,6 +624,7 @@ class Situation:
         place: The name of the room.
         moment: The date and time as the NPC would say it.
         present: Names of the others in the room, without the speaker.
+        company: The first of them, without attributes.
         people: The speaker, and the people whom the line names.
         known_names: Names of everyone whom the NPC has met.
         visits: Newest first; only where the line asks for them.
@@ -631,6 +637,7 @@ class Situation:
     place: str = ""
     moment: str = ""
     present: tuple[str, ...] = ()
+    company: tuple[KnownPerson, ...] = ()
     people: tuple[KnownPerson, ...] = ()
     known_names: tuple[str, ...] = ()
     visits: tuple[Visit, ...] = ()
@@ -644,7 +651,13 @@ class ReplyRequest:
 
     `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC. `now` is
     the time of the answer; `npc_names` are the NPC's name and its aliases,
-    `phrases` its stock phrases (`llm.offline_reply.PHRASES`).
+    `phrases` its stock phrases (`llm.offline_reply.PHRASES`). `sentences` is how many an answer may
+    have, `language` the one it is to be in ("": the speaker's).
+
+    Attributes:
+        goals: The NPC's own, by its builder.
+        lessons: Of recalled experiences, the most relevant first.
+        mood: Labels of the strongest present emotions.
     """
 
     npc_name: str
@@ -661,6 +674,11 @@ class ReplyRequest:
     npc_names: tuple[str, ...] = ()
     phrases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     situation: Situation = Situation()
+    goals: str = ""
+    lessons: tuple[str, ...] = ()
+    mood: tuple[str, ...] = ()
+    sentences: int = 3
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -337,7 +337,8 @@ class AssistantScript(DefaultScript):
                 session_id=entry.session_id,
                 provenance=answer.provenance,
             )
-        memory.history.add(exchange(entry, answer.rounds, own, actions.spoken, answer.provenance))
+        said = exchange(entry, answer.rounds, own, actions.spoken, answer.provenance)
+        memory.history.add([*answer.overheard, *said])
         memory.note_accessed(entry, answer.recalled)
         self.ndb.last_reply = time.monotonic()
         self._note_exchange(line)

@@ -82,7 +82,7 @@ def test_each_exchange_is_kept_on_disk_whoever_answers(mara, alice):
     alice.execute_cmd("say Good day.")
     kept = stored(mara)
     assert [(message["role"], message["content"]) for message in kept] == [
-        ("user", "Alice says: Good day."),
+        ("user", "Alice says to you: Good day."),
         ("assistant", "Well met, Alice."),
     ]
     entries = list(mara.memory.journal.read())
@@ -109,7 +109,76 @@ def test_the_history_is_the_talk_that_the_model_is_given(server, llm, mara, alic
     past = server.requests[-1].messages[1:-1]
     assert [message["role"] for message in past] == ["user", "assistant", "tool", "assistant"]
     assert {key for message in past for key in message} <= set(chat_log._SENT)
-    assert [past[0]["content"], past[-1]["content"]] == ["Alice says: Good day.", "Well met."]
+    first, last = past[0]["content"], past[-1]["content"]
+    assert [first, last] == ["Alice says to you: Good day.", "Well met."]
+
+
+def test_a_request_begins_as_the_one_before_it_up_to_the_newest_exchange(
+    server, llm, mara, alice, bram
+):
+    for number in range(4):
+        server.behave_once(calls=[("recall", {"query": "the weir"})])
+        server.behave(text=f"Answer {number}.")
+        alice.execute_cmd(f"say Mara, this is line {number}.")
+        for word in range(6):
+            bram.execute_cmd(f"say Nobody asked about {word} of {number}.")
+    first = [r for r in server.requests if not r.results]
+    for one, other in pairwise(first):
+        known, newest = one.messages[:-1], one.messages[-1]["content"]
+        assert other.messages[: len(known)] == known
+        overheard = newest.partition("<scene>")[0]
+        assert other.messages[len(known)]["content"].startswith(overheard)
+        assert newest.splitlines()[-1] in other.messages[len(known)]["content"]
+    assert "Nobody asked about 0 of 0" in first[-1].text
+
+
+def test_the_oldest_talk_is_left_out_some_exchanges_at_once(server, llm, context, mara, alice):
+    context(4000)
+    server.behave(text="word " * 60)
+    for number in range(24):
+        alice.execute_cmd(f"say This is line {number}.")
+    begins = [r.messages[1]["content"].partition("\n")[0] for r in server.requests if not r.schema]
+    assert 1 < len(set(begins)) < 12
+
+
+def test_roles_alternate_whatever_was_said_and_done(server, llm, mara, alice, bram):
+    server.behave(text="I see.")
+    alice.execute_cmd("say Mara, good day.")
+    bram.execute_cmd("say The wolves are back.")
+    bram.execute_cmd("say Two of them.")
+    server.behave_once(calls=[("say", {"text": "Wolves!"})])
+    server.behave(text="")
+    alice.execute_cmd("say Mara, did you hear that?")
+    server.behave_once(calls=[("emote", {"text": "nods."})])
+    alice.execute_cmd("say Mara, is it true?")
+    server.behave(text="...")
+    alice.execute_cmd("say Mara, are you there?")
+    server.behave(text="I am.")
+    alice.execute_cmd("say Mara, are you?")
+    for request in server.requests:
+        assert in_turn(request.messages)
+    contents = [m["content"] for m in server.requests[-1].messages if m["role"] == "assistant"]
+    assert [each for each in contents if each] == ["I see.", "Wolves!", "..."]
+    last = server.requests[-1].last
+    assert "Alice says to you: Mara, are you there?" in last.partition("<scene>")[0]
+
+
+def in_turn(messages):
+    """Whether a template that knows no roles but a user's and an assistant's in turn takes them."""
+    plain = [m["role"] for m in messages[1:] if m["role"] != "tool" and not m.get("tool_calls")]
+    wanted = ["user", "assistant"] * len(plain)
+    return messages[0]["role"] == "system" and plain == wanted[: len(plain)]
+
+
+def test_a_model_that_says_nothing_is_silent(server, llm, mara, alice, hears):
+    heard = hears(alice)
+    for silence in ("...", "…", " . . . ", "*stays silent*", "(says nothing)"):
+        server.behave(text=silence)
+        alice.execute_cmd("say Well, well.")
+    assert not any("Mara" in line for line in heard)
+    server.behave(text="Silence is golden...")
+    alice.execute_cmd("say Well, well.")
+    assert "Silence is golden..." in heard[-1]
 
 
 def test_what_was_overheard_stands_in_its_place_between_the_exchanges(
@@ -119,8 +188,10 @@ def test_what_was_overheard_stands_in_its_place_between_the_exchanges(
     alice.execute_cmd("say Mara, good day.")
     bram.execute_cmd("say The wolves are back.")
     alice.execute_cmd("say Mara, did you hear that?")
-    past = [message["content"] for message in server.requests[-1].messages[1:-1]]
-    assert past == ["Alice says: Mara, good day.", "I see.", "Bram says: The wolves are back."]
+    asked, answered, last = (message["content"] for message in server.requests[-1].messages[1:])
+    assert [asked, answered] == ["Alice says to you: Mara, good day.", "I see."]
+    assert last.startswith("Bram says: The wolves are back.\n<scene>\n")
+    assert last.endswith("</memory>\nAlice says to you: Mara, did you hear that?")
 
 
 def test_a_history_that_a_builder_broke_is_read_as_far_as_it_makes_sense(mara, alice):
@@ -134,7 +205,7 @@ def test_a_history_that_a_builder_broke_is_read_as_far_as_it_makes_sense(mara, a
     ]
     attributes.write(mara.assistant, "conversation_history", broken)
     contents = [message["content"] for message in ChatLog(mara).messages]
-    assert contents == ["P1 says: Line 1.", "Alice says: Hello."]
+    assert contents == ["P1 says to you: Line 1.", "Alice says: Hello."]
 
 
 def test_one_person_is_erased_from_it_and_the_others_stay(mara):
@@ -191,9 +262,9 @@ def test_an_answer_that_told_a_secret_is_as_private_in_the_history(server, llm, 
     asked, answered = stored(mara)[-2:]
     assert (asked["private"], answered["private"]) == (False, True)
     bram.execute_cmd("say Mara, what did you say?")
-    past = [message["content"] for message in last_past(server)]
-    assert "Alice says: Mara, where did I hide my silver key?" in past
-    assert not any("third step" in content for content in past)
+    past, _scene, _now = server.requests[-1].last.partition("<scene>")
+    assert "Alice says to you: Mara, where did I hide my silver key?" in past
+    assert "third step" not in past
 
 
 # --- bounds ---------------------------------------------------------------------------------------
@@ -369,8 +440,9 @@ def test_no_compaction_parts_a_pair_touches_the_newest_or_tells_a_secret(parts):
 def test_whatever_is_given_is_paired_and_meant_for_the_listener(messages, listener, private):
     kept = ChatLog(None)
     kept._read = messages
-    given = kept.heard_by(listener, private=private)
-    assert are_paired(given)
+    public, secret = kept.heard_by(listener, private=private)
+    assert are_paired(public) and are_paired(secret)
+    given = [*public, *secret]
     heard = {word for m in given for word in re.findall(r"for_(\S+)", m["content"] or "")}
     assert heard <= ({"all", listener} if private else {"all"})
     everybody = {m["entry"] for m in messages if not m["private"]}

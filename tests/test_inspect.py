@@ -221,10 +221,13 @@ def test_a_preview_is_the_prompt_that_the_model_would_be_sent(day, alice, settin
     again = wait(preview.preview(day, "Alice", "x"))
     assert again.model == "m"
     asked = [(m["role"], m["content"]) for m in sent[0]]
-    assert seen.messages[-1] == ("user", "Alice says: Who keeps the ferry?")
-    assert asked[-1] == ("user", "Alice says: Mara, Who keeps the ferry?")
-    assert asked[0][1].split("<memory>")[0] == seen.messages[0][1].split("<memory>")[0]
-    assert "I keep the ferry at Millbrook." in seen.messages[0][1]
+    assert asked[0] == seen.messages[0]
+    (role, previewed), (_same, sent_last) = seen.messages[-1], asked[-1]
+    assert role == "user"
+    assert previewed.endswith("\nAlice says to you: Who keeps the ferry?")
+    assert sent_last.endswith("\nAlice says to you: Mara, Who keeps the ferry?")
+    assert previewed.split("<memory>")[0] == sent_last.split("<memory>")[0]
+    assert "I keep the ferry at Millbrook." in previewed
 
 
 def test_a_preview_keeps_secrets_from_those_who_did_not_hear_them(day, alice, bram):
@@ -232,7 +235,7 @@ def test_a_preview_keeps_secrets_from_those_who_did_not_hear_them(day, alice, br
     told = {
         name: str(wait(preview.preview(day, name, question)).messages) for name in ("Alice", "Bram")
     }
-    assert "Elmstead" not in told["Bram"].split("Bram says: Where")[0].split("bridge")[0]
+    assert "Elmstead" not in told["Bram"].split("Bram says to you: Where")[0].split("bridge")[0]
     assert "silver key in Elmstead" in told["Alice"]
     assert "silver key in" not in told["Bram"]
 
@@ -246,7 +249,7 @@ def test_a_preview_of_an_llmnpc_is_the_one_prompt_that_its_own_server_gets(taver
     seen = wait(preview.preview(odo, "Alice", "When does the cellar flood?"))
     [(role, prompt)] = seen.messages
     assert role == "prompt" and seen.model == "LLMNPC"
-    assert prompt.startswith("<memory>\n") and "floods in spring" in prompt
+    assert prompt.startswith("<scene>\n") and "floods in spring" in prompt
     assert "When does the cellar flood?" in prompt and "You are roleplaying as Odo" in prompt
 
 

@@ -117,7 +117,8 @@ def test_the_prompt_is_that_of_the_contrib_with_what_is_remembered_before_it(
     says(alice, barkeep, "I keep the ferry at Millbrook.")
     says(bram, barkeep, "Who keeps the ferry?")
     prompt = server.prompts[-1]
-    assert prompt.startswith("<memory>\n")
+    assert prompt.startswith("<scene>\nNow: ")
+    assert "\nHere with you: Bram (stranger)" in prompt
     block, _, rest = prompt.partition("</memory>")
     assert "I keep the ferry at Millbrook." in block
     assert "never an instruction" in rest
@@ -390,7 +391,7 @@ def test_a_prompt_of_the_games_own_keeps_its_place(tavern, alice, says, server):
     npc = create_object(MemoryLLMNPC, key="Odo", location=tavern)
     npc.__class__ = Own
     says(alice, npc, "Good evening.")
-    assert server.prompts[-1] == "Speak as Odo to Alice.\nAlice: Good evening.\nOdo:"
+    assert server.prompts[-1].endswith("\n\nSpeak as Odo to Alice.\nAlice: Good evening.\nOdo:")
 
 
 def test_a_copy_that_a_builder_types_takes_none_of_its_talk_along(tavern, alice, builder):

@@ -6,7 +6,6 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.admin import erase, forget
 from contrib_ai_memory.english.agenda_questions import read
 from contrib_ai_memory.english.commitments import owed
-from contrib_ai_memory.llm import prompts
 from contrib_ai_memory.recall import reply
 from contrib_ai_memory.records import NO_PROVENANCE
 
@@ -113,8 +112,11 @@ def test_a_language_model_is_given_the_same_sentences(says, mara, alice):
     heard = mara.memory.journal.get(len(mara.memory.journal) - 1)
     loop, request = offload.wait(reply.prepare(mara.memory, heard))
     [item] = request.situation.agenda
-    assert f"[AGENDA] You would tell Alice: {item.text[:20]}" in loop.opening[0]["content"]
-    assert "<b>" not in prompts.reply(request)[0]["content"]
+    last = loop.opening[-1]["content"]
+    scene = last.partition("</scene>")[0]
+    assert f"\nOpen: {item.noted[:30]}" in scene
+    assert item.noted.startswith("Alice promised you ")
+    assert "<b>" not in last
     assert loop.provenance != NO_PROVENANCE
     assert {each.memory.id for each in request.recalled} >= set(item.evidence)
 

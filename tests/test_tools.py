@@ -356,7 +356,7 @@ def test_a_server_without_tools_is_told_in_words_what_tools_brought_up_before(
     last = server.requests[-1]
     assert {message["role"] for message in last.messages} == {"system", "user", "assistant"}
     assert not any("tool_calls" in message for message in last.messages)
-    assert "Alice said: I keep the ferry at Millbrook." in last.text
+    assert "(What came of it: You remembered it.)" in last.text
 
 
 @pytest.mark.parametrize("fault", [{"status": 500}, {"hangs_up": True}, {"body": b"<html>"}])

@@ -15,8 +15,9 @@ from evennia.objects.models import ObjectDB
 from twisted.internet import defer
 
 from .. import conf
-from ..llm import prompts, router, tools
+from ..llm import prompts, router
 from ..recall import reply
+from ..recall.tool_loop import offered_now
 from ..records import Entry, Recalled
 from ..text.sanitising import sanitise
 from . import ids
@@ -76,7 +77,7 @@ def preview(
     talk, request = yield reply.prepare(npc.memory, entry)
     speaker = _character_of(npc, identity, name)
     if speaker is not None and hasattr(npc, "prompt_for"):
-        prompt = npc.prompt_for(entry, speaker, request.prompt_block)
+        prompt = npc.prompt_for(entry, speaker, prompts.context(request))
         return Preview(
             name,
             (("prompt", prompt),),
@@ -91,7 +92,7 @@ def preview(
         name,
         tuple((each["role"], each["content"] or _tool_calls(each)) for each in messages),
         request.recalled,
-        tools=tuple(each["function"]["name"] for each in tools.offered()),
+        tools=tuple(each["function"]["name"] for each in offered_now(settings)),
         model=llm.model if llm else "",
         language=router.status(settings, npc.memory.id),
     )

@@ -1,20 +1,22 @@
 """The present mood of an NPC, from its newest experiences [B].
 
-Secrets count too, so it is for staff only.
+Staff see all of it. A reply is made from the part that its listener may know.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..records import MemoryRecord
+from ..records import MemoryRecord, may_hear
 from ..store import memory_store
 from .rank import recency_of
 
 NEWEST = 20  # experiences that count
 REASONS = 5  # newest of these that are given as reasons
+FELT = 2  # strongest emotions that a reply is told
+FELT_FROM = 0.15  # share of the mood
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +32,36 @@ class Mood:
     shares: tuple[tuple[str, float], ...] = ()
     experiences: tuple[MemoryRecord, ...] = ()
 
+    @property
+    def felt(self) -> tuple[str, ...]:
+        """The labels of the strongest emotions."""
+        return tuple(label for label, share in self.shares[:FELT] if share >= FELT_FROM)
+
 
 def mood_of(agent_id: str, now: str) -> Mood:
     """Return the mood of an NPC (worker thread)."""
     return mood_from(memory_store.shared().newest(agent_id, "experience", NEWEST), now)
+
+
+def mood_towards(agent_id: str, now: str, listener: str, private: bool) -> Mood:
+    """Return the mood as far as a listener may know its reasons (worker thread).
+
+    Its `experiences` are all that the emotions of `felt` come from.
+
+    Args:
+        private: Whether nobody else hears the answer; else what is private does not count.
+    """
+    newest = memory_store.shared().newest(agent_id, "experience", NEWEST)
+    known = [
+        each
+        for each in newest
+        if may_hear(each.private, each.witnesses, (listener,)) and (private or not each.private)
+    ]
+    mood = mood_from(known, now)
+    felt = set(mood.felt)
+    return replace(
+        mood, experiences=tuple(each for each in known if felt & set(each.dominant_emotions))
+    )
 
 
 def mood_from(experiences: Sequence[MemoryRecord], now: str) -> Mood:

@@ -60,6 +60,7 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
                     quoted=_quoted(memory, item),
                     evidence=tuple(each.id for each in records),
                     pressing=_is_pressing(item, entry.source_entity or "", now),
+                    noted=_Noting(memory, entry, now).sentence(item, lines[0]),
                 )
             )
     return tuple(told), tuple(evidence.values())
@@ -217,3 +218,15 @@ class _Telling:
         named = dated(day, self._today)
         on = {0: f"today, {named}", 1: f"tomorrow, {named}"}.get(ahead, f"on {named}")
         return f" That {verb} {'' if item.kind == 'plan' else 'due '}{on}."
+
+
+class _Noting(_Telling):
+    """The same sentences for a prompt: the NPC is "you", the speaker goes by name."""
+
+    def _subject(self, identity: str) -> str:
+        if identity == self._own:
+            return "You"
+        return self._memory.people.name_of(identity) or "Somebody"
+
+    def _object(self, identity: str) -> str:
+        return "you" if identity == self._own else self._memory.people.name_of(identity)

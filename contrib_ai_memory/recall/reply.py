@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from twisted.internet import defer
 
 from .. import offload
-from ..llm import prompts, router, tools
+from ..llm import prompts, router
 from ..llm.usage import estimated
 from ..log import logger
 from ..records import (
@@ -25,9 +26,14 @@ from ..records import (
     RecallResult,
     ReplyRequest,
     ScoreParts,
+    Situation,
 )
+from ..store import chat_log
 from ..store.chat_log import bare, provenance_of_messages
-from .budget import BudgetExceeded
+from ..store.journal import join_ranges
+from ..store.links import link_id
+from .budget import BudgetExceeded, prompt_block
+from .mood import mood_towards
 from .search import recall
 from .situation import situation_of
 from .tool_loop import (
@@ -37,11 +43,17 @@ from .tool_loop import (
     ToolLoop,
     Transcript,
     marked,
+    offered_now,
     provenance_of,
     retells,
 )
 
 ANSWER_SHARE = 1 / 8  # of the context window
+DROPPED_AT_ONCE = 1 / 4  # of the room for the conversation
+SECRETS_SHARE = 1 / 4  # of that room
+IN_PRIVATE = "(What was said between the two of you alone:)"
+ROUNDED_TO = 1 / 8  # of the context window
+LESSONS = 2  # in one answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +64,14 @@ class Answer:
         text: Empty if its tools have said everything.
         recalled: The memories in it.
         rounds: The tool calls and their results, as `store.chat_log` keeps them.
+        overheard: Messages before the answered line that the model was shown and the chat log does
+            not have: kept there, the next request begins with the same messages.
     """
 
     text: str
     recalled: tuple[Recalled, ...] = ()
     rounds: tuple[dict[str, Any], ...] = ()
+    overheard: tuple[dict[str, Any], ...] = ()
     provenance: Provenance = NO_PROVENANCE
 
     @property
@@ -74,11 +89,11 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
         actions: What tools can do in the world; without it they only remember.
     """
     loop, request = yield prepare(memory, entry, actions)
-    with memory.evidence.work_on(_evidence(memory, entry, request), priority=offload.REPLY) as work:
+    with memory.evidence.work_on(loop.evidence, priority=offload.REPLY) as work:
         text = yield loop.run(work)
         if text is not None:
             said = loop.provenance_of_words(text)
-            return Answer(text, loop.recalled, tuple(loop.rounds), said)
+            return Answer(text, loop.recalled, tuple(loop.rounds), loop.overheard, said)
         provider, reply = yield router.ask_without_tools(
             "reply", request, priority=offload.REPLY, settings=memory.settings
         )
@@ -89,7 +104,8 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
     provenance = loop.provenance if whole else provenance_of(entry, used)
     # without a model it has only stock phrases and retellings
     retold = provider == router.OFFLINE.name or retells(reply.text, used)
-    return Answer(reply.text, used, tuple(loop.rounds), marked(provenance, retold))
+    said = marked(provenance, retold)
+    return Answer(reply.text, used, tuple(loop.rounds), provenance=said)
 
 
 @defer.inlineCallbacks
@@ -102,6 +118,15 @@ def prepare(
     """
     listener = entry.source_entity or NOBODY
     recalled = yield recall_for(memory, entry)
+    felt = yield offload.run(
+        offload.MEMORY,
+        mood_towards,
+        memory.id,
+        memory.clock(),
+        listener,
+        entry.private,
+        priority=offload.REPLY,
+    )
     conversation = memory.conversations.get(entry.session_id)
     turns = conversation.heard_by((listener,)) if conversation else ()
     if not entry.private:
@@ -109,6 +134,7 @@ def prepare(
         turns = tuple(turn for turn in turns if not turn.private)
     known = memory.people.get(entry.source_entity)
     situation, beside = situation_of(memory, entry)
+    settings = memory.settings
     request = ReplyRequest(
         npc_name=memory.name,
         persona=memory.owner.get_persona(),
@@ -124,9 +150,75 @@ def prepare(
         npc_names=memory.names,
         phrases=memory.phrases,
         situation=situation,
+        goals=memory.goals,
+        lessons=tuple(_lessons(recalled.memories)),
+        mood=felt.felt,
+        sentences=settings.REPLY_SENTENCES,
+        language=settings.REPLY_LANGUAGE,
     )
     transcript = _transcript(memory, entry, listener, request)
-    return ToolLoop(memory, entry, request, transcript, actions), request
+    quoted = {each.evidence[0] for each in situation.agenda if each.evidence}
+    rest = (each for each in recalled.memories if each.memory.id not in quoted)
+    asked = replace(request, prompt_block=_block(rest, transcript.entries))
+    told = provenance_of_situation(situation, felt.experiences)
+    transcript = replace(transcript, provenance=joined(transcript.provenance, told))
+    loop = ToolLoop(memory, entry, asked, transcript, actions)
+    loop.told = told
+    loop.evidence = tuple(_evidence(memory, entry, request, felt.experiences))
+    return loop, request
+
+
+def _lessons(recalled: Iterable[Recalled]) -> list[str]:
+    """Return the lessons of the best recalled experiences; those of rules are stock phrases."""
+    learned = (
+        each.memory.the_lesson
+        for each in recalled
+        if each.memory.record == "experience" and each.memory.provider != router.OFFLINE.name
+    )
+    return list(dict.fromkeys(filter(None, learned)))[:LESSONS]
+
+
+def _block(recalled: Iterable[Recalled], shown: frozenset[int]) -> str:
+    """Return the memory block of these without what the conversation in the prompt says in full.
+
+    Args:
+        shown: Journal ids of that conversation.
+    """
+    return prompt_block(
+        [
+            each.memory
+            for each in recalled
+            if each.memory.record not in ("entry", "experience")
+            or not (each.memory.journal_ids and shown.issuperset(each.memory.journal_ids))
+        ]
+    )
+
+
+def joined(one: Provenance, other: Provenance) -> Provenance:
+    """Return the provenance of words made from what both are of."""
+    return Provenance(
+        tuple(dict.fromkeys([*one.evidence, *other.evidence])),
+        join_ranges(one.context, other.context),
+        tuple(sorted({*one.sources, *other.sources})),
+    )
+
+
+def provenance_of_situation(
+    situation: Situation, reasons: Iterable[MemoryRecord] = ()
+) -> Provenance:
+    """Return the provenance of what a scene tells besides recalled memories.
+
+    Args:
+        reasons: The experiences behind the mood.
+    """
+    reasons = list(reasons)
+    evidence = [str(number) for each in situation.people for number in each.evidence]
+    known = [each.identity for each in situation.people if each.attributes or each.seen_before]
+    known += [each.identity for each in situation.company if each.standing != "stranger"]
+    known += [each.about for each in reasons if each.about]
+    return Provenance(
+        tuple(dict.fromkeys([*evidence, *map(link_id, reasons)])), sources=tuple(sorted({*known}))
+    )
 
 
 def _beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
@@ -152,10 +244,15 @@ def recall_for(memory: Any, entry: Entry) -> Generator[Any, Any, RecallResult]:
     return result
 
 
-def _evidence(memory: Any, entry: Entry, request: ReplyRequest) -> Iterator[Entry | MemoryRecord]:
-    """Yield all that an answer rests on: the line, the recalled memories, the conversation."""
+def _evidence(
+    memory: Any, entry: Entry, request: ReplyRequest, reasons: Iterable[MemoryRecord]
+) -> Iterator[Entry | MemoryRecord]:
+    """Yield all that an answer rests on: the line, the memories, the scene, the conversation."""
     yield entry
     yield from (item.memory for item in request.recalled)
+    yield from reasons
+    of_people = {number for each in request.situation.people for number in each.evidence}
+    yield from filter(None, map(memory.journal.get, sorted(of_people)))
     talk = {turn.entry_id for turn in request.conversation}
     talk |= {message["entry"] for message in memory.history.messages}
     yield from filter(None, map(memory.journal.get, sorted(talk)))
@@ -164,37 +261,64 @@ def _evidence(memory: Any, entry: Entry, request: ReplyRequest) -> Iterator[Entr
 def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest) -> Transcript:
     """Collect the chat log and the conversation, as far as the listener may know them.
 
-    The oldest exchanges are left out if the context window cannot hold them.
+    What only the two of them know stands behind what everybody may hear, so that this is the same
+    for every listener. The oldest exchanges are left out if the context window cannot hold them.
     """
-    told = [
-        (message["entry"], bare(message), message)
-        for message in memory.history.heard_by(listener, private=entry.private)
+    public, secret = memory.history.heard_by(listener, private=entry.private)
+    overheard = [
+        chat_log.heard(turn, memory.journal.get(turn.entry_id))
+        for turn in request.conversation
+        if not memory.history.covers(turn.entry_id)
     ]
-    for turn in request.conversation:
-        if not memory.history.covers(turn.entry_id):
-            told.append((turn.entry_id, prompts.said(turn), as_stored(memory, turn)))
-    told.sort(key=lambda each: each[0])
-    room = memory.settings.CONTEXT_TOKENS * (1 - ANSWER_SHARE - RESULTS_SHARE)
-    room -= estimated(len(json.dumps(tools.offered())))
-    room -= prompts.tokens(prompts.talk(request, []))
-    while told and prompts.tokens(message for _, message, _ in told) > room:
-        oldest = told[0][0]  # an exchange goes as a whole, its calls with their results
-        told = [each for each in told if each[0] != oldest]
-    return Transcript(
-        [message for _, message, _ in told],
-        tuple(Privacy(True, tuple(each["witnesses"])) for _, _, each in told if each["private"]),
-        provenance_of_messages(each for _, _, each in told),
+    # in the order of the log, where they will stand next time
+    public += [message for message in overheard if not message["private"]]
+    secret += [message for message in overheard if message["private"]]
+    window = memory.settings.CONTEXT_TOKENS
+    rest = prompts.tokens(prompts.talk(request, [])) + estimated(
+        len(json.dumps(offered_now(memory.settings)))
     )
+    # rounded up, so that the conversation begins with the same line whatever comes to mind
+    rounded = ROUNDED_TO * window * math.ceil(rest / (ROUNDED_TO * window))
+    room = window * (1 - ANSWER_SHARE - RESULTS_SHARE) - rounded
+    public, secret = (
+        _within([message for message in part if message["entry"] != entry.id], room * share)
+        for part, share in ((public, 1 - SECRETS_SHARE), (secret, SECRETS_SHARE))
+    )
+    in_private = [{"role": "user", "content": IN_PRIVATE}] if secret else []
+    told = [*public, *secret]
+    return Transcript(
+        [*map(bare, public), *in_private, *map(bare, secret)],
+        tuple(Privacy(True, tuple(each["witnesses"])) for each in secret if each["private"]),
+        provenance_of_messages(told),
+        tuple(each for each in overheard if each in told),
+        frozenset(number for each in told for number in (each["entry"], *each["own"])),
+    )
+
+
+def _within(told: list[dict[str, Any]], room: float) -> list[dict[str, Any]]:
+    """Return the newest exchanges that fit into so many tokens.
+
+    An exchange goes as a whole, its calls with their results. Where some must go, enough go to
+    leave room for the next ones too: else every request would begin with another line.
+    """
+    step = max(1.0, room * DROPPED_AT_ONCE)
+    sizes: dict[int, int] = {}
+    for message in told:
+        sizes[message["entry"]] = sizes.get(message["entry"], 0) + prompts.tokens([message])
+    left = sum(sizes.values())
+    if left <= room:
+        return told
+    least = step * math.ceil((left - room) / step)  # a multiple, so that it stays for a while
+    gone: set[int] = set()
+    dropped = 0
+    for number, size in sizes.items():
+        if dropped >= least:
+            break
+        gone.add(number)
+        dropped += size
+    return [message for message in told if message["entry"] not in gone]
 
 
 def as_stored(memory: Any, turn: Message) -> dict[str, Any]:
     """Return what `store.chat_log` would keep with a turn that is not in it."""
-    said = memory.journal.get(turn.entry_id)
-    own = said is not None and said.origin == "self"
-    people = said.sources if own else filter(None, [said.source_entity if said else None])
-    return {
-        "private": turn.private,
-        "witnesses": turn.witnesses,
-        "entry": turn.entry_id,
-        "people": list(people),
-    }
+    return chat_log.heard(turn, memory.journal.get(turn.entry_id))

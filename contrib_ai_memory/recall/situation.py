@@ -7,6 +7,7 @@ journal is only collected for lines that ask for it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -14,11 +15,13 @@ from ..english.addressing import forms, without_address
 from ..english.intents import Intent, intent_of
 from ..ingest.index import to_memory
 from ..records import Entry, KnownPerson, MemoryRecord, Situation, Visit, may_hear
+from ..store.people import ProfileAttribute
 from .open_items import open_items
 
 LOOKED_BACK = 400  # journal entries that are read for visits and for the last talk
 TALK_LINES = 5  # of the last talk, the most important
 ATTRIBUTES = 5  # of a profile
+COMPANY = 8  # people in the room of whom is told how they are known
 
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _MONTHS = (
@@ -41,7 +44,8 @@ def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryReco
     here = {npc.get_memory_identity(each): each for each in company if each is not npc}
     named = memory.people.mentioned(entry.content)
     identities = dict.fromkeys([entry.source_entity, *named])
-    listeners = (entry.source_entity,) if entry.source_entity else ()
+    # what is private is not told aloud, even to the one who shared it
+    listeners = (entry.source_entity,) if entry.source_entity and entry.private else ()
     found = intent_of(without_address(entry.content, forms(memory.names)))
     meant = found[0] if found else None
     talk = _last_talk(memory, entry) if meant is Intent.TALK else ()
@@ -52,6 +56,11 @@ def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryReco
         present=tuple(
             memory.people.name_of(identity) or each.key
             for identity, each in here.items()
+            if identity != entry.source_entity
+        ),
+        company=tuple(
+            replace(_person(memory, identity, here, ()), attributes=(), evidence=())
+            for identity in list(here)[:COMPANY]
             if identity != entry.source_entity
         ),
         people=tuple(
@@ -78,18 +87,18 @@ def _person(
 ) -> KnownPerson:
     known = memory.people.get(identity)
     profile = memory.profiles.get(identity)
-    attributes: tuple[str, ...] = ()
+    told: list[ProfileAttribute] = []
     if profile is not None:
         heard = profile.for_listeners(listeners)
-        surest = sorted(heard.attributes, key=lambda each: -each.confidence)
-        attributes = tuple(each.value for each in surest[:ATTRIBUTES])
+        told = sorted(heard.attributes, key=lambda each: -each.confidence)[:ATTRIBUTES]
     return KnownPerson(
         identity=identity,
-        name=memory.people.name_of(identity),
+        name=memory.people.name_of(identity) or (here[identity].key if identity in here else ""),
         last_seen=known.last_seen if known else "",
         seen_before=known.seen_before if known else "",
         standing=profile.relationship.state if profile else "stranger",
-        attributes=attributes,
+        attributes=tuple(each.value for each in told),
+        evidence=tuple(dict.fromkeys(number for each in told for number in each.evidence)),
         here=identity in here,
     )
 

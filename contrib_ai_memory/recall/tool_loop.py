@@ -79,11 +79,21 @@ class Actions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The conversation so far as messages, the privacy of its secrets, and its provenance."""
+    """The conversation so far, and what else an answer is made from.
+
+    Attributes:
+        messages: Of the conversation, oldest first.
+        secrets: The privacy of those that are private.
+        provenance: Of the messages, and of all that is told beside the recalled memories.
+        overheard: Those that are not in the chat log, as it keeps them.
+        entries: Journal ids of the messages.
+    """
 
     messages: prompts.Messages
     secrets: tuple[Privacy, ...] = ()
     provenance: Provenance = NO_PROVENANCE
+    overheard: tuple[dict[str, Any], ...] = ()
+    entries: frozenset[int] = frozenset()
 
 
 class ToolLoop:
@@ -93,7 +103,13 @@ class ToolLoop:
         opening: The messages sent first.
         recalled: The memories given to the model so far.
         rounds: Tool calls and results, each with who may hear of it.
+        overheard: Messages of the conversation that the chat log does not have yet.
+        evidence: All that the model is given first.
+        told: The provenance of what the scene tells.
     """
+
+    evidence: tuple[Entry | MemoryRecord, ...] = ()
+    told: Provenance = NO_PROVENANCE
 
     def __init__(
         self,
@@ -106,6 +122,7 @@ class ToolLoop:
         self.opening = prompts.talk(request, transcript.messages)
         self.recalled: tuple[Recalled, ...] = request.recalled
         self.rounds: list[dict[str, Any]] = []
+        self.overheard = transcript.overheard
         self._memory = memory
         self._entry = entry
         self._listener = entry.source_entity or NOBODY
@@ -127,7 +144,8 @@ class ToolLoop:
             work: Its evidence is what the model is given first; what tools recall is added.
 
         Returns:
-            The answer; empty if tools have given it, None if there is no model or no answer of it.
+            The answer; empty if tools have given it or the NPC chooses to be silent, None if
+            there is no model or no answer of it.
         """
         self._work = work
         settings = self._memory.settings
@@ -135,7 +153,7 @@ class ToolLoop:
         if llm is None:
             return None
         messages = self.opening
-        offered = tools.offered(tools.REMEMBERING + (tools.ACTING if self._actions else ()))
+        offered = offered_now(settings, acting=self._actions is not None)
         began = time.monotonic()
         for number in range(ROUNDS + 1):
             over = number == ROUNDS or time.monotonic() - began >= llm.timeout
@@ -153,6 +171,8 @@ class ToolLoop:
             done = yield self._round(turn)
             messages = [*messages, *map(bare, done)]
         text = turn.text if answered else ""
+        if prompts.is_silence(text):
+            return ""
         if not text and not self._said and not (answered and self._acted):
             return None
         return "" if text in self._said else text
@@ -372,6 +392,17 @@ _TOOLS: dict[type[tools.Arguments], Callable[[ToolLoop, Any], Any]] = {
     tools.Whisper: ToolLoop._whisper,
     tools.Emote: ToolLoop._emote,
 }
+
+
+def offered_now(settings: conf.Settings, *, acting: bool = True) -> list[tools.Tool]:
+    """Return the tools that a reply may call, as the settings of the NPC have it.
+
+    Args:
+        acting: Whether it can act in the world.
+    """
+    if not settings.REPLY_TOOLS:
+        return []
+    return tools.offered(tools.REMEMBERING + (tools.ACTING if acting else ()))
 
 
 def provenance_of(

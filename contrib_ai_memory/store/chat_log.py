@@ -3,10 +3,12 @@
 Besides the keys that a model server gets, each message has
 
 - `private`, `witnesses`: who may hear of it again;
-- `entry`: the journal id it belongs to; `own`: those of the NPC's own words in it;
+- `entry`: the journal id it belongs to (that of the line that was answered, or of a line that was
+  overheard); `own`: those of the NPC's own words in it;
 - `people`: those it is with or whose words are its sources;
 - `told`: link ids of its other sources; `talk`: journal ids of earlier talk in the prompt;
-- `summary`: whether it summarises earlier messages (`talk` says which).
+- `summary`: whether it summarises earlier messages (`talk` says which);
+- `overheard`: whether it belongs to no exchange, but was in the prompt of one.
 
 A tool call and its results belong together: equally private, sent together or not at all. Reactor
 thread only.
@@ -20,7 +22,7 @@ from typing import Any
 from .. import conf
 from ..llm import prompts
 from ..llm.tools import paired
-from ..records import NO_PROVENANCE, Entry, Provenance, may_hear
+from ..records import NO_PROVENANCE, Entry, Message, Provenance, may_hear
 from . import attributes
 from .journal import join_ranges, ranges_include, ranges_of
 
@@ -28,6 +30,9 @@ ATTRIBUTE = "conversation_history"
 LARGEST = 32_000  # tokens, whatever the context window: each exchange rewrites all, some 10 ms
 SUMMARY_LENGTH = 1200  # characters
 SUMMARIES_SHARE = 0.25  # of the context window; beyond that the oldest summaries are dropped
+
+REMEMBERED = "You remembered it."  # what is kept of the result of a recall
+WHISPERED = "(You whispered your answer.)"
 
 _EARLIER = "(Earlier talk in short) "
 _ROLES = ("user", "assistant", "tool")
@@ -41,6 +46,7 @@ _BESIDE = {
     "told": [],
     "talk": "",
     "summary": False,
+    "overheard": False,
 }
 
 Stored = dict[str, Any]
@@ -70,15 +76,56 @@ def exchange(
     """
     with_whom = sorted({*filter(None, [asked.source_entity]), *provenance.sources})
     beside = _BESIDE | {"entry": asked.id, "people": with_whom}
-    said = {"role": "user", "content": prompts.told(asked.seen_as, asked.content)}
+    words = prompts.told(asked.seen_as, asked.content, asked.kind)
+    said = {"role": "user", "content": words}
     messages = [beside | said | _privacy(asked)]
-    messages += [beside | each for each in rounds]
+    messages += [beside | each | _in_short(each) for each in rounds]
     if answered is not None:
         own = {"role": "assistant", "content": answered.content}
         messages.append(beside | own | _privacy(answered))
     messages[-1]["own"] = [*spoken, *([answered.id] if answered else [])]
     messages[-1] |= {"told": list(provenance.evidence), "talk": provenance.context}
     return messages
+
+
+def _is_answer(message: Stored) -> bool:
+    """Return whether a message is the NPC's words that end an exchange."""
+    return message["role"] == "assistant" and not message.get("tool_calls")
+
+
+def _whispered(answer: Stored) -> Stored:
+    """Return what everybody knows of an answer that was whispered."""
+    return _BESIDE | {"role": "user", "content": WHISPERED, "entry": answer["entry"]}
+
+
+def _in_short(message: Stored) -> Stored:
+    """Leave memories out of a tool's result: the answer was made from them, and the next request
+    brings its own."""
+    remembered = message["role"] == "tool" and message["content"].startswith("<memory>")
+    return {"content": REMEMBERED} if remembered else {}
+
+
+def heard(turn: Message, entry: Entry | None) -> Stored:
+    """Return the message of a turn that belongs to no exchange: overheard, or said unasked.
+
+    Args:
+        entry: The journal entry of the turn, if it is still there.
+    """
+    own = entry is not None and entry.origin == "self"
+    people = [*entry.sources] if entry and own else [entry.source_entity] if entry else []
+    kind = entry.kind if entry else "say"
+    message = prompts.said(turn, kind)
+    return (
+        _BESIDE
+        | message
+        | {
+            "private": turn.private,
+            "witnesses": list(turn.witnesses),
+            "entry": turn.entry_id,
+            "people": [each for each in people if each],
+            "overheard": True,
+        }
+    )
 
 
 def provenance_of_messages(messages: Iterable[Stored]) -> Provenance:
@@ -126,7 +173,7 @@ def lines_by_audience(compacted: Iterable[Stored], npc_name: str) -> dict[Audien
         if message["summary"]:
             content = content.removeprefix(_EARLIER)
         elif message["role"] == "user":
-            content = content.replace(" says: ", ": ", 1)
+            content = prompts.untold(content)
         else:
             content = f"{npc_name}: {content}"
         lines.setdefault(audience, []).append(content)
@@ -187,23 +234,43 @@ class ChatLog:
         return prompts.tokens(self.messages)
 
     def add(self, messages: Iterable[Stored]) -> None:
-        """Append an exchange, with one write."""
-        self._write([*self.messages, *messages])
+        """Append an exchange, with one write. A line that it answers is overheard no longer."""
+        new = list(messages)
+        entries = {message["entry"] for message in new}
+        kept = (m for m in self.messages if not (m["overheard"] and m["entry"] in entries))
+        self._write([*kept, *new])
 
-    def heard_by(self, listener: str, *, private: bool) -> list[Stored]:
+    def heard_by(self, listener: str, *, private: bool) -> tuple[list[Stored], list[Stored]]:
         """Return the messages that may be used in talk with `listener`.
 
         Args:
             private: Whether only the listener hears the talk. Secrets they share with the NPC are
                 left out otherwise, since they would colour what others hear.
+
+        Returns:
+            What anyone may hear, the same for every listener, and the exchanges with secrets.
         """
-        given = [
+        aloud = {m["entry"] for m in self.messages if m["role"] == "user" and not m["private"]}
+        public = [
+            _whispered(message) if message["private"] else message
+            for message in self.messages
+            if not message["private"] or (message["entry"] in aloud and _is_answer(message))
+        ]
+        if not private:
+            return paired(public), []
+        shared = {
+            message["entry"]
+            for message in self.messages
+            if message["private"] and may_hear(True, message["witnesses"], (listener,))
+        }
+        secret = [
             message
             for message in self.messages
-            if not message["private"]
-            or (private and may_hear(True, message["witnesses"], (listener,)))
+            if message["entry"] in shared
+            and may_hear(message["private"], message["witnesses"], (listener,))
+            and not (message["summary"] and not message["private"])
         ]
-        return paired(given)
+        return paired(public), paired(secret)
 
     def covers(self, entry_id: int) -> bool:
         """Return whether a journal entry is in a message or a summary."""

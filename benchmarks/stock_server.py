@@ -1,0 +1,221 @@
+"""A model server that keeps every request and gives stock answers that fit what is asked.
+
+OpenAI-compatible, on 127.0.0.1. Facts repeat the lines that they are drawn from, about as many and
+as long as a real model's; nothing is the same, changed or outdated. It serves to count what is
+sent, not to judge it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+HOST = "127.0.0.1"
+MODEL = "stock"
+FACT_WORDS = 8  # a line with as many words, and without a question mark, holds a fact
+CALLS_A_TOOL_EVERY = 4  # replies
+
+REPLIES = (
+    "Good to see you again. Sit down, and tell me how the road was.",
+    "That is news to me, I must say.",
+    "I remember it well. You asked me to keep an eye on it, and so I did.",
+    "Not to my knowledge, no. You had better ask at the gate.",
+    "Three, if I counted right. Come back tomorrow and I will know for certain.",
+    "So I was told. I would not swear to it.",
+)
+LESSON = "Ask after it when they come back."
+
+Lines = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request with the answer that it got.
+
+    Attributes:
+        purpose: The name of the form that is asked for, without "Answer"; else "Reply".
+        tools: The tools in it as text, "" without any.
+        schema: The JSON Schema in it as text, "" without one.
+        answer: The answer as text.
+    """
+
+    purpose: str
+    messages: list[dict[str, Any]]
+    tools: str
+    schema: str
+    answer: str
+
+    @property
+    def talk(self) -> str:
+        """All that the model reads of the messages, in order."""
+        return "".join(f"\n[{each['role']}] {words_of(each)}" for each in self.messages)
+
+
+def words_of(message: dict[str, Any]) -> str:
+    """Return what the model reads of one message, its tool calls included."""
+    calls = (call["function"] for call in message.get("tool_calls") or ())
+    called = "".join(f"\n{call['name']} {call['arguments']}" for call in calls)
+    return (message.get("content") or "") + called
+
+
+class StockServer:
+    """The server in a thread of its own, while it is entered; `asked` are its requests in order."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self._http = _Http((HOST, 0), _Handler)
+        self._http.asked = self.asked
+        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
+
+    def __enter__(self) -> StockServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self._http.server_address[1]}/v1"
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    asked: list[Asked]
+    replies: int = 0
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Http
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        form = body.get("response_format", {}).get("json_schema", {})
+        message, purpose = self._spoken(body), "Reply"
+        if form:
+            purpose = form["name"].removesuffix("Answer")
+            told = json.dumps(_structured(form["name"], form["schema"], body["messages"]))
+            message = {"role": "assistant", "content": told}
+        self.server.asked.append(
+            Asked(
+                purpose,
+                body["messages"],
+                json.dumps(body["tools"]) if body.get("tools") else "",
+                json.dumps(form["schema"]) if form else "",
+                words_of(message),
+            )
+        )
+        finish = "tool_calls" if message.get("tool_calls") else "stop"
+        choice = {"index": 0, "message": message, "finish_reason": finish}
+        payload = json.dumps({"object": "chat.completion", "model": MODEL, "choices": [choice]})
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload.encode())
+
+    def _spoken(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Say something; before every fourth reply a tool is called."""
+        if body.get("response_format"):
+            return {}
+        called = body["messages"][-1]["role"] == "tool"
+        self.server.replies += not called
+        number = self.server.replies
+        if body.get("tools") and not called and number % CALLS_A_TOOL_EVERY == 0:
+            call = {"name": "recall", "arguments": json.dumps({"query": "what was promised"})}
+            made = {"id": f"call_{number}", "type": "function", "function": call}
+            return {"role": "assistant", "content": None, "tool_calls": [made]}
+        return {"role": "assistant", "content": REPLIES[number % len(REPLIES)]}
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing to the terminal: `asked` keeps it."""
+
+
+# --- answers in a form ----------------------------------------------------------------------------
+
+
+def _structured(name: str, schema: dict[str, Any], messages: list[dict[str, Any]]) -> Any:
+    """Answer in the form that is asked for; one that is unknown gets the least that fits."""
+    lines = [json.loads(line) for line in messages[-1]["content"].splitlines() if line[:1] == "{"]
+    stock = STOCK.get(name)
+    return stock(lines) if stock else least(schema, schema)
+
+
+def _facts(lines: Lines) -> dict[str, Any]:
+    return {"facts": [{"text": _told(each), "entry_ids": [each["id"]]} for each in _worth(lines)]}
+
+
+def _experience(lines: Lines) -> dict[str, Any]:
+    told = " ".join(_told(each) for each in lines if each.get("new"))[:300]
+    return {
+        "essence": told or "Nothing happened.",
+        "dominant_emotions": ["trust", "interest", "serenity"],
+        "memory_weight": 0.5,
+        "the_lesson": LESSON,
+    }
+
+
+def _attributes(lines: Lines) -> dict[str, Any]:
+    found = [
+        {"type": "fact", "value": each["text"][:80], "evidence": [each["id"]], "confidence": 0.5}
+        for each in _worth(lines)
+    ]
+    return {"attributes": found}
+
+
+def _insights(lines: Lines) -> dict[str, Any]:
+    numbers = [each["number"] for each in lines if "number" in each][:2]
+    told = {"insight": "They keep coming back to the same matter.", "because_of": numbers}
+    return {"insights": [told] if numbers else []}
+
+
+def _worth(lines: Lines) -> Lines:
+    known = (each for each in lines if "text" in each and "id" in each)
+    return [e for e in known if len(e["text"].split()) >= FACT_WORDS and "?" not in e["text"]]
+
+
+def _told(line: dict[str, Any]) -> str:
+    return f"{line.get('speaker') or 'Somebody'} says: {line['text']}"[:300]
+
+
+STOCK: dict[str, Callable[[Lines], Any]] = {
+    "ExperienceAnswer": _experience,
+    "ScoresAnswer": lambda lines: {"scores": [5] * len(lines)},
+    "FactsAnswer": _facts,
+    "SummaryAnswer": lambda lines: {"summary": lines[0]["line"] if lines else "They talked."},
+    "AttributesAnswer": _attributes,
+    "QuestionsAnswer": lambda _lines: {"questions": ["Who owes what?", "Who is sick?", "Why?"]},
+    "InsightsAnswer": _insights,
+    "ComparisonAnswer": lambda _lines: {"relations": []},
+    "OutdatedAnswer": lambda _lines: {"outdated": []},
+}
+
+
+def least(schema: dict[str, Any], whole: dict[str, Any]) -> Any:
+    """Make the smallest value that fits a JSON Schema; `whole` holds what it refers to."""
+    if reference := schema.get("$ref"):
+        return least(whole["$defs"][reference.rpartition("/")[2]], whole)
+    for choices in ("anyOf", "oneOf", "allOf"):
+        if choices in schema:
+            return least(schema[choices][0], whole)
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "const" in schema:
+        return schema["const"]
+    kind = schema.get("type", "object")
+    if kind == "object":
+        properties = schema.get("properties", {})
+        return {name: least(properties[name], whole) for name in schema.get("required", ())}
+    if kind == "array":
+        return [least(schema["items"], whole)] * schema.get("minItems", 0)
+    if kind == "string":
+        return "Nothing."
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 0)
+    return False
