@@ -370,7 +370,7 @@ class MemoryMixin(_Base):
         entry = self._perceive(speaker, speech, kind, seen_as, **percept)
         self.assistant.floor = floor
         if addressed:
-            self.assistant.wants_reply(entry, speaker, floor)
+            self.assistant.wants_reply(entry, speaker)
 
     def _memory_on_for(self, other: Any) -> bool:
         """Return whether memory is switched on: for the game, this NPC, its room and the other."""
@@ -400,7 +400,7 @@ class MemoryMixin(_Base):
         barred = (
             not self.access(speaker, "memory_talk", default=True)
             or bool(self.sessions.count())  # whoever plays this character answers
-            or is_npc(speaker)  # no endless talk between NPCs
+            or bool(getattr(speaker, "uttering", ""))  # no endless talk between NPCs
         )
         line = HeardLine(
             speaker=self.get_memory_identity(speaker),
@@ -410,9 +410,12 @@ class MemoryMixin(_Base):
             own_names=self._forms_of(self, speaker),
             others=tuple(self._forms_of(obj, speaker) for obj in hearers[:WITNESSES_KEPT]),
             barred=barred,
+            of_npc=is_npc(speaker),
+            shared=any(map(is_npc, hearers)),
         )
-        floor = self.assistant.floor.heard(line)
+        floor = self.assistant.floor
         attention = attend(line, floor, conf.get().EXCHANGE_SECONDS)
+        floor = floor.heard(line)
         if attention is Attention.TRIGGER:
             floor = floor.answered(line)
         mentioned = self._is_named("@", text)

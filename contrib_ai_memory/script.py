@@ -13,7 +13,7 @@ import random
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -229,12 +229,8 @@ class AssistantScript(DefaultScript):
 
     # --- answering ----------------------------------------------------------------------------
 
-    def wants_reply(self, entry: Entry, speaker: Any, floor: Floor | None = None) -> None:
-        """Queue `entry` for an answer, once.
-
-        Args:
-            floor: The exchange that the answer continues; by default one with the speaker.
-        """
+    def wants_reply(self, entry: Entry, speaker: Any) -> None:
+        """Queue `entry` for an answer, once."""
         asked = (entry.id, entry.timestamp)
         if asked in (self.ndb.asked or ()):
             return
@@ -242,7 +238,7 @@ class AssistantScript(DefaultScript):
         if self.asleep:
             self._tell_asleep(speaker)
             return
-        line = PendingLine(entry, speaker, floor or Floor(entry.source_entity))
+        line = PendingLine(entry, speaker)
         verdict = self.answer_queue.add(line)
         if verdict is not Verdict.QUEUED:
             logger().info("#%s: entry %s is not answered, too many wait.", self.obj.id, entry.id)
@@ -258,7 +254,7 @@ class AssistantScript(DefaultScript):
 
     @property
     def floor(self) -> Floor:
-        """The exchange that is going on with the NPC; nobody's after a start."""
+        """The talk that is going on in the room; none after a start."""
         return self.ndb.floor or Floor()
 
     @floor.setter
@@ -377,8 +373,7 @@ class AssistantScript(DefaultScript):
         exchanges[identity] = now
         self.ndb.exchanges = dict(list(exchanges.items())[-EXCHANGES_KEPT:])
         if line.entry.kind != "whisper":
-            floor = self.floor if self.floor.partner == identity else line.floor
-            self.floor = replace(floor, since=datetime.fromisoformat(now).timestamp())
+            self.floor = self.floor.spoken(identity, datetime.fromisoformat(now).timestamp())
 
     def _tell_asleep(self, speaker: Any) -> None:
         now = time.monotonic()
@@ -456,11 +451,10 @@ SPEAKERS_KEPT = 200  # of whom floods and excuses are remembered
 
 @dataclass(frozen=True, slots=True)
 class PendingLine:
-    """A line that waits for its answer; `floor` is the exchange that the answer continues."""
+    """A line that waits for its answer."""
 
     entry: Entry
     speaker: Any
-    floor: Floor
 
 
 class Verdict(enum.Enum):

@@ -306,7 +306,6 @@ def test_what_is_heard_while_a_batch_is_scored_is_scored_too(mara, alice, bram, 
 
 
 def test_it_does_not_go_to_sleep_of_its_own_will_where_that_would_be_rude(mara, alice):
-    from contrib_ai_memory.attention import Floor
     from contrib_ai_memory.script import PendingLine
     from contrib_ai_memory.sleep.night import NotNow
 
@@ -315,7 +314,7 @@ def test_it_does_not_go_to_sleep_of_its_own_will_where_that_would_be_rude(mara, 
         mara.assistant.sleep.go_to_sleep()
     mara.memory.clock = lambda: "2100-01-01T00:00:00+00:00"
     entry = mara.memory.journal.get(1)
-    mara.assistant.answer_queue.add(PendingLine(entry, alice, Floor()))
+    mara.assistant.answer_queue.add(PendingLine(entry, alice))
     with pytest.raises(NotNow, match="somebody to answer"):
         mara.assistant.sleep.go_to_sleep()
     mara.assistant.answer_queue.clear()
