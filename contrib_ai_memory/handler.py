@@ -19,6 +19,7 @@ from .english import addressing
 from .english.questions import asks
 from .ingest import experiences, importance, index, pipeline
 from .llm.offline import without_address
+from .llm.tones import phrases_of
 from .log import logger
 from .recall import mood, reply, search, tool_loop
 from .records import (
@@ -92,12 +93,16 @@ class MemoryHandler:
 
     @property
     def phrases(self) -> dict[str, tuple[str, ...]]:
-        """The stock phrases of the NPC, `npc.db.phrases`: {kind: text or texts}."""
+        """The stock phrases of the NPC: those of `npc.db.tone`, and `npc.db.phrases` before them.
+
+        `npc.db.phrases` is {kind: text or texts}.
+        """
         stored = self.owner.attributes.get("phrases", default=None) or {}
-        return {
+        own = {
             str(kind): (texts,) if isinstance(texts, str) else tuple(map(str, texts))
             for kind, texts in stored.items()
         }
+        return phrases_of(str(self.owner.attributes.get("tone", default="") or ""), own)
 
     @property
     def goals(self) -> str:

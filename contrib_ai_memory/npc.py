@@ -282,9 +282,11 @@ class MemoryMixin(_Base):
         self._voice(own, self.at_memory_emote, _escaped(action))
         return own
 
-    def seen_here(self, name: str) -> list[Any]:
-        """Return the characters here that this NPC sees under a name."""
+    def seen_here(self, name: str | None = None) -> list[Any]:
+        """Return the other characters here, or those that this NPC sees under a name."""
         others = [obj for obj in self._characters_here() if obj is not self]
+        if name is None:
+            return others
         return [obj for obj in others if self._name_seen(obj).lower() == name.lower()]
 
     def _voice(self, own: Entry, hook: Callable[..., None], *args: Any, **options: Any) -> None:

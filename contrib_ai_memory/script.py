@@ -12,7 +12,7 @@ import math
 import random
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -27,7 +27,9 @@ from . import conf, offload
 from .attention import Floor
 from .embedding import embedder
 from .english import salience
+from .english.questions import asks
 from .handler import open_memories, shed_copied
+from .llm.offline_reply import asked_asleep
 from .log import logger
 from .recall.tool_loop import ToolError
 from .records import Entry, Provenance, now_iso, seconds_between
@@ -37,6 +39,7 @@ from .store import attributes, condition, game_database, generations, memory_sto
 from .store.chat_log import exchange
 from .store.condition import StoreError, StoreHeld
 from .store.evidence import EvidenceGone
+from .text.sanitising import oneline
 
 KEY = attributes.HEARTBEAT
 ASKED_KEPT = 32  # entries remembered as passed to `wants_reply`
@@ -45,12 +48,15 @@ PEOPLE_SECONDS = 60.0  # between two writes of the index of people
 ATTEMPTS = 3  # at one answer, if its evidence is forgotten meanwhile
 JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
 ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
+ASKED_ASLEEP_KEPT = 20  # questions heard asleep, one of each speaker
+ASKED_ASLEEP_SECONDS = 3 * 86_400  # after which such a question is answered no more
 
 
 class AssistantScript(DefaultScript):
     """The heartbeat of one NPC; `script.obj` is the NPC, `script.sleep` its sleep.
 
-    db: operating_mode (awake | sleep); sleep_phase, night, night_records, sleep_schedule and the
+    db: operating_mode (awake | sleep); asked_asleep, the numbers and times of questions that wait
+    for its waking; sleep_phase, night, night_records, sleep_schedule and the
     rest belong to `Sleep`.
     """
 
@@ -237,14 +243,63 @@ class AssistantScript(DefaultScript):
         self.ndb.asked = [*(self.ndb.asked or ()), asked][-ASKED_KEPT:]
         if self.asleep:
             self._tell_asleep(speaker)
+            self._keep_for_waking(entry)
             return
-        line = PendingLine(entry, speaker)
+        self._queue(PendingLine(entry, speaker))
+        if self.db.asked_asleep:
+            self._answer_asked_asleep([speaker])
+        self._start_answering()
+
+    def _queue(self, line: PendingLine) -> None:
+        entry, speaker = line.entry, line.speaker
         verdict = self.answer_queue.add(line)
         if verdict is not Verdict.QUEUED:
             logger().info("#%s: entry %s is not answered, too many wait.", self.obj.id, entry.id)
         if verdict in (Verdict.TOO_FAST, Verdict.CROWDED):
             self.obj.excuse(entry, speaker, crowded=verdict is Verdict.CROWDED)
-        self._start_answering()
+
+    def at_wake(self) -> None:
+        """Answer what was asked asleep by those who are still here.
+
+        What the others asked is answered when they next speak to it.
+        """
+        if self.db.asked_asleep:
+            self._answer_asked_asleep(self.obj.seen_here())
+            self._start_answering()
+
+    def _keep_for_waking(self, entry: Entry) -> None:
+        """Keep a question for the time when the NPC is awake, the newest of each speaker."""
+        if not asks(entry.content):
+            return
+        kept = [
+            each for each in self._asked_asleep() if each.source_entity != entry.source_entity
+        ]
+        self._write_asked_asleep([*kept, entry][-ASKED_ASLEEP_KEPT:])
+
+    def _asked_asleep(self) -> list[Entry]:
+        """Return the questions that wait, as far as they are not forgotten."""
+        found = []
+        for number, timestamp in self.db.asked_asleep or ():
+            entry = self.obj.memory.journal.get(number)
+            if entry is not None and entry.timestamp == timestamp:
+                found.append(entry)
+        return found
+
+    def _write_asked_asleep(self, entries: list[Entry]) -> None:
+        self.db.asked_asleep = [(each.id, each.timestamp) for each in entries]
+
+    def _answer_asked_asleep(self, people: Sequence[Any]) -> None:
+        """Queue the questions that these people asked while the NPC was asleep."""
+        here = {self.obj.get_memory_identity(each): each for each in people}
+        left, now = [], self.obj.memory.clock()
+        for entry in self._asked_asleep():
+            if seconds_between(entry.timestamp, now) > ASKED_ASLEEP_SECONDS:
+                continue
+            if entry.source_entity in here:
+                self._queue(PendingLine(entry, here[entry.source_entity], asleep=True))
+            else:
+                left.append(entry)
+        self._write_asked_asleep(left)
 
     @property
     def answer_queue(self) -> AnswerQueue:
@@ -322,8 +377,12 @@ class AssistantScript(DefaultScript):
         answer = yield self._compose(entry, actions)
         own = None
         if answer.text:
+            text = answer.text
+            if line.asleep:
+                said = asked_asleep(memory.phrases, entry.seen_as, oneline(entry.content))
+                text = f"{said} {text}"
             own = npc.speak(
-                answer.text,
+                text,
                 line.speaker,
                 private=entry.private or answer.private,
                 session_id=entry.session_id,
@@ -372,7 +431,7 @@ class AssistantScript(DefaultScript):
         exchanges = self.ndb.exchanges or {}
         exchanges[identity] = now
         self.ndb.exchanges = dict(list(exchanges.items())[-EXCHANGES_KEPT:])
-        if line.entry.kind != "whisper":
+        if identity and line.entry.kind != "whisper":
             self.floor = self.floor.spoken(identity, datetime.fromisoformat(now).timestamp())
 
     def _tell_asleep(self, speaker: Any) -> None:
@@ -451,10 +510,11 @@ SPEAKERS_KEPT = 200  # of whom floods and excuses are remembered
 
 @dataclass(frozen=True, slots=True)
 class PendingLine:
-    """A line that waits for its answer."""
+    """A line that waits for its answer; `asleep` if the NPC was asleep when it was said."""
 
     entry: Entry
     speaker: Any
+    asleep: bool = False
 
 
 class Verdict(enum.Enum):

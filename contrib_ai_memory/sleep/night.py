@@ -344,6 +344,7 @@ class Sleep:
         self._script.db.operating_mode = "awake"
         self._script.db.sleep_phase = None
         self._script.db.wake_requested = False
+        self._script.at_wake()
 
     # --- the night ----------------------------------------------------------------------------
 
