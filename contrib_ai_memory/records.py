@@ -643,8 +643,8 @@ class ReplyRequest:
     """What a provider gets for an answer, filtered for the listener.
 
     `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC. `now` is
-    the time of the answer; `npc_names` are the NPC's name and its aliases,
-    `phrases` its stock phrases (`llm.offline_reply.PHRASES`).
+    the time of the answer; `question` is a follow-up as it is meant, "" for any other line
+    (`english.follow_ups`); `npc_names` are the NPC's name and its aliases, `phrases` its stock phrases (`llm.offline_reply.PHRASES`).
     """
 
     npc_name: str
@@ -661,6 +661,7 @@ class ReplyRequest:
     npc_names: tuple[str, ...] = ()
     phrases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     situation: Situation = Situation()
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)

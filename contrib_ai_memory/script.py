@@ -271,9 +271,7 @@ class AssistantScript(DefaultScript):
         """Keep a question for the time when the NPC is awake, the newest of each speaker."""
         if not asks(entry.content):
             return
-        kept = [
-            each for each in self._asked_asleep() if each.source_entity != entry.source_entity
-        ]
+        kept = [each for each in self._asked_asleep() if each.source_entity != entry.source_entity]
         self._write_asked_asleep([*kept, entry][-ASKED_ASLEEP_KEPT:])
 
     def _asked_asleep(self) -> list[Entry]:

@@ -56,7 +56,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "sorry": ("I am sorry to hear that, {name}.", "That is hard, {name}."),
     "asks what happened": ("What happened?",),
     "glad": ("I am glad to hear it, {name}.", "That is good news, {name}."),
-    "asked asleep": ("{name}, you asked me something while I slept: \"{question}\"",),
+    "asked asleep": ('{name}, you asked me something while I slept: "{question}"',),
     "doubt": (
         "I do not know that for certain, but this comes to mind.",
         "I could not say for sure. What I remember is this.",
@@ -95,6 +95,8 @@ def reply(request: ReplyRequest) -> Reply:
     """Answer a line as the NPC; never empty."""
     if request.kind == "give":
         return Reply(phrase("gift", request), told=())
+    if request.question:
+        request = replace(request, utterance=request.question)
     said = _words_to_it(request)
     meant = intent_of(said)
     if meant and (answer := _ANSWERS[meant[0]](request, meant[1])):

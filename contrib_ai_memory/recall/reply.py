@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from twisted.internet import defer
 
 from .. import conf, offload
+from ..english.addressing import forms, without_address
+from ..english.follow_ups import TURNS_READ, Turn, completed
 from ..llm import prompts, router, tools
 from ..llm.usage import estimated
 from ..log import logger
@@ -100,13 +102,10 @@ def prepare(
     """
     listener = entry.source_entity or NOBODY
     recalled = yield recall_for(memory, entry)
-    conversation = memory.conversations.get(entry.session_id)
-    turns = conversation.heard_by((listener,)) if conversation else ()
-    if not entry.private:
-        # a secret from the conversation would show in what is said aloud next
-        turns = tuple(turn for turn in turns if not turn.private)
+    turns = _turns_before(memory, entry)
     known = memory.people.get(entry.source_entity)
-    situation, beside = situation_of(memory, entry)
+    meant = _as_meant(memory, entry)
+    situation, beside = situation_of(memory, replace(entry, content=meant))
     request = ReplyRequest(
         npc_name=memory.name,
         persona=memory.owner.get_persona(),
@@ -115,16 +114,41 @@ def prepare(
         utterance=entry.content,
         recalled=(*recalled.memories, *_beside(beside, recalled.memories)),
         prompt_block=recalled.prompt_block,
-        conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
+        conversation=turns,
         met_before=bool(known and known.interactions > 1),
         kind=entry.kind,
         now=memory.clock(),
         npc_names=memory.names,
         phrases=memory.phrases,
         situation=situation,
+        question=meant if meant != entry.content else "",
     )
     transcript = _transcript(memory, entry, listener, request)
     return ToolLoop(memory, entry, request, transcript, actions), request
+
+
+def _turns_before(memory: Any, entry: Entry) -> tuple[Message, ...]:
+    """Return the conversation before a line, as far as the answer may show it."""
+    conversation = memory.conversations.get(entry.session_id)
+    turns = conversation.heard_by((entry.source_entity or NOBODY,)) if conversation else ()
+    return tuple(
+        turn
+        for turn in turns
+        # a secret from the conversation would show in what is said aloud next
+        if turn.entry_id < entry.id and (entry.private or not turn.private)
+    )
+
+
+def _as_meant(memory: Any, entry: Entry) -> str:
+    """Return a line with the subject that it takes from the talk before it."""
+    own = forms(memory.names)
+    turns = [
+        Turn(without_address(turn.content, own), own=turn.role == "assistant")
+        for turn in _turns_before(memory, entry)[-TURNS_READ:]
+    ]
+    line = without_address(entry.content, own)
+    meant = completed(line, turns, memory.people.names())
+    return entry.content if meant == line else meant
 
 
 def _beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
@@ -141,7 +165,7 @@ def recall_for(memory: Any, entry: Entry) -> Generator[Any, Any, RecallResult]:
         result = yield recall(
             memory,
             RecallRequest(
-                entry.content, listeners=listeners, without_entries=frozenset({entry.id})
+                _as_meant(memory, entry), listeners=listeners, without_entries=frozenset({entry.id})
             ),
         )
     except BudgetExceeded as error:

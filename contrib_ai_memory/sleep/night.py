@@ -210,6 +210,9 @@ class Heartbeat(Protocol):
     def engaged(self, asked_by: str | None = None) -> str:
         """Return why the NPC cannot fall asleep of its own will now; "" if it can."""
 
+    def at_wake(self) -> None:
+        """Answer what was asked meanwhile."""
+
 
 class Sleep:
     """The sleep of one NPC: when it begins, how it advances, when it ends. Reactor thread only.
