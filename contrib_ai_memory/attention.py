@@ -1,17 +1,33 @@
 """Attention: which of the lines that it hears an NPC answers (DESIGN §4), over plain data.
 
 `attend` decides about a line from the `Floor`, the state of the talk in the room. `npc` calls it in
-the game, `benchmarks.attention` with recorded evenings.
+the game, `benchmarks.attention` with recorded evenings. Lines in company that name nobody are
+decided by a linear score over the line and the talk before it (docs/adr/025), fitted on recorded
+evenings (`python -m benchmarks.attention --fit`). No embedding: it runs on the reactor thread.
 """
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 
 from .english.addressing import Named, beside, named
+from .english.intents import Intent, courtesy_of, requests
+from .english.questions import asks
 
+WEIGHTS = Path(__file__).with_name("attention_weights.json")
 MAX_UNASKED = 2  # answers in a row to lines that do not name the NPC (DESIGN §4)
+ANSWERED_FROM = 0.5  # score from which such a line is answered
+TALK_OVER = 1800.0  # seconds of silence after which a talk begins anew
+SPEAKERS_KEPT = 50  # of whom the floor knows how they talked
+FEW_WORDS = 5
+MANY_LINES = 20  # more lines count as this
 
 
 class Attention(enum.Enum):
@@ -35,7 +51,10 @@ class HeardLine:
         kind: say, whisper or give; the last two are directed to the NPC.
         own_names: Forms of the NPC's names (`english.addressing.forms`).
         others: Forms of the names of each other person who hears it.
-        barred: Whether the NPC never answers the speaker: another NPC, somebody locked out.
+        barred: Whether the NPC never answers the speaker: somebody locked out, or another NPC that
+            says what its memory made it say.
+        of_npc: Whether an NPC says it that nobody plays.
+        shared: Whether another NPC that might answer hears it.
     """
 
     speaker: str
@@ -45,6 +64,8 @@ class HeardLine:
     own_names: tuple[str, ...] = ()
     others: tuple[tuple[str, ...], ...] = ()
     barred: bool = False
+    of_npc: bool = False
+    shared: bool = False
 
     @property
     def names_npc(self) -> Named:
@@ -69,52 +90,190 @@ class HeardLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
-    """The exchange with the NPC that is going on in the room.
+class Part:
+    """Somebody's part in the talk.
 
     Attributes:
-        partner: Whom it answered last; None if somebody else was named or has spoken since.
-        since: The time of that answer, as `HeardLine.at`.
+        said: Number of lines.
+        answered: Time of the NPC's last answer to them, as `HeardLine.at`.
+        answered_line: `Floor.lines` at that answer.
+        to_another: Whether their last line was for somebody else.
+    """
+
+    said: int = 0
+    answered: float = -math.inf
+    answered_line: int = -MANY_LINES
+    to_another: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """The talk that is going on in the room.
+
+    Attributes:
+        partner: Whom the NPC answered last.
         unasked: Number of answers in a row to lines that did not name it.
+        last: The last line that was said aloud or given.
+        spoke_to: Whom the NPC answered since that line; None if it has not spoken.
+        lines: Number of lines.
+        parts: Everybody's part, by identity, who spoke last at the end.
     """
 
     partner: str | None = None
-    since: float = 0.0
     unasked: int = 0
+    last: HeardLine | None = None
+    spoke_to: str | None = None
+    lines: int = 0
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    def part(self, who: str) -> Part:
+        return self.parts.get(who, Part())
+
+    def at(self, line: HeardLine) -> Floor:
+        """Return the floor on which a line is said: a new one after a long silence."""
+        return self if self.last and line.at - self.last.at < TALK_OVER else Floor()
 
     def heard(self, line: HeardLine) -> Floor:
-        """Return the floor after `line`, before any answer to it."""
-        if line.kind == "say" and (line.speaker != self.partner or line.is_for_another):
-            return Floor()
-        return self
+        """Return the floor after `line`, before any answer to it; a whisper does not change it."""
+        if line.kind == "whisper":
+            return self
+        floor = self.at(line)
+        part = floor.part(line.speaker)
+        if line.kind == "say":
+            part = replace(part, said=part.said + 1, to_another=line.is_for_another)
+        return replace(
+            floor,
+            last=line,
+            spoke_to=None,
+            lines=floor.lines + 1,
+            parts=_with(floor.parts, line.speaker, part),
+        )
 
     def answered(self, line: HeardLine) -> Floor:
         """Return the floor after the NPC's answer to `line`; a whispered one does not change it."""
         if line.kind == "whisper":
             return self
-        asked = line.kind == "give" or line.is_for_npc or not line.others
-        return Floor(line.speaker, line.at, 0 if asked else self.unasked + 1)
+        asked = line.kind == "give" or line.is_for_npc or (not line.others and not line.of_npc)
+        unasked = 0 if asked else self.unasked + 1 if line.speaker == self.partner else 1
+        return replace(self.spoken(line.speaker, line.at), unasked=unasked)
+
+    def spoken(self, to: str, at: float) -> Floor:
+        """Return the floor after the NPC's words to somebody."""
+        part = replace(self.part(to), answered=at, answered_line=self.lines)
+        parts = _with(self.parts, to, part)
+        unasked = self.unasked if to == self.partner else 0
+        return replace(self, partner=to, unasked=unasked, spoke_to=to, parts=parts)
 
 
 def attend(
-    line: HeardLine, floor: Floor, exchange_seconds: float, max_unasked: int = MAX_UNASKED
+    line: HeardLine,
+    floor: Floor,
+    exchange_seconds: float,
+    max_unasked: int = MAX_UNASKED,
+    weights: Weights | None = None,
 ) -> Attention:
     """Decide about a line by the first rule of DESIGN §4 that fits.
 
     Args:
-        floor: The floor after the line (`Floor.heard`).
+        floor: The floor before the line.
         exchange_seconds: How long an exchange goes on after an answer.
         max_unasked: Answers in a row to lines that do not name the NPC.
+        weights: By default the shipped ones.
     """
+    answered = _is_answered(line, floor.at(line), exchange_seconds, max_unasked, weights)
+    return Attention.TRIGGER if answered else Attention.CONTEXT
+
+
+def _is_answered(
+    line: HeardLine,
+    floor: Floor,
+    exchange_seconds: float,
+    max_unasked: int,
+    weights: Weights | None,
+) -> bool:
     if line.barred:
-        return Attention.CONTEXT
+        return False
     if line.kind == "give" or line.is_for_npc:
-        return Attention.TRIGGER
+        return True
     if line.is_for_another:
-        return Attention.CONTEXT
-    if line.kind == "whisper" or not line.others:
-        return Attention.TRIGGER
-    continues = floor.partner == line.speaker and line.at - floor.since <= exchange_seconds
-    if continues and floor.unasked < max_unasked:
-        return Attention.TRIGGER
-    return Attention.CONTEXT
+        return False
+    if line.kind == "whisper":
+        return True
+    partner = floor.partner == line.speaker
+    spent = partner and floor.unasked >= max_unasked
+    if not line.others:
+        return not (line.of_npc and spent)  # no endless talk between NPCs
+    if line.of_npc or spent:
+        return False
+    if line.shared and floor.spoke_to != line.speaker:
+        return False  # no chorus
+    found = features(line, floor, exchange_seconds)
+    return (weights or _weights())(found) >= ANSWERED_FROM
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How probably a line that names nobody is for the NPC, by the weights of its features."""
+
+    bias: float
+    weights: Mapping[str, float]
+
+    def __call__(self, found: Mapping[str, float]) -> float:
+        total = self.bias + sum(weight * found[name] for name, weight in self.weights.items())
+        return 1 / (1 + math.exp(-total))
+
+
+@cache
+def _weights() -> Weights:
+    return Weights(**json.loads(WEIGHTS.read_text("utf-8")))
+
+
+def is_open(line: HeardLine) -> bool:
+    """Return whether neither the words of a line nor who hears it tell whom it is for."""
+    directed = line.kind != "say" or line.is_for_npc or line.is_for_another
+    return not (directed or line.barred or line.of_npc) and bool(line.others)
+
+
+def features(line: HeardLine, floor: Floor, exchange_seconds: float) -> dict[str, float]:
+    """Return what tells for whom an open line is: its words, and the talk before it.
+
+    Args:
+        floor: The floor before the line.
+        exchange_seconds: How long an exchange goes on after an answer.
+    """
+    part, last = floor.part(line.speaker), floor.last
+    greeting = courtesy_of(line.text) is Intent.GREETING
+    first = part.said == 0
+    own = last is not None and last.speaker == line.speaker
+    other = last is not None and not own
+    answered = floor.spoke_to is not None
+    found = {
+        "question": asks(line.text),
+        "request": requests(line.text),
+        "greeting": greeting,
+        "few words": len(line.text.split()) <= FEW_WORDS,
+        "past": bool(_PAST.search(line.text)),
+        "first": first,
+        "greeting first": first and greeting,
+        "lines said": math.log1p(part.said),
+        "last was to another": part.to_another,
+        "after own, answered": own and floor.spoke_to == line.speaker,
+        "after own": own and not answered,
+        "after gift": last is not None and last.kind == "give",
+        "after another": other and not answered,
+        "after another's question": other and not answered and last is not None and asks(last.text),
+        "after another's, answered": other and floor.spoke_to == line.speaker,
+        "answered lately": line.at - part.answered <= exchange_seconds,
+        "lines since": math.log1p(min(floor.lines - part.answered_line, MANY_LINES)),
+    }
+    return {name: float(value) for name, value in found.items()}
+
+
+_PAST = re.compile(
+    r"\b(?:was|were|had|did|came|went|took|lost|saw|found|\w{3,}ed)\b", re.IGNORECASE
+)
+
+
+def _with(parts: Mapping[str, Part], who: str, part: Part) -> dict[str, Part]:
+    kept = {name: each for name, each in parts.items() if name != who}
+    return dict([*kept.items(), (who, part)][-SPEAKERS_KEPT:])

@@ -19,6 +19,7 @@ from .english import addressing
 from .english.questions import asks
 from .ingest import experiences, importance, index, pipeline
 from .llm.offline import without_address
+from .llm.tones import phrases_of
 from .log import logger
 from .recall import mood, reply, search, tool_loop
 from .records import (
@@ -106,12 +107,14 @@ class MemoryHandler:
 
     @property
     def phrases(self) -> dict[str, tuple[str, ...]]:
-        """The stock phrases of the NPC: `npc.db.phrases`, {kind: text or texts}, over PHRASES."""
+        """The stock phrases of the NPC: `npc.db.phrases`, over the settings', over the tone's."""
         stored = self.owner.attributes.get("phrases", default=None) or {}
-        return self.settings.PHRASES | {
+        own = {
             str(kind): (texts,) if isinstance(texts, str) else tuple(map(str, texts))
             for kind, texts in stored.items()
         }
+        tone = str(self.owner.attributes.get("tone", default="") or "")
+        return phrases_of(tone, self.settings.PHRASES | own)
 
     @property
     def goals(self) -> str:

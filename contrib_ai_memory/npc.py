@@ -287,9 +287,11 @@ class MemoryMixin(_Base):
         self._voice(own, self.at_memory_emote, _escaped(action))
         return own
 
-    def seen_here(self, name: str) -> list[Any]:
-        """Return the characters here that this NPC sees under a name."""
+    def seen_here(self, name: str | None = None) -> list[Any]:
+        """Return the other characters here, or those that this NPC sees under a name."""
         others = [obj for obj in self._characters_here() if obj is not self]
+        if name is None:
+            return others
         return [obj for obj in others if self._name_seen(obj).lower() == name.lower()]
 
     def _voice(self, own: Entry, hook: Callable[..., None], *args: Any, **options: Any) -> None:
@@ -375,7 +377,7 @@ class MemoryMixin(_Base):
         entry = self._perceive(speaker, speech, kind, seen_as, **percept)
         self.assistant.floor = floor
         if addressed:
-            self.assistant.wants_reply(entry, speaker, floor)
+            self.assistant.wants_reply(entry, speaker)
 
     def _memory_on_for(self, other: Any) -> bool:
         """Return whether memory is switched on: for the game, this NPC, its room and the other."""
@@ -405,7 +407,7 @@ class MemoryMixin(_Base):
         barred = (
             not self.access(speaker, "memory_talk", default=True)
             or bool(self.sessions.count())  # whoever plays this character answers
-            or is_npc(speaker)  # no endless talk between NPCs
+            or bool(getattr(speaker, "uttering", ""))  # no endless talk between NPCs
         )
         line = HeardLine(
             speaker=self.get_memory_identity(speaker),
@@ -415,10 +417,13 @@ class MemoryMixin(_Base):
             own_names=self._forms_of(self, speaker),
             others=tuple(self._forms_of(obj, speaker) for obj in hearers[:WITNESSES_KEPT]),
             barred=barred,
+            of_npc=is_npc(speaker),
+            shared=any(map(is_npc, hearers)),
         )
-        floor = self.assistant.floor.heard(line)
+        floor = self.assistant.floor
         settings = self.memory.settings
         attention = attend(line, floor, settings.EXCHANGE_SECONDS, settings.UNASKED_REPLIES)
+        floor = floor.heard(line)
         if attention is Attention.TRIGGER:
             floor = floor.answered(line)
         mentioned = self._is_named("@", text)

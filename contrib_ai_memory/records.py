@@ -650,7 +650,8 @@ class ReplyRequest:
     """What a provider gets for an answer, filtered for the listener.
 
     `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC. `now` is
-    the time of the answer; `npc_names` are the NPC's name and its aliases,
+    the time of the answer; `question` is a follow-up as it is meant, "" for any other line
+    (`english.follow_ups`); `npc_names` are the NPC's name and its aliases,
     `phrases` its stock phrases (`llm.offline_reply.PHRASES`). `sentences` is how many an answer may
     have, `language` the one it is to be in ("": the speaker's).
 
@@ -679,6 +680,7 @@ class ReplyRequest:
     mood: tuple[str, ...] = ()
     sentences: int = 3
     language: str = ""
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import math
 import random
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -27,7 +27,9 @@ from . import conf, offload
 from .attention import Floor
 from .embedding import embedder
 from .english import salience
+from .english.questions import asks
 from .handler import open_memories, shed_copied
+from .llm.offline_reply import asked_asleep
 from .log import logger
 from .recall.tool_loop import ToolError
 from .records import Entry, Provenance, now_iso, seconds_between
@@ -38,6 +40,7 @@ from .store.chat_log import exchange
 from .store.condition import HELD, StoreError
 from .store.evidence import EvidenceGone
 from .store.npc_settings import NPCSettings
+from .text.sanitising import oneline
 
 KEY = attributes.HEARTBEAT
 ASKED_KEPT = 32  # entries remembered as passed to `wants_reply`
@@ -46,12 +49,15 @@ PEOPLE_SECONDS = 60.0  # between two writes of the index of people
 ATTEMPTS = 3  # at one answer, if its evidence is forgotten meanwhile
 JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
 ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
+ASKED_ASLEEP_KEPT = 20  # questions heard asleep, one of each speaker
+ASKED_ASLEEP_SECONDS = 3 * 86_400  # after which such a question is answered no more
 
 
 class AssistantScript(DefaultScript):
     """The heartbeat of one NPC; `script.obj` is the NPC, `script.sleep` its sleep.
 
-    db: operating_mode (awake | sleep); sleep_phase, night, night_records, sleep_schedule and the
+    db: operating_mode (awake | sleep); asked_asleep, the numbers and times of questions that wait
+    for its waking; sleep_phase, night, night_records, sleep_schedule and the
     rest belong to `Sleep`.
     """
 
@@ -232,26 +238,69 @@ class AssistantScript(DefaultScript):
 
     # --- answering ----------------------------------------------------------------------------
 
-    def wants_reply(self, entry: Entry, speaker: Any, floor: Floor | None = None) -> None:
-        """Queue `entry` for an answer, once.
-
-        Args:
-            floor: The exchange that the answer continues; by default one with the speaker.
-        """
+    def wants_reply(self, entry: Entry, speaker: Any) -> None:
+        """Queue `entry` for an answer, once."""
         asked = (entry.id, entry.timestamp)
         if asked in (self.ndb.asked or ()):
             return
         self.ndb.asked = [*(self.ndb.asked or ()), asked][-ASKED_KEPT:]
         if self.asleep:
             self._tell_asleep(speaker)
+            self._keep_for_waking(entry)
             return
-        line = PendingLine(entry, speaker, floor or Floor(entry.source_entity))
+        self._queue(PendingLine(entry, speaker))
+        if self.db.asked_asleep:
+            self._answer_asked_asleep([speaker])
+        self._start_answering()
+
+    def _queue(self, line: PendingLine) -> None:
+        entry, speaker = line.entry, line.speaker
         verdict = self.answer_queue.add(line)
         if verdict is not Verdict.QUEUED:
             logger().info("#%s: entry %s is not answered, too many wait.", self.obj.id, entry.id)
         if verdict in (Verdict.TOO_FAST, Verdict.CROWDED):
             self.obj.excuse(entry, speaker, crowded=verdict is Verdict.CROWDED)
-        self._start_answering()
+
+    def at_wake(self) -> None:
+        """Answer what was asked asleep by those who are still here.
+
+        What the others asked is answered when they next speak to it.
+        """
+        if self.db.asked_asleep:
+            self._answer_asked_asleep(self.obj.seen_here())
+            self._start_answering()
+
+    def _keep_for_waking(self, entry: Entry) -> None:
+        """Keep a question for the time when the NPC is awake, the newest of each speaker."""
+        if not asks(entry.content):
+            return
+        kept = [each for each in self._asked_asleep() if each.source_entity != entry.source_entity]
+        self._write_asked_asleep([*kept, entry][-ASKED_ASLEEP_KEPT:])
+
+    def _asked_asleep(self) -> list[Entry]:
+        """Return the questions that wait, as far as they are not forgotten."""
+        found = []
+        for number, timestamp in self.db.asked_asleep or ():
+            entry = self.obj.memory.journal.get(number)
+            if entry is not None and entry.timestamp == timestamp:
+                found.append(entry)
+        return found
+
+    def _write_asked_asleep(self, entries: list[Entry]) -> None:
+        self.db.asked_asleep = [(each.id, each.timestamp) for each in entries]
+
+    def _answer_asked_asleep(self, people: Sequence[Any]) -> None:
+        """Queue the questions that these people asked while the NPC was asleep."""
+        here = {self.obj.get_memory_identity(each): each for each in people}
+        left, now = [], self.obj.memory.clock()
+        for entry in self._asked_asleep():
+            if seconds_between(entry.timestamp, now) > ASKED_ASLEEP_SECONDS:
+                continue
+            if entry.source_entity in here:
+                self._queue(PendingLine(entry, here[entry.source_entity], asleep=True))
+            else:
+                left.append(entry)
+        self._write_asked_asleep(left)
 
     @property
     def answer_queue(self) -> AnswerQueue:
@@ -261,7 +310,7 @@ class AssistantScript(DefaultScript):
 
     @property
     def floor(self) -> Floor:
-        """The exchange that is going on with the NPC; nobody's after a start."""
+        """The talk that is going on in the room; none after a start."""
         return self.ndb.floor or Floor()
 
     @floor.setter
@@ -330,8 +379,12 @@ class AssistantScript(DefaultScript):
         answer = yield self._compose(entry, actions)
         own = None
         if answer.text:
+            text = answer.text
+            if line.asleep:
+                before = asked_asleep(memory.phrases, entry.seen_as, oneline(entry.content))
+                text = f"{before} {text}"
             own = npc.speak(
-                answer.text,
+                text,
                 line.speaker,
                 private=entry.private or answer.private,
                 session_id=entry.session_id,
@@ -381,9 +434,8 @@ class AssistantScript(DefaultScript):
         exchanges = self.ndb.exchanges or {}
         exchanges[identity] = now
         self.ndb.exchanges = dict(list(exchanges.items())[-EXCHANGES_KEPT:])
-        if line.entry.kind != "whisper":
-            floor = self.floor if self.floor.partner == identity else line.floor
-            self.floor = replace(floor, since=datetime.fromisoformat(now).timestamp())
+        if identity and line.entry.kind != "whisper":
+            self.floor = self.floor.spoken(identity, datetime.fromisoformat(now).timestamp())
 
     def _tell_asleep(self, speaker: Any) -> None:
         now = time.monotonic()
@@ -461,11 +513,11 @@ SPEAKERS_KEPT = 200  # of whom floods and excuses are remembered
 
 @dataclass(frozen=True, slots=True)
 class PendingLine:
-    """A line that waits for its answer; `floor` is the exchange that the answer continues."""
+    """A line that waits for its answer; `asleep` if the NPC was asleep when it was said."""
 
     entry: Entry
     speaker: Any
-    floor: Floor
+    asleep: bool = False
 
 
 class Verdict(enum.Enum):

@@ -91,6 +91,41 @@ def test_a_whisper_ends_nobodys_exchange_and_begins_none_aloud(mara, alice, bram
 
 
 @pytest.mark.parametrize(
+    "line", ["Good evening. Could I have a bed for the night, please?", "evening. any soup left?"]
+)
+def test_a_newcomers_request_to_nobody_is_answered(mara, alice, bram, line):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    assert spoken(mara) == []
+    bram.execute_cmd(f"say {line}")
+    assert len(spoken(mara)) == 1
+
+
+def test_it_answers_each_of_two_who_talk_with_it_in_turn(mara, alice, bram, at):
+    alice.execute_cmd("say Mara, good day.")
+    at(10)
+    bram.execute_cmd("say Mara, good evening.")
+    at(20)
+    before = len(spoken(mara))
+    alice.execute_cmd("say Could I have some soup, please?")
+    assert len(spoken(mara)) == before + 1
+
+
+def test_another_npc_that_calls_it_is_answered_and_does_not_answer_back(mara, odo, alice):
+    odo.execute_cmd("say Evening, Mara. The usual.")
+    assert (len(spoken(mara)), len(spoken(odo))) == (1, 1), "what it was made to say"
+    odo.execute_cmd("say I sleep in the loft now.")
+    assert len(spoken(mara)) == 1, "in company it is called by name"
+
+
+def test_alone_with_another_npc_it_answers_twice_and_is_called_again(mara, odo):
+    for number in range(5):
+        odo.execute_cmd(f"say I have carried {number} barrels.")
+    assert len(spoken(mara)) == 2
+    odo.execute_cmd("say Mara, that was all.")
+    assert len(spoken(mara)) == 3
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "Mara's stew is good, Bram.",

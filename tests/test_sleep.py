@@ -178,6 +178,67 @@ def test_asleep_it_hears_but_does_not_answer(mara, alice, hears):
     assert [line for line in heard if "asleep" in line] == ["Mara is fast asleep."]
 
 
+@pytest.fixture
+def answers(mara):
+    """What Mara said of itself since."""
+    before = len(mara.memory.journal)
+
+    def read():
+        return [e for e in mara.memory.journal.read(before + 1) if e.origin == "self"]
+
+    return read
+
+
+def test_what_it_is_asked_asleep_it_answers_on_waking(mara, alice, answers):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    mara.assistant.sleep.begin()
+    alice.execute_cmd("say Are you awake, Mara?")
+    alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    alice.execute_cmd("say It rains.")
+    before = len(answers())
+    mara.assistant.sleep.interrupt()
+    [answer] = answers()[before:]
+    assert answer.content.startswith(
+        'Alice, you asked me something while I slept: "Mara, what do I keep at Millbrook?"'
+    )
+    assert "ferry" in answer.content
+    mara.assistant.sleep.begin()
+    mara.assistant.sleep.interrupt()
+    assert len(answers()) == before + 1, "it is answered once"
+
+
+def test_who_has_left_is_answered_when_they_speak_to_it_again(mara, alice, bram, answers, tavern):
+    mara.assistant.sleep.begin()
+    alice.execute_cmd("say Mara, where is my brother?")
+    alice.location = None
+    mara.assistant.sleep.interrupt()
+    bram.execute_cmd("say Mara, good morning.")
+    assert not any("while I slept" in each.content for each in answers())
+    alice.location = tavern
+    alice.execute_cmd("say Good morning, Mara.")
+    *_, greeting, answer = answers()
+    assert "while I slept" not in greeting.content
+    assert 'while I slept: "Mara, where is my brother?"' in answer.content
+
+
+def test_what_was_whispered_asleep_is_answered_in_a_whisper(mara, alice, bram, hears, answers):
+    mara.assistant.sleep.begin()
+    alice.execute_cmd("whisper Mara = Where is the hidden key?")
+    alices, brams = hears(alice), hears(bram)
+    mara.assistant.sleep.interrupt()
+    assert any("hidden key" in line for line in alices)
+    assert not any("hidden key" in line for line in brams)
+    assert answers()[-1].private
+
+
+def test_a_question_that_was_forgotten_meanwhile_is_not_answered(mara, alice, answers):
+    mara.assistant.sleep.begin()
+    alice.execute_cmd("say Mara, where is my brother?")
+    mara.memory.journal.remove([len(mara.memory.journal)])
+    mara.assistant.sleep.interrupt()
+    assert answers() == []
+
+
 def test_a_wake_while_compacting_is_deferred_until_dreaming(day):
     script = day.assistant
     script.sleep.begin()
@@ -306,7 +367,6 @@ def test_what_is_heard_while_a_batch_is_scored_is_scored_too(mara, alice, bram, 
 
 
 def test_it_does_not_go_to_sleep_of_its_own_will_where_that_would_be_rude(mara, alice):
-    from contrib_ai_memory.attention import Floor
     from contrib_ai_memory.script import PendingLine
     from contrib_ai_memory.sleep.night import NotNow
 
@@ -315,7 +375,7 @@ def test_it_does_not_go_to_sleep_of_its_own_will_where_that_would_be_rude(mara, 
         mara.assistant.sleep.go_to_sleep()
     mara.memory.clock = lambda: "2100-01-01T00:00:00+00:00"
     entry = mara.memory.journal.get(1)
-    mara.assistant.answer_queue.add(PendingLine(entry, alice, Floor()))
+    mara.assistant.answer_queue.add(PendingLine(entry, alice))
     with pytest.raises(NotNow, match="somebody to answer"):
         mara.assistant.sleep.go_to_sleep()
     mara.assistant.answer_queue.clear()

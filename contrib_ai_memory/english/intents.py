@@ -118,6 +118,12 @@ _PARTS = re.compile(
     re.IGNORECASE,
 )
 _THANKS = re.compile(r"\b(?:thanks?|thank you|thx|cheers|much obliged|ta)\b", re.IGNORECASE)
+_REQUESTS = re.compile(
+    r"\b(?:please|pls|plz|(?:could|can|may|might|would|will|do|have) (?:i|you|u|ye) (?!not\b)"
+    r"|i(?:[’']?ll have|[’']?d like| would like| want| need)|give me|gimme"
+    r"|(?:is|are) there|any)\b",
+    re.IGNORECASE,
+)
 _DRESSING = " \t\n.,!?;:…\"'”’()-–—~*"
 
 
@@ -146,3 +152,12 @@ def courtesy_of(text: str) -> Intent | None:
     if _PARTS.search(text):
         return Intent.PARTING
     return Intent.GREETING if _GREETS.search(text) else None
+
+
+def requests(text: str) -> bool:
+    """Return whether a line asks to be served or helped: "any sherry", "could you mend it".
+
+    >>> [requests(said) for said in ("any sherry", "Soup, please.", "I sell horses.")]
+    [True, True, False]
+    """
+    return bool(_REQUESTS.search(text))

@@ -2,8 +2,9 @@
 
 A line is understood before anything is told (`english.intents`). What is plain to see, such as who
 is here, comes from the situation; everything else from the memories that were recalled
-(`answer_selection`). Where an answer may well be none, it begins with a doubt. A builder may set
-the stock phrases of an NPC, `npc.db.phrases` (`PHRASES` has their names).
+(`answer_selection`). Where an answer may well be none, it begins with a doubt. A builder may choose
+the tone of an NPC, `npc.db.tone` (`tones`), and set its stock phrases, `npc.db.phrases` (`PHRASES`
+has their names). No phrase is said twice in a row where there is another.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ NOUN_ENDS = re.compile(r"(?:ly|ing|ed|s)$")
 PHRASES: Mapping[str, tuple[str, ...]] = {
     "greeting": ("Well met, {name}.", "Good to meet you, {name}."),
     "returning": ("Well met, {name}. Good to see you again.", "Ah, {name}. Welcome back."),
+    "greeted again": ("Yes, {name}?", "I am listening, {name}."),
     "long absent": ("{name}! I have not seen you since {when}.",),
     "parting": ("Farewell, {name}.", "Safe travels, {name}."),
     "thanks": ("You are welcome, {name}.", "Gladly, {name}."),
@@ -51,6 +53,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     ),
     "taken up": ("{topic}, you say. I will remember that.", "{topic}. I will keep it in mind."),
     "asks who": ("I will remember that. Who is {topic}?",),
+    "asks name": ("I will remember that. What is your {topic} called?",),
+    "sorry": ("I am sorry to hear that, {name}.", "That is hard, {name}."),
+    "asks what happened": ("What happened?",),
+    "glad": ("I am glad to hear it, {name}.", "That is good news, {name}."),
+    "asked asleep": ('{name}, you asked me something while I slept: "{question}"',),
     "doubt": (
         "I do not know that for certain, but this comes to mind.",
         "I could not say for sure. What I remember is this.",
@@ -60,6 +67,24 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "ask them": ("I know nothing about that, {name}. {topic} might.",),
 }
 
+_FIELD = re.compile(r"\{\w+\}")
+_KIN = re.compile(
+    r"\bmy (?:(?:little|big|elder|older|younger|twin|old|dear|own) )?"
+    r"(?P<who>brother|sister|mother|father|son|daughter|wife|husband|uncle|aunt|cousin|friend"
+    r"|dog|cat|horse|pony)\b(?!['’]s| (?:is |was )?(?:called|named)|,? [A-Z])"
+)
+_I_AM = r"\b(?:i(?:['’]m| am| feel|['’]ve been| have been)|im) (?:(?:so|very|really|too|all) )?"
+_SORRY = re.compile(
+    rf"{_I_AM}(?:sad|unhappy|miserable|lonely|afraid|scared|frightened|worried|heartbroken|lost|ill"
+    r"|sick|hurt|ashamed|desperate|ruined)\b|\b(?:died|is dead|passed away|was killed|burned down"
+    r"|was stolen)\b|\bi (?:miss|lost) (?:my|him|her|them)\b",
+    re.IGNORECASE,
+)
+_GLAD = re.compile(
+    rf"{_I_AM}(?:happy|glad|delighted|proud|overjoyed|thrilled|in love|engaged|married)\b"
+    r"|\bi (?:won|passed)\b|\b(?:is|was) born\b",
+    re.IGNORECASE,
+)
 _FIRST_CLAUSE = re.compile(r"^(?:you are|you're|i am|i'm)\s+", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
 _NAMED = re.compile(r"(?<=[a-z,] )(?P<name>[A-Z][a-z]{2,}(?: [A-Z][a-z]+)?)")
@@ -71,6 +96,8 @@ def reply(request: ReplyRequest) -> Reply:
     """Answer a line as the NPC; never empty."""
     if request.kind == "give":
         return Reply(phrase("gift", request), told=())
+    if request.question:
+        request = replace(request, utterance=request.question)
     said = _words_to_it(request)
     meant = intent_of(said)
     if meant and (answer := _ANSWERS[meant[0]](request, meant[1])):
@@ -83,12 +110,37 @@ def reply(request: ReplyRequest) -> Reply:
 
 
 def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
-    """Return a stock phrase of the NPC, the same for the same line."""
+    """Return a stock phrase of the NPC, the same for the same line, another than it said last."""
     choices = request.phrases.get(kind) or PHRASES[kind]
-    chosen = choices[zlib.crc32(request.utterance.encode()) % len(choices)]
-    for key, value in {"name": request.speaker, **more}.items():
-        chosen = chosen.replace(f"{{{key}}}", value)
-    return chosen
+    first = zlib.crc32(request.utterance.encode()) % len(choices)
+    turned = (*choices[first:], *choices[:first])
+    last = _last_words(request)
+    chosen = next((each for each in turned if not _said_in(each, last)), turned[0])
+    return _filled(chosen, {"name": request.speaker, **more})
+
+
+def asked_asleep(phrases: Mapping[str, tuple[str, ...]], name: str, question: str) -> str:
+    """Return what an NPC says before it answers what it was asked asleep."""
+    chosen = (phrases.get("asked asleep") or PHRASES["asked asleep"])[0]
+    return _filled(chosen, {"name": name, "question": question})
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    for key, value in values.items():
+        text = text.replace(f"{{{key}}}", value)
+    return text
+
+
+def _said_in(template: str, text: str) -> bool:
+    """Whether a text holds a phrase, whatever it was filled with."""
+    pattern = ".+?".join(map(re.escape, _FIELD.split(template)))
+    return bool(re.search(rf"(?:^|[.!?\"] ){pattern}", text))
+
+
+def _last_words(request: ReplyRequest) -> str:
+    """Return what the NPC said last in this conversation."""
+    own = (turn.content for turn in reversed(request.conversation) if turn.role == "assistant")
+    return next(own, "")
 
 
 def may_tell(recalled: Recalled) -> bool:
@@ -142,8 +194,16 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return _greeting(request)
     if courtesy is not None:
         return Reply(phrase("thanks" if courtesy is Intent.THANKS else "parting", request), told=())
-    if stranger := _stranger_in(said, request):
+    may_ask = not _last_words(request).endswith("?")  # nobody is questioned twice in a row
+    if _SORRY.search(said):
+        asks_on = f" {phrase('asks what happened', request)}" if may_ask else ""
+        return Reply(f"{phrase('sorry', request)}{asks_on}", told=())
+    if _GLAD.search(said):
+        return Reply(phrase("glad", request), told=())
+    if may_ask and (stranger := _stranger_in(said, request)):
         return Reply(phrase("asks who", request, topic=stranger), told=())
+    if may_ask and (kin := _KIN.search(said)) and not _NAMED.search(said):
+        return Reply(phrase("asks name", request, topic=kin["who"]), told=())
     if topic := _topic(said):
         return Reply(phrase("taken up", request, topic=capital(topic)), told=())
     return Reply(phrase("heard", request), told=())
@@ -164,6 +224,8 @@ def _is_bare_greeting(said: str) -> bool:
 
 def _greet(request: ReplyRequest) -> str:
     speaker = next((p for p in request.situation.people if p.identity == request.speaker_id), None)
+    if any(turn.role == "assistant" for turn in request.conversation):
+        return phrase("greeted again", request)
     if not request.met_before:
         return phrase("greeting", request)
     before = speaker.seen_before if speaker else ""

@@ -11,6 +11,8 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import offload
+from ..english.addressing import forms, without_address
+from ..english.follow_ups import TURNS_READ, Turn, completed
 from ..llm import prompts, router
 from ..llm.usage import estimated
 from ..log import logger
@@ -127,13 +129,10 @@ def prepare(
         entry.private,
         priority=offload.REPLY,
     )
-    conversation = memory.conversations.get(entry.session_id)
-    turns = conversation.heard_by((listener,)) if conversation else ()
-    if not entry.private:
-        # a secret from the conversation would show in what is said aloud next
-        turns = tuple(turn for turn in turns if not turn.private)
+    turns = _turns_before(memory, entry)
     known = memory.people.get(entry.source_entity)
-    situation, beside = situation_of(memory, entry)
+    meant = _as_meant(memory, entry)
+    situation, beside = situation_of(memory, replace(entry, content=meant))
     settings = memory.settings
     request = ReplyRequest(
         npc_name=memory.name,
@@ -143,7 +142,7 @@ def prepare(
         utterance=entry.content,
         recalled=(*recalled.memories, *_beside(beside, recalled.memories)),
         prompt_block=recalled.prompt_block,
-        conversation=tuple(turn for turn in turns if turn.entry_id < entry.id),
+        conversation=turns,
         met_before=bool(known and known.interactions > 1),
         kind=entry.kind,
         now=memory.clock(),
@@ -155,6 +154,7 @@ def prepare(
         mood=felt.felt,
         sentences=settings.REPLY_SENTENCES,
         language=settings.REPLY_LANGUAGE,
+        question=meant if meant != entry.content else "",
     )
     transcript = _transcript(memory, entry, listener, request)
     quoted = {each.evidence[0] for each in situation.agenda if each.evidence}
@@ -221,6 +221,30 @@ def provenance_of_situation(
     )
 
 
+def _turns_before(memory: Any, entry: Entry) -> tuple[Message, ...]:
+    """Return the conversation before a line, as far as the answer may show it."""
+    conversation = memory.conversations.get(entry.session_id)
+    turns = conversation.heard_by((entry.source_entity or NOBODY,)) if conversation else ()
+    return tuple(
+        turn
+        for turn in turns
+        # a secret from the conversation would show in what is said aloud next
+        if turn.entry_id < entry.id and (entry.private or not turn.private)
+    )
+
+
+def _as_meant(memory: Any, entry: Entry) -> str:
+    """Return a line with the subject that it takes from the talk before it."""
+    own = forms(memory.names)
+    turns = [
+        Turn(without_address(turn.content, own), own=turn.role == "assistant")
+        for turn in _turns_before(memory, entry)[-TURNS_READ:]
+    ]
+    line = without_address(entry.content, own)
+    meant = completed(line, turns, memory.people.names())
+    return entry.content if meant == line else meant
+
+
 def _beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
     """Yield other memories that the answer may tell, as far as they were not recalled."""
     known = {each.memory.id for each in recalled}
@@ -235,7 +259,7 @@ def recall_for(memory: Any, entry: Entry) -> Generator[Any, Any, RecallResult]:
         result = yield recall(
             memory,
             RecallRequest(
-                entry.content, listeners=listeners, without_entries=frozenset({entry.id})
+                _as_meant(memory, entry), listeners=listeners, without_entries=frozenset({entry.id})
             ),
         )
     except BudgetExceeded as error:

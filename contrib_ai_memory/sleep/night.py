@@ -203,6 +203,9 @@ class Heartbeat(Protocol):
     def engaged(self, asked_by: str | None = None) -> str:
         """Return why the NPC cannot fall asleep of its own will now; "" if it can."""
 
+    def at_wake(self) -> None:
+        """Answer what was asked meanwhile."""
+
 
 class Sleep:
     """The sleep of one NPC: when it begins, how it advances, when it ends. Reactor thread only.
@@ -358,6 +361,7 @@ class Sleep:
         self._script.db.operating_mode = "awake"
         self._script.db.sleep_phase = None
         self._script.db.wake_requested = False
+        self._script.at_wake()
 
     # --- the night ----------------------------------------------------------------------------
 

@@ -33,7 +33,12 @@ KEYS = (  # Attributes of a memory without a category
     "memory_links",
 )
 HEARTBEAT = "ai_memory_assistant"  # key of the script
-HEARTBEAT_KEYS = ("night", "night_records", "conversation_history")  # its Attributes with memories
+HEARTBEAT_KEYS = (
+    "night",
+    "night_records",
+    "conversation_history",
+    "asked_asleep",
+)  # its Attributes with memories
 CATEGORIES = (CATEGORY, "memory_links", "preferences", "entity_profiles", "agenda")
 LOCK = "attrread:false();attredit:false()"
 DELETE_BATCH = 400  # rows; databases limit the number of ids in one query

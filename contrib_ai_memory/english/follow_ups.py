@@ -1,0 +1,172 @@
+"""Follow-ups: questions that take their subject from the talk before them.
+
+"And how much did he pay for it?", "why?", "what about her brother?", "and Bram?" are completed from
+the question before, or from the answer to it: whom "he" means, what "it" is, what is asked of
+"Bram". Rules on single sentences; a question that names its subject stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from .addressing import folded
+from .questions import asks, sentences_of
+from .tokens import FILLERS, QUESTION_WORDS
+
+TURNS_READ = 4  # newest turns in which a subject is looked for
+LONGEST = 200  # characters of a line that is completed
+
+_OPENING = re.compile(r"^\W*(?:(?:and|but|so|then|ok|okay|well|oh|hm+)\b[\s,]*)+", re.IGNORECASE)
+_BARE = re.compile(
+    r"(?:but |and )?(?P<word>why|when|where|how|who|whom|how much|how many|how long|since when"
+    r"|what for|with whom|from whom|to whom|which one)(?: (?:not|exactly|then|so|was (?:that|it)"
+    r"|is (?:that|it)))?",
+    re.IGNORECASE,
+)
+_WHAT_ABOUT = re.compile(r"(?:what|how) about (?P<whom>.+)", re.IGNORECASE)
+_PERSON = re.compile(r"\b(?P<whom>he|she|him|her|his|hers|they|them|their)\b", re.IGNORECASE)
+_THING = re.compile(r"\b(?:it|that one|this one)\b(?!['’])", re.IGNORECASE)
+_THERE = re.compile(r"\bthere\b$", re.IGNORECASE)
+_NOBODY = frozenset("you me us i we yourself this that it".split())
+_OWNING = frozenset("his their hers".split())
+_NOT_AFTER_HER = FILLERS | QUESTION_WORDS
+_PROPER = r"[A-Z](?:[\w-]|['’](?!s\b))*[a-z]\w*"
+_KIN = (
+    r"(?:brother|sister|mother|father|son|daughter|wife|husband|uncle|aunt|cousin|friend|master"
+    r"|partner|neighbou?r|boss|boy|girl)"
+)
+_NOUN = re.compile(
+    r"\b(?P<phrase>(?:my|your|the|an?|his|her|their|our) (?:(?!of\b)[a-z]+ )?(?P<noun>[a-z]{3,}))\b"
+)
+_QUESTION_WORD = re.compile(
+    rf"^\W*(?:{'|'.join(sorted(QUESTION_WORDS, key=len, reverse=True))})\b\s*", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What was said before: `own` if the one who is asked said it."""
+
+    text: str
+    own: bool = False
+
+
+def completed(line: str, turns: Sequence[Turn], names: Iterable[str]) -> str:
+    """Return a question with what it takes from the talk; the line itself if it takes nothing.
+
+    Args:
+        turns: What was said before, the newest at the end.
+        names: Names of the people who are known.
+
+    >>> completed("and how much did he pay for it?", [Turn("Did Bram buy the boat?")], ["Bram"])
+    'how much did Bram pay for the boat?'
+    >>> completed("why?", [Turn("Why did Liora leave?")], ["Liora"])
+    'why did Liora leave?'
+    >>> completed("and Bram?", [Turn("What does Liora sell?")], ["Liora", "Bram"])
+    'What does Bram sell?'
+    """
+    bare = _OPENING.sub("", line.strip()).rstrip(" ?!.…")
+    turns = turns[-TURNS_READ:]
+    if not turns or len(line) > LONGEST or not (asks(line) or _is_elliptic(line, bare)):
+        return line
+    names = [*names]
+    question = _asked_before(turns, names)
+    if found := _BARE.fullmatch(bare):
+        rest = _QUESTION_WORD.sub("", _OPENING.sub("", question))
+        first = rest.partition(" ")[0]
+        rest = first.lower() + rest[len(first) :] if first.lower() in FILLERS else rest
+        return f"{found['word'].lower()} {rest}?" if rest else line
+    about = _WHAT_ABOUT.fullmatch(bare)
+    whom = about["whom"] if about else bare if _is_elliptic(line, bare) else ""
+    if folded(whom) in _NOBODY:
+        return line
+    filled = _filled(whom or bare, turns, names)
+    if whom and question:
+        subject = _person_in(question, names)
+        return f"{question.replace(subject, filled, 1)}?" if subject else f"{question} {filled}?"
+    if filled == (whom or bare):
+        return line
+    return f"what about {filled}?" if whom else f"{filled}?"
+
+
+def _asked_before(turns: Sequence[Turn], names: Sequence[str]) -> str:
+    """Return the newest question of others, completed if it was a follow-up itself."""
+    for place in range(len(turns) - 1, -1, -1):
+        turn = turns[place]
+        bare = _OPENING.sub("", turn.text.strip()).rstrip(" ?!.…")
+        if not turn.own and (asks(turn.text) or _is_elliptic(turn.text, bare)):
+            whole = completed(turn.text, turns[:place], names)
+            return sentences_of(whole)[-1].rstrip(" ?!.…")
+    return ""
+
+
+def _is_elliptic(line: str, bare: str) -> bool:
+    """Whether a line is "and Bram?" or "why": no clause, and it begins or ends as questions do."""
+    if _BARE.fullmatch(bare):
+        return True
+    return line.rstrip().endswith("?") and line.strip() != bare + "?" and len(bare.split()) <= 3
+
+
+def _filled(text: str, turns: Sequence[Turn], names: list[str]) -> str:
+    """Put the people and things for which the pronouns of a text stand in their place."""
+    found = _PERSON.search(text)
+    person = _newest(turns, lambda said: _person_in(said, names)) if found else ""
+    if found and person and not _person_in(text, names):
+        text = _PERSON.sub(lambda one: _in_place(one, text, person), text, count=1)
+    thing = _THING.search(text) or _THERE.search(text)
+    if thing and (what := _newest(turns, _thing_in)):
+        at = "at " if thing.group().lower() == "there" else ""
+        text = text[: thing.start()] + at + what + text[thing.end() :]
+    return text
+
+
+def _in_place(found: re.Match[str], text: str, person: str) -> str:
+    word = found["whom"].lower()
+    behind = text[found.end() :].split()
+    owns = word in _OWNING or (
+        word == "her" and bool(behind) and behind[0].lower() not in _NOT_AFTER_HER
+    )
+    return f"{person}'s" if owns else person
+
+
+def _newest(turns: Sequence[Turn], find: Callable[[str], str]) -> str:
+    """Return what the newest turn with something to find speaks of, as the asker would say it."""
+    for turn in reversed(turns):
+        if what := find(turn.text):
+            return _MINE.sub(_turned, what) if turn.own else what
+    return ""
+
+
+_MINE = re.compile(r"^(?:my|your)\b", re.IGNORECASE)
+
+
+def _turned(found: re.Match[str]) -> str:
+    return "your" if found.group().lower() == "my" else "my"
+
+
+def _person_in(text: str, names: Sequence[str]) -> str:
+    """Return the person whom a text is about, as it names them: "Liora's brother", "my aunt"."""
+    low = folded(text)
+    for name in names:
+        if found := re.search(rf"\b{re.escape(folded(name))}\b", low):
+            start, end = found.span()
+            if len(low) != len(text):
+                return name
+            owned = re.match(rf"['’]s {_KIN}\b", text[end:])
+            return text[start : end + (owned.end() if owned else 0)]
+    if kin := re.search(rf"\b(?:my|your) {_KIN}\b", text, re.IGNORECASE):
+        return kin.group()
+    proper = re.search(rf"(?<=[a-z,] )({_PROPER}(?:['’]s {_KIN})?)", text)
+    return proper.group() if proper else ""
+
+
+def _thing_in(text: str) -> str:
+    """Return the last thing that a text speaks of, with its determiner."""
+    things = [
+        found["phrase"]
+        for found in _NOUN.finditer(text)
+        if found["noun"] not in FILLERS and not re.fullmatch(_KIN, found["noun"])
+    ]
+    return things[-1] if things else ""

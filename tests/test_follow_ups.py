@@ -1,0 +1,87 @@
+"""Questions that take their subject from the talk before them, as players type them."""
+
+import pytest
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.english.follow_ups import Turn, completed
+
+NAMES = ["Liora", "Bram", "Old Tom"]
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "meant"),
+    [
+        ("Did Bram buy the boat?", "and what did he pay for it?", "what did Bram pay for the boat?"),
+        ("Why did Liora leave?", "why?", "why did Liora leave?"),
+        ("did Bram sell the boat?", "where?", "where did Bram sell the boat?"),
+        ("what does liora sell?", "and Bram?", "what does Bram sell?"),
+        ("what does Liora do?", "what about her brother?", "what does Liora's brother do?"),
+        ("what do you think of Liora?", "what about Old Tom?", "what do you think of Old Tom?"),
+        ("my brother is ill", "what is his name?", "what is my brother's name?"),
+        ("Where does Liora live?", "What does she sell?", "What does Liora sell?"),
+    ],
+)  # fmt: skip
+def test_a_follow_up_is_completed(before, line, meant):
+    assert completed(line, [Turn(before), Turn("I see.", own=True)], NAMES) == meant
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "who is here?",
+        "how are you?",
+        "what did Bram say when he came?",
+        "He sold the boat.",
+        "and you?",
+        "Bram!",
+    ],
+)
+def test_a_line_that_has_its_subject_stays_as_it_is(line):
+    assert completed(line, [Turn("Does Liora keep a boat?")], NAMES) == line
+
+
+def test_a_follow_up_of_a_follow_up_is_completed():
+    turns = [Turn("what does Liora sell?"), Turn("Wool.", own=True), Turn("and Bram?")]
+    assert completed("where?", turns, NAMES) == "where does Bram sell?"
+
+
+def test_what_the_npc_calls_mine_is_yours_to_the_asker():
+    turns = [Turn("I gave it to my sister.", own=True)]
+    assert completed("where does she live?", turns, NAMES) == "where does your sister live?"
+
+
+@pytest.fixture
+def asks(mara, alice, bram):
+    """asks("where?") gives what Mara says to Alice, in one conversation."""
+
+    def ask(words):
+        before = len(mara.memory.journal)
+        alice.execute_cmd(f"say Mara, {words}")
+        offload.wait(mara.assistant.at_tick())
+        own = [each for each in mara.memory.journal.read(before + 1) if each.origin == "self"]
+        mara.assistant.nattributes.clear()
+        return own[-1].content if own else ""
+
+    for who, said in [
+        (bram, "I bought a green boat from the widow Hale."),
+        (bram, "I paid sixty crowns for the green boat."),
+        (bram, "I sell eels at the north quay."),
+        (alice, "My brother Wim mends nets in Thornwick."),
+        (alice, "I sell candles at the fair."),
+    ]:
+        who.execute_cmd(f"say Mara, {said}")
+        mara.assistant.nattributes.clear()
+    mara.memory.conversations.clear()
+    bram.location = None
+    offload.wait(mara.assistant.at_tick())
+    return ask
+
+
+def test_what_he_paid_for_it_is_looked_for_by_what_was_asked_before(asks):
+    assert "green boat" in asks("what did Bram buy?")
+    assert "sixty" in asks("and how much did he pay for it?")
+
+
+def test_and_somebody_else_is_asked_the_same(asks):
+    assert "candles" in asks("what do I sell?")
+    assert "eels" in asks("and Bram?")
