@@ -78,6 +78,11 @@ def rules_judge() -> bool:
     return model_server() is None and getattr(type(own), "compare", None) is OfflineProvider.compare
 
 
+def chosen_name() -> str:
+    """Return the name of the provider that the settings choose."""
+    return ModelServer.name if model_server() is not None else (own_provider() or OFFLINE).name
+
+
 @defer.inlineCallbacks
 def ask_model(
     operation: str, *args: Any, priority: int = offload.AWAKE, npc: str | None = None
