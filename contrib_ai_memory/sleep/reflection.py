@@ -88,15 +88,15 @@ def _insights(
             asked.append((question, evidence))
     if not asked:
         return []
-    known: list[str] = []
-    if not router.rules_judge():
+    shown, known = not router.rules_judge(), []
+    if shown:
         known = yield work.run(known_insights, memory.id, [question for question, _ in asked])
     provider, drafts = yield work.ask("reflect", asked, memory.name, known)
     cited = [each for _, evidence in asked for each in evidence]
     insights: dict[str, tuple[str, InsightDraft]] = {}
     for draft in drafts:
         insights.setdefault(draft.text, (provider, _as_links(draft, cited)))
-    if known and provider != router.OFFLINE.name:  # it was shown them
+    if shown and provider != router.OFFLINE.name:
         return [each for text, each in insights.items() if text not in known]
     return (yield _news(memory, list(insights.values()), work))
 
