@@ -117,7 +117,7 @@ class LineImportance(Plain):
 class DigestFact(Plain):
     """One fact of a passage; its lines and the known facts are numbers of the request."""
 
-    text: Text = ""
+    text: Annotated[Text, Field(max_length=2000)] = ""
     lines: Ids = []
     kind: Text = ""
     about: Text = ""
@@ -132,7 +132,7 @@ class DigestAnswer(Plain):
 
     importance: list[LineImportance] = Field(max_length=LINES)
     facts: list[DigestFact] = Field(max_length=FACTS)
-    experience: Text = ""
+    experience: Annotated[Text, Field(max_length=2000)] = ""
     emotions: Texts = []
     weight: Confidence = 0.0
     lesson: Text = ""
