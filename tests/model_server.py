@@ -319,7 +319,7 @@ FIRST_KNOWN = 101
 
 def numbered_in(request: Request) -> tuple[dict[int, str], dict[int, str]]:
     """The new lines and the known facts of a request for a digest, by their numbers."""
-    given = re.findall(r"^(\d+) (.*)$", request.last, re.MULTILINE)
+    given = re.findall(r"^(\d+) (.*)$", request.messages[1]["content"], re.MULTILINE)
     found = {int(number): text for number, text in given}
     new = {number: text for number, text in found.items() if number < FIRST_KNOWN}
     return new, {number: text for number, text in found.items() if number >= FIRST_KNOWN}

@@ -24,7 +24,7 @@ from contrib_ai_memory.records import Entry, ExperienceDraft, FactDraft, MemoryR
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from model_server import digest  # noqa: E402
+from model_server import digest
 
 WHEN = "2026-01-01T00:00:00+00:00"
 ENTRY = Entry(4, WHEN, "I keep the ferry.", "say", seen_as="Alice", source_entity="#1")

@@ -83,6 +83,7 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
     for entries in _by_audience(batch):
         with memory.evidence.work_on(entries, priority=offload.NIGHT) as work:
             provider, drafts = yield work.ask("extract_facts", entries, memory.name)
+            drafts = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
             changed += yield _keep_facts(memory, drafts, entries, provider, work)
     memory.journal.update({entry.id: {"consolidated": True} for entry in batch})
     memory.journal.advance_cursor(CURSOR, end)
@@ -288,9 +289,12 @@ def _apply(
     drafts = [
         _attributed(memory, draft, by_id)
         for draft in digest.facts
-        if draft.ends
-        or draft.kind in agenda_items.KINDS
-        or max(by_id[each].importance for each in draft.journal_ids) >= least
+        if not about_itself(draft.text, *memory.names)
+        and (
+            draft.ends
+            or draft.kind in agenda_items.KINDS
+            or max(by_id[each].importance for each in draft.journal_ids) >= least
+        )
     ]
     changed = yield _keep_facts(memory, drafts, entries, provider, work)
     agenda_items.settle_drafts(memory, drafts, passage)
@@ -338,7 +342,7 @@ def _attributed(memory: Any, draft: FactDraft, entries: Mapping[int, Entry]) -> 
 @defer.inlineCallbacks
 def _keep_facts(
     memory: Any,
-    drafts: Iterable[FactDraft],
+    drafts: Sequence[FactDraft],
     entries: Sequence[Entry],
     provider: str,
     work: Work,
@@ -348,7 +352,6 @@ def _keep_facts(
     Returns (as a Deferred):
         How many facts hold their evidence now.
     """
-    drafts = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
     facts = yield work.run(facts_of, memory.id, drafts, entries, provider)
     judged = {
         draft.text: Judged(draft.same_as, draft.ends) for draft in drafts if draft.ends is not None
