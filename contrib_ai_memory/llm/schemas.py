@@ -119,7 +119,7 @@ class DigestFact(Plain):
 
     text: Annotated[Text, Field(max_length=2000)] = ""
     lines: Ids = []
-    kind: Text = ""
+    kind: Annotated[Text, Field(json_schema_extra={"enum": [*FACT_KINDS]})] = "other"
     about: Text = ""
     to: Text = ""
     date: Text = ""

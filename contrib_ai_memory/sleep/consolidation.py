@@ -301,9 +301,9 @@ def _apply(
     experience = digest.experience
     fresh = entries[-1].id > memory.journal.cursors.get(experiences.CURSOR, 0)
     if fresh and experience and experience.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
-        yield work.run(
-            experiences.keep, memory.id, experience, tuple(entries), provider, passage.around
-        )
+        shown = [entry.id for entry in (*passage.around, *entries)]
+        shown += [each for fact in passage.known for each in fact.journal_ids]
+        yield work.run(experiences.keep, memory.id, experience, tuple(entries), provider, shown)
     yield work.run(reweigh, memory.id, entries)
     memory.journal.update(
         {
