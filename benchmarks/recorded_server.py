@@ -22,6 +22,9 @@ MODEL = "what-was-recorded"
 REFUSED = 413  # this request alone: with a 500 the server would be left alone for all others too
 FACT_LENGTH, SUMMARY_LENGTH = 400, 1200  # characters that an answer may have
 
+IMPORTANCE = 6  # of every line
+
+_NUMBERED = re.compile(r"^([1-9]\d?) (.*)$", re.MULTILINE)  # new lines; known facts begin with 101
 _SESSION = re.compile(r"session_(\d+)")
 _TURN = re.compile(r"D\d+:\d+")
 _SENTENCE_END = re.compile(r"[.!?](?= |$)")
@@ -69,7 +72,7 @@ class Recorded:
         entry_of = {
             turn: line["id"]
             for line in lines
-            for turn in self.turns.get(_oneline(line["text"]), ())
+            for turn in self.turns.get(_as_heard(line["text"]), ())
         }
         found = []
         for text, evidence in self.observations:
@@ -79,16 +82,35 @@ class Recorded:
                 self.given.add(text)
         return {"facts": found}
 
+    def digest(self, lines: list[dict[str, Any]]) -> dict[str, Any]:
+        """The same, in answer to one look at lines; all are worth remembering."""
+        blank = {"kind": "other", "about": "", "to": "", "date": "", "same_as": 0, "ends": []}
+        facts = [
+            {"text": each["text"], "lines": each["entry_ids"], **blank}
+            for each in self.facts(lines)["facts"]
+        ]
+        nothing = {"experience": "", "emotions": [], "weight": 0.0, "lesson": ""}
+        scores = [{"line": line["id"], "importance": IMPORTANCE} for line in lines]
+        return {"importance": scores, "facts": facts, **nothing}
+
     def summary(self, lines: list[dict[str, Any]]) -> dict[str, Any] | None:
         """The summary of the session that most of the lines are of."""
         sessions: Counter[str] = Counter()
         for line in lines:
             _speaker, _colon, words = line["line"].partition(": ")
-            sessions.update({_session_of(turn) for turn in self.turns.get(_oneline(words), ())})
+            sessions.update({_session_of(turn) for turn in self.turns.get(_as_heard(words), ())})
         for session, _count in sessions.most_common():
             if session in self.summaries:
                 return {"summary": self.summaries[session]}
         return None
+
+
+def _line(given: str | tuple[str, str]) -> dict[str, Any]:
+    """One line of a request: JSON, or its number and the words that follow who says them."""
+    if isinstance(given, str):
+        return json.loads(given)
+    number, text = given
+    return {"id": int(number), "text": text.partition(" says: ")[2] or text}
 
 
 def _oneline(text: str) -> str:
@@ -97,9 +119,9 @@ def _oneline(text: str) -> str:
 
 def _as_heard(text: str) -> str:
     """As it comes back in a prompt; only to be had inside a game."""
-    from contrib_ai_memory.text.sanitising import sanitise
+    from contrib_ai_memory.text.sanitising import neutralise, sanitise
 
-    return _oneline(sanitise(text))
+    return neutralise(sanitise(text))
 
 
 def _session_of(turn: str) -> str:
@@ -152,15 +174,16 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         asked = body.get("response_format", {}).get("json_schema", {}).get("name", "")
         known: dict[str, Callable[[list[dict[str, Any]]], dict[str, Any] | None]] = {
-            "FactsAnswer": self.server.recorded.facts,
+            "DigestAnswer": self.server.recorded.digest,
             "SummaryAnswer": self.server.recorded.summary,
             "ComparisonAnswer": lambda _lines: {"relations": []},
             "OutdatedAnswer": lambda _lines: {"outdated": []},
         }
         answer = None
         if asked in known:
-            lines = [json.loads(line) for line in body["messages"][-1]["content"].splitlines()]
-            answer = known[asked](lines)
+            given = body["messages"][1]["content"]
+            found = _NUMBERED.findall(given) if asked == "DigestAnswer" else given.splitlines()
+            answer = known[asked]([_line(each) for each in found])
         self.server.recorded.told[f"{asked}, {'answered' if answer else 'refused'}"] += 1
         if answer is None:
             self._send(REFUSED, {"error": {"message": "nothing of that kind was recorded"}})

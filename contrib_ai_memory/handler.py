@@ -18,6 +18,7 @@ from . import conf, offload
 from .english import addressing
 from .english.questions import asks
 from .ingest import experiences, importance, index, pipeline
+from .llm import router
 from .llm.offline import without_address
 from .llm.tones import phrases_of
 from .log import logger
@@ -35,6 +36,7 @@ from .records import (
     RecallResult,
     now_iso,
 )
+from .sleep import consolidation
 from .store import attributes, evidence, game_database, memory_store, owner
 from .store.agenda import Agenda
 from .store.chat_log import ChatLog
@@ -71,6 +73,7 @@ class MemoryHandler:
     def __init__(self, owner: Any):
         self.owner = owner
         self.clock: Callable[[], str] = now_iso
+        self.looked_at = 0  # the newest entry when `sleep.consolidation.look_awake` last looked
         self.id: str = self._own_id()
         self.own_settings = NPCSettings(owner)
         self._flush_timer: Any = None
@@ -351,10 +354,17 @@ class MemoryHandler:
     ) -> Generator[Any, Any, bool]:
         """Index new entries and extract experiences from them, a bounded amount.
 
+        Where a language model judges, it looks at weighty talk instead, and in the night at all.
+
         Returns (as a Deferred):
             Whether nothing is left.
         """
         indexed = yield self.index_pending(priority)
+        if not router.rules_judge(self.settings):
+            if priority == offload.NIGHT:
+                return indexed
+            looked = yield consolidation.look_awake(self, until_silent=until_silent)
+            return indexed and looked
         read = yield experiences.extract_experiences(
             self, until_silent=until_silent, priority=priority
         )

@@ -529,7 +529,15 @@ class ExperienceDraft:
 class FactDraft:
     """A fact before reconciliation: its text, the entries behind it, and the person it is about.
 
-    `slot` is what a preference is about, where a language model named it.
+    `slot` is what a preference is about, where a language model named it. The fields after it are
+    given by a provider that knew the passage and what is known already.
+
+    Attributes:
+        kind: One of `llm.provider.FACT_KINDS`; "" if unknown.
+        subject, object: Names of the person whom it is about, and of the one it is owed to.
+        date: ISO date on which it falls due or happens; "" without one.
+        same_as: Id of the known fact that says the same, or "".
+        ends: Ids of known facts that no longer hold; None if the provider was not asked.
     """
 
     text: str
@@ -538,6 +546,12 @@ class FactDraft:
     memory_type: str = "semantic"
     quote: str = ""
     slot: str = ""
+    kind: str = ""
+    subject: str = ""
+    object: str = ""
+    date: str = ""
+    same_as: str = ""
+    ends: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from model_server import MODEL, WELL_FORMED, ModelServer, Request  # noqa: E402
+from model_server import (  # noqa: E402
+    MODEL,
+    WELL_FORMED,
+    ModelServer,
+    Request,
+    digest,
+    numbered_in,
+)
 
 from world.game import Game  # noqa: E402
 
@@ -110,13 +117,12 @@ def echo(request: Request) -> str:
     texts = [each["text"] for each in told if "text" in each]
     numbers = [each["number"] for each in told if "number" in each]
     answer = WELL_FORMED[request.schema](request)
-    if request.schema == "ExperienceAnswer":
-        answer |= {"essence": " ".join(texts), "memory_weight": 0.9}
-    elif request.schema == "FactsAnswer":
-        answer["facts"] = [
-            {"text": f"{each['speaker']} says: {each['text']}", "entry_ids": [each["id"]]}
-            for each in told
-        ]
+    if request.schema == "DigestAnswer":
+        new, _known = numbered_in(request)
+        said = {number: text.replace(" whispers: ", " says: ") for number, text in new.items()}
+        facts = [{"text": text, "lines": [number]} for number, text in said.items()]
+        more = {"experience": " ".join(request.last.splitlines()[2:])[:1500], "weight": 0.9}
+        answer = digest(dict.fromkeys(new, 8), facts, **more)
     elif request.schema == "SummaryAnswer":
         answer["summary"] = " ".join(each.get("line", "") for each in told)
     elif request.schema == "AttributesAnswer":

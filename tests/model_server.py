@@ -314,15 +314,33 @@ def _answer(request: Request, behaviour: Behaviour) -> str:
     return json.dumps(WELL_FORMED[request.schema](request))
 
 
+FIRST_KNOWN = 101
+
+
+def numbered_in(request: Request) -> tuple[dict[int, str], dict[int, str]]:
+    """The new lines and the known facts of a request for a digest, by their numbers."""
+    given = re.findall(r"^(\d+) (.*)$", request.messages[1]["content"], re.MULTILINE)
+    found = {int(number): text for number, text in given}
+    new = {number: text for number, text in found.items() if number < FIRST_KNOWN}
+    return new, {number: text for number, text in found.items() if number >= FIRST_KNOWN}
+
+
+def digest(
+    importance: dict[int, int], facts: Sequence[dict[str, Any]] = (), **more: Any
+) -> dict[str, Any]:
+    """A whole answer to a request for a digest."""
+    empty = {"kind": "other", "about": "", "to": "", "date": "", "same_as": 0, "ends": []}
+    nothing = {"experience": "", "emotions": [], "weight": 0.0, "lesson": ""}
+    return {
+        "importance": [{"line": line, "importance": score} for line, score in importance.items()],
+        "facts": [empty | fact for fact in facts],
+        **nothing,
+        **more,
+    }
+
+
 WELL_FORMED: dict[str, Callable[[Request], dict[str, Any]]] = {
-    "ExperienceAnswer": lambda request: {
-        "essence": "Somebody talked.",
-        "dominant_emotions": ["interest", "trust", "serenity"],
-        "memory_weight": 0.1,
-        "the_lesson": "Listen.",
-    },
-    "ScoresAnswer": lambda request: {"scores": [5] * len(request.last.splitlines())},
-    "FactsAnswer": lambda request: {"facts": []},
+    "DigestAnswer": lambda request: digest(dict.fromkeys(numbered_in(request)[0], 5)),
     "SummaryAnswer": lambda request: {"summary": "Somebody talked."},
     "AttributesAnswer": lambda request: {"attributes": []},
     "QuestionsAnswer": lambda request: {"questions": ["What is going on?"]},

@@ -1,8 +1,7 @@
 """The background loop: snippets, experiences, reinforcement."""
 
-import json
-
 import pytest
+from model_server import numbered_in
 
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.embedding import emotions
@@ -172,10 +171,7 @@ def test_nothing_new_is_left_out_where_the_npc_answers_every_line(
     ]
     for line in said:
         alice.execute_cmd(f"say {line}")
-    learn(mara, until_silent=True)
-    asked = [r for r in server.requests if r.schema == "ExperienceAnswer"]
-    lines = [json.loads(line) for request in asked for line in request.last.splitlines()]
-    assert [line["text"] for line in lines if line["new"]] == said
-    assert [line["text"] for line in lines if line["speaker"] == "Mara"]
-    second = [json.loads(line) for line in asked[1].last.splitlines()]
-    assert not second[0]["new"]  # and what was said before it is there, too
+    offload.wait(mara.assistant.sleep.whole_night())
+    [asked] = [r for r in server.requests if r.schema == "DigestAnswer"]
+    assert [f"Alice says: {line}" for line in said] == list(numbered_in(asked)[0].values())
+    assert "- Mara says: Is that so?" in asked.last.splitlines()

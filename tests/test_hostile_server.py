@@ -13,7 +13,7 @@ from contrib_ai_memory.store import memory_store
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from model_server import WELL_FORMED, Request
+from model_server import WELL_FORMED, Request, digest
 
 INVENTED = "Alice murdered the king."
 SAID = "I keep the ferry at Millbrook."
@@ -26,16 +26,15 @@ def only_where(schema: str, answer: dict):
     def structured(request: Request) -> str:
         if request.schema == schema:
             return json.dumps(answer)
-        if request.schema == "FactsAnswer":
-            [entry] = map(json.loads, request.messages[1]["content"].splitlines())
-            return json.dumps({"facts": [{"text": FACT, "entry_ids": [entry["id"]]}]})
+        if request.schema == "DigestAnswer":
+            return json.dumps(digest({1: 5}, [{"text": FACT, "lines": [1]}]))
         return json.dumps(WELL_FORMED[request.schema](request))
 
     return structured
 
 
 def invented(**more) -> dict:
-    return {"facts": [{"text": INVENTED, "entry_ids": [1], **more}]}
+    return digest({1: 5}, [{"text": INVENTED, "lines": [1], **more}])
 
 
 # what the server does; what the log says of it, in one warning
@@ -64,49 +63,47 @@ MALICE = {
         "empty answer",
     ),
     "wrong types": (
-        {"structured": '{"facts": "many", "scores": {}, "essence": 3}'},
+        {"structured": '{"facts": "many", "importance": {}, "experience": 3}'},
         "the model's answer has",
     ),
     "facts of wrong types": (
-        {"structured": only_where("FactsAnswer", invented(entry_ids="all"))},
-        "entry_ids",
+        {"structured": only_where("DigestAnswer", digest({1: 5}) | {"facts": ["so", "it", "is"]})},
+        "facts.0",
     ),
-    "scores out of range": (
-        {"structured": only_where("ScoresAnswer", {"scores": [99]})},
-        "outside 1-10",
+    "facts of all lines": (
+        {"structured": only_where("DigestAnswer", invented(lines="all"))},
+        "cite nothing that was given",
     ),
-    "scores that are no numbers": (
-        {"structured": only_where("ScoresAnswer", {"scores": [float("nan")]})},
-        "scores.0",
+    "importances that are no numbers": (
+        {"structured": only_where("DigestAnswer", digest({1: float("nan")}))},
+        "importance.0",
     ),
-    "scores for nobody": (
-        {"structured": only_where("ScoresAnswer", {"scores": [5] * 500})},
-        "500 entries",
+    "importances for nobody": (
+        {"structured": only_where("DigestAnswer", digest(dict.fromkeys(range(7, 100), 5)))},
+        "0 of 1 lines",
+    ),
+    "importances without end": (
+        {"structured": only_where("DigestAnswer", digest(dict.fromkeys(range(1, 500), 5)))},
+        "at most 200",
     ),
     "a weight that is no number": (
         {
             "structured": only_where(
-                "ExperienceAnswer",
-                {
-                    "essence": INVENTED,
-                    "dominant_emotions": ["joy"],
-                    "memory_weight": float("inf"),
-                    "the_lesson": "",
-                },
+                "DigestAnswer", digest({1: 5}, experience=INVENTED, weight=float("nan"))
             )
         },
-        "memory_weight",
+        "weight",
     ),
     "invented ids": (
-        {"structured": only_where("FactsAnswer", invented(entry_ids=[9999, -1, 10**30]))},
+        {"structured": only_where("DigestAnswer", invented(lines=[9999, -1, 10**30]))},
         "cite nothing that was given",
     ),
     "ten thousand facts": (
-        {"structured": only_where("FactsAnswer", {"facts": invented()["facts"] * 10_000})},
+        {"structured": only_where("DigestAnswer", digest({1: 5}, invented()["facts"] * 10_000))},
         "at most 100",
     ),
     "a fact without an end": (
-        {"structured": only_where("FactsAnswer", invented(text=INVENTED * 10_000))},
+        {"structured": only_where("DigestAnswer", invented(text=INVENTED * 10_000))},
         "facts.0.text",
     ),
     "429 and come again in an hour": (

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from model_server import WELL_FORMED
+from model_server import WELL_FORMED, digest, numbered_in
 
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.llm import openai_compatible
@@ -17,9 +17,11 @@ class Model:
     """What the model server says: by default, every line is one fact, and nothing is related."""
 
     def __init__(self):
-        self.relation = None  # of every pair
-        self.outdated = False  # every text
+        self.relation = None  # of each fact to all that are known: "same_as" or "ends"
+        self.relations = None  # of every pair that is compared
+        self.fact = {}  # more of every fact
         self.topics = {}  # fact → what the preference is about
+        self.silent = False  # whether there are no facts
         self.raw = {}  # schema → an answer as it is
         self.asked = []
 
@@ -27,54 +29,49 @@ class Model:
         self.asked.append(request)
         if request.schema in self.raw:
             return self.raw[request.schema]
+        if request.schema == "DigestAnswer":
+            return json.dumps(self.digest(request))
         lines = [json.loads(line) for line in request.last.splitlines()]
         return json.dumps(getattr(self, f"_{request.schema}", WELL_FORMED[request.schema])(lines))
 
-    def _ScoresAnswer(self, lines):
-        return {"scores": [8] * len(lines)}
-
-    def _FactsAnswer(self, lines):
-        return {
-            "facts": [
-                {
-                    "text": line["text"],
-                    "entry_ids": [line["id"]],
-                    "preference": line["text"] in self.topics,
-                    "topic": self.topics.get(line["text"], ""),
-                }
-                for line in lines
-            ]
-        }
+    def digest(self, request):
+        new, known = numbered_in(request)
+        told = {number: line.partition(": ")[2] or line for number, line in new.items()}
+        facts = [
+            {"text": text, "lines": [number]}
+            | ({"kind": "preference", "to": self.topics[text]} if text in self.topics else {})
+            | ({"same_as": min(known)} if self.relation == "same_as" and known else {})
+            | ({"ends": list(known)} if self.relation == "ends" else {})
+            | self.fact
+            for number, text in told.items()
+        ]
+        more = {"experience": told[max(told)], "weight": 0.6, "lesson": "Listen."}
+        return digest(dict.fromkeys(new, 8), [] if self.silent else facts, **more)
 
     def _ComparisonAnswer(self, lines):
         numbers = [known["pair"] for line in lines for known in line["known"]]
         return {
             "relations": [
-                {"pair": number, "relation": self.relation} for number in numbers if self.relation
+                {"pair": number, "relation": self.relations} for number in numbers if self.relations
             ]
-        }
-
-    def _OutdatedAnswer(self, lines):
-        numbers = [text["number"] for line in lines for text in line["texts"]]
-        return {"outdated": numbers if self.outdated else []}
-
-    def _ExperienceAnswer(self, lines):
-        return {
-            "essence": lines[-1]["text"],
-            "dominant_emotions": ["interest", "trust", "serenity"],
-            "memory_weight": 0.6,
-            "the_lesson": "Listen.",
         }
 
     def _QuestionsAnswer(self, lines):
         return {"questions": ["What is going on?"]}
 
     def _AttributesAnswer(self, lines):
-        _person, *seen = lines
+        known = [line["known"] for line in lines if "known" in line]
         return {
             "attributes": [
-                {"type": "fact", "value": one["text"], "evidence": [one["id"]], "confidence": 0.6}
-                for one in seen
+                {
+                    "type": "fact",
+                    "value": one["text"],
+                    "evidence": [one["id"]],
+                    "confidence": 0.6,
+                    "replaces": known if self.relation == "ends" else [],
+                }
+                for one in lines
+                if "id" in one
             ]
         }
 
@@ -131,55 +128,47 @@ def test_what_a_rule_would_end_holds_where_the_model_does_not_end_it(mara, hear,
     hear(2, NINE)
     assert facts(mara) == {SEVEN: False, NINE: False}
     assert not is_retired(mara, first)
-    [asked] = model.of("ComparisonAnswer")
-    [line] = map(json.loads, asked.last.splitlines())
-    assert line["new"] == NINE
-    assert [known["text"] for known in line["known"]] == [SEVEN]
+    _, asked = model.of("DigestAnswer")
+    assert numbered_in(asked) == ({1: f"Alice says: {NINE}"}, {101: f"{SEVEN} (2026-03-01)"})
 
 
-@pytest.mark.parametrize("relation", ["changes", "ends", "Changes"])
-def test_what_no_rule_knows_ends_in_any_language_where_the_model_ends_it(
-    mara, hear, model, relation
-):
+def test_what_no_rule_knows_ends_in_any_language_where_the_model_ends_it(mara, hear, model):
     before = hear(1, "Mein Bruder hütet die Fähre bei Millbrook.")
-    model.relation, model.outdated = relation, True
+    model.relation = "ends"
     hear(2, "Mein Bruder ist fort, die Fähre hütet jetzt Bram.")
     assert facts(mara) == {
         "Mein Bruder hütet die Fähre bei Millbrook.": True,
         "Mein Bruder ist fort, die Fähre hütet jetzt Bram.": False,
     }
     assert is_retired(mara, before)
+    assert not model.of("OutdatedAnswer") + model.of("ComparisonAnswer")
 
 
-def test_a_line_that_says_more_is_retired_only_where_the_model_says_so(mara, hear, model):
-    before = hear(1, SEVEN)
-    model.relation = "changes"
+def test_a_line_that_told_another_fact_is_not_retired(mara, hear, model, server):
+    two = [{"text": text, "lines": [1]} for text in (SEVEN, "Alice says the ferry is slow.")]
+    server.behave_once(structured=json.dumps(digest({1: 8}, two)))
+    before = hear(1, "Seven crowns the toll, and the ferry crawls.")
+    end = {"text": NINE, "lines": [1], "ends": [101]}
+    server.behave_once(
+        structured=lambda request: json.dumps(
+            digest(
+                {1: 8},
+                [end | {"ends": [n for n, t in numbered_in(request)[1].items() if SEVEN in t]}],
+            )
+        )
+    )
     hear(2, NINE)
-    assert facts(mara) == {SEVEN: True, NINE: False}
+    assert facts(mara)[SEVEN] is True
     assert not is_retired(mara, before)
-    [asked] = model.of("OutdatedAnswer")
-    line = json.loads(asked.last)
-    assert (line["past"], line["replaced_by"]) == (SEVEN, NINE)
 
 
 def test_what_the_model_calls_the_same_is_one_fact(mara, hear, model):
     hear(1, "Die Brücke ist eingestürzt.")
-    model.relation = "same"
+    model.relation = "same_as"
     hear(2, "In der Nacht fiel die Brücke in den Fluss.")
     [fact] = memory_store.shared().list(mara.memory.id, record="fact")
     assert fact.content == "Die Brücke ist eingestürzt."
     assert len(fact.journal_ids) == 2
-
-
-@pytest.mark.parametrize(
-    "answer", ["no idea", '{"relations": [{"pair": 1, "relation": "worse"}]}', '{"relations": 1}']
-)
-def test_a_malformed_judgement_is_asked_for_again_and_then_ends_nothing(mara, hear, model, answer):
-    hear(1, SEVEN)
-    model.raw["ComparisonAnswer"] = answer
-    hear(2, NINE)
-    assert facts(mara) == {SEVEN: False, NINE: False}
-    assert len(model.of("ComparisonAnswer")) == 2
 
 
 def test_where_the_server_is_gone_no_rule_judges_in_its_place(mara, hear, model, server):
@@ -190,16 +179,16 @@ def test_where_the_server_is_gone_no_rule_judges_in_its_place(mara, hear, model,
     assert not is_retired(mara, before)
 
 
-def test_the_facts_that_the_model_draws_are_the_observations(mara, hear, model):
+def test_a_person_is_described_from_their_own_words(mara, hear, model):
     hear(1, "Ich hüte die Fähre.")
-    hear(2, "Hello there!")
+    model.silent = True
+    hear(2, "I keep the ferry at Millbrook.")
     profile = mara.memory.profiles.get("#Alice")
-    assert [seen.text for seen in profile.observations] == ["Ich hüte die Fähre.", "Hello there!"]
-    model.raw["FactsAnswer"] = '{"facts": []}'
-    hear(3, "I keep the ferry at Millbrook.")
-    profile = mara.memory.profiles.get("#Alice")
-    assert len(profile.observations) == 2
-    assert profile.relationship.interactions == 3
+    assert [seen.text for seen in profile.observations] == [
+        "Alice: Ich hüte die Fähre.",
+        "Alice: I keep the ferry at Millbrook.",
+    ]
+    assert profile.relationship.interactions == 2
 
 
 def test_an_attribute_gives_way_where_the_model_says_so(mara, hear, model, settings):
@@ -209,18 +198,21 @@ def test_an_attribute_gives_way_where_the_model_says_so(mara, hear, model, setti
         return [known.value for known in mara.memory.profiles.get("#Alice").attributes]
 
     hear(1, SEVEN)
+    assert values() == []
     hear(2, NINE)
-    assert values() == [SEVEN, NINE]
-    model.relation, model.outdated = "changes", True
-    hear(3, "Die Überfahrt kostet nichts mehr.")
-    assert values() == ["Die Überfahrt kostet nichts mehr."]
+    assert values() == [f"Alice: {SEVEN}", f"Alice: {NINE}"]
+    model.relation = "ends"
+    hear(3, "Die Überfahrt ist frei.")
+    hear(4, "Für alle.")
+    assert values() == ["Alice: Die Überfahrt ist frei.", "Alice: Für alle."]
+    assert len(model.of("AttributesAnswer")) == 2
 
 
 def test_a_preference_takes_the_slot_that_the_model_names(mara, hear, model):
     loved, hated = "Ich liebe Tee.", "Ich kann Tee nicht mehr sehen."
     model.topics = dict.fromkeys((loved, hated), "Tee")
     hear(1, loved)
-    model.relation = "changes"
+    model.relation = "ends"
     hear(2, hated)
     [held] = mara.memory.preferences.of("#Alice")
     assert (held.slot, held.text) == ("tee", hated)
@@ -238,7 +230,7 @@ def test_no_rule_settles_a_preference_that_the_model_does_not_draw(mara, hear, m
 @pytest.mark.parametrize("relation", [None, "changes"])
 def test_a_taught_preference_replaces_another_where_the_model_says_so(mara, model, relation):
     offload.wait(mara.memory.ingest("I love tea with honey.", user_id="#Alice"))
-    model.relation = relation
+    model.relations = relation
     offload.wait(mara.memory.ingest("I hate tea with honey.", user_id="#Alice"))
     taught = memory_store.shared().list(mara.memory.id, record="taught")
     assert {each.content: bool(each.superseded_by) for each in taught} == {
@@ -248,7 +240,7 @@ def test_a_taught_preference_replaces_another_where_the_model_says_so(mara, mode
 
 
 def test_only_what_the_model_weighed_is_pruned(mara, hear, model):
-    model.raw["ScoresAnswer"] = "no idea"
+    model.raw["DigestAnswer"] = "no idea"
     entry = hear(1, "Ok.")
     assert mara.memory.journal.get(entry.id).scoring_method == "offline"
     mara.memory.clock = lambda: "2026-06-01T00:00:00+00:00"

@@ -9,10 +9,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from model_server import digest
 
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.llm import breaker, openai_compatible, router
-from contrib_ai_memory.llm.provider import Unreachable
+from contrib_ai_memory.llm.provider import Passage, Unreachable
 from contrib_ai_memory.llm.usage import Usage
 from contrib_ai_memory.records import Entry, ReplyRequest
 
@@ -102,7 +103,7 @@ def test_a_server_is_left_alone_as_long_as_it_wishes_within_reason(wish, pause):
 
 def score(npc=None):
     """One operation through `ask`: the name of the provider that did it."""
-    return offload.wait(router.ask("score_importance", [ENTRY], "", npc=npc))[0]
+    return offload.wait(router.ask("digest", Passage("Mara", (ENTRY,)), npc=npc))[0]
 
 
 def test_a_server_that_is_there_but_answers_nonsense_closes_the_breaker(server, llm, clock, logged):
@@ -141,12 +142,13 @@ from twisted.internet import defer, reactor
 settings.CONTRIB_AI_MEMORY = json.loads(sys.argv[1])
 from contrib_ai_memory import offload
 from contrib_ai_memory.llm import router
+from contrib_ai_memory.llm.provider import Passage
 from contrib_ai_memory.records import Entry
 ENTRY = Entry(4, "2026-01-01T00:00:00+00:00", "I keep the ferry.", "say", seen_as="Alice")
 seen = []
 
 def score(npc=None):
-    return router.ask("score_importance", [ENTRY], "", npc=npc)
+    return router.ask("digest", Passage("Mara", (ENTRY,)), npc=npc)
 
 @defer.inlineCallbacks
 def scene():
@@ -228,13 +230,13 @@ COSTS = {"prompt_tokens": 30, "completion_tokens": 10, "total_tokens": 40}
 
 
 def test_every_call_is_in_the_log_with_its_cost_and_without_a_word_of_anybody(server, llm, logged):
-    server.behave(usage=COSTS, structured='{"facts": [], "note": "silver key"}')
-    llm().extract_facts([ENTRY], "Mara")
+    server.behave(usage=COSTS, structured=json.dumps(digest({1: 5}, note="silver key")))
+    llm().digest(Passage("Mara", (ENTRY,)))
     server.behave(status=500, body=b"you asked: I keep the ferry")
     with pytest.raises(Unreachable):
-        llm().extract_facts([ENTRY], "Mara")
+        llm().digest(Passage("Mara", (ENTRY,)))
     first, second = logged()
-    assert first.startswith("extract_facts: 30 tokens in, 10 out, 0.")
+    assert first.startswith("digest: 30 tokens in, 10 out, 0.")
     assert first.endswith(" s, m")
     assert "HTTP 500" in second
     assert not any(word in line for line in logged() for word in ("ferry", "Alice", "silver"))
@@ -266,7 +268,7 @@ def test_what_was_spent_is_counted_by_purpose_and_by_npc(server, llm):
     offload.wait(router.ask("reply", REQUEST, npc="mara-id"))
     spent = router.usage()
     assert (spent["calls"], spent["tokens_in"], spent["tokens_out"]) == (5, 150, 50)
-    assert spent["by_purpose"]["score_importance"]["calls"] == 4
+    assert spent["by_purpose"]["digest"]["calls"] == 4
     assert spent["by_purpose"]["reply"]["tokens_in"] == 30
     assert spent["by_npc"]["mara-id"] == {"calls": 3, "tokens_in": 90, "tokens_out": 30}
     assert set(spent["by_npc"]) == {"mara-id", "finn-id"}

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from model_server import WELL_FORMED
+from model_server import WELL_FORMED, digest, numbered_in
 
 from contrib_ai_memory.english.persona import about_itself
 
@@ -185,11 +185,12 @@ def test_what_a_language_model_draws_of_an_npc_itself_is_no_fact(
     speaks_through()
 
     def structured(request):
-        if request.schema != "FactsAnswer":
+        if request.schema != "DigestAnswer":
             return json.dumps(WELL_FORMED[request.schema](request))
-        ids = [json.loads(line)["id"] for line in request.last.splitlines()]
+        lines = list(numbered_in(request)[0])
         drawn = (said, "Bram keeps the ferry at Millbrook.")
-        return json.dumps({"facts": [{"text": text, "entry_ids": ids} for text in drawn]})
+        facts = [{"text": text, "lines": lines} for text in drawn]
+        return json.dumps(digest(dict.fromkeys(lines, 5), facts))
 
     server.behave(structured=structured)
     builder("@sleep/now mara")

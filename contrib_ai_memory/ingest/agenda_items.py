@@ -5,6 +5,9 @@ was done about it.
 of commitment a sentence is. An item's id follows from its line, and a line that states or closes an
 item is among its ids, so that reading a line again changes nothing.
 
+With a language model the rules read only what the NPC itself says; what others say becomes items
+and ends them as the model judges (`settle_drafts`).
+
 Of what the NPC itself says only a promise or a plan of its own with a date becomes an item: a stock
 phrase such as "I will remember that" is none. What it was asked to do is its own to do. Items are
 as private as the lines that they rest on.
@@ -15,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from twisted.internet import defer
 
@@ -24,10 +27,22 @@ from ..english.commitments import Commitment
 from ..english.due_dates import due
 from ..english.questions import sentences_of
 from ..english.tokens import NUMBERS, content_words
-from ..records import TALK_KINDS, AgendaItem, Entry, seconds_between, shared_privacy
+from ..llm import router
+from ..records import (
+    TALK_KINDS,
+    AgendaItem,
+    Entry,
+    FactDraft,
+    MemoryRecord,
+    seconds_between,
+    shared_privacy,
+)
 
 if TYPE_CHECKING:
+    from ..llm.provider import Passage
     from ..store.evidence import Work
+
+KINDS: frozenset[str] = frozenset(get_args(Commitment))
 
 BARE = 3  # stems: a line with fewer says nothing without the one that it answers
 LOOK_BACK = 8  # lines before, in which the one spoken to and the same matter are looked for
@@ -87,8 +102,10 @@ def settle(
         How many items were added or changed.
     """
     changed = 0
+    rules = router.rules_judge(memory.settings)
     for entry in entries:
-        changed += read(memory, entry, judge)
+        if rules or entry.origin == "self":
+            changed += read(memory, entry, judge)
         yield work.breathe()
     return changed
 
@@ -100,6 +117,113 @@ def read(memory: Any, entry: Entry, judge: Judge = by_rules) -> int:
     for item in new:
         memory.agenda.put(item)
     return len(new)
+
+
+def settle_drafts(memory: Any, drafts: Iterable[FactDraft], passage: Passage) -> int:
+    """Bring the agenda up to date with facts that a language model drew (reactor thread).
+
+    A promise, a debt, a request or a plan becomes an item, or changes the one whose fact it ends;
+    any other fact closes the items whose facts it ends. Repeated, it changes nothing.
+
+    Returns:
+        How many items were added or changed.
+    """
+    lines = {entry.id: entry for entry in passage.entries}
+    known = {fact.id: fact for fact in passage.known}
+    changed = 0
+    for draft in drafts:
+        entries = [lines[number] for number in draft.journal_ids]
+        past = [known[each] for each in (*(draft.ends or ()), draft.same_as) if each in known]
+        before = [item for item in memory.agenda if _is_of(item, past, entries[0])]
+        for item in before:
+            changed += _put(memory, _gone_on(item, draft, entries))
+        if draft.kind in KINDS and not before:
+            changed += _put(memory, _item_of(memory, draft, entries))
+    return changed
+
+
+def _put(memory: Any, item: AgendaItem | None) -> bool:
+    """Write an item if it is new or changed. Returns whether it was."""
+    if item is None or memory.agenda.get(item.id) == item:
+        return False
+    memory.agenda.put(item)
+    return True
+
+
+def _is_of(item: AgendaItem, facts: Iterable[MemoryRecord], entry: Entry) -> bool:
+    """Whether an open item rests on the lines of one of these facts; one that a line touched too.
+
+    The item of a line's own may have been closed or moved by it before a look was killed.
+    """
+    if item.audience != entry.audience or entry.id == int(item.id.partition(".")[0]):
+        return False
+    touched = entry.id in (*item.evidence, *item.closed_by)
+    return (item.state == "open" or touched) and any(
+        not set(item.evidence).isdisjoint(fact.journal_ids) for fact in facts
+    )
+
+
+def _gone_on(item: AgendaItem, draft: FactDraft, entries: Sequence[Entry]) -> AgendaItem:
+    """The item after a fact that repeats, changes or ends it."""
+    last = entries[-1]
+    if not draft.ends or draft.kind == item.kind:
+        first, *later = dict.fromkeys((*item.evidence, *draft.journal_ids))
+        return replace(
+            item,
+            text=_words_of(entries) if draft.ends else item.text,
+            due=draft.date or item.due,
+            evidence=(first, *later[1 - EVIDENCE_KEPT :]),
+            updated=max(item.updated, last.timestamp),
+        )
+    if last.id in item.closed_by:
+        return item
+    return _close(item, "done", last)
+
+
+def _item_of(memory: Any, draft: FactDraft, entries: Sequence[Entry]) -> AgendaItem | None:
+    """The item that a fact states; None if nobody is named who is to do it."""
+    npc = memory.owner.get_memory_identity(memory.owner)
+    subject = draft.about or entries[0].source_entity or ""
+    who, to = (npc, subject) if draft.kind == "request" else (subject, _called(memory, draft))
+    taken = {item.id: item for item in memory.agenda}
+    number, count = str(entries[0].id), 0
+    while (held := taken.get(number)) and (held.kind, held.due) != (draft.kind, draft.date):
+        count += 1
+        number = f"{entries[0].id}.{count}"
+    if held:
+        return None
+    private, witnesses = shared_privacy(entries)
+    return AgendaItem(
+        id=number,
+        kind=cast(Commitment, draft.kind),
+        who=who,
+        to=to,
+        text=_words_of(entries),
+        due=draft.date,
+        evidence=draft.journal_ids[:EVIDENCE_KEPT],
+        private=private,
+        witnesses=witnesses,
+        created=entries[0].timestamp,
+        updated=entries[-1].timestamp,
+    )
+
+
+def _called(memory: Any, draft: FactDraft) -> str:
+    """The identity of the one whom something is owed to; "" if unknown or nobody."""
+    if draft.kind == "plan" or not draft.object:
+        return ""
+    if draft.object.lower() in {name.lower() for name in memory.names}:
+        return memory.owner.get_memory_identity(memory.owner)
+    named = memory.people.mentioned(draft.object)
+    return named[0] if len(named) == 1 else ""
+
+
+def _words_of(entries: Sequence[Entry]) -> str:
+    """The words of the lines that state an item: the first, and the last if they are several."""
+    first, last = entries[0], entries[-1]
+    if first is last:
+        return " ".join(first.words.split())[:TEXT_KEPT]
+    return f"{first.with_speaker()} - {' '.join(last.words.split())}"[:TEXT_KEPT]
 
 
 def reread(memory: Any, entry: Entry) -> None:

@@ -1,4 +1,6 @@
-"""Extraction of experiences, the background loop [B].
+"""Extraction of experiences where rules judge, the background loop [B].
+
+Any other provider gives one with its look at a talk (`sleep.consolidation`).
 
 A snippet is a run of talk in one conversation with one audience: six messages, or fewer if the
 audience changes or the talk falls silent. A cursor in the journal marks what has been extracted, so
@@ -7,7 +9,7 @@ that no message is extracted twice, not even after a restart.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +65,8 @@ def extract_experiences(
                 provider, draft = yield work.ask("extract_experience", snippet)
                 least = memory.settings.KEEP_EXPERIENCE_ABOVE
                 if draft is not None and draft.memory_weight > least:
-                    shown = () if provider == router.OFFLINE.name else window.context
+                    ids = tuple(entry.id for entry in window.context)
+                    shown = () if provider == router.OFFLINE.name else ids
                     yield work.run(keep, memory.id, draft, window.entries, provider, shown)
         memory.journal.advance_cursor(CURSOR, window.end)
         done += bool(window.entries)
@@ -129,12 +132,12 @@ def keep(
     draft: ExperienceDraft,
     entries: tuple[Entry, ...],
     provider: str,
-    shown: tuple[Entry, ...] = (),
+    shown: Iterable[int] = (),
 ) -> str:
     """Store an experience, or reinforce the same one if it is known (worker thread).
 
     Args:
-        shown: Context shown to the provider; an erasure follows it too.
+        shown: Journal ids of all that the provider was shown; an erasure follows it too.
 
     Returns:
         The id of the experience that now rests on these entries.
@@ -163,7 +166,7 @@ def keep(
         created_at=entries[-1].timestamp,
         last_accessed=entries[-1].timestamp,
         provider=provider,
-        context=ranges_of(entry.id for entry in shown if entry.id not in journal_ids),
+        context=ranges_of(each for each in shown if each not in journal_ids),
     )
     return remember_or_reinforce(agent_id, experience)
 

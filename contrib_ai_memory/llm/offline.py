@@ -43,6 +43,7 @@ from ..english.stated_preferences import stated, states_preference
 from ..english.tokens import content_words, stem, words_of
 from ..records import (
     INSIGHT,
+    LOCKED,
     TALK_KINDS,
     Entry,
     ExperienceDraft,
@@ -55,10 +56,12 @@ from ..records import (
 from . import offline_reply
 from .provider import (
     AttributeDraft,
+    Digest,
     Ending,
     InsightDraft,
     Observation,
     Pair,
+    Passage,
     Relation,
     Statement,
     combined_confidence,
@@ -164,6 +167,23 @@ class OfflineProvider:
         ]
         return [draft for draft in drafts if not about_itself(draft.text, npc_name)]
 
+    def digest(self, passage: Passage) -> Digest:
+        """Look at a passage by the three operations above; what is known is compared later."""
+        scores = self.score_importance(passage.entries, passage.goals)
+        scored = [
+            replace(entry, importance=entry.importance if LOCKED in entry.tags else score)
+            for entry, score in zip(passage.entries, scores, strict=True)
+        ]
+        worth = [entry for entry in scored if entry.importance >= passage.least_importance]
+        new = frozenset(entry.id for entry in scored)
+        lines = tuple(sorted((*passage.around, *scored), key=lambda entry: entry.id))
+        snippet = Snippet(passage.npc_name, lines, new, passage.known_names)
+        return Digest(
+            {entry.id: entry.importance for entry in scored},
+            tuple(self.extract_facts(worth, passage.npc_name)) if worth else (),
+            self.extract_experience(snippet),
+        )
+
     def summarise(self, lines: Sequence[str]) -> str:
         """Choose the three most salient sentences nearest to the centre of the talk.
 
@@ -182,7 +202,9 @@ class OfflineProvider:
         chosen = sorted(best[:SUMMARY_SENTENCES])
         return " ".join(dict.fromkeys(told[place] for place in chosen))
 
-    def describe(self, name: str, observations: Sequence[Observation]) -> list[AttributeDraft]:
+    def describe(
+        self, name: str, observations: Sequence[Observation], known: Sequence[str] = ()
+    ) -> list[AttributeDraft]:
         """Collect what is told of somebody by name; the more often, the surer."""
         found: dict[frozenset[str], tuple[str, str, list[int]]] = {}
         for seen in observations:
@@ -212,19 +234,17 @@ class OfflineProvider:
         return [*questions, *(f"What is said of {theme.said}?" for theme in shared)]
 
     def reflect(
-        self, question: str, memories: Sequence[MemoryRecord], npc_name: str
+        self,
+        questions: Sequence[tuple[str, Sequence[MemoryRecord]]],
+        npc_name: str,
+        known: Sequence[str] = (),
     ) -> list[InsightDraft]:
         """Name what recurs in the memories of the person asked about, or who mentions a theme."""
-        spoken = [memory for memory in _once(memories) if memory.speaker]
-        speakers = {memory.speaker for memory in spoken}
-        passed = _names((*speakers, npc_name))
-        asked = _OF_A_THEME.match(question)
-        if asked:
-            return _of_many(asked["theme"], spoken)
-        named = [
-            name for name in sorted(speakers) if re.search(rf"\b{re.escape(name)}\b", question)
+        return [
+            insight
+            for question, memories in questions
+            for insight in _insights(question, memories, npc_name)
         ]
-        return _of_one(named[0], spoken, passed) if named else []
 
     # --- comparisons --------------------------------------------------------------------------
 
@@ -565,6 +585,17 @@ def _once(memories: Sequence[MemoryRecord]) -> list[MemoryRecord]:
             kept.append(memory)
             seen.update(memory.journal_ids)
     return kept
+
+
+def _insights(question: str, memories: Sequence[MemoryRecord], npc_name: str) -> list[InsightDraft]:
+    spoken = [memory for memory in _once(memories) if memory.speaker]
+    speakers = {memory.speaker for memory in spoken}
+    passed = _names((*speakers, npc_name))
+    asked = _OF_A_THEME.match(question)
+    if asked:
+        return _of_many(asked["theme"], spoken)
+    named = [name for name in sorted(speakers) if re.search(rf"\b{re.escape(name)}\b", question)]
+    return _of_one(named[0], spoken, passed) if named else []
 
 
 def _names(people: Iterable[str]) -> set[str]:

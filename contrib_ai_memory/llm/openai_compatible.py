@@ -27,15 +27,17 @@ from tenacity import (
 
 from .. import conf, offload
 from ..log import logger
-from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
+from ..records import MemoryRecord, Reply, ReplyRequest
 from . import prompts, schemas
 from .prompts import Messages
 from .provider import (
     AttributeDraft,
+    Digest,
     Ending,
     InsightDraft,
     Observation,
     Pair,
+    Passage,
     ProviderError,
     Refused,
     Relation,
@@ -104,28 +106,12 @@ class OpenAIProvider:
             raise ProviderError(f"{self._settings.base_url}: the model gave an empty answer")
         return turn
 
-    def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
+    def digest(self, passage: Passage) -> Digest:
         return self._structured(
-            "extract_experience",
-            prompts.experience(snippet),
-            schemas.ExperienceAnswer,
-            schemas.ExperienceAnswer.draft,
-        )
-
-    def score_importance(self, entries: Sequence[Entry], goals: str) -> list[int]:
-        return self._structured(
-            "score_importance",
-            prompts.scores(entries, goals),
-            schemas.ScoresAnswer,
-            lambda answer: answer.of(len(entries)),
-        )
-
-    def extract_facts(self, entries: Sequence[Entry], npc_name: str) -> list[FactDraft]:
-        return self._structured(
-            "extract_facts",
-            prompts.facts(entries, npc_name),
-            schemas.FactsAnswer,
-            lambda answer: answer.drafts(entries),
+            "digest",
+            prompts.digest(passage),
+            schemas.DigestAnswer,
+            lambda answer: answer.digest(passage),
         )
 
     def summarise(self, lines: Sequence[str]) -> str:
@@ -136,13 +122,16 @@ class OpenAIProvider:
             lambda answer: answer.summary,
         )
 
-    def describe(self, name: str, observations: Sequence[Observation]) -> list[AttributeDraft]:
-        known = {seen.journal_id for seen in observations}
+    def describe(
+        self, name: str, observations: Sequence[Observation], known: Sequence[str] = ()
+    ) -> list[AttributeDraft]:
+        observed = dict(enumerate((seen.journal_id for seen in observations), start=1))
+        values = dict(enumerate(known, start=1))
         return self._structured(
             "describe",
-            prompts.profile(name, observations),
+            prompts.profile(name, observations, known),
             schemas.AttributesAnswer,
-            lambda answer: answer.drafts(known),
+            lambda answer: answer.drafts(observed, values),
         )
 
     def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
@@ -154,12 +143,17 @@ class OpenAIProvider:
         )
 
     def reflect(
-        self, question: str, memories: Sequence[MemoryRecord], npc_name: str
+        self,
+        questions: Sequence[tuple[str, Sequence[MemoryRecord]]],
+        npc_name: str,
+        known: Sequence[str] = (),
     ) -> list[InsightDraft]:
-        ids = {number: memory.id for number, memory in enumerate(memories, start=1)}
+        evidence = {memory.id: memory for _, memories in questions for memory in memories}
+        ids = dict(enumerate(evidence, start=1))
+        asked = [question for question, _ in questions]
         return self._structured(
             "reflect",
-            prompts.insights(question, memories, npc_name),
+            prompts.insights(asked, list(evidence.values()), npc_name, known),
             schemas.InsightsAnswer,
             lambda answer: answer.drafts(ids),
         )

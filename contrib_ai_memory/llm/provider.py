@@ -2,16 +2,20 @@
 
 Two come with the contrib, `offline` and `openai_compatible`; the setting PROVIDER takes the path of
 another. All methods take and return plain data and may block: they run on worker threads.
+
+Where rules judge (`router.rules_judge`), that is with the offline provider or a class that inherits
+it, the night asks `score_importance` and `extract_facts`, and the background loop
+`extract_experience`, all of `offline.OfflineProvider`; with any other provider both ask `digest`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, Protocol, get_args, runtime_checkable
 
-from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
+from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest
 from ..text.redaction import redact
 
 
@@ -59,24 +63,22 @@ class Provider(Protocol):
         """Answer a line as the NPC: plain text, never empty."""
         ...
 
-    def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
-        """Extract the four dimensions of [B] from the new messages; None if nothing happened."""
-        ...
-
-    def score_importance(self, entries: Sequence[Entry], goals: str) -> list[int]:
-        """Score each entry 1-10, in order [A]: relevance to `goals`, novelty, future utility."""
-        ...
-
-    def extract_facts(self, entries: Sequence[Entry], npc_name: str) -> list[FactDraft]:
-        """Extract facts in the third person [A], each with the ids of the entries it rests on."""
+    def digest(self, passage: Passage) -> Digest:
+        """Look once at lines of talk: importance, facts and experience [A, B]."""
         ...
 
     def summarise(self, lines: Sequence[str]) -> str:
         """Summarise a conversation in two or three sentences: names, numbers, decisions [C §3]."""
         ...
 
-    def describe(self, name: str, observations: Sequence[Observation]) -> list[AttributeDraft]:
-        """Describe a person by attributes, each with the journal ids it rests on (O-MEM)."""
+    def describe(
+        self, name: str, observations: Sequence[Observation], known: Sequence[str] = ()
+    ) -> list[AttributeDraft]:
+        """Describe a person by attributes, each with the journal ids it rests on (O-MEM).
+
+        Args:
+            known: Values of the attributes that are known; given where rules do not judge.
+        """
         ...
 
     def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
@@ -84,9 +86,17 @@ class Provider(Protocol):
         ...
 
     def reflect(
-        self, question: str, memories: Sequence[MemoryRecord], npc_name: str
+        self,
+        questions: Sequence[tuple[str, Sequence[MemoryRecord]]],
+        npc_name: str,
+        known: Sequence[str] = (),
     ) -> list[InsightDraft]:
-        """Answer a question by insights, each with the ids of the memories it cites."""
+        """Answer questions by insights, each with the ids of the memories it cites.
+
+        Args:
+            questions: Each with its evidence.
+            known: Insights that are known already, which are not to be repeated.
+        """
         ...
 
     def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
@@ -98,8 +108,53 @@ class Provider(Protocol):
         ...
 
 
+# --- one look at lines of talk --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """New lines of one conversation, all heard by the same people.
+
+    Attributes:
+        entries: The new lines, oldest first.
+        around: Lines before and between them, the NPC's own among them; nothing is drawn from them.
+        known: Facts of the same audience that the lines may repeat, change or end.
+        goals: The NPC's, "" if it has none.
+        least_importance: 1-10, of lines that facts are drawn from.
+    """
+
+    npc_name: str
+    entries: tuple[Entry, ...]
+    around: tuple[Entry, ...] = ()
+    known: tuple[MemoryRecord, ...] = ()
+    goals: str = ""
+    known_names: tuple[str, ...] = ()
+    least_importance: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What one look at a passage gives.
+
+    Attributes:
+        importance: Of lines by their journal id, 1-10; one that is left out keeps what it has.
+        facts: Each with the journal ids of the new lines that it rests on.
+        experience: None if nothing happened.
+    """
+
+    importance: Mapping[int, int]
+    facts: tuple[FactDraft, ...] = ()
+    experience: ExperienceDraft | None = None
+
+
 # --- drafts ---------------------------------------------------------------------------------------
 
+# kinds of facts; the first four make an agenda item
+FACT_KINDS = (
+    *("promise", "debt", "request", "plan"),
+    *("relationship", "occupation", "place", "possession", "preference"),
+    *("event", "secret", "world", "other"),
+)
 AttributeType = Literal["fact", "preference", "relationship", "trait", "occupation", "place"]
 ATTRIBUTE_TYPES: tuple[str, ...] = get_args(AttributeType)
 HIGHEST_CONFIDENCE = 0.95
@@ -120,13 +175,16 @@ class Observation:
 class AttributeDraft:
     """An attribute of a person, drawn from observations (Pa, O-MEM).
 
-    `type` is one of `ATTRIBUTE_TYPES`; `evidence` are journal ids; `confidence` is 0-1.
+    `type` is one of `ATTRIBUTE_TYPES`; `evidence` are journal ids; `confidence` is 0-1. `replaces`
+    are the values of known attributes that it repeats or outdates; None if the provider was not
+    asked.
     """
 
     type: str
     value: str
     evidence: tuple[int, ...]
     confidence: float
+    replaces: tuple[str, ...] | None = None
 
 
 def combined_confidence(a: float, b: float) -> float:

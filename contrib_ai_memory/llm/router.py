@@ -92,6 +92,13 @@ def rules_judge(settings: conf.Settings | None = None) -> bool:
     return model_server(settings) is None and compares is OfflineProvider.compare
 
 
+def chosen_name(settings: conf.Settings | None = None) -> str:
+    """Return the name of the provider that the settings choose."""
+    if model_server(settings) is not None:
+        return ModelServer.name
+    return (own_provider(settings) or OFFLINE).name
+
+
 @defer.inlineCallbacks
 def ask_model(
     operation: str,

@@ -6,20 +6,34 @@ Texts leave this module as plain text that may be stored; every list is bounded.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
+from datetime import date
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from ..embedding import emotions
 from ..log import logger
-from ..records import Entry, ExperienceDraft, FactDraft
+from ..records import ExperienceDraft, FactDraft
 from ..text.sanitising import oneline, sanitise
-from .provider import AttributeDraft, AttributeType, InsightDraft, ProviderError, Relation
+from .provider import (
+    FACT_KINDS,
+    AttributeDraft,
+    AttributeType,
+    Digest,
+    InsightDraft,
+    Passage,
+    ProviderError,
+    Relation,
+)
 
 FACTS = 100  # items of one answer, in each list whose length the request does not give
 IDS = 200
+LINES = 200
+FIRST_KNOWN = 101  # number of the first known fact: none is mistaken for a line
+NOTABLE = 4  # 1-10, of lines that an experience rests on
 QUESTIONS = 3  # Park et al. 2023
 MOST_TOKENS = 10_000_000  # a reported usage above this is wrong
 
@@ -38,8 +52,39 @@ def _within_one(value: object) -> object:
     return value
 
 
+def _as_number(value: object) -> object:
+    """Return the whole number that is meant: of "7", 7.4, [7]; 0 of null, "" and []."""
+    if isinstance(value, list):
+        value = value[0] if value else 0
+    if isinstance(value, str):
+        digits = re.search(r"-?\d{1,9}", value)
+        return int(digits[0]) if digits else 0
+    if isinstance(value, float) and math.isfinite(value):
+        return round(value)
+    return 0 if value is None else value
+
+
+def _as_numbers(value: object) -> object:
+    """Return a list of whole numbers; one alone is a list of one, 0 and null are an empty one."""
+    given = value if isinstance(value, list) else [value]
+    numbers = [_as_number(each) for each in given if not isinstance(each, list | dict)]
+    return [each for each in numbers if each != 0]
+
+
+def _as_text(value: object) -> object:
+    return "" if value is None else str(value) if isinstance(value, int | float) else value
+
+
+def _as_texts(value: object) -> object:
+    given = re.split(r"[,;]\s*", value) if isinstance(value, str) else value
+    return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
+
+
 Line = Annotated[str, Field(min_length=1, max_length=300)]
-Ids = Annotated[list[int], Field(max_length=IDS)]
+Number = Annotated[int, BeforeValidator(_as_number)]
+Ids = Annotated[list[int], BeforeValidator(_as_numbers), Field(max_length=IDS)]
+Text = Annotated[str, BeforeValidator(_as_text)]
+Texts = Annotated[list[str], BeforeValidator(_as_texts)]
 Confidence = Annotated[float, BeforeValidator(_within_one), Field(ge=0, le=1)]
 
 
@@ -62,66 +107,99 @@ class Plain(BaseModel):
         return plain
 
 
-class ExperienceAnswer(Plain):
-    """The four dimensions of one experience [B]."""
+class LineImportance(Plain):
+    """The importance of one numbered line, 1-10 [A]."""
 
-    essence: str = Field(min_length=1, max_length=600)
-    dominant_emotions: list[str] = Field(min_length=1, max_length=6)
-    memory_weight: float = Field(ge=0, le=1)
-    the_lesson: str = Field(max_length=400)
+    line: Number
+    importance: Number
 
-    def draft(self) -> ExperienceDraft:
+
+class DigestFact(Plain):
+    """One fact of a passage; its lines and the known facts are numbers of the request."""
+
+    text: Annotated[Text, Field(max_length=2000)] = ""
+    lines: Ids = []
+    kind: Annotated[Text, Field(json_schema_extra={"enum": [*FACT_KINDS]})] = "other"
+    about: Text = ""
+    to: Text = ""
+    date: Text = ""
+    same_as: Number = 0
+    ends: Ids = []
+
+
+class DigestAnswer(Plain):
+    """Importance, facts and experience of one passage [A, B]."""
+
+    importance: list[LineImportance] = Field(max_length=LINES)
+    facts: list[DigestFact] = Field(max_length=FACTS)
+    experience: Annotated[Text, Field(max_length=2000)] = ""
+    emotions: Texts = []
+    weight: Confidence = 0.0
+    lesson: Text = ""
+
+    def digest(self, passage: Passage) -> Digest:
+        """Resolve the numbers of an answer.
+
+        Raises:
+            Unfit: Most lines have no importance, or all facts rest on nothing that was given.
+        """
+        lines = dict(enumerate((entry.id for entry in passage.entries), start=1))
+        scores = {lines[one.line]: one.importance for one in self.importance if one.line in lines}
+        if 2 * len(scores) < len(lines):
+            raise Unfit(f"the model gave {len(scores)} of {len(lines)} lines an importance")
+        known = dict(enumerate((fact.id for fact in passage.known), start=FIRST_KNOWN))
+        told = [fact for fact in self.facts if fact.text]
+        founded_facts = founded("facts", told, lambda fact: cited(fact.lines, lines))
+        return Digest(
+            {line: min(10, max(1, score)) for line, score in scores.items()},
+            tuple(_fact(fact, numbers, lines, known) for fact, numbers in founded_facts),
+            self._experience(scores),
+        )
+
+    def _experience(self, scores: Mapping[int, int]) -> ExperienceDraft | None:
+        if not self.experience:
+            return None
+        most = max(scores.values())
         return ExperienceDraft(
-            essence=self.essence,
-            memory_weight=self.memory_weight,
-            the_lesson=self.the_lesson,
-            dominant_emotions=emotions.validated(self.dominant_emotions),
+            essence=_cut(self.experience, 600),
+            memory_weight=self.weight,
+            the_lesson=_cut(self.lesson, 400),
+            dominant_emotions=emotions.validated(self.emotions),
+            journal_ids=tuple(
+                line for line, score in sorted(scores.items()) if score >= min(most, NOTABLE)
+            ),
         )
 
 
-class ScoresAnswer(Plain):
-    """One importance for each entry, in order [A]."""
-
-    scores: list[int] = Field(max_length=1000)
-
-    def of(self, wanted: int) -> list[int]:
-        """The scores, if there is one for each of so many entries."""
-        if len(self.scores) != wanted:
-            raise Unfit(f"the model scored {len(self.scores)} entries where {wanted} were asked")
-        if not all(1 <= score <= 10 for score in self.scores):
-            raise Unfit("the model gave an importance outside 1-10")
-        return self.scores
-
-
-class Fact(Plain):
-    """One fact and the ids of the entries that it rests on."""
-
-    text: str = Field(min_length=1, max_length=400)
-    entry_ids: Annotated[Ids, Field(min_length=1)]
-    preference: bool = False
-    topic: str = Field("", max_length=100)
+def _fact(
+    fact: DigestFact, numbers: Sequence[int], lines: Mapping[int, int], known: Mapping[int, str]
+) -> FactDraft:
+    kind = fact.kind.lower() if fact.kind.lower() in FACT_KINDS else "other"
+    preference = kind == "preference"
+    return FactDraft(
+        text=_cut(fact.text, 400),
+        journal_ids=tuple(sorted(lines[number] for number in numbers)),
+        memory_type="procedural" if preference else "semantic",
+        slot=_cut(fact.to, 100).lower() if preference else "",
+        kind=kind,
+        subject=_cut(fact.about, 100),
+        object="" if preference else _cut(fact.to, 100),
+        date=_iso_date(fact.date),
+        same_as=known.get(fact.same_as, ""),
+        ends=tuple(known[number] for number in cited(fact.ends, known)),
+    )
 
 
-class FactsAnswer(Plain):
-    """Facts, each with the entries that it rests on [A]."""
+def _iso_date(text: str) -> str:
+    """Return the ISO date at the start of a text, "" if there is none."""
+    try:
+        return date.fromisoformat(text[:10]).isoformat()
+    except ValueError:
+        return ""
 
-    facts: list[Fact] = Field(max_length=FACTS)
 
-    def drafts(self, entries: Sequence[Entry]) -> list[FactDraft]:
-        known = {entry.id: entry for entry in entries}
-        drafts = []
-        for fact, evidence in founded("facts", self.facts, lambda f: cited(f.entry_ids, known)):
-            about = {known[entry_id].source_entity for entry_id in evidence}
-            drafts.append(
-                FactDraft(
-                    text=fact.text,
-                    journal_ids=evidence,
-                    about=about.pop() if len(about) == 1 else None,
-                    memory_type="procedural" if fact.preference else "semantic",
-                    slot=fact.topic.lower() if fact.preference else "",
-                )
-            )
-        return drafts
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 class SummaryAnswer(Plain):
@@ -131,12 +209,13 @@ class SummaryAnswer(Plain):
 
 
 class Attribute(Plain):
-    """An attribute of a person and the observations that show it."""
+    """An attribute of a person, the observations that show it, and known ones that it replaces."""
 
     type: AttributeType
     value: str = Field(min_length=1, max_length=300)
     evidence: Ids
     confidence: Confidence = 0.5
+    replaces: Ids = []
 
 
 class AttributesAnswer(Plain):
@@ -144,10 +223,18 @@ class AttributesAnswer(Plain):
 
     attributes: list[Attribute] = Field(max_length=FACTS)
 
-    def drafts(self, known: Container[int]) -> list[AttributeDraft]:
-        found = founded("attributes", self.attributes, lambda a: cited(a.evidence, known))
+    def drafts(self, observed: Mapping[int, int], known: Mapping[int, str]) -> list[AttributeDraft]:
+        """Resolve the numbers of observations and of known attributes."""
+        found = founded("attributes", self.attributes, lambda a: cited(a.evidence, observed))
         return [
-            AttributeDraft(one.type, one.value, evidence, one.confidence) for one, evidence in found
+            AttributeDraft(
+                one.type,
+                one.value,
+                tuple(dict.fromkeys(observed[number] for number in evidence)),
+                one.confidence,
+                tuple(known[number] for number in cited(one.replaces, known)),
+            )
+            for one, evidence in found
         ]
 
 

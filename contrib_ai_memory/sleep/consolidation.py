@@ -1,32 +1,72 @@
-"""run_sleep_consolidation [A]: important journal entries become facts in Mem0.
+"""run_sleep_consolidation [A]: journal entries become facts in Mem0.
 
-Extraction sees one audience at a time, so that a fact is as private as its sources. A fact's id is
-made from its text and audience: a night that was killed and runs again finds its own facts and
-doubles none.
+Where rules judge, the entries that `scoring` found important enough are consolidated, a window of
+the journal at a time. Any other provider looks once at a batch of lines of one conversation and
+audience (`Provider.digest`, docs/adr/026), and what it answers is applied here: importance, facts
+with what they repeat or end, agenda items and the experience. While the NPC is awake it looks only
+at talk that was weighty (`look_awake`); the night looks at the rest.
+
+Either way extraction sees one audience at a time, so that a fact is as private as its sources. A
+fact's id is made from its text and audience, and entries are marked last: work that was killed and
+runs again finds its own facts and doubles none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from twisted.internet import defer
 
 from .. import offload
+from ..embedding import embedder
 from ..english.persona import about_itself
-from ..ingest import preference_slots
-from ..records import Entry, FactDraft, MemoryRecord, PassReport, shared_privacy
+from ..ingest import agenda_items, experiences, preference_slots
+from ..ingest.index import reweigh
+from ..llm import router
+from ..llm.provider import Digest, Passage
+from ..records import (
+    LOCKED,
+    Entry,
+    FactDraft,
+    MemoryRecord,
+    PassReport,
+    seconds_between,
+    shared_privacy,
+)
 from ..store import memory_store
+from ..store.evidence import Work
 from ..store.links import Link
 from ..store.payload import entry_memory_id, memory_id_for
 from . import scoring
-from .reconciliation import reconcile
+from .reconciliation import Judged, reconcile
 
 CURSOR = "consolidated"
+
+LINES = 32  # new lines in one look
+FEWEST = 8  # lines of which half are not asked for alone
+AROUND, BETWEEN = 6, 2  # lines shown before the first new one, and before each of the others
+KNOWN = 24  # known facts beside them
+NEAREST = 6  # of them to each line
+LOOK_AHEAD = 200  # entries in which the lines of one conversation are gathered
+ENTRIES_A_STEP = 1000  # passed over in one step because nothing is to be done about them
+WEIGHTY = 7  # heuristic importance of a line, 1-10, that makes talk weighty
 
 
 @defer.inlineCallbacks
 def run_sleep_consolidation(memory: Any) -> Generator[Any, Any, PassReport]:
+    """Consolidate the next batch: of scored entries where rules judge, else of new ones."""
+    consolidate = _consolidate_scored if router.rules_judge(memory.settings) else _look_at_next
+    return (yield consolidate(memory))
+
+
+# --- where rules judge ----------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
     """Consolidate the next batch of scored entries at or above `MIN_IMPORTANCE`."""
     settings = memory.settings
     start = memory.journal.cursors.get(CURSOR, 0)
@@ -44,20 +84,7 @@ def run_sleep_consolidation(memory: Any) -> Generator[Any, Any, PassReport]:
         with memory.evidence.work_on(entries, priority=offload.NIGHT) as work:
             provider, drafts = yield work.ask("extract_facts", entries, memory.name)
             drafts = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
-            facts = yield work.run(facts_of, memory.id, drafts, entries, provider)
-            fact_ids = yield reconcile(memory, facts, work)
-            now = memory.clock()
-            yield memory.links.add_gently(
-                Link(str(entry_id), fact_id, 1.0, "evidence", now)
-                for fact, fact_id in zip(facts, fact_ids, strict=True)
-                for entry_id in fact.journal_ids
-            )
-            work.check()
-            topics = {draft.text: draft.slot for draft in drafts if draft.slot}
-            for fact, fact_id in zip(facts, fact_ids, strict=True):
-                if fact.about and fact.content in topics:
-                    preference_slots.settle_fact(memory, fact, fact_id, topics[fact.content])
-        changed += len(set(fact_ids))
+            changed += yield _keep_facts(memory, drafts, entries, provider, work)
     memory.journal.update({entry.id: {"consolidated": True} for entry in batch})
     memory.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= scored, read=len(batch), changed=changed)
@@ -68,6 +95,284 @@ def _by_audience(entries: Iterable[Entry]) -> list[list[Entry]]:
     for entry in entries:
         circles.setdefault(entry.audience, []).append(entry)
     return list(circles.values())
+
+
+# --- one look -------------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def _look_at_next(memory: Any) -> Generator[Any, Any, PassReport]:
+    """Look at the next batch of lines that nothing was drawn from yet."""
+    read = _pass_over(memory)
+    changed = 0
+    if waiting := _waiting(memory):
+        entries = _evenly([each for each in waiting if each.circle == waiting[0].circle])
+        changed = yield _look(memory, entries, offload.NIGHT)
+        read += len(entries) + _pass_over(memory)
+    done = memory.journal.cursors.get(CURSOR, 0) >= len(memory.journal)
+    return PassReport(done=done, read=read, changed=changed)
+
+
+@defer.inlineCallbacks
+def look_awake(memory: Any, *, until_silent: bool = False) -> Generator[Any, Any, bool]:
+    """Look at talk that was weighty, once it has filled a batch or half of one and fallen silent.
+
+    Args:
+        until_silent: Do not wait for silence.
+
+    Returns (as a Deferred):
+        Whether nothing is left to look at now.
+    """
+    last = len(memory.journal)
+    if memory.looked_at == last:
+        return True
+    [newest] = memory.journal.tail(1) or [None]
+    quiet = until_silent or (
+        newest is not None
+        and seconds_between(newest.timestamp, memory.clock()) >= memory.settings.QUIET_SECONDS
+    )
+    if not quiet and last - memory.looked_at < LINES // 2:
+        return True
+    _pass_over(memory)
+    for lines in _by_circle(_waiting(memory)):
+        entries = _evenly(lines)
+        enough = len(entries) >= LINES // 2 if quiet else len(lines) >= LINES
+        if enough and max(entry.importance for entry in entries) >= WEIGHTY:
+            looked = yield _look(memory, entries, offload.AWAKE, at_night=False)
+            if looked is not None:
+                return False
+    memory.looked_at = last
+    return True
+
+
+def _is_waiting(memory: Any, entry: Entry) -> bool:
+    """Whether nothing was drawn from an entry that something may be drawn from."""
+    if not entry.learnable:
+        return False
+    if entry.scoring_method == "heuristic" and LOCKED not in entry.tags:
+        return True
+    return not entry.consolidated and entry.importance >= memory.settings.MIN_IMPORTANCE
+
+
+def _pass_over(memory: Any) -> int:
+    """Move the cursor to the next entry that waits, past a bounded number. Returns how many."""
+    start = memory.journal.cursors.get(CURSOR, 0)
+    end = min(start + ENTRIES_A_STEP, len(memory.journal))
+    ahead = memory.journal.read(start + 1, end)
+    waits = next((each for each in ahead if _is_waiting(memory, each)), None)
+    end = waits.id - 1 if waits else end
+    for cursor in (CURSOR, scoring.CURSOR, experiences.CURSOR):
+        memory.journal.advance_cursor(cursor, end)
+    return end - start
+
+
+def _waiting(memory: Any) -> list[Entry]:
+    start = memory.journal.cursors.get(CURSOR, 0)
+    ahead = memory.journal.read(start + 1, start + LOOK_AHEAD)
+    return [each for each in ahead if _is_waiting(memory, each)]
+
+
+def _by_circle(entries: Iterable[Entry]) -> list[list[Entry]]:
+    circles: dict[Any, list[Entry]] = {}
+    for entry in entries:
+        circles.setdefault(entry.circle, []).append(entry)
+    return list(circles.values())
+
+
+def _evenly(lines: Sequence[Entry]) -> list[Entry]:
+    """The first batch of lines, where they are cut into as few and as equal ones as possible."""
+    batches = -(-len(lines) // LINES)
+    return list(lines[: -(-len(lines) // batches)])
+
+
+@defer.inlineCallbacks
+def _look(
+    memory: Any,
+    entries: Sequence[Entry],
+    priority: int,
+    *,
+    at_night: bool = True,
+    halve: bool = True,
+) -> Generator[Any, Any, int | None]:
+    """Look once at lines of one circle and apply what the provider answers.
+
+    Where it gives no usable answer, halves of the batch are tried at night, and then the offline
+    provider does the work.
+
+    Returns (as a Deferred):
+        How many facts were stored or changed; None if nothing was done.
+    """
+    around = _around(memory, entries)
+    with memory.evidence.work_on([*around, *entries], priority=priority) as work:
+        known = yield work.run(known_facts, memory.id, entries)
+        work.add_evidence(known)
+        passage = Passage(
+            npc_name=memory.name,
+            entries=tuple(entries),
+            around=around,
+            known=tuple(known),
+            goals=memory.goals,
+            known_names=memory.people.names(),
+            least_importance=memory.settings.MIN_IMPORTANCE,
+        )
+        digest = yield work.judge("digest", passage)
+        if digest is not None:
+            return (
+                yield _apply(memory, digest, passage, router.chosen_name(memory.settings), work)
+            )
+        if not at_night:
+            return None
+        if not halve or len(entries) <= FEWEST or router.breaker.problem:
+            digest = yield work.run(router.OFFLINE.digest, passage)
+            return (yield _apply(memory, digest, passage, router.OFFLINE.name, work))
+    middle = len(entries) // 2
+    changed = 0
+    for part in (entries[:middle], entries[middle:]):
+        changed += yield _look(memory, part, priority, halve=False)
+    return changed
+
+
+def _around(memory: Any, entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Lines of the same conversation just before the new ones, and the one after the last."""
+    first, last = entries[0], entries[-1]
+    new = {entry.id for entry in entries}
+    heard = [
+        entry
+        for entry in memory.journal.read(first.id - LOOK_AHEAD // 4, last.id + 1)
+        if entry.id in new
+        or (entry.session_id == first.session_id and entry.audience in (None, first.audience))
+    ]
+    near: set[int] = set()
+    for place, entry in enumerate(heard):
+        if entry.id in new:
+            reach = AROUND if entry.id == first.id else BETWEEN
+            near |= {each.id for each in heard[max(0, place - reach) : place]}
+    return tuple(e for e in heard if e.id not in new and (e.id in near or e.id > last.id))
+
+
+def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
+    """Find the facts of the lines' audience that they may speak of, oldest first (worker thread).
+
+    What rests on these lines alone is left out, and what it ended is shown: a look that was killed
+    sees the same again.
+    """
+    store = memory_store.shared()
+    own = {entry.id for entry in entries}
+    lines = embedder.shared().encode([entry.words for entry in entries], known=True)
+    padded = np.vstack([lines[:1], lines, lines[-1:]])
+    windows = padded[:-2] + padded[1:-1] + padded[2:]  # a bare answer and what it answers
+    windows /= np.maximum(np.linalg.norm(windows, axis=1, keepdims=True), 1e-9)
+    nearness: dict[str, float] = {}
+    found: dict[str, MemoryRecord] = {}
+    for vector in (*lines, *windows):
+        for hit in store.nearest(agent_id, vector, NEAREST, record="fact"):
+            fact = hit.memory
+            if fact.audience == entries[0].audience and not set(fact.journal_ids) <= own:
+                found[fact.id] = fact
+                nearness[fact.id] = max(hit.score, nearness.get(fact.id, 0.0))
+    ended_by = {fact.superseded_by for fact in found.values() if fact.superseded_by}
+    ends = {each.id: each for each in store.get(ended_by)}
+    held = [
+        fact
+        for fact in found.values()
+        if not fact.superseded_by
+        or (fact.superseded_by in ends and set(ends[fact.superseded_by].journal_ids) <= own)
+    ]
+    nearest = sorted(held, key=lambda fact: (-nearness[fact.id], fact.id))[:KNOWN]
+    return sorted(nearest, key=lambda fact: (fact.created_at, fact.id))
+
+
+@defer.inlineCallbacks
+def _apply(
+    memory: Any, digest: Digest, passage: Passage, provider: str, work: Work
+) -> Generator[Any, Any, int]:
+    """Write what a look gave; the entries are marked last. Repeated, it changes nothing."""
+    entries = [_weighed(entry, digest.importance, provider) for entry in passage.entries]
+    by_id = {entry.id: entry for entry in entries}
+    least = memory.settings.MIN_IMPORTANCE
+    drafts = [
+        _attributed(memory, draft, by_id)
+        for draft in digest.facts
+        if not about_itself(draft.text, *memory.names)
+        and (
+            draft.ends
+            or draft.kind in agenda_items.KINDS
+            or max(by_id[each].importance for each in draft.journal_ids) >= least
+        )
+    ]
+    changed = yield _keep_facts(memory, drafts, entries, provider, work)
+    agenda_items.settle_drafts(memory, drafts, passage)
+    experience = digest.experience
+    fresh = entries[-1].id > memory.journal.cursors.get(experiences.CURSOR, 0)
+    if fresh and experience and experience.memory_weight > memory.settings.KEEP_EXPERIENCE_ABOVE:
+        shown = [entry.id for entry in (*passage.around, *entries)]
+        shown += [each for fact in passage.known for each in fact.journal_ids]
+        yield work.run(experiences.keep, memory.id, experience, tuple(entries), provider, shown)
+    yield work.run(reweigh, memory.id, entries)
+    memory.journal.update(
+        {
+            entry.id: {
+                "importance": entry.importance,
+                "scoring_method": entry.scoring_method,
+                "consolidated": entry.consolidated or entry.importance >= least,
+            }
+            for entry in entries
+        }
+    )
+    return changed
+
+
+def _weighed(entry: Entry, importance: Mapping[int, int], provider: str) -> Entry:
+    """The entry with its new importance; what was set by hand stays."""
+    if LOCKED in entry.tags or entry.scoring_method == "manual":
+        return entry
+    method = "offline" if provider == router.OFFLINE.name else "llm"
+    score = importance.get(entry.id, entry.importance)
+    return replace(entry, importance=score, scoring_method=method)
+
+
+def _attributed(memory: Any, draft: FactDraft, entries: Mapping[int, Entry]) -> FactDraft:
+    """Name the person whom a fact is about: the one it names, else the only one who told it."""
+    named = memory.people.mentioned(draft.subject)
+    if len(named) == 1:
+        return replace(draft, about=named[0])
+    told = {entries[each].source_entity for each in draft.journal_ids}
+    return replace(draft, about=told.pop() if len(told) == 1 else None)
+
+
+# --- facts ----------------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def _keep_facts(
+    memory: Any,
+    drafts: Sequence[FactDraft],
+    entries: Sequence[Entry],
+    provider: str,
+    work: Work,
+) -> Generator[Any, Any, int]:
+    """Reconcile facts with what is known, and store them with their links and slots.
+
+    Returns (as a Deferred):
+        How many facts hold their evidence now.
+    """
+    facts = yield work.run(facts_of, memory.id, drafts, entries, provider)
+    judged = {
+        draft.text: Judged(draft.same_as, draft.ends) for draft in drafts if draft.ends is not None
+    }
+    fact_ids = yield reconcile(memory, facts, work, judged)
+    now = memory.clock()
+    yield memory.links.add_gently(
+        Link(str(entry_id), fact_id, 1.0, "evidence", now)
+        for fact, fact_id in zip(facts, fact_ids, strict=True)
+        for entry_id in fact.journal_ids
+    )
+    work.check()
+    topics = {draft.text: draft.slot for draft in drafts if draft.slot}
+    for fact, fact_id in zip(facts, fact_ids, strict=True):
+        if fact.about and fact.content in topics:
+            preference_slots.settle_fact(memory, fact, fact_id, topics[fact.content])
+    return len(set(fact_ids))
 
 
 def facts_of(
@@ -101,6 +406,9 @@ def _fact(agent_id: str, draft: FactDraft, sources: list[Entry], provider: str) 
     private, witnesses = shared_privacy(sources)
     first, last = sources[0], sources[-1]
     importance = max(entry.importance for entry in sources) / 10
+    people = {who for entry in sources for who in entry.entities}
+    if draft.about and draft.about not in {entry.source_entity for entry in sources}:
+        people.add(draft.about)
     return MemoryRecord(
         id=fact_id(agent_id, draft.text, witnesses if private else None),
         content=draft.text,
@@ -115,7 +423,7 @@ def _fact(agent_id: str, draft: FactDraft, sources: list[Entry], provider: str) 
         source_type=first.source_type,
         source_trust=min(entry.source_trust for entry in sources),
         journal_ids=draft.journal_ids,
-        entities=tuple(sorted({who for entry in sources for who in entry.entities})),
+        entities=tuple(sorted(people)),
         witnesses=witnesses,
         private=private,
         created_at=first.timestamp,

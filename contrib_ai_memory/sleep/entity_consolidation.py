@@ -2,10 +2,11 @@
 
 Two stages, one a step. *Observe*: a cursor walks the journal, and each entry adds observations, and
 favorability [A], to the profile of its source and of those whom it names. The observations are the
-facts that a language model drew from the entry, or its sentences where rules judge (docs/adr/023).
-*Consolidate*: enough new observations of an entity become attributes, those of one audience at a
-time, and as private as they were. Each profile holds the newest entry that it counts: a step that
-was killed and runs again counts nothing twice.
+sentences of the entry where rules judge (docs/adr/023), else its words as they were said, if it was
+found important enough. *Consolidate*: enough new observations of an entity become attributes, those
+of one audience at a time, and as private as they were. A language model is asked once a person,
+audience and night, after all is observed (docs/adr/026). Each profile holds the newest entry that
+it counts: a step that was killed and runs again counts nothing twice.
 """
 
 from __future__ import annotations
@@ -52,19 +53,31 @@ CURSOR = "observed"
 
 SENTENCES_AN_ENTRY = 12
 DESCRIBED_AT_ONCE = 40  # observations in one request to the provider
+LINES_FOR_ONE = 2  # lines that tell as much as one observation
 TEXT_LENGTH = 500  # characters of an observation or an attribute
 _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
 @defer.inlineCallbacks
 def run_entity_consolidation_batch(memory: Any) -> Generator[Any, Any, PassReport]:
-    """Consolidate the observations of one entity if there are enough, else observe more."""
+    """Consolidate the observations of one entity if there are enough, else observe more.
+
+    A language model is asked when nothing is left to observe.
+    """
+    if not router.rules_judge(memory.settings):
+        return (yield _observe(memory) if _observable(memory) else _describe_next(memory))
     with memory.evidence.work_on(priority=offload.NIGHT) as work:
         due = yield _next_due(memory, work)
     return (yield _observe(memory) if due is None else _consolidate(memory, due))
 
 
 # --- observe --------------------------------------------------------------------------------------
+
+
+def _observable(memory: Any) -> bool:
+    """Whether entries were consolidated that are not observed yet."""
+    cursors = memory.journal.cursors
+    return cursors.get(CURSOR, 0) < cursors.get(consolidation.CURSOR, 0)
 
 
 @defer.inlineCallbacks
@@ -81,8 +94,8 @@ def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
     about_npc = {entry.id for entry in batch if _is_about_npc(memory, entry)}
     changed = 0
     with memory.evidence.work_on(batch, priority=offload.NIGHT) as work:
-        drawn = None if router.rules_judge(memory.settings) else _fact_ids(memory, batch)
-        heard = yield work.run(heard_in, batch, memory.name, about_npc, drawn)
+        least = None if router.rules_judge(settings) else settings.MIN_IMPORTANCE
+        heard = yield work.run(heard_in, batch, memory.name, about_npc, least)
         for identity, entries in _by_entity(batch).items():
             changed += _note(memory, identity, entries, heard)
             yield work.breathe()
@@ -103,38 +116,26 @@ class Heard:
     warmth: float
 
 
-def _fact_ids(memory: Any, batch: Iterable[Entry]) -> dict[int, list[str]]:
-    """The ids of the facts that rest on each entry, from its links; numbers are insights."""
-    return {
-        entry.id: sorted(
-            each
-            for each, link in memory.links.of(entry.id).items()
-            if link["kind"] == "evidence" and not each.isdecimal()
-        )
-        for entry in batch
-    }
-
-
 def heard_in(
     batch: Sequence[Entry],
     npc_name: str,
     about_npc: Collection[int],
-    drawn: Mapping[int, Sequence[str]] | None = None,
+    least: int | None = None,
 ) -> dict[int, Heard]:
     """Observe entries; the feeling of those about the NPC counts (worker thread).
 
     Args:
-        drawn: The ids of the facts that a language model drew from each entry. None: rules judge.
+        least: Importance from which the words of an entry are observed as they are; None: rules
+            cut and filter its sentences.
     """
     said = {entry.id: without_address(entry.content, npc_name) for entry in batch}
     felt = [entry.id for entry in batch if entry.id in about_npc]
     labels = emotions.classify([said[entry_id] for entry_id in felt])
     warmth = {entry_id: warmth_of(found) for entry_id, found in zip(felt, labels, strict=True)}
-    told = (
-        {entry.id: sentences_in(entry, npc_name) for entry in batch}
-        if drawn is None
-        else _facts_by_entry(drawn)
-    )
+    told = {
+        entry.id: sentences_in(entry, npc_name) if least is None else _words_of(entry, least)
+        for entry in batch
+    }
     return {
         entry.id: Heard(
             tuple(
@@ -147,18 +148,11 @@ def heard_in(
     }
 
 
-def _facts_by_entry(drawn: Mapping[int, Sequence[str]]) -> dict[int, list[tuple[str, str]]]:
-    """The facts that rest on each entry and hold."""
-    wanted = {each for ids in drawn.values() for each in ids}
-    text_of = {
-        fact.id: fact.content
-        for fact in memory_store.shared().get(wanted)
-        if fact.record == "fact" and not fact.invalid_at
-    }
-    return {
-        entry_id: [(text_of[each], text_of[each]) for each in ids if each in text_of]
-        for entry_id, ids in drawn.items()
-    }
+def _words_of(entry: Entry, least: int) -> list[tuple[str, str]]:
+    """The words of an entry that was found important, as one sentence."""
+    if entry.importance < least:
+        return []
+    return [(entry.content, entry.with_speaker())]
 
 
 def _observation(entry: Entry, place: int, text: str) -> ProfileObservation:
@@ -264,6 +258,59 @@ def _consolidate(memory: Any, identity: str) -> Generator[Any, Any, PassReport]:
     memory.profiles.put(profile.consolidated({each.key for each in group}, known, settling))
     changed = set(known).difference(profile.attributes)
     return PassReport(done=False, read=len(group), changed=len(changed))
+
+
+@defer.inlineCallbacks
+def _describe_next(memory: Any) -> Generator[Any, Any, PassReport]:
+    """Ask a language model once about the next person of whom enough lines are new."""
+    at_least = LINES_FOR_ONE * memory.settings.MIN_OBSERVATIONS
+    with memory.evidence.work_on(priority=offload.NIGHT) as work:
+        for identity in memory.profiles.identities():
+            if not memory.profiles.is_at_hand(identity):
+                yield work.breathe()  # before a database row is read
+            if memory.profiles.due(identity, at_least):
+                profile = memory.profiles.get(identity)
+                for group in _by_audience(profile.new):
+                    if len(group) >= at_least:
+                        return (yield _describe(memory, profile, group))
+    return PassReport(done=True)
+
+
+def _by_audience(observed: Iterable[ProfileObservation]) -> list[list[ProfileObservation]]:
+    groups: dict[tuple[str, ...] | None, list[ProfileObservation]] = {}
+    for noted in observed:
+        groups.setdefault(audience_of(noted), []).append(noted)
+    return list(groups.values())
+
+
+@defer.inlineCallbacks
+def _describe(
+    memory: Any, profile: Profile, group: Sequence[ProfileObservation]
+) -> Generator[Any, Any, PassReport]:
+    """Draw attributes from all new lines of one entity and audience; the newest are shown."""
+    shown = group[-DESCRIBED_AT_ONCE:]
+    circle = audience_of(group[0])
+    held = [known.value for known in profile.attributes if audience_of(known) == circle]
+    seen = filter(None, (memory.journal.get(noted.journal_id) for noted in shown))
+    with memory.evidence.work_on(seen, priority=offload.NIGHT) as work:
+        _provider, drafts = yield work.ask("describe", profile.name, shown, held)
+        new = attributes_of(shown, drafts)
+        relations: dict[tuple[str, str], Relation] = {
+            (short(draft.value), old): Relation.CHANGES
+            for draft in drafts
+            for old in draft.replaces or ()
+        }
+        if any(draft.replaces is None for draft in drafts):
+            pairs = pairs_of(new, profile.attributes)
+            found = yield compared(list(pairs.values()), work)
+            relations = dict(zip(pairs, found, strict=True))
+        known = yield work.run(attributes_with, memory.id, profile, new, relations)
+    if memory.profiles.get(profile.entity_id) != profile:
+        return PassReport(done=False)  # changed meanwhile: read again
+    keys = {each.key for each in group}
+    memory.profiles.put(profile.consolidated(keys, known, profile.settling))
+    changed = set(known).difference(profile.attributes)
+    return PassReport(done=False, read=len(shown), changed=len(changed))
 
 
 # --- attributes -----------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from ..store.protocol import MemoryStore
 LOOKED_AT = 8  # known facts nearest to a new one
 PAIRS_AT_ONCE = 64  # in one request to the provider
 EXPERIENCES_LOOKED_AT = 8  # nearest to a line that is retired
+FACTS_LOOKED_AT = 16  # the same, of facts that may rest on it
 KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})  # never retired or pruned
 
 Relations = Mapping[tuple[str, str], Relation]  # (id of the new fact, id of the known one)
@@ -91,9 +92,20 @@ class Ended:
         return [each for source in self.sources for each in (source.line, *source.experiences)]
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the provider that drew a fact said of known ones: which it repeats, which it ends."""
+
+    same_as: str
+    ends: Sequence[str]
+
+
 @defer.inlineCallbacks
 def reconcile(
-    memory: Any, facts: Sequence[MemoryRecord], work: Work
+    memory: Any,
+    facts: Sequence[MemoryRecord],
+    work: Work,
+    judged: Mapping[str, Judged] | None = None,
 ) -> Generator[Any, Any, list[str]]:
     """Store facts, join them to those that they repeat, or end those that they contradict.
 
@@ -104,29 +116,38 @@ def reconcile(
         memory: The NPC's MemoryHandler.
         facts: Of one audience; none of them is written yet.
         work: Rests on their evidence.
+        judged: By the text of a fact, where its provider was shown what is known; it is not asked
+            again then. Either all facts are judged or none.
 
     Returns (as a Deferred):
         For each fact the id of the one that now holds its evidence.
     """
     if not facts:
         return []
-    new = yield work.run(candidates, memory.id, facts)
-    pairs = {key: pair for each in new for key, pair in each.pairs.items()}
-    found = yield compared(list(pairs.values()), work)
-    relations = dict(zip(pairs, found, strict=True))
+    relations: Relations
+    if judged:
+        new, relations = yield work.run(named_candidates, facts, judged)
+    else:
+        new = yield work.run(candidates, memory.id, facts)
+        pairs = {key: pair for each in new for key, pair in each.pairs.items()}
+        found = yield compared(list(pairs.values()), work)
+        relations = dict(zip(pairs, found, strict=True))
     ended: list[Ended] = []
     attributes: list[dict[str, tuple[str, ProfileAttribute]]] = []
     outdated: set[tuple[str, str]] = set()
     if any(relation.supersedes for relation in relations.values()) or any(e.ended for e in new):
         ended = yield work.run(endings, memory.id, new, relations)
         attributes = [_attributes_on(memory, each) for each in ended]
-        past = [_ending(each, held) for each, held in zip(ended, attributes, strict=True)]
-        judged = (yield work.judge("outdated", past)) or [() for _ in past]
-        for each, held, verdicts in zip(ended, attributes, judged, strict=True):
-            ids = [*(found.id for found in each.memories), *held]
+        if judged:
+            outdated = yield work.run(resting_on_ended, memory.id, ended)
             outdated |= {
-                (each.past.id, told) for told, is_so in zip(ids, verdicts, strict=False) if is_so
+                (each.past.id, key)
+                for each, held in zip(ended, attributes, strict=True)
+                for key, (_identity, known) in held.items()
+                if set(known.evidence) <= set(each.past.journal_ids)
             }
+        else:
+            outdated = yield _outdated(ended, attributes, work)
     ids = yield work.run(store_facts, memory.id, new, relations, ended, outdated)
     for each, held in zip(ended, attributes, strict=True):
         _remove(memory, [known for key, known in held.items() if (each.past.id, key) in outdated])
@@ -144,7 +165,83 @@ def compared(pairs: Sequence[Pair], work: Work) -> Generator[Any, Any, list[Rela
     return relations
 
 
+@defer.inlineCallbacks
+def _outdated(
+    ended: Sequence[Ended],
+    attributes: Sequence[Mapping[str, tuple[str, ProfileAttribute]]],
+    work: Work,
+) -> Generator[Any, Any, set[tuple[str, str]]]:
+    """Ask which texts say nothing but what has ended."""
+    past = [_ending(each, held) for each, held in zip(ended, attributes, strict=True)]
+    verdicts = (yield work.judge("outdated", past)) or [() for _ in past]
+    return {
+        (each.past.id, told)
+        for each, held, of_it in zip(ended, attributes, verdicts, strict=True)
+        for told, is_so in zip([*(m.id for m in each.memories), *held], of_it, strict=False)
+        if is_so
+    }
+
+
 # --- what is compared -----------------------------------------------------------------------------
+
+
+def named_candidates(
+    facts: Sequence[MemoryRecord], judged: Mapping[str, Judged]
+) -> tuple[list[New], dict[tuple[str, str], Relation]]:
+    """Find the known facts that new ones repeat or end (worker thread).
+
+    One of another audience is left alone: a whisper neither strengthens nor ends what was said
+    aloud.
+    """
+    store = memory_store.shared()
+    vectors = embedder.shared().encode([fact.content for fact in facts], keep=True)
+    named = {fact.content: judged.get(fact.content, Judged("", ())) for fact in facts}
+    ids = {each for said in named.values() for each in (said.same_as, *said.ends) if each}
+    there = {each.id: each for each in store.get({*ids, *(fact.id for fact in facts)})}
+    new: list[New] = []
+    relations: dict[tuple[str, str], Relation] = {}
+    for fact, vector in zip(facts, vectors, strict=True):
+        said = named[fact.content]
+        ends = dict.fromkeys(said.ends, Relation.CHANGES)
+        same = {said.same_as: Relation.SAME} if said.same_as and not ends else {}
+        found = [
+            there[each]
+            for each in (ends or same)
+            if each in there and each != fact.id and there[each].audience == fact.audience
+        ]
+        ended = tuple(known for known in found if known.superseded_by == fact.id)
+        held = there.get(fact.id)
+        stored = held is not None and (
+            LOCKED in held.tags or set(fact.journal_ids) <= set(held.journal_ids)
+        )
+        known = tuple((each, 1.0) for each in found if not each.superseded_by)
+        new.append(New(fact, vector, () if stored else known, ended, stored))
+        relations |= {(fact.id, each): relation for each, relation in (ends or same).items()}
+    return new, relations
+
+
+def resting_on_ended(agent_id: str, ended: Sequence[Ended]) -> set[tuple[str, str]]:
+    """Pairs of a fact that ends and a line or experience of which every fact has ended.
+
+    (Worker thread.) What a language model drew from a line is all that the line tells.
+    """
+    store = memory_store.shared()
+    over = {each.past.id for each in ended}
+    found = set()
+    for each in ended:
+        for source in each.sources:
+            [vector] = store.vectors_of([source.line])
+            near = store.nearest(agent_id, vector, FACTS_LOOKED_AT, record="fact")
+            told = set(source.line.journal_ids)
+            drawn = [hit.memory for hit in near if told & set(hit.memory.journal_ids)]
+            if all(fact.id in over or fact.superseded_by for fact in drawn):
+                found.add((each.past.id, source.line.id))
+                found |= {
+                    (each.past.id, experience.id)
+                    for experience in source.experiences
+                    if set(experience.journal_ids) <= set(each.past.journal_ids)
+                }
+    return found
 
 
 def candidates(agent_id: str, facts: Sequence[MemoryRecord]) -> list[New]:

@@ -80,15 +80,37 @@ def _insights(
     ids = [entry_memory_id(memory.id, entry.id) for entry in important]
     memories = yield work.run(memory_store.get, ids)
     _provider, questions = yield work.ask("ask_oneself", memories, memory.name)
-    insights: dict[str, tuple[str, InsightDraft]] = {}
+    asked: list[tuple[str, list[MemoryRecord]]] = []
     for question in questions:
         evidence = yield _evidence(memory, question)
         work.add_evidence(evidence)
         if evidence:
-            provider, drafts = yield work.ask("reflect", question, evidence, memory.name)
-            for draft in drafts:
-                insights.setdefault(draft.text, (provider, _as_links(draft, evidence)))
+            asked.append((question, evidence))
+    if not asked:
+        return []
+    shown, known = not router.rules_judge(memory.settings), []
+    if shown:
+        known = yield work.run(known_insights, memory.id, [question for question, _ in asked])
+    provider, drafts = yield work.ask("reflect", asked, memory.name, known)
+    cited = [each for _, evidence in asked for each in evidence]
+    insights: dict[str, tuple[str, InsightDraft]] = {}
+    for draft in drafts:
+        insights.setdefault(draft.text, (provider, _as_links(draft, cited)))
+    if shown and provider != router.OFFLINE.name:
+        return [each for text, each in insights.items() if text not in known]
     return (yield _news(memory, list(insights.values()), work))
+
+
+def known_insights(agent_id: str, questions: list[str]) -> list[str]:
+    """The known insights nearest to these questions (worker thread)."""
+    store = memory_store.shared()
+    return list(
+        dict.fromkeys(
+            hit.memory.content
+            for vector in embedder.shared().encode(questions)
+            for hit in store.nearest(agent_id, vector, NEAREST, record=INSIGHT)
+        )
+    )
 
 
 @defer.inlineCallbacks

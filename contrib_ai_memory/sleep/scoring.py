@@ -1,4 +1,7 @@
-"""score_pending_entries [A]: heuristic importances are scored again by the provider."""
+"""score_pending_entries [A]: heuristic importances are scored again, where rules judge.
+
+Any other provider scores lines in its one look at them (`consolidation`).
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ CURSOR = "scored"
 @defer.inlineCallbacks
 def score_pending_entries(memory: Any) -> Generator[Any, Any, PassReport]:
     """Score the next batch of entries with `scoring_method == "heuristic"`, 1-10."""
+    if not router.rules_judge(memory.settings):
+        return PassReport(done=True)
     start = memory.journal.cursors.get(CURSOR, 0)
     end = min(start + memory.settings.NIGHT_BATCH, len(memory.journal))
     batch = list(memory.journal.read(start + 1, end))

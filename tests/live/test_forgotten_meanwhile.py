@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from model_server import MODEL, WELL_FORMED, ModelServer, Request
+from model_server import MODEL, WELL_FORMED, ModelServer, Request, digest, numbered_in
 
 from world.game import SUPERUSER, Game, Telnet
 from world.story import INNKEEPER, Story
@@ -43,10 +43,6 @@ class KeepsBack:
         self.asked, self.release = threading.Event(), threading.Event()
 
     def __call__(self, request: Request) -> str:
-        if self.schema == "AttributesAnswer" and request.schema == "FactsAnswer":
-            # the facts of a line are what is observed of its speaker
-            fact = {"text": f"Alice has a red {self.word}.", "entry_ids": _ids(request, self.word)}
-            return json.dumps({"facts": [fact] if fact["entry_ids"] else []})
         if request.schema != self.schema or self.word not in request.text:
             return json.dumps(WELL_FORMED[request.schema](request))
         first = not self.asked.is_set()
@@ -64,15 +60,13 @@ def _ids(request: Request, word: str) -> list[int]:
 
 def _telling(request: Request, word: str) -> dict[str, Any]:
     text = f"The {word} lies in the well of the old mill."
+    if request.schema == "DigestAnswer":
+        new, _known = numbered_in(request)
+        fact = {"text": text, "lines": [number for number, line in new.items() if word in line]}
+        more = {"experience": text, "weight": 0.9, "lesson": f"Look after the {word}."}
+        return digest(dict.fromkeys(new, 8), [fact], **more)
     numbers = _ids(request, word)
     answers = {
-        "ExperienceAnswer": {
-            "essence": text,
-            "dominant_emotions": ["interest", "trust", "serenity"],
-            "memory_weight": 0.9,
-            "the_lesson": f"Look after the {word}.",
-        },
-        "FactsAnswer": {"facts": [{"text": text, "entry_ids": numbers}]},
         "SummaryAnswer": {"summary": text},
         "AttributesAnswer": {
             "attributes": [{"type": "fact", "value": text, "evidence": numbers, "confidence": 0.9}]
@@ -125,8 +119,7 @@ def _all_it_knows(builder: Telnet, word: str) -> str:
 @pytest.mark.parametrize(
     ("schema", "word"),
     [
-        ("ExperienceAnswer", "lantern"),
-        ("FactsAnswer", "candlestick"),
+        ("DigestAnswer", "candlestick"),
         ("AttributesAnswer", "tankard"),
         ("InsightsAnswer", "goblet"),
         ("SummaryAnswer", "hourglass"),
@@ -142,17 +135,12 @@ def test_what_a_model_draws_from_a_line_that_was_forgotten_meanwhile_is_not_writ
         story.talk("Alice", alice, "say Mara, good evening to you.")
         time.sleep(2)  # another conversation begins
         story.talk("Alice", alice, f"say Mara, my name for the red {word} is Firefly.")
-        if schema != "ExperienceAnswer":
-            time.sleep(3)  # the talk is over
-            builder.send(f"@sleep/now {INNKEEPER}")
+        time.sleep(3)  # the talk is over
+        builder.send(f"@sleep/now {INNKEEPER}")
         assert kept_back.asked.wait(60), f"the model was not asked for {schema} about the {word}"
         _forget(builder, _id_of(builder, word))
         kept_back.release.set()
-        if schema == "ExperienceAnswer":
-            story.talk("Alice", alice, "say Mara, it rains again.")
-            server.wait_for_request(lambda r: r.schema == schema and "it rains" in r.text)
-        else:
-            builder.expect("wakes up rested", "went wrong", timeout=120)
+        builder.expect("wakes up rested", "went wrong", timeout=120)
         known = _all_it_knows(builder, word)
         story.leave("Alice", alice)
     lines = [line for line in known.splitlines() if word in line and "search" not in line]
