@@ -170,6 +170,9 @@ class Settings(_Section):
         ("goal", "quest", "name"), description="[A] words that add 1 to importance"
     )
     REPLY_COOLDOWN: float = Field(1.0, ge=0, le=3600, description="seconds between two replies")
+    REPLY_SENTENCES: int = Field(
+        4, ge=0, le=50, description="most sentences of one reply of a model; 0: any number"
+    )
     EXCHANGE_SECONDS: Seconds = Field(
         60,
         description="seconds after an answer in which the speaker need not name the NPC again",

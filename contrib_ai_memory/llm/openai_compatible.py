@@ -42,6 +42,7 @@ from .provider import (
     Unreachable,
 )
 from .schemas import Unfit
+from .spoken import NOBODY, Voice
 from .tools import Tool, Turn, turn_in, without_tools
 from .usage import estimated
 
@@ -91,17 +92,20 @@ class OpenAIProvider:
     # --- the protocol -------------------------------------------------------------------------
 
     def reply(self, request: ReplyRequest) -> Reply:
-        return Reply(self.converse(prompts.reply(request), ()).text)
+        voice = Voice((request.npc_name, *request.npc_names), (request.speaker,))
+        return Reply(self.converse(prompts.reply(request), (), voice).text)
 
-    def converse(self, messages: Messages, tools: Sequence[Tool]) -> Turn:
+    def converse(self, messages: Messages, tools: Sequence[Tool], voice: Voice = NOBODY) -> Turn:
         """Continue a talk: a text, or tool calls; not empty unless tools were called before.
 
-        Every call in `messages` is followed by its result.
+        Every call in `messages` is followed by its result. The text is fit to be spoken.
         """
         answer = self._with_tools(messages, tools, self._deadline())
-        turn = turn_in(answer, tools=bool(tools))
-        if not turn.text and not turn.calls and messages[-1]["role"] != "tool":
-            raise ProviderError(f"{self._settings.base_url}: the model gave an empty answer")
+        told = messages[-1]["role"] == "tool"
+        turn = turn_in(answer, tools, voice, after=told)
+        if not turn.text and not turn.calls and not told:
+            written = "nothing that can be spoken" if answer.text.strip() else "an empty answer"
+            raise ProviderError(f"{self._settings.base_url}: the model gave {written}")
         return turn
 
     def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:

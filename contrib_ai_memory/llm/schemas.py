@@ -6,7 +6,6 @@ Texts leave this module as plain text that may be stored; every list is bounded.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -17,6 +16,7 @@ from ..log import logger
 from ..records import Entry, ExperienceDraft, FactDraft
 from ..text.sanitising import oneline, sanitise
 from .provider import AttributeDraft, AttributeType, InsightDraft, ProviderError, Relation
+from .spoken import without_thinking
 
 FACTS = 100  # items of one answer, in each list whose length the request does not give
 IDS = 200
@@ -214,8 +214,16 @@ class OutdatedAnswer(Plain):
 # --- the server's response ------------------------------------------------------------------------
 
 
+def _text_of_parts(value: object) -> object:
+    """Join the text parts of a content in parts; parts of another type are no text."""
+    if not isinstance(value, list):
+        return value
+    texts = (each.get("text") for each in value if isinstance(each, dict))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
 class _Message(BaseModel):
-    content: str | None = None
+    content: Annotated[str | None, BeforeValidator(_text_of_parts)] = None
     tool_calls: Any = None
 
 
@@ -262,7 +270,6 @@ class Completion(BaseModel):
 
 
 Schema = TypeVar("Schema", bound=BaseModel)
-_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
 
 def completion(body: bytes) -> Completion:
@@ -281,11 +288,6 @@ def completion(body: bytes) -> Completion:
         raise ProviderError("the server's answer is not JSON") from None
     except Unfit as problem:
         raise ProviderError(f"no Chat Completions answer: {problem}") from None
-
-
-def without_thinking(text: str) -> str:
-    """Strip the <think> blocks that some models write before their answer."""
-    return _THINKING.sub("", text)
 
 
 def understood(model: type[Schema], text: str) -> Schema:
