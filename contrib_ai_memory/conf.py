@@ -131,6 +131,7 @@ class LLMSettings(_Section):
     timeout: Seconds = Field(30, description="seconds for one answer, retries included")
     max_tokens: int = Field(2048, ge=16, le=100_000, description="tokens of one answer")
     temperature: float = Field(0.7, ge=0, le=2, description="sampling temperature")
+    stream: bool = Field(True, description="replies are streamed, and read up to REPLY_SENTENCES")
     max_concurrency: int = Field(4, ge=1, le=64, description="simultaneous calls")
     retries: int = Field(2, ge=0, le=10, description="attempts after a temporary error")
     retry_after: Seconds = Field(

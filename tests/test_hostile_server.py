@@ -72,7 +72,7 @@ MALICE = {
         "entry_ids",
     ),
     "scores out of range": (
-        {"structured": only_where("ScoresAnswer", {"scores": [99]})},
+        {"structured": only_where("ScoresAnswer", {"scores": [999]})},
         "outside 1-10",
     ),
     "scores that are no numbers": (
@@ -81,7 +81,7 @@ MALICE = {
     ),
     "scores for nobody": (
         {"structured": only_where("ScoresAnswer", {"scores": [5] * 500})},
-        "500 entries",
+        "no importance for the ids",
     ),
     "a weight that is no number": (
         {

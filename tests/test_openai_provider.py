@@ -70,7 +70,7 @@ def test_an_experience_is_asked_for_by_schema_and_validated(server, llm):
         ('{"essence": "x"', "not JSON"),
         ('{"essence": "x"}', "dominant_emotions"),
         (
-            '{"essence":"x","dominant_emotions":["joy"],"memory_weight":7,"the_lesson":""}',
+            '{"essence":"x","dominant_emotions":["joy"],"memory_weight":"much","the_lesson":""}',
             "memory_weight",
         ),
         ("[1, 2]", "not JSON"),
@@ -82,7 +82,7 @@ def test_an_answer_that_does_not_fit_is_an_error_not_a_memory(server, llm, answe
         llm().extract_experience(SNIPPET)
 
 
-@pytest.mark.parametrize("scores", [[], [5, 5], [11], [0]])
+@pytest.mark.parametrize("scores", [[], [5, 5], [111], [-1], [{"id": 3, "importance": 5}]])
 def test_scores_must_be_one_for_each_entry_and_in_range(server, llm, scores):
     server.behave(structured=json.dumps({"scores": scores}))
     with pytest.raises(ProviderError):
@@ -110,7 +110,7 @@ def test_an_attribute_keeps_the_evidence_that_was_given_and_a_confidence_of_at_m
     server, llm
 ):
     answer = [
-        {"type": "occupation", "value": "keeps the ferry", "evidence": [4, 99], "confidence": 7},
+        {"type": "occupation", "value": "keeps the ferry", "evidence": [4, 99], "confidence": 700},
         {"type": "preference", "value": "hates the cold", "evidence": [7, 7], "confidence": -1},
         {"type": "trait", "value": "is a thief", "evidence": [99], "confidence": 1},
     ]
@@ -199,12 +199,12 @@ def test_a_reply_has_an_end_and_holds_nothing_that_cannot_be_stored(server, llm)
 
 
 def test_an_answer_that_does_not_fit_is_sent_back_once_with_what_is_wrong(server, llm):
-    server.behave_once(structured='{"scores": [77]}')
+    server.behave_once(structured='{"scores": [777]}')
     server.behave(structured='{"scores": [7]}')
     assert llm().score_importance([ENTRY], "") == [7]
     first, second = server.requests
     assert second.messages[: len(first.messages)] == first.messages
-    assert second.messages[-2] == {"role": "assistant", "content": '{"scores": [77]}'}
+    assert second.messages[-2] == {"role": "assistant", "content": '{"scores": [777]}'}
     assert "importance outside 1-10" in second.last
 
 

@@ -6,10 +6,21 @@ Texts leave this module as plain text that may be stored; every list is bounded.
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
 
 from ..embedding import emotions
 from ..log import logger
@@ -21,6 +32,7 @@ from .spoken import without_thinking
 FACTS = 100  # items of one answer, in each list whose length the request does not give
 IDS = 200
 QUESTIONS = 3  # Park et al. 2023
+HIGHEST = 10  # importance
 MOST_TOKENS = 10_000_000  # a reported usage above this is wrong
 
 
@@ -32,15 +44,9 @@ def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
-def _within_one(value: object) -> object:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return min(max(value, 0), 1)
-    return value
-
-
 Line = Annotated[str, Field(min_length=1, max_length=300)]
 Ids = Annotated[list[int], Field(max_length=IDS)]
-Confidence = Annotated[float, BeforeValidator(_within_one), Field(ge=0, le=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Plain(BaseModel):
@@ -62,12 +68,73 @@ class Plain(BaseModel):
         return plain
 
 
-class ExperienceAnswer(Plain):
+class Mended(Plain):
+    """An answer whose values are mended before they are refused, as small models write them.
+
+    7 of 0-1 is 0.7, "7/10" is 7, null is false or empty, one value in place of a list is a list.
+    """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mended(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        fields = cls.model_fields
+        return {
+            key: mended(value, fields[key].annotation, _is_share(fields[key]))
+            if key in fields
+            else value
+            for key, value in data.items()
+        }
+
+
+def _is_share(field: FieldInfo) -> bool:
+    return field.annotation is float and any(getattr(each, "le", 0) == 1 for each in field.metadata)
+
+
+def mended(value: Any, kind: Any, share: bool = False) -> Any:
+    """Return a value as one of a type, where it is plain what was meant; else unchanged.
+
+    Args:
+        kind: bool, int, float, str, or a list of something.
+        share: Whether it is a number of 0-1; what is given of ten or of a hundred is scaled.
+    """
+    if get_origin(kind) is list:
+        [item] = get_args(kind)
+        if value is None:
+            return []
+        if isinstance(value, str) and item is int:
+            value = _NUMBER.findall(value)
+        return [mended(each, item) for each in (value if isinstance(value, list) else [value])]
+    if kind is bool:
+        return False if value is None else value
+    if kind is str:
+        if value is None:
+            return ""
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            return " ".join(value)
+        plain = isinstance(value, int | float) and not isinstance(value, bool)
+        return str(value) if plain else value
+    if kind not in (int, float) or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        numbers = _NUMBER.findall(value)
+        value = float(numbers[0]) if numbers else value
+    if isinstance(value, int | float) and math.isfinite(value):
+        if kind is int:
+            return round(value)
+        if share and value > 1:
+            value = min(value / (10 if value <= 10 else 100), 1)
+        return max(value, 0) if share else value
+    return value
+
+
+class ExperienceAnswer(Mended):
     """The four dimensions of one experience [B]."""
 
     essence: str = Field(min_length=1, max_length=600)
     dominant_emotions: list[str] = Field(min_length=1, max_length=6)
-    memory_weight: float = Field(ge=0, le=1)
+    memory_weight: Share
     the_lesson: str = Field(max_length=400)
 
     def draft(self) -> ExperienceDraft:
@@ -79,21 +146,46 @@ class ExperienceAnswer(Plain):
         )
 
 
-class ScoresAnswer(Plain):
-    """One importance for each entry, in order [A]."""
+class Score(Mended):
+    """The importance of one entry."""
 
-    scores: list[int] = Field(max_length=1000)
+    id: int
+    importance: int
 
-    def of(self, wanted: int) -> list[int]:
-        """The scores, if there is one for each of so many entries."""
-        if len(self.scores) != wanted:
-            raise Unfit(f"the model scored {len(self.scores)} entries where {wanted} were asked")
-        if not all(1 <= score <= 10 for score in self.scores):
+
+class ScoresAnswer(Mended):
+    """The importance of entries, by id [A]."""
+
+    scores: list[Score] = Field(max_length=1000)
+
+    @field_validator("scores", mode="before")
+    @classmethod
+    def _in_order(cls, value: Any) -> Any:
+        """Read a list of numbers alone as the scores in order: their ids are 0, -1, -2 …"""
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+            value = value[0] if "id" not in value[0] else value
+        if isinstance(value, dict):
+            return [{"id": key, "importance": score} for key, score in value.items()]
+        if isinstance(value, list) and not any(isinstance(each, dict) for each in value):
+            return [{"id": -place, "importance": each} for place, each in enumerate(value)]
+        return value
+
+    def of(self, ids: Sequence[int]) -> list[int]:
+        """The scores of these entries, if there is one for each."""
+        found = {score.id: score.importance for score in self.scores}
+        if len(found) == len(ids) and all(each <= 0 for each in found):
+            found = {known: found[-place] for place, known in enumerate(ids)}
+        if missing := [str(each) for each in ids if each not in found]:
+            raise Unfit(f"the model gave no importance for the ids {', '.join(missing[:20])}")
+        scores = [found[each] for each in ids]
+        if max(scores, default=0) > HIGHEST:  # of a hundred
+            scores = [round(score / 10) for score in scores]
+        if not all(0 <= score <= HIGHEST for score in scores):
             raise Unfit("the model gave an importance outside 1-10")
-        return self.scores
+        return [max(score, 1) for score in scores]
 
 
-class Fact(Plain):
+class Fact(Mended):
     """One fact and the ids of the entries that it rests on."""
 
     text: str = Field(min_length=1, max_length=400)
@@ -102,7 +194,7 @@ class Fact(Plain):
     topic: str = Field("", max_length=100)
 
 
-class FactsAnswer(Plain):
+class FactsAnswer(Mended):
     """Facts, each with the entries that it rests on [A]."""
 
     facts: list[Fact] = Field(max_length=FACTS)
@@ -124,22 +216,22 @@ class FactsAnswer(Plain):
         return drafts
 
 
-class SummaryAnswer(Plain):
+class SummaryAnswer(Mended):
     """Two or three sentences [C §3]."""
 
     summary: str = Field(min_length=1, max_length=1200)
 
 
-class Attribute(Plain):
+class Attribute(Mended):
     """An attribute of a person and the observations that show it."""
 
     type: AttributeType
     value: str = Field(min_length=1, max_length=300)
     evidence: Ids
-    confidence: Confidence = 0.5
+    confidence: Share = 0.5
 
 
-class AttributesAnswer(Plain):
+class AttributesAnswer(Mended):
     """A profile's attributes (O-MEM)."""
 
     attributes: list[Attribute] = Field(max_length=FACTS)
@@ -151,20 +243,20 @@ class AttributesAnswer(Plain):
         ]
 
 
-class QuestionsAnswer(Plain):
+class QuestionsAnswer(Mended):
     """Questions that the memories raise."""
 
     questions: list[Line] = Field(min_length=1, max_length=20)
 
 
-class Insight(Plain):
+class Insight(Mended):
     """One insight and the numbers of the memories that it cites."""
 
     insight: str = Field(min_length=1, max_length=600)
     because_of: Ids
 
 
-class InsightsAnswer(Plain):
+class InsightsAnswer(Mended):
     """The insights of a reflection."""
 
     insights: list[Insight] = Field(max_length=20)
@@ -177,14 +269,14 @@ class InsightsAnswer(Plain):
         ]
 
 
-class PairRelation(Plain):
+class PairRelation(Mended):
     """The relation of one numbered pair."""
 
     pair: int
     relation: Annotated[Relation, BeforeValidator(_lower)]
 
 
-class ComparisonAnswer(Plain):
+class ComparisonAnswer(Mended):
     """The relations of those pairs that have one."""
 
     relations: list[PairRelation] = Field(max_length=IDS)
@@ -197,7 +289,7 @@ class ComparisonAnswer(Plain):
         return [relation_of.get(number, Relation.UNRELATED) for number in known]
 
 
-class OutdatedAnswer(Plain):
+class OutdatedAnswer(Mended):
     """The numbers of the texts that say nothing but what has ended."""
 
     outdated: Ids
@@ -209,6 +301,46 @@ class OutdatedAnswer(Plain):
             judged.append(tuple(number in self.outdated for number in range(first, first + size)))
             first += size
         return judged
+
+
+# --- the schema of a request ----------------------------------------------------------------------
+
+_DROPPED = frozenset(
+    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems "
+    "maxItems uniqueItems pattern format default title $defs".split()
+)
+
+
+def strict(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON Schema of an answer as OpenAI (strict), vLLM, llama.cpp and Ollama take it.
+
+    Every property is required and no other allowed; no references, no unions with null, no bounds,
+    which are checked here.
+    """
+    whole = model.model_json_schema()
+    return {"title": model.__name__} | _strict(whole, whole.get("$defs", {}))
+
+
+def _strict(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any]:
+    if "$ref" in schema:
+        named = defined[schema["$ref"].rpartition("/")[2]]
+        return _strict({**named, **{k: v for k, v in schema.items() if k != "$ref"}}, defined)
+    if "anyOf" in schema:
+        kinds = [each for each in schema["anyOf"] if each.get("type") != "null"]
+        if len(kinds) == 1:
+            rest = {key: value for key, value in schema.items() if key != "anyOf"}
+            return _strict({**kinds[0], **rest}, defined)
+    plain = {key: value for key, value in schema.items() if key not in _DROPPED}
+    if "const" in plain:
+        plain["enum"] = [plain.pop("const")]
+    if "items" in plain:
+        plain["items"] = _strict(plain["items"], defined)
+    if "anyOf" in plain:
+        plain["anyOf"] = [_strict(each, defined) for each in plain["anyOf"]]
+    if "properties" in plain:
+        inner = {name: _strict(each, defined) for name, each in plain["properties"].items()}
+        plain |= {"properties": inner, "required": list(inner), "additionalProperties": False}
+    return plain
 
 
 # --- the server's response ------------------------------------------------------------------------
@@ -269,6 +401,8 @@ class Completion(BaseModel):
         return counted.prompt_tokens, counted.completion_tokens
 
 
+_NUMBER = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?")
+
 Schema = TypeVar("Schema", bound=BaseModel)
 
 
@@ -291,7 +425,7 @@ def completion(body: bytes) -> Completion:
 
 
 def understood(model: type[Schema], text: str) -> Schema:
-    """Read the JSON object in a model's answer, ignoring any text around it.
+    """Read the JSON object in a model's answer, ignoring reasoning and any text around it.
 
     Raises:
         Unfit: There is none, or it does not have the form asked for.
