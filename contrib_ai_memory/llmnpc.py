@@ -227,6 +227,9 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         voice = Voice(names, others, conf.get().REPLY_SENTENCES)
         return sanitise(utterance(text, voice).text, conf.get().MAX_LINE)
 
+    def at_memory_thinking(self, speaker: Any, *, private: bool) -> None:
+        """Show nothing: LLMNPC has messages of its own."""
+
     def _show_thinking(self, character: Any) -> None:
         message = choice(make_iter(self.db.thinking_messages or self.thinking_messages))
         if character.location:

@@ -108,6 +108,28 @@ class OpenAIProvider:
             ),
         )
 
+    # --- what was found out of the server -----------------------------------------------------
+
+    settings = property(lambda self: self._settings)
+    streamed = False  # whether the last reply came in pieces
+
+    @property
+    def form(self) -> str:
+        """How this server is asked for JSON, one of `prompts.FORMS`."""
+        return self._form
+
+    @property
+    def takes_tools(self) -> bool | None:
+        """Whether it takes tools; None before they were tried."""
+        return self._takes_tools
+
+    @property
+    def refused_parameters(self) -> list[tuple[str, str]]:
+        """Parameters that it refused, each with what is sent instead ("" for nothing)."""
+        sent = {"stream", "stream_options"} if self._settings.stream else set()
+        sent |= {"max_tokens", "temperature"}
+        return [each for each in _ADAPTATIONS if each[0] in sent - set(self._parameters)]
+
     # --- the protocol -------------------------------------------------------------------------
 
     def reply(self, request: ReplyRequest) -> Reply:
@@ -379,6 +401,7 @@ class OpenAIProvider:
         body = bytearray()
         streamed = response.headers.get("content-type", "").startswith("text/event-stream")
         stream = here.stream if streamed else None
+        self.streamed = streamed
         for part in () if here.problem else response.iter_raw():
             body += part
             if stream and stream.feed(part):

@@ -25,7 +25,9 @@ from .provider import Provider, ProviderError, Unreachable
 from .usage import FILE, BudgetUsedUp, Usage
 
 OFFLINE = OfflineProvider()
-breaker = Breaker()
+REPLIES = ("converse", "reply")  # operations that somebody waits for
+breaker = Breaker(meanwhile="The offline provider does the work of nights and background")
+reply_breaker = Breaker()  # its own: a slow night sends no reply to the offline provider
 
 
 @defer.inlineCallbacks
@@ -88,7 +90,7 @@ def ask_model(
         Whether it answered, and its answer. It is not asked if none is configured, while the
         breaker is open, or once its tokens are used up.
     """
-    chosen = model_server()
+    chosen, breaker = model_server(operation), breaker_of(operation)
     if chosen is None or not _affords(chosen, npc) or (ticket := breaker.admit()) is None:
         return False, None
     begun: list[float] = []
@@ -168,10 +170,17 @@ class ModelServer:
     """The openai provider behind its token budgets, created on the thread that first uses it."""
 
     name = "openai"
-    lane = offload.MODEL
 
-    def __init__(self, settings: conf.LLMSettings, counts: Usage):
+    def __init__(
+        self,
+        settings: conf.LLMSettings,
+        counts: Usage,
+        lane: str = offload.MODEL,
+        background: int | None = None,
+    ):
         self.settings = settings
+        self.lane = lane
+        self._background = background  # tokens a day, where it does no replies
         self.counts = counts
         self.timeout = settings.timeout
         self._provider: Provider | None = None
@@ -181,7 +190,7 @@ class ModelServer:
     def do(self, operation: str, args: tuple[Any, ...], npc: str | None) -> Any:
         """Call one operation, charged to `npc` (worker thread)."""
         self.counts.load()
-        self.counts.check(npc, self.settings)
+        self.check(npc)
         with self._creating:
             if self._provider is None:
                 from .openai_compatible import OpenAIProvider
@@ -190,16 +199,33 @@ class ModelServer:
         self._here.npc = npc
         return getattr(self._provider, operation)(*args)
 
+    def check(self, npc: str | None) -> None:
+        """Raise BudgetUsedUp if there are no tokens left for such work."""
+        self.counts.check(npc, self.settings, self._background)
+
     def _count(self, purpose: str, tokens_in: int, tokens_out: int) -> None:
         self.counts.count(purpose, self._here.npc, tokens_in, tokens_out)
 
 
-def model_server() -> ModelServer | None:
-    """Return the model of the configured server; None if the settings choose another provider."""
+def model_server(operation: str = REPLIES[0]) -> ModelServer | None:
+    """Return the model for an operation; None if the settings choose another provider."""
     settings = conf.get()
     if settings.LLM is None or settings.PROVIDER not in (None, ModelServer.name):
         return None
-    return _model_server_of(settings.LLM, _counts())
+    if operation in REPLIES:
+        return _model_server_of(settings.LLM, _counts(), offload.MODEL, None)
+    background, limit = settings.background_llm, settings.LLM_NIGHT.daily_tokens
+    return _model_server_of(background, _counts(), offload.BACKGROUND_MODEL, limit)
+
+
+def breaker_of(operation: str) -> Breaker:
+    """Return the breaker of the calls of one operation."""
+    return reply_breaker if operation in REPLIES else breaker
+
+
+def left_to_rules(provider: str) -> bool:
+    """Whether the offline provider did what the settings give to a model."""
+    return provider == OFFLINE.name and model_server() is not None
 
 
 def own_provider() -> Provider | None:
@@ -235,9 +261,11 @@ def problem_with_setting() -> str:
     return ""
 
 
-@lru_cache(maxsize=1)
-def _model_server_of(settings: conf.LLMSettings, counts: Usage) -> ModelServer:
-    return ModelServer(settings, counts)
+@lru_cache(maxsize=2)
+def _model_server_of(
+    settings: conf.LLMSettings, counts: Usage, lane: str, background: int | None
+) -> ModelServer:
+    return ModelServer(settings, counts, lane, background)
 
 
 @lru_cache(maxsize=1)
@@ -272,10 +300,11 @@ def status() -> str:
     chosen = model_server()
     if chosen is None:
         return "offline provider (no language model is set)"
-    if breaker.problem:
-        return f"offline provider, because the model server does not answer: {breaker.problem}"
+    if problem := reply_breaker.problem or breaker.problem:
+        whose = "" if reply_breaker.problem else " for nights and background work"
+        return f"offline provider{whose}, because the model server does not answer: {problem}"
     try:
-        chosen.counts.check(None, chosen.settings)
+        chosen.check(None)
     except BudgetUsedUp as problem:
         return f"offline provider until midnight UTC, because {problem}"
     return f"{chosen.settings.model} at {chosen.settings.base_url}"
@@ -283,7 +312,7 @@ def status() -> str:
 
 def _affords(chosen: ModelServer, npc: str | None) -> bool:
     try:
-        chosen.counts.check(npc, chosen.settings)
+        chosen.check(npc)
     except BudgetUsedUp:
         return False
     return True

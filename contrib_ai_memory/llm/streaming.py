@@ -92,7 +92,9 @@ class Stream:
             )
             call["id"] = call["id"] or piece.get("id")
             function = piece.get("function")
-            for key in ("name", "arguments") if isinstance(function, dict) else ():
+            if not isinstance(function, dict):
+                continue
+            for key in ("name", "arguments"):
                 given = function.get(key)
                 if isinstance(given, dict):
                     given = json.dumps(given)  # some servers send the object itself

@@ -43,6 +43,7 @@ def run_sleep_consolidation(memory: Any) -> Generator[Any, Any, PassReport]:
     for entries in _by_audience(batch):
         with memory.evidence.work_on(entries, priority=offload.NIGHT) as work:
             provider, drafts = yield work.ask("extract_facts", entries, memory.name)
+            scoring.note_outage(memory, entries, provider)
             drafts = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
             facts = yield work.run(facts_of, memory.id, drafts, entries, provider)
             fact_ids = yield reconcile(memory, facts, work)

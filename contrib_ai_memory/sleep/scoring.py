@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +11,10 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..ingest.index import reweigh
 from ..llm import router
-from ..records import LOCKED, PassReport
+from ..records import LOCKED, Entry, PassReport
 
 CURSOR = "scored"
+OUTAGE = "outage"  # cursor: the first entry that rules worked on in place of a model
 
 
 @defer.inlineCallbacks
@@ -28,6 +29,7 @@ def score_pending_entries(memory: Any) -> Generator[Any, Any, PassReport]:
     if pending:
         with memory.evidence.work_on(pending, priority=offload.NIGHT) as work:
             provider, scores = yield work.ask("score_importance", pending, memory.goals)
+            note_outage(memory, pending, provider)
             method = "offline" if provider == router.OFFLINE.name else "llm"
             scored = [
                 replace(entry, importance=score, scoring_method=method)
@@ -42,3 +44,10 @@ def score_pending_entries(memory: Any) -> Generator[Any, Any, PassReport]:
         )
     memory.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= len(memory.journal), read=len(batch), changed=len(pending))
+
+
+def note_outage(memory: Any, entries: Sequence[Entry], provider: str) -> None:
+    """Note entries that the offline provider worked on although a model is set (`outage`)."""
+    if router.left_to_rules(provider):
+        first = min(entry.id for entry in entries)
+        memory.journal.set_cursor(OUTAGE, min(first, memory.journal.cursors.get(OUTAGE) or first))
