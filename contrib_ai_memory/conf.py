@@ -162,6 +162,7 @@ class LLMSettings(_Section):
     timeout: Seconds = Field(30, description="seconds for one answer, retries included")
     max_tokens: int = Field(2048, ge=16, le=100_000, description="tokens of one answer")
     temperature: float = Field(0.7, ge=0, le=2, description="sampling temperature")
+    stream: bool = Field(True, description="replies are streamed, and read up to REPLY_SENTENCES")
     max_concurrency: int = Field(4, ge=1, le=64, description="simultaneous calls")
     retries: int = Field(2, ge=0, le=10, description="attempts after a temporary error")
     retry_after: Seconds = Field(
@@ -171,6 +172,32 @@ class LLMSettings(_Section):
         None, description="of the whole game per day (UTC); beyond it the offline provider is used"
     )
     daily_tokens_per_npc: Tokens | None = Field(None, description="the same for one NPC")
+
+
+class NightLLMSettings(_Section):
+    """The model for all work that nobody waits for: experiences while awake, and the nights.
+
+    What is not set is as in LLM. Its breaker is its own: where this server fails, replies go on.
+    """
+
+    base_url: SecretUrl | None = Field(None, description="another server than that of LLM")
+    model: str | None = Field(None, min_length=1, description="another model")
+    api_key: KeptSecret | None = Field(
+        None, description="that of LLM is sent to the server of LLM alone; never shown"
+    )
+    timeout: Seconds | None = Field(None, description="seconds for one answer, retries included")
+    max_tokens: int | None = Field(None, ge=16, le=100_000, description="tokens of one answer")
+    temperature: float = Field(0, ge=0, le=2, description="sampling temperature")
+    max_concurrency: int | None = Field(
+        None, ge=1, le=64, description="simultaneous calls, besides those for replies"
+    )
+    retries: int | None = Field(None, ge=0, le=10, description="attempts after a temporary error")
+    retry_after: Seconds | None = Field(
+        None, description="seconds before an unreachable server is tried again"
+    )
+    daily_tokens: Tokens | None = Field(
+        None, description="for this work per day, within LLM.daily_tokens; the rest is for replies"
+    )
 
 
 class SleepSchedule(_Section):
@@ -210,6 +237,7 @@ class Settings(_Section):
     )
     EMBEDDING: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="see below")
     LLM: LLMSettings | None = Field(None, description="see below; None: no language model")
+    LLM_NIGHT: NightLLMSettings = Field(default_factory=NightLLMSettings, description="see below")
     PROVIDER: str | None = Field(
         None,
         description="openai (the server of LLM), offline, or the path of your own class; None: "
@@ -325,6 +353,28 @@ class Settings(_Section):
         150, ge=1, le=100_000, description="[A] cumulative importance that starts a reflection"
     )
     LINK_BATCH: int = Field(32, ge=1, le=500, description="entries to link in one step")
+
+    THINKING_EMOTE: str = Field(
+        "thinks it over.",
+        max_length=200,
+        description="shown where an answer takes long, behind the NPC's name; empty: nothing",
+    )
+    THINKING_AFTER: Seconds = Field(2, description="seconds until it is shown")
+
+    @property
+    def background_llm(self) -> LLMSettings | None:
+        """LLM with the changes of LLM_NIGHT; None without LLM."""
+        if self.LLM is None:
+            return None
+        own = self.LLM_NIGHT
+        changed = {
+            name: value
+            for name in NightLLMSettings.model_fields
+            if name != "daily_tokens" and (value := getattr(own, name)) is not None
+        }
+        if own.base_url is not None and own.api_key is None:
+            changed["api_key"] = LLMSettings.model_fields["api_key"].default
+        return self.LLM.model_copy(update=changed)
 
     @field_validator("PROVIDER")
     @classmethod
@@ -499,6 +549,7 @@ def _section_at(path: tuple[Any, ...]) -> type[_Section]:
         "EMBEDDING": EmbeddingSettings,
         "LLM": LLMSettings,
         "SLEEP_SCHEDULE": SleepSchedule,
+        "LLM_NIGHT": NightLLMSettings,
     }
     return sections.get(path[0], Settings) if path else Settings
 

@@ -30,6 +30,7 @@ from . import conf, offload
 from .attention import Attention
 from .handler import MemoryHandler
 from .llm import prompts
+from .llm.spoken import Voice, utterance
 from .npc import MemoryMixin, is_npc, unpacked
 from .recall.reply import Answer, as_stored, joined, prepare
 from .recall.tool_loop import NOBODY, marked, provenance_of, retells
@@ -222,11 +223,13 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
             self._answering = None
 
     def _own_words(self, text: str, character: Any) -> str:
-        """Cut off the NPC's name in front and the next lines that a completion model writes."""
-        text = sanitise(text, conf.get().MAX_LINE)
-        own = "|".join(re.escape(name) for name in {self.key, self._name_seen(self)})
-        text = re.sub(rf"^(?:{own}):\s*", "", text)
-        return re.split(rf"\n(?:{own}|{re.escape(self._name_seen(character))}):", text)[0].strip()
+        """Return what can be spoken of a completion."""
+        names, others = (self.key, self._name_seen(self)), (self._name_seen(character),)
+        voice = Voice(names, others, self.memory.settings.REPLY_SENTENCES)
+        return sanitise(utterance(text, voice).text, conf.get().MAX_LINE)
+
+    def at_memory_thinking(self, speaker: Any, *, private: bool) -> None:
+        """Show nothing: LLMNPC has messages of its own."""
 
     def _show_thinking(self, character: Any) -> None:
         message = choice(make_iter(self.db.thinking_messages or self.thinking_messages))

@@ -39,6 +39,7 @@ from .text.sanitising import as_shown, oneline, sanitise, speech_in, without_spe
 
 OFF_TAG = "memory_off"  # on an NPC, a room or a player: it is not perceived
 CATEGORY = "ai_memory"
+THINKING = "thinking"  # type of a message that no NPC perceives
 WITNESSES_KEPT = 50
 ACTION_WORDS = 3  # least words of an emote besides name and speech: "says softly" is no action
 
@@ -57,6 +58,7 @@ class MemoryMixin(_Base):
         get_persona: The character's description for a language model.
         at_memory_reply: How a reply is spoken.
         at_memory_emote: How an action is shown.
+        at_memory_thinking: What is shown where an answer takes long.
         get_memory_moment: Date and time as it would say them.
         get_memory_excuse: What it says to somebody it cannot answer.
 
@@ -141,6 +143,16 @@ class MemoryMixin(_Base):
                 from_obj=self,
                 mapping={"who": self, "action": text},
             )
+
+    def at_memory_thinking(self, speaker: Any, *, private: bool) -> None:
+        """Show that an answer takes long (THINKING_EMOTE), to the room or to `speaker` alone."""
+        said = {"who": self, "action": _escaped(self.memory.settings.THINKING_EMOTE)}
+        line = ("{who} {action}", {"type": THINKING})
+        if self.location and not private:
+            self.location.msg_contents(line, from_obj=self, mapping=said)
+        elif speaker is not None:
+            said["who"] = self.get_display_name(speaker)
+            speaker.msg((line[0].format(**said), line[1]), from_obj=self)
 
     def get_memory_excuse(self, speaker: Any, *, crowded: bool) -> str:
         """Return what it says, once, to somebody it does not answer; "" for nothing.
@@ -294,6 +306,11 @@ class MemoryMixin(_Base):
             return others
         return [obj for obj in others if self._name_seen(obj).lower() == name.lower()]
 
+    def here_as(self, identity: str | None) -> Any | None:
+        """Return the character here of this memory identity, if there is one."""
+        others = (obj for obj in self._characters_here() if obj is not self)
+        return next((obj for obj in others if self.get_memory_identity(obj) == identity), None)
+
     def _voice(self, own: Entry, hook: Callable[..., None], *args: Any, **options: Any) -> None:
         """Call the hook that says or does `own`. If it fails, nothing was said."""
         self._own_voice, self.uttering = True, f"{self.memory.id}:{own.id}"
@@ -312,7 +329,11 @@ class MemoryMixin(_Base):
         speaker = from_obj[0] if isinstance(from_obj, (list, tuple)) else from_obj
         emoted, self._emoted = self._emoted, (None, [])
         line, kind = unpacked(text)
-        if kind == "look" or not isinstance(line, str) or not hasattr(speaker, "get_display_name"):
+        if (
+            kind in ("look", THINKING)
+            or not isinstance(line, str)
+            or not hasattr(speaker, "get_display_name")
+        ):
             return
         if (speaker is self and self._own_voice) or not self._memory_on_for(speaker):
             return

@@ -1,10 +1,11 @@
 """Worker threads and the way back to the reactor.
 
-The reactor thread never waits: it submits plain data and gets a Deferred. Two lanes:
+The reactor thread never waits: it submits plain data and gets a Deferred. The lanes:
 
 - `MEMORY`, one thread: embedding, Mem0 and Qdrant. One thread, so that answers go first by
   priority and the stores need no locks of their own.
-- `MODEL`, a few threads: language-model calls, which wait on a network.
+- `MODEL`, a few threads: language-model calls for replies, which wait on a network; and
+  `BACKGROUND_MODEL`: those for nights and background work, which take no thread from replies.
 
 The threads are daemons, are never joined and never touch an Evennia or Django object: a worker
 that is still busy at `evennia reload` would otherwise keep the old process alive and the game down
@@ -31,6 +32,7 @@ from .log import logger
 
 MEMORY = "memory"
 MODEL = "model"
+BACKGROUND_MODEL = "background model"
 
 # answers to players first, then pages for staff, then housekeeping
 REPLY, LOOK, AWAKE, NIGHT = range(4)
@@ -60,7 +62,7 @@ def run(
     """Run `job(*args)` off the reactor thread; the Deferred fires on it.
 
     Args:
-        lane: MEMORY or MODEL.
+        lane: MEMORY, MODEL or BACKGROUND_MODEL.
         job: A function of plain data.
         priority: REPLY before LOOK before AWAKE before NIGHT.
         timeout: Seconds from now, waiting in the queue included.
@@ -241,8 +243,9 @@ _turn: Any = None  # the scheduled call of `_give_turn`
 def _threads_of(lane: str) -> int:
     from . import conf
 
-    llm = conf.get().LLM
-    return llm.max_concurrency if lane == MODEL and llm else 1
+    settings = conf.get()
+    llm = {MODEL: settings.LLM, BACKGROUND_MODEL: settings.background_llm}.get(lane)
+    return llm.max_concurrency if llm else 1
 
 
 def _deliver(done: defer.Deferred, result: Any) -> None:

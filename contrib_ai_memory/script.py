@@ -46,6 +46,8 @@ KEY = attributes.HEARTBEAT
 ASKED_KEPT = 32  # entries remembered as passed to `wants_reply`
 EXCHANGES_KEPT = 50  # people whose last exchange with the NPC is remembered
 PEOPLE_SECONDS = 60.0  # between two writes of the index of people
+RETURN_SECONDS = 3.0  # after a reload, until cut off answers are taken up
+TAKEN_UP_SECONDS = 600  # age of the lines that are still answered then
 ATTEMPTS = 3  # at one answer, if its evidence is forgotten meanwhile
 JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
 ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
@@ -102,8 +104,27 @@ class AssistantScript(DefaultScript):
         """Restart the timer: after a crash a persistent Script has none (EVENNIA.md)."""
         self.rearm()
         self.at_start()
+        if self.db.unanswered:
+            self._take_up().addErrback(offload.log_failure, f"taking up the talk of {self.obj}")
+
+    @defer.inlineCallbacks
+    def _take_up(self) -> Generator[Any, Any, None]:
+        """Answer the lines whose answers a reload cut off, to those who are still here."""
+        from twisted.internet import reactor
+
+        numbers, self.db.unanswered = list(self.db.unanswered), []
+        if reactor.running:  # the players' connections come back first
+            yield task.deferLater(reactor, RETURN_SECONDS, lambda: None)
+        memory = self.obj.memory
+        for entry in filter(None, map(memory.journal.get, numbers)):
+            speaker = self.obj.here_as(entry.source_entity)
+            recent = seconds_between(entry.timestamp, memory.clock()) <= TAKEN_UP_SECONDS
+            if speaker is not None and recent:
+                self.wants_reply(entry, speaker)
 
     def at_server_reload(self) -> None:
+        waiting = [self.ndb.answering_line, *self.answer_queue.lines]
+        self.db.unanswered = [line.entry.id for line in waiting if line][:LINES_IN_ALL]
         self._settle()
 
     def at_server_shutdown(self) -> None:
@@ -376,7 +397,13 @@ class AssistantScript(DefaultScript):
     def _answer(self, line: PendingLine) -> Generator[Any, Any, None]:
         npc, memory, entry = self.obj, self.obj.memory, line.entry
         actions = ReplyActions(self, entry, line.speaker)
-        answer = yield self._compose(entry, actions)
+        self.ndb.answering_line = line
+        thinking = self._think_aloud(line, actions)
+        try:
+            answer = yield self._compose(entry, actions)
+        finally:
+            self.ndb.answering_line = None
+            thinking.cancel()
         own = None
         if answer.text:
             text = answer.text
@@ -400,6 +427,18 @@ class AssistantScript(DefaultScript):
         if not self.ndb.compacting:  # nobody waits for it
             doing = f"compacting what #{self.obj.id} said"
             self._compact_history().addErrback(offload.log_failure, doing)
+
+    def _think_aloud(self, line: PendingLine, actions: ReplyActions) -> defer.Deferred:
+        """Show that the NPC thinks where its answer takes long; to be cancelled."""
+        from twisted.internet import reactor
+
+        def show() -> None:
+            if self.obj.memory.settings.THINKING_EMOTE and not actions.spoken:
+                self.obj.at_memory_thinking(line.speaker, private=line.entry.private)
+
+        thinking = task.deferLater(reactor, self.obj.memory.settings.THINKING_AFTER, show)
+        thinking.addErrback(lambda reason: reason.trap(defer.CancelledError))
+        return thinking.addErrback(offload.log_failure, f"the thinking of #{self.db_obj_id}")
 
     @defer.inlineCallbacks
     def _compact_history(self) -> Generator[Any, Any, None]:
@@ -580,6 +619,12 @@ class AnswerQueue:
         if len(lines) > 1:
             self._lines[who] = lines
         return lines.popleft()
+
+    @property
+    def lines(self) -> list[PendingLine]:
+        """The lines that wait, oldest first."""
+        waiting = [line for lines in self._lines.values() for line in lines]
+        return sorted(waiting, key=lambda line: line.entry.id)
 
     def drop(self, identity: str | None) -> None:
         """Forget a speaker and their lines."""

@@ -137,9 +137,11 @@ def speaks_through(settings, server, store_folder):
         chosen = {"base_url": server.url, "model": "m", "timeout": 5, "retries": 0} | more
         settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "LLM": chosen}
         router.breaker.reset()
+        router.reply_breaker.reset()
 
     yield use
     router.breaker.reset()
+    router.reply_breaker.reset()
 
 
 @pytest.fixture

@@ -75,6 +75,11 @@ class Request:
         return results
 
     @property
+    def streamed(self) -> bool:
+        """Whether the answer may come in pieces."""
+        return bool(self.body.get("stream"))
+
+    @property
     def form(self) -> str:
         """How JSON is asked for: json_schema, json_object, or text alone; tools are a form too."""
         if self.tools:
@@ -96,6 +101,10 @@ class Behaviour:
         status: HTTP status; above 399 there is an error instead of an answer.
         headers: Sent with it.
         refuses: Values of `Request.form` that are answered by 400.
+        forbids: Parameters of a request that are answered by 400, with the message of each.
+        streams: Whether it answers in pieces where it is asked to.
+        pace: Seconds between the words of an answer in pieces.
+        get: What it answers to GET, by path; anything else is 404.
         usage: What it says that the answer cost.
         finish: Its finish_reason.
         body: The HTTP body as it is, in place of a Chat Completions answer.
@@ -105,13 +114,17 @@ class Behaviour:
         resets: Reset it.
     """
 
-    text: str = "I am listening."
+    text: str | Callable[[Request], str] = "I am listening."
     calls: Sequence[Call] | Callable[[Request], Sequence[Call]] = ()
     structured: str | Callable[[Request], str] | None = None
     delay: float = 0.0
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     refuses: tuple[str, ...] = ()
+    forbids: Mapping[str, str] = field(default_factory=dict)
+    streams: bool = True
+    pace: float = 0.0
+    get: Mapping[str, Any] = field(default_factory=dict)
     usage: Any = field(default_factory=lambda: {"prompt_tokens": 1, "completion_tokens": 1})
     finish: str = "stop"
     body: bytes | None = None
@@ -126,6 +139,7 @@ class ModelServer:
 
     def __init__(self) -> None:
         self.behaviour = Behaviour()
+        self.events_sent = 0  # of answers in pieces
         self.busiest = 0  # most requests that were in hand at the same time
         self._in_hand = 0
         self._once: deque[Behaviour] = deque()
@@ -238,13 +252,54 @@ class _Handler(BaseHTTPRequestHandler):
             status = max(behaviour.status, 400)
             body = behaviour.body or json.dumps({"error": {"message": "as it is wanted"}}).encode()
             self._send(status, body, behaviour)
+        elif named := next(filter(request.body.__contains__, behaviour.forbids), None):
+            message = {"error": {"message": behaviour.forbids[named], "param": named}}
+            self._send(400, json.dumps(message).encode(), behaviour)
         elif not request.path.endswith("/chat/completions"):
             self._send(404, b'{"error": {"message": "there is no such path"}}', behaviour)
         elif behaviour.body is not None:
             self._send(behaviour.status, behaviour.body, behaviour)
         else:
             answer = _completion(_message(request, behaviour), behaviour)
+            in_one = behaviour.cut < 1 or behaviour.drip or not behaviour.streams
+            if request.streamed and not in_one:
+                self._stream(answer, request, behaviour)
+                return
             self._send(behaviour.status, json.dumps(answer).encode(), behaviour)
+
+    def _stream(self, answer: dict[str, Any], request: Request, behaviour: Behaviour) -> None:
+        """Send an answer word by word, as server-sent events; a call in two pieces."""
+        self.send_response(behaviour.status)
+        for name, value in {"Content-Type": "text/event-stream", **behaviour.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.close_connection = True
+        server, message = self.server.model_server, answer["choices"][0]["message"]
+        deltas = [{"content": word} for word in re.findall(r"\s*\S+\s*", message["content"] or "")]
+        for number, call in enumerate(message.get("tool_calls") or ()):
+            function, half = call["function"], len(call["function"]["arguments"]) // 2
+            for piece in (function["arguments"][:half], function["arguments"][half:]):
+                deltas.append({"tool_calls": [{"index": number, "function": {"arguments": piece}}]})
+            deltas[-2]["tool_calls"][0] |= {"id": call["id"]}
+            deltas[-2]["tool_calls"][0]["function"]["name"] = function["name"]
+        events = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+        events.append({"choices": [{"delta": {}, "finish_reason": behaviour.finish}]})
+        if request.body.get("stream_options"):
+            events.append({"choices": [], "usage": behaviour.usage})
+        for event in [*map(json.dumps, events), "[DONE]"]:
+            server._wait(behaviour.pace)
+            try:
+                self.wfile.write(f"data: {event}\n\n".encode())
+                self.wfile.flush()
+            except OSError:  # it has heard enough
+                break
+            server.events_sent += 1
+
+    def do_GET(self) -> None:
+        behaviour = self.server.model_server.behaviour
+        found = behaviour.get.get(self.path)
+        body = json.dumps(found if found is not None else {"error": "no such path"}).encode()
+        self._send(404 if found is None else 200, body, behaviour)
 
     def _send(self, status: int, payload: bytes, behaviour: Behaviour) -> None:
         self.send_response(status)
@@ -306,7 +361,7 @@ def _message(request: Request, behaviour: Behaviour) -> dict[str, Any]:
 
 def _answer(request: Request, behaviour: Behaviour) -> str:
     if request.schema is None:
-        return behaviour.text
+        return behaviour.text(request) if callable(behaviour.text) else behaviour.text
     if callable(behaviour.structured):
         return behaviour.structured(request)
     if behaviour.structured is not None:

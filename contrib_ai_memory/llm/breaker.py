@@ -26,7 +26,7 @@ class Ticket:
 
 @dataclass
 class Breaker:
-    """The breaker of the configured server. `since` and `pause` are seconds of `clock`."""
+    """The breaker of one use of a model server. `since` and `pause` are seconds of `clock`."""
 
     problem: str = ""
     since: float = 0.0
@@ -35,6 +35,7 @@ class Breaker:
     on_trial: bool = False
     unusable: dict[str, str] = field(default_factory=dict)  # operation → what its answers lack
     clock: Callable[[], float] = time.monotonic
+    meanwhile: str = "NPCs answer through the offline provider"
 
     def admit(self) -> Ticket | None:
         """Return a ticket for a call; None while the breaker is open.
@@ -57,10 +58,7 @@ class Breaker:
         if self.problem and not ticket.trial:
             return  # it began before the breaker opened
         if not self.problem:
-            logger().warning(
-                "model server: %s. NPCs answer through the offline provider until it is back.",
-                error,
-            )
+            logger().warning("model server: %s. %s until it is back.", error, self.meanwhile)
         self.problem = str(error)
         self.failures += 1
         self.since = self.clock()

@@ -7,6 +7,7 @@ second: `router` does it with the first call.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +45,9 @@ from .provider import (
     Unreachable,
 )
 from .schemas import Unfit
-from .tools import Tool, Turn, turn_in, without_tools
+from .spoken import NOBODY, Voice, utterance
+from .streaming import Stream
+from .tools import Tool, Turn, parameters_of, turn_in, without_tools
 from .usage import estimated
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -53,10 +56,20 @@ Counter = Callable[[str, int, int], None]  # purpose, tokens in, tokens out
 
 ANSWER_BYTES = 2_000_000  # of one HTTP response: a long one is some 50 kB
 REPAIR_LENGTH = 4000  # characters of an unusable answer that the model is shown to repair it
+REFUSAL_BYTES = 4000  # of an error, which may repeat the prompt
 LEAST_SECONDS = 0.05
 
 _FORM_REFUSED = (400, 422)
 _BAD_REQUEST = (400, 413, 422)  # a filter, a long prompt: the next request may succeed
+_NAMING = (400, 422, 500, 501)  # errors that may name a parameter (llama.cpp: 500)
+# parameters that some servers or models refuse, and what is sent instead
+_ADAPTATIONS = (
+    ("max_tokens", "max_completion_tokens"),
+    ("temperature", ""),
+    ("stream_options", ""),
+    ("stream", ""),
+)
+_TOO_LONG = re.compile(r"context.{0,20}(?:length|size|window)|too (?:large|long)", re.IGNORECASE)
 _RETRIED = (408, 409, 425, 429, 500, 502, 503, 504)
 _BACKOFF = wait_random_exponential(multiplier=0.5, max=5)
 
@@ -78,6 +91,13 @@ class OpenAIProvider:
         self._forms: dict[str, str] = {}  # response model → the form that the server takes for it
         self._takes_tools: bool | None = None  # unknown
         self._form = prompts.FORMS[0]  # the first one tried for a new response model
+        self._parameters: dict[str, Any] = {
+            "max_tokens": settings.max_tokens,
+            "temperature": settings.temperature,
+        }
+        if settings.stream:
+            self._parameters |= {"stream": True, "stream_options": {"include_usage": True}}
+        self._adapting_lock = threading.Lock()
         self._here = threading.local()  # state of this thread's call
         self.timeout = settings.timeout
         self._client = openai.OpenAI(
@@ -90,20 +110,50 @@ class OpenAIProvider:
             ),
         )
 
+    # --- what was found out of the server -----------------------------------------------------
+
+    settings = property(lambda self: self._settings)
+    streamed = False  # whether the last reply came in pieces
+
+    @property
+    def form(self) -> str:
+        """How this server is asked for JSON, one of `prompts.FORMS`."""
+        return self._form
+
+    @property
+    def takes_tools(self) -> bool | None:
+        """Whether it takes tools; None before they were tried."""
+        return self._takes_tools
+
+    @property
+    def refused_parameters(self) -> list[tuple[str, str]]:
+        """Parameters that it refused, each with what is sent instead ("" for nothing)."""
+        sent = {"stream", "stream_options"} if self._settings.stream else set()
+        sent |= {"max_tokens", "temperature"}
+        return [each for each in _ADAPTATIONS if each[0] in sent - set(self._parameters)]
+
     # --- the protocol -------------------------------------------------------------------------
 
     def reply(self, request: ReplyRequest) -> Reply:
-        return Reply(self.converse(prompts.reply(request), ()).text)
+        voice = Voice((request.npc_name, *request.npc_names), (request.speaker,))
+        return Reply(self.converse(prompts.reply(request), (), voice).text)
 
-    def converse(self, messages: Messages, tools: Sequence[Tool]) -> Turn:
+    def converse(self, messages: Messages, tools: Sequence[Tool], voice: Voice = NOBODY) -> Turn:
         """Continue a talk: a text, or tool calls; not empty unless tools were called before.
 
-        Every call in `messages` is followed by its result.
+        Every call in `messages` is followed by its result. The text is fit to be spoken.
         """
-        answer = self._with_tools(messages, tools, self._deadline())
-        turn = turn_in(answer, tools=bool(tools))
-        if not turn.text and not turn.calls and messages[-1]["role"] != "tool":
-            raise ProviderError(f"{self._settings.base_url}: the model gave an empty answer")
+        parameters = parameters_of(tools)
+        self._here.enough = lambda text: utterance(text, voice, parameters, whole=False).ended
+        try:
+            answer = self._with_tools(messages, tools, self._deadline())
+        finally:
+            self._here.enough = None
+        told = messages[-1]["role"] == "tool"
+        turn = turn_in(answer, tools, voice, after=told)
+        if not turn.text and not turn.calls and not told:
+            written = "nothing that can be spoken" if answer.text.strip() else "an empty answer"
+            raise ProviderError(f"{self._settings.base_url}: the model gave {written}")
         return turn
 
     def digest(self, passage: Passage) -> Digest:
@@ -273,7 +323,7 @@ class OpenAIProvider:
         )
         started = time.monotonic()
         try:
-            body = attempts(self._post, messages, deadline, options)
+            body = self._adapting(lambda: attempts(self._post, messages, deadline, options))
         except openai.OpenAIError as error:
             kind = _kind_of(error)
             seconds = time.monotonic() - started
@@ -284,17 +334,50 @@ class OpenAIProvider:
             raise Unreachable(problem, _pause_asked(error)) from None
         return self._counted(purpose, body, messages, time.monotonic() - started)
 
+    def _adapting(self, attempt: Callable[[], bytes]) -> bytes:
+        """Attempt a request, again for each parameter that the server refuses by name."""
+        while True:
+            try:
+                return attempt()
+            except openai.APIStatusError:
+                if not self._adapt():
+                    raise
+
+    def _adapt(self) -> bool:
+        """Change a parameter that the last refusal names; remembered for this server."""
+        refusal = self._here.refusal
+        if not refusal or _TOO_LONG.search(refusal):
+            return False
+        with self._adapting_lock:
+            for name, instead in _ADAPTATIONS:
+                if name in self._here.sent and _names(refusal, name):
+                    if name not in self._parameters:
+                        return True  # another thread has changed it meanwhile
+                    del self._parameters[name]
+                    if instead:
+                        self._parameters[instead] = self._settings.max_tokens
+                    told = f"takes no {name}, is sent {instead or 'none'}"
+                    logger().info("model server: %s.", told)
+                    return True
+        return False
+
     def _post(self, messages: Messages, deadline: float, options: dict[str, Any]) -> bytes:
         """Send one request; `_read` reads its response, on this thread."""
         here = self._here
-        here.deadline, here.body, here.problem = deadline, b"", ""
+        here.deadline, here.body, here.problem, here.refusal = deadline, b"", "", ""
+        enough = getattr(here, "enough", None)
+        here.stream = Stream(enough) if enough else None
+        parameters = dict(self._parameters)
+        if here.stream is None or "stream" not in parameters:
+            parameters.pop("stream", None)
+            parameters.pop("stream_options", None)
+        here.sent = frozenset(parameters)
         create = self._client.chat.completions.with_streaming_response.create
         with create(
             model=self._settings.model,
             messages=prompts.encodable(messages),
-            max_tokens=self._settings.max_tokens,
-            temperature=self._settings.temperature,
             timeout=max(deadline - time.monotonic(), LEAST_SECONDS),
+            **parameters,
             **options,
         ) as response:
             if here.problem == "slow":
@@ -305,21 +388,41 @@ class OpenAIProvider:
         """Hook of the HTTP client: read a successful response within its bounds."""
         here = self._here
         if not response.is_success:
-            response.close()  # its text may repeat the prompt, or be endless
+            self._read_refusal(response)
             return
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             here.problem = "a compressed answer that was not asked for"
         body = bytearray()
+        streamed = response.headers.get("content-type", "").startswith("text/event-stream")
+        stream = here.stream if streamed else None
+        self.streamed = streamed
         for part in () if here.problem else response.iter_raw():
             body += part
+            if stream and stream.feed(part):
+                break
             if len(body) > ANSWER_BYTES:
                 here.problem = f"an answer of more than {ANSWER_BYTES // 1_000_000} MB"
                 break
             if time.monotonic() > here.deadline:
                 here.problem = "slow"
                 break
-        response.close()
+        response.close()  # a server that is still writing stops
         here.body = bytes(body)
+        if stream:
+            here.problem = here.problem or stream.error
+            here.body = stream.body()
+
+    def _read_refusal(self, response: Any) -> None:
+        """Read the beginning of an error, which may name a parameter; it is not shown or logged."""
+        text = bytearray()
+        if response.status_code in _NAMING:
+            # not by iter_raw: the client would then expect the whole text to have been read
+            for part in response.stream:
+                text += part
+                if len(text) > REFUSAL_BYTES or time.monotonic() > self._here.deadline:
+                    break
+        response.close()
+        self._here.refusal = bytes(text[:REFUSAL_BYTES]).decode("utf-8", "replace")
 
     def _counted(
         self, purpose: str, body: bytes, messages: Messages, seconds: float
@@ -342,6 +445,14 @@ class OpenAIProvider:
         if answer.cut_off:
             logger().info("%s: cut off at LLM.max_tokens, %d", purpose, settings.max_tokens)
         return answer
+
+
+def _names(refusal: str, parameter: str) -> bool:
+    """Whether an error names a parameter as its reason, rather than repeats a word of the talk."""
+    if parameter == "stream":
+        return bool(re.search(r"\bstream(?:ing)?\b", refusal))
+    said = rf"['\"`]{parameter}\b|\b{parameter}(?::| (?:is|does|must|not|cannot)\b)"
+    return bool(re.search(said, refusal))
 
 
 def _pause(state: RetryCallState) -> float:

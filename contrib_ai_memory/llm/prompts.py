@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from ..embedding.emotions import EMOTIONS
 from ..records import Entry, MemoryRecord, Message, ReplyRequest
 from ..text.sanitising import neutralise
+from . import schemas
 from .provider import ATTRIBUTE_TYPES, Ending, Observation, Pair, Passage
 from .schemas import FIRST_KNOWN
 from .usage import estimated
@@ -397,9 +398,9 @@ def in_form(
         The messages, with the schema in their text unless the server takes it as an option, and
         the options of the request.
     """
-    schema = answer.model_json_schema()
+    schema = schemas.strict(answer)
     if form == "json_schema":
-        named = {"name": answer.__name__, "schema": schema}
+        named = {"name": answer.__name__, "schema": schema, "strict": True}
         return messages, {"response_format": {"type": form, "json_schema": named}}
     task, *rest = messages
     told = task["content"] + FITTING.format(schema=json.dumps(schema))

@@ -25,7 +25,9 @@ from .provider import Provider, ProviderError, Unreachable
 from .usage import FILE, BudgetUsedUp, Usage
 
 OFFLINE = OfflineProvider()
-breaker = Breaker()
+REPLIES = ("converse", "reply")  # operations that somebody waits for
+breaker = Breaker(meanwhile="The offline provider does the work of nights and background")
+reply_breaker = Breaker()  # its own: a slow night sends no reply to the offline provider
 
 
 @defer.inlineCallbacks
@@ -113,10 +115,10 @@ def ask_model(
         Whether it answered, and its answer. It is not asked if none is configured, while the
         breaker is open, or once its tokens are used up.
     """
-    chosen = model_server(settings)
+    chosen = model_server(settings, operation)
     if chosen is None or not _affords(chosen, npc):
         return False, None
-    guard = _breaker_of(chosen)
+    guard = breaker_of(chosen, operation)
     if (ticket := guard.admit()) is None:
         return False, None
     begun: list[float] = []
@@ -199,10 +201,17 @@ class ModelServer:
     """The openai provider behind its token budgets, created on the thread that first uses it."""
 
     name = "openai"
-    lane = offload.MODEL
 
-    def __init__(self, settings: conf.LLMSettings, counts: Usage):
+    def __init__(
+        self,
+        settings: conf.LLMSettings,
+        counts: Usage,
+        lane: str = offload.MODEL,
+        background: int | None = None,
+    ):
         self.settings = settings
+        self.lane = lane
+        self._background = background  # tokens a day, where it does no replies
         self.counts = counts
         self.breaker = Breaker()  # for a model that is not the game's
         self.timeout = settings.timeout
@@ -213,7 +222,7 @@ class ModelServer:
     def do(self, operation: str, args: tuple[Any, ...], npc: str | None) -> Any:
         """Call one operation, charged to `npc` (worker thread)."""
         self.counts.load()
-        self.counts.check(npc, self.settings)
+        self.check(npc)
         with self._creating:
             if self._provider is None:
                 from .openai_compatible import OpenAIProvider
@@ -222,12 +231,18 @@ class ModelServer:
         self._here.npc = npc
         return getattr(self._provider, operation)(*args)
 
+    def check(self, npc: str | None) -> None:
+        """Raise BudgetUsedUp if there are no tokens left for such work."""
+        self.counts.check(npc, self.settings, self._background)
+
     def _count(self, purpose: str, tokens_in: int, tokens_out: int) -> None:
         self.counts.count(purpose, self._here.npc, tokens_in, tokens_out)
 
 
-def model_server(settings: conf.Settings | None = None) -> ModelServer | None:
-    """Return the model of the configured server; None if the settings choose another provider.
+def model_server(
+    settings: conf.Settings | None = None, operation: str = REPLIES[0]
+) -> ModelServer | None:
+    """Return the model for an operation; None if the settings choose another provider.
 
     Args:
         settings: Those of an NPC; None is the game's.
@@ -235,7 +250,21 @@ def model_server(settings: conf.Settings | None = None) -> ModelServer | None:
     settings = settings or conf.get()
     if settings.LLM is None or settings.PROVIDER not in (None, ModelServer.name):
         return None
-    return _model_server_of(settings.LLM, _counts())
+    if operation in REPLIES:
+        return _model_server_of(settings.LLM, _counts(), offload.MODEL, None)
+    background, limit = settings.background_llm, settings.LLM_NIGHT.daily_tokens
+    return _model_server_of(background, _counts(), offload.BACKGROUND_MODEL, limit)
+
+
+def breaker_of(chosen: ModelServer, operation: str) -> Breaker:
+    """Return the breaker of a model's calls of one operation.
+
+    The game's own models have one for replies and one for the rest. A wrong name in one NPC's
+    settings stops no other NPC.
+    """
+    if chosen is not model_server(None, operation):
+        return chosen.breaker
+    return reply_breaker if operation in REPLIES else breaker
 
 
 def own_provider(settings: conf.Settings | None = None) -> Provider | None:
@@ -274,9 +303,11 @@ def problem_with_setting() -> str:
     return ""
 
 
-@lru_cache(maxsize=32)  # one for each model that an NPC is set to
-def _model_server_of(settings: conf.LLMSettings, counts: Usage) -> ModelServer:
-    return ModelServer(settings, counts)
+@lru_cache(maxsize=64)  # two for each model that an NPC is set to
+def _model_server_of(
+    settings: conf.LLMSettings, counts: Usage, lane: str, background: int | None
+) -> ModelServer:
+    return ModelServer(settings, counts, lane, background)
 
 
 @lru_cache(maxsize=1)
@@ -319,24 +350,21 @@ def status(settings: conf.Settings | None = None, npc: str | None = None) -> str
         return "offline provider (this NPC is set to do without a language model)"
     if chosen is None:
         return "offline provider (no language model is set)"
-    if problem := _breaker_of(chosen).problem:
-        return f"offline provider, because the model server does not answer: {problem}"
+    replying = breaker_of(chosen, REPLIES[0]).problem
+    background = model_server(settings, "digest")
+    if problem := replying or (background and breaker_of(background, "digest").problem):
+        whose = "" if replying else " for nights and background work"
+        return f"offline provider{whose}, because the model server does not answer: {problem}"
     try:
-        chosen.counts.check(npc, chosen.settings)
+        chosen.check(npc)
     except BudgetUsedUp as used:
         return f"offline provider until midnight UTC, because {used}"
     return f"{chosen.settings.model} at {chosen.settings.base_url}"
 
 
-def _breaker_of(chosen: ModelServer) -> Breaker:
-    """Return the breaker of a model: a wrong name in one NPC's settings stops no other NPC."""
-    game = conf.get().LLM
-    return breaker if game and game.model == chosen.settings.model else chosen.breaker
-
-
 def _affords(chosen: ModelServer, npc: str | None) -> bool:
     try:
-        chosen.counts.check(npc, chosen.settings)
+        chosen.check(npc)
     except BudgetUsedUp:
         return False
     return True

@@ -10,9 +10,18 @@ import math
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import date
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
 
 from ..embedding import emotions
 from ..log import logger
@@ -28,6 +37,7 @@ from .provider import (
     ProviderError,
     Relation,
 )
+from .spoken import without_thinking
 
 FACTS = 100  # items of one answer, in each list whose length the request does not give
 IDS = 200
@@ -46,46 +56,20 @@ def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
-def _within_one(value: object) -> object:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return min(max(value, 0), 1)
-    return value
+def _as_labels(value: object) -> object:
+    """Return the labels that are meant: "joy, trust" in a list of one is two."""
+    if not isinstance(value, list):
+        return value
+    return [part for each in value if isinstance(each, str) for part in re.split(r"[,;]\s*", each)]
 
 
-def _as_number(value: object) -> object:
-    """Return the whole number that is meant: of "7", 7.4, [7]; 0 of null, "" and []."""
-    if isinstance(value, list):
-        value = value[0] if value else 0
-    if isinstance(value, str):
-        digits = re.search(r"-?\d{1,9}", value)
-        return int(digits[0]) if digits else 0
-    if isinstance(value, float) and math.isfinite(value):
-        return round(value)
-    return 0 if value is None else value
-
-
-def _as_numbers(value: object) -> object:
-    """Return a list of whole numbers; one alone is a list of one, 0 and null are an empty one."""
-    given = value if isinstance(value, list) else [value]
-    numbers = [_as_number(each) for each in given if not isinstance(each, list | dict)]
-    return [each for each in numbers if each != 0]
-
-
-def _as_text(value: object) -> object:
-    return "" if value is None else str(value) if isinstance(value, int | float) else value
-
-
-def _as_texts(value: object) -> object:
-    given = re.split(r"[,;]\s*", value) if isinstance(value, str) else value
-    return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
-
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_NONE = ("", "none", "null", "no", "n/a")
 
 Line = Annotated[str, Field(min_length=1, max_length=300)]
-Number = Annotated[int, BeforeValidator(_as_number)]
-Ids = Annotated[list[int], BeforeValidator(_as_numbers), Field(max_length=IDS)]
-Text = Annotated[str, BeforeValidator(_as_text)]
-Texts = Annotated[list[str], BeforeValidator(_as_texts)]
-Confidence = Annotated[float, BeforeValidator(_within_one), Field(ge=0, le=1)]
+Ids = Annotated[list[int], Field(max_length=IDS)]
+Labels = Annotated[list[str], BeforeValidator(_as_labels)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Plain(BaseModel):
@@ -107,35 +91,100 @@ class Plain(BaseModel):
         return plain
 
 
-class LineImportance(Plain):
+class Mended(Plain):
+    """An answer whose values are mended before they are refused, as small models write them.
+
+    7 of 0-1 is 0.7, "7/10" is 7, null is false or empty, one value in place of a list is a list.
+    """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mended(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        fields = cls.model_fields
+        return {
+            key: mended(value, fields[key].annotation, _is_share(fields[key]))
+            if key in fields
+            else value
+            for key, value in data.items()
+        }
+
+
+def _is_share(field: FieldInfo) -> bool:
+    return field.annotation is float and any(getattr(each, "le", 0) == 1 for each in field.metadata)
+
+
+def mended(value: Any, kind: Any, share: bool = False) -> Any:
+    """Return a value as one of a type, where it is plain what was meant; else unchanged.
+
+    Args:
+        kind: bool, int, float, str, or a list of something.
+        share: Whether it is a number of 0-1; what is given of ten or of a hundred is scaled.
+    """
+    if get_origin(kind) is list:
+        [item] = get_args(kind)
+        if value is None:
+            return []
+        if isinstance(value, str) and item is int:
+            value = _NUMBER.findall(value)
+        return [mended(each, item) for each in (value if isinstance(value, list) else [value])]
+    if kind is int and isinstance(value, list) and len(value) < 2:
+        value = value[0] if value else None
+    if kind is int and (value is None or (isinstance(value, str) and value.lower() in _NONE)):
+        return 0
+    if kind is bool:
+        return False if value is None else value
+    if kind is str:
+        if value is None:
+            return ""
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            return " ".join(value)
+        plain = isinstance(value, int | float) and not isinstance(value, bool)
+        return str(value) if plain else value
+    if kind not in (int, float) or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        numbers = _NUMBER.findall(value)
+        value = float(numbers[0]) if numbers else value
+    if isinstance(value, int | float) and math.isfinite(value):
+        if kind is int:
+            return round(value)
+        if share and value > 1:
+            value = min(value / (10 if value <= 10 else 100), 1)
+        return max(value, 0) if share else value
+    return value
+
+
+class LineImportance(Mended):
     """The importance of one numbered line, 1-10 [A]."""
 
-    line: Number
-    importance: Number
+    line: int
+    importance: int
 
 
-class DigestFact(Plain):
+class DigestFact(Mended):
     """One fact of a passage; its lines and the known facts are numbers of the request."""
 
-    text: Annotated[Text, Field(max_length=2000)] = ""
+    text: Annotated[str, Field(max_length=2000)] = ""
     lines: Ids = []
-    kind: Annotated[Text, Field(json_schema_extra={"enum": [*FACT_KINDS]})] = "other"
-    about: Text = ""
-    to: Text = ""
-    date: Text = ""
-    same_as: Number = 0
+    kind: Annotated[str, Field(json_schema_extra={"enum": [*FACT_KINDS]})] = "other"
+    about: str = ""
+    to: str = ""
+    date: str = ""
+    same_as: int = 0
     ends: Ids = []
 
 
-class DigestAnswer(Plain):
+class DigestAnswer(Mended):
     """Importance, facts and experience of one passage [A, B]."""
 
     importance: list[LineImportance] = Field(max_length=LINES)
     facts: list[DigestFact] = Field(max_length=FACTS)
-    experience: Annotated[Text, Field(max_length=2000)] = ""
-    emotions: Texts = []
-    weight: Confidence = 0.0
-    lesson: Text = ""
+    experience: Annotated[str, Field(max_length=2000)] = ""
+    emotions: Labels = []
+    weight: Share = 0.0
+    lesson: str = ""
 
     def digest(self, passage: Passage) -> Digest:
         """Resolve the numbers of an answer.
@@ -202,23 +251,23 @@ def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
-class SummaryAnswer(Plain):
+class SummaryAnswer(Mended):
     """Two or three sentences [C §3]."""
 
     summary: str = Field(min_length=1, max_length=1200)
 
 
-class Attribute(Plain):
+class Attribute(Mended):
     """An attribute of a person, the observations that show it, and known ones that it replaces."""
 
     type: AttributeType
     value: str = Field(min_length=1, max_length=300)
     evidence: Ids
-    confidence: Confidence = 0.5
+    confidence: Share = 0.5
     replaces: Ids = []
 
 
-class AttributesAnswer(Plain):
+class AttributesAnswer(Mended):
     """A profile's attributes (O-MEM)."""
 
     attributes: list[Attribute] = Field(max_length=FACTS)
@@ -238,20 +287,20 @@ class AttributesAnswer(Plain):
         ]
 
 
-class QuestionsAnswer(Plain):
+class QuestionsAnswer(Mended):
     """Questions that the memories raise."""
 
     questions: list[Line] = Field(min_length=1, max_length=20)
 
 
-class Insight(Plain):
+class Insight(Mended):
     """One insight and the numbers of the memories that it cites."""
 
     insight: str = Field(min_length=1, max_length=600)
     because_of: Ids
 
 
-class InsightsAnswer(Plain):
+class InsightsAnswer(Mended):
     """The insights of a reflection."""
 
     insights: list[Insight] = Field(max_length=20)
@@ -264,14 +313,14 @@ class InsightsAnswer(Plain):
         ]
 
 
-class PairRelation(Plain):
+class PairRelation(Mended):
     """The relation of one numbered pair."""
 
     pair: int
     relation: Annotated[Relation, BeforeValidator(_lower)]
 
 
-class ComparisonAnswer(Plain):
+class ComparisonAnswer(Mended):
     """The relations of those pairs that have one."""
 
     relations: list[PairRelation] = Field(max_length=IDS)
@@ -284,7 +333,7 @@ class ComparisonAnswer(Plain):
         return [relation_of.get(number, Relation.UNRELATED) for number in known]
 
 
-class OutdatedAnswer(Plain):
+class OutdatedAnswer(Mended):
     """The numbers of the texts that say nothing but what has ended."""
 
     outdated: Ids
@@ -298,11 +347,59 @@ class OutdatedAnswer(Plain):
         return judged
 
 
+# --- the schema of a request ----------------------------------------------------------------------
+
+_DROPPED = frozenset(
+    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems "
+    "maxItems uniqueItems pattern format default title $defs".split()
+)
+
+
+def strict(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON Schema of an answer as OpenAI (strict), vLLM, llama.cpp and Ollama take it.
+
+    Every property is required and no other allowed; no references, no unions with null, no bounds,
+    which are checked here.
+    """
+    whole = model.model_json_schema()
+    return {"title": model.__name__} | _strict(whole, whole.get("$defs", {}))
+
+
+def _strict(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any]:
+    if "$ref" in schema:
+        named = defined[schema["$ref"].rpartition("/")[2]]
+        return _strict({**named, **{k: v for k, v in schema.items() if k != "$ref"}}, defined)
+    if "anyOf" in schema:
+        kinds = [each for each in schema["anyOf"] if each.get("type") != "null"]
+        if len(kinds) == 1:
+            rest = {key: value for key, value in schema.items() if key != "anyOf"}
+            return _strict({**kinds[0], **rest}, defined)
+    plain = {key: value for key, value in schema.items() if key not in _DROPPED}
+    if "const" in plain:
+        plain["enum"] = [plain.pop("const")]
+    if "items" in plain:
+        plain["items"] = _strict(plain["items"], defined)
+    if "anyOf" in plain:
+        plain["anyOf"] = [_strict(each, defined) for each in plain["anyOf"]]
+    if "properties" in plain:
+        inner = {name: _strict(each, defined) for name, each in plain["properties"].items()}
+        plain |= {"properties": inner, "required": list(inner), "additionalProperties": False}
+    return plain
+
+
 # --- the server's response ------------------------------------------------------------------------
 
 
+def _text_of_parts(value: object) -> object:
+    """Join the text parts of a content in parts; parts of another type are no text."""
+    if not isinstance(value, list):
+        return value
+    texts = (each.get("text") for each in value if isinstance(each, dict))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
 class _Message(BaseModel):
-    content: str | None = None
+    content: Annotated[str | None, BeforeValidator(_text_of_parts)] = None
     tool_calls: Any = None
 
 
@@ -348,8 +445,9 @@ class Completion(BaseModel):
         return counted.prompt_tokens, counted.completion_tokens
 
 
+_NUMBER = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?")
+
 Schema = TypeVar("Schema", bound=BaseModel)
-_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
 
 def completion(body: bytes) -> Completion:
@@ -370,13 +468,8 @@ def completion(body: bytes) -> Completion:
         raise ProviderError(f"no Chat Completions answer: {problem}") from None
 
 
-def without_thinking(text: str) -> str:
-    """Strip the <think> blocks that some models write before their answer."""
-    return _THINKING.sub("", text)
-
-
 def understood(model: type[Schema], text: str) -> Schema:
-    """Read the JSON object in a model's answer, ignoring any text around it.
+    """Read the JSON object in a model's answer, ignoring reasoning and any text around it.
 
     Raises:
         Unfit: There is none, or it does not have the form asked for.

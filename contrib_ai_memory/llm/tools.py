@@ -19,10 +19,10 @@ from ..embedding.emotions import LABELS
 from . import schemas
 from .prompts import Messages
 from .schemas import Plain
+from .spoken import NOBODY, Voice, utterance
 
 CALLS_A_ROUND = 8  # further calls are not carried out
 ARGUMENTS_LENGTH = 4000  # characters of the arguments of one call
-REPLY_LENGTH = 2000  # characters that an NPC says at once
 
 _ID = re.compile(r"[\w-]{1,64}", re.ASCII)
 _NOT_IN_A_NAME = re.compile(r"[^\w-]", re.ASCII)
@@ -216,12 +216,36 @@ def _parsed(arguments: str) -> dict[str, Any]:
 # --- calls as messages ----------------------------------------------------------------------------
 
 
-def turn_in(answer: schemas.Completion, *, tools: bool) -> Turn:
-    """Read the text of a server's response, and its tool calls if tools were offered."""
-    text = schemas.without_thinking(answer.text).strip().strip('"“”').strip()
-    raw = answer.tool_calls if tools else []
+def turn_in(
+    answer: schemas.Completion, offered: Sequence[Tool], voice: Voice = NOBODY, *, after: bool
+) -> Turn:
+    """Read what is spoken of a server's response, and its tool calls if tools were offered.
+
+    A call that is written as text counts as one. What is nothing but an action becomes an emote.
+
+    Args:
+        after: Whether tools were called before; the actions may be these, then.
+    """
+    told = utterance(answer.text, voice, parameters_of(offered), whole=not answer.cut_off)
+    raw = answer.tool_calls if offered else []
+    if not raw:
+        raw = [_as_sent(call.name, call.arguments) for call in told.calls]
+    if not (told.text or raw or after) and told.actions and Emote.tool in parameters_of(offered):
+        raw = [_as_sent(Emote.tool, json.dumps({"text": " ".join(told.actions)[:300]}))]
     calls = _calls_in(raw[:CALLS_A_ROUND])
-    return Turn(text[:REPLY_LENGTH], calls, unheard=max(0, len(raw) - CALLS_A_ROUND))
+    return Turn(told.text, calls, unheard=max(0, len(raw) - CALLS_A_ROUND))
+
+
+def parameters_of(offered: Sequence[Tool]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the parameters of each offered tool, in order."""
+    functions = (tool["function"] for tool in offered)
+    return {
+        each["name"]: tuple(each.get("parameters", {}).get("properties", {})) for each in functions
+    }
+
+
+def _as_sent(name: str, arguments: str) -> dict[str, Any]:
+    return {"function": {"name": name, "arguments": arguments}}
 
 
 def _calls_in(raw: Sequence[Any]) -> tuple[ToolCall, ...]:

@@ -22,6 +22,7 @@ from .provider import ProviderError
 FILE = "llm_usage.json"
 CHARACTERS_PER_TOKEN = 4  # an estimate, where a server reports none
 DAYS_KEPT = 30
+REPLY = "reply"  # the purpose of calls that somebody waits for
 
 
 class BudgetUsedUp(ProviderError):
@@ -113,8 +114,13 @@ class Usage:
                 day.npcs.setdefault(npc, Spent()).add(tokens_in, tokens_out)
         self._write()
 
-    def check(self, npc: str | None, settings: conf.LLMSettings) -> None:
+    def check(
+        self, npc: str | None, settings: conf.LLMSettings, background: int | None = None
+    ) -> None:
         """Check that there are tokens left; a budget that is used up is logged once a day.
+
+        Args:
+            background: The limit of all work but replies, if that is what is to be done.
 
         Raises:
             BudgetUsedUp: Says whose budget it is.
@@ -122,6 +128,9 @@ class Usage:
         with self._lock:
             day = self._present()
             limits = [("the game", day.tokens, settings.daily_tokens)]
+            if background is not None:
+                used = day.tokens - day.purposes.get(REPLY, Spent()).tokens
+                limits.append(("nights and background work", used, background))
             if npc is not None:
                 spent = day.npcs.get(npc, Spent()).tokens
                 limits.append((f"NPC {npc}", spent, settings.daily_tokens_per_npc))

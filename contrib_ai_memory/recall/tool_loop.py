@@ -20,6 +20,8 @@ from ..embedding import emotions
 from ..english.tokens import content_words
 from ..ingest.experiences import remember_or_reinforce
 from ..llm import prompts, router, tools
+from ..llm.spoken import Voice, utterance
+from ..log import logger
 from ..records import (
     CONSCIOUS,
     NO_PROVENANCE,
@@ -127,10 +129,12 @@ class ToolLoop:
         self._entry = entry
         self._listener = entry.source_entity or NOBODY
         self._speaker = request.speaker
+        self._voice = voice_of(request)
         self._transcript = transcript
         self._actions = actions
         self._whispers: list[Privacy] = []  # by tools of the present round
         self._said: list[str] = []
+        self._beside: list[str] = []  # words beside calls that wait for the answer
         self._action_count = 0
         self._acted = False
         self._result_tokens = 0
@@ -161,6 +165,7 @@ class ToolLoop:
                 "converse",
                 messages,
                 () if over else offered,
+                self._voice,
                 priority=offload.REPLY,
                 npc=self._memory.id,
                 settings=settings,
@@ -172,10 +177,13 @@ class ToolLoop:
             messages = [*messages, *map(bare, done)]
         text = turn.text if answered else ""
         if prompts.is_silence(text):
-            return ""
+            text = ""
+            if not self._beside:
+                return ""
+        text = " ".join([*self._beside, text]).strip()
         if not text and not self._said and not (answered and self._acted):
             return None
-        return "" if text in self._said else text
+        return self._unsaid(text)
 
     @property
     def provenance(self) -> Provenance:
@@ -210,6 +218,7 @@ class ToolLoop:
         """Carry out the calls of a turn. Returns its message and the results."""
         self._whispers = []
         messages = [tools.as_message(turn)]
+        self._say_beside(turn)
         for call in turn.calls:
             result = yield self._result(call)
             messages.append(tools.result(call, result))
@@ -351,11 +360,38 @@ class ToolLoop:
         self._action_count += 1
         return self._actions
 
+    def _say_beside(self, turn: tools.Turn) -> None:
+        """Say the words that the model sent beside its calls, as the tool `say` would."""
+        text = self._unsaid(turn.text)
+        told_by_tool = any(text in call.arguments for call in turn.calls)
+        if not text or told_by_tool:
+            return
+        if self._actions is None:
+            self._beside.append(text)
+            return
+        try:
+            self._say(tools.Say.model_construct(text=text))
+        except ToolError as problem:
+            logger().info("words beside a call are not said: %s", problem)
+
+    def _unsaid(self, text: str) -> str:
+        """Return what was not said before of a text that may begin as an earlier one did."""
+        for said in self._said:
+            text = text.removeprefix(said).lstrip()
+        return text
+
+    def _spoken(self, text: str) -> str:
+        """Return what can be spoken of the text of a tool."""
+        told = utterance(text, replace(self._voice, sentences=0)).text
+        if not told:
+            raise ToolError("there are no words in it that can be spoken")
+        return told
+
     def _say(self, arguments: tools.Say) -> str:
         secret = self._has_secrets
-        text = arguments.text
+        text = self._spoken(arguments.text)
         self._next_action().say(text, self.provenance_of_words(text), private=secret)
-        self._said.append(arguments.text)
+        self._said.append(text)
         return f"Whispered to {self._speaker}: it is a secret." if secret else "Said."
 
     def _whisper(self, arguments: tools.Whisper) -> str:
@@ -365,16 +401,17 @@ class ToolLoop:
             raise ToolError(f"nobody here is called {name}")
         if not self._may_know(identity):
             raise ToolError(f"what you were told is a secret that {name} may not hear")
-        actions.whisper(name, arguments.text, self.provenance_of_words(arguments.text))
+        text = self._spoken(arguments.text)
+        actions.whisper(name, text, self.provenance_of_words(text))
         self._whispers.append(Privacy(True, (identity,)))
         if identity == self._listener:
-            self._said.append(arguments.text)
+            self._said.append(text)
         return f"Whispered to {name}."
 
     def _emote(self, arguments: tools.Emote) -> str:
         if self._has_secrets:
             raise ToolError("what you were told is a secret, and everybody here would see it")
-        self._next_action().emote(arguments.text, self.provenance)
+        self._next_action().emote(arguments.text.strip("*_ "), self.provenance)
         return "Done."
 
     def _go_to_sleep(self, arguments: tools.GoToSleep) -> str:
@@ -403,6 +440,20 @@ def offered_now(settings: conf.Settings, *, acting: bool = True) -> list[tools.T
     if not settings.REPLY_TOOLS:
         return []
     return tools.offered(tools.REMEMBERING + (tools.ACTING if acting else ()))
+
+
+def voice_of(request: ReplyRequest) -> Voice:
+    """Return who speaks in an answer, and who else takes part in the talk."""
+    others = (
+        request.speaker,
+        *(turn.name for turn in request.conversation if turn.role == "user"),
+        *request.situation.present,
+    )
+    return Voice(
+        (request.npc_name, *request.npc_names),
+        tuple(dict.fromkeys(others)),
+        request.sentences,
+    )
 
 
 def provenance_of(

@@ -223,6 +223,7 @@ def _look(
         if not at_night:
             return None
         if not halve or len(entries) <= FEWEST or router.breaker.problem:
+            scoring.note_outage(memory, entries)
             digest = yield work.run(router.OFFLINE.digest, passage)
             return (yield _apply(memory, digest, passage, router.OFFLINE.name, work))
     middle = len(entries) // 2

@@ -28,6 +28,7 @@ from . import (
     compression,
     consolidation,
     entity_consolidation,
+    outage,
     pruning,
     reflection,
     scoring,
@@ -69,6 +70,7 @@ PASSES = (
     _pass("forgetting small talk", DREAMING, pruning.prune_low_importance_entries),
     _pass("closing conversations", DREAMING, pruning.clear_stale_conversations),
     _pass("shortening conversations", DREAMING, chat_compaction.compact_conversation_history),
+    _pass("putting back the work of an outage", DREAMING, outage.put_back_offline_work),
 )
 TITLES = {each.name: each.title for each in PASSES}
 

@@ -55,7 +55,8 @@ def test_a_reload_comes_back_by_itself_while_a_model_call_is_in_flight(game, mod
         model_server.behave(text="Much too late.", delay=30)
         alice.send("say Good evening, Mara!")
         model_server.wait_for_request(lambda request: "Good evening" in request.last)
-        model_server.behave(text="The river is high tonight.")
+        alice.expect("Mara thinks it over.")
+        model_server.behave(text="Good evening to you.")
 
         game.evennia("reload", timeout=BACK_WITHIN)
         game.wait_until_up(timeout=BACK_WITHIN)
@@ -64,6 +65,9 @@ def test_a_reload_comes_back_by_itself_while_a_model_call_is_in_flight(game, mod
         alice.expect("The Drowned Lantern")
         assert _pid(game) != before, "this is the process of before: nothing was reloaded"
 
+        model_server.wait_for_request(lambda request: request.last.endswith("Good evening, Mara!"))
+        alice.expect("Good evening to you.")  # the question that the reload cut off
+        model_server.behave(text="The river is high tonight.")
         answer = story.talk("Alice", alice, "say Mara, how is the river?")
         assert "The river is high tonight." in answer
         story.leave("Alice", alice)

@@ -10,6 +10,7 @@ evennia ai_memory backup FILE
 evennia ai_memory restore FILE [--yes]
 evennia ai_memory doctor [NPC] [--mend]
 evennia ai_memory reindex [NPC]
+evennia ai_memory model [--night]
 evennia ai_memory uninstall [--yes]
 """
 
@@ -774,6 +775,29 @@ class ProgressBars:
         self._bar.update(max(0, done - self._bar.n))
 
 
+# --- model ----------------------------------------------------------------------------------------
+
+
+@_action("Nothing was changed.", beside_server=True)
+def _model(command: BaseCommand, options: dict[str, Any]) -> None:
+    """Try the configured model server with a dozen small calls. Fails if it cannot be used."""
+    chosen = conf.get().background_llm if options["night"] else conf.get().LLM
+    if chosen is None:
+        raise CommandError("There is no model: settings.CONTRIB_AI_MEMORY['LLM'] is not set.")
+    from contrib_ai_memory.llm import probe  # its libraries take a second
+
+    command.stdout.write(f"{chosen.model} at {chosen.base_url}")
+    unusable = False
+    for finding in probe.trial(chosen, conf.get().CONTEXT_TOKENS):
+        command.stdout.write(f"  {finding.verdict:<5}{finding.what}: {finding.seen}")
+        if finding.advice:
+            command.stdout.write(f"       {finding.advice}")
+        unusable = unusable or finding.verdict == probe.BAD
+    if unusable:
+        raise CommandError("The model cannot be used as it is set.")
+    command.stdout.write("The model can be used.")
+
+
 # --- the command ----------------------------------------------------------------------------------
 
 
@@ -815,6 +839,8 @@ class Command(BaseCommand):
         doctor.add_argument("--mend", action="store_true", help="repair what was found")
         reindex = actions.add_parser("reindex", help="rebuild vectors and keys")
         reindex.add_argument("npc_key", metavar="npc", nargs="?", help="reindex this NPC only")
+        model = actions.add_parser("model", help="try the model server, and say what to set")
+        model.add_argument("--night", action="store_true", help="try the server of LLM_NIGHT")
         uninstall = actions.add_parser("uninstall", help="remove all data of this contrib")
         uninstall.add_argument("--yes", action="store_true", help=yes)
 

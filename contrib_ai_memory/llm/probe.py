@@ -1,0 +1,204 @@
+"""A trial of the configured model server: what it takes, how fast it is, and what to set.
+
+Some ten small calls. Blocking; for the command line. Nothing of the game is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import openai
+
+from .. import conf
+from ..records import Entry
+from . import prompts, schemas, tools
+from .openai_compatible import OpenAIProvider
+from .provider import Passage, ProviderError
+from .usage import CHARACTERS_PER_TOKEN
+
+OK, POOR, BAD = "ok", "poor", "bad"
+PASSWORD = "heron"  # told at the beginning of a prompt of CONTEXT_TOKENS, and asked for at its end
+SLOW_SECONDS = 10.0  # for a reply
+ENTRY = Entry(
+    1, "2026-01-01T00:00:00+00:00", "I keep the ferry at Millbrook.", "say", seen_as="Alice"
+)
+GREETING = [
+    {"role": "system", "content": "You are Mara, an innkeeper. Answer in one short sentence."},
+    {"role": "user", "content": "Alice says: Good evening!"},
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was tried: its verdict (OK, POOR or BAD), what was seen, what to set."""
+
+    what: str
+    verdict: str
+    seen: str
+    advice: str = ""
+
+
+def trial(settings: conf.LLMSettings, context_tokens: int) -> Iterator[Finding]:
+    """Try a server. Ends early if it does not answer at all."""
+    provider = OpenAIProvider(settings)
+    first = _reply(provider, settings)
+    yield first
+    if first.verdict == BAD:
+        return
+    yield _streaming(provider)
+    yield _json(provider)
+    yield _tools(provider)
+    yield from _parameters(provider)
+    yield _context(provider, settings, context_tokens)
+
+
+def _reply(provider: OpenAIProvider, settings: conf.LLMSettings) -> Finding:
+    began = time.monotonic()
+    try:
+        turn = provider.converse(GREETING, ())
+    except ProviderError as problem:
+        known = ", ".join(_models(settings)[:8])
+        advice = f"The server has the models {known}." if known else "Check LLM.base_url."
+        return Finding("a reply", BAD, str(problem), advice)
+    seconds = time.monotonic() - began
+    seen = f"{turn.text!r} in {seconds:.1f} s"
+    if seconds > settings.timeout / 2:
+        advice = f"Raise LLM.timeout to {round(seconds * 4)}, or take a smaller model."
+        return Finding("a reply", POOR, seen, advice)
+    if seconds > SLOW_SECONDS:
+        return Finding("a reply", POOR, seen, "Players wait long: take a smaller model.")
+    return Finding("a reply", OK, seen)
+
+
+def _streaming(provider: OpenAIProvider) -> Finding:
+    if provider.streamed:
+        return Finding("streaming", OK, "the answer came in pieces")
+    advice = "" if not provider.settings.stream else "Set LLM.stream to False."
+    return Finding("streaming", POOR, "the answer came in one piece", advice)
+
+
+def _json(provider: OpenAIProvider) -> Finding:
+    """Ask for JSON in the strictest form that the server takes, as a night does."""
+    try:
+        began = time.monotonic()
+        provider.digest(Passage("Mara", (ENTRY,)))
+        seconds = time.monotonic() - began
+    except ProviderError as problem:
+        return Finding("JSON", BAD, str(problem), "Take another model for LLM_NIGHT.")
+    form = provider.form
+    seen = f"by {form}, in {seconds:.1f} s"
+    if form == prompts.FORMS[0]:
+        return Finding("JSON", OK, seen)
+    return Finding("JSON", POOR, seen, "A server that takes json_schema gives fewer bad answers.")
+
+
+def _tools(provider: OpenAIProvider) -> Finding:
+    offered = tools.offered([tools.Recall])
+    asked = [
+        {"role": "system", "content": "You are Mara. Call the tool recall before you answer."},
+        {"role": "user", "content": "Alice says: What did I tell you of the ferry?"},
+    ]
+    try:
+        turn = provider.converse(asked, offered)
+    except ProviderError as problem:
+        return Finding("tools", BAD, str(problem), "NPCs answer without tools.")
+    if provider.takes_tools is False:
+        advice = "Start vLLM with --enable-auto-tool-choice, llama.cpp with --jinja."
+        return Finding("tools", POOR, "the server refuses them", advice)
+    if not turn.calls:
+        return Finding("tools", POOR, "taken, but the model called none", "")
+    return Finding("tools", OK, f"the model called {turn.calls[0].name}")
+
+
+def _parameters(provider: OpenAIProvider) -> Iterator[Finding]:
+    for refused, instead in provider.refused_parameters:
+        seen = f"the server takes no {refused}" + (f", but {instead}" if instead else "")
+        yield Finding("parameters", OK, f"{seen}; that is done")
+
+
+def _context(provider: OpenAIProvider, settings: conf.LLMSettings, context_tokens: int) -> Finding:
+    """Send a prompt as long as the settings allow, and see whether its beginning was read."""
+    line = "The river is calm today, and the ferry goes as it always does.\n"
+    answer_tokens = min(settings.max_tokens, context_tokens // 8)
+    room = int((context_tokens - answer_tokens) * 0.9) * CHARACTERS_PER_TOKEN
+    told = f"The password is {PASSWORD}. Remember it.\n"
+    asked = [
+        {"role": "user", "content": told + line * (room // len(line)) + "What is the password?"}
+    ]
+    known = context_length(settings)
+    try:
+        turn = provider.converse(asked, ())
+    except ProviderError as problem:
+        shorter = f"Set CONTEXT_TOKENS to {known or context_tokens // 2}, or start the server with "
+        return Finding("context", BAD, str(problem), shorter + "a longer context.")
+    if known and known < context_tokens:
+        return _too_short(f"the server says {known} tokens", known)
+    if PASSWORD not in turn.text.lower():
+        return _too_short("the beginning of a long prompt was not read", known)
+    return Finding("context", OK, f"{context_tokens} tokens were read" + _says(known))
+
+
+def _too_short(seen: str, known: int | None) -> Finding:
+    advice = (
+        f"Ollama: set OLLAMA_CONTEXT_LENGTH or num_ctx to CONTEXT_TOKENS; vLLM: --max-model-len; "
+        f"llama.cpp: -c. Or set CONTEXT_TOKENS to {known or 4096}."
+    )
+    return Finding("context", BAD, seen, advice)
+
+
+def _says(known: int | None) -> str:
+    return f"; the server says {known}" if known else ""
+
+
+# --- what servers tell of themselves --------------------------------------------------------------
+
+
+def context_length(settings: conf.LLMSettings) -> int | None:
+    """Return the context window that the server names for the model; None if it names none.
+
+    vLLM tells it in /v1/models, llama.cpp in /props, Ollama in /api/ps once the model is loaded.
+    """
+    for model in _listed(_get(settings, "/models"), "data"):
+        if model.get("id") == settings.model and (length := _length(model, "max_model_len")):
+            return length
+    props = _get(settings, "/props", root=True)
+    generation = props.get("default_generation_settings")
+    if isinstance(generation, dict) and (length := _length(generation, "n_ctx")):
+        return length
+    for model in _listed(_get(settings, "/api/ps", root=True), "models"):
+        names = (model.get("name"), model.get("model"))
+        if {settings.model, f"{settings.model}:latest"} & set(names):
+            return _length(model, "context_length")
+    return None
+
+
+def _models(settings: conf.LLMSettings) -> list[str]:
+    return [str(each.get("id")) for each in _listed(_get(settings, "/models"), "data")]
+
+
+def _listed(answer: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    found = answer.get(key)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _length(known: dict[str, Any], key: str) -> int | None:
+    value = known.get(key)
+    return value if isinstance(value, int) and 0 < value <= schemas.MOST_TOKENS else None
+
+
+def _get(settings: conf.LLMSettings, path: str, *, root: bool = False) -> dict[str, Any]:
+    """Ask the server for a JSON object; empty if it has none there."""
+    base = settings.base_url.get_secret_value().rstrip("/")
+    url = (base.removesuffix("/v1") if root else base) + path
+    headers = {"Authorization": f"Bearer {settings.api_key.get_secret_value()}"}
+    try:
+        with openai.DefaultHttpxClient(follow_redirects=False) as client:
+            answer = client.get(url, headers=headers, timeout=min(settings.timeout, 10))
+        found = json.loads(answer.content[:1_000_000]) if answer.is_success else {}
+    except Exception:  # noqa: BLE001 - whatever a server does here, it tells nothing of itself
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,690 @@
+"""What an NPC can speak of a model's text: no reasoning, template tokens, calls, stage directions.
+
+Small models write more than the spoken words: their reasoning, the tokens of their chat template,
+tool calls as text, the NPC's name and quotation marks, actions, turns of others. `utterance` takes
+that off and finds the calls. Pure functions of text, which never raise.
+
+What may as well be spoken stays: an emphasised word loses its asterisks alone, and a name before
+a colon is a speaker's only where a turn begins.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..english.tokens import THIRD, WORD, sentence_ends
+
+LONGEST = 12_000  # characters that are looked at, without the reasoning
+REPLY_LENGTH = 2000  # characters that an NPC says at once
+CALLS_READ = 20  # written calls that are read of one text
+
+Parameters = Mapping[str, Sequence[str]]  # the offered tools, each with its parameters in order
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """Who speaks, and how much.
+
+    Attributes:
+        names: What the speaker is called.
+        others: What the others in the talk are called.
+        sentences: The most sentences of one reply; 0 for any number.
+    """
+
+    names: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    sentences: int = 0
+
+
+NOBODY = Voice()
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCall:
+    """A tool call found in a text; `arguments` is JSON."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """The parts of a model's text.
+
+    Attributes:
+        text: The spoken words; empty if there are none.
+        calls: Calls of offered tools.
+        actions: What it was to be seen doing: "smiles".
+        ended: Whether more was written after the words that are spoken.
+    """
+
+    text: str
+    calls: tuple[WrittenCall, ...] = ()
+    actions: tuple[str, ...] = ()
+    ended: bool = False
+
+
+def utterance(
+    text: str, voice: Voice = NOBODY, tools: Parameters | None = None, *, whole: bool = True
+) -> Utterance:
+    """Read a model's text.
+
+    Args:
+        tools: The offered tools, with the names of their parameters.
+        whole: Whether the model came to its end; else a sentence that breaks off is left out.
+    """
+    text = without_thinking(text)[:LONGEST]
+    text, calls = _without_calls(text, tools or {}, voice)
+    text, next_turn = _first_turn(text)
+    text, others_turn = _own_lines(_untagged(text), voice)
+    text, actions = _without_actions(_unmarked(text), voice)
+    text = " ".join(_unquoted(text, voice).split())
+    text, more = _sentences(_plain(text), voice.sentences, whole=whole)
+    if not WORD.search(text) and not any(map(str.isdigit, text)):
+        text = ""
+    return Utterance(text, calls, actions, ended=next_turn or others_turn or more)
+
+
+# --- reasoning ------------------------------------------------------------------------------------
+
+_TAGS = r"(?:seed:)?think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|analysis"
+_THINKING = re.compile(
+    rf"(?P<open><(?:{_TAGS})\s*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>)"
+    rf"|</(?:{_TAGS})\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>",
+    re.IGNORECASE,
+)
+_CHANNEL = re.compile(
+    r"(?:<\|start\|>\s*assistant[^<]{0,80})?<\|channel\|>\s*(?P<channel>\w*)(?P<to>[^<]{0,80})"
+    r"(?:<\|constrain\|>[^<]{0,20})?<\|message\|>"
+)
+_CALLED = re.compile(r"to=(?:functions\.)?([\w-]{1,64})")
+_MESSAGE_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
+_BARE_CHANNEL = re.compile(r"^\s*analysis(?=[A-Z\"'])")
+_BARE_FINAL = "assistantfinal"
+
+
+def without_thinking(text: str) -> str:
+    """Strip the reasoning before or within an answer, whole or cut off."""
+    text = _of_channels(text)
+    kept: list[str] = []
+    place, inside, seen = 0, False, False
+    for mark in _THINKING.finditer(text):
+        if mark["open"] and not inside:
+            kept.append(text[place : mark.start()])
+            inside = True
+        elif not mark["open"]:
+            if not seen and not inside:
+                kept.clear()  # the template had opened it
+            elif not inside:
+                kept.append(text[place : mark.start()])
+            inside = False
+        seen = True
+        place = mark.end()
+    return "".join(kept) + ("" if inside else text[place:])
+
+
+def _of_channels(text: str) -> str:
+    """Return what stands in the channels for the listener (gpt-oss), with the calls."""
+    if _BARE_CHANNEL.match(text):  # a server that drops the tokens alone
+        return text.partition(_BARE_FINAL)[2]
+    marks = list(_CHANNEL.finditer(text))
+    if not marks:
+        return text
+    parts = [text[: marks[0].start()]]
+    for mark in marks:
+        end = _MESSAGE_END.search(text, mark.end())
+        body = text[mark.end() : end.start() if end else len(text)]
+        called = _CALLED.search(mark["to"])
+        if called:
+            parts.append(f"\nfunctions.{called[1]}({body})\n")
+        elif mark["channel"] != "analysis":
+            parts.append(body)
+    return "\n".join(parts)
+
+
+# --- calls ----------------------------------------------------------------------------------------
+
+_CALL_TAG = r"tool_calls?|function_calls?|tool_code|tool_use|tool_responses?|tool_results?"
+_CONTAINER = re.compile(rf"<({_CALL_TAG})\b[^>\n]{{0,40}}>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
+_UNCLOSED = re.compile(
+    rf"(?:<(?:{_CALL_TAG})\b[^>\n]{{0,40}}>|\[TOOL_CALLS\]|<\|python_tag\|>)[^\n]*", re.IGNORECASE
+)
+_ELEMENT = re.compile(
+    r"<(?:function=|invoke\s+name=)[\"']?(?P<name>[\w-]{1,64})[\"']?\s*>(?P<body>.*?)"
+    r"(?:</(?:function|invoke)>|\Z)",
+    re.DOTALL,
+)
+_KEYED = re.compile(
+    r"<tool_call>\s*(?P<name>[\w-]{1,64})\s*(?P<body><arg_key>.*?)(?:</tool_call>|\Z)", re.DOTALL
+)
+_SEPARATED = re.compile(r"function<｜tool▁sep｜>")
+_PARAMETER = re.compile(
+    r"<parameter(?:=|\s+name=)[\"']?(\w{1,64})[\"']?[^>\n]{0,40}>(.*?)</parameter>"
+    r"|<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>",
+    re.DOTALL,
+)
+_JSON = re.compile(r"\{\s*(?:\}|[\"'][^\"'\n]{1,60}[\"']\s*:)|\{\s*[\"'][^\"'\n]{0,60}\Z")
+_BEFORE_JSON = re.compile(
+    r"(?:(?:Action:\s*)?(?P<prefix>(?:functions|tools|default_api)\.)?"
+    r"(?P<name>[A-Za-z_][\w-]{0,63})(?::\d{1,3})?)?"
+    r"(?:\s|\[ARGS\]|\[TOOL_CALLS\]|<[^<>\n]{1,40}>|```\w{0,10}|[\[(,]|Action Input:)*\Z"
+)
+_AFTER_JSON = re.compile(r"(?:\s*(?:[\])]|,(?=\s*[\[{])|```|</?[\w|｜▁]{1,30}>))*")
+_NAMES_OF_NAMES = ("name", "function", "tool", "tool_name", "function_name", "action")
+_NAMES_OF_ARGUMENTS = (
+    "arguments parameters args params input kwargs tool_input action_input tool_args".split()
+)
+_NAMES_OF_SPEECH = (
+    "reply response answer speech dialogue dialog spoken said say message text content output"
+).split()
+
+
+def _without_calls(
+    text: str, tools: Parameters, voice: Voice
+) -> tuple[str, tuple[WrittenCall, ...]]:
+    """Take the calls out of a text, and all JSON; a reply inside JSON is put in its place."""
+    calls: list[WrittenCall] = []
+
+    def element(found: re.Match[str]) -> str:
+        given = {
+            (one[1] or one[3]).strip(): _value((one[2] or one[4] or "").strip())
+            for one in _PARAMETER.finditer(found["body"])
+        }
+        if not given and "{" in found["body"]:
+            return f"functions.{found['name']}({found['body'].strip()})"
+        _note(calls, found["name"], given, tools)
+        return "\n"
+
+    text = _ELEMENT.sub(element, _SEPARATED.sub("\n", text))
+    text = _KEYED.sub(element, text)
+    text = _without_code(text, calls, tools)
+    text = _without_json(text, calls, tools, voice)
+    text = _CONTAINER.sub("\n", text)
+    text = _UNCLOSED.sub("\n", text)
+    return text, tuple(dict.fromkeys(calls))[:CALLS_READ]
+
+
+def _without_json(text: str, calls: list[WrittenCall], tools: Parameters, voice: Voice) -> str:
+    parts: list[str] = []
+    place = 0
+    while found := _JSON.search(text, place):
+        data, end = _object_at(text, found.start())
+        before = _BEFORE_JSON.search(text, max(place, found.start() - 160), found.start())
+        start = found.start() if before is None else before.start()
+        named = before["name"] if before else None
+        if before and named and not before["prefix"] and named not in tools:
+            start, named = before.end("name"), None  # a word of the sentence before
+        parts.append(text[place:start])
+        if isinstance(data, dict):
+            shaped = list(_calls_in(data, tools))
+            for name, given in shaped:
+                _note(calls, name, given, tools)
+            if not shaped and named:
+                _note(calls, named, data, tools)
+            elif not shaped:
+                parts.append(_speech_in(data, voice))
+        after = _AFTER_JSON.match(text, end)
+        place = after.end() if after else end
+        parts.append("\n")
+    return "".join(parts) + text[place:]
+
+
+def _object_at(text: str, start: int) -> tuple[Any, int]:
+    """Parse the JSON object at an offset. Returns it, or None, and where it ends."""
+    try:
+        return json.JSONDecoder(strict=False).raw_decode(text, start)
+    except (ValueError, RecursionError):
+        pass
+    depth, quote, place = 0, "", start
+    for place in range(start, len(text)):
+        sign = text[place]
+        if quote:
+            if sign == quote and text[place - 1] != "\\":
+                quote = ""
+        elif sign == '"':
+            quote = sign
+        elif sign in "{}":
+            depth += 1 if sign == "{" else -1
+            if not depth:
+                return _literal(text[start : place + 1]), place + 1
+    return None, len(text)
+
+
+def _literal(code: str) -> Any:
+    """Evaluate a Python literal: small models write a dict where JSON was meant."""
+    try:
+        return ast.literal_eval(code)
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        return None
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _calls_in(data: Mapping[Any, Any], tools: Parameters) -> Iterable[tuple[str, Any]]:
+    """Yield name and arguments of each call that a JSON object is or holds."""
+    inner = data.get("tool_calls") or data.get("function_call") or data.get("tool_call")
+    for each in inner if isinstance(inner, list) else [inner]:
+        if isinstance(each, Mapping) and "tool_calls" not in each:
+            yield from _calls_in(each, tools)
+    if inner:
+        return
+    if isinstance(data.get("function"), Mapping):
+        yield from _calls_in({k: v for k, v in data["function"].items() if k != "function"}, tools)
+        return
+    for key in _NAMES_OF_NAMES:
+        name = data.get(key)
+        if not isinstance(name, str):
+            continue
+        name = name.removeprefix("functions.")
+        given = next((data[each] for each in _NAMES_OF_ARGUMENTS if each in data), None)
+        if given is None and name in tools:
+            given = {k: v for k, v in data.items() if k not in (key, "type", "id")}
+        if given is not None:
+            yield name, given
+            return
+    if len(data) == 1:
+        [(name, given)] = data.items()
+        if name in tools and isinstance(given, Mapping):
+            yield name, given
+
+
+def _speech_in(data: Mapping[Any, Any], voice: Voice) -> str:
+    """Return the reply in a JSON object, which some models write in place of a text."""
+    keys = {str(key).lower(): value for key, value in data.items()}
+    for key in (*map(str.lower, voice.names), *_NAMES_OF_SPEECH):
+        if isinstance(keys.get(key), str):
+            return f"\n{keys[key]}\n"
+    return ""
+
+
+def _note(calls: list[WrittenCall], name: str, given: Any, tools: Parameters) -> None:
+    """Keep a call of an offered tool."""
+    if isinstance(given, str):
+        given = _value(given)
+    if name not in tools or not isinstance(given, Mapping) or len(calls) >= CALLS_READ:
+        return
+    try:
+        calls.append(WrittenCall(name, json.dumps(given)))
+    except (TypeError, ValueError, RecursionError):
+        return
+
+
+def _without_code(text: str, calls: list[WrittenCall], tools: Parameters) -> str:
+    """Take out calls written as code: `recall(query="the ferry")`, `functions.recall({…})`."""
+    names = "|".join(map(re.escape, sorted(tools, key=len, reverse=True))) or r"(?!)"
+    code = re.compile(
+        rf"(?<![\w.])(?:print\()?(?:(?:functions|tools|default_api)\.(?P<any>[\w-]{{1,64}})"
+        rf"|(?P<known>{names}))(?:\.call)?\("
+    )
+    parts: list[str] = []
+    place = 0
+    while found := code.search(text, place):
+        end = _bracket_end(text, found.end() - 1)
+        name = found["any"] or found["known"]
+        given = _arguments(text[found.end() : end - 1], tools.get(name, ()))
+        line_start = not text[: found.start()].rpartition("\n")[2].strip(" \t`[*-")
+        if given is None and not found["any"] and not line_start:
+            parts.append(text[place : found.end()])  # "I recall(ed) it"
+            place = found.end()
+            continue
+        _note(calls, name, given, tools)
+        parts.append(text[place : found.start()])
+        parts.append("\n")
+        place = end + (found[0].startswith("print(") and text[end : end + 1] == ")")
+    return re.sub(r"\[[\s,;]*\]", " ", "".join(parts) + text[place:])
+
+
+def _bracket_end(text: str, start: int) -> int:
+    """Return the offset behind the bracket that closes the one at `start`; else the line's end."""
+    depth, quote = 0, ""
+    for place in range(start, min(len(text), start + 4000)):
+        sign = text[place]
+        if quote:
+            if sign == quote and text[place - 1] != "\\":
+                quote = ""
+        elif sign == '"' or (sign == "'" and not text[place - 1].isalnum()):
+            quote = sign
+        elif sign in "()":
+            depth += 1 if sign == "(" else -1
+            if not depth:
+                return place + 1
+    line_end = text.find("\n", start)
+    return len(text) if line_end < 0 else line_end
+
+
+def _arguments(code: str, parameters: Sequence[str]) -> Mapping[str, Any] | None:
+    """Read the arguments of a call that is written as code; None if they are none."""
+    if code.lstrip().startswith("{"):
+        data, _end = _object_at(code, code.index("{"))
+        return data if isinstance(data, Mapping) else None
+    try:
+        tree = ast.parse(f"f({code})", mode="eval").body
+        if not isinstance(tree, ast.Call):
+            return None
+        given = dict(zip(parameters, map(ast.literal_eval, tree.args), strict=False))
+        if len(tree.args) > len(parameters):
+            return None
+        given |= {each.arg: ast.literal_eval(each.value) for each in tree.keywords if each.arg}
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        return None
+    return given
+
+
+# --- template tokens ------------------------------------------------------------------------------
+
+_END = (
+    r"<\|(?:im_end|eot_id|eom_id|end|return|call|endoftext|end_of_text|end_of_turn|eot)\|>"
+    r"|</s>|<eos>|<end_of_turn>|<end_of_utterance>|<｜end▁of▁sentence｜>"
+)
+_TURN = re.compile(
+    rf"(?P<end>{_END})"
+    r"|(?P<start><\|(?:im_start|start_header_id|start|start_of_role)\|>|<start_of_turn>"
+    r"|(?:^|\n)#{2,4}[ \t]*(?=(?:instruction|response|human|user|assistant|input)[ \t]*:))"
+    r"|(?P<other><\|(?:user|system|human|tool|observation)\|>|\[INST\]|<<SYS>>|<｜User｜>)"
+    r"|(?P<own><\|assistant\|>|\[/INST\]|<</SYS>>|<｜Assistant｜>)",
+    re.IGNORECASE,
+)
+_OTHER_ROLE = re.compile(
+    r"\s*(?:user|human|system|tool|developer|instruction|input|ipython)\b\s*:?", re.IGNORECASE
+)
+_OWN_ROLE = re.compile(r"\s*(?:assistant|model|ai|response)\b\s*:?", re.IGNORECASE)
+_TOKEN = re.compile(
+    r"<\|[^<>|\n]{0,40}\|?>|<｜[^<>｜\n]{0,40}｜>|</?s>|<</?SYS>>|<0x[0-9A-F]{2}>"
+    r"|\[/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|ARGS|SYSTEM_PROMPT|THINK)\]"
+    r"|</?[A-Za-z][^<>\n]{0,80}>|◁/?\w{0,20}▷",
+)
+_BROKEN_TOKEN = re.compile(r"(?:<[|｜/]?[\w|｜▁]{0,40}|\[/?[A-Z_]{2,20})\Z")
+
+
+def _first_turn(text: str) -> tuple[str, bool]:
+    """Return the first turn that is the model's own, and whether another follows it."""
+    taken, own, header, place = "", True, False, 0
+    for mark in [*_TURN.finditer(text), None]:
+        part = text[place : mark.start() if mark else len(text)]
+        if header:
+            own = not _OTHER_ROLE.match(part)
+            role = _OWN_ROLE.match(part) or _OTHER_ROLE.match(part)
+            part = part[role.end() :] if role else part
+        if own and WORD.search(_TOKEN.sub("", part)):
+            return part, mark is not None
+        if mark is None:
+            break
+        header = bool(mark["start"])
+        own = not mark["other"]
+        place = mark.end()
+    return taken, False
+
+
+def _untagged(text: str) -> str:
+    """Remove template tokens and tags; removing one may make another of its sides."""
+    for _ in range(5):
+        text = _BROKEN_TOKEN.sub("", text)
+        shorter = _TOKEN.sub(" ", text)
+        if shorter == text:
+            break
+        text = shorter
+    return text.replace("▁", " ").replace("Ġ", " ")
+
+
+# --- turns of others ------------------------------------------------------------------------------
+
+_OWN_LABELS = "assistant|ai|npc|bot|model|response|reply|answer|output"
+_OTHER_LABELS = "user|human|player|system|narrator|you"
+_SAYS = (
+    "says?|said|replies|replied|asks?|asked|answers?|answered|responds?|responded|whispers?|"
+    "whispered|murmurs?|mutters?|exclaims?|adds?|continues?"
+)
+_INLINE = re.compile(r"(?<=[.!?…\"”*)]) +(?:User|Human|Assistant|System): +(?=[A-Z\"“])")
+
+
+def _label(names: str) -> re.Pattern[str]:
+    """Match a speaker's name before a line: `Mara: `, `**Mara:**`, `[Mara] says, "`."""
+    return re.compile(
+        rf"[\s*_\[<(\"“]{{0,4}}(?:{names})[\]>*_)”\"]{{0,4}}[ \t]*"
+        r"(?:[(\[*][^()\[\]*\n]{1,60}[)\]*])?[ \t]*"
+        rf"(?P<says>(?:{_SAYS})(?: to [^:\n]{{1,40}})?)?[ \t]*"
+        r"(?:[:：]|,(?=[ \t]*[\"“]))[*_]{0,3}[ \t]*",
+        re.IGNORECASE,
+    )
+
+
+def _alternatives(names: Iterable[str], labels: str) -> str:
+    known = {name.strip() for name in names if name.strip()}
+    return "|".join([*map(re.escape, sorted(known, key=len, reverse=True)), labels])
+
+
+def _own_lines(text: str, voice: Voice) -> tuple[str, bool]:
+    """Return the speaker's own lines up to the first turn of another, and whether one follows."""
+    own = _label(_alternatives(voice.names, _OWN_LABELS))
+    mine = {name.lower() for name in voice.names}
+    others = [name for name in voice.others if name.lower() not in mine]
+    other = _label(_alternatives(others, _OTHER_LABELS))
+    inline = _INLINE.search(text)
+    taken: list[str] = []
+    listed = False  # "I have two guests:" is followed by names that speak nothing
+    for line in (text[: inline.start()] if inline else text).split("\n"):
+        if (label := other.match(line)) and _begins_turn(label, line):
+            listed = listed or bool(taken and taken[-1].rstrip().endswith((":", "：")))
+            if taken and not listed:
+                return "\n".join(taken), True
+            if not taken:
+                continue
+        if (label := own.match(line)) and _begins_turn(label, line):
+            line = line[label.end() :]
+        if line.strip() or taken:
+            taken.append(line)
+    return "\n".join(taken), inline is not None
+
+
+def _begins_turn(label: re.Match[str], line: str) -> bool:
+    """Whether words follow as a turn begins: "Mara: the name of my boat" is none."""
+    rest = line[label.end() :]
+    marked = label[0].lstrip()[:1] in ("*", "[", "<") or rest[:1] in ("*", "(")
+    return marked or bool(label["says"]) or not rest.lstrip("_\"'“‘«")[:1].islower()
+
+
+# --- markup and actions ---------------------------------------------------------------------------
+
+_LINE_MARK = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]+|[-*•][ \t]+|>[ \t]*|(?:[-*_][ \t]*){3,}$)", re.MULTILINE
+)
+_FENCED = re.compile(r"```[\w+-]{0,15}(.*?)(?:```|\Z)", re.DOTALL)
+_STARRED = re.compile(
+    r"(?<![\w*])(?P<mark>\*{1,3})(?=[^\s*])(?P<inner>[^*\n]{1,400})(?<=\S)\*{1,3}(?![\w*])"
+)
+_UNDERLINED = re.compile(r"(?<!\w)_{1,2}(?=\S)(?P<inner>[^_\n]{1,400})(?<=\S)_{1,2}(?!\w)")
+_BRACKETED = re.compile(r"[(\[](?P<inner>[^()\[\]\n]{1,300})[)\]]")
+_OPEN_STAR = re.compile(r"(?:^|(?<=\s))\*(?P<inner>[^*\n]*)\Z")
+_ASIDE = re.compile(r"(?:ooc|out of character|note|author'?s note|a/n)\b", re.IGNORECASE)
+_BOUNDARY_BEFORE = re.compile(r"(?:^|[.!?…:\"”’)\]*\n])\s*\Z")
+_BOUNDARY_AFTER = re.compile(r"\s*(?:\Z|[\"“«(\[*\n]|[^\W\d_a-zß-öø-ÿ])")
+_PAUSE_BEFORE = re.compile(r"[,;:—–…-]\s*\Z")
+
+_GESTURES = frozenset(
+    "nods smiles grins sighs chuckles laughs leans pauses shrugs winks frowns glances bows "
+    "gestures points looks turns wipes pours sets places raises lowers tilts shakes scratches "
+    "rubs clears crosses folds waves beckons steps walks sits stands kneels stares gazes peers "
+    "squints blinks snorts scoffs smirks beams blushes gasps groans growls grunts hums whistles "
+    "yawns coughs sniffs winces flinches hesitates thinks ponders considers whispers mutters "
+    "murmurs taps drums slides pushes pulls reaches picks hands offers takes holds grips claps "
+    "cackles giggles snickers rolls narrows softens straightens adjusts polishes stirs".split()
+)
+_NO_VERBS = frozenset(
+    "yes this is was has does his hers ours yours theirs its us as less unless always perhaps "
+    "besides sometimes afterwards towards thus plus across nothing something anything everything "
+    "during king ring spring string wing evening morning darling wedding thing sing bring "
+    "thanks alas ones others whereas since once".split()
+)
+_SUBJECTS = frozenset("she he they i it her his their my the a".split())
+_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our|you|your)\b", re.IGNORECASE)
+
+
+def _unmarked(text: str) -> str:
+    """Remove Markdown: fences (and what is in them, beside other text), headings, bullets."""
+    if "```" in text:
+        outside = _FENCED.sub("\n", text)
+        text = outside if WORD.search(outside) else _FENCED.sub(r"\n\1\n", text)
+    return _LINE_MARK.sub("", text.replace("`", ""))
+
+
+def _without_actions(text: str, voice: Voice) -> tuple[str, tuple[str, ...]]:
+    """Drop stage directions; emphasis loses its marks alone."""
+    actions: list[str] = []
+    for spans, is_bracket in ((_STARRED, False), (_UNDERLINED, False), (_BRACKETED, True)):
+        parts: list[str] = []
+        place = 0
+        for span in spans.finditer(text):
+            inner = span["inner"].strip()
+            before, after = text[: span.start()][-40:], text[span.end() : span.end() + 40]
+            parts.append(text[place : span.start()])
+            place = span.end()
+            if _is_action(inner, before, after, voice, bracket=is_bracket):
+                actions.append(inner)
+            elif is_bracket and span[0].startswith("("):
+                parts.append(span[0])
+            else:
+                parts.append(span["inner"])
+        text = "".join(parts) + text[place:]
+    if (cut := _OPEN_STAR.search(text)) and _has_verb(cut["inner"], voice):
+        text = text[: cut.start()]
+    text = re.sub(r"(?<!\w)[*_]{1,3}|[*_]{1,3}(?!\w)", "", text)
+    text = text.replace("**", "").replace("[", "").replace("]", "")
+    return re.sub(r"^[\s,;:—–-]+(?=\S)|\s+(?=[,.!?;](?:\s|$))", "", text), tuple(actions)
+
+
+def _is_action(inner: str, before: str, after: str, voice: Voice, *, bracket: bool) -> bool:
+    """Whether words between marks are done rather than spoken."""
+    if not WORD.search(inner):
+        return not any(map(str.isdigit, inner))
+    if _ASIDE.match(inner):
+        return True
+    if inner.endswith(("!", "?")) and not _gesture(inner, voice):
+        return False  # it is said with force
+    if bracket:
+        return _gesture(inner, voice)
+    if _BOUNDARY_BEFORE.search(before) and (
+        _BOUNDARY_AFTER.match(after) or len(WORD.findall(inner)) > 1
+    ):
+        return _has_verb(inner, voice)
+    if _PAUSE_BEFORE.search(before) or len(WORD.findall(inner)) > 1:
+        return inner[:1].islower() and _gesture(inner, voice)
+    return False
+
+
+def _lead(inner: str, voice: Voice) -> tuple[str, bool]:
+    """Return the word that would be the verb, and whether a subject stands before it."""
+    names = {part for name in voice.names for part in name.lower().split()}
+    words = [word.lower() for word in WORD.findall(inner)]
+    subject = False
+    for number, word in enumerate(words):
+        article = number and words[number - 1] in ("the", "a", "her", "his", "their", "my")
+        if word in names or word in _SUBJECTS or article:
+            subject = True
+        elif not word.endswith("ly"):
+            return word, subject
+    return "", subject
+
+
+def _gesture(inner: str, voice: Voice) -> bool:
+    lead, subject = _lead(inner, voice)
+    return lead in _GESTURES or (subject and lead in THIRD)
+
+
+def _has_verb(inner: str, voice: Voice) -> bool:
+    """Whether words between marks, apart from a sentence, are a stage direction."""
+    lead, subject = _lead(inner, voice)
+    if not lead or lead in _NO_VERBS:
+        return not lead and not subject
+    if lead in _GESTURES or lead in THIRD:
+        return True
+    form = (lead.endswith("s") and not lead.endswith("ss")) or lead.endswith("ing")
+    if not form or len(lead) < 4 or lead.endswith("thing"):
+        return False
+    return subject or inner[:1].islower() or lead.endswith("ing")
+
+
+# --- quotation marks and sentences ----------------------------------------------------------------
+
+_QUOTED = re.compile(r"\"([^\"]*)\"|“([^”]*)”|«([^»]*)»|「([^」]*)」|„([^“”]*)[“”]")
+_SPEECH_END = (".", "!", "?", "…", ",", "—", "-")
+_ENDED = re.compile(r"[.!?…。！？][\"'”’)»」]*\Z")
+_WIDE_END = re.compile(r"[。！？]+[」』”]?")
+_MARKER = re.compile(
+    r"<\||\|>|<｜|｜>|</?[A-Za-z][^<>]{0,80}>|\[/?[A-Z_]{3,20}\]|```|\*\*|◁|▷|<<|>>"
+)
+
+
+def _unquoted(text: str, voice: Voice) -> str:
+    """Take the quotation marks off speech, and a tale around it: `"Well met," Mara says.`"""
+    text = text.strip()
+    spans = list(_QUOTED.finditer(text))
+    quoted = ["".join(filter(None, span.groups())).strip() for span in spans]
+    outside = _QUOTED.sub(" ", text)
+    if quoted and (not WORD.search(outside) or _is_narrative(outside, quoted, voice)):
+        return " ".join(
+            re.sub(r",\Z", ".", each) if after[:1].isupper() else each
+            for each, after in zip(quoted, [*quoted[1:], ""], strict=True)
+        )
+    if text.count('"') % 2:
+        if text.startswith('"'):
+            return text[1:]
+        return text.removesuffix('"')
+    if text.startswith("“") and "”" not in text:
+        return text[1:]
+    if (
+        len(text) > 2
+        and text[0] + text[-1] in ("''", "‘’")
+        and not re.search(r"\W'|'\W", text[1:-1])
+    ):
+        return text[1:-1]
+    return text
+
+
+def _is_narrative(outside: str, quoted: Sequence[str], voice: Voice) -> bool:
+    """Whether the words around quotations tell of the speaker."""
+    if _FIRST_PERSON.search(outside):
+        return False
+    if not all(each[:1].isupper() and each.endswith(_SPEECH_END) for each in quoted):
+        return False
+    words = [word.lower() for word in WORD.findall(outside)]
+    if any(name.lower() in outside.lower() for name in voice.names if name):
+        return True
+    return words[0] in ("she", "he", "they") and len(words) > 1 and words[1] in (THIRD | _GESTURES)
+
+
+def _sentences(text: str, most: int, *, whole: bool) -> tuple[str, bool]:
+    """Return the first sentences within the bounds, and whether there are more."""
+    more = False
+    if most or not whole or len(text) > REPLY_LENGTH:
+        ends = sorted({*sentence_ends(text), *(end.end() for end in _WIDE_END.finditer(text))})
+        ends = [end for end in ends if end < len(text)]
+        if most and len(ends) >= most:
+            text, more = text[: ends[most - 1]].rstrip(), True
+        elif not whole and ends and not _ENDED.search(text):
+            text = text[: ends[-1]].rstrip()
+        if len(text) > REPLY_LENGTH:
+            within = [end for end in ends if end <= REPLY_LENGTH]
+            text = text[: within[-1] if within else REPLY_LENGTH].rstrip()
+            more = True
+    return text, more
+
+
+def _plain(text: str) -> str:
+    """Leave no marker, whatever the parts of a text made of each other."""
+    text = text.encode("utf-8", "ignore").decode()
+    while _MARKER.search(text):
+        shorter = _MARKER.sub(" ", text)
+        if len(shorter) >= len(text):
+            shorter = text.translate({ord(sign): None for sign in "<>[]`◁▷"})
+        text = shorter
+    return " ".join(text.split())

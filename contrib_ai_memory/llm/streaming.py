@@ -1,0 +1,102 @@
+"""A streamed answer: server-sent events become one Chat Completions response.
+
+Reading ends as soon as enough was written to be spoken: nobody waits for a long tail.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+CHECKED_EVERY = 24  # characters between two looks at the text so far
+CALLS_KEPT = 64
+
+Enough = Callable[[str], bool]  # whether a text that is not finished holds all that is needed
+
+
+class Stream:
+    """The answer so far.
+
+    Args:
+        enough: Ends the reading when it is true of the text.
+    """
+
+    def __init__(self, enough: Enough):
+        self._enough = enough
+        self._rest = b""
+        self._text: list[str] = []
+        self._length = self._checked = 0
+        self._calls: dict[int, dict[str, Any]] = {}
+        self._finish: str | None = None
+        self._usage: Any = None
+        self._done = False
+        self.error = ""
+
+    def feed(self, part: bytes) -> bool:
+        """Take a piece of the body. Returns whether no more is needed."""
+        *lines, self._rest = (self._rest + part).split(b"\n")
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._event(line[5:].strip())
+        if self._length - self._checked >= CHECKED_EVERY and not self._done:
+            self._checked = self._length
+            self._done = self._enough("".join(self._text))
+        return self._done
+
+    def body(self) -> bytes:
+        """Return it as the body of a response that was not streamed."""
+        message = {"content": "".join(self._text), "tool_calls": list(self._calls.values())}
+        broken_off = self._finish is None and not self._done
+        choice = {"message": message, "finish_reason": "length" if broken_off else self._finish}
+        return json.dumps({"choices": [choice], "usage": self._usage}).encode()
+
+    def _event(self, data: bytes) -> None:
+        if data == b"[DONE]":
+            self._done = True
+            return
+        try:
+            event = json.loads(data)
+        except (ValueError, RecursionError):
+            self.error = "a streamed answer that is not JSON"
+            return
+        if not isinstance(event, dict):
+            return
+        if event.get("error"):
+            self.error = "an error in the middle of its answer"
+        self._usage = event.get("usage") or self._usage
+        choices = event.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, dict):
+            return
+        finish = choice.get("finish_reason")
+        self._finish = finish if isinstance(finish, str) else self._finish
+        delta = choice.get("delta")
+        if isinstance(delta, dict):
+            self._add(delta)
+
+    def _add(self, delta: dict[str, Any]) -> None:
+        content = delta.get("content")
+        if isinstance(content, str):
+            self._text.append(content)
+            self._length += len(content)
+        calls = delta.get("tool_calls")
+        for place, piece in enumerate(calls if isinstance(calls, list) else ()):
+            piece = piece if isinstance(piece, dict) else {}
+            number = piece.get("index")
+            number = number if isinstance(number, int) else len(self._calls) + place
+            if number not in self._calls and len(self._calls) >= CALLS_KEPT:
+                continue
+            call = self._calls.setdefault(
+                number, {"id": None, "function": {"name": "", "arguments": ""}}
+            )
+            call["id"] = call["id"] or piece.get("id")
+            function = piece.get("function")
+            if not isinstance(function, dict):
+                continue
+            for key in ("name", "arguments"):
+                given = function.get(key)
+                if isinstance(given, dict):
+                    given = json.dumps(given)  # some servers send the object itself
+                if isinstance(given, str):
+                    call["function"][key] += given

@@ -1,0 +1,132 @@
+"""`evennia ai_memory model`: tries the configured server over HTTP, and says what to set."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+PASSWORD = "heron"
+
+
+def reads_all(request):
+    return f"It is {PASSWORD}." if PASSWORD in request.text else "Good evening, Alice."
+
+
+def reads_the_end(request):
+    """Ollama with a short num_ctx: the beginning is cut off without a word."""
+    return reads_all(request) if len(request.text) < 4000 else "What password?"
+
+
+@pytest.fixture
+def tried(server, llm):
+    def run(*arguments):
+        out = StringIO()
+        problem = ""
+        try:
+            call_command("ai_memory", "model", *arguments, stdout=out)
+        except CommandError as error:
+            problem = str(error)
+        return out.getvalue(), problem
+
+    return run
+
+
+RECALL = [("recall", {"query": "the ferry"})]
+
+PERSONALITIES = {
+    "a good server": (
+        {"text": reads_all, "calls": RECALL},
+        ["ok   streaming", "ok   JSON: by json_schema", "ok   tools: the model called recall",
+         "ok   context: 8000 tokens were read", "The model can be used."],
+        "",
+    ),
+    "no JSON Schema, no tools": (
+        {"text": reads_all, "refuses": ("json_schema", "tools")},
+        ["poor JSON: by json_object", "poor tools: the server refuses them", "--jinja"],
+        "",
+    ),
+    "no streaming": (
+        {"text": reads_all, "streams": False},
+        ["poor streaming", "Set LLM.stream to False."],
+        "",
+    ),
+    "a reasoning model of OpenAI": (
+        {
+            "text": reads_all,
+            "forbids": {
+                "max_tokens": "Unsupported parameter: 'max_tokens'.",
+                "temperature": "Unsupported value: 'temperature' does not support 0.7.",
+            },
+        },
+        ["takes no max_tokens, but max_completion_tokens; that is done", "takes no temperature"],
+        "",
+    ),
+    "a short context that is not told": (
+        {"text": reads_the_end},
+        ["bad  context: the beginning of a long prompt was not read", "num_ctx"],
+        "cannot be used as it is set",
+    ),
+    "vLLM with a short context": (
+        {
+            "text": reads_all,
+            "get": {"/v1/models": {"data": [{"id": "m", "max_model_len": 4096}]}},
+        },
+        ["bad  context: the server says 4096 tokens", "CONTEXT_TOKENS to 4096"],
+        "cannot be used as it is set",
+    ),
+    "Ollama that tells its context": (
+        {
+            "text": reads_all,
+            "get": {"/api/ps": {"models": [{"name": "m:latest", "context_length": 2048}]}},
+        },
+        ["bad  context: the server says 2048 tokens"],
+        "cannot be used as it is set",
+    ),
+    "a model that writes no JSON": (
+        {"text": reads_all, "structured": "Certainly! It is important."},
+        ["bad  JSON", "Take another model for LLM_NIGHT."],
+        "cannot be used as it is set",
+    ),
+    "an unknown model": (
+        {"status": 404, "get": {"/v1/models": {"data": [{"id": "qwen3:8b"}]}}},
+        ["bad  a reply", "The server has the models qwen3:8b."],
+        "cannot be used as it is set",
+    ),
+    "nonsense": (
+        {"body": b"<html>", "get": {"/v1/models": [1], "/props": 3}},
+        ["bad  a reply", "Check LLM.base_url."],
+        "cannot be used as it is set",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PERSONALITIES)
+def test_a_server_is_tried_and_it_is_said_what_to_set(server, tried, kind):
+    behaviour, told, failing = PERSONALITIES[kind]
+    server.behave(**behaviour)
+    shown, problem = tried()
+    for line in told:
+        assert line in shown
+    assert failing in problem
+    assert bool(problem) == bool(failing)
+
+
+def test_the_server_of_the_night_is_tried_with_its_own_settings(server, tried, settings):
+    chosen = settings.CONTRIB_AI_MEMORY | {"LLM_NIGHT": {"model": "large"}}
+    settings.CONTRIB_AI_MEMORY = chosen
+    server.behave(text=reads_all)
+    tried("--night")
+    assert {request.body["model"] for request in server.requests} == {"large"}
+
+
+def test_without_a_model_there_is_nothing_to_try(store_folder):
+    with pytest.raises(CommandError, match="is not set"):
+        call_command("ai_memory", "model", stdout=StringIO())
+
+
+def test_no_key_is_shown(server, tried, llm):
+    llm(api_key="sk-very-secret")
+    server.behave(status=401, body=json.dumps({"error": "sk-very-secret"}).encode())
+    shown, problem = tried()
+    assert "sk-very-secret" not in shown + problem
