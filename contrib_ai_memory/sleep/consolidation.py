@@ -14,7 +14,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..english.persona import about_itself
-from ..ingest import preference_slots
+from ..ingest import endings, preference_slots
 from ..records import Entry, FactDraft, MemoryRecord, PassReport, shared_privacy
 from ..store import memory_store
 from ..store.links import Link
@@ -58,6 +58,10 @@ def run_sleep_consolidation(memory: Any) -> Generator[Any, Any, PassReport]:
                 if fact.about and fact.content in topics:
                     preference_slots.settle_fact(memory, fact, fact_id, topics[fact.content])
         changed += len(set(fact_ids))
+    # a line that is no fact itself ends facts too; those of older lines are stored by now
+    lines = list(memory.journal.read(start + 1, end))
+    with memory.evidence.work_on(lines, priority=offload.NIGHT) as work:
+        yield endings.settle(memory, lines, work, records=("fact",))
     memory.journal.update({entry.id: {"consolidated": True} for entry in batch})
     memory.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= scored, read=len(batch), changed=changed)
