@@ -34,7 +34,7 @@ C = 0.005  # inverse L2
 MOST_STEPS = 300
 TOLERANCE = 1e-3
 DECIMALS = 5
-LEVELS = (0.03, supersession.ENDS, 0.1, 0.2, 0.3, supersession.SURE, 0.5)
+LEVELS = (0.03, supersession.ENDS, 0.08, 0.1, 0.15, 0.2, 0.3, supersession.SURE, 0.5)
 MOVES = ("arrive", "leave")
 
 Features = dict[str, np.ndarray]
@@ -47,12 +47,14 @@ class Line:
     Attributes:
         known: Places of the earlier lines.
         ends: Whether it ends each of them.
+        may_end: Whether anything says that it might.
     """
 
     place: int
     known: tuple[int, ...]
     features: Features
     ends: np.ndarray
+    may_end: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,17 +113,19 @@ def _lines(evening: Evening, vectors: np.ndarray, kinds: np.ndarray) -> Iterator
             for n in range(max(0, later - supersession.BEFORE), later)
             if lines[n].session == line.session
         ]
+        columns = supersession.features(
+            looks[later],
+            vectors[later],
+            vectors[context],
+            [looks[n] for n in known],
+            vectors[list(known)],
+        )
         yield Line(
             later,
             known,
-            supersession.features(
-                looks[later],
-                vectors[later],
-                vectors[context],
-                [looks[n] for n in known],
-                vectors[list(known)],
-            ),
+            columns,
             np.array([(n, later) in ends for n in known]),
+            supersession.changes_something(looks[later], columns),
         )
 
 
@@ -196,7 +200,7 @@ def write(score: Linear, file: Path = supersession.WEIGHTS) -> None:
 def measure(report: Report, given: Sequence[Compared], scores: Sequence[Linear]) -> None:
     """Tell how many gold facts end, and how many of the lines that end are right."""
     likely = [
-        [1 / (1 + np.exp(-score(line.features))) for line in each.lines]
+        [np.where(line.may_end, 1 / (1 + np.exp(-score(line.features))), 0) for line in each.lines]
         for each, score in zip(given, scores, strict=True)
     ]
     truth = np.hstack([line.ends for each in given for line in each.lines])

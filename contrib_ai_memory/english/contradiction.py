@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 
-from ..conf import CHANGE_COSINE
 from . import tokens
 from .dates import times
 from .tokens import NUMBERS, WORD, content_words, stem, words_of
@@ -57,16 +56,16 @@ _CORRECTED = re.compile(
 )
 
 
-def changes(new: str, known: str, similarity: float) -> bool:
+def changes(new: str, known: str, *, near: bool) -> bool:
     """Whether a later statement of the same speaker surely ends a known one.
 
     Args:
-        similarity: The cosine of the two.
+        near: Whether the two are near in meaning.
     """
     # two places need not be near in meaning, nor a name and the one that was wrong
     if replaces(new, known) or _corrects(new, known):
         return True
-    return similarity >= CHANGE_COSINE and contradicts(new, known)
+    return near and contradicts(new, known)
 
 
 def _corrects(new: str, known: str) -> bool:

@@ -33,6 +33,11 @@ ENDS = 0.05  # recommended: probability from which a fact ends
 SURE = 0.4  # from which a whole line ends
 BEFORE = 2  # lines of the same talk before a line that say what it is about
 SHARED_AT_MOST = 20.0  # rarity of shared words that counts in full
+# Statements more alike than these are no likelier to end one another: they may say the same
+ALIKE_AT_MOST, AROUND_AT_MOST, SHARE_AT_MOST, WORDS_AT_MOST = 0.55, 0.6, 0.45, 3.0
+BELOW_AT_MOST = 0.5  # below the best of those that the line might end
+CORRECTION = 0.25  # probability of the kind from which a line may end anything
+SAME_SLOT = 0.15  # that both are of one kind of `SLOTS`
 
 _CUES = {
     "denies": r"\b(?:not|no|never|n['’]?t|isnt|aint|dont|wont|nae)\b",
@@ -55,6 +60,17 @@ KINDS = (
     *"question answer feeling chatter move".split(),
     *("worth 1", "worth 2", "worth 3"),
 )
+_TELLS_CHANGE = (
+    "is_over",
+    "is_new",
+    "corrects",
+    "settles",
+    "gives",
+    "done",
+    "called_off",
+    "admits",
+)
+CHANGING = ("place", "occupation", "world", "possession", "preference", "plan")
 SLOTS = ("place", "occupation", "preference", "relationship", "possession", "world", "plan")
 _ENDED_BY = {
     "boast_corrected": ("boast", "correction"),
@@ -142,7 +158,22 @@ def ended_by(
     if not known:
         return np.zeros(0)
     columns = features(new, vector, context, known, vectors)
-    return 1 / (1 + np.exp(-(score or shipped())(columns)))
+    likely = 1 / (1 + np.exp(-(score or shipped())(columns)))
+    return np.where(changes_something(new, columns), likely, 0.0)
+
+
+def changes_something(new: Look, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return for each known statement whether anything says that it might be over.
+
+    Two statements about one thing mostly both hold, however alike they are: "my father saw a ship"
+    does not end "my father loves the sea".
+    """
+    found = (columns["denied"] > 0) | (columns["numbers_differ"] > 0)
+    found |= any(new.flags[name] for name in _TELLS_CHANGE)
+    found |= columns["new_correction"] >= CORRECTION
+    for kind in CHANGING:
+        found |= columns[f"both_{kind}"] >= SAME_SLOT
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +219,13 @@ def features(
     def each_of(read: Callable[[Look], object]) -> np.ndarray:
         return np.array([float(read(old)) for old in known])  # type: ignore[arg-type]
 
-    alike = vectors @ vector
+    cosine = vectors @ vector
     near = (vectors @ context.T).max(axis=1) if len(context) else np.zeros(len(known))
-    around = np.maximum(alike, near)
+    both = np.maximum(cosine, near)
+    alike, around = np.minimum(cosine, ALIKE_AT_MOST), np.minimum(both, AROUND_AT_MOST)
     rarity = [[old.weights[word] for word in old.words & new.words] for old in known]
-    shared = np.array([min(sum(each), SHARED_AT_MOST) / SHARED_AT_MOST for each in rarity])
+    share = np.array([min(sum(each), SHARED_AT_MOST) / SHARED_AT_MOST for each in rarity])
+    shared = np.minimum(share, SHARE_AT_MOST)
     same = np.array([a.speaker == b.speaker for a in olds], dtype=float)
     numbers_same = each_of(lambda old: bool(old.numbers & new.numbers))
     numbers_both = each_of(lambda old: bool(old.numbers and new.numbers))
@@ -200,14 +233,14 @@ def features(
         "alike": alike,
         "alike_around": around,
         "alike_squared": alike * alike,
-        "alike_below_best": alike - alike.max(),
-        "around_below_best": around - around.max(),
-        "alike_below_best_same": same * (alike - _most(alike, same)),
-        "around_below_best_same": same * (around - _most(around, same)),
-        "shared_below_best": shared - shared.max(),
+        "alike_below_best": _below(cosine),
+        "around_below_best": _below(both),
+        "alike_below_best_same": same * _below(cosine, same),
+        "around_below_best_same": same * _below(both, same),
+        "shared_below_best": _below(share),
         "shared": shared,
         "rarest": np.array([max(each, default=0.0) / RAREST for each in rarity]),
-        "words_shared": np.array([float(len(each)) for each in rarity]),
+        "words_shared": np.array([min(float(len(each)), WORDS_AT_MOST) for each in rarity]),
         "same_speaker": same,
         "of_own": np.array([float(a.own) for a in olds]),
         "same_person": np.array([float(bool(a.mentions & b.mentions)) for a in olds]),
@@ -220,10 +253,11 @@ def features(
         "old_words": each_of(lambda old: len(old.words) / 10),
         "new_words": each_of(lambda _old: len(new.words) / 10),
         "negated_differs": each_of(lambda old: old.flags["negated"] != new.flags["negated"]),
+        "denied": each_of(lambda old: new.flags["negated"] and not old.flags["negated"]),
     }
-    for name in new.flags:
-        found[f"new_{name}"] = each_of(lambda _old, name=name: new.flags[name])
-        found[f"old_{name}"] = each_of(lambda old, name=name: old.flags[name])
+    for name, flag in new.flags.items():
+        found[f"new_{name}"] = np.full(len(known), float(flag))
+        found[f"old_{name}"] = np.array([float(old.flags[name]) for old in known])
     for name in ("corrects", "is_new", "is_over", "gives", "denies", "done"):
         found[f"alike_x_{name}"] = alike * new.flags[name]
         found[f"same_x_{name}"] = same * new.flags[name]
@@ -272,6 +306,7 @@ def _by_kind(
     return found
 
 
-def _most(values: np.ndarray, where: np.ndarray) -> float:
-    """The greatest of the values that count; 0 of none."""
-    return float(values[where > 0].max(initial=-1.0)) if where.any() else 0.0
+def _below(values: np.ndarray, among: np.ndarray | None = None) -> np.ndarray:
+    """How far each value is below the greatest, of all or of those that count."""
+    counted = values if among is None else values[among > 0]
+    return np.maximum(values - counted.max(initial=-1.0), -BELOW_AT_MOST)

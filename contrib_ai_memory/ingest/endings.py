@@ -25,12 +25,13 @@ from typing import Any
 import numpy as np
 from twisted.internet import defer
 
+from .. import conf
 from ..embedding import embedder
 from ..english import commitments, sentence_classifier, supersession
 from ..english.claims import tells
 from ..english.contradiction import changes
 from ..english.questions import sentences_of
-from ..english.sentence_classifier import Sentence
+from ..english.sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION, Sentence
 from ..english.supersession import ENDS, NEAREST, SURE, DatedStatement, Look
 from ..english.tokens import content_words
 from ..llm import router
@@ -154,23 +155,41 @@ def _ended_by(
     looks = _looks([_statement(each, names) for each in known], old, [_kind(e) for e in known])
     [new] = _looks([_new_statement(entry, names)], vectors[-1:], [entry.kind])
     likely = supersession.ended_by(new, vectors[-1], vectors[:-1], looks, old)
-    alike = (old @ vectors[-1]).tolist()
-    for place, each in enumerate(known):
-        of_both = each.about == entry.source_entity and looks[place].statement.said
-        if of_both and changes(entry.words, _words(each), alike[place]):
-            likely[place] = 1.0
+    near_in_meaning = (old @ vectors[-1] >= conf.CHANGE_COSINE).tolist()
+    certain = np.array(
+        [
+            each.about == entry.source_entity
+            and look.statement.said
+            and changes(entry.words, look.statement.text, near=near)
+            for each, look, near in zip(known, looks, near_in_meaning, strict=True)
+        ]
+    )
+    if certain.any():  # it says which statement it ends
+        likely = certain.astype(float)
+    commits = [_commits(look) and not _corrects(new) for look in looks]
     found = []
-    for each, probability in zip(known, likely.tolist(), strict=True):
+    for each, probability, kept in zip(known, likely.tolist(), commits, strict=True):
         if each.superseded_by == by:  # by a step that was killed
             found.append(EndedMemory(each, entry, probability >= SURE))
             continue
         claim_of_another = entry.kind in TALK_KINDS and each.about != entry.source_entity
         least = SURE if record == "entry" or claim_of_another else ENDS
-        if probability < least or (record == "entry" and _says_more(each)):
+        # what was promised stays in mind when it is done: the fact is over, the line was true
+        if probability < least or (record == "entry" and (kept or _says_more(each))):
             continue
         if not store.is_locked(agent_id, each):
             found.append(EndedMemory(each, entry, probability >= SURE))
     return found
+
+
+def _commits(look: Look) -> bool:
+    """Whether a statement promises, owes, asks or plans something."""
+    kinds = look.statement.kinds or {}
+    return any(kinds.get(kind, 0.0) >= AGENDA for kind in AGENDA_KINDS)
+
+
+def _corrects(look: Look) -> bool:
+    return (look.statement.kinds or {}).get("correction", 0.0) >= CORRECTION
 
 
 def _first(hits: Iterable[Neighbour], fits: Callable[[MemoryRecord], bool]) -> list[MemoryRecord]:

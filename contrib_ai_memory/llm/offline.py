@@ -592,7 +592,7 @@ def _of_facts(pair: Pair) -> Relation:
         return Relation.SAME
     own_words = bool(new.quote and known.quote)
     said = (new.quote, known.quote) if own_words else (new.text, known.text)
-    changed = changes(*said, pair.similarity)
+    changed = changes(*said, near=pair.similarity >= conf.CHANGE_COSINE)
     return Relation.CHANGES if changed else Relation.UNRELATED
 
 
