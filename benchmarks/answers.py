@@ -1,10 +1,10 @@
 """How the offline provider selects answers, fitted on evenings and measured on others.
 
 The evenings are played as in `benchmarks.evenings`; what the provider was given for each question
-is kept, and three linear scores are fitted to it: whether a later line ends an earlier one
-(`english.supersession`), which memories answer (`llm.answer_selection`), and whether what is told
-holds the answer. Evenings are left out of the fit in folds of four; the baseline is the order in
-which the recall brings them.
+is kept, and two linear scores are fitted to it: which memories answer (`llm.answer_selection`), and
+whether what is told holds the answer. What a later line ends is judged as `benchmarks.supersession`
+fits it. Evenings are left out of the fits in folds of four; the baseline is the order in which the
+recall brings them.
 
 `--fit` writes the weights of all evenings into the package.
 """
@@ -23,20 +23,19 @@ from typing import Any
 
 import numpy as np
 
-from contrib_ai_memory.embedding import embedder
-from contrib_ai_memory.english import supersession
 from contrib_ai_memory.llm import answer_selection, realisation
 from contrib_ai_memory.llm.answer_selection import AnswerCandidate, AnswerWeights, Linear
 from contrib_ai_memory.records import ReplyRequest
 
-from . import evenings
+from . import evenings, supersession
 from .evenings_data import NOT_ANSWERABLE, Evening, Question, files, is_right, load
 from .harness import Bar, Report, arguments, game
+from .supersession import folds
 
 FOLD = 4  # evenings left out at once
 SHOWN = (1, 2, 3, 5)  # memories told
 DECIMALS = 5
-C = {"supersession": 0.3, "alone": 1.0, "among": 1.0, "confidence": 1.0}  # inverse L2
+C = {"alone": 1.0, "among": 1.0, "confidence": 1.0}  # inverse L2
 MOST_STEPS = 200  # of a fit
 TOLERANCE = 1e-3
 UNKNOWN_COUNTS = 3.0  # weight of a question without an answer: there are few
@@ -66,14 +65,6 @@ class Case:
         return self.features | answer_selection.around(
             self.request.recalled, scores, self.features["asks"]
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """Pairs of lines of an evening: their features, and whether the later ends the earlier."""
-
-    features: Features
-    ends: np.ndarray
 
 
 # --- data -----------------------------------------------------------------------------------------
@@ -124,39 +115,6 @@ def _telling(request: ReplyRequest) -> ReplyRequest:
     from contrib_ai_memory.llm.offline_reply import may_tell
 
     return replace(request, recalled=tuple(each for each in request.recalled if may_tell(each)))
-
-
-def pairs(evening: Evening) -> Pairs:
-    """Return all pairs of an evening's lines that have anything in common."""
-    lines = [each for each in evening.lines if each.kind not in ("arrive", "leave")]
-    place = {each.id: number for number, each in enumerate(lines)}
-    ends = {
-        (place[line], place[fact.ended_by])
-        for fact in evening.facts
-        if fact.ended_by in place
-        for line in fact.evidence
-        if line in place
-    }
-    people = [each.name for each in evening.people]
-    statements = [
-        supersession.DatedStatement(
-            each.text,
-            each.speaker,
-            said=each.kind in ("say", "whisper"),
-            mentions=answer_selection.mentioned(each.text, people)
-            - ({each.speaker} if each.kind not in ("say", "whisper") else set()),
-            time=each.time,
-            own=each.speaker == evening.npc.name,
-        )
-        for each in lines
-    ]
-    vectors = embedder.shared().encode([each.text for each in lines])
-    found, table = supersession.features(statements, vectors)
-    return Pairs(_columns(table), np.array([pair in ends for pair in found]))
-
-
-def _columns(table: Sequence[dict[str, float]]) -> Features:
-    return {name: np.array([row[name] for row in table], dtype=float) for name in table[0]}
 
 
 # --- fitting --------------------------------------------------------------------------------------
@@ -249,12 +207,6 @@ def _counts(case: Case) -> float:
     return UNKNOWN_COUNTS if case.question.kind == "unknown" else 1.0
 
 
-def folds(number: int) -> list[list[int]]:
-    """Places of the evenings, four to a fold."""
-    count = max(2, number // FOLD)
-    return [list(range(first, number, count)) for first in range(min(count, number))]
-
-
 # --- measuring ------------------------------------------------------------------------------------
 
 
@@ -321,43 +273,30 @@ def main() -> int:
     report = Report("benchmarks.answers", f"{len(chosen)} evenings, folds of {FOLD} left out")
     with game():
         given = [cases(each, played[file]) for file, each in zip(chosen, loaded, strict=True)]
-        _measure_and_fit(report, given, [pairs(each) for each in loaded], write=options.fit)
+        over = supersession.left_out(supersession.compared(chosen))
+        _measure_and_fit(report, given, over, write=options.fit)
     return report.finish(options.json)
 
 
 def _measure_and_fit(
-    report: Report, given: Sequence[Sequence[Case]], paired: Sequence[Pairs], *, write: bool
+    report: Report, given: Sequence[Sequence[Case]], over: Sequence[Linear], *, write: bool
 ) -> None:
-    def over_without(places: Collection[int]) -> Linear:
-        rest = [each for place, each in enumerate(paired) if place not in places]
-        return fit([e.features for e in rest], [e.ends for e in rest], c=C["supersession"])
-
     fewer = [with_fewer(each) for each in given]
     verdicts: list[Verdict] = []
-    ends: list[tuple[np.ndarray, np.ndarray]] = []
-    left_out: dict[int, Linear] = {}
-    for fold in folds(len(given)):
-        over = over_without(fold)
-        for place in fold:
-            left_out[place] = over
-            ends.append((paired[place].ends, over(paired[place].features)))
     for fold in folds(len(given)):
         rest = [place for place in range(len(given)) if place not in fold]
-        weights = fit_selection([fewer[p] for p in rest], [left_out[p] for p in rest])
-        verdicts += [measure(case, weights, left_out[p]) for p in fold for case in given[p]]
-    _tell(report, verdicts, ends)
+        weights = fit_selection([fewer[p] for p in rest], [over[p] for p in rest])
+        verdicts += [measure(case, weights, over[p]) for p in fold for case in given[p]]
+    _tell(report, verdicts)
     if write:
-        weights = fit_selection(fewer, [left_out[place] for place in range(len(given))])
+        weights = fit_selection(fewer, over)
         _write(
             answer_selection.WEIGHTS,
             {name: _stored(getattr(weights, name)) for name in ("alone", "among", "confidence")},
         )
-        _write(supersession.WEIGHTS, _stored(over_without(())))
 
 
-def _tell(
-    report: Report, verdicts: Sequence[Verdict], ends: Sequence[tuple[np.ndarray, np.ndarray]]
-) -> None:
+def _tell(report: Report, verdicts: Sequence[Verdict]) -> None:
     by_kind: dict[str, list[Verdict]] = defaultdict(list)
     for each in verdicts:
         by_kind[each.kind].append(each)
@@ -378,20 +317,6 @@ def _tell(
             f"{fmean(sure or [0]):.0%} hold the answer. {fmean(e.told for e in answerable):.1f} "
             "memories told."
         )
-    truth, score = (np.hstack(each) for each in zip(*ends, strict=True))
-    likely = 1 / (1 + np.exp(-score))
-    report.table(
-        ("ended from", "pairs", "precision", "recall"),
-        [
-            {
-                "ended from": level,
-                "pairs": int((likely > level).sum()),
-                "precision": float(truth[likely > level].mean()) if (likely > level).any() else 0.0,
-                "recall": float(truth[likely > level].sum() / max(1, truth.sum())),
-            }
-            for level in (0.05, 0.1, 0.25, 0.5)
-        ],
-    )
     right = 100 * fmean(each.right for each in answerable)
     report.bars.append(Bar("told holds the answer", right, 60, "%", at_least=True))
 

@@ -73,43 +73,6 @@ def test_numbers_negations_and_names_decide(store_folder, new, old, expected):
     assert OfflineProvider().compare([pair]) == [expected]
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "expected"),
-    [
-        ("My horse is called Thunder.", "Not Thunder, my horse is Lightning.", Relation.CHANGES),
-        (
-            "I owe Tom three marks for the boots.",
-            "I paid Tom the three marks for the boots.",
-            Relation.CHANGES,
-        ),
-        ("The grey mare is mine.", "I sold the grey mare to the miller.", Relation.CHANGES),
-        (
-            "I have the room over the stable.",
-            "I moved out of the room over the stable, I live at the mill now.",
-            Relation.CHANGES,
-        ),
-        (
-            "I killed five raiders at the ford.",
-            "I misspoke about the raiders at the ford, I was under the wagon.",
-            Relation.CHANGES,
-        ),
-        ("My sister lives in Wick.", "I sold two oxen at the market.", Relation.UNRELATED),
-        ("I keep the ferry.", "My daughter Maud lives in Stonewell.", Relation.UNRELATED),
-        ("I keep the ferry at Millbrook.", "I still keep the ferry at Millbrook.", Relation.SAME),
-    ],
-)
-def test_in_somebodys_own_words_a_correction_a_payment_or_a_sale_ends_the_old(
-    store_folder, before, now, expected
-):
-    known, new = (
-        Statement(f'Alice says: "{said}"', when=f"2026-03-0{day}T19:00:00+00:00", quote=said)
-        for day, said in ((1, before), (3, now))
-    )
-    vectors = embedder.shared().encode([before, now])
-    pair = Pair(new, known, float(vectors[0] @ vectors[1]))
-    assert OfflineProvider().compare([pair]) == [expected]
-
-
 def test_what_two_people_say_is_two_claims(learn, known):
     learn(fact("The toll is nine crowns."))
     learn(fact("The toll is seven crowns.", 2, about="#2"))

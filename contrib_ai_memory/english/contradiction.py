@@ -49,6 +49,31 @@ _MODAL = re.compile(
 _IF = re.compile(r"\b(?:if|unless|whether)\b", re.IGNORECASE)
 
 
+_CORRECTED = re.compile(
+    r"\bnot (?:called |named |in |at |on |the |an? |my )*(?P<wrong>[\w'’-]+)"
+    r"(?:[,:;]| but\b| [-–—])",
+    re.IGNORECASE,
+)
+
+
+def changes(new: str, known: str, *, near: bool) -> bool:
+    """Whether a later statement of the same speaker surely ends a known one.
+
+    Args:
+        near: Whether the two are near in meaning.
+    """
+    # two places need not be near in meaning, nor a name and the one that was wrong
+    if replaces(new, known) or _corrects(new, known):
+        return True
+    return near and contradicts(new, known)
+
+
+def _corrects(new: str, known: str) -> bool:
+    """Whether a statement names a word of a known one as wrong: "not Thunder, Lightning"."""
+    wrong = [word for match in _CORRECTED.finditer(new) for word in content_words(match["wrong"])]
+    return bool(set(wrong) & content_words(known))
+
+
 def contradicts(new: str, known: str) -> bool:
     """Whether two statements on one matter cannot both hold.
 

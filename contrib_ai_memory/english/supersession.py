@@ -1,15 +1,18 @@
-"""Supersession: whether a later statement ends an earlier one ("paid", "not the mill: the inn").
+"""Supersession: whether a later line ends an earlier statement ("paid", "not the mill: the inn").
 
-A linear score over cues of the pair: how alike they are, the rare words that they share, who speaks
-and who is spoken of, words of change, truth and payment. Its weights were fitted on recorded
-evenings: `python -m benchmarks.answers`. What it says is a probability, for callers to weigh.
+A linear score over cues of the pair: how alike they are, also beside the other statements that the
+line might end and with the talk around it, the rare words and numbers that they share, who
+speaks and who is spoken of, words of change, truth and payment, and the kinds of both by the
+sentence classifier: a correction ends a boast, a move a place, a gift a debt. Its weights were
+fitted on recorded evenings: `python -m benchmarks.supersession`. What it says is a probability,
+for callers to weigh.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,13 +20,24 @@ from pathlib import Path
 import numpy as np
 
 from .answer_types import holds
+from .commitments import closes
+from .contradiction import negated, numbers
 from .linear import Linear
 from .questions import asks
 from .tokens import content_words, words_of, zipf
 
 WEIGHTS = Path(__file__).with_name("supersession_weights.json")
 RAREST = 8.0  # Zipf frequency of the commonest word
-ALIKE = 0.2  # cosine from which a pair without a common word is looked at
+NEAREST = 16  # statements that a line is compared with, and as many of its speaker's
+ENDS = 0.05  # recommended: probability from which a fact ends
+SURE = 0.4  # from which a whole line ends
+BEFORE = 2  # lines of the same talk before a line that say what it is about
+SHARED_AT_MOST = 20.0  # rarity of shared words that counts in full
+# Statements more alike than these are no likelier to end one another: they may say the same
+ALIKE_AT_MOST, AROUND_AT_MOST, SHARE_AT_MOST, WORDS_AT_MOST = 0.55, 0.6, 0.45, 3.0
+BELOW_AT_MOST = 0.5  # below the best of those that the line might end
+CORRECTION = 0.25  # probability of the kind from which a line may end anything
+SAME_SLOT = 0.15  # that both are of one kind of `SLOTS`
 
 _CUES = {
     "denies": r"\b(?:not|no|never|n['’]?t|isnt|aint|dont|wont|nae)\b",
@@ -34,8 +48,47 @@ _CUES = {
     r"|not true|was me|never was|made (?:it|that) up|forget|scratch that|turns out|after all)\b",
     "settles": r"\b(?:paid|pay|settled|square|even|here (?:is|are)|gave|gives|brought|delivered"
     r"|done|kept|as promised|owed)\b",
+    "admits": r"^\W*(?:ok(?:ay)?|fine|alright|all right|very well|well|yes|ah|ach|no|so)\b",
+    "will": r"\b(?:will|shall|going to|gonna|by|until|till?)\b|['’]ll\b",
 }
 _COMPILED = {name: re.compile(cue, re.IGNORECASE) for name, cue in _CUES.items()}
+
+# Kinds of the sentence classifier that a line may have, of which one that follows ends the other
+KINDS = (
+    *"correction claim_self claim_other event_seen place occupation preference".split(),
+    *"relationship possession promise debt plan boast lie joke secret world request_npc".split(),
+    *"question answer feeling chatter move".split(),
+    *("worth 1", "worth 2", "worth 3"),
+)
+_TELLS_CHANGE = (
+    "is_over",
+    "is_new",
+    "corrects",
+    "settles",
+    "gives",
+    "done",
+    "called_off",
+    "admits",
+)
+CHANGING = ("place", "occupation", "world", "possession", "preference", "plan")
+SLOTS = ("place", "occupation", "preference", "relationship", "possession", "world", "plan")
+_ENDED_BY = {
+    "boast_corrected": ("boast", "correction"),
+    "lie_corrected": ("lie", "correction"),
+    "claim_corrected": ("claim_self", "correction"),
+    "secret_told": ("secret", "claim_self"),
+    "secret_corrected": ("secret", "correction"),
+    "debt_settled": ("debt", "debt"),
+    "debt_paid": ("debt", "event_seen"),
+    "promise_kept": ("promise", "event_seen"),
+    "promise_moved": ("promise", "promise"),
+    "promise_answered": ("promise", "claim_self"),
+    "request_done": ("request_npc", "event_seen"),
+    "request_changed": ("request_npc", "request_npc"),
+    "plan_done": ("plan", "event_seen"),
+    "plan_corrected": ("plan", "correction"),
+    "world_corrected": ("world", "correction"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +99,8 @@ class DatedStatement:
         said: Whether somebody said it; else it was done or seen.
         mentions: Names of people in it.
         time: ISO 8601.
+        own: The NPC said it.
+        kinds: The probability of each kind (`sentence_classifier.KINDS`); None if unknown.
     """
 
     text: str
@@ -53,7 +108,8 @@ class DatedStatement:
     said: bool = True
     mentions: frozenset[str] = frozenset()
     time: str = ""
-    own: bool = False  # the NPC said it
+    own: bool = False
+    kinds: Mapping[str, float] | None = None
 
 
 @lru_cache(maxsize=1)
@@ -74,113 +130,183 @@ def ended(
         Shape (n, n); row: the earlier one, column: the later one; 0 where the order is wrong.
     """
     found = np.zeros((len(statements), len(statements)))
-    pairs, table = features(statements, vectors)
-    if not pairs:
-        return found
-    columns = {name: np.array([row[name] for row in table]) for name in table[0]}
-    likely = 1 / (1 + np.exp(-(score or shipped())(columns)))
-    found[tuple(zip(*pairs, strict=True))] = likely
+    looks = [Look.of(each) for each in statements]
+    for later in range(1, len(looks)):
+        if not looks[later].statement.own:  # what the NPC says ends nothing
+            context = vectors[max(0, later - BEFORE) : later]
+            found[:later, later] = ended_by(
+                looks[later], vectors[later], context, looks[:later], vectors[:later], score
+            )
     return found
 
 
-def ends(
-    pairs: Sequence[tuple[DatedStatement, DatedStatement]],
-    alike: Sequence[float],
+def ended_by(
+    new: Look,
+    vector: np.ndarray,
+    context: np.ndarray,
+    known: Sequence[Look],
+    vectors: np.ndarray,
     score: Linear | None = None,
 ) -> np.ndarray:
-    """Return the probability that each earlier statement is ended by the later one of its pair.
+    """Return the probability that a new line ends each of the known statements.
 
     Args:
-        alike: The cosine of each pair.
+        vector: Of the line.
+        context: Of the `BEFORE` lines of the same talk before it, shape (lines, dimensions).
+        known: Everything that the line might end: each is also weighed beside the others.
     """
-    if not pairs:
+    if not known:
         return np.zeros(0)
-    table = [
-        _pair(_Look.of(old), _Look.of(new), cosine, cosine)
-        for (old, new), cosine in zip(pairs, alike, strict=True)
-    ]
-    columns = {name: np.array([row[name] for row in table]) for name in table[0]}
-    return 1 / (1 + np.exp(-(score or shipped())(columns)))
+    columns = features(new, vector, context, known, vectors)
+    likely = 1 / (1 + np.exp(-(score or shipped())(columns)))
+    return np.where(changes_something(new, columns), likely, 0.0)
 
 
-def features(
-    statements: Sequence[DatedStatement], vectors: np.ndarray
-) -> tuple[list[tuple[int, int]], list[dict[str, float]]]:
-    """Return the pairs that have anything in common, and the features of each."""
-    looks = [_Look.of(statement) for statement in statements]
-    alike = vectors @ vectors.T
-    pairs, table = [], []
-    for later, new in enumerate(looks):
-        if new.statement.own:
-            continue  # what the NPC says ends nothing
-        for earlier in range(later):
-            old = looks[earlier]
-            shared = old.words & new.words
-            if alike[earlier, later] < ALIKE and not shared:
-                continue
-            around = float(alike[earlier, max(0, later - 2) : later + 1].max())
-            pairs.append((earlier, later))
-            table.append(_pair(old, new, float(alike[earlier, later]), around))
-    return pairs, table
+def changes_something(new: Look, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return for each known statement whether anything says that it might be over.
+
+    Two statements about one thing mostly both hold, however alike they are: "my father saw a ship"
+    does not end "my father loves the sea".
+    """
+    found = (columns["denied"] > 0) | (columns["numbers_differ"] > 0)
+    found |= any(new.flags[name] for name in _TELLS_CHANGE)
+    found |= columns["new_correction"] >= CORRECTION
+    for kind in CHANGING:
+        found |= columns[f"both_{kind}"] >= SAME_SLOT
+    return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class Look:
     """What is read of one statement."""
 
     statement: DatedStatement
     words: frozenset[str]
-    cues: dict[str, bool]
-    number: bool
-    asks: bool
-    gives: bool
+    weights: Mapping[str, float]
+    numbers: frozenset[str]
+    flags: Mapping[str, bool]
 
     @classmethod
-    def of(cls, statement: DatedStatement) -> _Look:
+    def of(cls, statement: DatedStatement) -> Look:
         text = statement.text
+        words = frozenset(content_words(text) - set(words_of(" ".join(statement.mentions))))
+        closing = closes(text) if statement.said else None
         return cls(
             statement,
-            frozenset(content_words(text) - set(words_of(" ".join(statement.mentions)))),
-            {name: bool(cue.search(text)) for name, cue in _COMPILED.items()},
-            holds(text)["number"],
-            asks(text),
-            not statement.said and " gives " in text,
+            words,
+            {word: max(0.5, RAREST - zipf(word)) for word in words},
+            frozenset(numbers(text)),
+            {name: bool(cue.search(text)) for name, cue in _COMPILED.items()}
+            | {
+                "asks": asks(text),
+                "number": holds(text)["number"],
+                "gives": not statement.said and " gives " in text,
+                "deed": not statement.said,
+                "negated": negated(text),
+                "done": closing == "done",
+                "called_off": closing in ("off", "broken"),
+            },
         )
 
 
-def _pair(old: _Look, new: _Look, alike: float, around: float) -> dict[str, float]:
-    a, b = old.statement, new.statement
-    shared = old.words & new.words
-    rarity = [max(0.5, RAREST - zipf(word)) for word in shared]
-    weight = min(sum(rarity), 20) / 20
-    found: dict[str, float] = {
+def features(
+    new: Look, vector: np.ndarray, context: np.ndarray, known: Sequence[Look], vectors: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the features of a line with each known statement, arrays of shape (known,)."""
+    b = new.statement
+    olds = [each.statement for each in known]
+
+    def each_of(read: Callable[[Look], object]) -> np.ndarray:
+        return np.array([float(read(old)) for old in known])  # type: ignore[arg-type]
+
+    cosine = vectors @ vector
+    near = (vectors @ context.T).max(axis=1) if len(context) else np.zeros(len(known))
+    both = np.maximum(cosine, near)
+    alike, around = np.minimum(cosine, ALIKE_AT_MOST), np.minimum(both, AROUND_AT_MOST)
+    rarity = [[old.weights[word] for word in old.words & new.words] for old in known]
+    share = np.array([min(sum(each), SHARED_AT_MOST) / SHARED_AT_MOST for each in rarity])
+    shared = np.minimum(share, SHARE_AT_MOST)
+    same = np.array([a.speaker == b.speaker for a in olds], dtype=float)
+    numbers_same = each_of(lambda old: bool(old.numbers & new.numbers))
+    numbers_both = each_of(lambda old: bool(old.numbers and new.numbers))
+    found: dict[str, np.ndarray] = {
         "alike": alike,
         "alike_around": around,
         "alike_squared": alike * alike,
-        "shared": weight,
-        "rarest": max(rarity, default=0.0) / RAREST,
-        "words_shared": len(shared),
-        "same_speaker": a.speaker == b.speaker,
-        "of_own": a.own,
-        "same_person": bool(a.mentions & b.mentions),
-        "mentions_new_speaker": b.speaker in a.mentions,
-        "mentions_old_speaker": a.speaker in b.mentions,
-        "numbers": old.number and new.number,
-        "old_asks": old.asks,
-        "new_asks": new.asks,
-        "same_day": a.time[:10] == b.time[:10],
-        "new_gives": new.gives,
-        "new_is_deed": not b.said,
-        "old_gives": old.gives,
-        "old_words": len(old.words) / 10,
-        "new_words": len(new.words) / 10,
-        "alike_x_speaker": alike * (a.speaker == b.speaker),
-        "alike_x_gives": alike * new.gives,
-        "shared_x_alike": weight * alike,
+        "alike_below_best": _below(cosine),
+        "around_below_best": _below(both),
+        "alike_below_best_same": same * _below(cosine, same),
+        "around_below_best_same": same * _below(both, same),
+        "shared_below_best": _below(share),
+        "shared": shared,
+        "rarest": np.array([max(each, default=0.0) / RAREST for each in rarity]),
+        "words_shared": np.array([min(float(len(each)), WORDS_AT_MOST) for each in rarity]),
+        "same_speaker": same,
+        "of_own": np.array([float(a.own) for a in olds]),
+        "same_person": np.array([float(bool(a.mentions & b.mentions)) for a in olds]),
+        "mentions_new_speaker": np.array([float(b.speaker in a.mentions) for a in olds]),
+        "mentions_old_speaker": np.array([float(a.speaker in b.mentions) for a in olds]),
+        "numbers": numbers_both,
+        "numbers_same": numbers_same,
+        "numbers_differ": numbers_both * (1 - numbers_same),
+        "same_day": np.array([float(a.time[:10] == b.time[:10]) for a in olds]),
+        "old_words": each_of(lambda old: len(old.words) / 10),
+        "new_words": each_of(lambda _old: len(new.words) / 10),
+        "negated_differs": each_of(lambda old: old.flags["negated"] != new.flags["negated"]),
+        "denied": each_of(lambda old: new.flags["negated"] and not old.flags["negated"]),
     }
-    for name in _COMPILED:
-        found[f"new_{name}"] = new.cues[name]
-        found[f"old_{name}"] = old.cues[name]
-    for name in ("corrects", "is_new", "is_over"):
-        found[f"alike_x_{name}"] = alike * new.cues[name]
-    return {name: float(value) for name, value in found.items()}
+    for name, flag in new.flags.items():
+        found[f"new_{name}"] = np.full(len(known), float(flag))
+        found[f"old_{name}"] = np.array([float(old.flags[name]) for old in known])
+    for name in ("corrects", "is_new", "is_over", "gives", "denies", "done"):
+        found[f"alike_x_{name}"] = alike * new.flags[name]
+        found[f"same_x_{name}"] = same * new.flags[name]
+    found["alike_x_speaker"] = alike * same
+    found["shared_x_speaker"] = shared * same
+    found["shared_x_alike"] = shared * alike
+    found["numbers_x_gives"] = numbers_same * found["new_gives"]
+    found["shared_x_gives"] = shared * found["new_gives"]
+    return found | _by_kind(new, known, same, alike, shared)
+
+
+def _by_kind(
+    new: Look, known: Sequence[Look], same: np.ndarray, alike: np.ndarray, shared: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Features of the kinds; NaN, which counts as the mean, where a kind is unknown."""
+    later, mentions = new.statement.kinds, new.statement.mentions
+
+    def old_is(kind: str) -> np.ndarray:
+        return np.array(
+            [np.nan if (of := each.statement.kinds) is None else of[kind] for each in known]
+        )
+
+    def new_is(kind: str) -> np.ndarray:
+        return np.full(len(known), np.nan if later is None else later[kind])
+
+    found = {f"new_{kind}": new_is(kind) for kind in KINDS}
+    found |= {f"old_{kind}": old_is(kind) for kind in KINDS}
+    for kind in SLOTS:
+        both = old_is(kind) * new_is(kind)
+        found[f"both_{kind}"] = both
+        found[f"both_{kind}_same"] = both * same
+        found[f"both_{kind}_alike"] = both * alike
+    for name, (old_kind, new_kind) in _ENDED_BY.items():
+        both = old_is(old_kind) * new_is(new_kind)
+        found[name] = both
+        found[f"{name}_same"] = both * same
+        found[f"{name}_shared"] = both * shared
+    to_old = np.array([float(each.statement.speaker in mentions) for each in known])
+    gives = float(new.flags["gives"])
+    for kind in ("debt", "promise", "request_npc", "possession"):
+        found[f"{kind}_given"] = gives * old_is(kind) * np.maximum(same, to_old)
+        found[f"{kind}_given_shared"] = gives * old_is(kind) * shared
+    for kind in ("correction", "place", "occupation", "event_seen", "debt"):
+        found[f"alike_x_{kind}"] = alike * new_is(kind)
+        found[f"same_x_{kind}"] = same * new_is(kind)
+    return found
+
+
+def _below(values: np.ndarray, among: np.ndarray | None = None) -> np.ndarray:
+    """How far each value is below the greatest, of all or of those that count."""
+    counted = values if among is None else values[among > 0]
+    return np.maximum(values - counted.max(initial=-1.0), -BELOW_AT_MOST)

@@ -22,7 +22,7 @@ from ..records import INSIGHT, MOVE_KINDS, NO_EVIDENCE, OWN, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.lanes import REACH, SPAN, Keys, keys_of_talk
 from ..store.payload import entry_memory_id
-from . import agenda_items, novelty, preference_slots
+from . import agenda_items, endings, novelty, preference_slots
 
 LOOK_BACK = 2 * REACH  # entries: those whose keys change, and the neighbours of these
 BATCH = 64  # entries indexed at once
@@ -66,7 +66,7 @@ def index_newest(memory: Any, priority: int) -> Generator[Any, Any, None]:
 def _index(
     memory: Any, start: int, end: int, priority: int, *, settle: bool = False
 ) -> Generator[Any, Any, None]:
-    """Index the entries after `start` up to `end`; settle their preferences and the agenda."""
+    """Index the entries after `start` up to `end`; settle preferences, agenda and endings."""
     entries = list(memory.journal.read(start + 1, end))
     if not entries:
         return
@@ -76,6 +76,7 @@ def _index(
         if settle:
             yield preference_slots.settle_heard(memory, entries, work)
             yield agenda_items.settle(memory, entries, work)
+            yield endings.settle(memory, entries, work)
 
 
 def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entry] = ()) -> int:

@@ -13,13 +13,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-import numpy as np
-
 from .. import conf, offload
 from ..embedding import embedder
-from ..english import reported_speech, sentence_classifier, supersession, themes
+from ..english import reported_speech, sentence_classifier, themes
 from ..english.claims import claim, kind_of, of_oneself, stands_alone, tells
-from ..english.contradiction import contradicts, names, replaces, says_the_same
+from ..english.contradiction import changes, contradicts, says_the_same
 from ..english.persona import about_itself
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import claimed
@@ -72,9 +70,6 @@ SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
 QUESTIONS = 3
 
-ENDS = 0.05  # probability from which a later fact ends an earlier one (`english.supersession`)
-ENDS_ALIKE = 0.2  # the same, of two that are nearly equal
-SURELY_ENDS = 0.5  # from which the line that told it is retired too
 NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
 SAME_CONTENT = 0.8  # share of a fact's words in a text that tells it
 
@@ -97,11 +92,6 @@ UNLIKELY = 0.2  # of one that also names somebody, a number or a lasting attribu
 DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
 DOUBTED = 0.4
 
-_CORRECTED = re.compile(
-    r"\bnot (?:called |named |in |at |on |the |an? |my )*(?P<wrong>[\w'’-]+)"
-    r"(?:[,:;]| but\b| [-–—])",
-    re.IGNORECASE,
-)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
@@ -249,27 +239,11 @@ class OfflineProvider:
     # --- comparisons --------------------------------------------------------------------------
 
     def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
-        """Relate by rules, and facts also by the learned probability that one ends the other."""
-        related = [_RELATIONS.get(pair.new.record, _of_facts)(pair) for pair in pairs]
-        own_words = [
-            place
-            for place, pair in enumerate(pairs)
-            if pair.new.record == pair.known.record == "fact" and pair.known.quote
-        ]
-        for place, likely in zip(own_words, _endings([pairs[p] for p in own_words]), strict=True):
-            unrelated = related[place] is Relation.UNRELATED and likely >= ENDS
-            # "I paid Tom the three marks" is nearly "I owe Tom three marks"
-            resembles = related[place] is Relation.SAME and likely >= ENDS_ALIKE
-            if unrelated or (resembles and _says_news(pairs[place])):
-                related[place] = Relation.CHANGES
-        return related
+        """Relate by rules; what a newer line ends was settled before (`ingest.endings`)."""
+        return [_RELATIONS.get(pair.new.record, _of_facts)(pair) for pair in pairs]
 
     def outdated(self, endings: Sequence[Ending]) -> list[tuple[bool, ...]]:
-        return [
-            tuple(sure and _is_outdated(text, ending) for text in ending.texts)
-            for ending in endings
-            for sure in [_is_sure(ending)]
-        ]
+        return [tuple(_is_outdated(text, ending) for text in ending.texts) for ending in endings]
 
 
 # --- sentences ------------------------------------------------------------------------------------
@@ -660,47 +634,8 @@ def _of_facts(pair: Pair) -> Relation:
         return Relation.SAME
     own_words = bool(new.quote and known.quote)
     said = (new.quote, known.quote) if own_words else (new.text, known.text)
-    # two places need not be near in meaning
-    changed = (
-        replaces(*said)
-        or _corrects(*said)
-        or (pair.similarity >= conf.CHANGE_COSINE and contradicts(*said))
-    )
+    changed = changes(*said, near=pair.similarity >= conf.CHANGE_COSINE)
     return Relation.CHANGES if changed else Relation.UNRELATED
-
-
-def _corrects(new: str, known: str) -> bool:
-    """Whether a statement names a word of a known one as wrong: "not Thunder, Lightning"."""
-    wrong = [word for match in _CORRECTED.finditer(new) for word in content_words(match["wrong"])]
-    return bool(set(wrong) & content_words(known))
-
-
-def _endings(pairs: Sequence[Pair]) -> Sequence[float]:
-    """The probability that the later of two facts of one speaker ends the earlier."""
-    ordered = [sorted((pair.known, pair.new), key=lambda each: each.when) for pair in pairs]
-    words = [each.quote or each.text for pair in ordered for each in pair]
-    vectors = embedder.shared().encode(words, known=True)
-    alike = np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
-    statements = [(_to_weigh(old), _to_weigh(new)) for old, new in ordered]
-    return supersession.ends(statements, alike.tolist()).tolist()
-
-
-def _says_news(pair: Pair) -> bool:
-    """Whether the new fact has a word that the known one has not."""
-    new, known = (content_words(each.quote or each.text) for each in (pair.new, pair.known))
-    return not new <= known
-
-
-def _to_weigh(statement: Statement) -> supersession.DatedStatement:
-    # both are of one speaker, which need not be named
-    words = statement.quote or statement.text
-    return supersession.DatedStatement(
-        words,
-        "",
-        said=bool(statement.quote),
-        mentions=frozenset(names(words)),
-        time=statement.when,
-    )
 
 
 def _of_attributes(pair: Pair) -> Relation:
@@ -736,15 +671,6 @@ def _content_stems(text: str) -> list[str]:
     """The stems of the content words, in their order."""
     content = content_words(text)
     return [root for root in map(stem, words_of(text)) if root in content]
-
-
-def _is_sure(ending: Ending) -> bool:
-    """Whether what told a fact that ends may go too: a rule says so, or it is likely enough."""
-    texts = (ending.by.text, ending.past.text)
-    said = (ending.by.quote, ending.past.quote)
-    if contradicts(*texts) or (all(said) and contradicts(*said)):
-        return True
-    return _endings([Pair(ending.by, ending.past)])[0] >= SURELY_ENDS
 
 
 def _is_outdated(text: Statement, ending: Ending) -> bool:

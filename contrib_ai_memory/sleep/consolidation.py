@@ -23,7 +23,7 @@ from twisted.internet import defer
 from .. import offload
 from ..embedding import embedder
 from ..english.persona import about_itself
-from ..ingest import agenda_items, experiences, preference_slots
+from ..ingest import agenda_items, endings, experiences, preference_slots
 from ..ingest.index import reweigh
 from ..llm import router
 from ..llm.provider import Digest, Passage
@@ -85,6 +85,10 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
             provider, drafts = yield work.ask("extract_facts", entries, memory.name)
             drafts = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
             changed += yield _keep_facts(memory, drafts, entries, provider, work)
+    # a line that is no fact itself ends facts too; those of older lines are stored by now
+    lines = list(memory.journal.read(start + 1, end))
+    with memory.evidence.work_on(lines, priority=offload.NIGHT) as work:
+        yield endings.settle(memory, lines, work, records=("fact",))
     memory.journal.update({entry.id: {"consolidated": True} for entry in batch})
     memory.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= scored, read=len(batch), changed=changed)

@@ -1,0 +1,327 @@
+"""Endings: a new line ends, at once, the memories that it says hold no longer.
+
+"I sold it", "no, the inn", a debt that is paid: each new line of another than the NPC is compared
+with the nearest lines and facts (`english.supersession`). What ends stays in the store, with the
+time since when it holds no longer and the line that ended it. Attributes that tell it leave the
+profiles, agenda items that it stated are closed, and a preference gives way to the newer line. When
+that line is forgotten, the memories hold again (`admin.forget`).
+
+A line ends only what all who heard it may know: a whisper ends nothing that was said aloud. What
+somebody else says is a claim, which ends nothing unless it is nearly certain; what somebody is seen
+to do counts like words of their own. What is locked or pinned never ends.
+
+A fact ends sooner than the line that told it, since a line may tell more. Facts that a night draws
+from older lines are compared with the newer ones when they are stored.
+
+Only where rules judge: with a language model the night decides (docs/adr/023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from twisted.internet import defer
+
+from .. import conf
+from ..embedding import embedder
+from ..english import commitments, sentence_classifier, supersession
+from ..english.claims import tells
+from ..english.contradiction import changes
+from ..english.questions import sentences_of
+from ..english.sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION, Sentence
+from ..english.supersession import ENDS, NEAREST, SURE, DatedStatement, Look
+from ..english.tokens import content_words
+from ..llm import router
+from ..llm.answer_selection import mentioned
+from ..records import LOCKED, MOVE_KINDS, OWN, PINNED, TALK_KINDS, Entry, MemoryRecord
+from ..store import memory_store
+from ..store.evidence import Work
+from ..store.payload import entry_memory_id
+from ..store.people import ProfileAttribute, audience_of
+from ..store.protocol import MemoryStore, Neighbour
+
+KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})
+SAME_CONTENT = 0.8  # share of a fact's words in an attribute that tells it
+
+
+@dataclass(frozen=True, slots=True)
+class NewLine:
+    """A line that may end something.
+
+    Attributes:
+        before: The lines of the same talk just before it, oldest first.
+    """
+
+    entry: Entry
+    before: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EndedMemory:
+    """A memory that ended, by which line, and whether that is sure."""
+
+    past: MemoryRecord
+    by: Entry
+    sure: bool
+
+
+@defer.inlineCallbacks
+def settle(
+    memory: Any, entries: Sequence[Entry], work: Work, records: Sequence[str] = ("entry", "fact")
+) -> Generator[Any, Any, int]:
+    """End what new lines say is over. Done again, it changes nothing.
+
+    Args:
+        memory: The NPC's MemoryHandler.
+        entries: Oldest first; already stored.
+        work: Rests on these entries.
+        records: What may end.
+
+    Returns (as a Deferred):
+        How many memories have ended.
+    """
+    if not router.rules_judge(memory.settings):
+        return 0
+    lines = [_with_context(memory, entry) for entry in entries if may_end(entry)]
+    if not lines:
+        return 0
+    names = (memory.name, *memory.people.names())
+    ended = yield work.run(end_in_store, memory.id, lines, names, tuple(records))
+    for each in ended:
+        _settle_profiles(memory, each)
+        if each.sure:
+            _settle_agenda(memory, each)
+            _settle_preferences(memory, each)
+        yield work.breathe()
+    return len(ended)
+
+
+def may_end(entry: Entry) -> bool:
+    """Whether an entry may end anything: what others say or are seen to do."""
+    heard = entry.origin == "perceived" and entry.recallable and entry.learnable
+    return heard and not entry.is_move and bool(content_words(entry.words))
+
+
+def _with_context(memory: Any, entry: Entry) -> NewLine:
+    last = memory.journal.read(entry.id - supersession.BEFORE, entry.id - 1)
+    return NewLine(entry, tuple(each for each in last if each.circle == entry.circle))
+
+
+# --- what ends (worker thread) --------------------------------------------------------------------
+
+
+def end_in_store(
+    agent_id: str, lines: Sequence[NewLine], names: Collection[str], records: Sequence[str]
+) -> list[EndedMemory]:
+    """Mark the memories that lines end, and return them, with those that they had ended before."""
+    store = memory_store.shared()
+    found: list[EndedMemory] = []
+    for line in lines:
+        by = entry_memory_id(agent_id, line.entry.id)
+        for record in records:
+            for each in _ended_by(store, agent_id, line, names, record):
+                found.append(each)
+                past = [each.past]
+                if record == "entry":
+                    past += store.derived_from(agent_id, each.past)
+                for memory in past:
+                    if not memory.superseded_by and not KEPT_TAGS & set(memory.tags):
+                        store.change(memory.id, invalid_at=line.entry.timestamp, superseded_by=by)
+    return found
+
+
+def _ended_by(
+    store: MemoryStore, agent_id: str, line: NewLine, names: Collection[str], record: str
+) -> list[EndedMemory]:
+    entry = line.entry
+    by = entry_memory_id(agent_id, entry.id)
+    words = [each.words for each in (*line.before, entry)]
+    vectors = embedder.shared().encode(words, known=True)
+    near = store.nearest(agent_id, vectors[-1], 2 * NEAREST, record=record)
+    if entry.source_entity:
+        own = store.nearest(
+            agent_id, vectors[-1], 2 * NEAREST, record=record, about=entry.source_entity
+        )
+    else:
+        own = ()
+    past = [_first(hits, lambda each: _may_be_ended(each, entry, by)) for hits in (near, own)]
+    known = list({each.id: each for some in past for each in some}.values())
+    if not known:
+        return []
+    old = embedder.shared().encode([_words(each) for each in known], known=True)
+    looks = _looks([_statement(each, names) for each in known], old, [_kind(e) for e in known])
+    [new] = _looks([_new_statement(entry, names)], vectors[-1:], [entry.kind])
+    likely = supersession.ended_by(new, vectors[-1], vectors[:-1], looks, old)
+    near_in_meaning = (old @ vectors[-1] >= conf.CHANGE_COSINE).tolist()
+    certain = np.array(
+        [
+            each.about == entry.source_entity
+            and look.statement.said
+            and changes(entry.words, look.statement.text, near=near)
+            for each, look, near in zip(known, looks, near_in_meaning, strict=True)
+        ]
+    )
+    if certain.any():  # it says which statement it ends
+        likely = certain.astype(float)
+    commits = [_commits(look) and not _corrects(new) for look in looks]
+    found = []
+    for each, probability, kept in zip(known, likely.tolist(), commits, strict=True):
+        if each.superseded_by == by:  # by a step that was killed
+            found.append(EndedMemory(each, entry, probability >= SURE))
+            continue
+        claim_of_another = entry.kind in TALK_KINDS and each.about != entry.source_entity
+        least = SURE if record == "entry" or claim_of_another else ENDS
+        # what was promised stays in mind when it is done: the fact is over, the line was true
+        if probability < least or (record == "entry" and (kept or _says_more(each))):
+            continue
+        if not store.is_locked(agent_id, each):
+            found.append(EndedMemory(each, entry, probability >= SURE))
+    return found
+
+
+def _commits(look: Look) -> bool:
+    """Whether a statement promises, owes, asks or plans something."""
+    kinds = look.statement.kinds or {}
+    return any(kinds.get(kind, 0.0) >= AGENDA for kind in AGENDA_KINDS)
+
+
+def _corrects(look: Look) -> bool:
+    return (look.statement.kinds or {}).get("correction", 0.0) >= CORRECTION
+
+
+def _first(hits: Iterable[Neighbour], fits: Callable[[MemoryRecord], bool]) -> list[MemoryRecord]:
+    return [hit.memory for hit in hits if fits(hit.memory)][:NEAREST]
+
+
+def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str) -> bool:
+    if memory.superseded_by not in (None, by) or not memory.journal_ids:
+        return False
+    if max(memory.journal_ids) >= entry.id or memory.created_at > entry.timestamp:
+        return False
+    tags = set(memory.tags)
+    if tags & (KEPT_TAGS | {OWN} | MOVE_KINDS):
+        return False
+    return entry.audience in (None, memory.audience)
+
+
+def _says_more(memory: MemoryRecord) -> bool:
+    """Whether a line says more than one thing, which would end with it."""
+    return sum(map(tells, sentences_of(memory.content))) > 1
+
+
+def _words(memory: MemoryRecord) -> str:
+    """The words as they were said, if a fact rewrote them."""
+    return memory.quote or memory.content
+
+
+def _kind(memory: MemoryRecord) -> str:
+    """The kind of line that a memory is of, as far as it can be told."""
+    if _is_said(memory):
+        return "whisper" if memory.private else "say"
+    return "give" if " gives " in memory.content else "pose"
+
+
+def _is_said(memory: MemoryRecord) -> bool:
+    return bool(memory.quote) or (memory.record == "entry" and memory.key != memory.content)
+
+
+def _statement(memory: MemoryRecord, names: Collection[str]) -> DatedStatement:
+    text, said = _words(memory), _is_said(memory)
+    return DatedStatement(
+        text,
+        memory.speaker,
+        said=said,
+        mentions=mentioned(text, names) - (set() if said else {memory.speaker}),
+        time=memory.created_at,
+    )
+
+
+def _new_statement(entry: Entry, names: Collection[str]) -> DatedStatement:
+    said = entry.kind in TALK_KINDS
+    return DatedStatement(
+        entry.words,
+        entry.seen_as,
+        said=said,
+        mentions=mentioned(entry.words, names) - (set() if said else {entry.seen_as}),
+        time=entry.timestamp,
+    )
+
+
+def _looks(
+    statements: Sequence[DatedStatement], vectors: np.ndarray, kinds: Sequence[str]
+) -> list[Look]:
+    """Read statements, with their kinds where the classifier knows the embedding model."""
+    model = embedder.shared()
+    classifier = sentence_classifier.load(model.name, model.dimensions)
+    if classifier is not None:
+        sentences = [
+            Sentence(each.text, kind) for each, kind in zip(statements, kinds, strict=True)
+        ]
+        judged = classifier.probabilities(vectors, sentences).tolist()
+        statements = [
+            replace(each, kinds=dict(zip(sentence_classifier.LABELS, row, strict=True)))
+            for each, row in zip(statements, judged, strict=True)
+        ]
+    return [Look.of(each) for each in statements]
+
+
+# --- profiles, agenda, preferences (reactor thread) -----------------------------------------------
+
+
+def _settle_profiles(memory: Any, ended: EndedMemory) -> None:
+    """Remove the attributes that tell what ended."""
+    past = ended.past
+    for identity in {*filter(None, [past.about]), *past.entities}:
+        profile = memory.profiles.get(identity)
+        if profile is None:
+            continue
+        held = tuple(each for each in profile.attributes if not _tells(memory, each, past))
+        if held != profile.attributes:
+            memory.profiles.put(replace(profile, attributes=held))
+
+
+def _tells(memory: Any, known: ProfileAttribute, past: MemoryRecord) -> bool:
+    if not set(known.evidence) <= set(past.journal_ids) or audience_of(known) != past.audience:
+        return False
+    entries = map(memory.journal.get, known.evidence)
+    if any(LOCKED in entry.tags for entry in entries if entry):
+        return False
+    words = content_words(_words(past))
+    return len(words & content_words(known.value)) >= SAME_CONTENT * len(words)
+
+
+def _settle_agenda(memory: Any, ended: EndedMemory) -> None:
+    """Close the items that what ended stated."""
+    how = commitments.closes(ended.by.content)
+    for item in memory.agenda.resting_on(ended.past.journal_ids):
+        stated = item.evidence[0] in ended.past.journal_ids
+        if item.state == "open" and stated and ended.by.id not in item.evidence:
+            memory.agenda.put(
+                replace(
+                    item,
+                    state="broken" if how == "broken" else "done",
+                    closed_by=(*item.closed_by, ended.by.id),
+                    updated=ended.by.timestamp,
+                )
+            )
+
+
+def _settle_preferences(memory: Any, ended: EndedMemory) -> None:
+    """Let the line that ended a preference take its slot."""
+    past, by = ended.past, ended.by
+    for known in memory.preferences.of(past.about or ""):
+        if known.memory_id == past.id:
+            memory.preferences.set(
+                known.identity,
+                known.slot,
+                by.words,
+                by.timestamp,
+                by.id,
+                memory_id=entry_memory_id(memory.id, by.id),
+                mentions=known.mentions,
+                private=known.private,
+                witnesses=known.witnesses,
+            )

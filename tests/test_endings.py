@@ -1,0 +1,202 @@
+"""A new line ends at once what it says is over."""
+
+import pytest
+from django.test import override_settings
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.admin import forget
+from contrib_ai_memory.records import Percept
+from contrib_ai_memory.store import memory_store
+from contrib_ai_memory.store.payload import entry_memory_id
+
+pytestmark = pytest.mark.django_db
+ALL = ("#Alice", "#Bram")
+
+
+@pytest.fixture
+def say(mara):
+    """say(day, text): Alice says it aloud on that day, and Mara works through it awake."""
+
+    def perceive(day, text, *, who="Alice", night=False, **more):
+        made = {
+            "content": text,
+            "kind": "say",
+            "seen_as": who,
+            "source": f"#{who}",
+            "witnesses": ALL,
+            "location": "#1",
+            "timestamp": f"2026-03-{day:02d}T19:00:00+00:00",
+        }
+        entry = mara.memory.perceive(Percept(**made | more))
+        mara.memory.clock = lambda: f"2026-03-{day:02d}T23:00:00+00:00"
+        work_through(mara)
+        if night:
+            offload.wait(mara.assistant.sleep.whole_night())
+        return entry
+
+    return perceive
+
+
+def work_through(mara):
+    while not offload.wait(mara.memory.work_through(until_silent=True)):
+        pass
+
+
+def memory_of(mara, entry):
+    [memory] = memory_store.shared().get([entry_memory_id(mara.memory.id, entry.id)])
+    return memory
+
+
+def facts(mara, entry):
+    found = memory_store.shared().list(mara.memory.id, limit=None, record="fact")
+    return [fact for fact in found if fact.journal_ids == (entry.id,)]
+
+
+def told(mara, question, listener="#Bram"):
+    found = offload.wait(mara.memory.recall(question, speaker=listener, top_k=20))
+    return [item.memory.content for item in found.memories]
+
+
+CHANGES = [
+    ("My horse is called Thunder.", "Not Thunder, my horse is called Lightning."),
+    ("I live in Wick, in the house of my mother.", "I live in Harbourtown now."),
+    ("I sold the grey mare to the miller.", "I did not sell the grey mare to the miller."),
+    ("I owe Bram twelve marks for the boots.", "I paid Bram the twelve marks for the boots."),
+    (
+        "I sleep in the room over the stable.",
+        "I moved out of the room over the stable, I sleep at the mill now.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "now"), CHANGES)
+def test_a_fact_is_over_as_soon_as_its_speaker_says_so(mara, say, before, now):
+    old = say(1, before, importance=8, night=True)
+    assert facts(mara, old) and not any(fact.superseded_by for fact in facts(mara, old))
+    new = say(4, now)
+    for fact in facts(mara, old):
+        assert fact.superseded_by == memory_of(mara, new).id
+        assert fact.invalid_at == new.timestamp
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert all(fact.superseded_by for fact in facts(mara, old))
+    assert not any(fact.superseded_by for fact in facts(mara, new))
+
+
+def test_before_any_night_the_old_line_is_told_no_longer(mara, say):
+    old = say(1, "My horse is called Thunder.")
+    new = say(1, "Not Thunder, my horse is called Lightning.")
+    assert memory_of(mara, old).superseded_by == memory_of(mara, new).id
+    heard = told(mara, "What is the horse of Alice called?")
+    assert "Not Thunder, my horse is called Lightning." in heard
+    assert "My horse is called Thunder." not in heard
+    assert mara.memory.journal.get(old.id).content == "My horse is called Thunder."
+
+
+def test_a_fact_drawn_at_night_from_a_line_that_was_over_is_history_from_the_start(mara, say):
+    old = say(1, "I live in Wick, in the house of my mother.")
+    say(1, "I live in Harbourtown now.", night=True)
+    assert facts(mara, old) and all(fact.invalid_at for fact in facts(mara, old))
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("My brother Jory guards the north gate.", "My brother Jory was hurt at the north gate."),
+        ("My sister works at the customs house.", "My sister fears the smugglers of the cove."),
+        ("My father loves the lighthouse.", "My father saw a ship near the lighthouse."),
+        ("I keep the ferry at Millbrook.", "I still keep the ferry at Millbrook."),
+        (
+            "My father no longer keeps the lighthouse at Ravenscar.",
+            "I will keep the lighthouse at Ravenscar for my father.",
+        ),
+    ],
+)
+def test_more_of_the_same_matter_ends_nothing(mara, say, before, now):
+    old = say(1, before, night=True)
+    say(4, now, night=True)
+    assert not memory_of(mara, old).superseded_by
+    assert not any(fact.superseded_by for fact in facts(mara, old))
+
+
+def test_the_attribute_of_what_is_over_leaves_the_profile_at_once(mara, say):
+    settings = {"MIN_OBSERVATIONS": 1}
+    with override_settings(CONTRIB_AI_MEMORY={**memory_settings(), **settings}):
+        say(1, "I live in Wick, in the house of my mother.", night=True)
+        assert any("Wick" in known.value for known in attributes(mara))
+        say(4, "I live in Harbourtown now.")
+        assert not any("Wick" in known.value for known in attributes(mara))
+
+
+def memory_settings():
+    from django.conf import settings
+
+    return settings.CONTRIB_AI_MEMORY
+
+
+def attributes(mara):
+    return mara.memory.profiles.get("#Alice").attributes
+
+
+def test_a_whisper_ends_nothing_that_was_said_aloud(mara, say):
+    old = say(1, "My horse is called Thunder.", night=True)
+    whispered = {"kind": "whisper", "private": True, "witnesses": ("#Alice",)}
+    say(4, "Not Thunder, my horse is called Lightning.", **whispered)
+    assert not memory_of(mara, old).superseded_by
+    assert not any(fact.superseded_by for fact in facts(mara, old))
+
+
+def test_somebody_elses_word_is_a_claim_and_ends_nothing(mara, say):
+    old = say(1, "I live in Wick, in the house of my mother.", night=True)
+    say(4, "I live in Harbourtown now.", who="Bram")
+    assert not memory_of(mara, old).superseded_by
+    assert not any(fact.superseded_by for fact in facts(mara, old))
+
+
+@pytest.mark.parametrize("tag", ["pinned", "locked"])
+def test_what_a_builder_pinned_or_locked_never_ends(mara, say, tag):
+    old = say(1, "My horse is called Thunder.", tags=(tag,))
+    say(4, "Not Thunder, my horse is called Lightning.")
+    assert not memory_of(mara, old).superseded_by
+
+
+def test_indexed_again_nothing_changes(mara, say):
+    say(1, "My horse is called Thunder.", night=True)
+    say(4, "Not Thunder, my horse is called Lightning.")
+    before = {m.id: m for m in memory_store.shared().list(mara.memory.id, limit=None)}
+    mara.memory.journal.set_cursor("indexed", 0)
+    work_through(mara)
+    assert {m.id: m for m in memory_store.shared().list(mara.memory.id, limit=None)} == before
+
+
+@pytest.mark.parametrize("at", range(2))
+def test_killed_while_it_ends_something_it_is_finished_after_the_restart(
+    mara, say, monkeypatch, at
+):
+    old = say(1, "I live in Wick, in the house of my mother.", night=True)
+    change, done = type(memory_store.shared()).change, []
+
+    def dying(self, memory_id, **payload):
+        change(self, memory_id, **payload)
+        if "superseded_by" in payload:
+            done.append(memory_id)
+            if len(done) == at + 1:
+                raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed:
+        killed.setattr(type(memory_store.shared()), "change", dying)
+        with pytest.raises(KeyboardInterrupt):
+            say(4, "I live in Harbourtown now.")
+    work_through(mara)
+    [new] = [e for e in mara.memory.journal.read() if "Harbourtown" in e.content]
+    every = [memory_of(mara, old), *facts(mara, old)]
+    assert {m.superseded_by for m in every} == {memory_of(mara, new).id}
+
+
+def test_when_the_newer_line_is_forgotten_the_older_holds_again(mara, say, alice):
+    old = say(1, "My horse is called Thunder.", night=True)
+    new = say(4, "Not Thunder, my horse is called Lightning.")
+    assert memory_of(mara, old).superseded_by
+    offload.wait(forget.forget(mara, alice, str(new.id)))
+    every = [memory_of(mara, old), *facts(mara, old)]
+    assert {(m.superseded_by, m.invalid_at) for m in every} == {(None, None)}
+    assert "My horse is called Thunder." in told(mara, "What is the horse of Alice called?")
