@@ -68,6 +68,7 @@ class Played:
 
     Attributes:
         told: Attributes of profiles and agenda items, as text.
+        without: The exchanges without each part of the memory (`evenings_ablation`).
         importance: Of lines by others, after the nights.
         seconds: By part: lines, nights, questions.
         line_of: Line ids by journal id.
@@ -80,6 +81,7 @@ class Played:
     attention: Attended
     seconds: dict[str, float]
     line_of: dict[int, str]
+    without: dict[str, tuple[Exchange, ...]]
 
 
 # --- verdicts -------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The present mood of an NPC, from its newest experiences [B].
 
-Secrets count too, so it is for staff only.
+Secrets count too, so the whole of it is for staff only.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..records import MemoryRecord
+from ..embedding import emotions
+from ..records import MemoryRecord, may_hear
 from ..store import memory_store
 from .rank import recency_of
 
 NEWEST = 20  # experiences that count
 REASONS = 5  # newest of these that are given as reasons
+STRONGEST = 3  # emotions of the mood that colour a recall
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,19 @@ class Mood:
 def mood_of(agent_id: str, now: str) -> Mood:
     """Return the mood of an NPC (worker thread)."""
     return mood_from(memory_store.shared().newest(agent_id, "experience", NEWEST), now)
+
+
+def felt_at(
+    agent_id: str, now: str, said: str, listeners: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the emotions of a line and of the mood in which it is heard (worker thread).
+
+    The mood is of the experiences that the listeners may know.
+    """
+    newest = memory_store.shared().newest(agent_id, "experience", NEWEST)
+    heard = [each for each in newest if may_hear(each.private, each.witnesses, listeners)]
+    mood = (label for label, _share in mood_from(heard, now).shares[:STRONGEST])
+    return tuple(dict.fromkeys((*emotions.classify([said])[0], *mood)))
 
 
 def mood_from(experiences: Sequence[MemoryRecord], now: str) -> Mood:

@@ -27,6 +27,7 @@ from ..records import (
     ScoreParts,
 )
 from ..store.chat_log import bare, provenance_of_messages
+from . import mood
 from .budget import BudgetExceeded
 from .search import recall
 from .situation import situation_of
@@ -137,13 +138,25 @@ def _beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Ite
 def recall_for(memory: Any, entry: Entry) -> Generator[Any, Any, RecallResult]:
     """Recall for the answer to an entry; nothing if the token budget is too small."""
     listeners = (entry.source_entity or NOBODY,)
-    try:
-        result = yield recall(
-            memory,
-            RecallRequest(
-                entry.content, listeners=listeners, without_entries=frozenset({entry.id})
-            ),
+    felt: tuple[str, ...] = ()
+    if conf.get().RECALL_PROFILE != "relevance":  # which does not count emotions
+        felt = yield offload.run(
+            offload.MEMORY,
+            mood.felt_at,
+            memory.id,
+            memory.clock(),
+            entry.content,
+            listeners,
+            priority=offload.REPLY,
         )
+    request = RecallRequest(
+        entry.content,
+        listeners=listeners,
+        without_entries=frozenset({entry.id}),
+        emotions=felt,
+    )
+    try:
+        result = yield recall(memory, request)
     except BudgetExceeded as error:
         logger().warning("%s answers without its memory: %s", memory.owner.dbref, error)
         return RecallResult()
