@@ -66,7 +66,7 @@ def play(
         transaction.atomic(),  # one for the evening: nothing here is worth a write to the disk
         evenings_ablation.without(lacking) if lacking else nullcontext(),
     ):
-        (place / embedder.CACHE_FILE).symlink_to(_embeddings())
+        (place / embedder.CACHE_FILE).symlink_to(embeddings())
         for key in (generations.KEY, generations.GENERATION):
             ServerConfig.objects.conf(key, delete=True)  # the store of the last evening is gone
         try:
@@ -76,7 +76,7 @@ def play(
             sqlite_file.close_all()
 
 
-def _embeddings() -> Path:
+def embeddings() -> Path:
     """The file that keeps embeddings of stored texts from one run to the next."""
     own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ai-memory-bench"
     own.mkdir(parents=True, exist_ok=True)
@@ -214,9 +214,7 @@ class _Playing:
         prompt = prompts[-1] if prompts else _Prompt()
         return self._exchange(question, said, prompt), prompt.entry
 
-    def _ask_without(
-        self, part: str, question: Question, asked: Exchange, entry: Any
-    ) -> Exchange:
+    def _ask_without(self, part: str, question: Question, asked: Exchange, entry: Any) -> Exchange:
         """Answer the entry of a question again, without a part of the memory."""
         from contrib_ai_memory import offload
         from contrib_ai_memory.recall import reply

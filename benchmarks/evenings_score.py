@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from scipy.stats import spearmanr
@@ -81,7 +81,7 @@ class Played:
     attention: Attended
     seconds: dict[str, float]
     line_of: dict[int, str]
-    without: dict[str, tuple[Exchange, ...]]
+    without: dict[str, tuple[Exchange, ...]] = field(default_factory=dict)
 
 
 # --- verdicts -------------------------------------------------------------------------------------

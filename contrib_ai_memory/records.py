@@ -574,6 +574,7 @@ class KnownPerson:
         seen_before: When the NPC met them before this conversation, "" if never.
         standing: stranger, acquaintance, friend or close (`store.people`).
         attributes: What the profile says of them, surest first.
+        evidence: Journal ids behind these attributes.
         here: Whether they are in the room.
     """
 
@@ -583,6 +584,7 @@ class KnownPerson:
     seen_before: str = ""
     standing: str = "stranger"
     attributes: tuple[str, ...] = ()
+    evidence: tuple[int, ...] = ()
     here: bool = False
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linear:
-    """A linear score over named features.
+    """A linear score over named features. One that is not known, NaN, counts as the average.
 
     Attributes:
         mean, scale, weights: Of each feature, shape (features,).
@@ -32,4 +32,4 @@ class Linear:
 
     def __call__(self, features: Mapping[str, np.ndarray]) -> np.ndarray:
         table = np.stack([features[name] for name in self.names], axis=-1)
-        return (table - self.mean) / self.scale @ self.weights + self.bias
+        return np.nan_to_num((table - self.mean) / self.scale) @ self.weights + self.bias

@@ -38,9 +38,7 @@ def mood_of(agent_id: str, now: str) -> Mood:
     return mood_from(memory_store.shared().newest(agent_id, "experience", NEWEST), now)
 
 
-def felt_at(
-    agent_id: str, now: str, said: str, listeners: tuple[str, ...]
-) -> tuple[str, ...]:
+def felt_at(agent_id: str, now: str, said: str, listeners: tuple[str, ...]) -> tuple[str, ...]:
     """Return the emotions of a line and of the mood in which it is heard (worker thread).
 
     The mood is of the experiences that the listeners may know.
