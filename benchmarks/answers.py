@@ -6,12 +6,14 @@ whether what is told holds the answer. What a later line ends is judged as `benc
 fits it. Evenings are left out of the fits in folds of four; the baseline is the order in which the
 recall brings them.
 
-`--fit` writes the weights of all evenings into the package.
+`--fit` writes the weights of all evenings into the package. `--plays` keeps what was played, to
+fit again without playing.
 """
 
 from __future__ import annotations
 
 import json
+import pickle
 import random
 import sys
 from collections import defaultdict
@@ -23,24 +25,27 @@ from typing import Any
 
 import numpy as np
 
-from contrib_ai_memory.llm import answer_selection, realisation
+from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.llm import answer_selection, offline_reply, realisation
 from contrib_ai_memory.llm.answer_selection import AnswerCandidate, AnswerWeights, Linear
 from contrib_ai_memory.records import ReplyRequest
 
-from . import evenings, supersession
+from . import evenings, evenings_play, fitting, supersession
 from .evenings_data import NOT_ANSWERABLE, Evening, Question, files, is_right, load
-from .harness import Bar, Report, arguments, game
+from .harness import Bar, Report, arguments, game, progress
 from .supersession import folds
 
 FOLD = 4  # evenings left out at once
 SHOWN = (1, 2, 3, 5)  # memories told
 DECIMALS = 5
-C = {"alone": 1.0, "among": 1.0, "confidence": 1.0}  # inverse L2
+L2 = 0.03  # of the score of answers
+C = {"confidence": 1.0}  # inverse L2
 MOST_STEPS = 200  # of a fit
 TOLERANCE = 1e-3
-UNKNOWN_COUNTS = 3.0  # weight of a question without an answer: there are few
+UNKNOWN_COUNTS = 6.0  # weight of a question without an answer: there are few
 FEW = 6  # memories of an NPC that remembers little
 SEED = 7
+LEVELS = (0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of confidence
 DOUBTED = 0.9  # of the questions without an answer that are to be answered with a doubt
 
 Features = dict[str, np.ndarray]
@@ -59,12 +64,10 @@ class Case:
     def of(cls, question: Question, request: ReplyRequest, evidence: np.ndarray) -> Case:
         return cls(question, request, evidence, answer_selection.features(request))
 
-    def among(self, alone: Linear) -> Features:
-        """Return the features of the second score."""
-        scores = alone(self.features)
-        return self.features | answer_selection.around(
-            self.request.recalled, scores, self.features["asks"]
-        )
+    def holds_evidence(self, told: Sequence[AnswerCandidate]) -> bool:
+        ids = {each.memory.id for each in told}
+        recalled = zip(self.request.recalled, self.evidence, strict=True)
+        return any(evidence and each.memory.id in ids for each, evidence in recalled)
 
 
 # --- data -----------------------------------------------------------------------------------------
@@ -78,18 +81,20 @@ def cases(evening: Evening, played: Any) -> list[Case]:
         if exchange.request is None or not exchange.request.recalled:
             continue
         question = asked[exchange.question]
-        request = _telling(exchange.request)
+        request = offline_reply.tellable(exchange.request)
         lines = [
             {played.line_of.get(number) for number in each.memory.journal_ids}
             for each in request.recalled
         ]
+        if not lines:
+            continue
         evidence = np.array([bool(each & question.evidence) for each in lines])
         found.append(Case.of(question, request, evidence))
     return found
 
 
 def with_fewer(given: Sequence[Case]) -> list[Case]:
-    """Add, for each question, the case of an NPC that remembers little.
+    """Make, for each question, the case of an NPC that remembers little.
 
     A few of its memories are drawn, with the evidence or without it.
     """
@@ -107,14 +112,7 @@ def with_fewer(given: Sequence[Case]) -> list[Case]:
         recalled = tuple(case.request.recalled[place] for place in chosen)
         request = replace(case.request, recalled=recalled)
         fewer.append(Case.of(case.question, request, case.evidence[chosen]))
-    return [*given, *fewer]
-
-
-def _telling(request: ReplyRequest) -> ReplyRequest:
-    """Leave out what the provider never tells."""
-    from contrib_ai_memory.llm.offline_reply import may_tell
-
-    return replace(request, recalled=tuple(each for each in request.recalled if may_tell(each)))
+    return fewer
 
 
 # --- fitting --------------------------------------------------------------------------------------
@@ -141,66 +139,62 @@ def fit(
     return Linear(names, mean, scale, fitted.coef_[0], float(fitted.intercept_[0]))
 
 
-def fit_selection(given: Sequence[Sequence[Case]], over: Sequence[Linear]) -> AnswerWeights:
-    """Fit which memories answer, and how surely.
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told for a case, by scores that do not know its evening."""
 
-    The second score and the confidence are fitted on scores of evenings left out of the first.
+    case: Case
+    answers: Sequence[AnswerCandidate]
+    told: Sequence[AnswerCandidate]
+    certainty: dict[str, float]
 
-    Args:
-        given: The cases of each evening.
-        over: The score of supersession to use for each evening.
-    """
-    alone = [[case.features for case in cases] for cases in given]
-    first = _left_out(alone, given)
-    among = [
-        [case.among(score) for case in cases] for cases, score in zip(given, first, strict=True)
-    ]
-    second = _left_out(among, given)
-    certain, right, counts = [], [], []
-    for features, cases, score, ending in zip(among, given, second, over, strict=True):
-        for f, case in zip(features, cases, strict=True):
-            if case.question.kind == "secret_of_another":
-                continue
-            told = answer_selection.told_of(case.request, _ranked(case, score(f)), ending)
-            row = answer_selection.certainty(case.request, told)
-            certain.append({name: np.array([value]) for name, value in row.items()})
-            right.append(np.array([_is_right(case, told)]))
-            counts.append(np.array([_counts(case)]))
-    return AnswerWeights(
-        _fit_on(alone, given, C["alone"]),
-        _fit_on(among, given, C["among"]),
-        fit(certain, right, counts, C["confidence"]),
-    )
+    @classmethod
+    def of(cls, case: Case, score: Linear, over: Linear) -> Told:
+        answers = answer_selection.ranked(case.request, score(case.features))
+        told = answer_selection.told_of(case.request, answers, over)
+        return cls(case, answers, told, answer_selection.certainty(case.request, told))
 
 
-def _left_out(
-    features: Sequence[Sequence[Features]], given: Sequence[Sequence[Case]]
-) -> list[Linear]:
-    """For each evening, a score fitted on the others."""
-    found: list[Linear] = [None] * len(given)  # type: ignore[list-item]
-    for fold in folds(len(given)):
-        rest = [place for place in range(len(given)) if place not in fold]
-        score = _fit_on([features[p] for p in rest], [given[p] for p in rest], C["alone"])
-        for place in fold:
-            found[place] = score
-    return found
-
-
-def _fit_on(
-    features: Sequence[Sequence[Features]], given: Sequence[Sequence[Case]], c: float
-) -> Linear:
-    chosen = [
-        (f, case.evidence)
-        for evening, cases in zip(features, given, strict=True)
-        for f, case in zip(evening, cases, strict=True)
-        if case.evidence.any()
-    ]
+def fit_confidence(given: Sequence[Told]) -> Linear:
+    """Fit how likely evidence is among what is told."""
+    asked = [each for each in given if each.case.question.kind != "secret_of_another"]
     return fit(
-        [f for f, _ in chosen],
-        [evidence for _, evidence in chosen],
-        [np.where(each, 10 / each.sum(), 1.0) for _, each in chosen],
-        c,
+        [{name: np.array([value]) for name, value in each.certainty.items()} for each in asked],
+        [np.array([each.case.holds_evidence(each.told)]) for each in asked],
+        [np.array([_counts(each.case)]) for each in asked],
+        C["confidence"],
     )
+
+
+def _fit_score(given: Sequence[Sequence[Case]]) -> Linear:
+    """Fit the score of answers listwise, over standardised features.
+
+    One more candidate, that nothing answers, has the score 0: it is right where no evidence was
+    recalled.
+    """
+    cases = [
+        case
+        for of_evening in given
+        for case in of_evening
+        if case.question.kind != "secret_of_another"
+    ]
+    names = tuple(cases[0].features)
+    tables = [np.stack([case.features[name] for name in names], axis=-1) for case in cases]
+    whole = np.vstack(tables)
+    mean, scale = whole.mean(axis=0), whole.std(axis=0)
+    scale[scale < 1e-6] = 1.0
+    nothing = np.zeros(len(names) + 1)
+    lists = [
+        fitting.Case(
+            np.vstack(
+                [np.pad((table - mean) / scale, ((0, 0), (0, 1)), constant_values=1), nothing]
+            ),
+            np.append(case.evidence, not case.evidence.any()),
+        )
+        for table, case in zip(tables, cases, strict=True)
+    ]
+    weights = fitting.listwise(lists, nothing, L2)
+    return Linear(names, mean, scale, weights[:-1], float(weights[-1]))
 
 
 def _counts(case: Case) -> float:
@@ -222,32 +216,24 @@ class Verdict:
     told: int
 
 
-def measure(case: Case, weights: AnswerWeights, over: Linear) -> Verdict:
-    answers = answer_selection.select(case.request, weights)
-    told = answer_selection.told_of(case.request, answers, over)
-    order = {each.memory.id: place for place, each in enumerate(case.request.recalled)}
-    ranked = [order[each.memory.id] for each in answers]
+def measure(each: Told, confidence: Linear) -> Verdict:
+    case = each.case
+    order = {item.memory.id: place for place, item in enumerate(case.request.recalled)}
+    ranked = [order[answer.memory.id] for answer in each.answers]
+    weights = AnswerWeights(confidence, confidence)
     return Verdict(
         case.question.kind,
         tuple(_share(case, ranked[:count]) for count in SHOWN),
         tuple(_share(case, range(count)) for count in SHOWN),
-        _is_right(case, told),
-        answer_selection.confidence(case.request, told, weights),
-        len(told),
+        _is_right(case, each.told),
+        answer_selection.confidence(case.request, each.told, weights),
+        len(each.told),
     )
 
 
 def _share(case: Case, places: Collection[int]) -> float:
     places = [place for place in places if place < len(case.evidence)]
     return float(case.evidence[places].sum()) / max(1, len(case.question.evidence))
-
-
-def _ranked(case: Case, scores: np.ndarray) -> list[AnswerCandidate]:
-    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
-    return [
-        AnswerCandidate(case.request.recalled[place].memory, float(scores[place]))
-        for place in order
-    ]
 
 
 def _is_right(case: Case, told: Sequence[AnswerCandidate]) -> bool:
@@ -265,35 +251,73 @@ def main() -> int:
     parser = arguments(__doc__.partition("\n")[0])
     parser.add_argument("files", type=Path, nargs="*", help="evenings; by default all of ours")
     parser.add_argument("--fit", action="store_true", help="write the weights into the package")
+    parser.add_argument("--plays", type=Path, metavar="FOLDER", help="keep the plays, or use them")
     parser.add_argument("--jobs", type=int, default=evenings.JOBS, metavar="N", help="processes")
     options = parser.parse_args()
     chosen = files(options.files)
     loaded = [load(file) for file in chosen]
-    played = dict(evenings.played_all(chosen, {}, options.jobs))
+    played = _played(chosen, options.jobs, options.plays)
     report = Report("benchmarks.answers", f"{len(chosen)} evenings, folds of {FOLD} left out")
     with game():
+        _keep_embeddings()
         given = [cases(each, played[file]) for file, each in zip(chosen, loaded, strict=True)]
         over = supersession.left_out(supersession.compared(chosen))
         _measure_and_fit(report, given, over, write=options.fit)
     return report.finish(options.json)
 
 
+def _played(chosen: Sequence[Path], jobs: int, kept: Path | None) -> dict[Path, Any]:
+    """Play evenings, or read those that were kept before."""
+    if kept is None:
+        return dict(evenings.played_all(chosen, {}, jobs))
+    kept.mkdir(parents=True, exist_ok=True)
+    places = {file: kept / f"{file.stem}.pickle" for file in chosen}
+    if missing := [file for file, place in places.items() if not place.exists()]:
+        for file, played in evenings.played_all(missing, {}, jobs):
+            places[file].write_bytes(pickle.dumps(played))
+    return {file: pickle.loads(place.read_bytes()) for file, place in places.items()}
+
+
+def _keep_embeddings() -> None:
+    """Use the embeddings of stored texts that the plays left."""
+    from contrib_ai_memory import conf
+
+    place = conf.directory()
+    place.mkdir(parents=True, exist_ok=True)
+    (place / embedder.CACHE_FILE).symlink_to(evenings_play.embeddings())
+
+
 def _measure_and_fit(
     report: Report, given: Sequence[Sequence[Case]], over: Sequence[Linear], *, write: bool
 ) -> None:
+    def score_without(places: Collection[int]) -> Linear:
+        return _fit_score([each for place, each in enumerate(whole) if place not in places])
+
     fewer = [with_fewer(each) for each in given]
+    whole = [[*each, *few] for each, few in zip(given, fewer, strict=True)]
+    told: dict[int, list[Told]] = {}
+    few: dict[int, list[Told]] = {}
+    for fold in progress(folds(len(given)), "fitting", "fold"):
+        score = score_without(fold)
+        for place in fold:
+            told[place] = [Told.of(case, score, over[place]) for case in given[place]]
+            few[place] = [Told.of(case, score, over[place]) for case in fewer[place]]
+
+    def confidence_without(places: Collection[int]) -> Linear:
+        rest = [place for place in told if place not in places]
+        return fit_confidence([each for place in rest for each in told[place] + few[place]])
+
     verdicts: list[Verdict] = []
     for fold in folds(len(given)):
-        rest = [place for place in range(len(given)) if place not in fold]
-        weights = fit_selection([fewer[p] for p in rest], [over[p] for p in rest])
-        verdicts += [measure(case, weights, over[p]) for p in fold for case in given[p]]
+        confidence = confidence_without(fold)
+        verdicts += [measure(each, confidence) for place in fold for each in told[place]]
     _tell(report, verdicts)
     if write:
-        weights = fit_selection(fewer, over)
-        _write(
-            answer_selection.WEIGHTS,
-            {name: _stored(getattr(weights, name)) for name in ("alone", "among", "confidence")},
-        )
+        fitted = {
+            "score": _stored(score_without(())),
+            "confidence": _stored(confidence_without(())),
+        }
+        _write(answer_selection.WEIGHTS, fitted)
 
 
 def _tell(report: Report, verdicts: Sequence[Verdict]) -> None:
@@ -316,6 +340,18 @@ def _tell(report: Report, verdicts: Sequence[Verdict]) -> None:
             f"answer, and {doubted:.0%} of the others; of those told without a doubt "
             f"{fmean(sure or [0]):.0%} hold the answer. {fmean(e.told for e in answerable):.1f} "
             "memories told."
+        )
+        report.table(
+            ("doubted below", "unknown", "wrong", "right"),
+            [
+                {
+                    "doubted below": level,
+                    "unknown": 100 * fmean(each <= level for each in unknown),
+                    "wrong": 100 * fmean(e.sure <= level for e in answerable if not e.right),
+                    "right": 100 * fmean(e.sure <= level for e in answerable if e.right),
+                }
+                for level in LEVELS
+            ],
         )
     right = 100 * fmean(each.right for each in answerable)
     report.bars.append(Bar("told holds the answer", right, 60, "%", at_least=True))

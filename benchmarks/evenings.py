@@ -21,7 +21,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from . import evenings_play
+from . import evenings_ablation, evenings_play
 from .evenings_data import NOT_ANSWERABLE, files, load
 from .evenings_score import Figures, Judged, Played, evidence, figures, judge, of_kind, percent
 from .harness import Bar, Report, arguments, build, folder, progress
@@ -59,12 +59,17 @@ def play_all(
 
 
 def played_all(
-    chosen: Sequence[Path], settings: dict[str, Any], jobs: int = JOBS
+    chosen: Sequence[Path],
+    settings: dict[str, Any],
+    jobs: int = JOBS,
+    parts: Sequence[str] = (),
+    lacking: str = "",
 ) -> Iterator[tuple[Path, Played]]:
     """Play evenings in `jobs` processes, each in a copy of one game. Yields them as they end.
 
     Args:
         settings: `CONTRIB_AI_MEMORY`; the defaults for what is not in it.
+        parts, lacking: See `evenings_play.play`.
     """
     with folder() as place:
         made = build(place / "game")
@@ -76,7 +81,10 @@ def played_all(
         with ProcessPoolExecutor(
             jobs, spawn, initializer=evenings_play.enter_copy, initargs=(made.folder, places)
         ) as pool:
-            plays = [pool.submit(evenings_play.play, file.resolve(), settings) for file in chosen]
+            plays = [
+                pool.submit(evenings_play.play, file.resolve(), settings, parts, lacking)
+                for file in chosen
+            ]
             ended = dict(zip(plays, chosen, strict=True))
             try:
                 for play in progress(as_completed(plays), "playing", "evening", len(plays)):
@@ -84,6 +92,22 @@ def played_all(
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
+
+
+def without_each(
+    chosen: Sequence[Path], settings: dict[str, Any], jobs: int = JOBS
+) -> dict[str, list[Judged]]:
+    """Play and judge evenings with the whole memory, "", and without each part of it."""
+    judged: dict[str, list[Judged]] = {}
+    for file, played in played_all(chosen, settings, jobs, evenings_ablation.ABLATED):
+        evening = load(file)
+        judged.setdefault("", []).append(judge(evening, played))
+        for part, exchanges in played.without.items():
+            judged.setdefault(part, []).append(judge(evening, replace(played, exchanges=exchanges)))
+    for part in evenings_ablation.NIGHTLY:
+        plays = played_all(chosen, settings, jobs, lacking=part)
+        judged[part] = [judge(load(file), played) for file, played in plays]
+    return judged
 
 
 # --- telling --------------------------------------------------------------------------------------
@@ -183,6 +207,9 @@ def main() -> int:
         metavar="NAME=VALUE",
         help="a setting of CONTRIB_AI_MEMORY, such as RECALL_TOP_K=40",
     )
+    parser.add_argument(
+        "--ablation", action="store_true", help="answer without each part of the memory, too"
+    )
     parser.add_argument("--bars", action="store_true", help="exit 1 where a bar is missed, too")
     options = parser.parse_args()
     chosen = files(options.files)
@@ -197,7 +224,12 @@ def main() -> int:
         + (f", with {', '.join(options.set)}" if options.set else ""),
     )
     begin = time.perf_counter()
-    judged = sorted(play_all(chosen, settings, options.jobs), key=lambda one: one.evening)
+    if options.ablation:
+        without = without_each(chosen, settings, options.jobs)
+        judged = sorted(without[""], key=lambda one: one.evening)
+    else:
+        without = {}
+        judged = sorted(play_all(chosen, settings, options.jobs), key=lambda one: one.evening)
     seconds = time.perf_counter() - begin
     if options.show:
         for one in judged:
@@ -206,6 +238,9 @@ def main() -> int:
     rows = [row(one.evening, figures([one])) for one in judged]
     report.table(COLUMNS, [*rows, row(f"all {len(judged)}", whole)])
     report.table(KIND_COLUMNS, kind_rows(judged))
+    if without:
+        table = evenings_ablation.rows(without)
+        report.table(tuple(table[0]), table)
     report.note(
         f"{whole.tokens:.0f} tokens of memory in a prompt, {whole.given_tokens:.0f} with tags, "
         f"dates and speakers. {seconds:.0f} s with {options.jobs} jobs."

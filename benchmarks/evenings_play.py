@@ -14,8 +14,8 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from multiprocessing import Queue
@@ -24,7 +24,7 @@ from typing import Any
 
 from world.game import Game
 
-from . import attention
+from . import attention, evenings_ablation
 from .evenings_data import Evening, Question, load
 from .evenings_score import Attended, Exchange, Played, Stored
 from .harness import enter, folder, make
@@ -42,10 +42,18 @@ def enter_copy(made: Path, places: Queue[Path]) -> None:
     _entered.enter_context(enter(Game(place / "game")))
 
 
-def play(file: Path, settings: dict[str, Any]) -> Played:
-    """Play an evening in the game that is entered, with a store of its own."""
-    with own_store(settings):
-        return Playing(load(file)).whole(file)
+def play(
+    file: Path, settings: dict[str, Any], parts: Sequence[str] = (), lacking: str = ""
+) -> Played:
+    """Play an evening in the game that is entered, with a store of its own.
+
+    Args:
+        parts: Of the memory (`evenings_ablation.ABLATED`): every question is also answered
+            without each of them.
+        lacking: A part that the NPC lacks all the time.
+    """
+    with own_store(settings), evenings_ablation.without(lacking) if lacking else nullcontext():
+        return Playing(load(file)).whole(file, parts)
 
 
 @contextmanager
@@ -64,7 +72,7 @@ def own_store(settings: dict[str, Any]) -> Iterator[None]:
         override_settings(CONTRIB_AI_MEMORY={**settings, "DIR": str(place)}),
         transaction.atomic(),  # one for the evening: nothing here is worth a write to the disk
     ):
-        (place / embedder.CACHE_FILE).symlink_to(_embeddings())
+        (place / embedder.CACHE_FILE).symlink_to(embeddings())
         for key in (generations.KEY, generations.GENERATION):
             ServerConfig.objects.conf(key, delete=True)  # the store of the last evening is gone
         try:
@@ -74,7 +82,7 @@ def own_store(settings: dict[str, Any]) -> Iterator[None]:
             sqlite_file.close_all()
 
 
-def _embeddings() -> Path:
+def embeddings() -> Path:
     """The file that keeps embeddings of stored texts from one run to the next."""
     own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ai-memory-bench"
     own.mkdir(parents=True, exist_ok=True)
@@ -98,7 +106,7 @@ class Playing:
         self.people = {each.name: _character(each.name, self.room) for each in evening.people}
         self.seconds: dict[str, float] = {}
 
-    def whole(self, file: Path) -> Played:
+    def whole(self, file: Path, parts: Sequence[str]) -> Played:
         self.live_through(file)
         self._kept = {each.id: each for each in self._memories()}
         self._line_of = {entry.id: entry.ref for entry in self.npc.memory.journal.read()}
@@ -110,10 +118,17 @@ class Playing:
             if entry.ref and entry.origin != "self"
         }
         with self._timed("questions"):
-            exchanges = tuple(self._ask(each) for each in self.evening.questions)
+            asked = [(each, *self._ask(each)) for each in self.evening.questions]
+        with self._timed("ablation"):
+            without = {
+                part: tuple(self._ask_without(part, *each) for each in asked) for part in parts
+            }
+        exchanges = tuple(exchange for _question, exchange, _entry in asked)
         count = attention.count(attention.Ours, [attention.read(file)])
         attended = Attended(count.rightly, count.wrongly, count.missed)
-        return Played(stored, told, heard, exchanges, attended, self.seconds, self._line_of)
+        return Played(
+            stored, told, heard, exchanges, attended, self.seconds, self._line_of, without
+        )
 
     # --- the evening --------------------------------------------------------------------------
 
@@ -191,23 +206,47 @@ class Playing:
 
     # --- the questions ------------------------------------------------------------------------
 
-    def _ask(self, question: Question) -> Exchange:
-        """Ask as a player does, and take back whatever that changed."""
-        asker = self.people[question.asked_by]
-        now = later(self.evening.lines[-1].time, ASKED_AFTER)
-        with self._taken_back(), _prompts() as prompts, _no_errors():
-            memory = self.npc.memory
-            memory.clock = lambda: now
-            last = len(memory.journal)
-            asker.location = self.room
+    def _ask(self, question: Question) -> tuple[Exchange, Any]:
+        """Ask as a player does, and take back whatever that changed.
+
+        Returns:
+            What was said, and the journal entry that was answered, None if there was none.
+        """
+        with self._asking(question) as asker, _prompts() as prompts:
+            last = len(self.npc.memory.journal)
             to = {"receivers": self.npc, "whisper": True} if question.private else {}
             asker.at_say(question.text, msg_self=False, **to)
-            own = [each for each in memory.journal.read(last + 1) if each.origin == "self"]
-            asker.location = None
+            own = [e for e in self.npc.memory.journal.read(last + 1) if e.origin == "self"]
+        said = " ".join(each.content for each in own)
         prompt = prompts[-1] if prompts else _Prompt()
+        return self._exchange(question, said, prompt), prompt.entry
+
+    def _ask_without(self, part: str, question: Question, asked: Exchange, entry: Any) -> Exchange:
+        """Answer the entry of a question again, without a part of the memory."""
+        from contrib_ai_memory import offload
+        from contrib_ai_memory.recall import reply
+
+        if entry is None:
+            return asked
+        with self._asking(question), _prompts() as prompts, evenings_ablation.without(part):
+            answer = offload.wait(reply.answer(self.npc.memory, entry, None))
+        return self._exchange(question, answer.text, prompts[-1])
+
+    @contextmanager
+    def _asking(self, question: Question) -> Iterator[Any]:
+        """Have the asker in the room, a day after the last line. Yields them."""
+        asker = self.people[question.asked_by]
+        now = later(self.evening.lines[-1].time, ASKED_AFTER)
+        with self._taken_back(), _no_errors():
+            self.npc.memory.clock = lambda: now
+            asker.location = self.room
+            yield asker
+            asker.location = None
+
+    def _exchange(self, question: Question, reply: str, prompt: _Prompt) -> Exchange:
         return Exchange(
             question.id,
-            " ".join(each.content for each in own),
+            reply,
             prompt.given,
             prompt.recalled,
             frozenset(self._lines(prompt.journal_ids)),
@@ -280,6 +319,7 @@ class _Prompt:
     tokens: int = 0
     given_tokens: int = 0
     request: Any = None
+    entry: Any = None
 
 
 @contextmanager
@@ -293,9 +333,9 @@ def _prompts() -> Iterator[list[_Prompt]]:
     prepare = reply.prepare
 
     @defer.inlineCallbacks
-    def prepared(*args: Any, **options: Any) -> Any:
-        loop, request = yield prepare(*args, **options)
-        seen.append(_seen(loop, request))
+    def prepared(memory: Any, entry: Any, *more: Any) -> Any:
+        loop, request = yield prepare(memory, entry, *more)
+        seen.append(_seen(loop, request, entry))
         return loop, request
 
     reply.prepare = prepared
@@ -305,7 +345,7 @@ def _prompts() -> Iterator[list[_Prompt]]:
         reply.prepare = prepare
 
 
-def _seen(loop: Any, request: Any) -> _Prompt:
+def _seen(loop: Any, request: Any, entry: Any) -> _Prompt:
     from contrib_ai_memory.embedding import embedder
     from contrib_ai_memory.llm import prompts
     from contrib_ai_memory.records import ReplyRequest
@@ -328,6 +368,7 @@ def _seen(loop: Any, request: Any) -> _Prompt:
         sum(item.tokens for item in request.recalled),
         embedder.shared().count_tokens(given),
         request,
+        entry,
     )
 
 

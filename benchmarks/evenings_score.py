@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from scipy.stats import spearmanr
@@ -68,6 +68,7 @@ class Played:
 
     Attributes:
         told: Attributes of profiles and agenda items, as text.
+        without: The exchanges without each part of the memory (`evenings_ablation`).
         importance: Of lines by others, after the nights.
         seconds: By part: lines, nights, questions.
         line_of: Line ids by journal id.
@@ -80,6 +81,7 @@ class Played:
     attention: Attended
     seconds: dict[str, float]
     line_of: dict[int, str]
+    without: dict[str, tuple[Exchange, ...]] = field(default_factory=dict)
 
 
 # --- verdicts -------------------------------------------------------------------------------------

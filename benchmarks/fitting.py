@@ -2,7 +2,7 @@
 
 Maximum likelihood: each piece of evidence against everything that is none, by a softmax over the
 candidates of its question, with a little L2. Questions whose answer is nowhere (category 5) teach
-nothing.
+nothing. `benchmarks.answers` fits the score of answers in the same way.
 """
 
 from __future__ import annotations
@@ -33,6 +33,13 @@ def fitted(cases: Sequence[Case], start: Any) -> Any:
     """
     from dataclasses import astuple
 
+    found = listwise(cases, 10 * np.array(astuple(start)), L2)
+    scale = sum(astuple(start)[:4]) / found[:4].sum()
+    return type(start)(*(float(weight) for weight in found * scale))
+
+
+def listwise(cases: Sequence[Case], begin: np.ndarray, l2: float) -> np.ndarray:
+    """The most likely weights of the clues, shape (clues,), to begin with `begin`."""
     from scipy.optimize import minimize
 
     useful = [case for case in cases if case.evidence.any() and not case.evidence.all()]
@@ -51,9 +58,7 @@ def fitted(cases: Sequence[Case], start: Any) -> Any:
         value = -(share * np.log(exps / below + 1e-300)).sum() / len(useful)
         pull = share * (1 - exps / below)
         pull -= others * np.add.reduceat(share / below, first)[question]
-        return value + L2 * weights @ weights, -clues.T @ pull / len(useful) + 2 * L2 * weights
+        return value + l2 * weights @ weights, -clues.T @ pull / len(useful) + 2 * l2 * weights
 
-    begin = 10 * np.array(astuple(start))
-    found = minimize(loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS}).x
-    scale = sum(astuple(start)[:4]) / found[:4].sum()
-    return type(start)(*(float(weight) for weight in found * scale))
+    options = {"maxiter": ITERATIONS}
+    return minimize(loss, begin, jac=True, method="L-BFGS-B", options=options).x

@@ -1,9 +1,15 @@
 """How the benchmark of evenings judges texts, facts and replies."""
 
+from dataclasses import replace
+
 import pytest
 
+from benchmarks import evenings_ablation
 from benchmarks.evenings_data import Evening, Question, admits, forbidden, holds, is_right
 from benchmarks.evenings_score import Attended, Exchange, Played, Stored, figures, judge
+from contrib_ai_memory import offload
+from contrib_ai_memory.recall import reply
+from contrib_ai_memory.records import OWN
 
 
 def question(kind="own_fact", **more):
@@ -210,3 +216,36 @@ def test_the_figures_are_over_all_questions_that_can_be_answered():
     assert (whole.precision, whole.recall) == (0.75, 0.6)
     assert whole.worth == pytest.approx(1.0)
     assert (whole.stale, whole.ended, whole.betrayed, whole.facts_right) == (0, 1, 0, None)
+
+
+def test_an_ablation_answers_without_one_part_and_counts_what_that_changes():
+    whole = [judge(EVENING, played(exchanges=[exchange("q1", "Alice keeps the ferry.")]))]
+    lacking = [judge(EVENING, played(exchanges=[exchange("q1", "I know nothing.")]))]
+    full, less = evenings_ablation.rows({"": whole, "facts": lacking})
+    assert (full["left out"], full["replies changed"]) == ("nothing", 0)
+    assert (less["left out"], less["replies changed"]) == ("facts", 1)
+    assert full["right"] > less["right"]
+
+
+def test_each_part_can_be_left_out_of_an_answer(mara, alice):
+    alice.execute_cmd("say Mara, I promise to bring you twelve candles by Friday.")
+    offload.wait(mara.assistant.at_tick())
+    said = mara.memory.journal.read(1)[0]
+    entry = replace(said, id=mara.memory.journal.last_id + 1, content="what did I promise you?")
+
+    def request():
+        return offload.wait(reply.prepare(mara.memory, entry))[1]
+
+    def answer():
+        return offload.wait(reply.answer(mara.memory, entry, None)).text
+
+    assert request().situation.agenda
+    assert any(OWN in each.memory.tags for each in request().recalled)
+    with evenings_ablation.without("agenda"):
+        assert not request().situation.agenda
+    with evenings_ablation.without("own words"):
+        assert not any(OWN in each.memory.tags for each in request().recalled)
+    for part in (*evenings_ablation.ABLATED, *evenings_ablation.NIGHTLY):
+        with evenings_ablation.without(part):
+            assert answer()
+    assert request().situation.agenda

@@ -3,6 +3,10 @@
 import pytest
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.recall import reply
+from contrib_ai_memory.recall.rank import EMOTION_BONUS
+from contrib_ai_memory.records import Entry
+from contrib_ai_memory.store.people import Profile, ProfileAttribute
 
 
 @pytest.fixture
@@ -111,3 +115,49 @@ def test_a_broken_phrase_is_said_as_it_is(asks, mara, alice):
 def test_a_name_that_it_never_heard_is_asked_about(asks, alice):
     answer = asks(alice, "I shared my bread with Oswin this morning.")
     assert answer == "I will remember that. Who is Oswin?"
+
+
+def test_an_answer_to_when_names_the_day_that_was_meant(asks, mara, alice):
+    mara.memory.clock = lambda: "2026-03-02T12:00:00+00:00"
+    asks(alice, "I ride for the ford on Friday.")
+    mara.memory.clock = lambda: "2026-03-03T12:00:00+00:00"
+    answer = asks(alice, "when do I ride for the ford?")
+    assert answer.endswith("That is Friday, 6 March.")
+
+
+def test_a_profile_is_told_to_those_who_may_know_it_with_what_it_rests_on(
+    asks, mara, alice, bram, tavern
+):
+    asks(alice, "the ferry leaves at noon and at dusk.")
+    who, heard = mara.get_memory_identity(alice), mara.memory.journal.last_id - 1
+    known = [
+        ProfileAttribute("occupation", "Alice mends nets.", (heard,)),
+        ProfileAttribute("fact", "Alice fears owls.", (heard,), private=True, witnesses=(who,)),
+    ]
+    mara.memory.profiles.put(Profile(who, name="Alice", attributes=tuple(known)))
+    alice.location, bram.location = None, tavern
+    answer = asks(bram, "tell me about Alice.")
+    assert "Alice mends nets." in answer
+    assert "owls" not in answer
+    assert str(heard) in mara.memory.journal.read(mara.memory.journal.last_id)[0].evidence
+
+
+def test_emotions_of_the_line_favour_memories_that_share_them(mara, alice, settings):
+    alice.execute_cmd("say Mara, they buried my mother this morning.")
+    offload.wait(mara.assistant.at_tick())
+    offload.wait(mara.memory.work_through(until_silent=True))
+    asked = Entry(
+        mara.memory.journal.last_id + 1,
+        mara.memory.clock(),
+        "I am so sad since my mother died.",
+        "say",
+        source_entity=mara.get_memory_identity(alice),
+    )
+
+    def bonuses():
+        recalled = offload.wait(reply.recall_for(mara.memory, asked)).memories
+        return {each.score.emotion for each in recalled if each.memory.record == "experience"}
+
+    assert bonuses() == {0.0}  # the built-in profile does not count emotions
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "RECALL_PROFILE": "salience"}
+    assert bonuses() == {EMOTION_BONUS}

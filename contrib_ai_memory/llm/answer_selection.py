@@ -3,8 +3,9 @@
 The offline provider tells memories in place of words of its own, so everything hangs on the choice.
 Each memory gets a score from clues of the question and of the memory (answer-sentence selection,
 Yu et al. 2014): similarity, shared words, who speaks and who is spoken of, the type of the answer.
-A second score adds those of the lines around it, since the answer to a question often
-follows the question that was asked then. Both are linear, and so is the confidence in the result.
+The score is linear and fitted listwise (Cao et al. 2007): the softmax over the memories of a
+question, and over 0 for "nothing", is the probability that each answers it. The confidence in the
+result is linear too.
 
 `python -m benchmarks.answers` fits the weights on recorded evenings and measures them on evenings
 left out of the fit; docs/measured.md has the figures.
@@ -33,13 +34,16 @@ from ..records import MemoryRecord, Recalled, ReplyRequest
 
 WEIGHTS = Path(__file__).with_name("answer_weights.json")
 RAREST = 8.0  # Zipf frequency of the commonest word; rarer words weigh more by the difference
-AROUND = (-2, -1, 1, 2)  # lines before and after whose scores count in the second one
-FAR_BELOW = -8.0  # score of a line that was not recalled
+FAR_BELOW = -8.0  # score in place of that of a second memory, where there is none
 TOLD = 3  # memories that one reply tells, at most
 NEARLY_AS_GOOD = 3.0  # less than the best score, for a second and a third
 PORTRAIT = 5  # of a person as a whole
 ENDED = 0.25  # probability that a later memory ends one, from which it is not told
+ENDS_WITHIN = 2.0  # how much less the score of the later one may be
 COMPARED = 10  # the best answers, which may end one another
+# cosine from which what has all words of a question in it answers it: of 36 questions of the
+# evenings 36 times, beside one question without an answer
+ALIKE = 0.55
 
 # the clues of `recall.rank.CLUES` that depend on the question
 LANES = ("line", "window", "near", "wide", "speaker", "date", "when")
@@ -47,7 +51,7 @@ LANES = ("line", "window", "near", "wide", "speaker", "date", "when")
 
 @dataclass(frozen=True, slots=True)
 class AnswerCandidate:
-    """A memory that may answer, with its score; larger is better, 0 is even odds."""
+    """A memory that may answer, with its score; larger is better."""
 
     memory: MemoryRecord
     score: float
@@ -55,17 +59,16 @@ class AnswerCandidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerWeights:
-    """The fitted scores: of a memory, of a memory among its neighbours, of the whole answer."""
+    """The fitted scores: of a memory, and of the whole answer."""
 
-    alone: Linear
-    among: Linear
+    score: Linear
     confidence: Linear
 
     @classmethod
     @lru_cache(maxsize=1)
     def shipped(cls) -> AnswerWeights:
         stored = json.loads(WEIGHTS.read_text("utf-8"))
-        return cls(*(Linear.read(stored[name]) for name in ("alone", "among", "confidence")))
+        return cls(*(Linear.read(stored[name]) for name in ("score", "confidence")))
 
 
 def select(request: ReplyRequest, weights: AnswerWeights | None = None) -> list[AnswerCandidate]:
@@ -75,10 +78,11 @@ def select(request: ReplyRequest, weights: AnswerWeights | None = None) -> list[
     """
     if not request.recalled:
         return []
-    weights = weights or AnswerWeights.shipped()
-    found = features(request)
-    found |= around(request.recalled, weights.alone(found), found["asks"])
-    scores = weights.among(found)
+    return ranked(request, (weights or AnswerWeights.shipped()).score(features(request)))
+
+
+def ranked(request: ReplyRequest, scores: np.ndarray) -> list[AnswerCandidate]:
+    """Return the recalled memories with their scores, best first."""
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
     return [
         AnswerCandidate(request.recalled[place].memory, float(scores[place])) for place in order
@@ -93,9 +97,9 @@ def told_of(
     Args:
         over: The score of supersession; the shipped one by default.
     """
-    portrait = AnswerTypes.of(request.utterance.lower()).portrait
-    most = PORTRAIT if portrait else TOLD
-    least = answers[0].score - NEARLY_AS_GOOD if answers and not portrait else -np.inf
+    types = AnswerTypes.of(request.utterance.lower())
+    most = PORTRAIT if types.portrait else TOLD
+    least = answers[0].score - NEARLY_AS_GOOD if answers and not types.portrait else -np.inf
     past = _ended(request, answers, over)
     chosen: list[AnswerCandidate] = []
     for answer in answers:
@@ -111,26 +115,34 @@ def told_of(
 def confidence(
     request: ReplyRequest, told: Sequence[AnswerCandidate], weights: AnswerWeights | None = None
 ) -> float:
-    """Return the probability, 0-1, that what is told holds what was asked for."""
+    """Return the probability, 0-1, that what is told bears on what was asked."""
     if not told:
         return 0.0
     weights = weights or AnswerWeights.shipped()
-    found = {name: np.array(value) for name, value in certainty(request, told).items()}
+    clues = certainty(request, told)
+    if clues["shared"] == 1.0 and clues["cosine"] >= ALIKE:
+        return 1.0
+    found = {name: np.array(value) for name, value in clues.items()}
     return float(1 / (1 + np.exp(-weights.confidence(found))))
 
 
 def _ended(
     request: ReplyRequest, answers: Sequence[AnswerCandidate], over: Linear | None
 ) -> set[str]:
-    """Return the ids of the best answers that another of them ends."""
-    memories = sorted((each.memory for each in answers[:COMPARED]), key=_told_at)
-    if not memories:
+    """Return the ids of the best answers that another of them ends, which answers nearly as well.
+
+    What bears less on the question may end something else that the same words say.
+    """
+    compared = sorted(answers[:COMPARED], key=lambda each: _told_at(each.memory))
+    if not compared:
         return set()
     people = {each.memory.speaker for each in answers} - {""}
-    statements = [_statement(each, people, request.npc_name) for each in memories]
-    vectors = embedder.shared().encode([_words(each) for each in memories], known=True)
-    likely = supersession.ended(statements, vectors, over).max(axis=1)
-    return {each.id for each, value in zip(memories, likely, strict=True) if value > ENDED}
+    statements = [_statement(each.memory, people, request.npc_name) for each in compared]
+    vectors = embedder.shared().encode([_words(each.memory) for each in compared], known=True)
+    scores = np.array([each.score for each in compared])
+    bears = scores[None, :] >= scores[:, None] - ENDS_WITHIN
+    likely = (supersession.ended(statements, vectors, over) * bears).max(axis=1)
+    return {each.memory.id for each, value in zip(compared, likely, strict=True) if value > ENDED}
 
 
 def _statement(
@@ -191,33 +203,6 @@ def features(request: ReplyRequest) -> dict[str, np.ndarray]:
     for name, (first, kind) in _ASKED.items():
         found[name] = found[first] * getattr(question.types, kind)
     return found
-
-
-def around(
-    recalled: Sequence[Recalled], scores: np.ndarray, asking: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Return the features of the second score: the first one, and those of the lines around."""
-    places = {
-        each.memory.journal_ids[0]: place
-        for place, each in enumerate(recalled)
-        if each.memory.record == "entry" and each.memory.journal_ids
-    }
-    best = scores.max()
-    found: dict[str, list[float]] = {f"score{step:+d}": [] for step in AROUND}
-    found |= {"score": [], "below_best": [], "score_around": [], "answers": []}
-    for place, each in enumerate(recalled):
-        own = each.memory.journal_ids[-1] if each.memory.journal_ids else 0
-        beside = [places.get(own + step) if own else None for step in AROUND]
-        near = [FAR_BELOW if other is None else float(scores[other]) for other in beside]
-        for step, value in zip(AROUND, near, strict=True):
-            found[f"score{step:+d}"].append(value)
-        before = beside[AROUND.index(-1)]
-        replies = before is not None and asking[before]
-        found["score"].append(float(scores[place]))
-        found["below_best"].append(float(scores[place] - best))
-        found["score_around"].append(max(near))
-        found["answers"].append(near[AROUND.index(-1)] if replies else FAR_BELOW)
-    return {name: np.array(values) for name, values in found.items()}
 
 
 def certainty(request: ReplyRequest, told: Sequence[AnswerCandidate]) -> dict[str, float]:
@@ -387,8 +372,8 @@ def _stems(text: str) -> set[str]:
 
 
 def _lanes(recalled: Sequence[Recalled]) -> np.ndarray:
-    """Return the clues of the search, shape (memories, len(LANES)); zeros without them."""
-    table = np.zeros((len(recalled), len(LANES)))
+    """Return the clues of the search, shape (memories, len(LANES)); NaN without them."""
+    table = np.full((len(recalled), len(LANES)), np.nan)
     for place, each in enumerate(recalled):
         clues = each.score.clues[: len(LANES)]
         table[place, : len(clues)] = clues

@@ -12,27 +12,30 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from ..embedding.model import ModelAway
 from ..english import agenda_questions
 from ..english.addressing import forms, without_address
+from ..english.answer_types import AnswerTypes
 from ..english.intents import Intent, courtesy_of, intent_of
 from ..english.questions import asked, asks, asks_when, sentences_of
 from ..english.reported_speech import capital
-from ..english.tokens import FILLERS, words_of, zipf
+from ..english.tokens import FILLERS, content_words, words_of, zipf
 from ..records import KnownPerson, OpenItem, Recalled, Reply, ReplyRequest
 from ..text.sanitising import oneline
 from .answer_selection import PORTRAIT, confidence, names, select, told_of
-from .realisation import day_told, tell_all
+from .realisation import day_told, ended, tell_all
 
 # confidence in an answer, 0-1 (`python -m benchmarks.answers`)
 NOTHING_BELOW = 0.3  # below it nothing is told
-SURE_FROM = 0.57  # below it the answer begins with a doubt
+SURE_FROM = 0.79  # below it the answer begins with a doubt
 
 LONG_ABSENT = timedelta(days=7)
 VISITORS_TOLD = 6
+ATTRIBUTES_TOLD = 2  # of a profile, beside memories of that person
+REPEATED = 0.7  # share of an attribute's words in what is told that makes it a repetition
 LATELY = timedelta(days=3)  # the visits told where no day is named
 RARE = 4.2  # Zipf frequency below which a word is worth taking up
 NOUN_ENDS = re.compile(r"(?:ly|ing|ed|s)$")
@@ -150,19 +153,28 @@ def may_tell(recalled: Recalled) -> bool:
     return memory.record != "experience" and not asking
 
 
+def tellable(request: ReplyRequest) -> ReplyRequest:
+    """Return a request with the memories alone that may be told in answer to a question.
+
+    What only the agenda or a profile rests on was not recalled: it answers nothing else.
+    """
+    beside = {each for item in request.situation.agenda for each in item.evidence}
+    beside |= {each.memory.id for each in _behind(request, request.situation.people)}
+    recalled = tuple(
+        each
+        for each in request.recalled
+        if may_tell(each) and (each.tokens or each.memory.id not in beside)
+    )
+    return replace(request, recalled=recalled)
+
+
 # --- from memory ----------------------------------------------------------------------------------
 
 
 def _from_memory(request: ReplyRequest) -> Reply:
     """Tell what answers best; say so where it may well not be the answer."""
-    # what only the agenda rests on was not recalled: it answers nothing else
-    planned = {each for item in request.situation.agenda for each in item.evidence}
-    recalled = (
-        each
-        for each in request.recalled
-        if may_tell(each) and (each.tokens or each.memory.id not in planned)
-    )
-    request = replace(request, recalled=tuple(recalled))
+    profile = _profile(request)
+    request = tellable(request)
     try:
         chosen = told_of(request, select(request))
         told, sure = [each.memory for each in chosen], confidence(request, chosen)
@@ -173,7 +185,46 @@ def _from_memory(request: ReplyRequest) -> Reply:
     said = tell_all(told, request, by_date=asks_when(request.utterance))
     if sure < SURE_FROM:
         said = f"{phrase('doubt', request)} {said}"
-    return Reply(said, told=tuple(each.id for each in told))
+    used = [each.id for each in told]
+    if known := [each for each in profile.attributes if not _repeats(each, said)]:
+        said = " ".join([said, *map(ended, known[:ATTRIBUTES_TOLD])])
+        used += [each.memory.id for each in profile.evidence]
+    return Reply(said, told=tuple(dict.fromkeys(used)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Profile:
+    """What a profile says of the person a question is about, and the memories behind it."""
+
+    attributes: tuple[str, ...] = ()
+    evidence: tuple[Recalled, ...] = ()
+
+
+def _profile(request: ReplyRequest) -> _Profile:
+    """Return the profile that a question asks for, empty if it asks for no person as a whole."""
+    people = request.situation.people
+    others = [each for each in people if each.identity != request.speaker_id]
+    if not people or not AnswerTypes.of(request.utterance.lower()).portrait:
+        return _Profile()
+    person = (others or people)[0]
+    evidence = _behind(request, [person])
+    return _Profile(person.attributes, tuple(evidence)) if evidence else _Profile()
+
+
+def _behind(request: ReplyRequest, people: Sequence[KnownPerson]) -> list[Recalled]:
+    """Return the memories that the profiles of people rest on."""
+    numbers = {number for person in people for number in person.evidence}
+    return [
+        each
+        for each in request.recalled
+        if each.memory.record == "entry" and numbers & {*each.memory.journal_ids}
+    ]
+
+
+def _repeats(attribute: str, said: str) -> bool:
+    """Return whether most words of an attribute were said."""
+    words = content_words(attribute)
+    return len(words & content_words(said)) >= REPEATED * len(words)
 
 
 def _nothing(request: ReplyRequest) -> str:

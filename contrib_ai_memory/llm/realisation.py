@@ -11,6 +11,7 @@ from datetime import date, datetime
 
 from ..english import reported_speech
 from ..english.addressing import forms, without_address
+from ..english.due_dates import due
 from ..english.questions import sentences_of, statements
 from ..records import MemoryRecord, ReplyRequest
 from ..text.sanitising import oneline
@@ -27,8 +28,25 @@ def tell(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool = False) 
     """Say one memory to the one who asks.
 
     Args:
-        by_date: Name the day by its date, as an answer to "when".
+        by_date: Name days by their dates, as an answer to "when": that of the memory, and the one
+            that its words name ("on Friday").
     """
+    said = _told(memory, request, by_date=by_date)
+    named = day_named(memory) if by_date else None
+    if named is None or not request.now:
+        return said
+    today = datetime.fromisoformat(request.now).date()
+    return f"{said} That {'was' if named < today else 'is'} {dated(named, today)}."
+
+
+def day_named(memory: MemoryRecord) -> date | None:
+    """Return the day that the words of a memory name, None if that is the day they are from."""
+    text, then = memory.quote or memory.content, memory.created_at
+    found = then and (due(text, then) or due(text, then, past=True))
+    return found.day if found and found.iso != then[:10] else None
+
+
+def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> str:
     when = day_told(memory.created_at, request.now, by_date=by_date)
     if memory.record not in ("entry", "taught") and not memory.quote:
         return ended(oneline(memory.content))

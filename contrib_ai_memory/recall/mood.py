@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..embedding import emotions
 from ..records import MemoryRecord, may_hear
 from ..store import memory_store
 from .rank import recency_of
@@ -62,6 +63,16 @@ def mood_towards(agent_id: str, now: str, listener: str, private: bool) -> Mood:
     return replace(
         mood, experiences=tuple(each for each in known if felt & set(each.dominant_emotions))
     )
+
+
+def felt_at(agent_id: str, now: str, said: str, listener: str, private: bool) -> tuple[str, ...]:
+    """Return the emotions of a line and of the mood in which it is heard (worker thread).
+
+    Args:
+        private: As for `mood_towards`.
+    """
+    mood = mood_towards(agent_id, now, listener, private)
+    return tuple(dict.fromkeys((*emotions.classify([said])[0], *mood.felt)))
 
 
 def mood_from(experiences: Sequence[MemoryRecord], now: str) -> Mood:

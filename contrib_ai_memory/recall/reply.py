@@ -35,7 +35,7 @@ from ..store.chat_log import bare, provenance_of_messages
 from ..store.journal import join_ranges
 from ..store.links import link_id
 from .budget import BudgetExceeded, prompt_block
-from .mood import mood_towards
+from .mood import felt_at, mood_towards
 from .search import recall
 from .situation import situation_of
 from .tool_loop import (
@@ -255,13 +255,26 @@ def _beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Ite
 def recall_for(memory: Any, entry: Entry) -> Generator[Any, Any, RecallResult]:
     """Recall for the answer to an entry; nothing if the token budget is too small."""
     listeners = (entry.source_entity or NOBODY,)
-    try:
-        result = yield recall(
-            memory,
-            RecallRequest(
-                _as_meant(memory, entry), listeners=listeners, without_entries=frozenset({entry.id})
-            ),
+    felt: tuple[str, ...] = ()
+    if memory.settings.RECALL_PROFILE != "relevance":  # which does not count emotions
+        felt = yield offload.run(
+            offload.MEMORY,
+            felt_at,
+            memory.id,
+            memory.clock(),
+            entry.content,
+            listeners[0],
+            entry.private,
+            priority=offload.REPLY,
         )
+    request = RecallRequest(
+        _as_meant(memory, entry),
+        listeners=listeners,
+        without_entries=frozenset({entry.id}),
+        emotions=felt,
+    )
+    try:
+        result = yield recall(memory, request)
     except BudgetExceeded as error:
         logger().warning("%s answers without its memory: %s", memory.owner.dbref, error)
         return RecallResult()

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from ..english.addressing import forms, without_address
+from ..english.answer_types import AnswerTypes
 from ..english.intents import Intent, intent_of
 from ..ingest.index import to_memory
 from ..records import Entry, KnownPerson, MemoryRecord, Situation, Visit, may_hear
@@ -37,7 +38,8 @@ def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryReco
         memory: The NPC's MemoryHandler.
 
     Returns:
-        The situation, and the memories of `Situation.last_talk` and `Situation.agenda`.
+        The situation, and the memories of `Situation.last_talk` and `Situation.agenda`, and of
+        `Situation.people` where the line asks what they are like.
     """
     npc = memory.owner
     company = npc.location.contents_get(content_type="character") if npc.location else []
@@ -50,6 +52,9 @@ def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryReco
     meant = found[0] if found else None
     talk = _last_talk(memory, entry) if meant is Intent.TALK else ()
     agenda, evidence = open_items(memory, entry)
+    people = tuple(_person(memory, each, here, listeners) for each in identities if each)
+    asks_of_people = meant is Intent.OPINION or AnswerTypes.of(entry.content.lower()).portrait
+    profiled = _behind(memory, people) if asks_of_people else ()
     found_here = Situation(
         place=npc.location.get_display_name(npc) if npc.location else "",
         moment=npc.get_memory_moment(),
@@ -63,15 +68,13 @@ def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryReco
             for identity in list(here)[:COMPANY]
             if identity != entry.source_entity
         ),
-        people=tuple(
-            _person(memory, identity, here, listeners) for identity in identities if identity
-        ),
+        people=people,
         known_names=memory.people.names(),
         visits=tuple(_visits(memory)) if meant is Intent.VISITORS else (),
         last_talk=tuple(each.id for each in talk),
         agenda=agenda,
     )
-    return found_here, (*talk, *evidence)
+    return found_here, (*talk, *evidence, *profiled)
 
 
 def moment_told(now: str) -> str:
@@ -101,6 +104,13 @@ def _person(
         evidence=tuple(dict.fromkeys(number for each in told for number in each.evidence)),
         here=identity in here,
     )
+
+
+def _behind(memory: Any, people: tuple[KnownPerson, ...]) -> Iterator[MemoryRecord]:
+    """Yield the memories behind what the profiles say of people."""
+    for number in dict.fromkeys(number for person in people for number in person.evidence):
+        if (entry := memory.journal.get(number)) is not None:
+            yield to_memory(memory.id, entry)
 
 
 def _visits(memory: Any) -> Iterator[Visit]:
