@@ -52,7 +52,9 @@ ANSWER_SHARE = 1 / 8  # of the context window
 DROPPED_AT_ONCE = 1 / 4  # of the room for the conversation
 SECRETS_SHARE = 1 / 4  # of that room
 IN_PRIVATE = "(What was said between the two of you alone:)"
-ROUNDED_TO = 1 / 8  # of the context window
+# of the window, kept for all else: the conversation begins with the same line, whatever comes to
+# mind for the newest one
+REST_SHARE = 5 / 16
 LESSONS = 2  # in one answer
 
 
@@ -273,9 +275,7 @@ def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest)
     secret += [message for message in overheard if message["private"]]
     window = conf.get().CONTEXT_TOKENS
     rest = prompts.tokens(prompts.talk(request, [])) + estimated(len(json.dumps(offered_now())))
-    # rounded up, so that the conversation begins with the same line whatever comes to mind
-    rounded = ROUNDED_TO * window * math.ceil(rest / (ROUNDED_TO * window))
-    room = window * (1 - ANSWER_SHARE - RESULTS_SHARE) - rounded
+    room = window * (1 - ANSWER_SHARE - RESULTS_SHARE) - max(rest, window * REST_SHARE)
     public, secret = (
         _within([message for message in part if message["entry"] != entry.id], room * share)
         for part, share in ((public, 1 - SECRETS_SHARE), (secret, SECRETS_SHARE))
