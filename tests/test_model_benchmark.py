@@ -47,9 +47,9 @@ def asked(*contents):
 def test_the_shared_beginning_ends_at_the_first_other_character():
     same, whole = "x" * 43, asked("x" * 43, "<scene>" + "a" * 43)
     of_all, of_talk, new = shared([asked(same, "<scene>b"), whole])
-    assert of_all == pytest.approx(100 * 64 / len(whole.talk))
+    assert of_all == pytest.approx(100 * 66 / len(whole.talk))
     assert of_talk > 100, "the mark of the scene is shared as well"
-    assert new == pytest.approx((len(whole.talk) - 64) / 4)
+    assert new == pytest.approx((len(whole.talk) - 66) / 4)
 
 
 def test_tokens_are_counted_for_each_purpose_and_for_all():
