@@ -157,7 +157,8 @@ def prepare(
         language=settings.REPLY_LANGUAGE,
     )
     transcript = _transcript(memory, entry, listener, request)
-    quoted = {each.evidence[0] for each in situation.agenda if each.evidence}
+    open_items = situation.agenda[: prompts.OPEN_TOLD]
+    quoted = {each.evidence[0] for each in open_items if each.evidence}
     rest = (each for each in recalled.memories if each.memory.id not in quoted)
     asked = replace(request, prompt_block=_block(rest, transcript.entries))
     told = provenance_of_situation(situation, felt.experiences)
