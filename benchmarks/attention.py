@@ -176,7 +176,9 @@ class Ours:
     def answers(self, line: HeardLine) -> bool:
         if line.kind == "pose":
             return False
-        answered = attend(line, self.floor, EXCHANGE_SECONDS, self.weights) is Attention.TRIGGER
+        answered = (
+            attend(line, self.floor, EXCHANGE_SECONDS, weights=self.weights) is Attention.TRIGGER
+        )
         self.floor = self.floor.heard(line)
         self.note(line, answered)
         return answered

@@ -54,7 +54,9 @@ ANSWER_SHARE = 1 / 8  # of the context window
 DROPPED_AT_ONCE = 1 / 4  # of the room for the conversation
 SECRETS_SHARE = 1 / 4  # of that room
 IN_PRIVATE = "(What was said between the two of you alone:)"
-ROUNDED_TO = 1 / 8  # of the context window
+# of the window, kept for all else: the conversation begins with the same line, whatever comes to
+# mind for the newest one
+REST_SHARE = 5 / 16
 LESSONS = 2  # in one answer
 
 
@@ -157,7 +159,8 @@ def prepare(
         question=meant if meant != entry.content else "",
     )
     transcript = _transcript(memory, entry, listener, request)
-    quoted = {each.evidence[0] for each in situation.agenda if each.evidence}
+    open_items = situation.agenda[: prompts.OPEN_TOLD]
+    quoted = {each.evidence[0] for each in open_items if each.evidence}
     rest = (each for each in recalled.memories if each.memory.id not in quoted)
     asked = replace(request, prompt_block=_block(rest, transcript.entries))
     told = provenance_of_situation(situation, felt.experiences)
@@ -314,9 +317,7 @@ def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest)
     rest = prompts.tokens(prompts.talk(request, [])) + estimated(
         len(json.dumps(offered_now(memory.settings)))
     )
-    # rounded up, so that the conversation begins with the same line whatever comes to mind
-    rounded = ROUNDED_TO * window * math.ceil(rest / (ROUNDED_TO * window))
-    room = window * (1 - ANSWER_SHARE - RESULTS_SHARE) - rounded
+    room = window * (1 - ANSWER_SHARE - RESULTS_SHARE) - max(rest, window * REST_SHARE)
     public, secret = (
         _within([message for message in part if message["entry"] != entry.id], room * share)
         for part, share in ((public, 1 - SECRETS_SHARE), (secret, SECRETS_SHARE))
