@@ -106,6 +106,7 @@ def test_words_and_numbers_are_typed_as_they_come(mara, builder):
         ("RECALL_PROFILE: os.remove", "a path to code is a setting of the whole game"),
         ("LLM: {'base_url': 'http://x'}", "the server is a setting of the whole game"),
         ("LLM: {'model': 'small'}", "the game's settings name no server"),
+        ('PHRASES: {"greting": "Hm."}', "PHRASES: greting: no such kind; the kinds are greeting,"),
         ("SLEEP_SCHEDULE: none", "set with @sleep/schedule Mara"),
         ("RECALL_TOKENS: " + "[" * 500, "must be a valid integer"),
     ],
