@@ -20,6 +20,7 @@ from . import conf
 from .embedding import model as embedding_model
 from .embedding.model import BUNDLED_DIMENSIONS
 from .llm import router
+from .llm.offline_reply import PHRASES
 from .store import memory_store
 from .text import redaction
 
@@ -39,7 +40,7 @@ def faults() -> list[str]:
     """Return a sentence for each setting that cannot work."""
     if not conf.get().ENABLED:
         return []
-    found = (*_directories(), *_store(), *_models(), *_provider())
+    found = (*_directories(), *_store(), *_models(), *_provider(), *_phrases())
     return [redaction.redact(each) for each in found]
 
 
@@ -155,6 +156,12 @@ def _models() -> Iterator[str]:
 def _provider() -> Iterator[str]:
     if problem := router.problem_with_setting():
         yield _named("['PROVIDER']", conf.get().PROVIDER, problem)
+
+
+def _phrases() -> Iterator[str]:
+    for kind in set(conf.get().PHRASES) - set(PHRASES):
+        kinds = ", ".join(PHRASES)
+        yield _named("['PHRASES']", kind, f"there is no such kind; the kinds are {kinds}.")
 
 
 def _unreached_model() -> Iterator[str]:

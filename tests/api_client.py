@@ -26,6 +26,7 @@ READS = (
     "/npcs/{npc}/status/",
     "/npcs/{npc}/nights/",
     "/npcs/{npc}/cost/",
+    "/npcs/{npc}/settings/",
     "/npcs/{npc}/stats/",
     "/npcs/{npc}/acts/",
 )

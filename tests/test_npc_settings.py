@@ -9,7 +9,7 @@ from evennia.prototypes.prototypes import save_prototype
 from evennia.utils.create import create_object
 from evennia.utils.idmapper.models import flush_cache
 
-from contrib_ai_memory import conf, offload
+from contrib_ai_memory import conf, offload, preflight
 from contrib_ai_memory.npc import MemoryMixin
 from contrib_ai_memory.store import npc_settings
 from typeclasses.npcs import AssistantNPC
@@ -106,6 +106,7 @@ def test_words_and_numbers_are_typed_as_they_come(mara, builder):
         ("RECALL_PROFILE: os.remove", "a path to code is a setting of the whole game"),
         ("LLM: {'base_url': 'http://x'}", "the server is a setting of the whole game"),
         ("LLM: {'model': 'small'}", "the game's settings name no server"),
+        ('PHRASES: {"greting": "Hm."}', "PHRASES: greting: no such kind; the kinds are greeting,"),
         ("SLEEP_SCHEDULE: none", "set with @sleep/schedule Mara"),
         ("RECALL_TOKENS: " + "[" * 500, "must be a valid integer"),
     ],
@@ -225,6 +226,16 @@ def test_a_kind_has_its_own_stock_phrases(guard, alice):
     assert own_words(guard) == ["State your business, Alice."]
     guard.db.phrases = {"greeting": "Halt, {name}."}
     assert guard.memory.phrases["greeting"] == ("Halt, {name}.",)
+
+
+def test_the_game_has_stock_phrases_of_known_kinds(settings, mara, alice):
+    phrases = {"greeting": "Ahoy, {name}."}
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "PHRASES": phrases}
+    alice.execute_cmd("say Good day, Mara.")
+    assert own_words(mara) == ["Ahoy, Alice."] and preflight.faults() == []
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "PHRASES": {"greting": "Hm."}}
+    [fault] = preflight.faults()
+    assert "['PHRASES'] = 'greting': there is no such kind; the kinds are greeting," in fault
 
 
 def test_only_the_npc_with_a_model_asks_it(

@@ -1325,9 +1325,9 @@ class CmdMemory(MemoryCommand):
     prototype or |wset|n gives it another value. A copy of an NPC keeps its
     settings, but not its memories.
 
-    The last ten changes of memories can be undone, and their old texts are kept for that;
-    |wundo <npc> = clear|n deletes them. An erased person and a wiped memory
-    cannot be brought back.
+    The last ten changes of memories can be undone, and their old texts are
+    kept for that; |wundo <npc> = clear|n deletes them. An erased person and a
+    wiped memory cannot be brought back.
     """
 
     key = "@memory"

@@ -16,7 +16,9 @@ from typing import Any
 from evennia.prototypes import prototypes, spawner
 
 from .. import conf
+from ..llm.offline_reply import PHRASES
 from ..log import logger
+from ..text.redaction import redact
 from . import attributes
 
 KEY = "memory_settings"  # the class attribute and the Attribute
@@ -74,7 +76,7 @@ class NPCSettings:
         Raises:
             conf.InvalidSetting: Nothing was set.
         """
-        conf.validated(name, value)
+        _validated(name, value)
         self._npc.attributes.add(KEY, {**self._own(), name: value})
 
     def clear(self, name: str) -> bool:
@@ -121,7 +123,7 @@ def _layered(game: conf.Settings, layers: list[tuple[str, Any]], dbref: str) -> 
             continue
         for name, raw in layer.items():
             try:
-                value = conf.validated(name, raw)
+                value = _validated(name, raw)
             except conf.InvalidSetting as error:
                 problems.append((source, str(error)))
                 continue
@@ -134,6 +136,16 @@ def _layered(game: conf.Settings, layers: list[tuple[str, Any]], dbref: str) -> 
         _log_once(f"{KEY} of {dbref if source == OWN else source}: {problem}")
     told = tuple(f"{KEY} of {source}: {problem}" for source, problem in problems)
     return _Layered(conf.with_own(game, own), sources, told)
+
+
+def _validated(name: str, raw: Any) -> Any:
+    value = conf.validated(name, raw)
+    if name == "PHRASES" and (unknown := sorted(set(value) - set(PHRASES))):
+        raise conf.InvalidSetting(
+            f"PHRASES: {redact(', '.join(unknown)[:60])}: no such kind; the kinds are "
+            f"{', '.join(PHRASES)}."
+        )
+    return value
 
 
 @lru_cache(maxsize=1000)
