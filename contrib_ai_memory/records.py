@@ -644,7 +644,8 @@ class ReplyRequest:
 
     `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC. `now` is
     the time of the answer; `question` is a follow-up as it is meant, "" for any other line
-    (`english.follow_ups`); `npc_names` are the NPC's name and its aliases, `phrases` its stock phrases (`llm.offline_reply.PHRASES`).
+    (`english.follow_ups`); `npc_names` are the NPC's name and its aliases,
+    `phrases` its stock phrases (`llm.offline_reply.PHRASES`).
     """
 
     npc_name: str
