@@ -119,7 +119,7 @@ def reply(request: ReplyRequest) -> Reply:
         return _due(request.situation.agenda)
     if asked(said):
         answer = _from_memory(request)
-        if courtesy_of(said) is Intent.GREETING and not _last_words(request):
+        if courtesy_of(said) is Intent.GREETING and not _has_spoken(request):
             return replace(answer, text=f"{_greet(request)} {answer.text}")
         return answer
     return _acknowledge(said, request)
@@ -151,6 +151,13 @@ def _said_in(template: str, text: str) -> bool:
     """Whether a text holds a phrase, whatever it was filled with."""
     pattern = ".+?".join(map(re.escape, _FIELD.split(template)))
     return bool(re.search(rf"(?:^|[.!?\"] ){pattern}", text))
+
+
+def _has_spoken(request: ReplyRequest) -> bool:
+    """Whether the speaker said something before in this conversation."""
+    return any(
+        turn.role == "user" and turn.name == request.speaker for turn in request.conversation
+    )
 
 
 def _last_words(request: ReplyRequest) -> str:
@@ -244,7 +251,7 @@ def _is_bare_greeting(said: str) -> bool:
 
 def _greet(request: ReplyRequest) -> str:
     speaker = next((p for p in request.situation.people if p.identity == request.speaker_id), None)
-    if any(turn.role == "assistant" for turn in request.conversation):
+    if _has_spoken(request):
         return phrase("greeted again", request)
     if not request.met_before:
         return phrase("greeting", request)
