@@ -10,6 +10,7 @@ import enum
 import gc
 import math
 import random
+import re
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Sequence
@@ -53,6 +54,11 @@ JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
 ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
 ASKED_ASLEEP_KEPT = 20  # questions heard asleep, one of each speaker
 ASKED_ASLEEP_SECONDS = 3 * 86_400  # after which such a question is answered no more
+
+
+_ASKS_AWAKE = re.compile(
+    r"\b(?:are|r) (?:you|u|ye) (?:still )?(?:asleep|sleeping|awake|up)\b|\bwake up\b", re.I
+)
 
 
 class AssistantScript(DefaultScript):
@@ -293,7 +299,7 @@ class AssistantScript(DefaultScript):
 
     def _keep_for_waking(self, entry: Entry) -> None:
         """Keep a question for the time when the NPC is awake, the newest of each speaker."""
-        if not asks(entry.content):
+        if not asks(entry.content) or _ASKS_AWAKE.search(entry.content):
             return
         kept = [each for each in self._asked_asleep() if each.source_entity != entry.source_entity]
         self._write_asked_asleep([*kept, entry][-ASKED_ASLEEP_KEPT:])

@@ -174,7 +174,9 @@ def test_one_answer_that_fails_does_not_silence_the_npc(mara, alice, monkeypatch
     monkeypatch.setattr(mara, "at_memory_reply", spoken)
     heard = hears(alice)
     alice.execute_cmd("say Good day again.")
-    assert any(phrase.format(name="Alice") in heard[-1] for phrase in PHRASES["returning"]), heard
+    assert any(phrase.format(name="Alice") in heard[-1] for phrase in PHRASES["greeted again"]), (
+        heard
+    )
 
 
 def test_someone_without_an_identity_is_a_witness_of_nothing(mara, alice, bram, monkeypatch, hears):

@@ -20,6 +20,15 @@ def test_the_overview_tells_what_is_there(day, builder):
     assert "offline provider (no language model is set)" in shown
 
 
+def test_a_search_of_the_journal_leaves_out_what_the_npc_only_repeated(mara, alice, builder):
+    alice.execute_cmd("say Mara, I keep the ferry at Millbrook.")
+    alice.execute_cmd("say Mara, where do I keep the ferry?")
+    assert "Mara: " in builder("@memory/journal mara")
+    found = builder("@memory/journal mara = ferry")
+    assert "2 entries" in found
+    assert "Mara: " not in found
+
+
 def test_the_journal_marks_what_is_private(day, builder):
     lines = builder("@memory/journal mara").splitlines()
     assert any("Alice: I keep the ferry at Millbrook." in line for line in lines)

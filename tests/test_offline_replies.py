@@ -1,8 +1,11 @@
 """What an NPC says without a language model, as a player hears it."""
 
+from itertools import pairwise
+
 import pytest
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.llm.tones import TONES
 from contrib_ai_memory.recall import reply
 from contrib_ai_memory.recall.rank import EMOTION_BONUS
 from contrib_ai_memory.records import Entry
@@ -161,3 +164,49 @@ def test_emotions_of_the_line_favour_memories_that_share_them(mara, alice, setti
     assert bonuses() == {0.0}  # the built-in profile does not count emotions
     settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "RECALL_PROFILE": "salience"}
     assert bonuses() == {EMOTION_BONUS}
+
+
+def test_a_second_hello_is_not_greeted_as_a_return(asks, alice):
+    asks(alice, "good morning.")
+    first, second = asks(alice, "hello!"), asks(alice, "hello!")
+    assert "again" not in first + second
+    assert first != second
+
+
+def test_no_acknowledgement_is_said_twice_in_a_row(asks, alice):
+    said = [asks(alice, f"it rained on {number} days.") for number in range(6)]
+    assert all(one != other for one, other in pairwise(said))
+
+
+def test_it_takes_up_a_feeling_and_asks_once(asks, alice):
+    answer = asks(alice, "I am so worried about the flood.")
+    assert answer.endswith("What happened?")
+    assert "?" not in asks(alice, "My sister is ill.")
+
+
+def test_it_takes_up_what_was_said(asks, alice):
+    assert "green boat" in asks(alice, "I bought a green boat from the widow.").lower()
+
+
+def test_a_builder_chooses_its_tone(asks, mara, alice):
+    mara.db.tone = "gruff"
+    said = {asks(alice, f"it rained on {number} days.") for number in range(6)}
+    assert said <= set(TONES["gruff"]["heard"][:2]) | {"If you say so, Alice."}
+    mara.db.phrases = {"heard": "Ugh."}
+    assert asks(alice, "it rained again.") == "Ugh."
+
+
+def test_what_is_ordered_is_not_looked_for_in_memory(asks, alice):
+    asks(alice, "I won the river race.")
+    assert "race" not in asks(alice, "can I have some soup, please?")
+
+
+def test_a_question_with_a_greeting_is_greeted_too(asks, alice):
+    answer = asks(alice, "good evening. is there any ale left?")
+    assert answer.startswith(("Well met, Alice.", "Good to meet you, Alice."))
+    assert "know" in answer
+
+
+def test_what_was_talked_about_just_now_is_told_if_nothing_was_before(asks, alice):
+    asks(alice, "I keep the ferry at Millbrook.")
+    assert "ferry" in asks(alice, "what did we talk about?")

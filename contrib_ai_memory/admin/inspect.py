@@ -28,7 +28,7 @@ from ..conf import PAGE_SIZE
 from ..ingest.index import to_memory
 from ..llm import router
 from ..npc import CATEGORY, OFF_TAG, MemoryMixin
-from ..records import INSIGHT, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
+from ..records import INSIGHT, LOCKED, PINNED, RETOLD, AgendaItem, Entry, MemoryRecord
 from ..script import AssistantScript
 from ..sleep.night import TITLES
 from ..store import memory_store, owner, pause
@@ -434,7 +434,7 @@ def journal(
     Args:
         before: Only entries with smaller ids; None begins with the newest.
         limit: Entries on the page.
-        text: Only entries that contain this text, in any case.
+        text: Only entries that contain this text, in any case; not what the NPC only repeated.
         entity: Only entries of or about this memory identity.
         day: Only of this date (UTC): 2026-11-20, 2026-11 or 2026.
         kind: Only of this kind: say, whisper, note …
@@ -473,7 +473,7 @@ def _fits(entry: Entry, text: str, entity: str, day: str, kind: str) -> bool:
         return False
     if entity and entity != entry.source_entity and entity not in entry.entities:
         return False
-    return not text or text in entry.with_speaker().lower()
+    return not text or (RETOLD not in entry.tags and text in entry.with_speaker().lower())
 
 
 def parse_date(text: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from .addressing import folded
+from .intents import intent_of
 from .questions import asks, sentences_of
 from .tokens import FILLERS, QUESTION_WORDS
 
@@ -71,6 +72,9 @@ def completed(line: str, turns: Sequence[Turn], names: Iterable[str]) -> str:
     turns = turns[-TURNS_READ:]
     if not turns or len(line) > LONGEST or not (asks(line) or _is_elliptic(line, bare)):
         return line
+    meant = intent_of(bare)
+    if meant and not meant[1]:  # "what time is it?"
+        return line
     names = [*names]
     question = _asked_before(turns, names)
     if found := _BARE.fullmatch(bare):
@@ -112,11 +116,11 @@ def _is_elliptic(line: str, bare: str) -> bool:
 def _filled(text: str, turns: Sequence[Turn], names: list[str]) -> str:
     """Put the people and things for which the pronouns of a text stand in their place."""
     found = _PERSON.search(text)
-    person = _newest(turns, lambda said: _person_in(said, names)) if found else ""
+    person = _newest(turns, lambda said: _people_in(said, names)) if found else ""
     if found and person and not _person_in(text, names):
         text = _PERSON.sub(lambda one: _in_place(one, text, person), text, count=1)
     thing = _THING.search(text) or _THERE.search(text)
-    if thing and (what := _newest(turns, _thing_in)):
+    if thing and (what := _newest(turns, _things_in)):
         at = "at " if thing.group().lower() == "there" else ""
         text = text[: thing.start()] + at + what + text[thing.end() :]
     return text
@@ -131,11 +135,14 @@ def _in_place(found: re.Match[str], text: str, person: str) -> str:
     return f"{person}'s" if owns else person
 
 
-def _newest(turns: Sequence[Turn], find: Callable[[str], str]) -> str:
-    """Return what the newest turn with something to find speaks of, as the asker would say it."""
+def _newest(turns: Sequence[Turn], find: Callable[[str], Sequence[str]]) -> str:
+    """Return what the newest turn with something to find speaks of, as the asker would say it.
+
+    The last that somebody said, but the first of what the NPC told: its best answer comes first.
+    """
     for turn in reversed(turns):
-        if what := find(turn.text):
-            return _MINE.sub(_turned, what) if turn.own else what
+        if found := find(turn.text):
+            return _MINE.sub(_turned, found[0]) if turn.own else found[-1]
     return ""
 
 
@@ -162,11 +169,15 @@ def _person_in(text: str, names: Sequence[str]) -> str:
     return proper.group() if proper else ""
 
 
-def _thing_in(text: str) -> str:
-    """Return the last thing that a text speaks of, with its determiner."""
-    things = [
+def _people_in(text: str, names: Sequence[str]) -> list[str]:
+    person = _person_in(text, names)
+    return [person] if person else []
+
+
+def _things_in(text: str) -> list[str]:
+    """Return the things that a text speaks of, with their determiners."""
+    return [
         found["phrase"]
         for found in _NOUN.finditer(text)
         if found["noun"] not in FILLERS and not re.fullmatch(_KIN, found["noun"])
     ]
-    return things[-1] if things else ""

@@ -28,6 +28,7 @@ class Intent(Enum):
     LAST_SEEN = "when somebody was last here"
     OPINION = "what it thinks of somebody"
     TALK = "what was talked about"
+    SERVICE = "to be served"
 
 
 _WHAT = r"(?:what|wat|whit|wot)"
@@ -101,6 +102,17 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         rf"{_WHAT} (?:did|have|were) (?:we|you and i) (?:talk|talked|talking|spoke|speak|spoken"
         rf"|discuss|discussed|discussing|say)(?: about| of)?(?: {_WHEN})?"
         r"|where (?:did we leave|were we)(?: off)?|remind me (?:of|about) our (?:talk|last talk)",
+    ),
+    (
+        Intent.SERVICE,
+        r"(?:(?:please|hey|so|and|then),? )?"
+        r"(?:(?:can|could|may|might) (?:i|we) (?:please )?(?:have|get|order|buy|rent|borrow|try)"
+        r" (?:an?|some|the|another|one|two|three|more|something|anything)\b.{0,60}"
+        r"|i(?:['’]?ll have|['’]d like| would like|['’]?ll take)"
+        r" (?:an?|some|the|another|one|two|three)\b.{0,60}"
+        r"|(?:give|bring|pour|get|fetch|sell|hand|pass) (?:me|us)"
+        r" (?:an?|some|the|another|one|two)\b.{0,60}"
+        r"|(?:an?|some|another|one|two|three) .{2,40},? (?:please|pls|plz))",
     ),
 )
 _COMPILED = tuple(

@@ -37,7 +37,8 @@ VISITORS_TOLD = 6
 ATTRIBUTES_TOLD = 2  # of a profile, beside memories of that person
 REPEATED = 0.7  # share of an attribute's words in what is told that makes it a repetition
 LATELY = timedelta(days=3)  # the visits told where no day is named
-RARE = 4.2  # Zipf frequency below which a word is worth taking up
+RARE = 5.0  # Zipf frequency below which a word is worth taking up
+COURTESY_WORDS = 4  # "hello there, old friend": nothing to tell of it
 NOUN_ENDS = re.compile(r"(?:ly|ing|ed|s)$")
 
 PHRASES: Mapping[str, tuple[str, ...]] = {
@@ -57,6 +58,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "taken up": ("{topic}, you say. I will remember that.", "{topic}. I will keep it in mind."),
     "asks who": ("I will remember that. Who is {topic}?",),
     "asks name": ("I will remember that. What is your {topic} called?",),
+    "service": ("I will see what can be done, {name}.", "Let me see what there is, {name}."),
     "sorry": ("I am sorry to hear that, {name}.", "That is hard, {name}."),
     "asks what happened": ("What happened?",),
     "glad": ("I am glad to hear it, {name}.", "That is good news, {name}."),
@@ -76,10 +78,22 @@ _KIN = re.compile(
     r"(?P<who>brother|sister|mother|father|son|daughter|wife|husband|uncle|aunt|cousin|friend"
     r"|dog|cat|horse|pony)\b(?!['’]s| (?:is |was )?(?:called|named)|,? [A-Z])"
 )
+# up to a word that cannot stand before a noun
+_THING = re.compile(
+    r"\b(?:my|the|an?|our) (?P<thing>[a-z]{3,}(?: [a-z]{3,})?)"
+    r"(?=[,.!?;:]|$| (?:of|from|to|at|in|on|by|with|for|and|or|but|is|was|has|had|that|who|which"
+    r"|this|last|again|now|today|yesterday|tomorrow|near|under|[A-Z])\b| [a-z]{1,2}\b)"
+)
+_VAGUE = frozenset(
+    "moment bit lot truth rest whole kind sort pair couple while word thing way end bunch".split()
+)
 _I_AM = r"\b(?:i(?:['’]m| am| feel|['’]ve been| have been)|im) (?:(?:so|very|really|too|all) )?"
 _SORRY = re.compile(
     rf"{_I_AM}(?:sad|unhappy|miserable|lonely|afraid|scared|frightened|worried|heartbroken|lost|ill"
-    r"|sick|hurt|ashamed|desperate|ruined)\b|\b(?:died|is dead|passed away|was killed|burned down"
+    r"|sick|hurt|ashamed|desperate|ruined)\b"
+    r"|\b(?:is|are|was|has been|have been|['’]s) (?:very |so |badly |still )?"
+    r"(?:ill|sick|dying|missing|wounded|hurt|unwell)\b"
+    r"|\b(?:died|is dead|passed away|was killed|burned down"
     r"|was stolen)\b|\bi (?:miss|lost) (?:my|him|her|them)\b",
     re.IGNORECASE,
 )
@@ -108,7 +122,10 @@ def reply(request: ReplyRequest) -> Reply:
     if request.now and agenda_questions.read(said, request.now) and request.situation.agenda:
         return _due(request.situation.agenda)
     if asked(said):
-        return _from_memory(request)
+        answer = _from_memory(request)
+        if courtesy_of(said) is Intent.GREETING and not _has_spoken(request):
+            return replace(answer, text=f"{_greet(request)} {answer.text}")
+        return answer
     return _acknowledge(said, request)
 
 
@@ -140,6 +157,13 @@ def _said_in(template: str, text: str) -> bool:
     return bool(re.search(rf"(?:^|[.!?\"] ){pattern}", text))
 
 
+def _has_spoken(request: ReplyRequest) -> bool:
+    """Whether the speaker said something before in this conversation."""
+    return any(
+        turn.role == "user" and turn.name == request.speaker for turn in request.conversation
+    )
+
+
 def _last_words(request: ReplyRequest) -> str:
     """Return what the NPC said last in this conversation."""
     own = (turn.content for turn in reversed(request.conversation) if turn.role == "assistant")
@@ -147,10 +171,16 @@ def _last_words(request: ReplyRequest) -> str:
 
 
 def may_tell(recalled: Recalled) -> bool:
-    """Return whether a memory may be told: not an experience, and not a mere question."""
+    """Return whether a memory may be told: no experience, question or courtesy."""
     memory = recalled.memory
-    asking = memory.question or asks(memory.quote or memory.content)
-    return memory.record != "experience" and not asking
+    said = memory.quote or memory.content
+    return memory.record != "experience" and not (
+        memory.question or asks(said) or _is_mere_courtesy(said)
+    )
+
+
+def _is_mere_courtesy(said: str) -> bool:
+    return len(said.split()) <= COURTESY_WORDS and courtesy_of(said) is not None
 
 
 def tellable(request: ReplyRequest) -> ReplyRequest:
@@ -275,7 +305,7 @@ def _is_bare_greeting(said: str) -> bool:
 
 def _greet(request: ReplyRequest) -> str:
     speaker = next((p for p in request.situation.people if p.identity == request.speaker_id), None)
-    if any(turn.role == "assistant" for turn in request.conversation):
+    if _has_spoken(request):
         return phrase("greeted again", request)
     if not request.met_before:
         return phrase("greeting", request)
@@ -300,15 +330,15 @@ def _stranger_in(said: str, request: ReplyRequest) -> str:
 
 
 def _topic(said: str) -> str:
-    """Return the rarest noun of a line with its determiner, for the NPC to take up."""
-    best, rarest = "", RARE
-    for found in re.finditer(r"\b(?:my|the|a|an|our) (?P<noun>[a-z]{3,})\b(?! [a-z]+ing\b)", said):
-        noun = found["noun"]
-        if noun in FILLERS or NOUN_ENDS.search(noun):
-            continue
-        if zipf(noun) < rarest:
-            best, rarest = noun, zipf(noun)
-    return f"the {best}" if best else ""
+    """Return the first thing of a line that is worth taking up: "the green boat"."""
+    for found in _THING.finditer(said):
+        words = found["thing"].split()
+        while words and words[-1] in FILLERS:
+            words.pop()
+        noun = words[-1] if words else ""
+        if noun and noun not in _VAGUE and not NOUN_ENDS.search(noun) and zipf(noun) < RARE:
+            return f"the {' '.join(words)}"
+    return ""
 
 
 # --- what is plain to see -------------------------------------------------------------------------
@@ -316,6 +346,10 @@ def _topic(said: str) -> str:
 
 def _wellbeing(request: ReplyRequest, _whom: str) -> Reply | None:
     return Reply(phrase("wellbeing", request), told=())
+
+
+def _service(request: ReplyRequest, _whom: str) -> Reply | None:
+    return Reply(phrase("service", request), told=())
 
 
 def _name(request: ReplyRequest, _whom: str) -> Reply | None:
@@ -438,6 +472,7 @@ _ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
     Intent.LAST_SEEN: _last_seen,
     Intent.OPINION: _opinion,
     Intent.TALK: _talk,
+    Intent.SERVICE: _service,
 }
 
 

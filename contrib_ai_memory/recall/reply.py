@@ -145,7 +145,7 @@ def prepare(
         recalled=(*recalled.memories, *_beside(beside, recalled.memories)),
         prompt_block=recalled.prompt_block,
         conversation=turns,
-        met_before=bool(known and known.interactions > 1),
+        met_before=bool(known and known.interactions > _lines_now(memory, entry)),
         kind=entry.kind,
         now=memory.clock(),
         npc_names=memory.names,
@@ -222,6 +222,13 @@ def provenance_of_situation(
     return Provenance(
         tuple(dict.fromkeys([*evidence, *map(link_id, reasons)])), sources=tuple(sorted({*known}))
     )
+
+
+def _lines_now(memory: Any, entry: Entry) -> int:
+    """Return how many lines the speaker has said in this conversation, those waiting included."""
+    conversation = memory.conversations.get(entry.session_id)
+    turns = conversation.messages if conversation else ()
+    return max(1, sum(turn.role == "user" and turn.name == entry.seen_as for turn in turns))
 
 
 def _turns_before(memory: Any, entry: Entry) -> tuple[Message, ...]:

@@ -120,19 +120,20 @@ def _visits(memory: Any) -> Iterator[Visit]:
 
 
 def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
-    """Return the weightiest lines of the speaker's last conversation before this one."""
+    """Return the weightiest lines of the speaker's last conversation, of this one if none was."""
     speaker = entry.source_entity or ""
     said = [
         each
         for each in _lately(memory)
         if each.learnable
         and each.source_entity == speaker
-        and each.session_id != entry.session_id
+        and each.id < entry.id
         and not each.is_question
         and may_hear(each.private, each.witnesses, (speaker,))
         and (entry.private or not each.private)
     ]
-    session = said[-1].session_id if said else None
+    before = [each for each in said if each.session_id != entry.session_id]
+    session = (before or said)[-1].session_id if said else None
     last = [each for each in said if each.session_id == session]
     best = sorted(last, key=lambda each: (-each.importance, each.id))[:TALK_LINES]
     return tuple(to_memory(memory.id, each) for each in sorted(best, key=lambda each: each.id))
