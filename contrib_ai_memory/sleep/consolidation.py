@@ -49,7 +49,7 @@ LINES = 32  # new lines in one look
 FEWEST = 8  # lines of which half are not asked for alone
 AROUND, BETWEEN = 6, 2  # lines shown before the first new one, and before each of the others
 KNOWN = 24  # known facts beside them
-NEAREST = 6  # of them to each line
+NEAREST = 6  # facts that are looked at for each line of a whole batch
 LOOK_AHEAD = 200  # entries in which the lines of one conversation are gathered
 ENTRIES_A_STEP = 1000  # passed over in one step because nothing is to be done about them
 WEIGHTY = 7  # heuristic importance of a line, 1-10, that makes talk weighty
@@ -267,10 +267,12 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
     padded = np.vstack([lines[:1], lines, lines[-1:]])
     windows = padded[:-2] + padded[1:-1] + padded[2:]  # a bare answer and what it answers
     windows /= np.maximum(np.linalg.norm(windows, axis=1, keepdims=True), 1e-9)
+    # few lines look further: most of what is near to a whisper was said aloud
+    most = NEAREST * LINES // len(entries)
     nearness: dict[str, float] = {}
     found: dict[str, MemoryRecord] = {}
     for vector in (*lines, *windows):
-        for hit in store.nearest(agent_id, vector, NEAREST, record="fact"):
+        for hit in store.nearest(agent_id, vector, most, record="fact"):
             fact = hit.memory
             if fact.audience == entries[0].audience and not set(fact.journal_ids) <= own:
                 found[fact.id] = fact
