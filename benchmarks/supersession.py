@@ -34,7 +34,7 @@ C = 0.005  # inverse L2
 MOST_STEPS = 300
 TOLERANCE = 1e-3
 DECIMALS = 5
-LEVELS = (0.03, supersession.ENDS, 0.08, 0.1, 0.15, 0.2, 0.3, supersession.SURE, 0.5)
+LEVELS = (0.05, 0.08, supersession.ENDS, 0.15, 0.2, 0.3, supersession.SURE, 0.5)
 MOVES = ("arrive", "leave")
 
 Features = dict[str, np.ndarray]
@@ -125,7 +125,7 @@ def _lines(evening: Evening, vectors: np.ndarray, kinds: np.ndarray) -> Iterator
             known,
             columns,
             np.array([(n, later) in ends for n in known]),
-            supersession.changes_something(looks[later], columns),
+            supersession.changes_something(looks[later], [looks[n] for n in known], columns),
         )
 
 

@@ -88,7 +88,7 @@ def contradicts(new: str, known: str) -> bool:
     new, known = _said(new), _said(known)
     if replaces(new, known):
         return True
-    if times(new) != times(known) or _mood(new) != _mood(known):
+    if times(new) != times(known) or mood(new) != mood(known):
         return False
     if negated(new) != negated(known):
         return _denies(new, known) if negated(new) else _denies(known, new)
@@ -180,7 +180,7 @@ def _counts_otherwise(new: str, known: str) -> bool:
     return all(_STATE.search(text) or _ONE_THING.search(text) for text in (new, known))
 
 
-def _mood(text: str) -> tuple[bool, frozenset[str], bool, bool]:
+def mood(text: str) -> tuple[bool, frozenset[str], bool, bool]:
     """Tense and mood of a statement: future, its modals, past, conditional."""
     modals = {(found["modal"] or "would").lower() for found in _MODAL.finditer(text)}
     found = [word.lower() for word in WORD.findall(text)]

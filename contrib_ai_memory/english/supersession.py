@@ -21,7 +21,7 @@ import numpy as np
 
 from .answer_types import holds
 from .commitments import closes
-from .contradiction import negated, numbers
+from .contradiction import mood, negated, numbers
 from .linear import Linear
 from .questions import asks
 from .tokens import content_words, words_of, zipf
@@ -29,7 +29,7 @@ from .tokens import content_words, words_of, zipf
 WEIGHTS = Path(__file__).with_name("supersession_weights.json")
 RAREST = 8.0  # Zipf frequency of the commonest word
 NEAREST = 16  # statements that a line is compared with, and as many of its speaker's
-ENDS = 0.05  # recommended: probability from which a fact ends
+ENDS = 0.12  # recommended: probability from which a fact ends
 SURE = 0.4  # from which a whole line ends
 BEFORE = 2  # lines of the same talk before a line that say what it is about
 SHARED_AT_MOST = 20.0  # rarity of shared words that counts in full
@@ -37,7 +37,8 @@ SHARED_AT_MOST = 20.0  # rarity of shared words that counts in full
 ALIKE_AT_MOST, AROUND_AT_MOST, SHARE_AT_MOST, WORDS_AT_MOST = 0.55, 0.6, 0.45, 3.0
 BELOW_AT_MOST = 0.5  # below the best of those that the line might end
 CORRECTION = 0.25  # probability of the kind from which a line may end anything
-SAME_SLOT = 0.15  # that both are of one kind of `SLOTS`
+SAME_SLOT = 0.15  # that both are of one kind of `CHANGING`
+LASTS = 0.3  # that something told as past is of a kind that may end
 
 _CUES = {
     "denies": r"\b(?:not|no|never|n['’]?t|isnt|aint|dont|wont|nae)\b",
@@ -70,6 +71,8 @@ _TELLS_CHANGE = (
     "called_off",
     "admits",
 )
+_TAKES_BACK = ("corrects", "admits", "called_off", "gives")
+_LASTING = ("boast", "relationship", "debt", "place")  # "he asked me", "I borrowed", "I moved"
 CHANGING = ("place", "occupation", "world", "possession", "preference", "plan")
 SLOTS = ("place", "occupation", "preference", "relationship", "possession", "world", "plan")
 _ENDED_BY = {
@@ -159,38 +162,47 @@ def ended_by(
         return np.zeros(0)
     columns = features(new, vector, context, known, vectors)
     likely = 1 / (1 + np.exp(-(score or shipped())(columns)))
-    return np.where(changes_something(new, columns), likely, 0.0)
+    return np.where(changes_something(new, known, columns), likely, 0.0)
 
 
-def changes_something(new: Look, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+def changes_something(
+    new: Look, known: Sequence[Look], columns: Mapping[str, np.ndarray]
+) -> np.ndarray:
     """Return for each known statement whether anything says that it might be over.
 
     Two statements about one thing mostly both hold, however alike they are: "my father saw a ship"
-    does not end "my father loves the sea".
+    does not end "my father loves the sea". What has happened is over only if it is taken back.
     """
     found = (columns["denied"] > 0) | (columns["numbers_differ"] > 0)
     found |= any(new.flags[name] for name in _TELLS_CHANGE)
     found |= columns["new_correction"] >= CORRECTION
     for kind in CHANGING:
         found |= columns[f"both_{kind}"] >= SAME_SLOT
-    return found
+    corrects = columns["new_correction"] >= CORRECTION
+    corrects |= (columns["denied"] > 0) | any(new.flags[name] for name in _TAKES_BACK)
+    lasts = np.array([not each.happened for each in known])
+    for kind in _LASTING:
+        lasts |= columns[f"old_{kind}"] >= LASTS
+    return found & (corrects | lasts)
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is read of one statement."""
+    """What is read of one statement; `happened`: it tells what was done."""
 
     statement: DatedStatement
     words: frozenset[str]
     weights: Mapping[str, float]
     numbers: frozenset[str]
     flags: Mapping[str, bool]
+    happened: bool
 
     @classmethod
     def of(cls, statement: DatedStatement) -> Look:
         text = statement.text
         words = frozenset(content_words(text) - set(words_of(" ".join(statement.mentions))))
         closing = closes(text) if statement.said else None
+        will, _modals, past, _condition = mood(text)
         return cls(
             statement,
             words,
@@ -206,6 +218,7 @@ class Look:
                 "done": closing == "done",
                 "called_off": closing in ("off", "broken"),
             },
+            past and not will,
         )
 
 

@@ -128,7 +128,9 @@ def end_in_store(
                 if record == "entry":
                     past += store.derived_from(agent_id, each.past)
                 for memory in past:
-                    if not memory.superseded_by and not KEPT_TAGS & set(memory.tags):
+                    again = memory is each.past and memory.superseded_by != by
+                    held = again or not memory.superseded_by
+                    if held and not KEPT_TAGS & set(memory.tags):
                         store.change(memory.id, invalid_at=line.entry.timestamp, superseded_by=by)
     return found
 
@@ -172,6 +174,8 @@ def _ended_by(
         if each.superseded_by == by:  # by a step that was killed
             found.append(EndedMemory(each, entry, probability >= SURE))
             continue
+        if each.superseded_by and probability < 1:
+            continue
         claim_of_another = entry.kind in TALK_KINDS and each.about != entry.source_entity
         least = SURE if record == "entry" or claim_of_another else ENDS
         # what was promised stays in mind when it is done: the fact is over, the line was true
@@ -185,7 +189,7 @@ def _ended_by(
 def _commits(look: Look) -> bool:
     """Whether a statement promises, owes, asks or plans something."""
     kinds = look.statement.kinds or {}
-    return any(kinds.get(kind, 0.0) >= AGENDA for kind in AGENDA_KINDS)
+    return look.flags["will"] or any(kinds.get(kind, 0.0) >= AGENDA for kind in AGENDA_KINDS)
 
 
 def _corrects(look: Look) -> bool:
@@ -197,7 +201,10 @@ def _first(hits: Iterable[Neighbour], fits: Callable[[MemoryRecord], bool]) -> l
 
 
 def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str) -> bool:
-    if memory.superseded_by not in (None, by) or not memory.journal_ids:
+    """Whether a line may end a memory; a fact that ended may be ended by what denies it."""
+    if not memory.journal_ids or (memory.invalid_at or "") > entry.timestamp:
+        return False
+    if memory.invalid_at and memory.superseded_by != by and memory.record != "fact":
         return False
     if max(memory.journal_ids) >= entry.id or memory.created_at > entry.timestamp:
         return False
