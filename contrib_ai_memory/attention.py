@@ -203,12 +203,16 @@ def _is_answered(
     spent = partner and floor.unasked >= max_unasked
     if not line.others:
         return not (line.of_npc and spent)  # no endless talk between NPCs
-    if line.of_npc or spent:
+    if line.of_npc or (spent and not _wants_an_answer(line.text)):
         return False
     if line.shared and floor.spoke_to != line.speaker:
         return False  # no chorus
     found = features(line, floor, exchange_seconds)
     return (weights or _weights())(found) >= ANSWERED_FROM
+
+
+def _wants_an_answer(text: str) -> bool:
+    return asks(text) or requests(text) or courtesy_of(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

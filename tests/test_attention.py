@@ -69,6 +69,17 @@ def test_an_exchange_goes_on_without_the_name_twice_and_no_more(mara, alice, bra
     assert len(spoken(mara)) == before + 1, "its name begins a new exchange"
 
 
+def test_a_question_goes_on_with_an_exchange_beside_a_silent_third(mara, alice, bram, at):
+    alice.execute_cmd("say Mara, good day.")
+    for second in (10, 20, 30):
+        at(second)
+        alice.execute_cmd(f"say I keep {second} sheep.")
+    before = len(spoken(mara))
+    at(40)
+    alice.execute_cmd("say Do you have any salt?")
+    assert len(spoken(mara)) == before + 1
+
+
 def test_an_exchange_is_over_when_somebody_else_has_spoken(mara, alice, bram):
     alice.execute_cmd("say Mara, good day.")
     bram.execute_cmd("say What a storm.")
