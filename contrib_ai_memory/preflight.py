@@ -46,7 +46,8 @@ def doubts() -> list[str]:
     """Return a sentence for each server that does not answer now; this may take seconds."""
     if not conf.get().ENABLED:
         return []
-    return [redaction.redact(each) for each in (*_unreached_store(), *_unreached_hub())]
+    found = (*_unreached_store(), *_unreached_hub(), *_short_context())
+    return [redaction.redact(each) for each in found]
 
 
 def _named(path: str, value: Any, problem: str) -> str:
@@ -158,3 +159,19 @@ def _unreached_hub() -> Iterator[str]:
     for path, model in named.items():
         if model and not os.path.exists(model) and (problem := embedding_model.hub_problem(model)):
             yield _named(path, model, problem)
+
+
+def _short_context() -> Iterator[str]:
+    """Compare CONTEXT_TOKENS with what the model server tells of its context window."""
+    if router.model_server() is None or (llm := conf.get().LLM) is None:
+        return
+    from .llm.probe import context_length  # its libraries take a second
+
+    known = context_length(llm)
+    if known and known < conf.get().CONTEXT_TOKENS:
+        yield _named(
+            "['CONTEXT_TOKENS']",
+            conf.get().CONTEXT_TOKENS,
+            f"the model server reads {known} tokens at most, and drops what is beyond. Set "
+            f"CONTEXT_TOKENS to {known}, or the server's context to this (Ollama: num_ctx).",
+        )

@@ -26,6 +26,7 @@ SECTIONS = {
     'CONTRIB_AI_MEMORY["VECTOR_STORE"]': conf.VectorStoreSettings,
     'CONTRIB_AI_MEMORY["EMBEDDING"]': conf.EmbeddingSettings,
     'CONTRIB_AI_MEMORY["LLM"]': conf.LLMSettings,
+    'CONTRIB_AI_MEMORY["LLM_NIGHT"]': conf.NightLLMSettings,
 }
 
 
@@ -50,6 +51,8 @@ def _table(section: type) -> str:
 
 
 def _plain(default: Any) -> Any:
+    if isinstance(default, conf.NightLLMSettings):
+        return {}
     return redaction.plain(default.model_dump() if hasattr(default, "model_dump") else default)
 
 
