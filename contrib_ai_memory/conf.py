@@ -263,6 +263,9 @@ class Settings(_Section):
     UNASKED_REPLIES: int = Field(
         2, ge=0, le=100, description="answers in a row to lines that do not name the NPC"
     )
+    TONE: Literal["plain", "warm", "gruff", "formal"] = Field(
+        "plain", description="the sort of stock phrases of the offline provider"
+    )
     PHRASES: Phrases = Field(
         default_factory=dict,
         description="stock phrases of the offline provider, {kind: text or texts}; a kind that is "
@@ -392,6 +395,7 @@ GAME_ONLY = {
     "VECTOR_STORE": "all NPCs share one store",
     "EMBEDDING": "all NPCs share one embedding model",
     "RERANKER": "all NPCs share one cross-encoder",
+    "LLM_NIGHT": "set LLM for an NPC",
     "PROVIDER": "set LLM to None for an NPC without a language model",
     "TICK_DEADLINE": "it protects the server",
     "FLUSH_SECONDS": "it protects what is heard against a crash",

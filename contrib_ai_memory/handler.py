@@ -110,14 +110,8 @@ class MemoryHandler:
 
     @property
     def phrases(self) -> dict[str, tuple[str, ...]]:
-        """The stock phrases of the NPC: `npc.db.phrases`, over the settings', over the tone's."""
-        stored = self.owner.attributes.get("phrases", default=None) or {}
-        own = {
-            str(kind): (texts,) if isinstance(texts, str) else tuple(map(str, texts))
-            for kind, texts in stored.items()
-        }
-        tone = str(self.owner.attributes.get("tone", default="") or "")
-        return phrases_of(tone, self.settings.PHRASES | own)
+        """The stock phrases of the NPC, {kind: texts}, as the settings TONE and PHRASES have it."""
+        return phrases_of(self.settings.TONE, self.settings.PHRASES)
 
     @property
     def goals(self) -> str:

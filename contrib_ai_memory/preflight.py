@@ -48,7 +48,8 @@ def doubts() -> list[str]:
     """Return a sentence for each server that does not answer now; this may take seconds."""
     if not conf.get().ENABLED:
         return []
-    return [redaction.redact(each) for each in (*_unreached_store(), *_unreached_model())]
+    found = (*_unreached_store(), *_unreached_model(), *_short_context())
+    return [redaction.redact(each) for each in found]
 
 
 def _named(path: str, value: Any, problem: str) -> str:
@@ -180,3 +181,19 @@ def _unreached_model() -> Iterator[str]:
                 f"settings.{conf.SETTING}['EMBEDDING']: the embedding server does not answer: "
                 f"{problem}. The game starts; NPCs hear, and remember once it is back."
             )
+
+
+def _short_context() -> Iterator[str]:
+    """Compare CONTEXT_TOKENS with what the model server tells of its context window."""
+    if router.model_server() is None or (llm := conf.get().LLM) is None:
+        return
+    from .llm.probe import context_length  # its libraries take a second
+
+    known = context_length(llm)
+    if known and known < conf.get().CONTEXT_TOKENS:
+        yield _named(
+            "['CONTEXT_TOKENS']",
+            conf.get().CONTEXT_TOKENS,
+            f"the model server reads {known} tokens at most, and drops what is beyond. Set "
+            f"CONTEXT_TOKENS to {known}, or the server's context to this (Ollama: num_ctx).",
+        )

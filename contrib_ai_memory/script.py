@@ -522,7 +522,7 @@ class ReplyActions:
     def emote(self, text: str, provenance: Provenance) -> None:
         session_id = self._entry.session_id
         done = self._npc.act_out(text, session_id=session_id, provenance=provenance)
-        self.spoken.append(done.id)
+        self._note(done)
 
     def go_to_sleep(self) -> None:
         try:
@@ -544,7 +544,11 @@ class ReplyActions:
         )
         if own is None:
             raise ToolError("the one who may hear it is not here")
+        self._note(own)
+
+    def _note(self, own: Entry) -> None:
         self.spoken.append(own.id)
+        self._script.ndb.answering_line = None  # a reload does not have it answered once more
 
 
 # --- the lines that wait --------------------------------------------------------------------------

@@ -30,6 +30,7 @@ SECTIONS = {
     'CONTRIB_AI_MEMORY["EMBEDDING"]': conf.EmbeddingSettings,
     'CONTRIB_AI_MEMORY["LLM"]': conf.LLMSettings,
     'CONTRIB_AI_MEMORY["SLEEP_SCHEDULE"]': conf.SleepSchedule,
+    'CONTRIB_AI_MEMORY["LLM_NIGHT"]': conf.NightLLMSettings,
 }
 
 
@@ -61,7 +62,7 @@ def _of_npc(section: type, name: str) -> bool:
 
 
 def _plain(default: Any) -> Any:
-    return redaction.plain(default.model_dump() if hasattr(default, "model_dump") else default)
+    return {} if hasattr(default, "model_dump") else redaction.plain(default)
 
 
 def _bounds(schema: dict[str, Any]) -> str:

@@ -105,6 +105,7 @@ def test_a_server_that_cannot_stream_with_tools_is_asked_without(server, llm, ma
 
 
 def test_a_streamed_reply_is_spoken_when_its_sentences_are_whole(server, llm, mara, alice, hears):
+    alice.execute_cmd("say Good day.")  # the first answer of a model is read to its end
     server.behave(
         text="Aye. You keep it. So you said. At Millbrook." + " And so on." * 500, pace=0.02
     )
@@ -114,6 +115,19 @@ def test_a_streamed_reply_is_spoken_when_its_sentences_are_whole(server, llm, ma
     assert heard[-1].endswith('"Aye. You keep it. So you said. At Millbrook."')
     assert time.monotonic() - began < 4  # all of it would take 20 s
     assert server.events_sent < 200
+
+
+def test_reasoning_that_a_template_opened_is_not_spoken_for_being_streamed(
+    server, llm, mara, alice, hears
+):
+    reasoning = (
+        "She greets me. I answer. In one line. As Mara. It is evening. So be it.\n</think>\n"
+    )
+    server.behave(text=reasoning + "Well met." + " And so on." * 20)
+    heard = hears(alice)
+    for _ in range(2):
+        alice.execute_cmd("say Good day.")
+        assert heard[-1].endswith('"Well met. And so on. And so on. And so on."')
 
 
 def test_a_streamed_call_is_put_together(server, llm, mara, alice, hears):

@@ -6,6 +6,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from contrib_ai_memory import preflight
+
 PASSWORD = "heron"
 
 
@@ -130,3 +132,11 @@ def test_no_key_is_shown(server, tried, llm):
     server.behave(status=401, body=json.dumps({"error": "sk-very-secret"}).encode())
     shown, problem = tried()
     assert "sk-very-secret" not in shown + problem
+
+
+@pytest.mark.parametrize("length", [2048, 32_768])
+def test_the_start_reports_a_context_that_is_too_short(server, llm, length):
+    server.behave(get={"/v1/models": {"data": [{"id": "m", "max_model_len": length}]}})
+    told = [doubt for doubt in preflight.doubts() if "CONTEXT_TOKENS" in doubt]
+    assert bool(told) == (length < 8000)
+    assert all("reads 2048 tokens at most" in doubt for doubt in told)

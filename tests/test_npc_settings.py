@@ -224,8 +224,9 @@ def test_a_guard_answers_only_to_its_name_and_a_companion_goes_on(guard, compani
 def test_a_kind_has_its_own_stock_phrases(guard, alice):
     alice.execute_cmd("say Good day, Rook.")
     assert own_words(guard) == ["State your business, Alice."]
-    guard.db.phrases = {"greeting": "Halt, {name}."}
-    assert guard.memory.phrases["greeting"] == ("Halt, {name}.",)
+    guard.memory.own_settings.set("PHRASES", {"parting": "Move on, {name}."})
+    assert guard.memory.phrases["parting"] == ("Move on, {name}.",)
+    assert guard.memory.phrases["greeting"] == ("State your business, {name}.",)
 
 
 def test_the_game_has_stock_phrases_of_known_kinds(settings, mara, alice):

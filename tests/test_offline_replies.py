@@ -106,12 +106,12 @@ def test_what_nobody_told_is_not_known(asks, alice):
 
 
 def test_builders_choose_the_phrases(asks, mara, alice):
-    mara.db.phrases = {"nothing": "Ask the crows, {name}."}
+    mara.memory.own_settings.set("PHRASES", {"nothing": "Ask the crows, {name}."})
     assert asks(alice, "how old is the moon?") == "Ask the crows, Alice."
 
 
 def test_a_broken_phrase_is_said_as_it_is(asks, mara, alice):
-    mara.db.phrases = {"nothing": "Ask the {crows}, {name}."}
+    mara.memory.own_settings.set("PHRASES", {"nothing": "Ask the {crows}, {name}."})
     assert asks(alice, "how old is the moon?") == "Ask the {crows}, Alice."
 
 
@@ -189,10 +189,10 @@ def test_it_takes_up_what_was_said(asks, alice):
 
 
 def test_a_builder_chooses_its_tone(asks, mara, alice):
-    mara.db.tone = "gruff"
+    mara.memory.own_settings.set("TONE", "gruff")
     said = {asks(alice, f"it rained on {number} days.") for number in range(6)}
     assert said <= set(TONES["gruff"]["heard"][:2]) | {"If you say so, Alice."}
-    mara.db.phrases = {"heard": "Ugh."}
+    mara.memory.own_settings.set("PHRASES", {"heard": "Ugh."})
     assert asks(alice, "it rained again.") == "Ugh."
 
 

@@ -96,6 +96,7 @@ SPOKEN = [
 LEGITIMATE = [
     "I said never, and I meant it.",
     "Mara: the name of my boat.",
+    "You: Out of my house!",
     "There are two ways: by road, or by water.",
     'He told me "never again" and left.',
     '"Never," said the miller, "not while I live."',

@@ -287,8 +287,6 @@ def settings(npc: Any) -> NPCSettingsShown:
     values = {name: _setting_text(getattr(current, name)) for name in sources}
     values["LLM"] = _llm_text(current)
     # Attributes and commands of their own, older than these settings
-    if memory.owner.attributes.get("phrases"):
-        sources["PHRASES"] = OWN
     values["PHRASES"] = ", ".join(sorted(memory.phrases)) or "none of its own"
     if own := memory.owner.attributes.get("memory_keywords"):
         values["KEYWORDS"] = _setting_text((*current.KEYWORDS, *own))

@@ -45,7 +45,7 @@ from .provider import (
     Unreachable,
 )
 from .schemas import Unfit
-from .spoken import NOBODY, Voice, utterance
+from .spoken import NOBODY, Voice, closes_unopened, utterance
 from .streaming import Stream
 from .tools import Tool, Turn, parameters_of, turn_in, without_tools
 from .usage import estimated
@@ -90,6 +90,8 @@ class OpenAIProvider:
         self._count = count
         self._forms: dict[str, str] = {}  # response model → the form that the server takes for it
         self._takes_tools: bool | None = None  # unknown
+        # whether answers begin with reasoning that they only close; the first is read to its end
+        self._begins_in_thought: bool | None = None
         self._form = prompts.FORMS[0]  # the first one tried for a new response model
         self._parameters: dict[str, Any] = {
             "max_tokens": settings.max_tokens,
@@ -144,11 +146,21 @@ class OpenAIProvider:
         Every call in `messages` is followed by its result. The text is fit to be spoken.
         """
         parameters = parameters_of(tools)
-        self._here.enough = lambda text: utterance(text, voice, parameters, whole=False).ended
+
+        def enough(text: str) -> bool:
+            if self._begins_in_thought is None or (
+                self._begins_in_thought and not closes_unopened(text)
+            ):
+                return False
+            return utterance(text, voice, parameters, whole=False).ended
+
+        self._here.enough = enough
         try:
             answer = self._with_tools(messages, tools, self._deadline())
         finally:
             self._here.enough = None
+        if answer.text.strip():
+            self._begins_in_thought = self._begins_in_thought or closes_unopened(answer.text)
         told = messages[-1]["role"] == "tool"
         turn = turn_in(answer, tools, voice, after=told)
         if not turn.text and not turn.calls and not told:

@@ -22,6 +22,7 @@ from .usage import CHARACTERS_PER_TOKEN
 
 OK, POOR, BAD = "ok", "poor", "bad"
 PASSWORD = "heron"  # told at the beginning of a prompt of CONTEXT_TOKENS, and asked for at its end
+PEEK_SECONDS = 3.0  # for one look at what a server tells of itself
 SLOW_SECONDS = 10.0  # for a reply
 ENTRY = Entry(
     1, "2026-01-01T00:00:00+00:00", "I keep the ferry at Millbrook.", "say", seen_as="Alice"
@@ -197,7 +198,7 @@ def _get(settings: conf.LLMSettings, path: str, *, root: bool = False) -> dict[s
     headers = {"Authorization": f"Bearer {settings.api_key.get_secret_value()}"}
     try:
         with openai.DefaultHttpxClient(follow_redirects=False) as client:
-            answer = client.get(url, headers=headers, timeout=min(settings.timeout, 10))
+            answer = client.get(url, headers=headers, timeout=min(settings.timeout, PEEK_SECONDS))
         found = json.loads(answer.content[:1_000_000]) if answer.is_success else {}
     except Exception:  # noqa: BLE001 - whatever a server does here, it tells nothing of itself
         return {}

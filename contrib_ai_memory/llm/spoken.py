@@ -128,6 +128,12 @@ def without_thinking(text: str) -> str:
     return "".join(kept) + ("" if inside else text[place:])
 
 
+def closes_unopened(text: str) -> bool:
+    """Whether a text ends reasoning that it did not begin, which the model's template opens."""
+    mark = _THINKING.search(text)
+    return mark is not None and not mark["open"]
+
+
 def _of_channels(text: str) -> str:
     """Return what stands in the channels for the listener (gpt-oss), with the calls."""
     if _BARE_CHANNEL.match(text):  # a server that drops the tokens alone
@@ -450,7 +456,7 @@ _INLINE = re.compile(r"(?<=[.!?…\"”*)]) +(?:User|Human|Assistant|System): +(
 def _label(names: str) -> re.Pattern[str]:
     """Match a speaker's name before a line: `Mara: `, `**Mara:**`, `[Mara] says, "`."""
     return re.compile(
-        rf"[\s*_\[<(\"“]{{0,4}}(?:{names})[\]>*_)”\"]{{0,4}}[ \t]*"
+        rf"[\s*_\[<(\"“]{{0,4}}(?P<who>{names})[\]>*_)”\"]{{0,4}}[ \t]*"
         r"(?:[(\[*][^()\[\]*\n]{1,60}[)\]*])?[ \t]*"
         rf"(?P<says>(?:{_SAYS})(?: to [^:\n]{{1,40}})?)?[ \t]*"
         r"(?:[:：]|,(?=[ \t]*[\"“]))[*_]{0,3}[ \t]*",
@@ -477,7 +483,7 @@ def _own_lines(text: str, voice: Voice) -> tuple[str, bool]:
             listed = listed or bool(taken and taken[-1].rstrip().endswith((":", "：")))
             if taken and not listed:
                 return "\n".join(taken), True
-            if not taken:
+            if not taken and label["who"].lower() != "you":  # "You: out of my house!"
                 continue
         if (label := own.match(line)) and _begins_turn(label, line):
             line = line[label.end() :]

@@ -1,7 +1,7 @@
-"""Tones: sets of stock phrases that a builder chooses for an NPC, `npc.db.tone = "gruff"`.
+"""Tones: sets of stock phrases, chosen for an NPC by the setting TONE.
 
-A tone replaces phrases of `offline_reply.PHRASES`; what it does not have stays as it is there.
-`npc.db.phrases` of an NPC goes before both. It is chosen, not read from the persona: a description
+A tone replaces phrases of `offline_reply.PHRASES`; what it does not have stays as it is there. The
+setting PHRASES goes before both. It is chosen, not read from the persona: a description
 tells who somebody is, seldom how they talk.
 """
 
@@ -75,7 +75,7 @@ def phrases_of(tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple
     """Return the phrases of an NPC: those of its tone, then its own.
 
     Args:
-        tone: A name of `TONES` in any case; any other is the plain one.
+        tone: A name of `TONES`.
         own: Phrases that replace those of the tone, by kind.
     """
-    return {**TONES.get(tone.strip().lower(), {}), **own}
+    return {**TONES[tone], **own}
