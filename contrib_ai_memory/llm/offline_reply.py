@@ -3,8 +3,8 @@
 A line is understood before anything is told (`english.intents`). What is plain to see, such as who
 is here, comes from the situation; everything else from the memories that were recalled
 (`answer_selection`). Where an answer may well be none, it begins with a doubt. A builder may choose
-the setting TONE of an NPC (`tones`), and its stock phrases one by one, the setting PHRASES (`PHRASES`
-has their names). No phrase is said twice in a row where there is another.
+a TONE (`tones`) and single stock phrases (the names in `PHRASES`) in the settings of an NPC. No
+phrase is said twice in a row where there is another.
 """
 
 from __future__ import annotations
