@@ -307,8 +307,8 @@ def test_the_line_of_an_ended_fact_and_what_was_drawn_from_it_come_to_mind_no_lo
     truth = hear(4, "I did not sell the grey mare of my uncle to the miller.")
     line = line_of(mara, lie)
     assert line.invalid_at == truth.timestamp
-    [fact] = [m for m in drawn(mara, truth) if m.record == "fact"]
-    assert {m.superseded_by for m in [line, *drawn(mara, lie)]} == {fact.id}
+    ending = line_of(mara, truth)
+    assert {m.superseded_by for m in [line, *drawn(mara, lie)]} == {ending.id}
     assert mara.memory.journal.get(lie.id).content == lie.content
     heard = told(mara, "Did Alice sell the grey mare to the miller?")
     assert heard and not any("I sold" in text or "Alice sold" in text for text in heard)
@@ -322,9 +322,9 @@ def test_who_has_moved_lives_where_she_lives_now(mara, hear):
     assert not any("Wick" in text for text in heard)
     profile = mara.memory.profiles.get("#Alice")
     assert not any("Wick" in known.value for known in profile.attributes)
-    [fact] = [m for m in drawn(mara, moved) if m.record == "fact"]
     every = memory_store.shared().list(mara.memory.id, limit=None)
-    assert {m.superseded_by for m in every if "Wick" in m.content} == {fact.id}
+    ending = line_of(mara, moved)
+    assert {m.superseded_by for m in every if "Wick" in m.content} == {ending.id}
 
 
 def test_a_line_that_tells_something_besides_stays(mara, hear):
