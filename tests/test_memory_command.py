@@ -158,7 +158,7 @@ def test_the_preview_is_the_prompt_and_keeps_secrets(day, builder):
     shown = builder("@memory/preview mara = Alice: Where did I hide my silver key?")
     assert "You are Mara, a character in a text game." in one_line(shown)
     assert "I hide a silver key in Elmstead." in shown
-    assert "Alice says to you: Where did I hide my silver key?" in shown
+    assert "Alice says to you: Where did I hide my silver key?" in one_line(shown)
     assert "No language model is set" in shown
     bram = builder("@memory/preview mara = Bram: Where did Alice hide her silver key?")
     assert "I hide a silver key" not in bram
@@ -180,7 +180,7 @@ def test_a_previewed_whisper_brings_what_only_those_two_know(day, builder):
 def test_history_tells_what_was_said_and_what_builders_did(day, builder):
     builder("@memory/add mara = The cellar floods in spring.")
     shown = builder("@memory/history mara")
-    assert "Alice whispers to you: I hide a silver key in Elmstead." in one_line(shown)
+    assert "Alice says: I hide a silver key in Elmstead." in one_line(shown)
     assert re.search(r"add \d+ by Builder", shown)
 
 

@@ -64,7 +64,7 @@ def test_a_game_with_llmnpc_changes_one_base_class(live_game):
             heard = alice.drain(2)
         assert "The ferry, of course." not in heard, "it answered twice"
         block = server.prompts[-1].partition("</memory>")[0]
-        assert block.startswith("<memory>")
+        assert block.startswith("<scene>")
         assert "I keep the ferry at Millbrook." in block
         with story.log_in(SUPERUSER, game.password) as builder:
             builder.send("@memory/journal Odo")
