@@ -356,6 +356,7 @@ def test_every_setting_of_an_npc_is_read_from_its_own_settings():
         ("script", "LLM"),  # loads its client at start
         ("script", "TICK_RATE"),  # before the heartbeat knows its NPC
         ("admin.inspect", "LLM"),  # compared with the NPC's
+        ("preflight", "PHRASES"),
         ("conf", "LLM"),
         ("conf", "RECALL_PROFILE"),
         ("llm.router", "LLM"),
