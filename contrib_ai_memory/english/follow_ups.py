@@ -61,8 +61,8 @@ def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> s
         turns: What was said before, the newest at the end.
         names: Names of the people who are known.
 
-    >>> completed("and how much did he pay for it?", [SaidBefore("Did Bram buy the boat?")], ["Bram"])
-    'how much did Bram pay for the boat?'
+    >>> completed("what did he pay for it?", [SaidBefore("Did Bram buy the boat?")], ["Bram"])
+    'what did Bram pay for the boat?'
     >>> completed("why?", [SaidBefore("Why did Liora leave?")], ["Liora"])
     'why did Liora leave?'
     >>> completed("and Bram?", [SaidBefore("What does Liora sell?")], ["Liora", "Bram"])
