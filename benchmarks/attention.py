@@ -30,9 +30,9 @@ import numpy as np
 from contrib_ai_memory.attention import (
     WEIGHTS,
     Attention,
+    AttentionWeights,
     Floor,
     HeardLine,
-    Weights,
     attend,
     features,
     is_open,
@@ -170,7 +170,7 @@ def _perceived(evening: dict[str, Any]) -> Iterable[Labelled | Spoken]:
 class Ours:
     """The rule in play, after the talk as it was recorded; by default with the shipped weights."""
 
-    weights: Weights | None = None
+    weights: AttentionWeights | None = None
     floor: Floor = field(default_factory=Floor)
 
     def answers(self, line: HeardLine) -> bool:
@@ -265,7 +265,7 @@ def count(decider: Callable[[], Any], evenings: Sequence[Evening], *kinds: str) 
 # --- fitting --------------------------------------------------------------------------------------
 
 
-def fitted(evenings: Sequence[Evening]) -> Weights:
+def fitted(evenings: Sequence[Evening]) -> AttentionWeights:
     """Fit the score of open lines: a logistic regression with L2 over standardised features."""
     from sklearn.linear_model import LogisticRegression
 
@@ -291,7 +291,7 @@ def fitted(evenings: Sequence[Evening]) -> Weights:
     weights = fit.coef_[0] / scale
     rounded = (round(float(each), DECIMALS) for each in weights)
     bias = round(float(fit.intercept_[0] - mean @ weights), DECIMALS)
-    return Weights(bias, dict(zip(found[0], rounded, strict=True)))
+    return AttentionWeights(bias, dict(zip(found[0], rounded, strict=True)))
 
 
 def left_out(decider: type[Ours], evenings: Sequence[Evening], *kinds: str) -> list[Count]:
@@ -305,10 +305,10 @@ def left_out(decider: type[Ours], evenings: Sequence[Evening], *kinds: str) -> l
     return found
 
 
-_fits: dict[int, Weights] = {}
+_fits: dict[int, AttentionWeights] = {}
 
 
-def _fitted_without(start: int, others: Sequence[Evening]) -> Weights:
+def _fitted_without(start: int, others: Sequence[Evening]) -> AttentionWeights:
     if start not in _fits:
         _fits[start] = fitted(others)
     return _fits[start]

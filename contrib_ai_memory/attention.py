@@ -90,7 +90,7 @@ class HeardLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Participation:
     """Somebody's part in the talk.
 
     Attributes:
@@ -124,10 +124,10 @@ class Floor:
     last: HeardLine | None = None
     spoke_to: str | None = None
     lines: int = 0
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    parts: Mapping[str, Participation] = field(default_factory=dict)
 
-    def part(self, who: str) -> Part:
-        return self.parts.get(who, Part())
+    def part(self, who: str) -> Participation:
+        return self.parts.get(who, Participation())
 
     def at(self, line: HeardLine) -> Floor:
         """Return the floor on which a line is said: a new one after a long silence."""
@@ -170,7 +170,7 @@ def attend(
     floor: Floor,
     exchange_seconds: float,
     max_unasked: int = MAX_UNASKED,
-    weights: Weights | None = None,
+    weights: AttentionWeights | None = None,
 ) -> Attention:
     """Decide about a line by the first rule of DESIGN §4 that fits.
 
@@ -189,7 +189,7 @@ def _is_answered(
     floor: Floor,
     exchange_seconds: float,
     max_unasked: int,
-    weights: Weights | None,
+    weights: AttentionWeights | None,
 ) -> bool:
     if line.barred:
         return False
@@ -216,7 +216,7 @@ def _wants_an_answer(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class AttentionWeights:
     """How probably a line that names nobody is for the NPC, by the weights of its features."""
 
     bias: float
@@ -228,8 +228,8 @@ class Weights:
 
 
 @cache
-def _weights() -> Weights:
-    return Weights(**json.loads(WEIGHTS.read_text("utf-8")))
+def _weights() -> AttentionWeights:
+    return AttentionWeights(**json.loads(WEIGHTS.read_text("utf-8")))
 
 
 def is_open(line: HeardLine) -> bool:
@@ -278,6 +278,8 @@ _PAST = re.compile(
 )
 
 
-def _with(parts: Mapping[str, Part], who: str, part: Part) -> dict[str, Part]:
+def _with(
+    parts: Mapping[str, Participation], who: str, part: Participation
+) -> dict[str, Participation]:
     kept = {name: each for name, each in parts.items() if name != who}
     return dict([*kept.items(), (who, part)][-SPEAKERS_KEPT:])

@@ -3,7 +3,7 @@
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.english.follow_ups import Turn, completed
+from contrib_ai_memory.english.follow_ups import SaidBefore, completed
 
 NAMES = ["Liora", "Bram", "Old Tom"]
 
@@ -22,7 +22,7 @@ NAMES = ["Liora", "Bram", "Old Tom"]
     ],
 )  # fmt: skip
 def test_a_follow_up_is_completed(before, line, meant):
-    assert completed(line, [Turn(before), Turn("I see.", own=True)], NAMES) == meant
+    assert completed(line, [SaidBefore(before), SaidBefore("I see.", own=True)], NAMES) == meant
 
 
 @pytest.mark.parametrize(
@@ -37,16 +37,20 @@ def test_a_follow_up_is_completed(before, line, meant):
     ],
 )
 def test_a_line_that_has_its_subject_stays_as_it_is(line):
-    assert completed(line, [Turn("Does Liora keep a boat?")], NAMES) == line
+    assert completed(line, [SaidBefore("Does Liora keep a boat?")], NAMES) == line
 
 
 def test_a_follow_up_of_a_follow_up_is_completed():
-    turns = [Turn("what does Liora sell?"), Turn("Wool.", own=True), Turn("and Bram?")]
+    turns = [
+        SaidBefore("what does Liora sell?"),
+        SaidBefore("Wool.", own=True),
+        SaidBefore("and Bram?"),
+    ]
     assert completed("where?", turns, NAMES) == "where does Bram sell?"
 
 
 def test_what_the_npc_calls_mine_is_yours_to_the_asker():
-    turns = [Turn("I gave it to my sister.", own=True)]
+    turns = [SaidBefore("I gave it to my sister.", own=True)]
     assert completed("where does she live?", turns, NAMES) == "where does your sister live?"
 
 

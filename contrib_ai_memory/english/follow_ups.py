@@ -47,25 +47,25 @@ _QUESTION_WORD = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SaidBefore:
     """What was said before: `own` if the one who is asked said it."""
 
     text: str
     own: bool = False
 
 
-def completed(line: str, turns: Sequence[Turn], names: Iterable[str]) -> str:
+def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> str:
     """Return a question with what it takes from the talk; the line itself if it takes nothing.
 
     Args:
         turns: What was said before, the newest at the end.
         names: Names of the people who are known.
 
-    >>> completed("and how much did he pay for it?", [Turn("Did Bram buy the boat?")], ["Bram"])
-    'how much did Bram pay for the boat?'
-    >>> completed("why?", [Turn("Why did Liora leave?")], ["Liora"])
+    >>> completed("what did he pay for it?", [SaidBefore("Did Bram buy the boat?")], ["Bram"])
+    'what did Bram pay for the boat?'
+    >>> completed("why?", [SaidBefore("Why did Liora leave?")], ["Liora"])
     'why did Liora leave?'
-    >>> completed("and Bram?", [Turn("What does Liora sell?")], ["Liora", "Bram"])
+    >>> completed("and Bram?", [SaidBefore("What does Liora sell?")], ["Liora", "Bram"])
     'What does Bram sell?'
     """
     bare = _OPENING.sub("", line.strip()).rstrip(" ?!.…")
@@ -95,7 +95,7 @@ def completed(line: str, turns: Sequence[Turn], names: Iterable[str]) -> str:
     return f"what about {filled}?" if whom else f"{filled}?"
 
 
-def _asked_before(turns: Sequence[Turn], names: Sequence[str]) -> str:
+def _asked_before(turns: Sequence[SaidBefore], names: Sequence[str]) -> str:
     """Return the newest question of others, completed if it was a follow-up itself."""
     for place in range(len(turns) - 1, -1, -1):
         turn = turns[place]
@@ -113,7 +113,7 @@ def _is_elliptic(line: str, bare: str) -> bool:
     return line.rstrip().endswith("?") and line.strip() != bare + "?" and len(bare.split()) <= 3
 
 
-def _filled(text: str, turns: Sequence[Turn], names: list[str]) -> str:
+def _filled(text: str, turns: Sequence[SaidBefore], names: list[str]) -> str:
     """Put the people and things for which the pronouns of a text stand in their place."""
     found = _PERSON.search(text)
     person = _newest(turns, lambda said: _people_in(said, names)) if found else ""
@@ -135,7 +135,7 @@ def _in_place(found: re.Match[str], text: str, person: str) -> str:
     return f"{person}'s" if owns else person
 
 
-def _newest(turns: Sequence[Turn], find: Callable[[str], Sequence[str]]) -> str:
+def _newest(turns: Sequence[SaidBefore], find: Callable[[str], Sequence[str]]) -> str:
     """Return what the newest turn with something to find speaks of, as the asker would say it.
 
     The last that somebody said, but the first of what the NPC told: its best answer comes first.

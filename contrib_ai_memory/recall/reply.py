@@ -12,7 +12,7 @@ from twisted.internet import defer
 
 from .. import offload
 from ..english.addressing import forms, without_address
-from ..english.follow_ups import TURNS_READ, Turn, completed
+from ..english.follow_ups import TURNS_READ, SaidBefore, completed
 from ..llm import prompts, router
 from ..llm.usage import estimated
 from ..log import logger
@@ -247,7 +247,7 @@ def _as_meant(memory: Any, entry: Entry) -> str:
     """Return a line with the subject that it takes from the talk before it."""
     own = forms(memory.names)
     turns = [
-        Turn(without_address(turn.content, own), own=turn.role == "assistant")
+        SaidBefore(without_address(turn.content, own), own=turn.role == "assistant")
         for turn in _turns_before(memory, entry)[-TURNS_READ:]
     ]
     line = without_address(entry.content, own)
