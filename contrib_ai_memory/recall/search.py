@@ -20,6 +20,7 @@ from .. import conf, offload
 from ..embedding import embedder, emotions
 from ..english import questions
 from ..english.addressing import folded, forms, without_address
+from ..english.tokens import QUESTION_WORDS
 from ..ingest import index
 from ..records import NO_EVIDENCE, RecallRequest, RecallResult, may_hear
 from ..store import memory_store
@@ -41,6 +42,7 @@ BEARS_AMONG = 20  # of the best
 BEARS_FROM = 0.5  # of the best score
 
 _TOGETHER = re.compile(r"\b(?:both|each|together)\b", re.IGNORECASE)
+_QUESTION_WORD = re.compile(rf"\b(?:{'|'.join(QUESTION_WORDS)})\b", re.IGNORECASE)
 _JOINED = re.compile(r"\s*(?:,|&|,?\s*\b(?:and|or|nor)\b)\s*", re.IGNORECASE)
 
 
@@ -115,15 +117,17 @@ def completed(memory: Any, request: RecallRequest) -> RecallRequest:
 def spoken_of(query: str, named: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Return whose words a query asks for, of the people it names: its subject, or all of them.
 
-    "What did Bram say of Alice?" and "What does Bram owe Alice?" are answered by what Bram says;
-    "What do Bram and Alice both like?" by either. The subject of a question is named first.
+    "What did Bram say of Alice?" and "What does Bram owe Alice?" are answered by what Bram says:
+    the subject is named first behind the question word. "What do Bram and Alice both like?" is
+    answered by either, and so may be whatever is asked in another order.
     """
     spans = {identity: _spans(query, name) for identity, name in named}
     places = sorted((found[0], identity) for identity, found in spans.items() if found)
     if len(places) < 2 or _TOGETHER.search(query):
         return tuple(spans)
-    ((_, end), first), ((start, _), _) = places[:2]
-    return tuple(spans) if _JOINED.fullmatch(query[end:start]) else (first,)
+    ((start, end), first), ((other, _), _) = places[:2]
+    in_order = _QUESTION_WORD.search(query[:start]) and not _JOINED.fullmatch(query[end:other])
+    return (first,) if in_order else tuple(spans)
 
 
 def _linked(memory: Any, starts: list[str]) -> list[str]:
