@@ -28,10 +28,11 @@ from .locomo_data import Asked, Conversation, load
 
 DEPTHS = (5, 10, 25, 50)
 BUDGETS = (250, 500, 1000, 2000)
-BARS = {5: 74.0, 10: 83.0, 25: 90.0, 50: 94.0}
+BARS = {5: 77.1, 10: 84.1, 25: 90.0, 50: 93.9}
 BUDGET_BARS = {500: 84.0, 1000: 89.5}
 PLAYER_BAR = 86.0
-MULTI_HOP_AT_10 = 50.0
+MULTI_HOP_AT_10 = 56.8
+MULTI_HOP_GOAL = 62.0
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
 ADVERSARIAL = 5
 PLENTY = 1_000_000  # a token budget that nothing meets
@@ -341,7 +342,10 @@ def _set_bars(report: Report, held: Outcome) -> None:
     row = held.row()
     reached = {f"recall @{depth}": (row[f"@{depth}"], least) for depth, least in BARS.items()}
     if multi_hop := held.of_category(1):
-        reached["multi-hop @10"] = (share_found(multi_hop, 10), MULTI_HOP_AT_10)
+        found = share_found(multi_hop, 10)
+        reached["multi-hop @10"] = (found, MULTI_HOP_AT_10)
+        what = f"{held.name}: multi-hop @10, to be reached"
+        report.bars.append(Bar(what, found, MULTI_HOP_GOAL, "%", at_least=True, goal=True))
     for budget, least in BUDGET_BARS.items():
         if budget in held.by_budget:
             reached[f"recall within {budget} tokens"] = (row[f"{budget} tok"], least)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.english import questions
 from contrib_ai_memory.recall import budget, rank, reranker, search
 from contrib_ai_memory.recall.search import is_permitted
 from contrib_ai_memory.records import MemoryRecord, RecallRequest, ScoreParts, may_hear
@@ -360,16 +361,67 @@ def test_whoever_the_question_names_is_favoured_and_left_out_of_the_embedded_wor
 ):
     alice.execute_cmd("say The brother sails to Elmstead.")
     bram.execute_cmd("say The brother sails to Millbrook.")
-    found = recalled(mara, "What did Bram say of Alice's brother?", top_k=2)
-    speaker = {
-        item.memory.speaker: dict(zip(rank.CLUES, item.score.clues, strict=True))["speaker"]
-        for item in found.memories
-    }
-    assert speaker == {"Alice": 1.0, "Bram": 1.0}
     one = search.completed(mara.memory, RecallRequest("Where does Bram's brother sail?"))
     assert search.searched_words(one) == "Where does brother sail?"
     assert [who for _identity, who in one.named] == ["Bram"]
     assert texts(recalled(mara, one.query, top_k=1)) == ["The brother sails to Millbrook."]
+
+
+@pytest.mark.parametrize(
+    ("question", "favoured"),
+    [
+        ("What did Bram say of Alice's brother?", {"Bram"}),
+        ("what did alice tell bram about the brother", {"Alice"}),
+        ("the night alice left where did bram's brother sail", {"Alice", "Bram"}),
+        ("Where do the brothers of Alice and Bram sail?", {"Alice", "Bram"}),
+        ("Alice, Bram: whose brother sails?", {"Alice", "Bram"}),
+        ("Which of them has a brother, Bram or Alice?", {"Alice", "Bram"}),
+        ("Have Alice's brother and Bram's both sailed?", {"Alice", "Bram"}),
+    ],
+)
+def test_of_several_people_named_the_subject_is_favoured_or_all_where_they_are_joined(
+    question, favoured, mara, alice, bram
+):
+    alice.execute_cmd("say The brother sails to Elmstead.")
+    bram.execute_cmd("say The brother sails to Millbrook.")
+    found = recalled(mara, question, top_k=2)
+    speaker = {
+        item.memory.speaker: dict(zip(rank.CLUES, item.score.clues, strict=True))["speaker"]
+        for item in found.memories
+    }
+    assert speaker == {name: float(name in favoured) for name in ("Alice", "Bram")}
+
+
+def test_what_is_gathered_from_several_occasions_does_not_come_from_one_talk(mara, alice, bram):
+    talk = ["cities are a joy to see", "all cities have good inns", "the great cities are walled"]
+    for line in talk:
+        alice.execute_cmd(f"say I say {line}.")
+    for _ in range(6):
+        bram.execute_cmd("say The ale is thin tonight.")
+    alice.execute_cmd("say Elmstead is a city I went to.")
+    one = texts(recalled(mara, "What did Alice say of cities?", top_k=3))
+    several = texts(recalled(mara, "Which cities has Alice been to?", top_k=3))
+    assert "Elmstead is a city I went to." not in one
+    assert "Elmstead is a city I went to." in several
+
+
+@pytest.mark.parametrize(
+    ("question", "several"),
+    [
+        ("Which cities has Alice seen?", True),
+        ("what are alice's hobbies", True),
+        ("what kind of beer does bram like?", True),
+        ("Where has she worked?", True),
+        ("How many ships came in?", True),
+        ("Where is my sword?", False),
+        ("What is this?", False),
+        ("What does Alice keep?", False),
+        ("When did the ferry sink?", False),
+        ("who pays the toll?", False),
+    ],
+)
+def test_a_question_asks_for_several_things_or_for_one(question, several):
+    assert questions.asks_for_several(question) is several
 
 
 DAYS = ["2026-02-03", "2026-02-20", "2026-03-04"]

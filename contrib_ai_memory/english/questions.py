@@ -394,6 +394,23 @@ def asks_when(question: str) -> bool:
     return bool(_WHEN.search(question))
 
 
+_SEVERAL = re.compile(
+    r"\bhow many\b|\bwhat (?:all|else)\b|\b(?:kind|type|sort)s? of\b|\bnames\b"
+    # "which cities has he seen", "what are her hobbies": a plural near the question word
+    r"|\b(?:what|which)\b(?:\s+(?:are|were|the|other|of)\b)*"
+    r"(?:\s+(?!(?:do|did|have|had|is|was)\b)[^\W\d_]+(?:['’]s)?){0,3}?"
+    r"\s+(?!(?:does|has|is|was|this|his|its)\b)[^\W\d_]*[^s\W\d_]s\b"
+    # "where has he been": over a whole past
+    r"|\b(?:what|which|where|whom?)\b.*?\b(?:has|have|['’]ve)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_for_several(question: str) -> bool:
+    """Whether the answer may be a list, gathered from several occasions."""
+    return bool(_SEVERAL.search(question))
+
+
 def asks_of_asking(question: str) -> bool:
     """Whether a question is about what somebody asked: "what did Bram want to know?"."""
     return bool(_OF_ASKING.search(question))

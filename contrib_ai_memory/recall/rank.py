@@ -18,7 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from ..english.dates import NamedDate, named_in
-from ..english.questions import asks_when
+from ..english.questions import asks_for_several, asks_when
 from ..records import RecallRequest, ScoreParts, seconds_between
 from ..store.payload import OF_NIGHTS, RETOLD, Candidate
 
@@ -30,6 +30,11 @@ FREQUENCY_FULL = 10  # [B] accesses that count as "often"
 
 # best scores of a lane below this are not scaled up to 1: one common word is no full match
 LANE_FLOORS = np.array([0.3, 0.3, 4.0, 4.0])  # in the order of `LANES`
+
+# a list is gathered from several occasions: what it takes from the score of a memory to have others
+# of the same talk before it, in the order of their distance in journal entries
+SAME_OCCASION = 0.2 * 0.6 ** np.arange(5)
+SPREAD_OVER = 60  # the best so many; a recall brings at most 50 by default
 
 QUOTING = ("", "offline")  # providers that only quote what they retell
 
@@ -63,17 +68,20 @@ class QueryClues:
         who: Identities of the people it is about (`RecallRequest.who`).
         dates: The dates that it names.
         when: Whether it asks for a time.
+        several: Whether it asks for what may be told on several occasions.
     """
 
     who: frozenset[str] = frozenset()
     dates: tuple[NamedDate, ...] = ()
     when: bool = False
+    several: bool = False
 
     @classmethod
     def of(cls, request: RecallRequest) -> QueryClues:
         today = datetime.fromisoformat(request.now).date()
         dates = tuple(named_in(request.query, today))
-        return cls(frozenset(request.who), dates, asks_when(request.query))
+        query = request.query
+        return cls(frozenset(request.who), dates, asks_when(query), asks_for_several(query))
 
 
 @dataclass(slots=True, eq=False)
@@ -117,7 +125,34 @@ def score(candidates: Sequence[Candidate], request: RecallRequest) -> list[Ranke
     if total_of := score_profile(request.score_profile):
         for each in ranked:
             each.total = total_of(each.parts(request))
-    return ordered(ranked)
+    return spread(ranked) if asked.several else ordered(ranked)
+
+
+def spread(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Order best first, with less for a memory the more of its own talk stands before it.
+
+    The lines around a good one score well too, since they share its keys; where a list is asked
+    for, they would take the places of other occasions.
+    """
+    waiting = ordered(ranked)
+    totals = np.array([each.total for each in waiting])
+    entries = np.array(
+        [
+            each.candidate.journal_ids[0] if each.candidate.journal_ids else np.nan
+            for each in waiting
+        ],
+        dtype=float,
+    )
+    left = np.ones(len(waiting), dtype=bool)
+    for _ in range(min(SPREAD_OVER, len(waiting))):
+        best = int(np.argmax(np.where(left, totals, -np.inf)))
+        left[best] = False
+        distance = np.abs(entries - entries[best])
+        near = left & (distance < len(SAME_OCCASION))
+        totals[near] -= SAME_OCCASION[distance[near].astype(int)]
+    for each, total in zip(waiting, totals.tolist(), strict=True):
+        each.total = total
+    return ordered(waiting)
 
 
 def clues(candidates: Sequence[Candidate], asked: QueryClues) -> np.ndarray:

@@ -22,6 +22,7 @@ from ..embedding import embedder, emotions
 from ..embedding.model import ModelAway
 from ..english import questions
 from ..english.addressing import folded, forms, without_address
+from ..english.tokens import QUESTION_WORDS
 from ..ingest import index
 from ..records import NO_EVIDENCE, RecallRequest, RecallResult, may_hear
 from ..store import memory_store
@@ -41,6 +42,10 @@ PREFERENCES = 40  # newest preferences of the one who asks that become candidate
 # a preference bears on a question, and comes first, if its rank and its score are so high
 BEARS_AMONG = 20  # of the best
 BEARS_FROM = 0.5  # of the best score
+
+_TOGETHER = re.compile(r"\b(?:both|each|together)\b", re.IGNORECASE)
+_QUESTION_WORD = re.compile(rf"\b(?:{'|'.join(QUESTION_WORDS)})\b", re.IGNORECASE)
+_JOINED = re.compile(r"\s*(?:,|&|,?\s*\b(?:and|or|nor)\b)\s*", re.IGNORECASE)
 
 
 @defer.inlineCallbacks
@@ -90,7 +95,7 @@ def completed(memory: Any, request: RecallRequest) -> RecallRequest:
     named = tuple(
         (identity, memory.people.name_of(identity)) for identity in memory.people.mentioned(query)
     )
-    who = tuple(identity for identity, _name in named)
+    who = spoken_of(query, named)
     if not who and questions.asks_of_oneself(query):
         who = listeners[:1]
     if not who and questions.asks_of_you(query):
@@ -109,6 +114,22 @@ def completed(memory: Any, request: RecallRequest) -> RecallRequest:
         who=who,
         preferences=tuple(each.memory_id for each in preferences[:PREFERENCES] if each.memory_id),
     )
+
+
+def spoken_of(query: str, named: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Return whose words a query asks for, of the people it names: its subject, or all of them.
+
+    "What did Bram say of Alice?" and "What does Bram owe Alice?" are answered by what Bram says:
+    the subject is named first behind the question word. "What do Bram and Alice both like?" is
+    answered by either, and so may be whatever is asked in another order.
+    """
+    spans = {identity: _spans(query, name) for identity, name in named}
+    places = sorted((found[0], identity) for identity, found in spans.items() if found)
+    if len(places) < 2 or _TOGETHER.search(query):
+        return tuple(spans)
+    ((start, end), first), ((other, _), _) = places[:2]
+    in_order = _QUESTION_WORD.search(query[:start]) and not _JOINED.fullmatch(query[end:other])
+    return (first,) if in_order else tuple(spans)
 
 
 def _linked(memory: Any, starts: list[str]) -> list[str]:
@@ -215,14 +236,19 @@ def searched_words(request: RecallRequest) -> str:
 
 
 def _without_name(query: str, name: str) -> str:
-    """Remove a name in whatever form it is written: "Old Tom Tanner", "tom's"."""
+    for start, end in reversed(_spans(query, name)):
+        query = query[:start] + query[end:]
+    return query
+
+
+def _spans(query: str, name: str) -> list[tuple[int, int]]:
+    """Return where a name stands, in whatever form it is written: "Old Tom Tanner", "tom's"."""
     text = folded(query)
     if len(text) != len(query):
         text = query.lower()
     some = "|".join(map(re.escape, forms([name]))) or r"(?!)"
-    for found in reversed(list(re.finditer(rf"(?<!\w)(?:{some})(?!\w)(?:['’]s\b)?", text))):
-        query = query[: found.start()] + query[found.end() :]
-    return query
+    found = re.finditer(rf"(?<!\w)(?:{some})(?!\w)(?:['’]s\b)?", text)
+    return [each.span() for each in found]
 
 
 def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
