@@ -229,6 +229,7 @@ def test_an_ablation_answers_without_one_part_and_counts_what_that_changes():
 
 def test_each_part_can_be_left_out_of_an_answer(mara, alice):
     alice.execute_cmd("say Mara, I promise to bring you twelve candles by Friday.")
+    mara.execute_cmd("say Twelve candles are two crowns, Alice.")
     offload.wait(mara.assistant.at_tick())
     said = mara.memory.journal.get(1)
     entry = replace(said, id=mara.memory.journal.last_id + 1, content="what did I promise you?")
