@@ -44,6 +44,21 @@ _SITUATION: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def answer_without(part: str, memory: Any, entry: Any) -> str:
+    """Return what the NPC would say to an entry; a model is asked without its tools.
+
+    Nothing is said or stored, and the entry need not be in the journal.
+    """
+    from contrib_ai_memory import offload
+    from contrib_ai_memory.llm import router
+    from contrib_ai_memory.recall import reply
+
+    with without(part):
+        _loop, request = offload.wait(reply.prepare(memory, entry))
+        _provider, answer = offload.wait(router.ask_without_tools("reply", request))
+    return answer.text
+
+
 @contextmanager
 def without(part: str) -> Iterator[None]:
     """Answer, and sleep, without a part of the memory."""

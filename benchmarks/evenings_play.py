@@ -223,14 +223,11 @@ class Playing:
 
     def _ask_without(self, part: str, question: Question, asked: Exchange, entry: Any) -> Exchange:
         """Answer the entry of a question again, without a part of the memory."""
-        from contrib_ai_memory import offload
-        from contrib_ai_memory.recall import reply
-
         if entry is None:
             return asked
-        with self._asking(question), _prompts() as prompts, evenings_ablation.without(part):
-            answer = offload.wait(reply.answer(self.npc.memory, entry, None))
-        return self._exchange(question, answer.text, prompts[-1])
+        with self._asking(question), _prompts() as prompts:
+            answer = evenings_ablation.answer_without(part, self.npc.memory, entry)
+        return self._exchange(question, answer, prompts[-1])
 
     @contextmanager
     def _asking(self, question: Question) -> Iterator[Any]:

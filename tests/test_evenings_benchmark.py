@@ -229,15 +229,13 @@ def test_an_ablation_answers_without_one_part_and_counts_what_that_changes():
 
 def test_each_part_can_be_left_out_of_an_answer(mara, alice):
     alice.execute_cmd("say Mara, I promise to bring you twelve candles by Friday.")
+    mara.execute_cmd("say Twelve candles are two crowns, Alice.")
     offload.wait(mara.assistant.at_tick())
-    said = mara.memory.journal.read(1)[0]
+    said = mara.memory.journal.get(1)
     entry = replace(said, id=mara.memory.journal.last_id + 1, content="what did I promise you?")
 
     def request():
         return offload.wait(reply.prepare(mara.memory, entry))[1]
-
-    def answer():
-        return offload.wait(reply.answer(mara.memory, entry, None)).text
 
     assert request().situation.agenda
     assert any(OWN in each.memory.tags for each in request().recalled)
@@ -246,6 +244,5 @@ def test_each_part_can_be_left_out_of_an_answer(mara, alice):
     with evenings_ablation.without("own words"):
         assert not any(OWN in each.memory.tags for each in request().recalled)
     for part in (*evenings_ablation.ABLATED, *evenings_ablation.NIGHTLY):
-        with evenings_ablation.without(part):
-            assert answer()
+        assert evenings_ablation.answer_without(part, mara.memory, entry)
     assert request().situation.agenda

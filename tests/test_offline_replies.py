@@ -5,10 +5,12 @@ from itertools import pairwise
 import pytest
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.ingest.experiences import remember_or_reinforce
 from contrib_ai_memory.llm.tones import TONES
 from contrib_ai_memory.recall import reply
 from contrib_ai_memory.recall.rank import EMOTION_BONUS
-from contrib_ai_memory.records import Entry
+from contrib_ai_memory.records import Entry, MemoryRecord
+from contrib_ai_memory.store.payload import memory_id_for
 from contrib_ai_memory.store.people import Profile, ProfileAttribute
 
 
@@ -142,28 +144,32 @@ def test_a_profile_is_told_to_those_who_may_know_it_with_what_it_rests_on(
     answer = asks(bram, "tell me about Alice.")
     assert "Alice mends nets." in answer
     assert "owls" not in answer
-    assert str(heard) in mara.memory.journal.read(mara.memory.journal.last_id)[0].evidence
+    said = mara.memory.journal.get(mara.memory.journal.last_id)
+    assert str(heard) in said.evidence
 
 
 def test_emotions_of_the_line_favour_memories_that_share_them(mara, alice, settings):
-    alice.execute_cmd("say Mara, they buried my mother this morning.")
-    offload.wait(mara.assistant.at_tick())
-    offload.wait(mara.memory.work_through(until_silent=True))
+    felt = {"dominant_emotions": ("grief", "sadness", "pensiveness"), "journal_ids": (900, 901)}
+    funeral = memory_id_for(mara.memory.id, "experience", 900, 901)
+    remember_or_reinforce(
+        mara.memory.id,
+        MemoryRecord(funeral, "They buried the old ferryman of Elmstead.", "experience", **felt),
+    )
     asked = Entry(
-        mara.memory.journal.last_id + 1,
+        1,
         mara.memory.clock(),
-        "I am so sad since my mother died.",
+        "They buried my mother this morning. Who was buried in Elmstead?",
         "say",
         source_entity=mara.get_memory_identity(alice),
     )
 
-    def bonuses():
-        recalled = offload.wait(reply.recall_for(mara.memory, asked)).memories
-        return {each.score.emotion for each in recalled if each.memory.record == "experience"}
+    def bonus():
+        [recalled] = offload.wait(reply.recall_for(mara.memory, asked)).memories
+        return recalled.score.emotion
 
-    assert bonuses() == {0.0}  # the built-in profile does not count emotions
+    assert bonus() == 0.0  # the built-in profile does not count emotions
     settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "RECALL_PROFILE": "salience"}
-    assert bonuses() == {EMOTION_BONUS}
+    assert bonus() == EMOTION_BONUS
 
 
 def test_a_second_hello_is_not_greeted_as_a_return(asks, alice):

@@ -41,9 +41,7 @@ PORTRAIT = 5  # of a person as a whole
 ENDED = 0.25  # probability that a later memory ends one, from which it is not told
 ENDS_WITHIN = 2.0  # how much less the score of the later one may be
 COMPARED = 10  # the best answers, which may end one another
-# cosine from which what has all words of a question in it answers it: of 36 questions of the
-# evenings 36 times, beside one question without an answer
-ALIKE = 0.55
+ALIKE = 0.55  # cosine from which what has all words of a question in it surely bears on it
 
 # the clues of `recall.rank.CLUES` that depend on the question
 LANES = ("line", "window", "near", "wide", "speaker", "date", "when")
@@ -119,10 +117,10 @@ def confidence(
     if not told:
         return 0.0
     weights = weights or AnswerWeights.shipped()
-    clues = certainty(request, told)
-    if clues["shared"] == 1.0 and clues["cosine"] >= ALIKE:
+    best = certainty(request, told[:1])
+    if best["shared"] == 1.0 and best["cosine"] >= ALIKE:
         return 1.0
-    found = {name: np.array(value) for name, value in clues.items()}
+    found = {name: np.array(value) for name, value in certainty(request, told).items()}
     return float(1 / (1 + np.exp(-weights.confidence(found))))
 
 
