@@ -8,6 +8,7 @@ sent, not to judge it.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ REPLIES = (
     "Three, if I counted right. Come back tomorrow and I will know for certain.",
     "So I was told. I would not swear to it.",
 )
+FIRST_KNOWN = 101  # numbers of known facts begin with it; lines are below
+_NUMBERED = re.compile(r"^(\d+) (.*)$", re.MULTILINE)
 LESSON = "Ask after it when they come back."
 
 Lines = list[dict[str, Any]]
@@ -142,22 +145,26 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _structured(name: str, schema: dict[str, Any], messages: list[dict[str, Any]]) -> Any:
     """Answer in the form that is asked for; one that is unknown gets the least that fits."""
+    if name == "DigestAnswer":
+        return _digest(messages[1]["content"])
     lines = [json.loads(line) for line in messages[-1]["content"].splitlines() if line[:1] == "{"]
     stock = STOCK.get(name)
     return stock(lines) if stock else least(schema, schema)
 
 
-def _facts(lines: Lines) -> dict[str, Any]:
-    return {"facts": [{"text": _told(each), "entry_ids": [each["id"]]} for each in _worth(lines)]}
-
-
-def _experience(lines: Lines) -> dict[str, Any]:
-    told = " ".join(_told(each) for each in lines if each.get("new"))[:300]
+def _digest(asked: str) -> dict[str, Any]:
+    """Answer a look at numbered lines: all of one importance, a fact from each that holds one."""
+    new = {int(number): text for number, text in _NUMBERED.findall(asked)}
+    lines = {number: text for number, text in new.items() if number < FIRST_KNOWN}
+    worth = _worth([{"id": number, "text": text} for number, text in lines.items()])
+    blank = {"kind": "event", "about": "", "to": "", "date": "", "same_as": 0, "ends": []}
     return {
-        "essence": told or "Nothing happened.",
-        "dominant_emotions": ["trust", "interest", "serenity"],
-        "memory_weight": 0.5,
-        "the_lesson": LESSON,
+        "importance": [{"line": number, "importance": 5} for number in lines],
+        "facts": [{"text": each["text"][:300], "lines": [each["id"]], **blank} for each in worth],
+        "experience": " ".join(each["text"] for each in worth)[:300],
+        "emotions": ["trust", "interest", "serenity"],
+        "weight": 0.5,
+        "lesson": LESSON,
     }
 
 
@@ -180,14 +187,7 @@ def _worth(lines: Lines) -> Lines:
     return [e for e in known if len(e["text"].split()) >= FACT_WORDS and "?" not in e["text"]]
 
 
-def _told(line: dict[str, Any]) -> str:
-    return f"{line.get('speaker') or 'Somebody'} says: {line['text']}"[:300]
-
-
 STOCK: dict[str, Callable[[Lines], Any]] = {
-    "ExperienceAnswer": _experience,
-    "ScoresAnswer": lambda lines: {"scores": [5] * len(lines)},
-    "FactsAnswer": _facts,
     "SummaryAnswer": lambda lines: {"summary": lines[0]["line"] if lines else "They talked."},
     "AttributesAnswer": _attributes,
     "QuestionsAnswer": lambda _lines: {"questions": ["Who owes what?", "Who is sick?", "Why?"]},

@@ -362,6 +362,12 @@ def status(settings: conf.Settings | None = None, npc: str | None = None) -> str
     return f"{chosen.settings.model} at {chosen.settings.base_url}"
 
 
+def is_away(settings: conf.Settings, npc: str | None) -> bool:
+    """Whether a model is set for nights and is not asked now: unreachable, or its tokens spent."""
+    chosen = model_server(settings, "digest")
+    return chosen is not None and (bool(breaker.problem) or not _affords(chosen, npc))
+
+
 def _affords(chosen: ModelServer, npc: str | None) -> bool:
     try:
         chosen.check(npc)

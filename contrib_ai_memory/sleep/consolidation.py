@@ -226,8 +226,10 @@ def _look(
             )
         if not at_night:
             return None
-        if not halve or len(entries) <= FEWEST or router.breaker.problem:
+        away = router.is_away(memory.settings, memory.id)
+        if away:  # the model does it in a later night; what it cannot do is left to rules for good
             scoring.note_outage(memory, entries)
+        if away or not halve or len(entries) <= FEWEST:
             digest = yield work.run(router.OFFLINE.digest, passage)
             return (yield _apply(memory, digest, passage, router.OFFLINE.name, work))
     middle = len(entries) // 2
