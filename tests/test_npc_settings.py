@@ -357,6 +357,10 @@ def test_every_setting_of_an_npc_is_read_from_its_own_settings():
         ("script", "TICK_RATE"),  # before the heartbeat knows its NPC
         ("admin.inspect", "LLM"),  # compared with the NPC's
         ("preflight", "PHRASES"),
+        ("preflight", "LLM"),
+        ("preflight", "CONTEXT_TOKENS"),
+        ("management.commands.ai_memory", "LLM"),  # tries the one server
+        ("management.commands.ai_memory", "CONTEXT_TOKENS"),
         ("conf", "LLM"),
         ("conf", "RECALL_PROFILE"),
         ("llm.router", "LLM"),
