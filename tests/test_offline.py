@@ -289,7 +289,7 @@ TALK = [
 
 def insights(question):
     memories = [said(who, text, number) for number, (who, text) in enumerate(TALK, start=1)]
-    return OfflineProvider().reflect(question, memories, "Mara")
+    return OfflineProvider().reflect([(question, memories)], "Mara")
 
 
 def test_an_insight_is_a_sentence_with_telling_words_a_quotation_and_its_evidence(store_folder):
@@ -321,9 +321,8 @@ def test_it_asks_itself_of_those_who_speak_most_and_of_what_is_spoken_of_most(st
 def test_an_entry_and_its_fact_are_one_mention(store_folder):
     entry = said("Alice", "The ferry needs a new oar.", 1)
     fact = MemoryRecord("f", entry.content, "fact", speaker="Alice", journal_ids=(1,))
-    assert (
-        OfflineProvider().reflect("What have I learned about Alice?", [entry, fact], "Mara") == []
-    )
+    asked = [("What have I learned about Alice?", [entry, fact])]
+    assert OfflineProvider().reflect(asked, "Mara") == []
 
 
 def test_two_words_that_are_always_together_are_one_theme():
