@@ -205,7 +205,7 @@ def test_the_state_and_the_schedule_of_sleep_can_be_seen_and_set(day, builder):
         assert "Give the hour (0-23)" in builder(f"@sleep/schedule mara = {wrong}")
     assert "no sleep schedule" in builder("@sleep/schedule mara = off")
     builder("@sleep mara")
-    assert "asleep (compacting): pass 1 of 11, weighing the day" in builder("@sleep/status mara")
+    assert "asleep (compacting): pass 1 of 10, weighing the day" in builder("@sleep/status mara")
 
 
 def test_a_slip_of_the_finger_in_a_switch_does_nothing(mara, builder):

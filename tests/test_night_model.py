@@ -107,8 +107,7 @@ def test_what_an_outage_left_to_rules_is_done_again_by_the_model_in_a_later_nigh
     server.behave()
     router.breaker.reset()
     asked = len(server.requests)
-    for _night in range(2):  # the first puts it back, the second does it
-        offload.wait(mara.assistant.sleep.whole_night())
+    offload.wait(mara.assistant.sleep.whole_night())
     assert mara.memory.journal.get(first.id).scoring_method == "llm"
     drawn = [r for r in server.requests[asked:] if r.schema == "FactsAnswer"]
     assert any("ferry at Millbrook" in request.last for request in drawn)

@@ -34,7 +34,7 @@ GREETING = [
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TrialResult:
     """One thing that was tried: its verdict (OK, POOR or BAD), what was seen, what to set."""
 
     what: str
@@ -43,7 +43,7 @@ class Finding:
     advice: str = ""
 
 
-def trial(settings: conf.LLMSettings, context_tokens: int) -> Iterator[Finding]:
+def trial(settings: conf.LLMSettings, context_tokens: int) -> Iterator[TrialResult]:
     """Try a server. Ends early if it does not answer at all."""
     provider = OpenAIProvider(settings)
     first = _reply(provider, settings)
@@ -57,47 +57,49 @@ def trial(settings: conf.LLMSettings, context_tokens: int) -> Iterator[Finding]:
     yield _context(provider, settings, context_tokens)
 
 
-def _reply(provider: OpenAIProvider, settings: conf.LLMSettings) -> Finding:
+def _reply(provider: OpenAIProvider, settings: conf.LLMSettings) -> TrialResult:
     began = time.monotonic()
     try:
         turn = provider.converse(GREETING, ())
     except ProviderError as problem:
         known = ", ".join(_models(settings)[:8])
         advice = f"The server has the models {known}." if known else "Check LLM.base_url."
-        return Finding("a reply", BAD, str(problem), advice)
+        return TrialResult("a reply", BAD, str(problem), advice)
     seconds = time.monotonic() - began
     seen = f"{turn.text!r} in {seconds:.1f} s"
     if seconds > settings.timeout / 2:
         advice = f"Raise LLM.timeout to {round(seconds * 4)}, or take a smaller model."
-        return Finding("a reply", POOR, seen, advice)
+        return TrialResult("a reply", POOR, seen, advice)
     if seconds > SLOW_SECONDS:
-        return Finding("a reply", POOR, seen, "Players wait long: take a smaller model.")
-    return Finding("a reply", OK, seen)
+        return TrialResult("a reply", POOR, seen, "Players wait long: take a smaller model.")
+    return TrialResult("a reply", OK, seen)
 
 
-def _streaming(provider: OpenAIProvider) -> Finding:
+def _streaming(provider: OpenAIProvider) -> TrialResult:
     if provider.streamed:
-        return Finding("streaming", OK, "the answer came in pieces")
+        return TrialResult("streaming", OK, "the answer came in pieces")
     advice = "" if not provider.settings.stream else "Set LLM.stream to False."
-    return Finding("streaming", POOR, "the answer came in one piece", advice)
+    return TrialResult("streaming", POOR, "the answer came in one piece", advice)
 
 
-def _json(provider: OpenAIProvider) -> Finding:
+def _json(provider: OpenAIProvider) -> TrialResult:
     """Ask for JSON in the strictest form that the server takes, as a night does."""
     try:
         began = time.monotonic()
         provider.digest(Passage("Mara", (ENTRY,)))
         seconds = time.monotonic() - began
     except ProviderError as problem:
-        return Finding("JSON", BAD, str(problem), "Take another model for LLM_NIGHT.")
+        return TrialResult("JSON", BAD, str(problem), "Take another model for LLM_NIGHT.")
     form = provider.form
     seen = f"by {form}, in {seconds:.1f} s"
     if form == prompts.FORMS[0]:
-        return Finding("JSON", OK, seen)
-    return Finding("JSON", POOR, seen, "A server that takes json_schema gives fewer bad answers.")
+        return TrialResult("JSON", OK, seen)
+    return TrialResult(
+        "JSON", POOR, seen, "A server that takes json_schema gives fewer bad answers."
+    )
 
 
-def _tools(provider: OpenAIProvider) -> Finding:
+def _tools(provider: OpenAIProvider) -> TrialResult:
     offered = tools.offered([tools.Recall])
     asked = [
         {"role": "system", "content": "You are Mara. Call the tool recall before you answer."},
@@ -106,22 +108,24 @@ def _tools(provider: OpenAIProvider) -> Finding:
     try:
         turn = provider.converse(asked, offered)
     except ProviderError as problem:
-        return Finding("tools", BAD, str(problem), "NPCs answer without tools.")
+        return TrialResult("tools", BAD, str(problem), "NPCs answer without tools.")
     if provider.takes_tools is False:
         advice = "Start vLLM with --enable-auto-tool-choice, llama.cpp with --jinja."
-        return Finding("tools", POOR, "the server refuses them", advice)
+        return TrialResult("tools", POOR, "the server refuses them", advice)
     if not turn.calls:
-        return Finding("tools", POOR, "taken, but the model called none", "")
-    return Finding("tools", OK, f"the model called {turn.calls[0].name}")
+        return TrialResult("tools", POOR, "taken, but the model called none", "")
+    return TrialResult("tools", OK, f"the model called {turn.calls[0].name}")
 
 
-def _parameters(provider: OpenAIProvider) -> Iterator[Finding]:
+def _parameters(provider: OpenAIProvider) -> Iterator[TrialResult]:
     for refused, instead in provider.refused_parameters:
         seen = f"the server takes no {refused}" + (f", but {instead}" if instead else "")
-        yield Finding("parameters", OK, f"{seen}; that is done")
+        yield TrialResult("parameters", OK, f"{seen}; that is done")
 
 
-def _context(provider: OpenAIProvider, settings: conf.LLMSettings, context_tokens: int) -> Finding:
+def _context(
+    provider: OpenAIProvider, settings: conf.LLMSettings, context_tokens: int
+) -> TrialResult:
     """Send a prompt as long as the settings allow, and see whether its beginning was read."""
     line = "The river is calm today, and the ferry goes as it always does.\n"
     answer_tokens = min(settings.max_tokens, context_tokens // 8)
@@ -135,20 +139,20 @@ def _context(provider: OpenAIProvider, settings: conf.LLMSettings, context_token
         turn = provider.converse(asked, ())
     except ProviderError as problem:
         shorter = f"Set CONTEXT_TOKENS to {known or context_tokens // 2}, or start the server with "
-        return Finding("context", BAD, str(problem), shorter + "a longer context.")
+        return TrialResult("context", BAD, str(problem), shorter + "a longer context.")
     if known and known < context_tokens:
         return _too_short(f"the server says {known} tokens", known)
     if PASSWORD not in turn.text.lower():
         return _too_short("the beginning of a long prompt was not read", known)
-    return Finding("context", OK, f"{context_tokens} tokens were read" + _says(known))
+    return TrialResult("context", OK, f"{context_tokens} tokens were read" + _says(known))
 
 
-def _too_short(seen: str, known: int | None) -> Finding:
+def _too_short(seen: str, known: int | None) -> TrialResult:
     advice = (
         f"Ollama: set OLLAMA_CONTEXT_LENGTH or num_ctx to CONTEXT_TOKENS; vLLM: --max-model-len; "
         f"llama.cpp: -c. Or set CONTEXT_TOKENS to {known or 4096}."
     )
-    return Finding("context", BAD, seen, advice)
+    return TrialResult("context", BAD, seen, advice)
 
 
 def _says(known: int | None) -> str:

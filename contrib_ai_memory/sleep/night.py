@@ -70,7 +70,6 @@ PASSES = (
     _pass("forgetting small talk", DREAMING, pruning.prune_low_importance_entries),
     _pass("closing conversations", DREAMING, pruning.clear_stale_conversations),
     _pass("shortening conversations", DREAMING, chat_compaction.compact_conversation_history),
-    _pass("putting back the work of an outage", DREAMING, outage.put_back_offline_work),
 )
 TITLES = {each.name: each.title for each in PASSES}
 
@@ -279,6 +278,7 @@ class Sleep:
             self._script.db.operating_mode = "sleep"
             self._script.db.wake_requested = False
             self.make_due()
+            outage.put_back_offline_work(self._script.obj.memory)
             self._put(Night(started=now_iso()))
 
     def go_to_sleep(self, asked_by: str | None = None) -> None:

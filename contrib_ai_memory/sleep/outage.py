@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet import defer
-
 from ..llm import router
-from ..records import PassReport
 from . import consolidation, scoring
 
 AT_MOST = 500  # entries that are done again; of a longer outage the newest
 
 
-def put_back_offline_work(memory: Any) -> defer.Deferred:
-    """Put the entries of an outage back as they were before the night, for the next one.
+def put_back_offline_work(memory: Any) -> None:
+    """Put the entries of an outage back as they were, as a new night begins.
 
     They stay as they are while the server does not answer.
     """
     journal = memory.journal
     first = journal.cursors.get(scoring.OUTAGE, 0)
     if not first or router.model_server(memory.settings) is None or router.breaker.problem:
-        return defer.succeed(PassReport(done=True))
+        return
     last = journal.cursors.get(scoring.CURSOR, 0)
     first = max(first, last - AT_MOST + 1)
     entries = [entry for entry in journal.read(first, last) if entry.learnable]
@@ -37,4 +34,3 @@ def put_back_offline_work(memory: Any) -> defer.Deferred:
     for cursor in (scoring.CURSOR, consolidation.CURSOR):
         journal.set_cursor(cursor, min(journal.cursors.get(cursor, 0), first - 1))
     journal.set_cursor(scoring.OUTAGE, 0)
-    return defer.succeed(PassReport(done=True, read=len(entries), changed=len(changes)))
