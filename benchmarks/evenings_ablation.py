@@ -45,7 +45,7 @@ _SITUATION: dict[str, Callable[[Any], Any]] = {
 
 
 def answer_without(part: str, memory: Any, entry: Any) -> str:
-    """Return what the NPC would say to an entry; a model is asked without its tools.
+    """Return what the NPC would say to an entry without a language model.
 
     Nothing is said or stored, and the entry need not be in the journal.
     """
