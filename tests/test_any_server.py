@@ -8,22 +8,22 @@ from pathlib import Path
 import pytest
 
 from contrib_ai_memory.llm import schemas
-from contrib_ai_memory.llm.provider import Refused
-from contrib_ai_memory.records import Entry, ReplyRequest, Snippet
+from contrib_ai_memory.llm.provider import Passage, Refused
+from contrib_ai_memory.records import Entry, ReplyRequest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from model_server import digest
 
 WHEN = "2026-01-01T00:00:00+00:00"
 ENTRIES = [
     Entry(number, WHEN, f"Line {number}.", "say", seen_as="Alice", source_entity="#1")
     for number in (4, 7)
 ]
-SNIPPET = Snippet("Mara", (ENTRIES[0],), frozenset({4}))
+PASSAGE = Passage("Mara", tuple(ENTRIES))
 REQUEST = ReplyRequest("Mara", "An innkeeper.", "Alice", "#1", "Who keeps the ferry?")
 ANSWERS = [
-    schemas.ExperienceAnswer,
-    schemas.ScoresAnswer,
-    schemas.FactsAnswer,
+    schemas.DigestAnswer,
     schemas.SummaryAnswer,
     schemas.AttributesAnswer,
     schemas.QuestionsAnswer,
@@ -41,12 +41,7 @@ NO_TEMPERATURE = (
     "Unsupported value: 'temperature' does not support 0.7 with this model. "
     "Only the default (1) value is supported."
 )
-EXPERIENCE = {
-    "essence": "Alice keeps the ferry.",
-    "dominant_emotions": ["joy"],
-    "memory_weight": 0.7,
-    "the_lesson": "Ask her.",
-}
+SCORES = {1: 9, 2: 2}
 
 
 # --- parameters -----------------------------------------------------------------------------------
@@ -71,7 +66,7 @@ def test_a_parameter_that_is_refused_by_name_is_changed_once_and_remembered(serv
 
 def test_a_refused_parameter_does_not_cost_the_form_of_json(server, llm):
     server.behave(forbids={"temperature": NO_TEMPERATURE})
-    assert llm().score_importance(ENTRIES, "") == [5, 5]
+    assert llm().digest(PASSAGE).importance == {4: 5, 7: 5}
     assert {request.form for request in server.requests} == {"json_schema"}
 
 
@@ -203,7 +198,7 @@ def test_a_schema_is_in_the_form_that_every_server_takes(answer):
 
 
 def test_a_schema_is_sent_as_strict(server, llm):
-    llm().score_importance(ENTRIES, "")
+    llm().digest(PASSAGE)
     assert server.requests[-1].body["response_format"]["json_schema"]["strict"] is True
 
 
@@ -215,49 +210,40 @@ def test_a_schema_is_sent_as_strict(server, llm):
     [(7, 0.7), ("0.7", 0.7), (70, 0.7), ("7/10", 0.7), (-1, 0.0), (1, 1.0), (0, 0.0), (700, 1.0)],
 )
 def test_a_weight_of_ten_or_of_a_hundred_is_scaled(server, llm, given, meant):
-    server.behave(structured=json.dumps(EXPERIENCE | {"memory_weight": given}))
-    assert llm().extract_experience(SNIPPET).memory_weight == pytest.approx(meant)
+    server.behave(structured=json.dumps(digest(SCORES, experience="So.", weight=given)))
+    assert llm().digest(PASSAGE).experience.memory_weight == pytest.approx(meant)
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("ids", [4, "4", ["4"], [4.0], "4, 99", "#4", ["entry 4"]])
-def test_ids_are_read_however_they_are_written(server, llm, ids):
-    fact = {"text": "Alice keeps the ferry.", "entry_ids": ids, "preference": None, "topic": None}
-    server.behave(structured=json.dumps({"facts": fact}))
-    [draft] = llm().extract_facts(ENTRIES, "Mara")
-    assert (draft.journal_ids, draft.memory_type) == ((4,), "semantic")
+@pytest.mark.parametrize("lines", [1, "1", ["1"], [1.0], "1, 99", "#1", ["line 1"]])
+def test_numbers_are_read_however_they_are_written(server, llm, lines):
+    fact = {"text": "Alice keeps the ferry.", "lines": lines, "kind": None, "ends": None}
+    server.behave(structured=json.dumps(digest(SCORES) | {"facts": fact}))
+    [draft] = llm().digest(PASSAGE).facts
+    assert (draft.journal_ids, draft.memory_type, draft.ends) == ((4,), "semantic", ())
 
 
 @pytest.mark.parametrize("nothing", [None, []])
 def test_null_in_place_of_a_list_is_an_empty_one(server, llm, nothing):
-    server.behave(structured=json.dumps({"facts": nothing}))
-    assert llm().extract_facts(ENTRIES, "Mara") == []
+    server.behave(structured=json.dumps(digest(SCORES) | {"facts": nothing}))
+    assert llm().digest(PASSAGE).facts == ()
 
 
 @pytest.mark.parametrize(
     "scores",
     [
-        [{"id": 7, "importance": 2}, {"id": 4, "importance": 9}],
-        [{"id": "7", "importance": "2"}, {"id": "4", "importance": "9/10"}],
-        {"7": 2, "4": 9},
-        [9, 2],
-        [90, 20],
-        [{"id": 7, "importance": 2}, {"id": 4, "importance": 9}, {"id": 99, "importance": 1}],
+        [{"line": 2, "importance": 2}, {"line": 1, "importance": 9}],
+        [{"line": "2", "importance": "2"}, {"line": "1", "importance": "9/10"}],
+        [{"line": 2, "importance": 2}, {"line": 1, "importance": 9}, {"line": 9, "importance": 1}],
     ],
 )
-def test_scores_belong_to_entries_by_id_whatever_their_order(server, llm, scores):
-    server.behave(structured=json.dumps({"scores": scores}))
-    assert llm().score_importance(ENTRIES, "") == [9, 2]
+def test_importances_belong_to_lines_by_number_whatever_their_order(server, llm, scores):
+    server.behave(structured=json.dumps(digest(SCORES) | {"importance": scores}))
+    assert llm().digest(PASSAGE).importance == {4: 9, 7: 2}
     assert len(server.requests) == 1
 
 
-def test_an_entry_without_a_score_is_asked_for_once_more(server, llm):
-    server.behave_once(structured='{"scores": [{"id": 4, "importance": 9}]}')
-    server.behave(structured='{"scores": [5, 5]}')
-    assert llm().score_importance(ENTRIES, "") == [5, 5]
-    assert "no importance for the ids 7" in server.requests[-1].last
-
-
 def test_reasoning_before_an_answer_in_json_is_passed_over(server, llm):
-    server.behave(structured='<think>{"scores": 3} or</think>\n```json\n{"scores": [5, 6]}\n```')
-    assert llm().score_importance(ENTRIES, "") == [5, 6]
+    answer = json.dumps(digest(SCORES))
+    server.behave(structured=f'<think>{{"facts": 3}} or</think>\n```json\n{answer}\n```')
+    assert llm().digest(PASSAGE).importance == {4: 9, 7: 2}

@@ -5,6 +5,7 @@ from model_server import ModelServer
 
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.llm import router
+from contrib_ai_memory.llm.provider import Passage
 from contrib_ai_memory.records import Entry
 from contrib_ai_memory.store import memory_store
 
@@ -22,7 +23,7 @@ def night_llm(llm, settings):
 
 
 def score():
-    return offload.wait(router.ask("score_importance", [ENTRY], ""))[0]
+    return offload.wait(router.ask("digest", Passage("Mara", (ENTRY,))))[0]
 
 
 def test_without_settings_of_its_own_it_is_as_llm_but_without_chance(server, llm, mara, alice):
@@ -109,11 +110,11 @@ def test_what_an_outage_left_to_rules_is_done_again_by_the_model_in_a_later_nigh
     asked = len(server.requests)
     offload.wait(mara.assistant.sleep.whole_night())
     assert mara.memory.journal.get(first.id).scoring_method == "llm"
-    drawn = [r for r in server.requests[asked:] if r.schema == "FactsAnswer"]
+    drawn = [r for r in server.requests[asked:] if r.schema == "DigestAnswer"]
     assert any("ferry at Millbrook" in request.last for request in drawn)
     asked = len(server.requests)
     offload.wait(mara.assistant.sleep.whole_night())
-    assert not [r for r in server.requests[asked:] if r.schema == "FactsAnswer"]  # done once
+    assert not [r for r in server.requests[asked:] if r.schema == "DigestAnswer"]  # done once
 
 
 def test_without_a_model_nothing_is_left_for_one(mara, alice):
