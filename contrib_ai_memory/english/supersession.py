@@ -24,7 +24,7 @@ from .commitments import closes
 from .contradiction import mood, negated, numbers
 from .linear import Linear
 from .questions import asks
-from .tokens import content_words, words_of, zipf
+from .tokens import FUNCTION_WORDS, content_words, stem, words_of, zipf
 
 WEIGHTS = Path(__file__).with_name("supersession_weights.json")
 RAREST = 8.0  # Zipf frequency of the commonest word
@@ -171,7 +171,8 @@ def changes_something(
     """Return for each known statement whether anything says that it might be over.
 
     Two statements about one thing mostly both hold, however alike they are: "my father saw a ship"
-    does not end "my father loves the sea". What has happened is over only if it is taken back.
+    does not end "my father loves the sea". What has happened is over only if it is taken back. What
+    is said again ("I still prefer tea") holds.
     """
     found = (columns["denied"] > 0) | (columns["numbers_differ"] > 0)
     found |= any(new.flags[name] for name in _TELLS_CHANGE)
@@ -183,15 +184,33 @@ def changes_something(
     lasts = np.array([not each.happened for each in known])
     for kind in _LASTING:
         lasts |= columns[f"old_{kind}"] >= LASTS
-    return found & (corrects | lasts)
+    repeated = np.array([_repeats(new, each) for each in known])
+    return found & (corrects | lasts) & ~repeated
+
+
+def _repeats(new: Look, old: Look) -> bool:
+    """Whether a statement says all of another again, in its order, and nothing against it."""
+    if new.numbers != old.numbers or new.flags["negated"] != old.flags["negated"]:
+        return False
+    if any(new.flags[name] and not old.flags[name] for name in _TELLS_CHANGE):
+        return False
+    later = iter(new.said)
+    return all(word in later for word in old.said)
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is read of one statement; `happened`: it tells what was done."""
+    """What is read of one statement.
+
+    Attributes:
+        words: Content words, without names.
+        said: All its content words, in order.
+        happened: It tells what was done.
+    """
 
     statement: DatedStatement
     words: frozenset[str]
+    said: tuple[str, ...]
     weights: Mapping[str, float]
     numbers: frozenset[str]
     flags: Mapping[str, bool]
@@ -206,6 +225,7 @@ class Look:
         return cls(
             statement,
             words,
+            tuple(stem(word) for word in words_of(text) if word not in FUNCTION_WORDS),
             {word: max(0.5, RAREST - zipf(word)) for word in words},
             frozenset(numbers(text)),
             {name: bool(cue.search(text)) for name, cue in _COMPILED.items()}

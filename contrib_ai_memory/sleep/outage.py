@@ -21,7 +21,8 @@ def put_back_offline_work(memory: Any) -> None:
     """
     journal = memory.journal
     first = journal.cursors.get(scoring.OUTAGE, 0)
-    if not first or router.model_server(memory.settings) is None or router.breaker.problem:
+    settings = memory.settings
+    if not first or not router.model_server(settings) or router.is_away(settings, memory.id):
         return
     last = journal.cursors.get(scoring.CURSOR, 0)
     first = max(first, last - AT_MOST + 1)
