@@ -110,7 +110,7 @@ def test_what_a_small_model_gets_slightly_wrong_is_put_right(server, llm):
     assert (draft.kind, draft.subject, draft.date) == ("other", "", "")
     assert (draft.same_as, draft.ends) == ("a-long-id", ())
     assert given.experience.dominant_emotions == ("joy", "trust", "fear")
-    assert given.experience.memory_weight == 1
+    assert given.experience.memory_weight == 0.7
     assert len(server.requests) == 1
 
 
@@ -152,7 +152,7 @@ def test_an_attribute_keeps_the_evidence_that_was_given_and_a_confidence_of_at_m
     server, llm
 ):
     answer = [
-        {"type": "occupation", "value": "keeps the ferry", "evidence": [1, 99], "confidence": 7},
+        {"type": "occupation", "value": "keeps the ferry", "evidence": [1, 99], "confidence": 700},
         {"type": "preference", "value": "hates the cold", "evidence": [2, 2], "confidence": -1}
         | {"replaces": [1, 5]},
         {"type": "trait", "value": "is a thief", "evidence": [99], "confidence": 1},
@@ -476,7 +476,7 @@ def test_what_was_whispered_is_not_in_the_prompt_of_an_answer_that_others_hear(
     alice.execute_cmd("whisper Mara = My heirloom is buried beneath the old willow.")
     server.behave(text="It is beneath the willow.")
     alice.execute_cmd("say Mara, where is my heirloom buried, beneath what tree?")
-    alice.execute_cmd("say Mara, say it again, pardon me?")
+    alice.execute_cmd("say Mara, what did miller 3 ask you, pardon me?")
     assert "willow" not in server.requests[-1].text
 
 
