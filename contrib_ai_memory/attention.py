@@ -177,7 +177,7 @@ def attend(
     Args:
         floor: The floor before the line.
         exchange_seconds: How long an exchange goes on after an answer.
-        max_unasked: Answers in a row to lines that do not name the NPC.
+        max_unasked: Answers in a row to lines that do not name the NPC; 0: to none of them.
         weights: By default the shipped ones.
     """
     answered = _is_answered(line, floor.at(line), exchange_seconds, max_unasked, weights)
@@ -203,7 +203,7 @@ def _is_answered(
     spent = partner and floor.unasked >= max_unasked
     if not line.others:
         return not (line.of_npc and spent)  # no endless talk between NPCs
-    if line.of_npc or (spent and not _wants_an_answer(line.text)):
+    if line.of_npc or not max_unasked or (spent and not _wants_an_answer(line.text)):
         return False
     if line.shared and floor.spoke_to != line.speaker:
         return False  # no chorus

@@ -201,3 +201,13 @@ def test_when_the_newer_line_is_forgotten_the_older_holds_again(mara, say, alice
     every = [memory_of(mara, old), *facts(mara, old)]
     assert {(m.superseded_by, m.invalid_at) for m in every} == {(None, None)}
     assert "My horse is called Thunder." in told(mara, "What is the horse of Alice called?")
+
+
+def test_what_is_said_of_another_thing_of_its_sort_ends_nothing(mara, alice):
+    for number in range(1, 9):
+        alice.execute_cmd(f"say Barrel {number} holds {number * 7} red apples.")
+    alice.execute_cmd("say The cellar is full.")
+    offload.wait(mara.assistant.sleep.whole_night())
+    stored = memory_store.shared().list(mara.memory.id, limit=None)
+    assert not any(memory.superseded_by for memory in stored)
+    assert sum("Barrel" in memory.content for memory in stored if memory.record == "entry") == 8

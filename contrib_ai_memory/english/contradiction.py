@@ -17,6 +17,10 @@ from .dates import times
 from .tokens import NUMBERS, WORD, content_words, stem, words_of
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_LABEL = re.compile(
+    r"(?:^\W*|\b(?:the|an?|in|at|on|of|to|from|by|near|for|with|and|my|our|your|his|her|their|this"
+    r"|that)\s+)(?P<thing>[^\W\d_]+)\s+(?P<number>\d+)\b"
+)
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBERS)})\b")
 _NOT = "not|no|never|nobody|nothing|none|without|cannot|neither|nor"
 _NEGATION = re.compile(rf"\b(?:{_NOT})\b|n['’]t\b")
@@ -116,6 +120,22 @@ def numbers(text: str) -> set[str]:
     return figures | {str(NUMBERS[word]) for word in _NUMBER_WORD.findall(lowered)}
 
 
+def labels(text: str) -> dict[str, str]:
+    """The things that a text names by a number, each with it.
+
+    >>> labels("Barrel 3 holds 21 apples, and I paid 9 crowns for room 12.")
+    {'barrel': '3', 'room': '12'}
+    """
+    found = _LABEL.findall(text.lower())
+    return {thing: number for thing, number in found if thing not in tokens.FUNCTION_WORDS}
+
+
+def are_apart(a: str, b: str) -> bool:
+    """Whether two texts are of two things of one sort: barrel 3 and barrel 4."""
+    one, other = labels(a), labels(b)
+    return any(one[thing] != other[thing] for thing in one.keys() & other.keys())
+
+
 def names(text: str) -> set[str]:
     """Capitalised words inside sentences."""
     return set(_NAME.findall(text))
@@ -170,7 +190,7 @@ def _counts_otherwise(new: str, known: str) -> bool:
     """Whether both state a lasting number of the same thing, and not the same number."""
     if not numbers(new) or not numbers(known) or numbers(new) == numbers(known):
         return False
-    if len(numbers(new)) != len(numbers(known)):
+    if len(numbers(new)) != len(numbers(known)) or are_apart(new, known):
         return False
     if _subject(_without_numbers(new)) != _subject(_without_numbers(known)):
         return False

@@ -21,7 +21,7 @@ import numpy as np
 
 from .answer_types import holds
 from .commitments import closes
-from .contradiction import mood, negated, numbers
+from .contradiction import are_apart, mood, negated, numbers
 from .linear import Linear
 from .questions import asks
 from .tokens import FUNCTION_WORDS, content_words, stem, words_of, zipf
@@ -172,7 +172,8 @@ def changes_something(
 
     Two statements about one thing mostly both hold, however alike they are: "my father saw a ship"
     does not end "my father loves the sea". What has happened is over only if it is taken back. What
-    is said again ("I still prefer tea") holds.
+    is said again ("I still prefer tea") holds, and so does what is said of another thing of its
+    sort (barrel 3, barrel 4).
     """
     found = (columns["denied"] > 0) | (columns["numbers_differ"] > 0)
     found |= any(new.flags[name] for name in _TELLS_CHANGE)
@@ -184,8 +185,13 @@ def changes_something(
     lasts = np.array([not each.happened for each in known])
     for kind in _LASTING:
         lasts |= columns[f"old_{kind}"] >= LASTS
-    repeated = np.array([_repeats(new, each) for each in known])
-    return found & (corrects | lasts) & ~repeated
+    apart = np.array(
+        [
+            _repeats(new, each) or are_apart(new.statement.text, each.statement.text)
+            for each in known
+        ]
+    )
+    return found & (corrects | lasts) & ~apart
 
 
 def _repeats(new: Look, old: Look) -> bool:

@@ -23,7 +23,7 @@ from ..english.intents import Intent, courtesy_of, intent_of
 from ..english.questions import asked, asks, asks_when, sentences_of
 from ..english.reported_speech import capital
 from ..english.tokens import FILLERS, content_words, words_of, zipf
-from ..records import KnownPerson, OpenItem, Recalled, Reply, ReplyRequest
+from ..records import KnownPerson, MemoryRecord, OpenItem, Recalled, Reply, ReplyRequest
 from ..text.sanitising import oneline
 from .answer_selection import PORTRAIT, confidence, names, select, told_of
 from .realisation import day_told, ended, tell_all
@@ -170,10 +170,9 @@ def _last_words(request: ReplyRequest) -> str:
     return next(own, "")
 
 
-def may_tell(recalled: Recalled) -> bool:
+def _may_tell(memory: MemoryRecord, own_names: tuple[str, ...]) -> bool:
     """Return whether a memory may be told: no experience, question or courtesy."""
-    memory = recalled.memory
-    said = memory.quote or memory.content
+    said = without_address(memory.quote or memory.content, own_names)
     return memory.record != "experience" and not (
         memory.question or asks(said) or _is_mere_courtesy(said)
     )
@@ -190,10 +189,11 @@ def tellable(request: ReplyRequest) -> ReplyRequest:
     """
     beside = {each for item in request.situation.agenda for each in item.evidence}
     beside |= {each.memory.id for each in _behind(request, request.situation.people)}
+    own = forms((request.npc_name, *request.npc_names))
     recalled = tuple(
         each
         for each in request.recalled
-        if may_tell(each) and (each.tokens or each.memory.id not in beside)
+        if _may_tell(each.memory, own) and (each.tokens or each.memory.id not in beside)
     )
     return replace(request, recalled=recalled)
 

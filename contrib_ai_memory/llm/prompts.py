@@ -17,6 +17,7 @@ from ..text.sanitising import neutralise
 from . import schemas
 from .provider import ATTRIBUTE_TYPES, Ending, Observation, Pair, Passage
 from .schemas import FIRST_KNOWN
+from .spoken import SILENCE
 from .usage import estimated
 
 REPLY = """\
@@ -144,13 +145,11 @@ That cannot be used: {problem}. Answer once more, with one JSON object alone tha
 asked for."""
 
 OPEN_TOLD = 3  # agenda items, the most pressing first
-SILENCE = "..."  # a reply of a model that says nothing
 
 _FALLBACK_PERSONA = "You are friendly and know your place in the world."
 _GOALS = "\nWhat you want: {goals}"
 _SPEAKERS_LANGUAGE = "the language of the line that you answer"
 _SPEAK_FIRST = "(Nobody has said anything yet.)"
-_SILENT = re.compile(r"[\s.…]*|[(*\[]\W*(?:\w+\W+){0,3}(?:silen\w+|nothing)\W*", re.IGNORECASE)
 _TOLD = re.compile(r" (?:says|whispers)(?: to you)?: ")
 
 FORMS = ("json_schema", "json_object", "text")  # how JSON is asked for, the strictest first
@@ -249,11 +248,6 @@ def _said_by_tools(turns: Messages) -> str:
             if call["function"]["name"] in ("say", "whisper"):
                 said.insert(0, json.loads(call["function"]["arguments"]).get("text", ""))
     return " ".join(filter(None, said)) or SILENCE
-
-
-def is_silence(text: str) -> bool:
-    """Return whether a model's reply says that the NPC says nothing."""
-    return bool(text) and _SILENT.fullmatch(text) is not None
 
 
 def said(turn: Message, kind: str = "say") -> dict[str, Any]:

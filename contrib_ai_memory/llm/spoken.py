@@ -25,6 +25,9 @@ CALLS_READ = 20  # written calls that are read of one text
 
 Parameters = Mapping[str, Sequence[str]]  # the offered tools, each with its parameters in order
 
+SILENCE = "..."  # a reply of a model that says nothing
+_SILENT = re.compile(r"[\s.…]*|[(*\[]\W*(?:\w+\W+){0,3}(?:silen\w+|nothing)\W*", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Voice:
@@ -694,3 +697,8 @@ def _plain(text: str) -> str:
             shorter = text.translate({ord(sign): None for sign in "<>[]`◁▷"})
         text = shorter
     return " ".join(text.split())
+
+
+def is_silence(text: str) -> bool:
+    """Return whether a model's reply says that the NPC says nothing."""
+    return bool(text) and _SILENT.fullmatch(text) is not None

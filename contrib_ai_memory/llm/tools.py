@@ -19,7 +19,7 @@ from ..embedding.emotions import LABELS
 from . import schemas
 from .prompts import Messages
 from .schemas import Plain
-from .spoken import NOBODY, Voice, utterance
+from .spoken import NOBODY, SILENCE, Voice, is_silence, utterance
 
 CALLS_A_ROUND = 8  # further calls are not carried out
 ARGUMENTS_LENGTH = 4000  # characters of the arguments of one call
@@ -226,6 +226,8 @@ def turn_in(
     Args:
         after: Whether tools were called before; the actions may be these, then.
     """
+    if is_silence(answer.text) and not answer.tool_calls:
+        return Turn(SILENCE)
     told = utterance(answer.text, voice, parameters_of(offered), whole=not answer.cut_off)
     raw = answer.tool_calls if offered else []
     if not raw:

@@ -20,7 +20,7 @@ from ..embedding import emotions
 from ..english.tokens import content_words
 from ..ingest.experiences import remember_or_reinforce
 from ..llm import prompts, router, tools
-from ..llm.spoken import Voice, utterance
+from ..llm.spoken import Voice, is_silence, utterance
 from ..log import logger
 from ..records import (
     CONSCIOUS,
@@ -176,7 +176,7 @@ class ToolLoop:
             done = yield self._round(turn)
             messages = [*messages, *map(bare, done)]
         text = turn.text if answered else ""
-        if prompts.is_silence(text):
+        if is_silence(text):
             text = ""
             if not self._beside:
                 return ""
