@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from model_server import digest
 
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.admin import erase
@@ -177,8 +178,12 @@ def test_the_mood_comes_from_what_the_listener_may_know(asked, mara, alice, bram
     assert "You feel fear and grief." in felt
 
 
-def test_it_says_what_is_open_between_them(asked, mara, alice):
+def test_it_says_what_is_open_between_them(asked, mara, alice, server):
     asked(alice, "say Mara, I owe you three crowns, I will pay by Friday.")
+    debt = {"text": "Alice owes Mara three crowns.", "lines": [1], "kind": "debt"}
+    debt |= {"about": "Alice", "to": "Mara", "date": "2099-01-02"}
+    server.behave(structured=json.dumps(digest({1: 7}, [debt])))
+    offload.wait(mara.assistant.sleep.whole_night())
     lines = scene(asked(alice, "say Mara, nice weather."))
     [line] = [line for line in lines if line.startswith("Open: ")]
     assert line.startswith("Open: Alice owes you three crowns, by ")
