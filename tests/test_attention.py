@@ -261,3 +261,18 @@ def test_a_line_of_nothing_but_quotation_marks_is_read_quickly():
 def test_nobody_is_called_by_what_everybody_is():
     assert named("Hey man, look.", forms(["a tall man"])) is Named.NOT
     assert named("Good old days.", forms(["Old Tom"])) is Named.NOT
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ("mara does bram have any secrets", Named.CALLED),
+        ("mara will bram come friday?", Named.CALLED),
+        ("mara did alice promise anything", Named.CALLED),
+        ("mara is a liar, isn't she?", Named.TOLD_OF),
+        ("mara did well yesterday", Named.TOLD_OF),
+        ("mara will come tomorrow", Named.TOLD_OF),
+    ],
+)
+def test_a_question_behind_a_name_without_a_comma_is_for_its_bearer(text, how):
+    assert named(text, forms(["Mara"])) is how

@@ -216,3 +216,35 @@ def test_a_question_with_a_greeting_is_greeted_too(asks, alice):
 def test_what_was_talked_about_just_now_is_told_if_nothing_was_before(asks, alice):
     asks(alice, "I keep the ferry at Millbrook.")
     assert "ferry" in asks(alice, "what did we talk about?")
+
+
+def test_of_things_with_numbers_the_one_that_is_asked_for_is_told(asks, alice):
+    for number in (3, 5, 7):
+        asks(alice, f"barrel {number} holds {number * 7} apples.")
+    answer = asks(alice, "how many apples are in barrel 5?")
+    assert "35" in answer and "21" not in answer and "49" not in answer
+    assert "know" in asks(alice, "what is in barrel 9?")
+
+
+def test_you_is_the_npc_in_what_was_said_to_it(asks, alice):
+    asks(alice, "I lent you my silver comb.")
+    answer = asks(alice, "who has my silver comb?")
+    assert "you lent me your silver comb" in answer
+
+
+def test_a_laugh_is_no_memory(asks, alice):
+    asks(alice, "I keep the ferry at Millbrook.")
+    assert "remember" not in asks(alice, "lol")
+    assert "ol" not in asks(alice, "what did I laugh about?").lower().split()
+
+
+def test_somebody_who_has_left_was_last_seen(asks, alice, bram, tavern):
+    bram.location = tavern
+    bram.execute_cmd("say Mara, good day.")
+    bram.location = None
+    assert "I last saw Bram earlier today." in asks(alice, "where is Bram?")
+
+
+@pytest.mark.parametrize("line", ["got any ale?", "have you got any rooms left?"])
+def test_what_is_ordered_by_any_is_served(asks, alice, line):
+    assert "see" in asks(alice, line)

@@ -56,6 +56,14 @@ _GOES_ON = re.compile(
     r")\b"
 )
 
+# how a question that begins with a name goes on: "mara did alice promise", "mara is nell here?"
+_ASKED_OF = re.compile(
+    r"\s+(?:do|does|did) (?!(?:not|nothing|never|well|all|everything|something|so|her|his)\b)"
+    r"[\w'-]+ \w+"
+    r"|\s+(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|should|may|might|must)\b"
+    r"(?!.*(?:n't (?:she|he|they|it)|\bright|\beh)\W*$).*\?\W*$"
+)
+
 
 class Named(enum.IntEnum):
     """How a line names somebody, the surest reading last."""
@@ -161,9 +169,12 @@ def _how(text: str, found: re.Match[str]) -> Named:
     after = text[found.end() : found.end() + LOOK_BACK]
     if found.group().startswith("@"):
         return Named.CALLED
+    begins = _BEGINS.search(before) or _OPENED.search(before)
+    if begins and _ASKED_OF.match(after):
+        return Named.CALLED
     if _GOES_ON.match(after) or _OF_ONE.search(before):
         return Named.TOLD_OF
-    if _BEGINS.search(before) or _OPENED.search(before):
+    if begins:
         return Named.CALLED
     between = _AFTER_COMMA.search(before) and _ENDS.match(after)
     return Named.CALLED if between else Named.NAMED

@@ -18,7 +18,7 @@ from .tokens import NUMBERS, WORD, content_words, stem, words_of
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _LABEL = re.compile(
-    r"(?:^\W*|\b(?:the|an?|in|at|on|of|to|from|by|near|for|with|and|my|our|your|his|her|their|this"
+    r"(?:^\W*|[,.;:!?]\s+|\b(?:the|an?|in|at|on|of|to|from|by|near|for|with|and|my|our|your|his|her|their|this"
     r"|that)\s+)(?P<thing>[^\W\d_]+)\s+(?P<number>\d+)\b"
 )
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBERS)})\b")

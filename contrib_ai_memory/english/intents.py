@@ -112,6 +112,9 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r" (?:an?|some|the|another|one|two|three)\b.{0,60}"
         r"|(?:give|bring|pour|get|fetch|sell|hand|pass) (?:me|us)"
         r" (?:an?|some|the|another|one|two)\b.{0,60}"
+        r"|(?:have you |you |do you have |have you got |you got )?(?:got )?any"
+        r" (?!news|word|idea|plans?|secrets?|family|kin|children|friends|questions?|thing|one|body)"
+        r"[\w'’]+(?: [\w'’]+){0,2}(?: left| tonight| today| please)?"
         r"|(?:an?|some|another|one|two|three) .{2,40},? (?:please|pls|plz))",
     ),
 )
@@ -155,6 +158,19 @@ def intent_of(text: str) -> tuple[Intent, str] | None:
         if found := pattern.fullmatch(bare):
             return intent, next((whom for whom in found.groups() if whom), "").strip(_DRESSING)
     return None
+
+
+_CHATTER = re.compile(
+    r"\W*(?:lol|lmao|rofl|(?:ha)+h?|(?:he)+h?|h+m+|ok(?:ay)?|sure|nice|cool|wow|o+h+|ah+|right|indeed"
+    r"|really|well|haha\w*|yes|no|nope|yeah|yep|aye|nay)(?:[\s,.!?]+(?:lol|ok(?:ay)?|then|sure|right))?"
+    r"\W*",
+    re.IGNORECASE,
+)
+
+
+def is_chatter(text: str) -> bool:
+    """Return whether a line says nothing: a laugh, "ok", "hm"."""
+    return _CHATTER.fullmatch(text) is not None
 
 
 def courtesy_of(text: str) -> Intent | None:

@@ -55,6 +55,7 @@ _OF_US = {
     "ourselves": "themselves",
 }
 _AND_I = re.compile(r"^(?P<mine>[Mm]y [\w-]+(?: [\w-]+)?) and I\b")
+_FIRST = {"you": "me", "your": "my", "yours": "mine", "yourself": "myself"}
 _SECOND = {"my": "your", "mine": "yours", "me": "you", "myself": "yourself"}
 
 
@@ -112,8 +113,12 @@ def third_person(text: str, name: str) -> str:
 def second_person(text: str) -> str:
     """Tell first-person talk to its own speaker, in the second person.
 
+    What was "you" is the one who tells it now.
+
     >>> second_person("I am tired and my feet hurt me.")
     'you are tired and your feet hurt you.'
+    >>> second_person("I owe you three crowns for your soup.")
+    'you owe me three crowns for my soup.'
     """
     out: list[str] = []
     after_i = False
@@ -125,6 +130,8 @@ def second_person(text: str) -> str:
             after_i = not clitic
         elif lower in _SECOND:
             out.append(_SECOND[lower])
+        elif lower in _FIRST:
+            out.append(_FIRST[lower])
         elif after_i and token[0].isalpha():
             out.append({"am": "are", "was": "were", "wasn't": "weren't"}.get(lower, token))
             after_i = False

@@ -19,7 +19,8 @@ from ..embedding.model import ModelAway
 from ..english import agenda_questions
 from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
-from ..english.intents import Intent, courtesy_of, intent_of
+from ..english.contradiction import are_apart
+from ..english.intents import Intent, courtesy_of, intent_of, is_chatter
 from ..english.questions import asked, asks, asks_when, sentences_of
 from ..english.reported_speech import capital
 from ..english.tokens import FILLERS, content_words, words_of, zipf
@@ -57,6 +58,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     ),
     "taken up": ("{topic}, you say. I will remember that.", "{topic}. I will keep it in mind."),
     "asks who": ("I will remember that. Who is {topic}?",),
+    "chatter": ("Mm.", "Well, well.", "Indeed."),
     "asks name": ("I will remember that. What is your {topic} called?",),
     "service": ("I will see what can be done, {name}.", "Let me see what there is, {name}."),
     "sorry": ("I am sorry to hear that, {name}.", "That is hard, {name}."),
@@ -105,6 +107,7 @@ _GLAD = re.compile(
 _FIRST_CLAUSE = re.compile(r"^(?:you are|you're|i am|i'm)\s+", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
 _NAMED = re.compile(r"(?<=[a-z,] )(?P<name>[A-Z][a-z]{2,}(?: [A-Z][a-z]+)?)")
+_WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _YESTERDAY = re.compile(r"\byesterday\b|\blast night\b", re.IGNORECASE)
 _TODAY = re.compile(r"\btoday\b|\btonight\b|\bearlier\b|\bthis (?:morning|evening)\b", re.I)
 
@@ -179,7 +182,9 @@ def _may_tell(memory: MemoryRecord, own_names: tuple[str, ...]) -> bool:
 
 
 def _is_mere_courtesy(said: str) -> bool:
-    return len(said.split()) <= COURTESY_WORDS and courtesy_of(said) is not None
+    return is_chatter(said) or (
+        len(said.split()) <= COURTESY_WORDS and courtesy_of(said) is not None
+    )
 
 
 def tellable(request: ReplyRequest) -> ReplyRequest:
@@ -193,7 +198,9 @@ def tellable(request: ReplyRequest) -> ReplyRequest:
     recalled = tuple(
         each
         for each in request.recalled
-        if _may_tell(each.memory, own) and (each.tokens or each.memory.id not in beside)
+        if _may_tell(each.memory, own)
+        and not are_apart(request.utterance, each.memory.quote or each.memory.content)
+        and (each.tokens or each.memory.id not in beside)
     )
     return replace(request, recalled=recalled)
 
@@ -262,6 +269,8 @@ def _nothing(request: ReplyRequest) -> str:
     asked = set(words_of(request.utterance))
     for person in request.situation.people:
         if person.identity != request.speaker_id and names(person.name) & asked:
+            if _WHERE.match(_words_to_it(request)) and (seen := _last_seen(request, person.name)):
+                return seen.text
             return phrase("ask them", request, topic=person.name)
     return phrase("nothing", request)
 
@@ -275,6 +284,8 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return _greeting(request)
     if courtesy is not None:
         return Reply(phrase("thanks" if courtesy is Intent.THANKS else "parting", request), told=())
+    if is_chatter(said):
+        return Reply(phrase("chatter", request), told=())
     may_ask = not _last_words(request).endswith("?")  # nobody is questioned twice in a row
     if _SORRY.search(said):
         asks_on = f" {phrase('asks what happened', request)}" if may_ask else ""
