@@ -646,6 +646,7 @@ class Situation:
             conversation; only where the line asks for it.
         agenda: What the line asks for of the agenda, else what is open with the speaker; the most
             pressing first.
+        nothing_open: Whether the line asks for what is owed or promised, and none of it is open.
     """
 
     place: str = ""
@@ -657,6 +658,7 @@ class Situation:
     visits: tuple[Visit, ...] = ()
     last_talk: tuple[str, ...] = ()
     agenda: tuple[OpenItem, ...] = ()
+    nothing_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ class AgendaQuestion:
         day: The ISO date that it names, or "".
         about: The stems of what else it names.
         by_day: Whether it asks for whatever is on that day.
+        whether: Whether it asks if there is any: "do i owe you anything?".
     """
 
     who: Side = ""
@@ -36,6 +37,7 @@ class AgendaQuestion:
     day: str = ""
     about: frozenset[str] = frozenset()
     by_day: bool = False
+    whether: bool = False
 
 
 _WHAT = r"(?:what|wat|wot|whit|how much)"
@@ -57,6 +59,8 @@ _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
     (rf"\b(?:do|does|did|what) {_YOU} (?:still )?owe me\b", "listener", "asker", _OWED),
     (r"\bwho (?:still )?owes me\b|\bam i (?:still )?owed\b", "", "asker", _OWED),
     (rf"{_WHAT} (?:does|do) .{{2,30}} (?:still )?owe me\b", "named", "asker", _OWED),
+    (rf"\b(?:do|did) i (?:still )?owe {_YOU}\b|{_WHAT} .{{0,9}}\bi (?:still )?owe {_YOU}\b",
+     "asker", "listener", _OWED),
     (rf"\b(?:do|did) i (?:still )?owe\b|{_WHAT} .{{0,9}}\bi (?:still )?owe\b|\bin the hole for\b",
      "asker", "", _OWED),
     (rf"(?:{_WHAT}(?: thing)?|(?:till?|until|by) when) {_DID} (?:it )?{_YOU} (?:still )?(?:have "
@@ -79,6 +83,10 @@ _DAY = re.compile(r"\b(?:today|tonight|tomorrow|\w+day)\b")
 _OPEN = re.compile(
     rf"\b{_WHAT}(?:'?s| is) (?:still )?(?:due|owed|outstanding|open|on (?:your|ur|the)"
     r" (?:list|mind|agenda|slate))\b"
+)
+_WHETHER = re.compile(
+    r"^(?:(?:so|and|well|now|ok|okay|but|oh),? )*(?:do|did|does|have|has|am|are|is) .*"
+    r"\b(?:anything|something|any ?more|a thing|any \w+|owed?|due|outstanding|open)\b"
 )
 _NO_MATTER = frozenset(
     "promis swear owe ask say tell do happen thing want go on still again must mean suppos due be"
@@ -107,7 +115,8 @@ def read(text: str, now: str) -> AgendaQuestion | None:
     about -= _NO_MATTER
     for pattern, who, to, kinds in _COMPILED:
         if pattern.search(lower):
-            return AgendaQuestion(who, to, kinds, day, about)
+            whether = bool(_WHETHER.search(lower))
+            return AgendaQuestion(who, to, kinds, day, about, whether=whether)
     if day and _ON_A_DAY.search(lower):
         return AgendaQuestion(day=day, about=about, by_day=True)
     return AgendaQuestion(day=day, about=about) if _OPEN.search(lower) else None

@@ -24,9 +24,9 @@ from twisted.internet import defer
 
 from ..english import addressing, commitments
 from ..english.commitments import Commitment
-from ..english.due_dates import due
+from ..english.due_dates import dates, due
 from ..english.questions import sentences_of
-from ..english.tokens import NUMBERS, content_words
+from ..english.tokens import FUNCTION_WORDS, NUMBERS, content_words, stem, words_of
 from ..llm import router
 from ..records import (
     TALK_KINDS,
@@ -63,6 +63,20 @@ _NAME = re.compile(r"\b[A-Z]\w*")
 _NUMBER = re.compile(r"\d+")
 _SUREST: tuple[Commitment, ...] = ("request", "debt", "promise", "plan")
 _GENERIC = frozenset("thing day week month time promis swear word owe pay back get give".split())
+_MOVING = frozenset(  # stems: "no, make that monday instead", "sorry, i meant tuesday"
+    "make instead mean rather better actual then sorri let no nay aye yes yeah ok okay well oh but "
+    "ill i'll i'd let's lets chang move push friend latest lat by till until come sure mind on"
+    .split()
+)  # fmt: skip
+# the name after a word of promising or owing: "i promised hobb to", "i owe hobb 3 coppers"
+_PROMISED_TO = re.compile(
+    r"\b(?:promis(?:e|ed|ing)|sw(?:ear|ore|orn) to|vow(?:ed)? to|owe[sd]?|my word to)"
+    r" (?!an? |the |my |to |that |it |this |\d)(\w+)(?= (?:to|that|an?|the|my|i|i'll|\w+ \w+s)\b)",
+    re.IGNORECASE,
+)
+_CALLS_YOU = frozenset("you u ye ya him her them".split())
+_OWNER = re.compile(r"\b(\w+)['’]s\b")
+_TO_YOU = re.compile(r"\b(?:you|your|yer|ur|ye|ya|u|we['’]re|we are)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,18 +283,20 @@ def changes(
     recent = list(before)
     for entry in entries:
         stated = _stated(entry, recent, circle, judge) if _may_commit(entry) else []
-        if stated or _may_close(entry):
+        if stated or _may_close(entry) or _is_bare_date(entry, circle):
             if agenda is None:
                 known = {item.id: item for item in items}
                 agenda = dict(known)
-            for item in _closed_by(entry, agenda.values(), circle):
+            for item in _closed_by(entry, agenda.values(), circle, recent):
                 agenda[item.id] = item
+            if moved := _moved_by(entry, agenda.values(), circle, recent):
+                agenda[moved.id] = moved
             seen = {number for item in agenda.values() for number in item.evidence}
             if entry.id not in seen:
                 if entry.kind == "give":
                     stated = _given_with(entry, recent, circle, judge, seen)
                 for item in stated:
-                    _add(agenda, item)
+                    _add(agenda, item, circle)
         recent = [*recent, entry][-LOOK_BACK:]
     return [item for key, item in (agenda or {}).items() if known.get(key) != item]
 
@@ -345,13 +361,19 @@ def _stated(
 
 
 def _replied_to(entry: Entry, recent: Sequence[Entry]) -> Entry | None:
-    """Return the line that a bare answer ("friday, on my life") answers."""
+    """Return the question that a bare answer ("friday, on my life") answers; none of the NPC's.
+
+    What the NPC says is no part of what somebody else has committed themselves to.
+    """
     for earlier in reversed(recent):
         if seconds_between(earlier.timestamp, entry.timestamp) > EXCHANGE_SECONDS:
             return None
-        if earlier.kind in TALK_KINDS and earlier.source_entity != entry.source_entity:
+        if earlier.kind not in TALK_KINDS or earlier.origin == "self":
+            continue
+        if earlier.source_entity != entry.source_entity:
             same_talk = earlier.session_id == entry.session_id
-            return earlier if same_talk and earlier.audience in (None, entry.audience) else None
+            heard = earlier.audience in (None, entry.audience)
+            return earlier if same_talk and heard and earlier.is_question else None
     return None
 
 
@@ -397,9 +419,20 @@ def _parties(
         of_other = len(others) == 1 and not _OF_SPEAKER.search(sentence)
         return (others[0] if of_other else speaker), ""
     other = others[0] if len(others) == 1 else listener
+    if kind == "debt" and not others and _names_a_stranger(sentence, circle):
+        other = ""
     if kind == "debt" and commitments.owed_to_speaker(sentence):
         return (other or speaker), (speaker if other else "")
     return speaker, other
+
+
+def _names_a_stranger(sentence: str, circle: Circle) -> bool:
+    """Whether a debt is owed to somebody named whom the NPC has not met: "i owe hobb 3 coppers"."""
+    found = _PROMISED_TO.search(sentence)
+    name = found[1].lower() if found else ""
+    return bool(name) and not (
+        name in FUNCTION_WORDS or name in circle.names or name in NUMBERS or name in _CALLS_YOU
+    )
 
 
 def spoken_to(entry: Entry, recent: Sequence[Entry], circle: Circle) -> str:
@@ -443,39 +476,111 @@ def _receiver(entry: Entry, circle: Circle) -> str:
     return others[0] if len(others) == 1 else ""
 
 
-def _add(agenda: dict[str, AgendaItem], item: AgendaItem) -> None:
+def _is_bare_date(entry: Entry, circle: Circle) -> bool:
+    """Whether a line of somebody else gives nothing but a day to come: "make that monday"."""
+    if entry.origin == "self" or not _may_commit(entry) or entry.is_question:
+        return False
+    if _due(entry.content, entry) <= entry.timestamp[:10]:
+        return False
+    return not _about(entry.content, entry.timestamp, circle)
+
+
+def _moved_by(
+    entry: Entry, items: Iterable[AgendaItem], circle: Circle, recent: Sequence[Entry]
+) -> AgendaItem | None:
+    """Return the item that a bare date moves, moved: the one that the speaker has just stated."""
+    if not _is_bare_date(entry, circle):
+        return None
+    before = _said_before(entry, recent)
+    stated = [
+        item
+        for item in items
+        if before
+        and item.state == "open"
+        and before.id in item.evidence
+        and item.audience == entry.audience
+    ]
+    if len(stated) != 1 or entry.id in stated[0].evidence:
+        return None
+    return _repeated(stated[0], _due(entry.content, entry), (entry.id,), entry)
+
+
+def _said_before(entry: Entry, recent: Sequence[Entry]) -> Entry | None:
+    """Return what the speaker said last; None if somebody has asked something since."""
+    for earlier in reversed(recent):
+        if seconds_between(earlier.timestamp, entry.timestamp) > EXCHANGE_SECONDS:
+            return None
+        if earlier.kind not in TALK_KINDS or earlier.session_id != entry.session_id:
+            continue
+        if earlier.source_entity == entry.source_entity:
+            return earlier
+        if earlier.origin != "self" and earlier.is_question:
+            return None
+    return None
+
+
+def _repeated(
+    known: AgendaItem, day: str, evidence: Sequence[int], line: AgendaItem | Entry
+) -> AgendaItem:
+    """Return an item with the line that repeats, confirms or moves it."""
+    private, witnesses = shared_privacy([known, line])
+    first, *later = dict.fromkeys((*known.evidence, *evidence))
+    return replace(
+        known,
+        due=day or known.due,
+        evidence=(first, *later[1 - EVIDENCE_KEPT :]),
+        private=private,
+        witnesses=witnesses,
+        updated=line.timestamp if isinstance(line, Entry) else line.updated,
+    )
+
+
+def _add(agenda: dict[str, AgendaItem], item: AgendaItem, circle: Circle) -> None:
     """Add an item, or the line to the item that it repeats, confirms or moves."""
     line = item.evidence[-1]
     earlier = [each for each in agenda.values() if line not in each.evidence]
     for known in sorted(earlier, key=lambda each: each.updated, reverse=True):
-        if _is_same(known, item):
-            private, witnesses = shared_privacy([known, item])
-            first, *later = dict.fromkeys((*known.evidence, *item.evidence))
-            agenda[known.id] = replace(
-                known,
-                due=item.due or known.due,
-                evidence=(first, *later[1 - EVIDENCE_KEPT :]),
-                private=private,
-                witnesses=witnesses,
-                updated=item.updated,
-            )
+        if _is_same(known, item, circle):
+            agenda[known.id] = _repeated(known, item.due, item.evidence, item)
             return
     agenda[item.id] = item
 
 
-def _is_same(known: AgendaItem, item: AgendaItem) -> bool:
+def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
     """Whether a new item is an open one again: of the same people, about the same thing."""
     if known.state != "open" or known.audience != item.audience:
         return False
     kinds = {known.kind, item.kind}
-    if len(kinds) > 1 and kinds != {"promise", "debt"}:  # a debt that is promised to be paid
+    # a debt that is promised to be paid; what somebody has promised another, and will do
+    if len(kinds) > 1 and kinds not in ({"promise", "debt"}, {"promise", "plan"}):
         return False
-    if known.who != item.who or known.to != item.to:
+    if known.who != item.who or (known.to != item.to and "plan" not in kinds):
         return False
     if not set(known.evidence).isdisjoint(item.evidence):
         return True
-    shared = _matter(known.text) & _matter(item.text)
-    return len(shared) >= SAME_MATTER or (bool(shared) and known.due == item.due)
+    old, new = (_about(each.text, each.created, circle) for each in (known, item))
+    # most of what the shorter says: to mend a fence and to mend a roof are two promises
+    return 2 * len(old & new) > min(len(old), len(new))
+
+
+def _about(text: str, said_at: str, circle: Circle) -> set[str]:
+    """Return the stems of what a text is about, without names as well."""
+    plain = text
+    for each in dates(text, said_at):
+        plain = plain.replace(each.said, " ")
+    named = {found[1].lower() for found in _PROMISED_TO.finditer(plain)}
+    named |= {found[1].lower() for found in _OWNER.finditer(plain)}
+    named |= {name[0].lower() for name in _NAME.finditer(plain) if name.start()}
+    bare = [
+        word
+        for word in words_of(plain)
+        if word not in named
+        and word not in circle.names
+        and word not in NUMBERS
+        and word not in FUNCTION_WORDS
+        and not circle.mentioned(word)
+    ]
+    return {stem(word) for word in bare} - _GENERIC - _MOVING
 
 
 def _matter(text: str) -> set[str]:
@@ -494,7 +599,9 @@ def _may_close(entry: Entry) -> bool:
     return talk and commitments.closes(entry.content) is not None
 
 
-def _closed_by(entry: Entry, items: Iterable[AgendaItem], circle: Circle) -> list[AgendaItem]:
+def _closed_by(
+    entry: Entry, items: Iterable[AgendaItem], circle: Circle, recent: Sequence[Entry]
+) -> list[AgendaItem]:
     """Return the open items that a line closes, closed."""
     if not _may_close(entry):
         return []
@@ -512,6 +619,8 @@ def _closed_by(entry: Entry, items: Iterable[AgendaItem], circle: Circle) -> lis
     how = commitments.closes(entry.content) if _may_commit(entry) else None
     if how is None:
         return []
+    between = _sides(entry, circle, recent)
+    open_items = [item for item in open_items if _is_between(item, entry, between)]
     ended = [item for item in open_items if _is_ended(entry, item, how)]
     if not ended and how == "done" and _SETTLED.search(entry.content):
         debts = [
@@ -524,9 +633,24 @@ def _closed_by(entry: Entry, items: Iterable[AgendaItem], circle: Circle) -> lis
         ended = [item for item in open_items if _is_just_said(entry, item)]
     if not ended:
         return []
-    matter = _matter(entry.content)
-    best = max(ended, key=lambda item: (len(matter & _matter(item.text)), item.updated))
+    best = max(ended, key=lambda item: (_shared(entry.content, item.text), item.updated))
     return [_close(best, "broken" if how == "broken" else "done", entry)]
+
+
+def _sides(entry: Entry, circle: Circle, recent: Sequence[Entry]) -> set[str]:
+    """Return with whom something is settled in words to "you"; empty if that is unsure."""
+    if not _TO_YOU.search(entry.content):
+        return set()
+    listener = spoken_to(entry, recent, circle)
+    return {listener, *circle.mentioned(entry.content)} if listener else set()
+
+
+def _is_between(item: AgendaItem, entry: Entry, sides: set[str]) -> bool:
+    """Whether a debt is between the speaker and one of these, or nobody knows with whom."""
+    if item.kind != "debt" or not sides:
+        return True
+    other = item.to if item.who == entry.source_entity else item.who
+    return not other or other in sides
 
 
 def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
@@ -539,7 +663,7 @@ def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
 def _is_ended(entry: Entry, item: AgendaItem, how: commitments.Closing) -> bool:
     """Whether words that end something are about this item."""
     speaker = entry.source_entity or ""
-    shared = len(_matter(entry.content) & _matter(item.text))
+    shared = _shared(entry.content, item.text)
     if how == "broken" and item.who != speaker:
         return False
     if how == "done" and item.kind == "debt" and _partly_paid(entry.content, item.text):
@@ -567,9 +691,19 @@ def _partly_paid(text: str, owed: str) -> bool:
     return bool(paid and whole) and max(paid) < max(whole)
 
 
+def _shared(text: str, stated: str) -> int:
+    """Return how many stems two texts share; an amount in figures is one: "your 3 coppers"."""
+    same_amount = bool(_figures(text) & _figures(stated))
+    return len(_matter(text) & _matter(stated)) + same_amount
+
+
+def _figures(text: str) -> set[str]:
+    return {each for each in _NUMBER.findall(text)[:8] if len(each) < 9}
+
+
 def _numbers(text: str) -> set[int]:
     words = {NUMBERS[word] for word in re.findall(r"[a-z]+", text.lower()) if word in NUMBERS}
-    return words | {int(each) for each in _NUMBER.findall(text)[:8] if len(each) < 9}
+    return words | set(map(int, _figures(text)))
 
 
 def _close(item: AgendaItem, state: Any, entry: Entry) -> AgendaItem:

@@ -71,6 +71,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "I am not sure. This is the nearest that I know.",
     ),
     "nothing": ("I know nothing about that, {name}.",),
+    "nothing open": ("Nothing is open that I know of, {name}.",),
     "ask them": ("I know nothing about that, {name}. {topic} might.",),
 }
 
@@ -124,6 +125,8 @@ def reply(request: ReplyRequest) -> Reply:
         return answer
     if request.now and agenda_questions.read(said, request.now) and request.situation.agenda:
         return _due(request.situation.agenda)
+    if request.situation.nothing_open:
+        return Reply(phrase("nothing open", request), told=())
     if asked(said):
         answer = _from_memory(request)
         if courtesy_of(said) is Intent.GREETING and not _has_spoken(request):

@@ -100,23 +100,36 @@ def _is_pressing(item: AgendaItem, identity: str, now: str) -> bool:
 # --- what is asked for ----------------------------------------------------------------------------
 
 
+class _Asked:
+    """What a question is about on the agenda, as far as the asker may know.
+
+    Attributes:
+        named: The identities of the people of the agenda whom it names.
+        found: The items of whom and of what it asks, open or closed.
+    """
+
+    def __init__(self, memory: Any, entry: Entry, question: AgendaQuestion):
+        asker = entry.source_entity or ""
+        own = memory.owner.get_memory_identity(memory.owner)
+        visible = memory.agenda.items((asker,) if asker else ())
+        people = {who for item in visible for who in (item.who, item.to)} - {"", own, asker}
+        self.named = {who for who in people if _names(entry.content, memory.people.name_of(who))}
+        sides = {"asker": {asker}, "listener": {own}, "named": self.named}
+        self.found = [
+            item
+            for item in visible
+            if (not question.who or item.who in sides[question.who])
+            and (not question.to or item.to in sides[question.to])
+            and (not question.kinds or item.kind in question.kinds)
+            and (not question.by_day or item.due == question.day)
+        ]
+
+
 def _asked_for(memory: Any, entry: Entry, question: AgendaQuestion) -> list[AgendaItem]:
     """Return the items that a question asks for, best first; none where that is unsure."""
-    asker = entry.source_entity or ""
-    own = memory.owner.get_memory_identity(memory.owner)
-    visible = memory.agenda.items((asker,) if asker else ())
-    people = {who for item in visible for who in (item.who, item.to)} - {"", own, asker}
-    named = {who for who in people if _names(entry.content, memory.people.name_of(who))}
-    sides = {"asker": {asker}, "listener": {own}, "named": named}
-    found = [
-        item
-        for item in visible
-        if (not question.who or item.who in sides[question.who])
-        and (not question.to or item.to in sides[question.to])
-        and (not question.kinds or item.kind in question.kinds)
-        and (not question.by_day or item.due == question.day)
-    ]
-    standing = [item for item in found if item.state == "open"]
+    asked = _Asked(memory, entry, question)
+    named = asked.named
+    standing = [item for item in asked.found if item.state == "open"]
     if question.by_day:
         return _about(standing, question.about) or standing
     if question.day:
@@ -135,6 +148,29 @@ def _asked_for(memory: Any, entry: Entry, question: AgendaQuestion) -> list[Agen
         standing = [item for item in standing if item.kind in ("debt", "request")]
     exact = bool(question.day) and all(item.due == question.day for item in standing)
     return standing if exact or len(standing) <= TOLD else []
+
+
+def nothing_open(memory: Any, entry: Entry) -> bool:
+    """Whether a line asks in general for what somebody owes or has promised, and none is open.
+
+    A question that does not ask whether there is any ("what do i owe you?") counts if there was
+    some: what was owed may have been said in words that made no item.
+    """
+    said = without_address(entry.content, forms(memory.names))
+    question = agenda_questions.read(said, memory.clock())
+    if question is None or not (question.who and question.kinds) or question.day:
+        return False
+    asked = _Asked(memory, entry, question)
+    names = set().union(*(content_words(memory.people.name_of(who)) for who in asked.named))
+    if question.about - names or question.who == "named":
+        return False
+    found = [
+        item
+        for item in asked.found
+        if not asked.named or asked.named & {item.who, item.to}
+        if item.kind in question.kinds
+    ]
+    return not any(item.state == "open" for item in found) and (question.whether or bool(found))
 
 
 def _about(items: Iterable[AgendaItem], about: frozenset[str]) -> list[AgendaItem]:

@@ -17,7 +17,7 @@ from ..english.intents import Intent, intent_of
 from ..ingest.index import to_memory
 from ..records import Entry, KnownPerson, MemoryRecord, Situation, Visit, may_hear
 from ..store.people import ProfileAttribute
-from .open_items import open_items
+from .open_items import nothing_open, open_items
 
 LOOKED_BACK = 400  # journal entries that are read for visits and for the last talk
 TALK_LINES = 5  # of the last talk, the most important
@@ -73,6 +73,7 @@ def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryReco
         visits=tuple(_visits(memory)) if meant is Intent.VISITORS else (),
         last_talk=tuple(each.id for each in talk),
         agenda=agenda,
+        nothing_open=not agenda and nothing_open(memory, entry),
     )
     return found_here, (*talk, *evidence, *profiled)
 

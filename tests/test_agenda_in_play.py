@@ -1,0 +1,122 @@
+"""Promises and debts as a player tells them to an NPC without a language model."""
+
+import pytest
+
+from contrib_ai_memory import offload
+
+WEDNESDAY = "2026-03-04T19:00:00+00:00"
+
+
+@pytest.fixture
+def says(mara, bram):
+    """says(alice, "mara, hello") gives what Mara answers, "" for nothing."""
+    mara.memory.clock = lambda: WEDNESDAY
+
+    def say(who, words):
+        before = len(mara.memory.journal)
+        who.execute_cmd(f"say {words}")
+        offload.wait(mara.assistant.at_tick())
+        own = [each for each in mara.memory.journal.read(before + 1) if each.origin == "self"]
+        mara.assistant.nattributes.clear()  # whoever asks is answered at once
+        return own[-1].content if own else ""
+
+    return say
+
+
+def dues(mara):
+    return sorted(item.due for item in mara.memory.agenda)
+
+
+def states(mara):
+    return {item.text: item.state for item in mara.memory.agenda}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            "mara, i promised Hobb to mend his fence by friday",
+            "mara i promised hobb to shear his sheep by monday",
+        ),
+        ("mara, i'll mend your roof by friday", "mara, i'll mend your cart by monday"),
+        ("mara, i'll bring hobb's rope by friday", "mara, i'll paint hobb's door by monday"),
+    ],
+)
+def test_two_promises_to_one_person_are_two_items(says, mara, alice, bram, first, second):
+    bram.location = None
+    says(alice, first)
+    says(alice, second)
+    assert dues(mara) == ["2026-03-06", "2026-03-09"]
+    told = says(alice, "mara, what have i promised?")
+    assert "Friday, 6 March" in told and "Monday, 9 March" in told
+    for each in (first, second):
+        assert each.partition("by ")[0].split()[-1] in told
+
+
+@pytest.mark.parametrize(
+    "moving",
+    [
+        "make that monday",
+        "mara, no, make that monday instead",
+        "mara, i will mend hobb's fence by monday",
+        "the fence by monday, i promise",
+    ],
+)
+def test_the_same_matter_or_a_bare_date_right_after_moves_the_date(says, mara, alice, bram, moving):
+    bram.location = None
+    says(alice, "mara, i promised Hobb to mend his fence by friday")
+    says(alice, moving)
+    assert dues(mara) == ["2026-03-09"]
+
+
+def test_a_bare_date_after_something_else_moves_nothing(says, mara, alice, bram):
+    bram.location = None
+    says(alice, "mara, i promised Hobb to mend his fence by friday")
+    says(alice, "mara, the ale is sour tonight")
+    says(alice, "make that monday")
+    assert "2026-03-06" in dues(mara)
+    assert [item.due for item in mara.memory.agenda if "fence" in item.text] == ["2026-03-06"]
+
+
+def test_the_npcs_answer_is_no_part_of_what_is_owed(says, mara, alice):
+    says(alice, "mara, bram said the soup is free on fridays")
+    answer = says(alice, "mara, is the soup free?")
+    says(alice, "i owe you 3 coppers for the soup")
+    assert "Bram said" in answer
+    assert list(states(mara)) == ["i owe you 3 coppers for the soup"]
+    told = says(alice, "mara, do i owe you anything?")
+    assert "3 coppers for the soup" in told and "Bram said" not in told
+
+
+def test_a_bare_answer_is_bound_to_a_question_and_not_to_a_statement(says, mara, alice, bram):
+    says(bram, "Alice, when do I get my nine smokes?")
+    says(alice, "friday, on my life")
+    assert list(states(mara)) == ["Bram: Alice, when do I get my nine smokes? - friday, on my life"]
+    says(bram, "The ferry is late again.")
+    says(alice, "i owe you 3 coppers for the soup")
+    assert "i owe you 3 coppers for the soup" in states(mara)
+
+
+def test_a_debt_that_is_paid_is_closed_and_nothing_is_left_open(says, mara, alice):
+    says(alice, "mara, i owe you 3 coppers for the soup")
+    says(alice, "mara, i owe Hobb 3 coppers for the rope")
+    says(alice, "mara, here are your 3 coppers, we're even")
+    assert [state for text, state in states(mara).items() if "soup" in text] == ["done"]
+    assert [state for text, state in states(mara).items() if "rope" in text] == ["open"]
+    told = says(alice, "mara, do i owe you anything?")
+    assert "Nothing is open" in told and "copper" not in told
+    assert "rope" in says(alice, "mara, what do i owe?")
+
+
+def test_an_npc_who_is_owed_nothing_says_so(says, alice, bram):
+    bram.location = None
+    assert "Nothing is open" in says(alice, "mara, do i owe you anything?")
+
+
+def test_two_debts_are_two_items_and_the_one_paid_is_closed(says, mara, alice, bram):
+    bram.location = None
+    says(alice, "mara, i owe you 3 coppers for the soup")
+    says(alice, "mara, i owe you 5 coppers for the bed")
+    says(alice, "mara, here are your 5 coppers")
+    assert [state for text, state in states(mara).items() if "soup" in text] == ["open"]
+    assert [state for text, state in states(mara).items() if "bed" in text] == ["done"]
