@@ -22,6 +22,9 @@ _LABEL = re.compile(
     r"|that)\s+)(?P<thing>[^\W\d_]+)\s+(?P<number>\d+)\b"
 )
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBERS)})\b")
+_COUNTED = re.compile(
+    rf"\b(?P<number>\d+(?:[.,]\d+)*|{'|'.join(NUMBERS)}) (?P<unit>[^\W\d_]{{3,}})(?! \d)"
+)
 _NOT = "not|no|never|nobody|nothing|none|without|cannot|neither|nor"
 _NEGATION = re.compile(rf"\b(?:{_NOT})\b|n['’]t\b")
 # negative in form alone: "can't wait", "not only"
@@ -67,7 +70,7 @@ def changes(new: str, known: str, *, near: bool) -> bool:
         near: Whether the two are near in meaning.
     """
     # two places need not be near in meaning, nor a name and the one that was wrong
-    if replaces(new, known) or _corrects(new, known):
+    if replaces(new, known) or _corrects(new, known) or counts_anew(new, known):
         return True
     return near and contradicts(new, known)
 
@@ -198,6 +201,34 @@ def _counts_otherwise(new: str, known: str) -> bool:
     if len(a & b) < 2 or len(a ^ b) > OF_ITS_OWN:
         return False
     return all(_STATE.search(text) or _ONE_THING.search(text) for text in (new, known))
+
+
+def counts_anew(new: str, known: str) -> bool:
+    """Whether both count the same in one labelled thing: "barrel 3 has only 9 apples now".
+
+    The label and what is counted say enough; the words around them may differ.
+    """
+    new, known = _said(new), _said(known)
+    shared = labels(new).items() & labels(known).items()
+    if not shared or are_apart(new, known) or _BESIDE.search(new):
+        return False
+    if _subject(_without_numbers(new)) != _subject(_without_numbers(known)):
+        return False
+    moods = [mood(re.sub(r"\bleft\b", "", text)) for text in (new, known)]  # "9 apples left"
+    if moods[0] != moods[1] or negated(new) or negated(known):
+        return False
+    now, before = _counted(new), _counted(known)
+    changed = any(now[unit] != before[unit] for unit in now.keys() & before.keys())
+    return changed and all(_STATE.search(text.lower()) for text in (new, known))
+
+
+def _counted(text: str) -> dict[str, str]:
+    """What a text counts, each with its number in figures."""
+    found = {}
+    for each in _COUNTED.finditer(text.lower()):
+        [number] = numbers(each["number"]) or {each["number"]}
+        found[stem(each["unit"])] = number
+    return found
 
 
 def mood(text: str) -> tuple[bool, frozenset[str], bool, bool]:

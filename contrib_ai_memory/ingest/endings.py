@@ -10,6 +10,9 @@ A line ends only what all who heard it may know: a whisper ends nothing that was
 somebody else says is a claim, which ends nothing unless it is nearly certain; what somebody is seen
 to do counts like words of their own. What is locked or pinned never ends.
 
+A correction ("no, not the mill, the chapel") ends the line that it corrects as a whole: completed,
+it tells all else of that line too (`llm.corrected_lines`).
+
 A fact ends sooner than the line that told it, since a line may tell more. Facts that a night draws
 from older lines are compared with the newer ones when they are stored.
 
@@ -29,13 +32,14 @@ from .. import conf
 from ..embedding import embedder
 from ..english import commitments, sentence_classifier, supersession
 from ..english.claims import tells
-from ..english.contradiction import changes
+from ..english.contradiction import changes, counts_anew
 from ..english.questions import sentences_of
 from ..english.sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION, Sentence
 from ..english.supersession import ENDS, NEAREST, SURE, DatedStatement, Look
 from ..english.tokens import content_words
 from ..llm import router
 from ..llm.answer_selection import mentioned
+from ..llm.corrected_lines import corrected_before
 from ..records import LOCKED, MOVE_KINDS, OWN, PINNED, TALK_KINDS, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
@@ -53,19 +57,24 @@ class NewLine:
 
     Attributes:
         before: The lines of the same talk just before it, oldest first.
+        corrects: The line of its speaker that it corrects, None if there is none.
+        meant: The corrected statement, with all else that this line told.
     """
 
     entry: Entry
     before: tuple[Entry, ...]
+    corrects: Entry | None = None
+    meant: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class EndedMemory:
-    """A memory that ended, by which line, and whether that is sure."""
+    """A memory that ended, by which line, whether that is sure, and what the line means."""
 
     past: MemoryRecord
     by: Entry
     sure: bool
+    meant: str = ""
 
 
 @defer.inlineCallbacks
@@ -107,7 +116,8 @@ def may_end(entry: Entry) -> bool:
 
 def _with_context(memory: Any, entry: Entry) -> NewLine:
     last = memory.journal.read(entry.id - supersession.BEFORE, entry.id - 1)
-    return NewLine(entry, tuple(each for each in last if each.circle == entry.circle))
+    before = tuple(each for each in last if each.circle == entry.circle)
+    return NewLine(entry, before, *(corrected_before(memory, entry) or ()))
 
 
 # --- what ends (worker thread) --------------------------------------------------------------------
@@ -150,6 +160,10 @@ def _ended_by(
     else:
         own = ()
     past = [_first(hits, lambda each: _may_be_ended(each, entry, by)) for hits in (near, own)]
+    if line.corrects:  # the fragment need not be near in meaning to what it corrects
+        told = store.get([entry_memory_id(agent_id, line.corrects.id)])
+        told += [each for old in told for each in store.derived_from(agent_id, old)]
+        past.append([e for e in told if e.record == record and _may_be_ended(e, entry, by)])
     known = list({each.id: each for some in past for each in some}.values())
     if not known:
         return []
@@ -166,24 +180,43 @@ def _ended_by(
             for each, look, near in zip(known, looks, near_in_meaning, strict=True)
         ]
     )
-    if certain.any():  # it says which statement it ends
+    corrected = [_is_corrected(each, line) for each in known]
+    if any(corrected):  # it says which statement it ends
+        certain = np.array(corrected)
+    if certain.any():
         likely = certain.astype(float)
-    commits = [_commits(look) and not _corrects(new) for look in looks]
+    commits = [
+        _commits(look)
+        and not _corrects(new)
+        and not counts_anew(entry.words, look.statement.text)  # "barrel 3 holds 21" is no promise
+        for look in looks
+    ]
     found = []
-    for each, probability, kept in zip(known, likely.tolist(), commits, strict=True):
+    for place, (each, probability) in enumerate(zip(known, likely.tolist(), strict=True)):
+        meant = line.meant if corrected[place] else ""
         if each.superseded_by == by:  # by a step that was killed
-            found.append(EndedMemory(each, entry, probability >= SURE))
+            found.append(EndedMemory(each, entry, probability >= SURE, meant))
             continue
         if each.superseded_by and probability < 1:
             continue
         claim_of_another = entry.kind in TALK_KINDS and each.about != entry.source_entity
         least = SURE if record == "entry" or claim_of_another else ENDS
         # what was promised stays in mind when it is done: the fact is over, the line was true
-        if probability < least or (record == "entry" and (kept or _says_more(each))):
+        kept = record == "entry" and (commits[place] or _says_more(each))
+        if probability < least or (kept and not corrected[place]):
             continue
         if not store.is_locked(agent_id, each):
-            found.append(EndedMemory(each, entry, probability >= SURE))
+            found.append(EndedMemory(each, entry, probability >= SURE, meant))
     return found
+
+
+def _is_corrected(memory: MemoryRecord, line: NewLine) -> bool:
+    """Whether a memory rests on the line that is corrected, and tells what was wrong in it."""
+    if line.corrects is None or memory.journal_ids != (line.corrects.id,):
+        return False
+    return memory.record == "entry" or not content_words(_words(memory)) <= content_words(
+        line.meant
+    )
 
 
 def _commits(look: Look) -> bool:
@@ -324,7 +357,7 @@ def _settle_preferences(memory: Any, ended: EndedMemory) -> None:
             memory.preferences.set(
                 known.identity,
                 known.slot,
-                by.words,
+                ended.meant or by.words,
                 by.timestamp,
                 by.id,
                 memory_id=entry_memory_id(memory.id, by.id),

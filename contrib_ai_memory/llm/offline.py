@@ -52,6 +52,7 @@ from ..records import (
     Snippet,
 )
 from . import offline_reply
+from .corrected_lines import corrected
 from .provider import (
     AttributeDraft,
     Digest,
@@ -150,9 +151,17 @@ class OfflineProvider:
 
     def extract_facts(self, entries: Sequence[Entry], npc_name: str) -> list[FactDraft]:
         """Draw facts from lines that the sentence classifier finds worth knowing, else by rules."""
+        heard = [entry for entry in entries if entry.learnable]
+        before: dict[int, Entry] = {}  # what each correction corrects
+        meant = []
+        for place, entry in enumerate(heard):
+            found = corrected(entry, heard[:place])
+            if found:
+                before[entry.id] = found[0]
+            meant.append(replace(entry, content=found[1]) if found else entry)
         drafts = [
-            _fact_draft(told, entry)
-            for entry, claims in _claims_of([e for e in entries if e.learnable], npc_name)
+            _fact_draft(told, entry, after=before.get(entry.id))
+            for entry, claims in _claims_of(meant, npc_name)
             for told in claims
         ]
         return [draft for draft in drafts if not about_itself(draft.text, npc_name)]
@@ -428,11 +437,12 @@ def _together(claims: Sequence[_Claim]) -> list[list[_Claim]]:
     return groups
 
 
-def _fact_draft(claims: Sequence[_Claim], entry: Entry) -> FactDraft:
+def _fact_draft(claims: Sequence[_Claim], entry: Entry, after: Entry | None = None) -> FactDraft:
+    """Make a fact of claims of an entry; a correction also rests on the line before it."""
     said = " ".join(each.text if len(claims) == 1 else ended(each.text) for each in claims)
     return FactDraft(
         text=_report_all(claims, entry),
-        journal_ids=(entry.id,),
+        journal_ids=(after.id, entry.id) if after else (entry.id,),
         about=entry.source_entity,
         memory_type=(
             "procedural" if any(states_preference(each.text) for each in claims) else "semantic"

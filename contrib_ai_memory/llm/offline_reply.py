@@ -20,6 +20,7 @@ from ..english import agenda_questions
 from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
 from ..english.contradiction import are_apart
+from ..english.corrections import meant_in
 from ..english.intents import Intent, courtesy_of, intent_of, is_chatter
 from ..english.questions import asked, asks, asks_when, sentences_of
 from ..english.reported_speech import capital
@@ -299,7 +300,7 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return Reply(phrase("asks who", request, topic=stranger), told=())
     if may_ask and (kin := _KIN.search(said)) and not _NAMED.search(said):
         return Reply(phrase("asks name", request, topic=kin["who"]), told=())
-    if topic := _topic(said):
+    if topic := _topic(meant_in(said)):
         return Reply(phrase("taken up", request, topic=capital(topic)), told=())
     return Reply(phrase("heard", request), told=())
 

@@ -14,6 +14,7 @@ from .. import offload
 from ..english.addressing import forms, without_address
 from ..english.follow_ups import TURNS_READ, SaidBefore, completed
 from ..llm import prompts, router
+from ..llm.corrected_lines import corrected_before
 from ..llm.usage import estimated
 from ..log import logger
 from ..records import (
@@ -142,7 +143,10 @@ def prepare(
         speaker=entry.seen_as,
         speaker_id=entry.source_entity,
         utterance=entry.content,
-        recalled=(*recalled.memories, *_beside(beside, recalled.memories)),
+        recalled=tuple(
+            _with_correction(memory, each)
+            for each in (*recalled.memories, *_beside(beside, recalled.memories))
+        ),
         prompt_block=recalled.prompt_block,
         conversation=turns,
         met_before=bool(known and known.interactions > _lines_now(memory, entry)),
@@ -259,6 +263,23 @@ def _beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Ite
     """Yield other memories that the answer may tell, as far as they were not recalled."""
     known = {each.memory.id for each in recalled}
     return (Recalled(each, ScoreParts(0.0, 0.0), 0) for each in others if each.id not in known)
+
+
+def _with_correction(memory: Any, each: Recalled) -> Recalled:
+    """Return a recalled correction as the statement that it means; else the same.
+
+    It then rests on the line that it corrects too.
+    """
+    told = each.memory
+    if told.record != "entry" or told.quote or not router.rules_judge(memory.settings):
+        return each
+    entry = memory.journal.get(told.journal_ids[-1]) if told.journal_ids else None
+    found = entry and corrected_before(memory, entry)
+    if not found:
+        return each
+    known, meant = found
+    ids = (known.id, *told.journal_ids)
+    return replace(each, memory=replace(told, quote=meant, journal_ids=ids))
 
 
 @defer.inlineCallbacks

@@ -1,0 +1,161 @@
+"""Corrections: "no wait, not the mill, the chapel" as the statement that its speaker meant.
+
+A correction is a fragment: it names what was wrong and what is right, and the rest stands in a line
+before it. Completed, it tells all that the older line told, so that the older line can end as a
+whole. Only forms are read that leave no doubt what is replaced by what.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .tokens import AUXILIARIES, FUNCTION_WORDS, NUMBERS, THIRD, content_words, is_past, words_of
+
+WITHIN = 10  # journal entries before a correction, the NPC's own among them
+WORDS_AT_MOST = 4  # of what is right: more is a statement of its own
+
+_OPENS = (
+    r"^\W*(?:(?:no|nay|wait|sorry|oops|ah|oh|well|actually|hold on|hang on|correction"
+    r"|(?:that|it)(?:['’]?s| is| was)(?: all)? wrong|that(?:['’]?s| is) not (?:right|true)"
+    r"|i was wrong|my mistake)\b[\s,.;:!–—-]*)*"
+)
+_MEANT = (
+    r"(?:(?:i|we) (?:meant?|should have said)(?: to say)?|make (?:that|it)|it(?:['’]?s| is))\s+"
+)
+_DET = r"(?:the|an?|my|our|his|her|their|your)"
+_PREPOSITION = r"(?:(?:in|at|on|by|near|called|named) )?"
+_PART = r"[^\s,.;:!?]+(?: [^\s,.;:!?]+){0,3}?"
+_NOT_BUT = re.compile(
+    rf"{_OPENS}(?:{_MEANT})?not {_PREPOSITION}(?P<wrong>{_PART})(?:\s*[,;:–—]\s*(?:but )?| but )"
+    rf"(?:{_MEANT})?{_PREPOSITION}(?P<right>{_PART})\W*$",
+    re.IGNORECASE,
+)
+_BUT_NOT = re.compile(
+    rf"{_OPENS}(?:{_MEANT})?{_PREPOSITION}(?P<right>{_PART})\s*[,;–—]\s*(?:and )?not "
+    rf"{_PREPOSITION}(?P<wrong>{_PART})\W*$",
+    re.IGNORECASE,
+)
+_MEANT_ONLY = re.compile(
+    rf"{_OPENS}(?:(?:i|we) meant(?: to say)?|make (?:that|it)) {_PREPOSITION}"
+    rf"(?P<right>{_PART})\W*$",
+    re.IGNORECASE,
+)
+_DETERMINED = re.compile(rf"^{_DET} ", re.IGNORECASE)
+_THE = re.compile(r"\bthe (?:[^\W\d_]+ ){0,2}?[^\W\d_]+\b(?=\W*$|[,.;!]| and\b)", re.IGNORECASE)
+_NUMBER = re.compile(rf"\b(?:\d+|{'|'.join(NUMBERS)})\b", re.IGNORECASE)
+_MOVED = re.compile(
+    rf"{_OPENS}(?P<moved>(?:{_DET} )?(?:[\w'’-]+ )?(?P<who>[\w'’-]+?)"
+    r"(?: has|['’]s| have|['’]ve)? moved (?:house |back |away ){0,2}to"
+    r" (?:the )?(?P<to>[\w'’-]+).*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_LIVES = re.compile(r"\b(?:live|dwell|reside)(?:s|d)?\W*$", re.IGNORECASE)
+
+
+def completed(said: str, before: Sequence[str]) -> tuple[int, str] | None:
+    """Return which line a correction corrects, and what its speaker meant to say.
+
+    Args:
+        before: Lines of the same speaker in the same talk, oldest first.
+
+    >>> completed("No wait, not the mill, the chapel.", ["I weave, I live by the old mill."])
+    (0, 'I weave, I live by the chapel.')
+    >>> completed("That's wrong, Nell moved to Wick.", ["My sister Nell is a midwife in Harrow."])
+    (0, 'Nell moved to Wick. My sister Nell is a midwife.')
+    """
+    for place in reversed(range(len(before))):
+        meant = _replaced(said, before[place]) or _moved(said, before[place])
+        if meant and meant != before[place]:
+            return place, meant
+        if _MEANT_ONLY.match(said):  # without what was wrong, it is of the last line
+            return None
+    return None
+
+
+def may_correct(said: str) -> bool:
+    """Whether a line has the form of a correction, whatever stands before it."""
+    return bool(_correction(said) or _MEANT_ONLY.match(said) or _MOVED.match(said))
+
+
+def meant_in(said: str) -> str:
+    """What a line says without what it denies: "not the mill, the chapel" means the chapel.
+
+    >>> meant_in("no wait, not the mill, the chapel")
+    'the chapel'
+    """
+    found = _correction(said) or _MEANT_ONLY.match(said)
+    return found["right"] if found else said
+
+
+def _correction(said: str) -> re.Match[str] | None:
+    """What a fragment says is wrong and what is right, None if it is no such fragment."""
+    for form in (_NOT_BUT, _BUT_NOT):
+        found = form.match(said)
+        if found and not (_has_verb(found["right"]) or _has_verb(found["wrong"])):
+            return found
+    return None
+
+
+def _has_verb(text: str) -> bool:
+    return any(
+        word in AUXILIARIES or word in THIRD or is_past(word) or word in ("i", "we", "they", "you")
+        for word in words_of(text)
+    )
+
+
+def _replaced(said: str, known: str) -> str:
+    """The known line with what is right in place of what was wrong, "" if that is not clear."""
+    found = _correction(said)
+    if found is None:
+        meant = _MEANT_ONLY.match(said)
+        if meant is None or _has_verb(meant["right"]):
+            return ""
+        right = meant["right"]
+        the = right.lower().startswith("the ")
+        form = _NUMBER if _NUMBER.fullmatch(right) else _THE if the else None
+        places = list(form.finditer(known)) if form else []
+        if len(places) != 1:
+            return ""
+        return known[: places[0].start()] + right + known[places[0].end() :]
+    wrong, right = found["wrong"], found["right"]
+    if not (content_words(wrong) or _NUMBER.fullmatch(wrong)):
+        return ""
+    bare = _DETERMINED.sub("", wrong)
+    rule = rf"\b{re.escape(bare)}(?!['’\w])"
+    if _DETERMINED.match(wrong) and _DETERMINED.match(right):  # with all that describes it
+        whole = re.compile(rf"\b{_DET} (?P<like>(?:[\w'’-]+ ){{0,2}}?){rule}", re.IGNORECASE)
+        places = [
+            each
+            for each in whole.finditer(known)
+            if not any(word in FUNCTION_WORDS for word in each["like"].lower().split())
+        ]
+    else:
+        right = _DETERMINED.sub("", right)
+        places = list(re.finditer(rule, known, re.IGNORECASE))
+    if len(places) != 1:
+        return ""
+    return known[: places[0].start()] + right + known[places[0].end() :]
+
+
+def _moved(said: str, known: str) -> str:
+    """That somebody moved, with what else the known line says of them; "" if it says no place."""
+    found = _MOVED.match(said)
+    if found is None or found["to"].lower() in words_of(known):
+        return ""
+    who = re.escape(found["who"])
+    lived = re.match(
+        rf"^(?P<rest>(?:[\w'’-]+,? ){{0,3}}?{who}\b(?: (?!and\b|but\b)[^\s,;.]+){{1,6}}?)"
+        r" (?:in|at|from|near|by) (?:the )?[\w'’-]+\W*$",
+        known,
+        re.IGNORECASE,
+    )
+    if lived is None:
+        return ""
+    moved = found["moved"].rstrip(".!; ")
+    if _LIVES.search(lived["rest"]) or not re.search(
+        r"\b(?:is|works|serves|keeps|has|am|are)\b", lived["rest"], re.IGNORECASE
+    ):
+        return moved + "." if _LIVES.search(lived["rest"]) else ""
+    rest = lived["rest"]
+    return f"{moved}. {rest[:1].upper()}{rest[1:]}."

@@ -1,0 +1,135 @@
+"""What a speaker corrects in their next line is told as they meant it."""
+
+import pytest
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.admin import forget
+from contrib_ai_memory.english.contradiction import changes
+from contrib_ai_memory.english.corrections import completed, meant_in
+from contrib_ai_memory.store import memory_store
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def says(mara, alice, bram):
+    """says("where do i live?") gives what Mara says to it."""
+
+    def say(words):
+        before = len(mara.memory.journal)
+        alice.execute_cmd(f"say {words}")
+        offload.wait(mara.assistant.at_tick())
+        own = [each for each in mara.memory.journal.read(before + 1) if each.origin == "self"]
+        mara.assistant.nattributes.clear()  # whoever asks is answered at once
+        return own[-1].content if own else ""
+
+    bram.location = None
+    return say
+
+
+def ended(mara):
+    stored = memory_store.shared().list(mara.memory.id, limit=None, record="entry")
+    return {memory.content for memory in stored if memory.superseded_by}
+
+
+@pytest.mark.parametrize("night", [False, True])
+def test_a_place_corrected_in_the_next_line_is_told_alone(mara, says, night):
+    says("im a weaver, i live by the old mill")
+    answer = says("no wait, not the mill, the chapel")
+    assert "chapel" in answer.lower() and "mill" not in answer.lower()
+    if night:
+        offload.wait(mara.assistant.sleep.whole_night())
+    for question in ("where do i live?", "what do you know about me?"):
+        answer = says(question)
+        assert "i live by the chapel" in answer and "weaver" in answer
+        assert "mill" not in answer
+
+
+def test_a_correction_ends_no_other_line_with_the_same_word(mara, says):
+    says("the wheel of the mill broke in the flood")
+    says("im a weaver, i live by the old mill")
+    says("no wait, not the mill, the chapel")
+    assert ended(mara) == {"im a weaver, i live by the old mill"}
+
+
+def test_a_name_meant_otherwise_is_told_with_the_rest_of_the_line(mara, says):
+    says("my dog is called rufus and i keep three hens")
+    says("i meant rolf, not rufus")
+    answer = says("what is my dog called?")
+    assert "rolf" in answer and "rufus" not in answer and "hens" in answer
+
+
+@pytest.mark.parametrize("night", [False, True])
+def test_somebody_who_moved_lives_where_they_moved_to(mara, says, night):
+    says("my sister nell is a midwife in harrow")
+    says("thats wrong, nell moved to stonebridge last week")
+    if night:
+        offload.wait(mara.assistant.sleep.whole_night())
+    answer = says("where does nell live?").lower()
+    assert "stonebridge" in answer and "harrow" not in answer
+    assert "midwife" in says("what does nell do?")
+
+
+def test_a_newer_count_of_one_barrel_ends_its_older_one(mara, says):
+    says("barrel 3 holds 21 apples")
+    says("barrel 5 holds 30 apples")
+    says("barrel 3 has only 9 apples left now")
+    answer = says("how many apples are in barrel 3?")
+    assert "9 apples" in answer and "21" not in answer
+    assert ended(mara) == {"barrel 3 holds 21 apples"}
+    assert "30 apples" in says("how many apples does barrel 5 hold?")
+
+
+def test_when_the_corrected_line_is_forgotten_nothing_of_it_is_told(mara, alice, says):
+    says("im a weaver, i live by the old mill")
+    old = next(each for each in mara.memory.journal.read() if "weaver" in each.content)
+    says("no wait, not the mill, the chapel")
+    offload.wait(forget.forget(mara, alice, str(old.id)))
+    assert "weaver" not in says("what do you know about me?")
+
+
+@pytest.mark.parametrize(
+    ("said", "before", "meant"),
+    [
+        ("No, rolf, not rufus.", "My dog is called rufus.", "My dog is called rolf."),
+        ("i meant the chapel", "i live by the old mill", "i live by the chapel"),
+        ("i meant six", "i have five hens", "i have six hens"),
+        ("nell moved to wick", "nell lives in harrow", "nell moved to wick."),
+    ],
+)
+def test_a_correction_is_completed_from_the_line_before(said, before, meant):
+    assert completed(said, [before]) == (0, meant)
+
+
+@pytest.mark.parametrize(
+    ("said", "before"),
+    [
+        ("not today, thanks", "i sell fish today"),
+        ("not the mill, the chapel", "i live by the river"),
+        ("not the mill, the chapel", "the mill is by the other mill"),
+        ("i meant the chapel", "the smith lives by the old mill, near the ford"),
+        ("Not Thunder, my horse is called Lightning.", "My horse is called Thunder."),
+        ("tom moved to wick", "nell lives in harrow"),
+    ],
+)
+def test_what_leaves_a_doubt_is_no_correction(said, before):
+    found = completed(said, [before])
+    assert found is None
+
+
+def test_what_is_meant_is_what_is_not_denied():
+    assert meant_in("no wait, not the mill, the chapel") == "the chapel"
+    assert meant_in("the mill is not far") == "the mill is not far"
+
+
+@pytest.mark.parametrize(
+    ("known", "over"),
+    [
+        ("barrel 3 holds 21 apples", True),
+        ("barrel 5 holds 21 apples", False),
+        ("barrel 3 holds 21 pears", False),
+        ("barrel 3 held 21 apples", False),
+    ],
+)
+def test_a_count_is_over_only_of_the_same_in_the_same(known, over):
+    assert changes("barrel 3 has only 9 apples left now", known, near=False) is over
