@@ -25,8 +25,9 @@ from .recorded_server import MODEL, Recorded, RecordedServer
 
 NIGHTS = 5
 SEED = 1
-SAMPLE = 12
-WIDTH = 220  # characters of a sample that are shown
+SAMPLE = 10
+FACTS = 60  # in the sample that is judged by hand
+WIDTH = 500  # characters of a sample that are shown
 
 PASS_COLUMNS = ("night", "pass", "read", "changed", "steps", "seconds")
 COUNT_COLUMNS = (
@@ -164,24 +165,27 @@ def _tell(report: Report, npc: Any, rows: Sequence[dict[str, Any]]) -> None:
         if errors or not record["whole"]:
             report.note(f"A night was not whole: {errors}")
     facts = stored(npc, "fact")
+    lines = stored(npc, "entry")
     names = {profile.entity_id: profile.name for profile in profiles_of(npc)}
-    _samples("Facts, at random", [fact.content for fact in facts])
+    _samples("Facts, at random", [_with_lines(npc, fact) for fact in facts], count=FACTS)
     often = sorted(facts, key=lambda fact: -len(fact.journal_ids))
     joined = [f"{len(f.journal_ids)} × {f.content}" for f in often if len(f.journal_ids) > 1]
     _samples("Facts heard more than once, most often first", joined, at_random=False)
-    by_id = {fact.id: fact for fact in facts}
-    ended = [
-        f"{fact.content}  →  {by_id[fact.superseded_by].content}"
-        for fact in facts
-        if fact.superseded_by in by_id
+    by_id = {memory.id: memory for memory in (*lines, *facts)}
+    for title, memories in (("Facts", facts), ("Lines", lines)):
+        ended = [
+            f"{memory.speaker}: {memory.content}  →  {by.speaker}: {by.content}"
+            for memory in memories
+            if memory.superseded_by and (by := by_id.get(memory.superseded_by))
+        ]
+        _samples(f"{title} that were ended, and by what", ended)
+    attributes = [
+        f"{profile.name}, {known.type} {known.confidence:.2f} ({len(known.evidence)}): "
+        f"{known.value}"
+        for profile in profiles_of(npc)
+        for known in profile.attributes
     ]
-    _samples("Facts that were ended, and by what", ended)
-    preferences = [
-        f"{memory.speaker}: {memory.content}"
-        for memory in [*stored(npc, "entry"), *facts]
-        if memory.superseded_by and memory.superseded_by not in by_id
-    ]
-    _samples("Lines and facts that a preference retired", preferences)
+    _samples("Attributes of everybody, at random", attributes)
     for profile in profiles_of(npc):
         standing = profile.relationship
         _samples(
@@ -206,6 +210,12 @@ def _tell(report: Report, npc: Any, rows: Sequence[dict[str, Any]]) -> None:
     _samples("Experiences, the weightiest", [m.content for m in heaviest], at_random=False)
     about = Counter(names.get(fact.about, fact.about or "nobody") for fact in facts)
     report.note(f"Facts by who said them: {told(about)}.")
+
+
+def _with_lines(npc: Any, fact: Any) -> str:
+    """A fact and the first line that it rests on, to judge it by."""
+    said = npc.memory.journal.get(fact.journal_ids[0])
+    return f"{fact.content}  ←  {said.seen_as}: {said.content}" if said else fact.content
 
 
 def told(counts: Counter[str]) -> str:

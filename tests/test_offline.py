@@ -256,6 +256,22 @@ def test_what_is_said_to_somebody_is_quoted_and_marks_do_not_pile_up():
     assert '.".' not in offline.reported('Bram shouted: "Wolves."', entry)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["I rolled a 23 for my ferry.", "18 points of slashing damage to Bram.", "Bram sold the --"],
+)
+def test_dice_and_broken_sentences_are_no_facts(text, store_folder):
+    entry = Entry(1, "2026-11-01T12:00:00+00:00", text, "say", "Alice")
+    assert OfflineProvider().extract_facts([entry], "Mara") == []
+
+
+def test_what_a_speaker_quotes_is_not_told_of_the_speaker():
+    text = 'The smith said, "I have two arrows." I keep the ferry.'
+    entry = Entry(1, "2026-11-01T12:00:00+00:00", text, "say", "Alice")
+    assert offline.reported("I have two arrows.", entry) == 'Alice says: "I have two arrows."'
+    assert offline.reported("I keep the ferry.", entry) == "Alice keeps the ferry."
+
+
 def test_what_is_thought_of_somebody_not_named_is_no_fact_and_what_is_heard_of_a_place_is():
     provider = OfflineProvider()
     entry = Entry(1, "2026-01-01T00:00:00+00:00", "", "say", seen_as="Alice")

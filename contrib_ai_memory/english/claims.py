@@ -58,6 +58,29 @@ _TAG = re.compile(
 )
 _NO_ADDRESS = re.compile(r"^(?:\w+ly|\w+days?|Yesterday|Today|Tonight|Tomorrow|Once|Sometimes)\b")
 
+# --- table talk -----------------------------------------------------------------------------------
+
+# "I rolled a 23", "make a stealth check": of a game's rules, not of its world
+_GAME_RULES = re.compile(
+    r"\b(?:"
+    r"(?:re-?)?roll(?:s|ed|ing)?\s+(?:an?\s+)?(?:\d+|natural|nat|initiative|damage|perception|"
+    r"stealth|for (?:damage|initiative)|(?:with )?(?:dis)?advantage)"
+    r"|(?:natural|nat) (?:\d+|one|twenty)"
+    r"|\d+ (?:to hit|hits)"
+    r"|(?:points? of|\d+)(?: \w+)? damage|damage (?:is )?halved"
+    r"|with (?:the |an? )?(?:dis)?advantage"
+    r"|saving throws?|hit points?|armou?r class|spell slots?|bonus actions?"
+    r"|\d*d(?:4|6|8|10|12|20|100)s?"
+    r"|(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten) (?:plus|minus|times) "
+    r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
+    r"|(?:skill|ability|perception|stealth|strength|dexterity|wisdom|charisma|constitution|"
+    r"intelligence|insight|investigation|acrobatics|athletics|persuasion|intimidation) "
+    r"(?:checks?|rolls?|saves?)"
+    r")\b",
+    re.IGNORECASE,
+)
+_BROKEN_OFF = re.compile(r"(?:--|[–—])[\s.\"'”’]*$")
+
 # --- sentences that need their context ------------------------------------------------------------
 
 _GREETS = re.compile(
@@ -230,6 +253,20 @@ def tells(sentence: str) -> bool:
     words = [word.lower().replace("’", "'") for word in _WORD.findall(sentence)]
     telling = sum(word not in FILLERS for word in words)
     return telling >= 2 or (telling > 0 and speaks_of_self(sentence) and len(words) >= 3)
+
+
+def of_game_rules(text: str) -> bool:
+    """Whether a sentence is about dice and the rules of a game, not about its world.
+
+    >>> [of_game_rules(said) for said in ("I rolled a 23.", "The cart rolled into the ditch.")]
+    [True, False]
+    """
+    return bool(_GAME_RULES.search(text))
+
+
+def breaks_off(text: str) -> bool:
+    """Whether a sentence is broken off: "The gate to the --"."""
+    return bool(_BROKEN_OFF.search(text))
 
 
 def stands_alone(text: str) -> bool:

@@ -16,7 +16,15 @@ from difflib import SequenceMatcher
 from .. import conf, offload
 from ..embedding import embedder
 from ..english import reported_speech, sentence_classifier, themes
-from ..english.claims import claim, kind_of, of_oneself, stands_alone, tells
+from ..english.claims import (
+    breaks_off,
+    claim,
+    kind_of,
+    of_game_rules,
+    of_oneself,
+    stands_alone,
+    tells,
+)
 from ..english.contradiction import changes, contradicts, says_the_same
 from ..english.persona import about_itself
 from ..english.questions import asks, sentences_of
@@ -281,14 +289,16 @@ def without_address(text: str, name: str) -> str:
 def reported(sentence: str, entry: Entry) -> str:
     """Report a sentence as a claim of its speaker: in the third person, or quoted.
 
-    What is said to the NPC is quoted: "I am proud of you" does not work in the third person.
+    What is said to the NPC is quoted: "I am proud of you" does not work in the third person. So is
+    what a speaker quotes: in 'The smith said, "I have two"' the smith has them.
     """
     sentence = ended(sentence)
     if entry.kind == "pose":
         return claimed(sentence, entry.seen_as)
     if entry.kind not in TALK_KINDS or not entry.seen_as:
         return sentence
-    if of_oneself(sentence) and not _TO_THE_NPC.search(sentence):
+    of_speaker = of_oneself(sentence) and not _voices(sentence, entry)
+    if of_speaker and not _TO_THE_NPC.search(sentence):
         return reported_speech.third_person(sentence, entry.seen_as)
     return quoted(sentence, entry)
 
@@ -297,11 +307,17 @@ def _report_all(claims: Sequence[_Claim], entry: Entry) -> str:
     """Report the claims of one line that belong together, as `reported` does a single one."""
     if len(claims) > 1 and entry.kind in TALK_KINDS:
         together = " ".join(ended(each.text) for each in claims)
-        of_speaker = all(of_oneself(each.text) for each in claims)
+        of_speaker = all(of_oneself(each.text) and not _voices(each.text, entry) for each in claims)
         return reported(together, entry) if of_speaker else quoted(together, entry)
     if any(each.doubtful for each in claims) and entry.kind in TALK_KINDS:
         return quoted(claims[0].text, entry)
     return " ".join(reported(each.text, entry) for each in claims)
+
+
+def _voices(sentence: str, entry: Entry) -> bool:
+    """Whether a speaker says a sentence in quotation marks: as somebody else's words."""
+    words = sentence.rstrip('.!?…"” ').lower()
+    return any(words in found.group().lower() for found in _QUOTATION.finditer(entry.content))
 
 
 def quoted(sentence: str, entry: Entry) -> str:
@@ -377,6 +393,8 @@ def _kept(
     kept = []
     for text, judgement in parts:
         said = claim(text)
+        if entry.kind in TALK_KINDS and (of_game_rules(said) or breaks_off(said)):
+            continue
         lasting = _is_lasting_attribute(said, entry)
         alone = lasting or stands_alone(said)
         if line is None or judgement is None:
