@@ -32,7 +32,7 @@ from .realisation import day_told, ended, tell_all
 
 # confidence in an answer, 0-1 (`python -m benchmarks.answers`)
 NOTHING_BELOW = 0.2  # below it nothing is told
-SURE_FROM = 0.84  # below it the answer begins with a doubt
+SURE_FROM = 0.79  # below it the answer begins with a doubt
 
 LONG_ABSENT = timedelta(days=7)
 VISITORS_TOLD = 6
