@@ -180,7 +180,7 @@ def test_a_previewed_whisper_brings_what_only_those_two_know(day, builder):
 def test_history_tells_what_was_said_and_what_builders_did(day, builder):
     builder("@memory/add mara = The cellar floods in spring.")
     shown = builder("@memory/history mara")
-    assert "Alice says: I hide a silver key in Elmstead." in one_line(shown)
+    assert "Alice whispers to you: I hide a silver key in Elmstead." in one_line(shown)
     assert re.search(r"add \d+ by Builder", shown)
 
 
