@@ -31,6 +31,7 @@ from twisted.internet import defer
 from .. import conf
 from ..embedding import embedder
 from ..english import commitments, sentence_classifier, supersession
+from ..english.addressing import forms, without_address
 from ..english.claims import tells
 from ..english.contradiction import changes, counts_anew
 from ..english.questions import sentences_of
@@ -172,11 +173,16 @@ def _ended_by(
     [new] = _looks([_new_statement(entry, names)], vectors[-1:], [entry.kind])
     likely = supersession.ended_by(new, vectors[-1], vectors[:-1], looks, old)
     near_in_meaning = (old @ vectors[-1] >= conf.CHANGE_COSINE).tolist()
+    called = forms([next(iter(names))])  # the NPC's
     certain = np.array(
         [
             each.about == entry.source_entity
             and look.statement.said
-            and changes(entry.words, look.statement.text, near=near)
+            and changes(
+                without_address(entry.words, called),
+                without_address(look.statement.text, called),
+                near=near,
+            )
             for each, look, near in zip(known, looks, near_in_meaning, strict=True)
         ]
     )

@@ -31,7 +31,7 @@ from .answer_selection import PORTRAIT, confidence, names, select, told_of
 from .realisation import day_told, ended, tell_all
 
 # confidence in an answer, 0-1 (`python -m benchmarks.answers`)
-NOTHING_BELOW = 0.2  # below it nothing is told
+NOTHING_BELOW = 0.1  # below it nothing is told
 SURE_FROM = 0.79  # below it the answer begins with a doubt
 
 LONG_ABSENT = timedelta(days=7)
