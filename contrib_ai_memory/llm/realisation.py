@@ -16,12 +16,12 @@ from ..english.questions import sentences_of, statements
 from ..records import MemoryRecord, ReplyRequest
 from ..text.sanitising import oneline
 
-DAYS_BY_NUMBER = 14  # older days are told by their date
+DAYS_BY_NUMBER = 10  # older days are told by their date
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _MONTHS = (
     "January February March April May June July August September October November December"
 ).split()
-_NUMBERS = "two three four five six seven eight nine ten eleven twelve thirteen fourteen".split()
+_NUMBERS = "two three four five six seven eight nine ten".split()
 
 
 def tell(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool = False) -> str:
