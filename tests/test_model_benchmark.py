@@ -70,10 +70,8 @@ def test_the_least_answer_fits_an_unknown_form(form):
 
 
 def test_the_server_answers_in_the_form_that_is_asked_for_and_keeps_the_request():
-    line = json.dumps(
-        {"id": 3, "speaker": "Alice", "text": "I keep the old ferry down at Millbrook."}
-    )
-    schema = {"name": "FactsAnswer", "schema": schemas.FactsAnswer.model_json_schema()}
+    line = "Friday 2026-05-08\n1 Alice says: I keep the old ferry down at Millbrook."
+    schema = {"name": "DigestAnswer", "schema": schemas.DigestAnswer.model_json_schema()}
     body = {
         "messages": [SYSTEM, {"role": "user", "content": line}],
         "response_format": {"type": "json_schema", "json_schema": schema},
@@ -84,5 +82,5 @@ def test_the_server_answers_in_the_form_that_is_asked_for_and_keeps_the_request(
         )
         answer = json.load(urllib.request.urlopen(request))
     [fact] = json.loads(answer["choices"][0]["message"]["content"])["facts"]
-    assert fact["entry_ids"] == [3] and "ferry" in fact["text"]
-    assert [each.purpose for each in server.asked] == ["Facts"]
+    assert fact["lines"] == [1] and "ferry" in fact["text"]
+    assert [each.purpose for each in server.asked] == ["Digest"]

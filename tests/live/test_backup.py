@@ -134,10 +134,10 @@ def test_a_backup_is_whole_while_talk_goes_on_and_the_game_does_not_stand_still(
                 over.set()
                 talking.join()
             builder.send("py evennia.ai_memory_longest")
-            shown = ""
+            shown, latest = "", time.monotonic() + 30  # a busy machine answers late
             while not (found := re.search(r"^(\d+\.\d+)", shown, re.MULTILINE)):
-                assert len(shown) < 10_000, shown
-                shown += builder.drain(1) or "."  # a busy machine answers late
+                assert time.monotonic() < latest, shown
+                shown += builder.drain(1)
             longest = float(found[1])
         assert longest < 1.0, longest  # other work of a busy machine is in it
         assert "Traceback" not in log_of(game)
