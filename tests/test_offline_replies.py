@@ -245,6 +245,8 @@ def test_somebody_who_has_left_was_last_seen(asks, alice, bram, tavern):
     assert "I last saw Bram earlier today." in asks(alice, "where is Bram?")
 
 
-@pytest.mark.parametrize("line", ["got any ale?", "have you got any rooms left?"])
+@pytest.mark.parametrize(
+    "line", ["got any ale?", "have you got any rooms left?", "tell me a story"]
+)
 def test_what_is_ordered_by_any_is_served(asks, alice, line):
     assert "see" in asks(alice, line)

@@ -115,6 +115,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r"|(?:have you |you |do you have |have you got |you got )?(?:got )?any"
         r" (?!news|word|idea|plans?|secrets?|family|kin|children|friends|questions?|thing|one|body)"
         r"[\w'’]+(?: [\w'’]+){0,2}(?: left| tonight| today| please)?"
+        r"|(?:tell|sing|read) (?:me|us) (?:an?|another|your) (?:story|tale|joke|song|poem|riddle)"
+        r"\b.{0,30}"
         r"|(?:an?|some|another|one|two|three) .{2,40},? (?:please|pls|plz))",
     ),
 )
