@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -166,6 +167,7 @@ def test_what_is_said_while_the_server_is_away_is_remembered_when_it_is_back(
         offload.wait(mara.assistant.at_tick())
     assert any("embedding server" in each for each in condition.troubles())
     embeddings.statuses = []
+    time.sleep(0.01)  # longer than it is left alone after a failure
     offload.wait(mara.assistant.at_tick())
     assert not condition.troubles()
     stored = memory_store.shared().list(mara.memory.id, limit=None, record="entry")
