@@ -77,7 +77,10 @@ def tell_all(
 
 
 def day_told(then: str, now: str, *, by_date: bool = False) -> str:
-    """Return when something was: "two days ago", or "on Saturday, 9 May"; "" without a time.
+    """Return when something was: "two days ago", or "on 9 May"; "" without a time.
+
+    Args:
+        by_date: Name the day, by its date and weekday.
 
     >>> day_told("2026-05-09T21:00:00+00:00", "2026-05-11T09:00:00+00:00")
     'two days ago'
@@ -88,8 +91,10 @@ def day_told(then: str, now: str, *, by_date: bool = False) -> str:
         return ""
     day, today = datetime.fromisoformat(then).date(), datetime.fromisoformat(now).date()
     past = (today - day).days
-    if by_date or not 0 <= past <= DAYS_BY_NUMBER:
+    if by_date:
         return f"on {dated(day, today)}"
+    if not 0 <= past <= DAYS_BY_NUMBER:
+        return f"on {_without_weekday(day, today)}"
     if past < 2:
         return ("earlier today", "yesterday")[past]
     return f"{_NUMBERS[past - 2]} days ago"
@@ -97,8 +102,12 @@ def day_told(then: str, now: str, *, by_date: bool = False) -> str:
 
 def dated(day: date, today: date) -> str:
     """Name a day, with its year if it is another one."""
+    return f"{_DAYS[day.weekday()]}, {_without_weekday(day, today)}"
+
+
+def _without_weekday(day: date, today: date) -> str:
     year = f" {day.year}" if day.year != today.year else ""
-    return f"{_DAYS[day.weekday()]}, {day.day} {_MONTHS[day.month - 1]}{year}"
+    return f"{day.day} {_MONTHS[day.month - 1]}{year}"
 
 
 def ended(text: str) -> str:
