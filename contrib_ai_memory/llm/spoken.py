@@ -26,6 +26,8 @@ CALLS_READ = 20  # written calls that are read of one text
 Parameters = Mapping[str, Sequence[str]]  # the offered tools, each with its parameters in order
 
 SILENCE = "..."  # a reply of a model that says nothing
+WHISPERS = "*whispers*"  # in front of the words of a model that tell a secret
+_WHISPERS = re.compile(r"whisper|lower(?:s|ing) \w+ voice", re.IGNORECASE)
 _SILENT = re.compile(r"[\s.…]*|[(*\[]\W*(?:\w+\W+){0,3}(?:silen\w+|nothing)\W*", re.IGNORECASE)
 
 
@@ -70,6 +72,11 @@ class Utterance:
     calls: tuple[WrittenCall, ...] = ()
     actions: tuple[str, ...] = ()
     ended: bool = False
+
+    @property
+    def whispered(self) -> bool:
+        """Whether the words are marked as a secret."""
+        return any(map(_WHISPERS.search, self.actions))
 
 
 def utterance(

@@ -47,12 +47,14 @@ class ToolCall:
 class Turn:
     """A model's text, or the tools that it calls before it says more.
 
-    `unheard` is the number of calls beyond `CALLS_A_ROUND`.
+    `unheard` is the number of calls beyond `CALLS_A_ROUND`; `whispered` says that the text was
+    marked as a secret.
     """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     unheard: int = 0
+    whispered: bool = False
 
 
 # --- the tools ------------------------------------------------------------------------------------
@@ -235,7 +237,7 @@ def turn_in(
     if not (told.text or raw or after) and told.actions and Emote.tool in parameters_of(offered):
         raw = [_as_sent(Emote.tool, json.dumps({"text": " ".join(told.actions)[:300]}))]
     calls = _calls_in(raw[:CALLS_A_ROUND])
-    return Turn(told.text, calls, unheard=max(0, len(raw) - CALLS_A_ROUND))
+    return Turn(told.text, calls, max(0, len(raw) - CALLS_A_ROUND), told.whispered)
 
 
 def parameters_of(offered: Sequence[Tool]) -> dict[str, tuple[str, ...]]:

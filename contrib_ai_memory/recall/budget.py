@@ -138,7 +138,6 @@ def text_with_speaker(memory: MemoryRecord) -> str:
     content = neutralise(memory.content)
     has_speaker = memory.record in WORDS_OF_A_SPEAKER and memory.speaker
     if has_speaker and memory.key != memory.content:
-        if OWN in memory.tags:
-            return f"You said: {content}"
-        return f"{neutralise(memory.speaker)} said: {content}"
-    return content
+        speaker = "You" if OWN in memory.tags else neutralise(memory.speaker)
+        return f"{speaker} said{' in confidence' if memory.private else ''}: {content}"
+    return f"(in confidence) {content}" if memory.private else content

@@ -22,7 +22,6 @@ from ..records import (
     Entry,
     MemoryRecord,
     Message,
-    Privacy,
     Provenance,
     Recalled,
     RecallRequest,
@@ -38,6 +37,7 @@ from ..store.links import link_id
 from .budget import BudgetExceeded, prompt_block
 from .mood import felt_at, mood_towards
 from .search import recall
+from .secrecy import Secret
 from .situation import situation_of
 from .tool_loop import (
     NOBODY,
@@ -71,6 +71,7 @@ class Answer:
         rounds: The tool calls and their results, as `store.chat_log` keeps them.
         overheard: Messages before the answered line that the model was shown and the chat log does
             not have: kept there, the next request begins with the same messages.
+        private: Whether it tells a secret.
     """
 
     text: str
@@ -78,11 +79,7 @@ class Answer:
     rounds: tuple[dict[str, Any], ...] = ()
     overheard: tuple[dict[str, Any], ...] = ()
     provenance: Provenance = NO_PROVENANCE
-
-    @property
-    def private(self) -> bool:
-        """Whether a memory in it is private."""
-        return any(item.memory.private for item in self.recalled)
+    private: bool = False
 
 
 @defer.inlineCallbacks
@@ -98,7 +95,8 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
         text = yield loop.run(work)
         if text is not None:
             said = loop.provenance_of_words(text)
-            return Answer(text, loop.recalled, tuple(loop.rounds), loop.overheard, said)
+            rounds = tuple(loop.rounds)
+            return Answer(text, loop.recalled, rounds, loop.overheard, said, loop.private)
         provider, reply = yield router.ask_without_tools(
             "reply", request, priority=offload.REPLY, settings=memory.settings
         )
@@ -110,7 +108,8 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
     # without a model it has only stock phrases and retellings
     retold = provider == router.OFFLINE.name or retells(reply.text, used)
     said = marked(provenance, retold)
-    return Answer(reply.text, used, tuple(loop.rounds), provenance=said)
+    private = any(each.memory.private for each in used)
+    return Answer(reply.text, used, tuple(loop.rounds), provenance=said, private=private)
 
 
 @defer.inlineCallbacks
@@ -354,7 +353,11 @@ def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest)
     told = [*public, *secret]
     return Transcript(
         [*map(bare, public), *in_private, *map(bare, secret)],
-        tuple(Privacy(True, tuple(each["witnesses"])) for each in secret if each["private"]),
+        tuple(
+            Secret(each["content"] or "", tuple(each["witnesses"]))
+            for each in secret
+            if each["private"]
+        ),
         provenance_of_messages(told),
         tuple(each for each in overheard if each in told),
         frozenset(number for each in told for number in (each["entry"], *each["own"])),

@@ -1,8 +1,8 @@
 """The tool loop of a reply: a language model may call tools, for a few rounds, before it answers.
 
 Tools run on the reactor thread, their work on the store on the memory worker thread. Memories that
-a tool recalls are filtered for the listener. Whatever the NPC says, does or notes in the loop is as
-private as the most private of what the model was given.
+a tool recalls are filtered for the listener. What the NPC notes in the loop is as private as the
+most private of what the model was given; what it says and does, if that tells a secret (`secrecy`).
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from ..store.payload import memory_id_for
 from ..store.people import Profile, ProfileObservation
 from .budget import BudgetExceeded
 from .search import emotion_request, recall
+from .secrecy import Secret, Words, tells_secret
 
 NOBODY = "?"  # identity of a speaker without one; no memory has it as a witness
 ROUNDS = 5  # DESIGN §7; after them the model is asked for text alone
@@ -85,14 +86,14 @@ class Transcript:
 
     Attributes:
         messages: Of the conversation, oldest first.
-        secrets: The privacy of those that are private.
+        secrets: Those that are private.
         provenance: Of the messages, and of all that is told beside the recalled memories.
         overheard: Those that are not in the chat log, as it keeps them.
         entries: Journal ids of the messages.
     """
 
     messages: prompts.Messages
-    secrets: tuple[Privacy, ...] = ()
+    secrets: tuple[Secret, ...] = ()
     provenance: Provenance = NO_PROVENANCE
     overheard: tuple[dict[str, Any], ...] = ()
     entries: frozenset[int] = frozenset()
@@ -108,6 +109,7 @@ class ToolLoop:
         overheard: Messages of the conversation that the chat log does not have yet.
         evidence: All that the model is given first.
         told: The provenance of what the scene tells.
+        private: Whether the answer tells a secret.
     """
 
     evidence: tuple[Entry | MemoryRecord, ...] = ()
@@ -125,10 +127,11 @@ class ToolLoop:
         self.recalled: tuple[Recalled, ...] = request.recalled
         self.rounds: list[dict[str, Any]] = []
         self.overheard = transcript.overheard
+        self.private = False
         self._memory = memory
         self._entry = entry
         self._listener = entry.source_entity or NOBODY
-        self._speaker = request.speaker
+        self._request = request
         self._voice = voice_of(request)
         self._transcript = transcript
         self._actions = actions
@@ -183,7 +186,11 @@ class ToolLoop:
         text = " ".join([*self._beside, text]).strip()
         if not text and not self._said and not (answered and self._acted):
             return None
-        return self._unsaid(text)
+        text = self._unsaid(text)
+        marked = bool(answered and turn.whispered)
+        self.private = self._entry.private or (yield self._tells(text, marked=marked))
+        work.check()
+        return text
 
     @property
     def provenance(self) -> Provenance:
@@ -202,14 +209,38 @@ class ToolLoop:
         recalled = (item.memory for item in self.recalled)
         return [self._entry, *self._transcript.secrets, *recalled]
 
-    @property
-    def _has_secrets(self) -> bool:
-        return any(source.private for source in self._sources)
+    def _tells(self, text: str, *, to: str | None = None, marked: bool = False) -> defer.Deferred:
+        """Return, as a Deferred, whether words tell a secret that others may not hear.
 
-    def _may_know(self, identity: str) -> bool:
-        return all(
-            may_hear(source.private, source.witnesses, (identity,)) for source in self._sources
-        )
+        Args:
+            to: The identity of the one who hears them; None for everybody here.
+            marked: Whether the model holds them for a secret.
+        """
+        entry = self._entry
+        memories = [item.memory for item in self.recalled]
+        known = [
+            *([Secret(entry.content, entry.witnesses)] if entry.private else []),
+            *self._transcript.secrets,
+            *(
+                Secret(each.quote or each.content, each.witnesses)
+                for each in memories
+                if each.private
+            ),
+        ]
+        secrets = [
+            each.text for each in known if to is None or not may_hear(True, each.witnesses, (to,))
+        ]
+        shown = {each.text for each in known}
+        request = self._request
+        public = [
+            *(each.content for each in memories if not each.private),
+            *(each["content"] or "" for each in self._transcript.messages),
+            *(request.persona, request.goals, request.npc_name, request.speaker),
+            *(request.situation.place, *request.situation.present),
+        ]
+        asked = "" if entry.private else entry.content
+        words = Words(text, asked, marked)
+        return tells_secret(words, secrets, (each for each in public if each not in shown))
 
     # --- one round ----------------------------------------------------------------------------
 
@@ -218,7 +249,7 @@ class ToolLoop:
         """Carry out the calls of a turn. Returns its message and the results."""
         self._whispers = []
         messages = [tools.as_message(turn)]
-        self._say_beside(turn)
+        yield self._say_beside(turn)
         for call in turn.calls:
             result = yield self._result(call)
             messages.append(tools.result(call, result))
@@ -360,7 +391,8 @@ class ToolLoop:
         self._action_count += 1
         return self._actions
 
-    def _say_beside(self, turn: tools.Turn) -> None:
+    @defer.inlineCallbacks
+    def _say_beside(self, turn: tools.Turn) -> Generator[Any, Any, None]:
         """Say the words that the model sent beside its calls, as the tool `say` would."""
         text = self._unsaid(turn.text)
         told_by_tool = any(text in call.arguments for call in turn.calls)
@@ -370,7 +402,7 @@ class ToolLoop:
             self._beside.append(text)
             return
         try:
-            self._say(tools.Say.model_construct(text=text))
+            yield self._aloud(text, marked=turn.whispered)
         except ToolError as problem:
             logger().info("words beside a call are not said: %s", problem)
 
@@ -387,31 +419,42 @@ class ToolLoop:
             raise ToolError("there are no words in it that can be spoken")
         return told
 
-    def _say(self, arguments: tools.Say) -> str:
-        secret = self._has_secrets
-        text = self._spoken(arguments.text)
-        self._next_action().say(text, self.provenance_of_words(text), private=secret)
-        self._said.append(text)
-        return f"Whispered to {self._speaker}: it is a secret." if secret else "Said."
+    def _say(self, arguments: tools.Say) -> defer.Deferred:
+        return self._aloud(arguments.text)
 
-    def _whisper(self, arguments: tools.Whisper) -> str:
+    @defer.inlineCallbacks
+    def _aloud(self, text: str, *, marked: bool = False) -> Generator[Any, Any, str]:
+        """Say it aloud, or whisper it if it tells a secret."""
+        actions, text = self._next_action(), self._spoken(text)
+        secret = self._entry.private or (yield self._tells(text, marked=marked))
+        self._work.check()
+        actions.say(text, self.provenance_of_words(text), private=secret)
+        self._said.append(text)
+        return f"Whispered to {self._request.speaker}: it is a secret." if secret else "Said."
+
+    @defer.inlineCallbacks
+    def _whisper(self, arguments: tools.Whisper) -> Generator[Any, Any, str]:
         name, actions = arguments.name, self._next_action()
         identity = actions.present(name)
         if identity is None:
             raise ToolError(f"nobody here is called {name}")
-        if not self._may_know(identity):
-            raise ToolError(f"what you were told is a secret that {name} may not hear")
         text = self._spoken(arguments.text)
+        if (yield self._tells(text, to=identity)):
+            raise ToolError(f"what you were told is a secret that {name} may not hear")
+        self._work.check()
         actions.whisper(name, text, self.provenance_of_words(text))
         self._whispers.append(Privacy(True, (identity,)))
         if identity == self._listener:
             self._said.append(text)
         return f"Whispered to {name}."
 
-    def _emote(self, arguments: tools.Emote) -> str:
-        if self._has_secrets:
+    @defer.inlineCallbacks
+    def _emote(self, arguments: tools.Emote) -> Generator[Any, Any, str]:
+        actions, text = self._next_action(), arguments.text.strip("*_ ")
+        if (yield self._tells(text)):
             raise ToolError("what you were told is a secret, and everybody here would see it")
-        self._next_action().emote(arguments.text.strip("*_ "), self.provenance)
+        self._work.check()
+        actions.emote(text, self.provenance)
         return "Done."
 
     def _go_to_sleep(self, arguments: tools.GoToSleep) -> str:
