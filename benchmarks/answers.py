@@ -257,7 +257,7 @@ def main() -> int:
     options = parser.parse_args()
     chosen = files(options.files)
     loaded = [load(file) for file in chosen]
-    played = _played(chosen, options.jobs, options.plays)
+    played = plays(chosen, options.jobs, options.plays)
     report = Report("benchmarks.answers", f"{len(chosen)} evenings, folds of {FOLD} left out")
     with game():
         _keep_embeddings()
@@ -267,7 +267,7 @@ def main() -> int:
     return report.finish(options.json)
 
 
-def _played(chosen: Sequence[Path], jobs: int, kept: Path | None) -> dict[Path, Any]:
+def plays(chosen: Sequence[Path], jobs: int, kept: Path | None) -> dict[Path, Any]:
     """Play evenings, or read those that were kept before."""
     if kept is None:
         return dict(evenings.played_all(chosen, {}, jobs))

@@ -1,0 +1,97 @@
+"""Whether words tell a secret: an answer is whispered for what it says, not for what is known.
+
+Words tell a secret if they share a word with it that nobody else knows of, or mean nearly the same.
+The question counts, too: "yes" tells what was asked. Measured by `python -m benchmarks.secrecy`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import offload
+from ..embedding import embedder
+from ..embedding.model import ModelAway
+from ..english.questions import sentences_of
+from ..english.tokens import content_words, zipf
+
+COMMON_FROM = 5.5  # Zipf frequency of words that tell nothing by themselves
+SIMILAR_FROM = 0.45  # cosine of a sentence and a secret
+ANSWERS_FROM = 0.5  # cosine of the question with its answer and a secret
+# where the speaker holds it for a secret
+SIMILAR_IF_MARKED = 0.3
+ANSWERS_IF_MARKED = 0.35
+
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A private text that the speaker knows, and who may hear it."""
+
+    text: str
+    witnesses: tuple[str, ...]
+    private: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Words that somebody is about to hear.
+
+    Attributes:
+        text: What is said.
+        asked: What it answers.
+        marked: Whether the speaker holds it for a secret.
+    """
+
+    text: str
+    asked: str
+    marked: bool = False
+
+
+@defer.inlineCallbacks
+def tells_secret(
+    words: Words, secrets: Sequence[str], public: Iterable[str]
+) -> Generator[Any, Any, bool]:
+    """Return, as a Deferred, whether words tell one of several secrets.
+
+    Without an answer of the embedding server they count as telling one.
+
+    Args:
+        public: What everybody may know of that the speaker has in mind.
+    """
+    if not secrets:
+        return False
+    known = " ".join([*public, words.asked])
+    try:
+        return (
+            yield offload.run(
+                offload.MEMORY, _tells, words, tuple(secrets), known, priority=offload.REPLY
+            )
+        )
+    except ModelAway:
+        return True
+
+
+def _tells(words: Words, secrets: tuple[str, ...], known: str) -> bool:
+    """Return whether words tell a secret (worker thread)."""
+    said = _telling(words.text) & set().union(*map(_telling, secrets)) - _telling(known)
+    if said and (words.marked or any(zipf(word) < COMMON_FROM for word in said)):
+        return True
+    texts = [words.text, *sentences_of(words.text), f"{words.asked} {words.text}"]
+    vectors = embedder.shared().encode([*texts, *secrets])
+    similar = (vectors[: len(texts)] @ vectors[len(texts) :].T).max(axis=1)
+    if words.marked:
+        alone, answer = SIMILAR_IF_MARKED, ANSWERS_IF_MARKED
+    else:
+        alone, answer = SIMILAR_FROM, ANSWERS_FROM
+    return bool(similar[:-1].max() > alone or similar[-1] > answer)
+
+
+def _telling(text: str) -> set[str]:
+    """Return the stems of the words that carry meaning, and the numbers."""
+    return content_words(text) | set(_NUMBER.findall(text))
