@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +24,21 @@ def test_the_settings_page_is_that_of_conf():
         check=True,
     )
     assert made.stdout == (ROOT / "docs" / "settings.md").read_text()
+
+
+def test_every_licence_of_what_is_installed_was_looked_at():
+    subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "licences_table.py")],
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    direct = [*project["dependencies"], *extras["local"], *extras["qdrant"], *extras["pgvector"]]
+    listed = (ROOT / "docs" / "licences.md").read_text()
+    for requirement in direct:
+        name = re.match(r"[\w-]+", requirement)[0]
+        assert re.search(rf"^\| {name} \|", listed, re.MULTILINE), f"{name}: make licences"
 
 
 def test_every_file_that_the_readme_names_is_there():
