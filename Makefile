@@ -1,4 +1,4 @@
-# The verbs: demo, stop, test, test-evennia6, lint, bench, soak. Each sets itself up; nothing but Python and make is needed.
+# The verbs: demo, stop, test, test-evennia6, lint, dist, bench, soak, licences. Each sets itself up; nothing but Python and make is needed.
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +13,7 @@ DATA ?= ../shared/data
 RATINGS := $(wildcard $(DATA)/poignancy.tsv)
 TALKS := $(wildcard $(DATA)/locomo_dev5.json)
 
-.PHONY: demo stop test test-evennia6 lint format bench soak clean
+.PHONY: demo stop test test-evennia6 lint format dist licences bench soak clean
 
 demo: $(READY)
 	$(BIN)/python -m world.demo $(if $(DEMO_EXIT),--exit)
@@ -41,6 +41,15 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# what would be uploaded: built out of the source distribution, so that this is whole too
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/twine check --strict dist/*
+
+licences: $(READY)
+	$(BIN)/python docs/licences_table.py > docs/licences.md
+
 # every one is run, whatever the one before it came to; those that read a file where it is there
 bench: $(READY)
 	@missed=; for each in journal recall $(RATINGS:%="importance %") emotions \
@@ -53,7 +62,7 @@ soak: $(READY)
 	$(BIN)/python -m world.soak
 
 clean: stop
-	rm -rf .game $(VENV) $(VENV6)
+	rm -rf .game build dist $(VENV) $(VENV6)
 
 # torch comes first and alone, so that the pinned build is taken and no newer one
 $(READY): pyproject.toml constraints.txt

@@ -586,7 +586,9 @@ LOOKS = [
 ]
 
 
-def test_hostile_text_is_harmless_readable_and_short_everywhere(nasty, alice, tavern):
+def test_hostile_text_is_harmless_readable_and_short_everywhere(nasty, alice, tavern, settings):
+    # where a server embeds, tokens are estimated by length, and this line has many
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "RECALL_TOKENS": 20_000}
     looker = create_object("typeclasses.characters.Character", key="Looker", location=tavern)
     looker.permissions.add("Admin")
     looker.cmdset.add(AIMemoryCmdSet)

