@@ -50,6 +50,17 @@ def note(folder: Path, **changes: Any) -> None:
         atomic_file.write(folder / FILE, json.dumps(changed, indent=1))
 
 
+def store_id(folder: Path) -> str:
+    """Return the id of the store in a folder.
+
+    Raises:
+        StoreUnusable: There is none.
+    """
+    if not (known := read(folder)):
+        raise StoreUnusable(f"There is no memory store in {folder} yet: start the game once.")
+    return known["store_id"]
+
+
 def check_model(folder: Path, name: str, dimensions: int) -> None:
     """Check that this embedding model wrote the store; a new store is noted as written by it.
 

@@ -1,6 +1,6 @@
 """The protocol of a memory store: all that the rest of the package knows of one.
 
-Two classes implement it: `qdrant_edge.EdgeStore` (with every search lane) and
+Two kinds of class implement it: `qdrant.QdrantStore` (with every search lane: Edge and servers) and
 `mem0_store.Mem0Store` (any Mem0 vector store, one vector for each memory).
 `memory_store.shared` is the process's one.
 """
@@ -91,11 +91,16 @@ class MemoryStore(Protocol):
         provider: Its name in `CONTRIB_AI_MEMORY["VECTOR_STORE"]`.
         history: What memories said before.
         mem0: Mem0's own `Memory` over this store, for scripts: its public verbs work on all of it.
+        scoped: Whether `agents` and `rows` bring this game's memories alone, even where other
+            games write into the same collection.
+        remote: Whether each call is a round trip over a network, which takes longer than a search.
     """
 
     provider: str
     history: MemoryHistory
     mem0: Any
+    scoped: bool = False
+    remote: bool = False
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -112,6 +117,11 @@ class MemoryStore(Protocol):
 
     def change(self, memory_id: str, **fields: Any) -> None:
         """Merge fields into the payload of a memory, if it exists. Its vector stays."""
+
+    def change_each(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+        """`change` of several memories: id → fields."""
+        for memory_id, fields in changes.items():
+            self.change(memory_id, **fields)
 
     def rekey(self, keys: Mapping[str, Keys]) -> None:
         """Replace the keys of memories (id → keys) as talk goes on after them."""
