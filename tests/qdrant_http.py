@@ -1,7 +1,7 @@
 """A Qdrant server at the network's edge: its HTTP interface over the client's own local engine.
 
-It notes each request, and what is asked of a new collection. Where QDRANT_URL names a real server,
-the contract is tested over that one as well (real_stores.py).
+It notes each request and what is asked of a new collection, and is as strict as a cluster. Where
+QDRANT_URL names a real server, the contract is tested over that one as well (real_stores.py).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import re
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
@@ -67,7 +67,7 @@ class QdrantHTTP:
                 self.end_headers()
                 self.wfile.write(written)
 
-            do_GET = do_PUT = do_POST = do_DELETE = answer  # noqa: N815
+            do_GET = do_PUT = do_POST = do_DELETE = answer
 
             def log_message(self, *_args: Any) -> None:
                 pass
@@ -93,9 +93,17 @@ class QdrantHTTP:
         known = self.engine.collection_exists(name)
         if rest != "exists" and (method, rest) != ("PUT", "") and not known:
             raise Refusal(NOT_FOUND, f"Collection `{name}` doesn't exist!")
+        if rest not in ("", "exists", "index"):
+            self._require_indexes(name, body)
         verb = re.sub(r"\W", "_", f"{method} {rest}".strip().lower())
         run: Callable[..., Any] = getattr(self, f"_{verb}")
         return run(name, body)
+
+    def _require_indexes(self, name: str, body: Any) -> None:
+        """Refuse to filter, order or count by a field without an index, as a cluster may."""
+        for field in _filtered_by(body):
+            if field not in self.indexes[name]:
+                raise Refusal(400, f'Bad request: Index required but not found for "{field}"')
 
     # --- collections ----------------------------------------------------------------------------
 
@@ -186,6 +194,17 @@ class QdrantHTTP:
 
 
 _DONE = {"operation_id": 1, "status": "completed"}
+
+
+def _filtered_by(body: Any) -> Iterator[str]:
+    for name, value in body.items() if isinstance(body, dict) else ():
+        if name in ("payload", "vector", "vectors"):
+            continue
+        if name == "key" and isinstance(value, str):
+            yield value
+        yield from _filtered_by(value)
+    for each in body if isinstance(body, list) else ():
+        yield from _filtered_by(each)
 
 
 def _plain(found: Any) -> Any:

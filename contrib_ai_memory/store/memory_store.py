@@ -165,11 +165,13 @@ def open_store(*, any_model: bool = False) -> MemoryStore:
     condition.check_room(folder)
     folder.mkdir(parents=True, exist_ok=True)
     model = embedder.shared()
-    if not any_model:
-        metadata.check_model(folder, model.name, model.dimensions)
-    prepare_environment(folder)
     settings = conf.get().VECTOR_STORE
     provider, config = settings.provider, settings.revealed()
+    if not any_model:
+        # on a server the memories are there still if this folder was lost, under the game's id
+        known = expected[0] if expected and provider == SERVER else ""
+        metadata.check_model(folder, model.name, model.dimensions, known)
+    prepare_environment(folder)
     try:
         where = address(provider, config)
         if where and (problem := refusal(where)):

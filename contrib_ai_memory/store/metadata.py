@@ -61,8 +61,11 @@ def store_id(folder: Path) -> str:
     return known["store_id"]
 
 
-def check_model(folder: Path, name: str, dimensions: int) -> None:
+def check_model(folder: Path, name: str, dimensions: int, known_id: str = "") -> None:
     """Check that this embedding model wrote the store; a new store is noted as written by it.
+
+    Args:
+        known_id: The id of a new store; "" makes one.
 
     Raises:
         StoreMismatch: Another model wrote it.
@@ -70,7 +73,7 @@ def check_model(folder: Path, name: str, dimensions: int) -> None:
     mine = {"embedding_model": name, "dimensions": dimensions}
     theirs = read(folder)
     if not theirs:
-        note(folder, **mine)
+        note(folder, **({"store_id": known_id} if known_id else {}), **mine)
         return
     if any(theirs[key] != mine[key] for key in mine):
         raise StoreMismatch(

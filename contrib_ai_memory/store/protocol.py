@@ -79,9 +79,10 @@ class MemoryStore(Protocol):
     - One worker thread calls it, so it may block and needs no locks.
     - A write is on disk when its verb returns, and begins with `condition.check`. After a kill the
       same write is made again: known ids are overwritten, unknown ones are no error.
-    - `where` filters by payload fields: a value, or {"in": [values]}; a field that is a list
-      matches if it contains one of them. `listener=identity` leaves out what that person may not
-      hear.
+    - `where` filters by payload fields under the payload's names (`user_id`, not `about`): a value,
+      or {"in": [values]}; a field that is a list matches if it contains one of them. A cluster may
+      refuse fields without an index (`qdrant_server`). `listener=identity` leaves out what that
+      person may not hear.
     - Every failure is a `StoreError` whose message says what to do.
 
     Methods that do nothing here are optional. Those of the last section are built from the others;
@@ -119,7 +120,7 @@ class MemoryStore(Protocol):
         """Merge fields into the payload of a memory, if it exists. Its vector stays."""
 
     def change_each(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
-        """`change` of several memories: id → fields."""
+        """`change` several memories: id → fields."""
         for memory_id, fields in changes.items():
             self.change(memory_id, **fields)
 

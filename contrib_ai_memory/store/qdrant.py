@@ -25,11 +25,20 @@ from . import condition
 from .filters import Filters
 from .lanes import LINE, NEAR, WINDOW, WORD_LANES, Keys, Vocabulary, bm25, keys_of_one, terms_of
 from .mem0_store import Mem0Store, filters_of, list_pages
-from .payload import FOREIGN, OF_NIGHTS, Candidate, PointId, Row, completed, from_payload
+from .payload import (
+    FOREIGN,
+    OF_NIGHTS,
+    RECORDS,
+    Candidate,
+    PointId,
+    Row,
+    completed,
+    from_payload,
+)
 from .protocol import LaneSearch, Memories
 
 PAGE = 1000  # points read in one scroll
-AGENTS_AT_MOST = 100_000
+VALUES_AT_MOST = 100_000  # of one field: agent ids
 
 KEYWORD, TIME = "keyword", "datetime"
 INDEXED = dict.fromkeys(  # payload fields
@@ -86,6 +95,12 @@ class QdrantStore(Mem0Store):
             if len(hits) == limit:
                 return [from_payload(hit.id, hit.payload) for hit in hits]
         return super().newest(agent_id, record, limit)  # few, or without a time
+
+    def counts(self, agent_id: str) -> dict[str, int]:
+        found = self._vectors.facet("record", {"agent_id": agent_id})
+        counts = {kind: found.get(kind, 0) for kind in RECORDS}
+        counts[FOREIGN] += self.count(agent_id) - sum(counts.values())  # they bear no record
+        return counts
 
     def prepare_search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
         return LaneSearch(
@@ -170,9 +185,7 @@ class QdrantVectors(VectorStoreBase):
         """Return the points of `ids` that exist, in no particular order."""
 
     @abstractmethod
-    def candidates(
-        self, queries: Mapping[str, Any], limit: int, filters: Filters
-    ) -> set[PointId]:
+    def candidates(self, queries: Mapping[str, Any], limit: int, filters: Filters) -> set[PointId]:
         """Return the ids of the `limit` best of each lane, up to four times as many."""
 
     @abstractmethod
@@ -195,8 +208,8 @@ class QdrantVectors(VectorStoreBase):
     def count(self, filters: Filters = None) -> int: ...
 
     @abstractmethod
-    def agents(self) -> dict[str, int]:
-        """Return how many points each agent id has."""
+    def facet(self, field: str, filters: Filters = None) -> dict[str, int]:
+        """Return how many points that match have each value of an indexed field."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -303,6 +316,10 @@ class QdrantVectors(VectorStoreBase):
     def get(self, vector_id: str) -> Hit | None:
         found = self.get_many([vector_id])
         return found[0] if found else None
+
+    def agents(self) -> dict[str, int]:
+        """Return how many points each agent id has."""
+        return self.facet("agent_id")
 
     def list(self, filters: Filters = None, top_k: int | None = 100) -> list[Hits]:
         """Return up to `top_k` points that match (None: all): a list in a list, as Mem0 expects."""

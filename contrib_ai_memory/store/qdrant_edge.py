@@ -33,11 +33,10 @@ from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys
 from .payload import Candidate, PointId, to_candidate
 from .protocol import Remake
 from .qdrant import (
-    AGENTS_AT_MOST,
     INDEXED,
     KEYWORD,
-    PAGE,
     TIME,
+    VALUES_AT_MOST,
     Hit,
     Hits,
     QdrantStore,
@@ -320,8 +319,10 @@ class QdrantEdge(QdrantVectors):
     def count(self, filters: Filters = None) -> int:
         return self._free.count(edge.CountRequest(filter=to_filter(filters, _FILTERS), exact=True))
 
-    def agents(self) -> dict[str, int]:
-        request = edge.FacetRequest("agent_id", limit=AGENTS_AT_MOST, exact=True)
+    def facet(self, field: str, filters: Filters = None) -> dict[str, int]:
+        request = edge.FacetRequest(
+            field, limit=VALUES_AT_MOST, exact=True, filter=to_filter(filters, _FILTERS)
+        )
         return {str(hit.value): hit.count for hit in self._shard.facet(request).hits if hit.count}
 
     # --- rewriting --------------------------------------------------------------------------

@@ -30,11 +30,10 @@ from .filters import Dialect, Filters, to_filter
 from .lanes import LANES, LINE, WINDOW, WORD_LANES, Keys
 from .payload import Candidate, PointId, to_candidate
 from .qdrant import (
-    AGENTS_AT_MOST,
     INDEXED,
     KEYWORD,
-    PAGE,
     TIME,
+    VALUES_AT_MOST,
     Hit,
     Hits,
     QdrantStore,
@@ -242,7 +241,9 @@ class QdrantServer(QdrantVectors):
         return {"query": self._sparse(rarity), "using": lane}
 
     def _query(self, query: dict[str, Any], top_k: int, filters: Filters) -> Hits:
-        found = self._query_all([query], limit=top_k, filter=self._where(filters), with_payload=True)
+        found = self._query_all(
+            [query], limit=top_k, filter=self._where(filters), with_payload=True
+        )
         return list(map(_hit, found[0]))
 
     def _query_all(self, queries: Iterable[dict[str, Any]], **common: Any) -> list[list[Any]]:
@@ -263,7 +264,8 @@ class QdrantServer(QdrantVectors):
     ) -> Sequence[Candidate]:
         # every point has a vector in the lane `line`: that query brings all of them
         asked = [query | {"with_payload": lane == LINE} for lane, query in queries.items()]
-        only, exact = _only(ids), models.SearchParams(exact=True)
+        only = _only(ids)
+        exact = models.SearchParams(exact=True) if self.remote else None  # local files always are
         found = self._query_all(asked, limit=len(ids), filter=only, params=exact)
         scores = {
             lane: {hit.id: hit.score for hit in hits}
@@ -291,12 +293,12 @@ class QdrantServer(QdrantVectors):
     def count(self, filters: Filters = None) -> int:
         return self.client.count(self.collection_name, self._where(filters), exact=True).count
 
-    def agents(self) -> dict[str, int]:
+    def facet(self, field: str, filters: Filters = None) -> dict[str, int]:
         found = self.client.facet(
             self.collection_name,
-            "agent_id",
-            facet_filter=self._where(None),
-            limit=AGENTS_AT_MOST,
+            field,
+            facet_filter=self._where(filters),
+            limit=VALUES_AT_MOST,
             exact=True,
         )
         return {str(hit.value): hit.count for hit in found.hits if hit.count}
@@ -308,8 +310,10 @@ class QdrantServer(QdrantVectors):
         return to_filter(filters, _FILTERS)
 
 
+# clusters may refuse to filter by a field without an index (strict mode)
 _INDEXES: dict[str, Any] = {name: _SCHEMAS[kind] for name, kind in INDEXED.items()} | {
     GAME: models.PayloadSchemaType.KEYWORD,
+    "superseded_by": models.PayloadSchemaType.KEYWORD,
     # what is of one NPC lies together on the disk
     "agent_id": models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True),
 }
