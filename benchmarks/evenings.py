@@ -11,7 +11,6 @@ whatever `--jobs` is and in whatever order they are played.
 
 from __future__ import annotations
 
-import ast
 import multiprocessing
 import sys
 import time
@@ -24,7 +23,7 @@ from typing import Any
 from . import evenings_ablation, evenings_play
 from .evenings_data import NOT_ANSWERABLE, files, load
 from .evenings_score import Figures, Judged, Played, evidence, figures, judge, of_kind, percent
-from .harness import Bar, Report, arguments, build, folder, progress
+from .harness import Bar, Report, add_settings, arguments, build, folder, progress, setting
 
 JOBS = 2
 
@@ -200,20 +199,14 @@ def main() -> int:
     parser.add_argument("files", type=Path, nargs="*", help="evenings; by default all of ours")
     parser.add_argument("--show", action="store_true", help="each question with its reply")
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a setting of CONTRIB_AI_MEMORY, such as RECALL_TOP_K=40",
-    )
+    add_settings(parser)
     parser.add_argument(
         "--ablation", action="store_true", help="answer without each part of the memory, too"
     )
     parser.add_argument("--bars", action="store_true", help="exit 1 where a bar is missed, too")
     options = parser.parse_args()
     chosen = files(options.files)
-    settings = dict(map(_setting, options.set))
+    settings = dict(map(setting, options.set))
     if options.jobs < 1:
         parser.error("--jobs: at least one process is needed")
     evenings = [load(file) for file in chosen]
@@ -254,15 +247,6 @@ def main() -> int:
         "evenings": [asdict(one) for one in judged],
     }
     return report.finish(options.json)
-
-
-def _setting(given: str) -> tuple[str, Any]:
-    """Read NAME=VALUE; a value that is no Python literal is text."""
-    name, _, value = given.partition("=")
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value
 
 
 if __name__ == "__main__":

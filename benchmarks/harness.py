@@ -7,6 +7,7 @@ that Evennia's server sets; no server runs, so the measuring thread stands for t
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import logging
 import os
@@ -117,6 +118,31 @@ def tavern() -> tuple[Any, Any, Any, Any]:
     npc = make("typeclasses.npcs.AssistantNPC", "Mara", room)
     people = [make("typeclasses.characters.Character", name, room) for name in ("Alice", "Bram")]
     return room, npc, *people
+
+
+def stock_mem0(place: Path, collection: str) -> Any:
+    """Mem0 as installed, the baseline: its own local Qdrant in a new folder, and our embedder."""
+    from mem0.utils.factory import VectorStoreFactory
+    from mem0.vector_stores.configs import VectorStoreConfig
+
+    from contrib_ai_memory.embedding import embedder
+    from contrib_ai_memory.store import memory_store
+
+    (place / "mem0").mkdir(parents=True)
+    config = {
+        "path": str(place / "qdrant"),
+        "embedding_model_dims": embedder.shared().dimensions,
+        "on_disk": True,
+        "collection_name": collection,
+    }
+    classes = VectorStoreFactory.provider_to_class
+    ours = classes["qdrant"]  # if the game's own store is a Qdrant server
+    classes["qdrant"] = "mem0.vector_stores.qdrant.Qdrant"
+    try:
+        stock = VectorStoreConfig(provider="qdrant", config=config)
+        return memory_store.make_mem0(place, stock)
+    finally:
+        classes["qdrant"] = ours
 
 
 # --- measuring ----------------------------------------------------------------------------------
@@ -287,3 +313,23 @@ def arguments(about: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures there too")
     return parser
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add `--set NAME=VALUE`, which `setting` reads."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of CONTRIB_AI_MEMORY, such as RECALL_TOP_K=40",
+    )
+
+
+def setting(given: str) -> tuple[str, Any]:
+    """Read NAME=VALUE; a value that is no Python literal is text."""
+    name, _, value = given.partition("=")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value

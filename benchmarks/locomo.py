@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from . import fitting
-from .harness import Bar, Report, arguments, game, make, progress
+from .harness import Bar, Report, add_settings, arguments, game, make, progress, setting, stock_mem0
 from .locomo_data import Asked, Conversation, load
 
 DEPTHS = (5, 10, 25, 50)
@@ -160,7 +160,7 @@ class Theirs:
     name = "Mem0"
 
     def __init__(self, conversation: Conversation, folder: Path):
-        self.mem0 = _mem0(folder / conversation.name)
+        self.mem0 = stock_mem0(folder / conversation.name, "turns")
         for turn in conversation.turns:
             self.mem0.add(
                 f"{turn.speaker}: {turn.text}",
@@ -173,21 +173,6 @@ class Theirs:
     def ranked(self, question: str, top_k: int, budget: int = PLENTY) -> list[Turns]:
         found = self.mem0.search(question, top_k=top_k, filters={"user_id": self.user}, threshold=0)
         return [frozenset([hit["metadata"]["turn"]]) for hit in found["results"]]
-
-
-def _mem0(folder: Path) -> Any:
-    from contrib_ai_memory.embedding import embedder
-    from contrib_ai_memory.store import memory_store
-
-    folder.mkdir(parents=True)
-    config = {
-        "path": str(folder / "qdrant"),
-        "embedding_model_dims": embedder.shared().dimensions,
-        "on_disk": True,
-        "collection_name": "turns",
-    }
-    (folder / "mem0").mkdir()
-    return memory_store.make_mem0(folder, "qdrant", config, embedder.shared().dimensions)
 
 
 # --- the measure --------------------------------------------------------------------------------
@@ -258,6 +243,10 @@ def main() -> int:
 
     parser = arguments("Retrieval quality on LoCoMo, beside Mem0 as installed.")
     parser.add_argument("file", type=Path, help="conversations in LoCoMo's own format")
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help="one conversation, without bars"
+    )
+    add_settings(parser)
     parser.add_argument("--profile", choices=SCORE_PROFILES, help="another score profile")
     parser.add_argument("--loco", action="store_true", help="weights fitted on the others")
     parser.add_argument("--ablate", action="store_true", help="without each clue in turn")
@@ -265,7 +254,10 @@ def main() -> int:
     parser.add_argument("--no-mem0", action="store_true", help="leave the baseline out")
     parser.add_argument("--no-budgets", action="store_true", help="leave the token budgets out")
     options = parser.parse_args()
-    conversations = load(options.file)
+    conversations = [c for c in load(options.file) if c.name in (options.only or [c.name])]
+    if not conversations:
+        parser.error(f"--only {', '.join(options.only)}: there is no such conversation.")
+    settings = dict(map(setting, options.set))
     if options.loco and len(conversations) < 2:
         parser.error("--loco needs two conversations or more: it fits on the others.")
     report = Report(
@@ -274,7 +266,7 @@ def main() -> int:
         f"{sum(len(c.turns) for c in conversations)} turns, "
         f"{sum(len(c.questions) for c in conversations)} questions with evidence.",
     )
-    with game() as folder:
+    with game(settings) as folder:
         _measure(report, conversations, folder, options)
     return report.finish(options.json)
 
@@ -317,6 +309,8 @@ def _measure(report: Report, conversations: list[Conversation], folder: Path, op
         )
     _set_bars(report, held)
     _ask_as_a_player(report, minds)
+    if options.only:
+        report.bars.clear()  # they are of all five
 
 
 def _ask_as_a_player(report: Report, minds: list[Ours]) -> None:

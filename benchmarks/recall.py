@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from . import talk
-from .harness import Bar, Report, Timing, arguments, game, progress
+from .harness import Bar, Report, Timing, arguments, game, progress, stock_mem0
 
 SIZES = (1_000, 10_000, 50_000, 100_000)
 BAR_AT, BAR_RATIO = 10_000, 1.5  # DESIGN §9
@@ -163,19 +163,8 @@ class Theirs:
     """Mem0 over its local Qdrant, with the fields that its own `add` writes."""
 
     def __init__(self, past: Past, folder: Path):
-        from contrib_ai_memory.embedding import embedder
-        from contrib_ai_memory.store import memory_store
-
         self._past = past
-        (folder / "mem0").mkdir(parents=True)  # for Mem0's history
-        dimensions = embedder.shared().dimensions
-        config = {
-            "path": str(folder / "qdrant"),
-            "collection_name": "memories",
-            "embedding_model_dims": dimensions,
-            "on_disk": True,
-        }
-        self._mem0 = memory_store.make_mem0(folder, "qdrant", config, dimensions)
+        self._mem0 = stock_mem0(folder, "memories")
 
     def put(self, numbers: range) -> None:
         from contrib_ai_memory.ingest.index import to_memory

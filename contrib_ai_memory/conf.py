@@ -83,7 +83,7 @@ class VectorStoreSettings(_Section):
 
     provider: str = Field("qdrant_edge", description=f"one of {', '.join(STORES)}")
     config: dict[str, Any] = Field(
-        default_factory=dict, description="passed to that store unchanged"
+        default_factory=dict, description="keys of that store; see docs/guides/operators.md"
     )
 
     @field_validator("provider")

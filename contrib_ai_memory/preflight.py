@@ -16,22 +16,27 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel, ValidationError
+
 from . import conf
 from .embedding import model as embedding_model
 from .embedding.model import BUNDLED_DIMENSIONS
 from .llm import router
 from .llm.offline_reply import PHRASES
 from .store import memory_store
+from .store.qdrant_config import EdgeConfig, ServerConfig
 from .text import redaction
 
+_CONFIGS: dict[str, type[BaseModel]] = {"qdrant_edge": EdgeConfig, "qdrant": ServerConfig}
 _KEYS = {  # allowed in `config` of each store
-    "qdrant_edge": "path collection_name embedding_model_dims lock_wait",
-    "qdrant": "url host port path api_key https collection_name embedding_model_dims on_disk",
-    "pgvector": "connection_string dbname user password host port sslmode minconn maxconn hnsw "
-    "diskann collection_name embedding_model_dims",
+    **{provider: tuple(config.model_fields) for provider, config in _CONFIGS.items()},
+    "pgvector": tuple(
+        "connection_string dbname user password host port sslmode minconn maxconn hnsw "
+        "diskann collection_name embedding_model_dims".split()
+    ),
 }
 _ADDRESS = {  # each store needs all keys of one of these
-    "qdrant": (("url",), ("host", "port"), ("path",)),
+    "qdrant": (("url",), ("host",), ("path",)),
     "pgvector": (("connection_string",), ("host", "port", "user", "password")),
 }
 
@@ -88,7 +93,7 @@ def _unwritable(folder: Path) -> str:
 
 def _store() -> Iterator[str]:
     store, at = conf.get().VECTOR_STORE, "['VECTOR_STORE']['config']"
-    known = _KEYS[store.provider].split()
+    known = _KEYS[store.provider]
     for key in store.config:
         if key not in known:
             allowed = f"no such key of {store.provider}; the keys are {', '.join(known)}."
@@ -97,6 +102,7 @@ def _store() -> Iterator[str]:
     if addresses and not any(all(store.config.get(key) for key in keys) for keys in addresses):
         ways = "; or ".join(" and ".join(keys) for keys in addresses)
         yield f"settings.{conf.SETTING}{at}: does not say where the store is: it needs {ways}."
+    yield from _wrong_values(store)
     if store.provider == "pgvector":
         missing = [name for name in ("psycopg", "psycopg_pool") if not _installed(name)]
         if missing:
@@ -112,6 +118,21 @@ def _store() -> Iterator[str]:
             size,
             f"the bundled model's vectors have {BUNDLED_DIMENSIONS} dimensions. Omit this key.",
         )
+
+
+def _wrong_values(store: conf.VectorStoreSettings) -> Iterator[str]:
+    """Return a sentence for each key whose value is of the wrong kind."""
+    if not (config := _CONFIGS.get(store.provider)):
+        return
+    named = {"path": "-"} | store.revealed()  # Edge's has a default that depends on the game
+    try:
+        config(**named)
+    except ValidationError as wrong:
+        for each in wrong.errors():
+            if each["type"] != "extra_forbidden" and each["loc"]:
+                key = str(each["loc"][0])
+                at = f"['VECTOR_STORE']['config'][{key!r}]"
+                yield _named(at, store.config.get(key), f"{each['msg']}.")
 
 
 def _installed(name: str) -> bool:

@@ -202,7 +202,7 @@ class Boundaries:
         self._deadly = deadly
         for owner, names in (
             (attributes, ("write", "write_json", "remove_json")),
-            (QdrantEdge, ("write", "update", "rekey", "delete")),
+            (QdrantEdge, ("write", "change_payloads", "change_vectors", "delete_many")),
             (history.MemoryHistory, ("note", "delete")),
             (SqliteFile, ("use",)),
             (AttributeHandler, ("add", "remove")),

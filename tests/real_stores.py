@@ -13,8 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
+from qdrant_http import QdrantHTTP
 
-OFFERED = ("qdrant_edge", "qdrant local", "qdrant server", "pgvector")
+OFFERED = ("qdrant_edge", "qdrant local", "qdrant over http", "qdrant server", "pgvector")
 
 
 @contextmanager
@@ -24,7 +25,10 @@ def config_of(store: str, folder: Any) -> Iterator[dict[str, Any]]:
     if store == "qdrant_edge":
         yield {"provider": "qdrant_edge"}
     elif store == "qdrant local":
-        yield {"provider": "qdrant", "config": {"path": str(folder / "qdrant"), "on_disk": True}}
+        yield {"provider": "qdrant", "config": {"path": str(folder / "qdrant")}}
+    elif store == "qdrant over http":
+        with QdrantHTTP() as server:
+            yield {"provider": "qdrant", "config": {"url": server.url}}
     elif store == "qdrant server":
         if not (url := os.environ.get("QDRANT_URL")):
             pytest.skip("QDRANT_URL names no Qdrant server")

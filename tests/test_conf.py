@@ -71,7 +71,7 @@ def test_every_broken_key_is_told_not_only_the_first(settings):
         ({"EMBEDDING": {"model": "/no/such/model"}}, ["/no/such/model", "no such folder"]),
         ({"EMBEDDING": {"model": "no such model"}}, ["no such folder"]),
         ({"EMBEDDING": {"model": "{folder}"}}, ["there is no model in that folder"]),
-        ({"VECTOR_STORE": {"provider": "qdrant"}}, ["where the store is", "host and port"]),
+        ({"VECTOR_STORE": {"provider": "qdrant"}}, ["where the store is", "url; or host"]),
         (
             {"VECTOR_STORE": {"provider": "qdrant", "config": {"path": "{file}/x"}}},
             ["['path']", "is not a folder"],
@@ -81,6 +81,19 @@ def test_every_broken_key_is_told_not_only_the_first(settings):
             ["['url']", "no such key of qdrant_edge", "lock_wait"],
         ),
         ({"VECTOR_STORE": {"config": {"embedding_model_dims": 768}}}, ["768", "384"]),
+        (
+            {"VECTOR_STORE": {"provider": "qdrant", "config": {"url": "http://h", "shards": 6}}},
+            ["['shards']", "no such key of qdrant", "shard_number"],
+        ),
+        (
+            {
+                "VECTOR_STORE": {
+                    "provider": "qdrant",
+                    "config": {"url": "http://h", "timeout": "soon"},
+                }
+            },
+            ["['timeout']", "valid integer"],
+        ),
     ],
 )
 def test_a_setting_that_cannot_work_is_named_when_the_game_starts(

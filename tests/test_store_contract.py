@@ -4,6 +4,7 @@ Every store that is offered (tests/real_stores.py) passes it over its real engin
 """
 
 import uuid
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from evennia.utils.create import create_object
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord
-from contrib_ai_memory.store import memory_store
+from contrib_ai_memory.store import lanes, memory_store
 from contrib_ai_memory.store.condition import StoreMismatch
 from contrib_ai_memory.store.payload import RECORDS, memory_id_for
 
@@ -132,6 +133,15 @@ def test_a_change_keeps_every_other_field_and_the_vector(store):
     assert np.allclose(store.vectors_of(store.get([each])), before, atol=0.01)
 
 
+def test_several_are_changed_at_once_and_what_is_not_there_stays_so(store):
+    ids = some(store)
+    store.change_each(
+        {ids[0]: {"importance": 0.9}, ids[1]: {"importance": 0.1}, str(uuid.uuid4()): {"x": 1}}
+    )
+    assert [each.importance for each in store.get(ids)] == [0.9, 0.1, 0.5]
+    assert store.count(AGENT) == len(LINES)
+
+
 def test_a_change_to_nothing_takes_a_value_back(store):
     [each] = put(store, everything(invalid_at="2026-01-02T00:00:00+00:00"))
     store.change(each, invalid_at=None)
@@ -205,6 +215,60 @@ def test_it_is_found_by_meaning_and_by_fields(store):
     assert nearest(store, "ferry", record="summary") == []
     best = found(store, "who keeps the ferry?")[memory_id_for(AGENT, 0)]
     assert best.lanes[0] > 0.5
+
+
+def searched(store, query, vector_of, agent_id=AGENT, limit=3):
+    """Candidates by words that have nothing to do with the vector."""
+    vector = embedder.shared().encode([vector_of])[0]
+    search = store.prepare_search(agent_id, vector, query)
+    return {c.content: c for c in _told(store.score(search, store.candidates(search, limit)))}
+
+
+def _told(candidates):
+    return [SimpleNamespace(content=c.whole().content, near=c.lanes[2]) for c in candidates]
+
+
+def test_a_word_finds_what_no_vector_does(store):
+    put(store, *(memory(n, f"Crate {n} is full of turnips") for n in range(40)))
+    put(store, memory(50, "Orrin guards the gate"))
+    best = searched(store, "Orrin", "Crate 1 is full of turnips")
+    assert best["Orrin guards the gate"].near > 0
+    assert all(each.near == 0 for text, each in best.items() if "Orrin" not in text)
+    assert "Orrin guards the gate" not in searched(store, "is the", "Crate 1 is full of turnips")
+
+
+@pytest.fixture
+def lane_store(any_store):
+    """Only the stores with a key for each lane."""
+    if any_store == "pgvector":
+        pytest.skip("it has one vector for each memory, and counts words over all NPCs")
+    return memory_store.shared()
+
+
+def test_how_rare_a_word_is_depends_on_the_npc(lane_store):
+    texts = ["Orrin guards the gate", *(f"Crate {n} is full of turnips" for n in range(300))]
+    for agent_id, word in ((AGENT, "turnips"), (OTHER, "Orrin")):
+        lines = enumerate(f"{word} and {text}" for text in texts)
+        talk = [memory(n, text, agent_id, record="entry") for n, text in lines]
+        put(lane_store, *talk, agent_id=agent_id)
+    here = searched(lane_store, "Orrin", texts[0])["turnips and Orrin guards the gate"]
+    there = searched(lane_store, "Orrin", texts[0], OTHER)["Orrin and Orrin guards the gate"]
+    assert here.near > 5 * there.near
+
+
+def test_a_line_is_found_by_the_talk_around_it(lane_store):
+    texts = ["Who keeps the ferry?", "Eleven winters."]
+    asked, answer = [memory(n, text, record="entry") for n, text in enumerate(texts)]
+    put(lane_store, asked, answer, *(memory(n, f"Crate {n}") for n in range(2, 40)))
+    vectors = embedder.shared().encode(texts)
+    of_talk = lanes.keys_of_talk([1, 2], texts, vectors)
+    lane_store.rekey({answer.id: of_talk[1], memory_id_for(AGENT, "nobody"): of_talk[0]})
+    line, window, near, wide = found(lane_store, "ferry")[answer.id].lanes
+    assert window > line + 0.1
+    assert near > 0 and wide > 0
+    assert lane_store.count(AGENT) == 40, "keys of nothing make no memory"
+    lane_store.change(answer.id, importance=0.9)
+    assert found(lane_store, "ferry")[answer.id].lanes[2] == near, "a change keeps the keys"
 
 
 def test_a_secret_is_among_the_candidates_of_those_alone_who_heard_it(store):

@@ -178,9 +178,9 @@ def _settle_loss() -> None:
 
 
 def _agent_counts() -> dict[str, int]:
-    """Count the memories of each NPC in a store that is this game's alone."""
+    """Count the memories of each NPC of this game, if the store knows which those are."""
     store = memory_store.shared()
-    return store.agents() if store.provider == inspect.OWN_PROVIDER else {}
+    return store.agents() if store.scoped else {}
 
 
 def _delete_orphans(agent_id: str) -> None:

@@ -5,9 +5,9 @@ one memory with its evidence and links (`show`, `trace`), the link graph, and nu
 (`nights`, `cost`, `stats`). The prompt of an answer is in `preview`. Reactor thread; whatever asks
 the store gives a Deferred.
 
-Also here: which memories of the store are this game's. In the game's own folder all are, and those
-whose NPC is gone are orphans. A collection on a server may hold the memories of other games:
-nothing there is listed, deleted or remade except for the memory ids in this game's database.
+Also here: whose the store is. In the game's own folder all memories are this game's. On a server,
+other games may have theirs beside them: nothing of those is listed, deleted or remade, nor is a
+memory id taken over that one of them may have (`store_is_own`).
 """
 
 from __future__ import annotations

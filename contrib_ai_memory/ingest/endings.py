@@ -154,13 +154,7 @@ def _ended_by(
     words = [each.words for each in (*line.before, entry)]
     vectors = embedder.shared().encode(words, known=True)
     near = store.nearest(agent_id, vectors[-1], 2 * NEAREST, record=record)
-    if entry.source_entity:
-        own = store.nearest(
-            agent_id, vectors[-1], 2 * NEAREST, record=record, about=entry.source_entity
-        )
-    else:
-        own = ()
-    past = [_first(hits, lambda each: _may_be_ended(each, entry, by)) for hits in (near, own)]
+    past = [_first(near, lambda each: _may_be_ended(each, entry, by))]
     if line.corrects:  # the fragment need not be near in meaning to what it corrects
         told = store.get([entry_memory_id(agent_id, line.corrects.id)])
         told += [each for old in told for each in store.derived_from(agent_id, old)]

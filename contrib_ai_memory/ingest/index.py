@@ -136,14 +136,13 @@ def keys_of(around: Sequence[Entry], wanted: Collection[int]) -> dict[int, Keys]
 
 def reweigh(agent_id: str, entries: Sequence[Entry]) -> None:
     """Write the new importance of entries that are stored; nothing is embedded."""
-    store = memory_store.shared()
     memories = [to_memory(agent_id, entry) for entry in entries]
-    stored = {memory.id for memory in store.get([memory.id for memory in memories])}
-    for memory in memories:
-        if memory.id in stored:
-            store.change(
-                memory.id, importance=memory.importance, memory_weight=memory.memory_weight
-            )
+    memory_store.shared().change_each(
+        {
+            each.id: {"importance": each.importance, "memory_weight": each.memory_weight}
+            for each in memories
+        }
+    )
 
 
 def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:

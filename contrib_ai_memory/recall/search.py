@@ -170,17 +170,21 @@ def find(request: RecallRequest) -> Ranking:
         where["dominant_emotions"] = {"in": list(request.emotions)}
     if request.memory_types:
         where["memory_type"] = {"in": list(request.memory_types)}
+    heard: dict[str, Any] = {}  # filters that leave out secrets of others and earlier questions
+    if request.listeners:
+        heard["listener"] = request.listeners[0]
+        if not questions.asks_of_asking(request.query):
+            heard["tells"] = "something"
+    if store.remote:
+        where |= heard
     depth = max(LANE_DEPTH, request.top_k * conf.CANDIDATES_PER_RESULT)
     ids = store.candidates(lanes, depth, **where)
     ids.update(map(uuid.UUID, request.preferences))
     candidates = _permitted(store, request, lanes, ids)
-    if request.listeners and len(candidates) < depth <= len(ids):
+    if heard and not store.remote and len(candidates) < depth <= len(ids):
         # secrets of others and earlier questions took the places of the rest. A search without
-        # them takes three times as long, so it is made only now
-        where["listener"] = request.listeners[0]
-        if not questions.asks_of_asking(request.query):
-            where["tells"] = "something"
-        ids |= store.candidates(lanes, depth, **where)
+        # them takes three times as long, so it is made only now; over a network it is the first
+        ids |= store.candidates(lanes, depth, **where, **heard)
         candidates = _permitted(store, request, lanes, ids)
     return Ranking(request, lanes, rank.score(candidates, request))
 

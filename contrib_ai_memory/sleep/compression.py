@@ -164,13 +164,15 @@ def store_summary(agent_id: str, session: Session, summary: str, provider: str) 
     """Mark the originals, then write the summary (worker thread)."""
     store = memory_store.shared()
     originals = store.get([entry_memory_id(agent_id, entry.id) for entry in session.entries])
-    for memory in originals:
-        if (
-            memory.memory_type == "episodic"
+    store.change_each(
+        {
+            memory.id: {"compressed": True}
+            for memory in originals
+            if memory.memory_type == "episodic"
             and not memory.compressed
             and not KEPT_TAGS & set(memory.tags)
-        ):
-            store.change(memory.id, compressed=True)
+        }
+    )
     private, witnesses = shared_privacy(session.entries)
     first, last = session.entries[0], session.entries[-1]
     importance = fmean(entry.importance for entry in session.entries) / 10  # [C §3] their mean

@@ -52,6 +52,17 @@ class StoreUnreachable(StoreError):
         )
 
 
+class StoreRefused(StoreError):
+    """The store's server understood a request and refuses it."""
+
+    def __init__(self, provider: str, error: Exception):
+        super().__init__(
+            f"The memory store ({provider}) refuses a request: {str(error).strip()}. Check the "
+            'api_key and the collection in CONTRIB_AI_MEMORY["VECTOR_STORE"], and that the server '
+            "is no older than this contrib asks for."
+        )
+
+
 class StoreMismatch(StoreError):
     """The store on disk was written by another embedding model, or another version."""
 

@@ -21,6 +21,7 @@ from .. import conf
 from ..embedding import embedder
 from ..records import MemoryRecord
 from . import condition
+from .filters import Filters
 from .history import MemoryHistory
 from .lanes import Keys
 from .payload import ANYONE, FOREIGN, Candidate, PointId, Row, from_payload, to_candidate
@@ -28,7 +29,6 @@ from .protocol import PAGE, LaneSearch, Memories, MemoryStore, Neighbour, Rows
 
 PROVIDER = "contrib_ai_memory"  # of embeddings and language model, as Mem0 knows it
 
-Filters = dict[str, Any] | None  # in Mem0's filter language
 Points = list[Any]  # each with id, payload and, if it was searched for, score
 
 

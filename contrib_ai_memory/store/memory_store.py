@@ -22,8 +22,9 @@ from ..text.redaction import shown
 from . import condition, metadata
 from .condition import StoreClosed, StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
 from .protocol import MemoryStore, Remake
+from .qdrant_config import EdgeConfig
 
-EDGE = "qdrant_edge"
+EDGE, SERVER = "qdrant_edge", "qdrant"
 
 _lock = threading.RLock()
 _store: MemoryStore | None = None
@@ -115,8 +116,12 @@ def counts(agent_id: str) -> dict[str, int]:
 def note_access(ids: Iterable[str], now: str) -> None:
     """Count one access of each of `ids`."""
     store = shared()
-    for memory in store.get(ids):
-        store.change(memory.id, access_count=memory.access_count + 1, last_accessed=now)
+    store.change_each(
+        {
+            memory.id: {"access_count": memory.access_count + 1, "last_accessed": now}
+            for memory in store.get(ids)
+        }
+    )
 
 
 def delete(ids: Sequence[str]) -> None:
@@ -160,16 +165,18 @@ def open_store(*, any_model: bool = False) -> MemoryStore:
     condition.check_room(folder)
     folder.mkdir(parents=True, exist_ok=True)
     model = embedder.shared()
-    if not any_model:
-        metadata.check_model(folder, model.name, model.dimensions)
-    prepare_environment(folder)
     settings = conf.get().VECTOR_STORE
     provider, config = settings.provider, settings.revealed()
+    if not any_model:
+        # on a server the memories are there still if this folder was lost, under the game's id
+        known = expected[0] if expected and provider == SERVER else ""
+        metadata.check_model(folder, model.name, model.dimensions, known)
+    prepare_environment(folder)
     try:
         where = address(provider, config)
         if where and (problem := refusal(where)):
             raise StoreUnreachable(provider, problem)
-        mem0 = make_mem0(folder, provider, config, model.dimensions)
+        mem0 = make_mem0(folder, _vector_store(folder, provider, config, model.dimensions))
     except StoreError:
         raise
     except Exception as error:  # whatever a foreign vector store may raise
@@ -181,6 +188,10 @@ def open_store(*, any_model: bool = False) -> MemoryStore:
         from .qdrant_edge import EdgeStore
 
         return EdgeStore(mem0, provider)
+    if provider == SERVER:
+        from .qdrant_server import ServerStore
+
+        return ServerStore(mem0, provider)
     from .mem0_store import Mem0Store
 
     return Mem0Store(mem0, provider)
@@ -206,8 +217,12 @@ def prepare_environment(folder: Path) -> None:
     (folder / "mem0").mkdir(parents=True, exist_ok=True)
 
 
-def make_mem0(folder: Path, provider: str, config: dict[str, Any], dimensions: int) -> Any:
-    """Make Mem0's `Memory` with our embedder, no language model, and all its files in `folder`."""
+def make_mem0(folder: Path, vector_store: Any) -> Any:
+    """Make Mem0's `Memory` with our embedder, no language model, and all its files in `folder`.
+
+    Args:
+        vector_store: Its configuration of a vector store.
+    """
     from mem0 import Memory
     from mem0.configs.base import MemoryConfig
     from mem0.embeddings.configs import EmbedderConfig
@@ -223,7 +238,7 @@ def make_mem0(folder: Path, provider: str, config: dict[str, Any], dimensions: i
     nothing = {"provider": ours, "config": {}}
     return Memory(
         MemoryConfig.model_construct(
-            vector_store=_vector_store(folder, provider, config, dimensions),
+            vector_store=vector_store,
             embedder=EmbedderConfig.model_construct(**nothing),
             llm=LlmConfig.model_construct(**nothing),
             history_db_path=str(folder / "mem0" / "history.db"),
@@ -238,7 +253,7 @@ def _vector_store(folder: Path, provider: str, config: dict[str, Any], dimension
 
     classes = {
         EDGE: "qdrant_edge.QdrantEdge",
-        "qdrant": "qdrant_server.QdrantServer",
+        SERVER: "qdrant_server.QdrantServer",
         "pgvector": "pgvector.PGVectorStore",
     }
     VectorStoreFactory.provider_to_class[provider] = f"{__package__}.{classes[provider]}"
@@ -250,10 +265,14 @@ def _vector_store(folder: Path, provider: str, config: dict[str, Any], dimension
             f"{dimensions} numbers. Leave it out, or name another model."
         )
     if provider == EDGE:
-        from .qdrant_edge import QdrantEdgeConfig
-
-        edge = QdrantEdgeConfig(**({"path": str(folder / provider)} | config))
+        edge = EdgeConfig(**({"path": str(folder / provider)} | config))
         return VectorStoreConfig.model_construct(provider=provider, config=edge)
+    if provider == SERVER:
+        from .qdrant_server import OpenedConfig
+
+        game = {"folder": str(folder), "game_id": metadata.store_id(folder)}
+        opened = OpenedConfig(**(config | game))
+        return VectorStoreConfig.model_construct(provider=provider, config=opened)
     if provider == "pgvector":
         from .pgvector import conninfo
 
@@ -264,7 +283,7 @@ def _vector_store(folder: Path, provider: str, config: dict[str, Any], dimension
 # --- reachability of a server ---------------------------------------------------------------------
 
 CONNECT_SECONDS = 2.0
-QDRANT_PORT, POSTGRES_PORT = 6333, 5432
+QDRANT_PORT, QDRANT_GRPC_PORT, POSTGRES_PORT = 6333, 6334, 5432
 
 Address = tuple[str, int]
 
@@ -275,7 +294,7 @@ def address(provider: str, config: Mapping[str, Any]) -> Address | None:
     Args:
         config: With its secrets.
     """
-    if provider == "qdrant":
+    if provider == SERVER:
         return _qdrant_address(config)
     return _postgres_address(config) if provider == "pgvector" else None
 
@@ -291,13 +310,14 @@ def refusal(where: Address, seconds: float = CONNECT_SECONDS) -> str:
 
 
 def _qdrant_address(config: Mapping[str, Any]) -> Address | None:
+    host, port = config.get("host"), config.get("port") or QDRANT_PORT
     if config.get("url"):
         parts = urlsplit(str(config["url"]))
         with contextlib.suppress(ValueError):  # no such port: the client says so
-            return (parts.hostname, parts.port or QDRANT_PORT) if parts.hostname else None
-    elif config.get("host") and config.get("port"):
-        return str(config["host"]), int(config["port"])
-    return None
+            host, port = parts.hostname, parts.port or port
+    if config.get("prefer_grpc"):
+        port = config.get("grpc_port") or QDRANT_GRPC_PORT
+    return (str(host), int(port)) if host else None
 
 
 def _postgres_address(config: Mapping[str, Any]) -> Address | None:

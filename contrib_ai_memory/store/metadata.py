@@ -50,8 +50,22 @@ def note(folder: Path, **changes: Any) -> None:
         atomic_file.write(folder / FILE, json.dumps(changed, indent=1))
 
 
-def check_model(folder: Path, name: str, dimensions: int) -> None:
+def store_id(folder: Path) -> str:
+    """Return the id of the store in a folder.
+
+    Raises:
+        StoreUnusable: There is none.
+    """
+    if not (known := read(folder)):
+        raise StoreUnusable(f"There is no memory store in {folder} yet: start the game once.")
+    return known["store_id"]
+
+
+def check_model(folder: Path, name: str, dimensions: int, known_id: str = "") -> None:
     """Check that this embedding model wrote the store; a new store is noted as written by it.
+
+    Args:
+        known_id: The id of a new store; "" makes one.
 
     Raises:
         StoreMismatch: Another model wrote it.
@@ -59,7 +73,7 @@ def check_model(folder: Path, name: str, dimensions: int) -> None:
     mine = {"embedding_model": name, "dimensions": dimensions}
     theirs = read(folder)
     if not theirs:
-        note(folder, **mine)
+        note(folder, **({"store_id": known_id} if known_id else {}), **mine)
         return
     if any(theirs[key] != mine[key] for key in mine):
         raise StoreMismatch(

@@ -23,7 +23,8 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import PoolTimeout
 
 from .condition import StoreMismatch, StoreUnreachable
-from .mem0_store import Filters, Points
+from .filters import Filters
+from .mem0_store import Points
 from .payload import completed
 
 LISTS = ("audience", "dominant_emotions", "entities", "journal_ids", "tags", "witnesses")

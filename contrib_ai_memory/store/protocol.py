@@ -1,6 +1,6 @@
 """The protocol of a memory store: all that the rest of the package knows of one.
 
-Two classes implement it: `qdrant_edge.EdgeStore` (with every search lane) and
+Two kinds of class implement it: `qdrant.QdrantStore` (with every search lane: Edge and servers) and
 `mem0_store.Mem0Store` (any Mem0 vector store, one vector for each memory).
 `memory_store.shared` is the process's one.
 """
@@ -79,9 +79,10 @@ class MemoryStore(Protocol):
     - One worker thread calls it, so it may block and needs no locks.
     - A write is on disk when its verb returns, and begins with `condition.check`. After a kill the
       same write is made again: known ids are overwritten, unknown ones are no error.
-    - `where` filters by payload fields: a value, or {"in": [values]}; a field that is a list
-      matches if it contains one of them. `listener=identity` leaves out what that person may not
-      hear.
+    - `where` filters by payload fields under the payload's names (`user_id`, not `about`): a value,
+      or {"in": [values]}; a field that is a list matches if it contains one of them. A cluster may
+      refuse fields without an index (`qdrant_server`). `listener=identity` leaves out what that
+      person may not hear.
     - Every failure is a `StoreError` whose message says what to do.
 
     Methods that do nothing here are optional. Those of the last section are built from the others;
@@ -91,11 +92,16 @@ class MemoryStore(Protocol):
         provider: Its name in `CONTRIB_AI_MEMORY["VECTOR_STORE"]`.
         history: What memories said before.
         mem0: Mem0's own `Memory` over this store, for scripts: its public verbs work on all of it.
+        scoped: Whether `agents` and `rows` bring this game's memories alone, even where other
+            games write into the same collection.
+        remote: Whether each call is a round trip over a network, which takes longer than a search.
     """
 
     provider: str
     history: MemoryHistory
     mem0: Any
+    scoped: bool = False
+    remote: bool = False
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -112,6 +118,11 @@ class MemoryStore(Protocol):
 
     def change(self, memory_id: str, **fields: Any) -> None:
         """Merge fields into the payload of a memory, if it exists. Its vector stays."""
+
+    def change_each(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+        """`change` several memories: id → fields."""
+        for memory_id, fields in changes.items():
+            self.change(memory_id, **fields)
 
     def rekey(self, keys: Mapping[str, Keys]) -> None:
         """Replace the keys of memories (id → keys) as talk goes on after them."""

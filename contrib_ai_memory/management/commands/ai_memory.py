@@ -655,9 +655,12 @@ def _clear_server_store() -> None:
         return
     if not metadata.read(conf.directory()):
         return
-    for obj in tqdm(list(_remembering()), unit=" NPCs", desc="store"):
-        if agent_id := obj.attributes.get("memory_id"):
-            memory_store.shared().delete_all(agent_id)
+    store = memory_store.shared()
+    ids = set(inspect.known_agent_ids())
+    if store.scoped:
+        ids.update(store.agents())  # of this game alone, with those whose NPC is gone
+    for agent_id in tqdm(sorted(ids), unit=" NPCs", desc="store"):
+        store.delete_all(agent_id)
 
 
 # --- what the actions share -----------------------------------------------------------------------

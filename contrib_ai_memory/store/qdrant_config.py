@@ -1,0 +1,52 @@
+"""What `CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]` may hold for the Qdrant stores.
+
+Importing this imports no client: the settings are checked before the game starts.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Config(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    collection_name: str = Field("memories", min_length=1)
+    embedding_model_dims: int = Field(384, ge=1)
+
+
+class EdgeConfig(_Config):
+    """Qdrant Edge. `lock_wait` is how long to wait for another process to let go of it, in s."""
+
+    path: str
+    lock_wait: float = Field(20.0, ge=0)
+
+
+class ServerConfig(_Config):
+    """A Qdrant server or cluster, or the local files of its Python client (`path`).
+
+    Attributes:
+        url, host, port, grpc_port, https, prefix, api_key: Where it is, as its client has them.
+        prefer_grpc: Use gRPC (`grpc_port`) in place of HTTP.
+        timeout: Seconds for one request.
+        shard_number, replication_factor, write_consistency_factor: Of a new collection in a
+            cluster; None leaves them to the cluster.
+        on_disk: A new collection keeps vectors and their indexes on disk, and not in memory.
+        on_disk_payload: Likewise the payloads; None leaves it to the server.
+    """
+
+    url: str | None = None
+    host: str | None = None
+    port: int = Field(6333, ge=1, le=65535)
+    grpc_port: int = Field(6334, ge=1, le=65535)
+    https: bool | None = None
+    prefix: str | None = None
+    api_key: str | None = None
+    path: str | None = None
+    prefer_grpc: bool = False
+    timeout: int = Field(10, ge=1)
+    shard_number: int | None = Field(None, ge=1)
+    replication_factor: int | None = Field(None, ge=1)
+    write_consistency_factor: int | None = Field(None, ge=1)
+    on_disk: bool | None = None
+    on_disk_payload: bool | None = None

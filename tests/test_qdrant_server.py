@@ -1,0 +1,337 @@
+"""A Qdrant server: few requests, several games, and errors that say what to do.
+
+What it has in common with every store is in test_store_contract.py.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+
+import grpc
+import numpy as np
+import pytest
+from django.core.management import call_command
+from qdrant_client import models
+from qdrant_http import QdrantHTTP
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.admin import doctor, erase, reindex
+from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.records import MemoryRecord
+from contrib_ai_memory.store import generations, lanes, memory_store, metadata
+from contrib_ai_memory.store.condition import StoreMismatch, StoreRefused, StoreUnreachable
+from contrib_ai_memory.store.links import Link
+from contrib_ai_memory.store.payload import memory_id_for
+
+QUERY = "POST points/query/batch"
+AGENT = str(uuid.UUID(int=1))
+
+
+@pytest.fixture
+def qdrant():
+    with QdrantHTTP() as server:
+        yield server
+
+
+@pytest.fixture
+def use(settings, store_folder):
+    """Opens the store of one game on a server: use(qdrant, "one", timeout=1)."""
+    embedding = settings.CONTRIB_AI_MEMORY
+
+    def opened(server, game="one", **config):
+        memory_store.close_shared(for_good=False)
+        url = server.url if isinstance(server, QdrantHTTP) else server
+        settings.CONTRIB_AI_MEMORY = {
+            **embedding,
+            "DIR": str(store_folder / game),
+            "VECTOR_STORE": {"provider": "qdrant", "config": {"url": url, **config}},
+        }
+        return memory_store.shared()
+
+    return opened
+
+
+@pytest.fixture
+def store(use, qdrant):
+    return use(qdrant)
+
+
+def put(store, texts, agent_id=AGENT, **more):
+    records = [
+        MemoryRecord(
+            memory_id_for(agent_id, text),
+            text,
+            record="fact",
+            created_at="2026-01-01T00:00:00+00:00",
+            **more,
+        )
+        for text in texts
+    ]
+    store.upsert(agent_id, records, embedder.shared().encode(texts))
+    return [each.id for each in records]
+
+
+def asked(server, work):
+    """The requests that some work makes."""
+    before = len(server.requests)
+    work()
+    return server.requests[before:]
+
+
+# --- round trips ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def talked(mara, alice, bram, store):
+    for who, line in (
+        (alice, "say I keep the ferry at Millbrook."),
+        (bram, "say Wolves took two of my sheep near Harrow Hill."),
+        (alice, "whisper Mara = I hide a silver key in Elmstead."),
+        (bram, "say Who keeps the ferry?"),
+    ):
+        who.execute_cmd(line)
+    offload.wait(mara.memory.index_pending())
+    return mara
+
+
+def recalls(npc, query="Who keeps the ferry?", **more):
+    result = offload.wait(npc.memory.recall(query, **more))
+    return [item.memory.content for item in result.memories]
+
+
+def test_a_recall_is_one_request_for_candidates_and_one_to_weigh_them(talked, qdrant, bram):
+    his = talked.get_memory_identity(bram)
+    assert asked(qdrant, lambda: recalls(talked)) == [QUERY] * 2
+    assert asked(qdrant, lambda: recalls(talked, speaker=his)) == [QUERY] * 2
+    assert recalls(talked, speaker=his)[0] == "I keep the ferry at Millbrook."
+
+
+def test_secrets_that_crowd_out_the_rest_cost_no_further_request(talked, qdrant, bram):
+    secrets = [f"The silver key lies under step {n}." for n in range(250)]
+    put(memory_store.shared(), secrets, talked.memory.id, private=True, witnesses=("#9@z",))
+    his, found = talked.get_memory_identity(bram), []
+    query = "Where is the silver key of the ferry?"
+    requests = asked(qdrant, lambda: found.extend(recalls(talked, query, speaker=his)))
+    assert requests == [QUERY] * 2
+    assert "I keep the ferry at Millbrook." in found
+    assert not any("silver key" in text for text in found)
+
+
+def test_links_that_lead_beyond_the_candidates_are_one_more_request(talked, qdrant):
+    put(
+        memory_store.shared(),
+        [f"Crate {n} is full of ferries." for n in range(250)],
+        talked.memory.id,
+    )
+    [far] = put(memory_store.shared(), ["Ebba paints."], talked.memory.id)
+    talked.memory.links.add([Link("1", far, 0.9, "similar", "")])
+    assert asked(qdrant, lambda: recalls(talked)) == [QUERY] * 3
+
+
+def test_writes_go_in_batches_and_accesses_in_one_request(store, qdrant):
+    ids = []
+    requests = asked(qdrant, lambda: ids.extend(put(store, [f"Crate {n}" for n in range(300)])))
+    assert Counter(requests) == {"PUT points": 3}
+    noted = asked(qdrant, lambda: memory_store.note_access(ids, "2026-02-01T00:00:00+00:00"))
+    assert noted == ["POST points", "POST points/batch"]
+    assert {each.access_count for each in store.get(ids)} == {2}
+    assert asked(qdrant, lambda: store.delete(ids)) == ["POST points/delete"]
+    assert store.count(AGENT) == 0
+
+
+def test_opened_again_a_store_reads_the_collection_and_makes_nothing(store, use, qdrant):
+    assert asked(qdrant, lambda: use(qdrant)) == ["GET exists", "GET"]
+
+
+# --- the collection -------------------------------------------------------------------------------
+
+
+def test_settings_of_a_cluster_reach_the_collection(use, qdrant):
+    use(
+        qdrant,
+        collection_name="inn",
+        shard_number=6,
+        replication_factor=2,
+        write_consistency_factor=1,
+        on_disk=True,
+        on_disk_payload=True,
+    )
+    made = qdrant.created["inn"]
+    assert (made["shard_number"], made["replication_factor"]) == (6, 2)
+    assert (made["write_consistency_factor"], made["on_disk_payload"]) == (1, True)
+    assert {each["on_disk"] for each in made["vectors"].values()} == {True}
+    assert {each["index"]["on_disk"] for each in made["sparse_vectors"].values()} == {True}
+    assert [*made["vectors"], *made["sparse_vectors"]] == list(lanes.LANES)
+    agent = qdrant.indexes["inn"]["agent_id"]
+    assert (agent["type"], agent["is_tenant"]) == ("keyword", True)
+    assert {"game_id", "audience", "created_at"} <= qdrant.indexes["inn"].keys()
+
+
+def test_a_collection_of_the_old_shape_is_refused_with_the_way_out(use, qdrant):
+    one = models.VectorParams(size=384, distance=models.Distance.COSINE)
+    qdrant.engine.create_collection("memories", one)
+    qdrant.indexes["memories"] = {}
+    with pytest.raises(StoreMismatch, match=r"collection_name.*export.*import --replace"):
+        use(qdrant)
+
+
+def test_its_lanes_score_as_those_of_edge_do(store, use, qdrant, settings, store_folder):
+    texts = [
+        f"{who} {does} the {what}"
+        for who in "Ada Bo Cy".split()
+        for does in "keeps sold burnt".split()
+        for what in "ferry mill well inn".split()
+    ]
+    query = "Who sold the old mill?"
+    vector = embedder.shared().encode([query])[0]
+
+    def scored(some):
+        around = [(abs(n - 3), text) for n, text in enumerate(texts[:8])]
+        talk = lanes.Keys(vector, embedder.shared().encode([texts[0]])[0], tuple(around))
+        ids = put(some, texts)
+        some.rekey({ids[3]: talk})
+        search = some.prepare_search(AGENT, vector, query)
+        found = some.score(search, some.candidates(search, 10))
+        return {each.id: each.lanes for each in found}
+
+    of_server = scored(store)
+    memory_store.close_shared(for_good=False)
+    settings.CONTRIB_AI_MEMORY = {
+        **settings.CONTRIB_AI_MEMORY,
+        "DIR": str(store_folder / "edge"),
+        "VECTOR_STORE": {"provider": "qdrant_edge"},
+    }
+    of_edge = scored(memory_store.shared())
+    shared = of_server.keys() & of_edge.keys()
+    assert len(shared) >= 0.9 * len(of_edge)
+    for each in shared:
+        # Edge keeps vectors in eight bits
+        assert of_server[each] == pytest.approx(of_edge[each], abs=0.02), each
+    assert sum(near > 0 for _line, _window, near, _wide in of_server.values()) > 5
+
+
+def test_what_was_written_by_mem0_is_found_by_its_words(store):
+    put(store, [f"Crate {n} is full of turnips" for n in range(40)])
+    [added] = store.mem0.add("Orrin guards the gate", agent_id=AGENT, infer=False)["results"]
+    nothing = np.zeros(384, dtype=np.float32)
+    search = store.prepare_search(AGENT, nothing, "Orrin")
+    [best] = [each for each in store.score(search, store.candidates(search, 5)) if each.lanes[2]]
+    assert (best.id, best.record) == (added["id"], "taught")
+
+
+# --- several games --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def other_game(use, qdrant):
+    """Memories of another game in the same collection."""
+    agent_id = str(uuid.uuid4())
+    put(use(qdrant, "other"), ["Orrin guards the gate.", "Alice keeps the ferry."], agent_id)
+    return agent_id
+
+
+def points(server):
+    """How many points of each NPC there are, whoever asks."""
+    found = server.engine.scroll("memories", limit=1000)[0]
+    return Counter(each.payload["agent_id"] for each in found)
+
+
+def findings(mend):
+    return [each.what for each in offload.wait(doctor.check(mend=mend))]
+
+
+def test_doctor_finds_the_orphans_of_its_own_game_alone(other_game, talked, qdrant):
+    orphan = str(uuid.uuid4())
+    put(memory_store.shared(), ["Gustav is gone."], orphan)
+    [what] = findings(mend=True)
+    assert orphan[:8] in what
+    assert findings(mend=True) == []
+    assert points(qdrant).keys() == {other_game, talked.memory.id}
+    assert points(qdrant)[other_game] == 2
+
+
+def test_each_game_knows_its_own_npcs_and_its_own_words(other_game, talked, use, qdrant):
+    assert set(memory_store.shared().agents()) == {talked.memory.id}
+    assert (
+        dict(memory_store.shared().rows(None)[0])
+        .keys()
+        .isdisjoint(dict(use(qdrant, "other").rows(other_game)[0]))
+    )
+    assert memory_store.shared().agents() == {other_game: 2}
+    words = memory_store.shared().prepare_search(talked.memory.id, np.zeros(384), "ferry").queries
+    use(qdrant, "one")
+    ours = memory_store.shared().prepare_search(talked.memory.id, np.zeros(384), "ferry").queries
+    assert words["near"] != ours["near"], "words of an NPC are counted by its own game"
+
+
+def test_erasing_and_uninstalling_leave_the_other_game_alone(
+    other_game, talked, alice, qdrant, capsys
+):
+    offload.wait(erase.erase_person(talked, talked.get_memory_identity(alice), ["Alice"]))
+    assert not any("Millbrook" in text for text in recalls(talked, "Millbrook"))
+    put(memory_store.shared(), ["Gustav is gone."], str(uuid.uuid4()))
+    call_command("ai_memory", "uninstall", "--yes")
+    assert points(qdrant) == {other_game: 2}
+
+
+def test_mem0s_reset_and_a_reindex_leave_the_other_game_alone(other_game, talked, qdrant):
+    before = {each.id: each.payload for each in qdrant.engine.scroll("memories", limit=1000)[0]}
+    assert offload.wait(reindex.reindex_all()) == points(qdrant)[talked.memory.id]
+    after = {each.id: each.payload for each in qdrant.engine.scroll("memories", limit=1000)[0]}
+    assert after == before
+    memory_store.shared().mem0.reset()
+    assert points(qdrant) == {other_game: 2}
+
+
+def test_a_game_that_lost_its_folder_finds_its_memories_under_its_own_id(
+    talked, use, qdrant, store_folder, monkeypatch
+):
+    monkeypatch.setattr(memory_store, "expected", None)
+    generations.settle(generations.of_store())
+    known = metadata.store_id(store_folder / "one")
+    memory_store.close_shared(for_good=False)
+    (store_folder / "one" / "store.json").unlink()
+    generations.expect()
+    assert set(use(qdrant, "one").agents()) == {talked.memory.id}
+    assert metadata.store_id(store_folder / "one") == known
+
+
+def test_the_games_id_is_no_part_of_a_memory(store):
+    [each] = put(store, ["Orrin guards the gate."])
+    store.change(each, importance=0.9)
+    assert "game_id" not in store.payloads([each])[each]
+    assert "game_id" not in dict(store.rows(AGENT)[0])[each]
+    [found] = store.score(store.prepare_search(AGENT, np.ones(384), "gate"), [uuid.UUID(each)])
+    assert "game_id" not in found.payload
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+def test_a_server_that_is_gone_is_unreachable(store, qdrant):
+    put(store, ["Orrin guards the gate."])
+    qdrant.__exit__()
+    with pytest.raises(StoreUnreachable, match="does not answer"):
+        store.count(AGENT)
+
+
+def test_a_wrong_key_is_refused_and_not_shown(use, qdrant):
+    qdrant.api_key = "right"
+    with pytest.raises(StoreRefused, match="api_key") as refused:
+        use(qdrant, api_key="wrong-key-123")
+    assert "wrong-key-123" not in str(refused.value)
+    put(use(qdrant, api_key="right"), ["Orrin guards the gate."])
+
+
+def test_over_grpc_a_refusal_and_a_silence_are_told_apart(use):
+    from concurrent.futures import ThreadPoolExecutor
+
+    nothing = grpc.server(ThreadPoolExecutor(1))  # it knows no method
+    port = nothing.add_insecure_port("127.0.0.1:0")
+    nothing.start()
+    with pytest.raises(StoreRefused):
+        use(f"http://127.0.0.1:{port}", prefer_grpc=True, grpc_port=port, timeout=2)
+    nothing.stop(0).wait()
+    with pytest.raises(StoreUnreachable):
+        use(f"http://127.0.0.1:{port}", prefer_grpc=True, grpc_port=port, timeout=2)
