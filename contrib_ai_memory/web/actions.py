@@ -1,4 +1,4 @@
-"""The staff pages that change something: actions on an NPC or on one memory, and the edit form.
+"""The staff pages that change something: actions on an NPC or on one memory, and forms.
 
 A GET shows a confirmation page; only a POST with Django's CSRF token acts. Pin and lock, which one
 click reverts, have buttons on the memory's page and need no confirmation.
@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from twisted.internet import defer
 
@@ -21,8 +21,8 @@ from ..admin import access, edit, forget, inspect, undo_log
 from ..script import AssistantScript
 from ..sleep.night import SwitchedOff
 from ..store.pause import paused
-from .forms import EditForm
-from .views import NOT_FOUND, NPCView
+from .forms import AddForm, EditForm, ScheduleForm, TeachForm
+from .views import NOT_FOUND, NPCHeader, NPCView
 
 REFUSALS = (ValueError, SwitchedOff)  # their messages are written for the visitor
 
@@ -288,36 +288,163 @@ class MemoryActionView(ActionView):
     }
 
 
-# --- edit form ------------------------------------------------------------------------------------
+# --- forms ----------------------------------------------------------------------------------------
 
 
-class EditView(NPCView):
-    """Form for a memory's text, importance and emotions."""
+class FormView(NPCView):
+    """Base class of the pages with a form that changes a memory.
 
-    template = "ai_memory/edit.html"
-    tab = "memory"
+    Attributes:
+        heading: Of the page; also its breadcrumb.
+        about: What the form does.
+        button: Its label.
+    """
+
+    template = "ai_memory/form.html"
     access_type = "edit"
+    heading = ""
+    about = ""
+    button = "Save"
 
-    def get(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, shown = self.look(npc_id, inspect.show, memory_id)
-        return self.show(npc=npc, shown=shown, form=EditForm.of(shown))
+    def read(self, npc: Any, *where: str) -> Any:
+        """Return what the form needs to know, or a Deferred of it (reactor thread)."""
 
-    def post(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, shown = self.look(npc_id, inspect.show, memory_id)
-        form = EditForm.of(shown, request.POST)
+    def form(self, found: Any, data: QueryDict | None = None) -> Any:
+        """Return the form, unbound or with submitted data. `found` is what `read` returned."""
+        raise NotImplementedError
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
+        """Do it; return the message, or a Deferred of it (reactor thread)."""
+        raise NotImplementedError
+
+    def back(self, npc_id: int, *where: str) -> str:
+        """Return the URL to go to afterwards."""
+        return reverse("ai_memory:overview", args=[npc_id])
+
+    def get(self, request: HttpRequest, npc_id: int, **where: str) -> HttpResponse:
+        npc, found = self.look(npc_id, self.read, *where.values())
+        return self._page(npc, found, self.form(found), *where.values())
+
+    def post(self, request: HttpRequest, npc_id: int, **where: str) -> HttpResponse:
+        npc, found = self.look(npc_id, self.read, *where.values())
+        form = self.form(found, request.POST)
         if form.is_valid():
-            changes = form.changes()
             try:
-                if changes:
-                    self.ask(npc_id, partial(edit.edit, **changes), memory_id)
+                message = self.ask(npc_id, self.act, form, *where.values())
             except NOT_FOUND:
                 raise
             except REFUSALS as refusal:
                 form.add_error(None, str(refusal))
             else:
-                saved = "Memory changed. You can undo this." if changes else "No changes made."
-                messages.success(request, saved)
-                return HttpResponseRedirect(_page_url(npc_id, memory_id))
-        response = self.show(npc=npc, shown=shown, form=form)
+                messages.success(request, message)
+                return HttpResponseRedirect(self.back(npc_id, *where.values()))
+        response = self._page(npc, found, form, *where.values())
         response.status_code = 400
         return response
+
+    def _page(self, npc: NPCHeader, found: Any, form: Any, *where: str) -> HttpResponse:
+        return self.show(
+            npc=npc,
+            found=found,
+            form=form,
+            title=self.heading,
+            about=self.about,
+            button=self.button,
+            back=self.back(npc.id, *where),
+        )
+
+
+class EditView(FormView):
+    """Form for a memory's text, importance and emotions."""
+
+    template = "ai_memory/edit.html"
+    tab = "memory"
+    heading = "Edit memory"
+    about = (
+        "The previous text is kept in the memory’s history, and the change can be undone. Memories "
+        "derived from the previous text are not changed."
+    )
+
+    def read(self, npc: Any, *where: str) -> Any:
+        return inspect.show(npc, *where)
+
+    def form(self, found: Any, data: QueryDict | None = None) -> EditForm:
+        return EditForm.of(found, data)
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
+        changes = form.changes()
+        if not changes:
+            return "No changes made."
+        changed = edit.edit(npc, who, *where, **changes)
+        return changed.addCallback(lambda memory: "Memory changed. You can undo this.")
+
+    def back(self, npc_id: int, *where: str) -> str:
+        return reverse("ai_memory:memory", args=[npc_id, *where])
+
+
+class AddView(FormView):
+    """Form for a memory to give to an NPC."""
+
+    tab = "add"
+    heading = "Add a memory"
+    about = (
+        "The NPC knows it at once, word for word. It is never pruned, and anybody may be told of "
+        "it. You can undo this."
+    )
+    button = "Add"
+
+    def form(self, found: Any, data: QueryDict | None = None) -> AddForm:
+        return AddForm(data)
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
+        added = edit.add(npc, who, **form.cleaned_data)
+        return added.addCallback(
+            lambda entry: f"{npc.key} will remember that (entry {entry.id}). You can undo this."
+        )
+
+
+class TeachView(FormView):
+    """Form for a longer text that an NPC learns."""
+
+    tab = "teach"
+    heading = "Teach a text"
+    about = (
+        "The text is cut into pieces; those that are new and informative are kept, the others "
+        "dropped. A preference in it takes the place of the old one. You can undo this."
+    )
+    button = "Teach"
+
+    def form(self, found: Any, data: QueryDict | None = None) -> TeachForm:
+        return TeachForm(data)
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
+        taught = edit.teach(npc, who, form.cleaned_data["text"])
+        return taught.addCallback(lambda learned: f"{npc.key} was taught {learned.told()}.")
+
+    def back(self, npc_id: int, *where: str) -> str:
+        return reverse("ai_memory:memories", args=[npc_id, "taught"])
+
+
+class ScheduleView(FormView):
+    """Form for when an NPC falls asleep by itself."""
+
+    tab = "schedule"
+    heading = "Sleep schedule"
+    about = (
+        "At that hour of each day the NPC falls asleep by itself, and consolidates its memory for "
+        "the given number of hours at most. What is not done by then waits for the next night."
+    )
+
+    def read(self, npc: Any, *where: str) -> Any:
+        return edit.schedule_of(npc)
+
+    def form(self, found: Any, data: QueryDict | None = None) -> ScheduleForm:
+        return ScheduleForm.of(found, data)
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:
+        edit.set_schedule(npc, who, **form.cleaned_data)
+        told = edit.schedule_of(npc).told
+        return f"{npc.key} sleeps {told}." if told != "none" else f"{npc.key} has no schedule."
+
+    def back(self, npc_id: int, *where: str) -> str:
+        return reverse("ai_memory:nights", args=[npc_id])
