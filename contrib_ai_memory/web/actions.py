@@ -298,13 +298,15 @@ class FormView(NPCView):
         heading: Of the page; also its breadcrumb.
         about: What the form does.
         button: Its label.
+        danger: Whether it removes something for good.
     """
 
     template = "ai_memory/form.html"
-    access_type = "edit"
+    access_type: access.Action = "edit"
     heading = ""
     about = ""
     button = "Save"
+    danger = False
 
     def read(self, npc: Any, *where: str) -> Any:
         """Return what the form needs to know, or a Deferred of it (reactor thread)."""
@@ -317,8 +319,13 @@ class FormView(NPCView):
         """Do it; return the message, or a Deferred of it (reactor thread)."""
         raise NotImplementedError
 
+    def after(self, request: HttpRequest, npc_id: int, result: Any, *where: str) -> HttpResponse:
+        """Respond to what `act` returned."""
+        messages.success(request, result)
+        return HttpResponseRedirect(self.back(npc_id, *where))
+
     def back(self, npc_id: int, *where: str) -> str:
-        """Return the URL to go to afterwards."""
+        """Return the URL to go to afterwards, or when the visitor cancels."""
         return reverse("ai_memory:overview", args=[npc_id])
 
     def get(self, request: HttpRequest, npc_id: int, **where: str) -> HttpResponse:
@@ -330,14 +337,13 @@ class FormView(NPCView):
         form = self.form(found, request.POST)
         if form.is_valid():
             try:
-                message = self.ask(npc_id, self.act, form, *where.values())
+                result = self.ask(npc_id, self.act, form, *where.values())
             except NOT_FOUND:
                 raise
             except REFUSALS as refusal:
                 form.add_error(None, str(refusal))
             else:
-                messages.success(request, message)
-                return HttpResponseRedirect(self.back(npc_id, *where.values()))
+                return self.after(request, npc_id, result, *where.values())
         response = self._page(npc, found, form, *where.values())
         response.status_code = 400
         return response
@@ -350,6 +356,7 @@ class FormView(NPCView):
             title=self.heading,
             about=self.about,
             button=self.button,
+            danger=self.danger,
             back=self.back(npc.id, *where),
         )
 

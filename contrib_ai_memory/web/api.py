@@ -16,7 +16,7 @@ from twisted.internet import defer
 from ..admin import access, edit, erase, forget, ids, inspect, preview, undo_log
 from ..script import AssistantScript
 from ..sleep.night import NotNow
-from . import actions, gate, views
+from . import actions, game_pages, gate, views
 from .resource import Resource, operation, page_of
 from .serializers import (
     ActSerializer,
@@ -70,7 +70,7 @@ class MemoryAPI(ViewSetMixin, Resource):
     def list_npcs(self, query: dict[str, Any]) -> Any:
         """List the NPCs with a memory that you may look at, by name."""
         wanted = query["text"], query["offset"], query["limit"]
-        total, found = gate.ask(self.request.user.pk, views.npcs, *wanted)
+        total, found = gate.ask(self.request.user.pk, game_pages.npcs, *wanted)
         return self.page(found, total, query)
 
     @operation(NPCSerializer)

@@ -189,6 +189,24 @@ class ScheduleForm(forms.Form):
         return {name: value for name, value in found.items() if value not in (None, "")}
 
 
+class ConfirmForm(forms.Form):
+    """What has to be typed before something is removed for good."""
+
+    typed = forms.CharField(max_length=255, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+
+    def __init__(self, expected: str, data: QueryDict | None = None):
+        super().__init__(data)
+        self.expected = expected
+        self.fields["typed"].label = f"To confirm, type: {expected}"
+
+    def clean_typed(self) -> str:
+        """Compare it with what is expected, in any case and with any white space."""
+        typed = self.cleaned_data["typed"]
+        if " ".join(typed.casefold().split()) != " ".join(self.expected.casefold().split()):
+            raise forms.ValidationError(f"Nothing was done. Type “{self.expected}” to confirm.")
+        return typed
+
+
 def _not_too_long(text: str) -> str:
     text = text.replace("\r\n", "\n")
     longest = conf.get().MAX_LINE

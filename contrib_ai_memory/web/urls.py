@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import include, path, re_path, register_converter
 
-from . import actions, api, views
+from . import actions, api, erasure, game_pages, tasks, views
 from .forms import RECORDS
 
 
@@ -33,6 +33,7 @@ _npc = [
     path("search/", views.SearchView.as_view(), name="search"),
     path("people/", views.PersonListView.as_view(), name="people"),
     path("people/<path:identity>/", views.PersonView.as_view(), name="person"),
+    path("erase/<path:identity>/", erasure.ErasePersonView.as_view(), name="erase"),
     path("graph/", views.GraphView.as_view(), name="graph"),
     path("nights/", views.NightListView.as_view(), name="nights"),
     path("charts/", views.ChartsView.as_view(), name="charts"),
@@ -49,9 +50,12 @@ _npc = [
 ]
 
 page_patterns = [
-    path("", views.NPCListView.as_view(), name="npcs"),
-    path("", views.NPCListView.as_view(), name="minds"),  # in menus of games that have it already
-    path("settings/", views.SettingsView.as_view(), name="settings"),
+    path("", game_pages.NPCListView.as_view(), name="npcs"),
+    path("", game_pages.NPCListView.as_view(), name="minds"),  # in menus of games that have it
+    path("settings/", game_pages.SettingsView.as_view(), name="settings"),
+    path("requests/", erasure.RequestListView.as_view(), name="requests"),
+    path("requests/<path:identity>/", erasure.RequestView.as_view(), name="request"),
+    path("tasks/<slug:task_id>/", tasks.TaskView.as_view(), name="task"),
     path("<int:npc_id>/", include(_npc)),
 ]
 
