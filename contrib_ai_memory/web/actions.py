@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from twisted.internet import defer
 
@@ -311,9 +311,12 @@ class FormView(NPCView):
     def read(self, npc: Any, *where: str) -> Any:
         """Return what the form needs to know, or a Deferred of it (reactor thread)."""
 
-    def form(self, found: Any, data: QueryDict | None = None) -> Any:
-        """Return the form, unbound or with submitted data. `found` is what `read` returned."""
+    def form(self, found: Any, data: Any = None, files: Any = None) -> Any:
+        """Return the form, unbound or with what was sent. `found` is what `read` returned."""
         raise NotImplementedError
+
+    def prepare(self, form: Any) -> None:
+        """Do what needs no memory, on the web thread, before `act`."""
 
     def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
         """Do it; return the message, or a Deferred of it (reactor thread)."""
@@ -334,8 +337,9 @@ class FormView(NPCView):
 
     def post(self, request: HttpRequest, npc_id: int, **where: str) -> HttpResponse:
         npc, found = self.look(npc_id, self.read, *where.values())
-        form = self.form(found, request.POST)
+        form = self.form(found, request.POST, request.FILES)
         if form.is_valid():
+            self.prepare(form)
             try:
                 result = self.ask(npc_id, self.act, form, *where.values())
             except NOT_FOUND:
@@ -375,7 +379,7 @@ class EditView(FormView):
     def read(self, npc: Any, *where: str) -> Any:
         return inspect.show(npc, *where)
 
-    def form(self, found: Any, data: QueryDict | None = None) -> EditForm:
+    def form(self, found: Any, data: Any = None, files: Any = None) -> EditForm:
         return EditForm.of(found, data)
 
     def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
@@ -400,7 +404,7 @@ class AddView(FormView):
     )
     button = "Add"
 
-    def form(self, found: Any, data: QueryDict | None = None) -> AddForm:
+    def form(self, found: Any, data: Any = None, files: Any = None) -> AddForm:
         return AddForm(data)
 
     def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
@@ -421,7 +425,7 @@ class TeachView(FormView):
     )
     button = "Teach"
 
-    def form(self, found: Any, data: QueryDict | None = None) -> TeachForm:
+    def form(self, found: Any, data: Any = None, files: Any = None) -> TeachForm:
         return TeachForm(data)
 
     def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
@@ -445,7 +449,7 @@ class ScheduleView(FormView):
     def read(self, npc: Any, *where: str) -> Any:
         return edit.schedule_of(npc)
 
-    def form(self, found: Any, data: QueryDict | None = None) -> ScheduleForm:
+    def form(self, found: Any, data: Any = None, files: Any = None) -> ScheduleForm:
         return ScheduleForm.of(found, data)
 
     def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:

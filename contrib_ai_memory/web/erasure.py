@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from twisted.internet import defer
 
@@ -55,7 +55,7 @@ class ErasePersonView(FormView):
         counts = yield erase.preview_person(npc, identity)
         return Going(identity, known_as(npc, identity), counts)
 
-    def form(self, found: Going, data: QueryDict | None = None) -> ConfirmForm:
+    def form(self, found: Going, data: Any = None, files: Any = None) -> ConfirmForm:
         return ConfirmForm(found.name, data)
 
     def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:

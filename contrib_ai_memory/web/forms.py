@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 
 from .. import conf
@@ -22,6 +23,7 @@ RECORDS = (  # kinds of memory besides journal entries
     ("summary", "Summaries"),
 )
 LONGEST_QUERY = 400
+LARGEST_UPLOAD = 256_000_000  # bytes
 LONGEST_TEXT = 20_000  # characters the API accepts; setting MAX_LINE limits what is stored
 
 
@@ -194,8 +196,8 @@ class ConfirmForm(forms.Form):
 
     typed = forms.CharField(max_length=255, widget=forms.TextInput(attrs={"autocomplete": "off"}))
 
-    def __init__(self, expected: str, data: QueryDict | None = None):
-        super().__init__(data)
+    def __init__(self, expected: str, *sent: Any):
+        super().__init__(*sent)
         self.expected = expected
         self.fields["typed"].label = f"To confirm, type: {expected}"
 
@@ -205,6 +207,32 @@ class ConfirmForm(forms.Form):
         if " ".join(typed.casefold().split()) != " ".join(self.expected.casefold().split()):
             raise forms.ValidationError(f"Nothing was done. Type “{self.expected}” to confirm.")
         return typed
+
+
+class UploadForm(forms.Form):
+    """An exported file to be imported."""
+
+    file = forms.FileField(
+        label=f"Exported file (.jsonl, up to {LARGEST_UPLOAD // 1_000_000} MB)",
+        max_length=200,
+        widget=forms.FileInput(attrs={"accept": ".jsonl"}),
+    )
+
+    def clean_file(self) -> UploadedFile:
+        """Reject a file that is too large to be kept."""
+        file = self.cleaned_data["file"]
+        if file.size > LARGEST_UPLOAD:
+            raise forms.ValidationError(
+                f"The file has {file.size / 1e6:.0f} MB, and {LARGEST_UPLOAD / 1e6:.0f} MB are the "
+                "most. Import it on the server: evennia ai_memory import."
+            )
+        return file
+
+
+class ReplacingUploadForm(UploadForm, ConfirmForm):
+    """An exported file whose import replaces memories, which has to be confirmed."""
+
+    field_order = ("file", "typed")
 
 
 def _not_too_long(text: str) -> str:

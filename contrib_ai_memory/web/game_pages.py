@@ -136,7 +136,7 @@ def settings_rows() -> list[SettingRow]:
 
 def _setting_row(path: str, section: Any, value: Any, default: Any) -> SettingRow:
     name = path.rpartition(".")[2]
-    about = type(section).model_fields[name].description or ""
+    about = conf.about(type(section), name)
     changed = name in section.model_fields_set
     return SettingRow(path, _masked(name, value), _masked(name, default), changed, about)
 

@@ -47,8 +47,18 @@ class UnknownNPC(LookupError):
     """No NPC with a memory has that id, or the account may not see it."""
 
 
+class UnknownTask(LookupError):
+    """There is no such task or file, or another account started it."""
+
+
 FORBIDDEN = (NotStaff, NotPermitted)
-NOT_FOUND = (UnknownNPC, ids.UnknownMemory, ids.UnknownPerson, requests.UnknownRequest)
+NOT_FOUND = (
+    UnknownNPC,
+    UnknownTask,
+    ids.UnknownMemory,
+    ids.UnknownPerson,
+    requests.UnknownRequest,
+)
 BUSY = (TooSlow, offload.Busy, offload.TimedOut)  # worth another try in a few seconds
 UNAVAILABLE = (StoreError, ModelError)  # until an operator has fixed it
 

@@ -29,10 +29,6 @@ REFRESH = 2  # seconds after which the page of a running task is loaded again
 _FAILED = "That went wrong. Details are in server/logs/ai_memory.log."
 
 
-class UnknownTask(LookupError):
-    """There is no such task, or another account started it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
     """One long change, as plain data.
@@ -43,7 +39,7 @@ class Task:
         back: URL of the page to return to.
         state: "running", "done" or "failed".
         told: How far it is, or what came of it.
-        file: A file it made, to be fetched once.
+        file: A file it made, which stays for some time.
         file_name: Its name for the visitor.
     """
 
@@ -104,11 +100,11 @@ def find(who: Any, task_id: str) -> Task:
     """Return a task of this account (reactor thread).
 
     Raises:
-        UnknownTask
+        gate.UnknownTask
     """
     task = _tasks.get(task_id)
     if task is None or task.account_id != who.id:
-        raise UnknownTask(
+        raise gate.UnknownTask(
             "There is no such task. The server may have been reloaded since: look at the memory, "
             "and start it again if it is not done."
         )
@@ -121,10 +117,7 @@ class TaskView(GameView):
     template = "ai_memory/task.html"
 
     def get(self, request: HttpRequest, task_id: str) -> HttpResponse:
-        try:
-            task = gate.ask(request.user.pk, find, task_id)
-        except UnknownTask as unknown:
-            return self.error_page(404, "Not found", str(unknown))
+        task = gate.ask(request.user.pk, find, task_id)
         response = self.show(task=task, title=task.heading)
         if task.state == "running":
             response["Refresh"] = str(REFRESH)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import include, path, re_path, register_converter
 
-from . import actions, api, erasure, game_pages, tasks, views
+from . import actions, api, archives, erasure, game_pages, tasks, views
 from .forms import RECORDS
 
 
@@ -41,6 +41,8 @@ _npc = [
     path("add/", actions.AddView.as_view(), name="add"),
     path("teach/", actions.TeachView.as_view(), name="teach"),
     path("schedule/", actions.ScheduleView.as_view(), name="schedule"),
+    path("export/", archives.ExportView.as_view(), name="export"),
+    path("import/", archives.ImportView.as_view(), name="import"),
     path("do/<slug:name>/", actions.NPCActionView.as_view(), name="do"),
     path("m/<slug:memory_id>/", views.MemoryView.as_view(), name="memory"),
     path("m/<slug:memory_id>/edit/", actions.EditView.as_view(), name="edit"),
@@ -56,6 +58,7 @@ page_patterns = [
     path("requests/", erasure.RequestListView.as_view(), name="requests"),
     path("requests/<path:identity>/", erasure.RequestView.as_view(), name="request"),
     path("tasks/<slug:task_id>/", tasks.TaskView.as_view(), name="task"),
+    path("tasks/<slug:task_id>/file/", archives.FileView.as_view(), name="file"),
     path("<int:npc_id>/", include(_npc)),
 ]
 
