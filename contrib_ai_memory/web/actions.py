@@ -14,16 +14,18 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from twisted.internet import defer
 
 from .. import offload
-from ..admin import access, edit, forget, inspect, undo_log
+from ..admin import access, edit, forget, ids, inspect, undo_log
 from ..script import AssistantScript
 from ..sleep.night import SwitchedOff
 from ..store.pause import paused
 from .forms import AddForm, EditForm, ScheduleForm, TeachForm
 from .views import NOT_FOUND, NPCHeader, NPCView
 
+MOST_SELECTED = 100  # memories forgotten at once
 REFUSALS = (ValueError, SwitchedOff)  # their messages are written for the visitor
 
 
@@ -217,8 +219,8 @@ class NPCActionView(ActionView):
 # --- actions on one memory ------------------------------------------------------------------------
 
 
-def _forget(npc: Any, who: Any, memory_id: str, *, cascade: bool = False) -> defer.Deferred:
-    forgotten = forget.forget(npc, who, memory_id, cascade=cascade)
+def _forget(npc: Any, who: Any, *memory_ids: str, cascade: bool = False) -> defer.Deferred:
+    forgotten = forget.forget_several(npc, who, memory_ids, cascade)
     return forgotten.addCallback(
         lambda gone: (
             f"Forgotten: {gone.summary}. "
@@ -286,6 +288,53 @@ class MemoryActionView(ActionView):
             next_page="memory",
         ),
     }
+
+
+# --- several memories ----------------------------------------------------------------------------
+
+
+class ForgetView(NPCView):
+    """Preview of forgetting the memories selected on a list, and its confirmation."""
+
+    template = "ai_memory/forget.html"
+    tab = "forget"
+    access_type = "edit"
+
+    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
+        return HttpResponseRedirect(reverse("ai_memory:facts", args=[npc_id]))
+
+    def post(self, request: HttpRequest, npc_id: int) -> HttpResponse:
+        chosen = list(dict.fromkeys(request.POST.getlist("id")))[:MOST_SELECTED]
+        back = request.POST.get("back", "")
+        if not url_has_allowed_host_and_scheme(back, allowed_hosts=None):
+            back = reverse("ai_memory:facts", args=[npc_id])
+        if not chosen:
+            self.look(npc_id, lambda npc: None)
+            messages.error(request, "Nothing is selected. Tick the memories to be forgotten first.")
+            return HttpResponseRedirect(back)
+        if "confirm" in request.POST:
+            cascade = request.POST["confirm"] == "all"
+            told = self.ask(npc_id, partial(_forget, cascade=cascade), *chosen)
+            messages.success(request, told)
+            return HttpResponseRedirect(back)
+        npc, (alone, with_all) = self.look(npc_id, _going, chosen)
+        roots = alone.memories
+        return self.show(
+            npc=npc,
+            title="Forget selected memories",
+            memories=[(ids.short(memory), memory) for memory in roots],
+            alone=alone.summary(),
+            with_all=with_all.summary(),
+            more=[(ids.short(each), each) for each in with_all.memories[len(roots) :]],
+            back=back,
+        )
+
+
+@defer.inlineCallbacks
+def _going(npc: Any, chosen: list[str]) -> Any:
+    alone = yield forget.select_several(npc, chosen)
+    with_all = yield forget.select_several(npc, chosen, cascade=True)
+    return alone, with_all
 
 
 # --- forms ----------------------------------------------------------------------------------------

@@ -60,6 +60,7 @@ class SearchForm(forms.Form):
     """A search query."""
 
     q = forms.CharField(required=False, max_length=LONGEST_QUERY, label="Search")
+    who = forms.CharField(required=False, max_length=255, label="As told to")
 
 
 class PreviewForm(forms.Form):

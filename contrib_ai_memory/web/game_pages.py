@@ -1,4 +1,4 @@
-"""The staff pages about the whole game: the list of NPCs, and the settings."""
+"""The staff pages about the whole game: list of NPCs, search of all, log, settings."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from django.http import HttpRequest, HttpResponse
 from twisted.internet import defer
 
 from .. import conf
-from ..admin import access, inspect
+from ..admin import access, audit, game_search, ids, inspect
 from ..text import redaction
 from . import gate
-from .views import StaffView, query_with
+from .forms import SearchForm
+from .views import PAGE, StaffView, clues, is_number, offset_of, page_links, query_with
 
 NPCS_SHOWN = 100
 TABS = (  # URL name and label
     ("npcs", "NPCs"),
+    ("search_all", "Search"),
     ("requests", "Requests"),
+    ("log", "Log"),
     ("settings", "Settings"),
 )
 
@@ -88,6 +91,87 @@ def npcs(who: Any, text: str, offset: int, limit: int) -> Any:
     found = [npc for npc in named if access.may(who, npc, "look")]
     overviews = yield inspect.overviews(found[offset : offset + limit])
     return len(found), overviews
+
+
+# --- search ---------------------------------------------------------------------------------------
+
+
+class GameSearchView(GameView):
+    """The memories that any NPC recalls for a query, or would tell a listener."""
+
+    template = "ai_memory/game_search.html"
+    title = "Search all NPCs"
+    tab = "search_all"
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        form = SearchForm(request.GET)
+        asked = form.cleaned_data if form.is_valid() else {"q": "", "who": ""}
+        query, offset = asked["q"], offset_of(request)
+        result, problem = game_search.GameResult(), ""
+        if query:
+            try:
+                search = game_search.search
+                result = gate.ask(request.user.pk, search, query, asked["who"], offset)
+            except ids.UnknownPerson as unknown:
+                problem = str(unknown)
+        last = result.offset + result.searched
+        return self.show(
+            form=form,
+            query=query,
+            who=asked["who"],
+            result=result,
+            problem=problem,
+            first=result.offset + 1,
+            last=last,
+            found=[(each, clues(each.recalled)) for each in result.found],
+            older=query_with(request, **{"from": last}) if last < result.total else "",
+            newer=query_with(request, **{"from": None}) if offset else "",
+        )
+
+
+# --- log ------------------------------------------------------------------------------------------
+
+
+class LogView(GameView):
+    """What staff changed."""
+
+    template = "ai_memory/log.html"
+    title = "Log"
+    tab = "log"
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        npc = request.GET.get("npc", "")
+        text = request.GET.get("text", "").strip()[:80]
+        npc_id = int(npc) if is_number(npc) else 0
+        offset = offset_of(request)
+        records = gate.ask(request.user.pk, _log, npc_id, text.lower())
+        return self.show(
+            records=records[offset : offset + PAGE],
+            total=len(records),
+            text=text,
+            npc_id=npc_id,
+            first=offset + 1,
+            last=min(offset + PAGE, len(records)),
+            **page_links(request, offset, PAGE, more=offset + PAGE < len(records)),
+        )
+
+
+def _log(who: Any, npc_id: int, text: str) -> list[tuple[audit.Record, bool]]:
+    """Return the records that an account may see, and whether the NPC of each is there."""
+    seen: dict[int, tuple[bool, bool]] = {}
+    found = []
+    for record in audit.records():
+        if npc_id not in (0, record.npc_id):
+            continue
+        if text not in f"{record.who} {record.action} {record.npc}".lower():
+            continue
+        if record.npc_id not in seen:
+            npc = gate.find_npc(record.npc_id) if record.npc_id else None
+            seen[record.npc_id] = npc is None or access.may(who, npc, "look"), npc is not None
+        visible, there = seen[record.npc_id]
+        if visible:
+            found.append((record, there))
+    return found
 
 
 # --- settings -------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ _npc = [
     path("export/", archives.ExportView.as_view(), name="export"),
     path("import/", archives.ImportView.as_view(), name="import"),
     path("do/<slug:name>/", actions.NPCActionView.as_view(), name="do"),
+    path("forget/", actions.ForgetView.as_view(), name="forget"),
     path("m/<slug:memory_id>/", views.MemoryView.as_view(), name="memory"),
     path("m/<slug:memory_id>/edit/", actions.EditView.as_view(), name="edit"),
     path(
@@ -55,6 +56,8 @@ page_patterns = [
     path("", game_pages.NPCListView.as_view(), name="npcs"),
     path("", game_pages.NPCListView.as_view(), name="minds"),  # in menus of games that have it
     path("settings/", game_pages.SettingsView.as_view(), name="settings"),
+    path("search/", game_pages.GameSearchView.as_view(), name="search_all"),
+    path("log/", game_pages.LogView.as_view(), name="log"),
     path("requests/", erasure.RequestListView.as_view(), name="requests"),
     path("requests/<path:identity>/", erasure.RequestView.as_view(), name="request"),
     path("tasks/<slug:task_id>/", tasks.TaskView.as_view(), name="task"),

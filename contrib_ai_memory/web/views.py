@@ -341,24 +341,39 @@ def _memory(npc: Any, memory_id: str) -> Any:
 
 
 class SearchView(NPCView):
-    """The memories an NPC recalls for a query, with the parts of each score."""
+    """The memories an NPC recalls for a query, with the parts of each score; those it would tell to
+    a listener, if one is chosen."""
 
     tab = "search"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
         form = SearchForm(request.GET)
-        query = form.cleaned_data["q"] if form.is_valid() else ""
-        npc, result = self.look(npc_id, _search, query)
-        found = [(ids.short(each.memory), each, _clues(each)) for each in result.memories]
-        return self.show(npc=npc, form=form, query=query, result=result, found=found)
+        asked = form.cleaned_data if form.is_valid() else {"q": "", "who": ""}
+        npc, (people, listener, result) = self.look(npc_id, _search, **asked)
+        found = [(ids.short(each.memory), each, clues(each)) for each in result.memories]
+        return self.show(
+            npc=npc,
+            form=form,
+            query=asked["q"],
+            who=asked["who"],
+            people=people,
+            listener=listener,
+            result=result,
+            found=found,
+        )
 
 
-def _search(npc: Any, query: str) -> Any:
-    # no speaker: secrets are among the results, as the page says
-    return npc.memory.recall(query, top_k=SEARCHED) if query else RecallResult()
+@defer.inlineCallbacks
+def _search(npc: Any, q: str, who: str) -> Any:
+    # without a listener, secrets are among the results, as the page says
+    identity, name = preview.find_person(npc, who) if who else (None, "")
+    result = RecallResult()
+    if q:
+        result = yield npc.memory.recall(q, speaker=identity, top_k=SEARCHED)
+    return people_offered(npc), name, result
 
 
-def _clues(recalled: Recalled) -> list[tuple[str, float]]:
+def clues(recalled: Recalled) -> list[tuple[str, float]]:
     pairs = zip(CLUES, recalled.score.clues, strict=False)
     return [(name, value) for name, value in pairs if value]
 
