@@ -58,7 +58,8 @@ DESCRIPTION = """\
 Read, search and edit what NPCs remember, and start and end their nights. Permissions are those of
 the in-game commands: Builder to look and to edit, Admin to erase, and each NPC's own locks
 memory_look, memory_edit and memory_erase. With a session of the website, requests that change
-something must carry its CSRF token. Every error is {"detail": a sentence}."""
+something must carry its CSRF token. Every error is a problem (RFC 9457) whose `detail` is a
+sentence. A POST with an Idempotency-Key may be sent again: it is done once."""
 
 
 class MemoryAPI(ViewSetMixin, Resource):
