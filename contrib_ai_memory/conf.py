@@ -558,6 +558,15 @@ def _section_at(path: tuple[Any, ...]) -> type[_Section]:
     return sections.get(path[0], Settings) if path else Settings
 
 
+def about(section: type[BaseModel], name: str) -> str:
+    """Return what a setting is, for people who run a game: without the source that fixes a number,
+    and for a section what its class says of it."""
+    described = section.model_fields[name].description or ""
+    if described.startswith("see below"):
+        described = (_section_at((name,)).__doc__ or "").partition("\n\n")[0]
+    return re.sub(r" ?\[[ABC]\b[^]]*\]", "", described).replace("`", "").strip()
+
+
 def directory() -> Path:
     """Return the folder of everything the contrib stores outside the game database."""
     configured = get().DIR

@@ -1,4 +1,4 @@
-"""Permissions and audit: who may look into, edit or erase a memory, and the log of who did.
+"""Permissions and their log: who may look into, edit or erase a memory, and who did.
 
 Asked by commands, pages and API alike. What an NPC may tell a player is another question:
 `records.may_hear`. The log holds names and ids, never what a memory says.
@@ -13,6 +13,7 @@ from typing import Any, Literal
 from evennia.utils import logger
 
 from ..text.sanitising import oneline, sanitise
+from . import audit
 
 Action = Literal["look", "edit", "erase"]
 
@@ -54,7 +55,7 @@ _looks: OrderedDict[tuple[str, str, int], float] = OrderedDict()  # when each wa
 
 
 def record(who: Any, action: str, npc: Any, *ids: Any) -> None:
-    """Write one line to the server's security log.
+    """Write one line to the server's security log and, for staff, a record to the audit log.
 
     Args:
         who: An Account, a Character, or None for the server itself.
@@ -62,9 +63,16 @@ def record(who: Any, action: str, npc: Any, *ids: Any) -> None:
         npc: Whose memory; None is all of them.
         ids: Short ids or memory identities it was done to.
     """
-    some = ", ".join(oneline(sanitise(str(each), 80)) for each in ids[:IDS_LOGGED])
-    more = f" and {len(ids) - IDS_LOGGED} more" if len(ids) > IDS_LOGGED else ""
-    what = f": {some}{more}" if some else ""
+    told = tuple(oneline(sanitise(str(each), 80)) for each in ids[:IDS_LOGGED])
+    more = (f"and {len(ids) - IDS_LOGGED} more",) if len(ids) > IDS_LOGGED else ()
+    _log(who, action, npc, *told, *more)
+    if who is None or may(who, None, "look"):  # players cannot fill it with requests of theirs
+        whom = (_name_of(who), who.id) if who else ("the server", 0)
+        audit.add(whom, action, (_name_of(npc), npc.id) if npc else ("", 0), (*told, *more))
+
+
+def _log(who: Any, action: str, npc: Any, *told: str) -> None:
+    what = f": {', '.join(told)}" if told else ""
     logger.log_sec(f"AI memory: {_named(who)}: {action} {_named(npc, 'all NPCs')}{what}")
 
 
@@ -84,10 +92,14 @@ def record_look(who: Any, what: str, npc: Any) -> None:
     _looks.move_to_end(look)
     if len(_looks) > LOOKS_KEPT:
         _looks.popitem(last=False)
-    record(who, f"look with {what} into the memory of", npc)
+    _log(who, f"look with {what} into the memory of", npc)
 
 
 def _named(obj: Any, nobody: str = "the server") -> str:
     if obj is None:
         return nobody
-    return f"{oneline(sanitise(str(obj.key), 80))} (#{obj.id})"
+    return f"{_name_of(obj)} (#{obj.id})"
+
+
+def _name_of(obj: Any) -> str:
+    return oneline(sanitise(str(obj.key), 80))

@@ -35,7 +35,7 @@ from ..store.links import Link
 from ..store.payload import entry_memory_id
 from ..store.people import ATTRIBUTE as PEOPLE
 from ..store.people import People, Profiles
-from . import erase, inspect, reindex
+from . import access, erase, inspect, reindex
 from .archive_format import (
     ROWS_OF,
     SCRIPT,
@@ -61,6 +61,7 @@ from .jobs import (
 __all__ = ["BadArchive", "Exported", "Imported", "NotEmpty", "export", "import_"]
 
 FOLDER = "exports"  # in the contrib's own folder, for exports without a file name
+TRANSFERS = "transfers"  # beside it: files on their way to or from a browser, for a short time
 KEYS_AT_ONCE = 16
 LINES_AT_ONCE = 64
 
@@ -227,6 +228,30 @@ class NotEmpty(ValueError):
     """The NPC has memories, which the import would replace."""
 
 
+class Closed(ValueError):
+    """The file has memories that this account may not read, and so may not import."""
+
+
+def check_access(who: Any, header: ArchiveHeader) -> None:
+    """Check the access to the NPC that was exported: its file contains what was whispered to it.
+
+    Raises:
+        Closed
+    """
+    owners = inspect.owners_of(header.agent_id)
+    closed = [each for each in owners if not access.may(who, each, "look")]
+    if closed:
+        raise Closed(
+            f"The file contains the memory of {closed[0].key} ({closed[0].dbref}), whose lock "
+            "memory_look keeps you out."
+        )
+    if not owners and not access.may(who, None, "erase"):
+        raise Closed(
+            f"The file contains the memory of {header.key}, and no NPC of this game has that "
+            "memory now. Importing it takes the permission Admin."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Imported:
     """Counts of an import; `copied` if the memory got a new id, as another NPC has the old one."""
@@ -269,7 +294,7 @@ def _import(
     npc: Any, path: Path, checked: Checker, replace: bool, progress: Progress
 ) -> Generator[Any, Any, Imported]:
     half = attributes.read_json(npc, IMPORT_MARK)
-    full = half or (yield _remembers(npc))
+    full = half or (yield _has_memories(npc))
     if full and not half and not replace:
         raise NotEmpty(
             f"{npc.key} already remembers something, which an import would replace. Export it "
@@ -313,7 +338,15 @@ def _reopened(path: Path, checked: Checker) -> Reader:
 
 
 @defer.inlineCallbacks
-def _remembers(npc: Any) -> Generator[Any, Any, bool]:
+def would_replace(npc: Any) -> Generator[Any, Any, bool]:
+    """Whether an import would replace memories, as a Deferred. What an import left half done does
+    not count."""
+    full = yield _has_memories(npc)
+    return full and not attributes.read_json(npc, IMPORT_MARK)
+
+
+@defer.inlineCallbacks
+def _has_memories(npc: Any) -> Generator[Any, Any, bool]:
     memory = npc.memory
     stored = yield batch_job(memory_store.count, memory.id)
     return bool(stored or len(memory.journal) or len(memory.people) or len(memory.profiles))

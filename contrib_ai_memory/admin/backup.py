@@ -36,6 +36,7 @@ from ..store import condition, memory_store, metadata, snapshot
 from ..store.qdrant_edge import size_on_disk
 from . import inspect
 from .archive import FOLDER as EXPORTS
+from .archive import TRANSFERS
 from .archive_format import open_private
 from .jobs import Progress, silent
 
@@ -201,7 +202,7 @@ def _files(folder: Path) -> dict[str, Path]:
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        ours = name.parts[0] not in (EXPORTS, *NOT_COPIED)
+        ours = name.parts[0] not in (EXPORTS, TRANSFERS, *NOT_COPIED)
         if ours and not path.name.endswith(("-shm", ".new")) and path.is_file():
             found[str(name)] = path
     return found

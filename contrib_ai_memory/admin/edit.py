@@ -1,4 +1,4 @@
-"""Change a memory: add, teach, edit, pin, lock, pause, and undo the last change.
+"""Change a memory: add, teach, edit, pin, lock, pause, schedule, and undo the last change.
 
 Actions run one at a time per NPC, are written to the audit log by id, and are kept in `undo_log`,
 from which `undo` takes them back. Forgetting is in `forget`, erasing a person in `erase`.
@@ -15,7 +15,7 @@ store's part is done on the worker thread.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeVar
 
 from twisted.internet import defer
@@ -28,6 +28,7 @@ from ..ingest import agenda_items, index, pipeline, preference_slots
 from ..ingest.index import to_memory
 from ..ingest.preference_slots import Superseded
 from ..records import ASKS, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
+from ..sleep.night import schedule_told
 from ..store import memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
@@ -329,6 +330,66 @@ def clear_setting(npc: Any, who: Any, name: str) -> bool:
         npc.assistant.rearm()
         access.record(who, "clear a setting of", npc, name)
     return cleared
+
+
+# --- sleep schedule -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When an NPC falls asleep by itself.
+
+    Attributes:
+        plan: "own", "off", or "default" where its settings say.
+        hour, hours, clock: Those in use, or that would be.
+        told: The schedule in words; "none" without one.
+        default_told: That of its settings.
+    """
+
+    plan: str
+    hour: int
+    hours: int
+    clock: str
+    told: str
+    default_told: str
+
+
+def schedule_of(npc: Any) -> Schedule:
+    """Return the sleep schedule of an NPC."""
+    sleep = npc.assistant.sleep
+    plan = sleep.schedule
+    return Schedule(
+        plan=("own" if plan["enabled"] else "off") if sleep.own_schedule else "default",
+        hour=plan["sleep_start_hour"],
+        hours=plan["sleep_duration_hours"],
+        clock=plan["clock"],
+        told=sleep.schedule_told(),
+        default_told=schedule_told(npc.memory.settings.SLEEP_SCHEDULE.model_dump()),
+    )
+
+
+def set_schedule(
+    npc: Any, who: Any, plan: str, hour: int = 2, hours: int = 4, clock: str = "server"
+) -> None:
+    """Set when an NPC falls asleep by itself.
+
+    Args:
+        plan: "own", "off", or "default" for that of its settings.
+        hour: Hour of the day, 0-23, of its own schedule.
+        hours: Hours that it sleeps at most, 1-24.
+        clock: "server" or "game".
+    """
+    sleep = npc.assistant.sleep
+    if plan == "own":
+        sleep.set_schedule(
+            enabled=True, sleep_start_hour=hour, sleep_duration_hours=hours, clock=clock
+        )
+    elif plan == "off":
+        sleep.set_schedule(enabled=False)
+    else:
+        sleep.set_schedule()
+    told = (hour, hours, clock) if plan == "own" else (plan,)
+    access.record(who, "schedule the sleep of", npc, *told)
 
 
 # --- writing an edit ------------------------------------------------------------------------------

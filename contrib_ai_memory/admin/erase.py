@@ -181,9 +181,27 @@ def erase_everywhere(
     Args:
         progress: Called with each NPC when it is done.
     """
+    others = [npc for npc in inspect.npcs() if npc.get_memory_identity(npc) != identity]
+    found = yield erase_from(others, identity, names, progress)
+    return found
+
+
+@defer.inlineCallbacks
+def erase_from(
+    npcs: Sequence[Any],
+    identity: str,
+    names: Sequence[str] = (),
+    progress: Callable[[Any], None] = lambda npc: None,
+) -> Generator[Any, Any, dict[str, Erased]]:
+    """Erase a person from several NPCs, as `erase_everywhere` does; the store's files are rewritten
+    once.
+
+    Raises (in the Deferred):
+        CannotErase, StoreError: As `erase_person`.
+    """
     found: dict[str, Erased] = {}
-    for npc in inspect.npcs():
-        if npc.pk and npc.get_memory_identity(npc) != identity:
+    for npc in npcs:
+        if npc.pk:
             erased = yield _erase_person(npc, identity, tuple(names))
             if erased.anything:
                 found[npc.dbref] = erased
@@ -223,8 +241,7 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
 
     The plan stays at the NPC until the end: broken off and called again, it goes on.
     """
-    if identity == npc.get_memory_identity(npc):
-        raise CannotErase(f"{identity} is {npc.key} itself. To empty its memory, wipe it.")
+    _refuse_itself(npc, identity)
     plan, erased = yield exclusively(npc, _erase_at_npc, identity, names)
     elsewhere = yield _erase_heard(npc, plan)
     if npc.pk:
@@ -233,16 +250,19 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
     return replace(erased, elsewhere=elsewhere)
 
 
+def _refuse_itself(npc: Any, identity: str) -> None:
+    if identity == npc.get_memory_identity(npc):
+        raise CannotErase(f"{identity} is {npc.key} itself. To empty its memory, wipe it.")
+
+
 @defer.inlineCallbacks
 def _erase_at_npc(
     npc: Any, identity: str, names: tuple[str, ...]
 ) -> Generator[Any, Any, tuple[ErasurePlan, Erased]]:
     undo_log.clear(npc)  # first: it holds text, which a later undo would bring back
-    memory = npc.memory
-    memory.flush()
-    profile = memory.profiles.get(identity)
-    known = {*names, memory.people.name_of(identity), profile.name if profile else ""}
-    plan = yield plan_person(memory, identity, filter(None, known))
+    npc.memory.flush()
+    plan = yield plan_person(npc.memory, identity, names)
+    _save(npc, plan)
     erased = yield _erase_planned(npc, plan)
     return plan, erased
 
@@ -281,6 +301,7 @@ def _erase_heard_by(
     own = yield plan_heard(listener.memory, FOLLOWING + plan.key, frozenset(plan.utterances))
     if not own.entries and not own.memories:
         return 0, set()
+    _save(listener, own)
     undo_log.clear(listener)
     passed_on = _utterances(listener, own) - plan.utterances
     plan.utterances |= passed_on
@@ -292,6 +313,65 @@ def _erase_heard_by(
 
 def _utterances(npc: Any, plan: ErasurePlan) -> set[str]:
     return {f"{npc.memory.id}:{number}" for number in plan.spoken}
+
+
+# --- a preview ------------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def preview_person(npc: Any, identity: str) -> Generator[Any, Any, Erased]:
+    """Count what `erase_person` would remove, as a Deferred `Erased`. Changes nothing.
+
+    Entries, memories, links and entries of other NPCs are counted. Notes, preferences, agenda items
+    and messages go with them.
+
+    Raises (in the Deferred):
+        CannotErase: The person is the NPC itself.
+    """
+    _refuse_itself(npc, identity)
+    memory = npc.memory
+    plan = yield plan_person(memory, identity, ())
+    kinds: Counter[str] = Counter()
+    memories = sorted(plan.memories)
+    for first in range(0, len(memories), MEMORIES_AT_ONCE):
+        records = yield batch_job(_records_of, memories[first : first + MEMORIES_AT_ONCE])
+        kinds.update(records)
+    linked, pairs = {*map(str, plan.entries), *plan.memories}, set()
+    for page in link_pages(memory.links):
+        for each, notes in page:
+            pairs |= {frozenset((each, to)) for to in notes if each in linked or to in linked}
+        yield offload.breathe()
+    elsewhere = yield _count_heard(npc, plan)
+    known = memory.people.get(identity) or memory.profiles.get(identity)
+    return Erased(
+        entries=sum(1 for number in plan.entries if memory.journal.get(number)),
+        memories=sum(kinds.values()),
+        kinds=dict(kinds),
+        links=len(pairs),
+        people=int(known is not None),
+        elsewhere=elsewhere,
+    )
+
+
+def _records_of(ids: list[str]) -> list[str]:
+    return [record.record for record in memory_store.shared().get(ids)]
+
+
+@defer.inlineCallbacks
+def _count_heard(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
+    """Count what `_erase_heard` would remove."""
+    utterances = plan.utterances | _utterances(npc, plan)
+    new, found = set(utterances), set()
+    while new:
+        heard, new = frozenset(new), set()
+        for listener in inspect.npcs_that_heard(heard):
+            key = FOLLOWING + plan.key
+            own = yield plan_heard(listener.memory, key, frozenset(utterances))
+            found |= {(listener.id, number) for number in own.entries}
+            new |= _utterances(listener, own) - utterances
+            yield offload.breathe()
+        utterances |= new
+    return len(found)
 
 
 # --- a plan, place by place -----------------------------------------------------------------------
@@ -675,7 +755,13 @@ class ErasurePlan:
 def plan_person(
     memory: Any, identity: str, names: Iterable[str]
 ) -> Generator[Any, Any, ErasurePlan]:
-    """Find everything that belongs to a person and save it at the NPC, as a Deferred plan."""
+    """Find everything that belongs to a person, as a Deferred plan that is not saved.
+
+    Args:
+        names: Names of theirs, besides those that the NPC knows.
+    """
+    profile = memory.profiles.get(identity)
+    names = {*names, memory.people.name_of(identity), profile.name if profile else ""} - {""}
     key = PLAN + hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
     saved = attributes.read_json(memory.owner, key) or {}
     all_names = tuple(sorted({*names, *saved.get("names", ())}))
@@ -689,7 +775,7 @@ def plan_person(
 def plan_heard(
     memory: Any, key: str, utterances: Collection[str]
 ) -> Generator[Any, Any, ErasurePlan]:
-    """Find what this NPC heard of another one's erased words and save it, as a Deferred plan.
+    """Find what this NPC heard of another one's erased words, as a Deferred plan that is not saved.
 
     Args:
         key: `FOLLOWING` and the key of the other NPC's plan.
@@ -739,7 +825,7 @@ def _others(memory: Any, identity: str) -> Generator[Any, Any, tuple[tuple[str, 
 
 @defer.inlineCallbacks
 def _expand(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, None]:
-    """Add what belongs to the subject, and what rests on that, until nothing is added; save it."""
+    """Add what belongs to the subject, and what rests on that, until nothing is added."""
     first = True
     while True:
         entries = len(plan.entries)
@@ -753,7 +839,6 @@ def _expand(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, None]:
         yield store_pages(_owned_memories, *args, on_page=plan.memories.update)
         if memories == len(plan.memories):
             break  # no entry can be told from what was not there before
-    _save(memory.owner, plan)
 
 
 @defer.inlineCallbacks

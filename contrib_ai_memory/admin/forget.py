@@ -67,11 +67,16 @@ class Forgotten:
     undoable: bool
 
 
+def forget(npc: Any, who: Any, memory_id: str, cascade: bool = False) -> defer.Deferred:
+    """Forget a memory, as a Deferred `Forgotten`; see `forget_several`."""
+    return forget_several(npc, who, [memory_id], cascade)
+
+
 @defer.inlineCallbacks
-def forget(
-    npc: Any, who: Any, memory_id: str, cascade: bool = False
+def forget_several(
+    npc: Any, who: Any, memory_ids: Sequence[str], cascade: bool = False
 ) -> Generator[Any, Any, Forgotten]:
-    """Forget a memory, as a Deferred `Forgotten`.
+    """Forget some memories as one action, as a Deferred `Forgotten`.
 
     Args:
         cascade: With everything drawn from it (`select` says what that is), and with what other
@@ -80,7 +85,7 @@ def forget(
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous
     """
-    forgotten = yield _forget(npc, who, memory_id, cascade)
+    forgotten = yield _forget(npc, who, memory_ids, cascade)
     new = _utterances(npc, forgotten) if cascade else frozenset()
     while new:
         passed_on: set[str] = set()
@@ -94,10 +99,12 @@ def forget(
 
 @one_at_a_time
 @defer.inlineCallbacks
-def _forget(npc: Any, who: Any, memory_id: str, cascade: bool) -> Generator[Any, Any, Forgotten]:
-    root = yield ids.find(npc, memory_id)
-    with npc.memory.evidence.withdraw([link_id(root)]):  # from now on nothing is drawn from it
-        selection = yield select(npc, memory_id, cascade=cascade)
+def _forget(
+    npc: Any, who: Any, memory_ids: Sequence[str], cascade: bool
+) -> Generator[Any, Any, Forgotten]:
+    roots = yield _find_all(npc, memory_ids)
+    with npc.memory.evidence.withdraw(map(link_id, roots)):  # from now on nothing is drawn from it
+        selection = yield select_several(npc, memory_ids, cascade=cascade)
         forgotten = yield _record_and_remove(npc, who, selection, cascade)
     return forgotten
 
@@ -132,27 +139,49 @@ def _utterances(npc: Any, forgotten: Forgotten) -> frozenset[str]:
 # --- what goes ------------------------------------------------------------------------------------
 
 
+def select(npc: Any, memory_id: str, *, cascade: bool = False) -> defer.Deferred:
+    """Find what forgetting a memory would remove, as a Deferred `Selection`; see
+    `select_several`."""
+    return select_several(npc, [memory_id], cascade=cascade)
+
+
 @defer.inlineCallbacks
-def select(npc: Any, memory_id: str, *, cascade: bool = False) -> Generator[Any, Any, Selection]:
-    """Find what forgetting a memory would remove, as a Deferred `Selection`. Changes nothing.
+def select_several(
+    npc: Any, memory_ids: Sequence[str], *, cascade: bool = False
+) -> Generator[Any, Any, Selection]:
+    """Find what forgetting some memories would remove, as a Deferred `Selection`. Changes nothing.
 
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous
     """
-    root = yield ids.find(npc, memory_id)
+    roots = yield _find_all(npc, memory_ids)
     if not cascade:
-        profiles = yield inspect.profiled(npc.memory, set(ids.entry_ids([root])))
+        profiles = yield inspect.profiled(npc.memory, set(ids.entry_ids(roots)))
         return Selection(
-            (root,), tuple(each for each in profiles if each.kind in inspect.BY_THEMSELVES)
+            tuple(roots), tuple(each for each in profiles if each.kind in inspect.BY_THEMSELVES)
         )
-    traced = yield inspect.trace(
-        npc, root.id if root.record not in ("entry", INSIGHT) else link_id(root)
-    )
-    drawn = [root, *(step.memory for step in traced.results)]
-    told = yield _told_from(npc, drawn)
+    drawn = {link_id(root): root for root in roots}
+    found: list[inspect.Drawn] = []
+    for root in roots:
+        traced = yield inspect.trace(
+            npc, root.id if root.record not in ("entry", INSIGHT) else link_id(root)
+        )
+        drawn |= {link_id(step.memory): step.memory for step in traced.results}
+        found += traced.profiles
+    told = yield _told_from(npc, list(drawn.values()))
     entries = set(ids.entry_ids(told))
     profiles = yield inspect.profiled(npc.memory, entries) if entries else ()
-    return Selection((*drawn, *told), (*traced.profiles, *profiles))
+    return Selection((*drawn.values(), *told), tuple(dict.fromkeys((*found, *profiles))))
+
+
+@defer.inlineCallbacks
+def _find_all(npc: Any, memory_ids: Sequence[str]) -> Generator[Any, Any, list[MemoryRecord]]:
+    """Return the memories of these ids, each once."""
+    found: dict[str, MemoryRecord] = {}
+    for memory_id in memory_ids:
+        memory = yield ids.find(npc, memory_id)
+        found[link_id(memory)] = memory
+    return list(found.values())
 
 
 @defer.inlineCallbacks

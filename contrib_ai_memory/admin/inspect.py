@@ -301,7 +301,7 @@ def settings(npc: Any) -> NPCSettingsShown:
                 name,
                 redact(values[name]),
                 source,
-                conf.Settings.model_fields[name].description or "",
+                conf.about(conf.Settings, name),
             )
             for name, source in sources.items()
         ),
@@ -310,7 +310,7 @@ def settings(npc: Any) -> NPCSettingsShown:
 
 
 def _setting_text(value: Any) -> str:
-    if value is None or value == ():
+    if value in (None, (), ""):
         return "none"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 

@@ -12,8 +12,11 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import offload
+from ..embedding.model import ModelError
 from ..records import Entry
+from ..sleep.night import SwitchedOff
 from ..store import memory_store
+from ..store.condition import StoreError
 from ..store.journal import Journal
 from ..store.links import BUCKETS, Links
 
@@ -22,6 +25,17 @@ BUCKETS_AT_ONCE = 64  # of links
 TIMEOUT = 300.0  # seconds, for one small job behind others
 
 Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
+
+
+_EXPECTED = (StoreError, ModelError, SwitchedOff, offload.TimedOut, offload.Busy, OSError)
+_PACKAGE = __name__.partition(".")[0]
+
+
+def is_expected(error: BaseException) -> bool:
+    """Return whether the message of an error is written for staff: this package's ValueErrors, and
+    what the store, the model or the disk refuse."""
+    ours = isinstance(error, ValueError) and type(error).__module__.startswith(_PACKAGE)
+    return ours or isinstance(error, _EXPECTED)
 
 
 def silent(_doing: str, _done: int, _total: int) -> None:

@@ -72,7 +72,7 @@ def preview(
     words = sanitise(text, conf.get().MAX_LINE)
     if not words:
         raise NothingSaid("There is nothing to answer: give the line to be said.")
-    identity, name = _find_person(npc, player)
+    identity, name = find_person(npc, player)
     entry = _entry_of(npc, identity, name, words, whispered)
     talk, request = yield reply.prepare(npc.memory, entry)
     speaker = _character_of(npc, identity, name)
@@ -98,7 +98,7 @@ def preview(
     )
 
 
-def _find_person(npc: Any, player: str) -> tuple[str, str]:
+def find_person(npc: Any, player: str) -> tuple[str, str]:
     """Return the memory identity and the name of somebody, even if the NPC never met them.
 
     Raises:

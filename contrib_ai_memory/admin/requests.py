@@ -7,7 +7,7 @@ for whatever reason. Reactor thread.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -131,6 +131,15 @@ def drop(number: int) -> Generator[Any, Any, Request]:
         raise UnknownRequest(f"There is no request {number}; {len(known)} waiting.")
     dropped = known[number - 1]
     _write([request for request in _read() if request != dropped])
+    return dropped
+
+
+def drop_of(identity: str, npc_ids: Collection[int]) -> list[Request]:
+    """Drop the requests of one person to these NPCs, and erase nothing. Returns them."""
+    known = _read()
+    dropped = [each for each in known if each.identity == identity and each.npc_id in npc_ids]
+    if dropped:
+        _write([request for request in known if request not in dropped])
     return dropped
 
 

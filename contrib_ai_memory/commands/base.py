@@ -14,15 +14,11 @@ from twisted.python import failure
 
 from .. import offload
 from ..admin import access
-from ..embedding.model import ModelError
+from ..admin.jobs import is_expected
 from ..npc import MemoryMixin
-from ..sleep.night import SwitchedOff
-from ..store.condition import StoreError
 from ..store.pause import paused
 from .display import safe, shortened, wrapped
 
-_EXPECTED = (StoreError, ModelError, SwitchedOff, offload.TimedOut, offload.Busy, OSError)
-_PACKAGE = __name__.partition(".")[0]
 _VERBS = {"look": "view", "edit": "change", "erase": "erase"}
 
 
@@ -76,9 +72,7 @@ class MemoryCommand(MuxCommand):
         defer.maybeDeferred(act, *args).addErrback(self._explain)
 
     def _explain(self, reason: failure.Failure) -> None:
-        # this package's ValueErrors have messages for the person who typed the command
-        ours = reason.check(ValueError) and reason.type.__module__.startswith(_PACKAGE)
-        if ours or reason.check(*_EXPECTED):
+        if is_expected(reason.value):
             self.tell(f"|r{safe(reason.getErrorMessage())}|n")
             return
         self.tell("|rThat went wrong. See server/logs/ai_memory.log.|n")

@@ -1169,8 +1169,7 @@ def _import(command: MemoryCommand, npc: Any, file_name: str) -> Steps:
         return
     file, name = safe(path.name), safe(npc.key)
     header = yield offload.run(offload.MEMORY, archive_format.header_of, path)
-    if not _may_read(command, file, header):
-        return
+    archive.check_access(command.caller, header)
     try:
         yield _read_file(command, npc, path, replace=False)
     except archive.NotEmpty:
@@ -1185,25 +1184,6 @@ def _import(command: MemoryCommand, npc: Any, file_name: str) -> Steps:
         )
         if sure:
             yield _read_file(command, npc, path, replace=True)
-
-
-def _may_read(command: MemoryCommand, file: str, header: archive_format.ArchiveHeader) -> bool:
-    """Check access to the NPC that was exported: its file contains what was whispered to it."""
-    owners = inspect.owners_of(header.agent_id)
-    closed = [each for each in owners if not access.may(command.caller, each, "look")]
-    if closed:
-        command.tell(
-            f"{file} contains the memory of {safe(closed[0].key)} ({closed[0].dbref}), whose lock "
-            "memory_look keeps you out."
-        )
-    elif not owners and not access.may(command.caller, None, "erase"):
-        command.tell(
-            f"{file} contains the memory of {safe(header.key)}, and no NPC of this game has that "
-            "memory now. Importing it takes the permission Admin."
-        )
-    else:
-        return True
-    return False
 
 
 @defer.inlineCallbacks

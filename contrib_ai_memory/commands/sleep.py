@@ -11,7 +11,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from ..admin import access
+from ..admin import access, edit
 from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES
 from ..store.pause import paused
@@ -138,13 +138,10 @@ _PLAN = re.compile(r"(\d{1,2})\s+(\d{1,2})(?:\s+(server|game))?", re.IGNORECASE)
 @SWITCHES.add("[<hour> <hours> [game], or off, or default]", access_type="edit")
 def _schedule(command: MemoryCommand, npc: Any, text: str) -> None:
     """Show the schedule, or set it if one is given."""
-    script = AssistantScript.of(npc)
     if text.lower() in ("off", "none"):
-        script.sleep.set_schedule(enabled=False)
-        access.record(command.caller, "schedule the sleep of", npc, "off")
+        edit.set_schedule(npc, command.caller, "off")
     elif text.lower() == "default":
-        script.sleep.set_schedule()
-        access.record(command.caller, "schedule the sleep of", npc, "default")
+        edit.set_schedule(npc, command.caller, "default")
     elif text:
         found = _PLAN.fullmatch(text)
         if not found or int(found[1]) > 23 or not 1 <= int(found[2]) <= 24:
@@ -154,14 +151,8 @@ def _schedule(command: MemoryCommand, npc: Any, text: str) -> None:
             )
             return
         clock = (found[3] or "server").lower()
-        script.sleep.set_schedule(
-            enabled=True,
-            sleep_start_hour=int(found[1]),
-            sleep_duration_hours=int(found[2]),
-            clock=clock,
-        )
-        access.record(command.caller, "schedule the sleep of", npc, found[1], found[2], clock)
-    command.tell(_schedule_text(script))
+        edit.set_schedule(npc, command.caller, "own", int(found[1]), int(found[2]), clock)
+    command.tell(_schedule_text(AssistantScript.of(npc)))
 
 
 def _schedule_text(script: AssistantScript) -> str:

@@ -257,13 +257,7 @@ class Sleep:
 
     def schedule_told(self) -> str:
         """Return the schedule as a phrase; "none" without one."""
-        plan = self.schedule
-        if not plan["enabled"]:
-            return "none"
-        return (
-            f"every day at {plan['sleep_start_hour']}:00 ({plan['clock']} time), for "
-            f"{plan['sleep_duration_hours']} hours at most"
-        )
+        return schedule_told(self.schedule)
 
     # --- falling asleep -----------------------------------------------------------------------
 
@@ -429,3 +423,13 @@ class Sleep:
         attributes.write(self._script, "night", asdict(night))
         if self._script.db.sleep_phase != night.phase:
             self._script.db.sleep_phase = night.phase
+
+
+def schedule_told(plan: dict[str, Any]) -> str:
+    """Return a schedule (the fields of `conf.SleepSchedule`) as a phrase; "none" without one."""
+    if not plan["enabled"]:
+        return "none"
+    return (
+        f"every day at {plan['sleep_start_hour']}:00 ({plan['clock']} time), for "
+        f"{plan['sleep_duration_hours']} hours at most"
+    )

@@ -1,4 +1,4 @@
-"""The staff pages that change something: actions on an NPC or on one memory, and the edit form.
+"""The staff pages that change something: actions on an NPC or on one memory, and forms.
 
 A GET shows a confirmation page; only a POST with Django's CSRF token acts. Pin and lock, which one
 click reverts, have buttons on the memory's page and need no confirmation.
@@ -14,16 +14,18 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from twisted.internet import defer
 
 from .. import offload
-from ..admin import access, edit, forget, inspect, undo_log
+from ..admin import access, edit, forget, ids, inspect, undo_log
 from ..script import AssistantScript
 from ..sleep.night import SwitchedOff
 from ..store.pause import paused
-from .forms import EditForm
-from .views import NOT_FOUND, NPCView
+from .forms import AddForm, EditForm, ScheduleForm, TeachForm
+from .views import NOT_FOUND, NPCHeader, NPCView
 
+MOST_SELECTED = 100  # memories forgotten at once
 REFUSALS = (ValueError, SwitchedOff)  # their messages are written for the visitor
 
 
@@ -217,8 +219,8 @@ class NPCActionView(ActionView):
 # --- actions on one memory ------------------------------------------------------------------------
 
 
-def _forget(npc: Any, who: Any, memory_id: str, *, cascade: bool = False) -> defer.Deferred:
-    forgotten = forget.forget(npc, who, memory_id, cascade=cascade)
+def _forget(npc: Any, who: Any, *memory_ids: str, cascade: bool = False) -> defer.Deferred:
+    forgotten = forget.forget_several(npc, who, memory_ids, cascade)
     return forgotten.addCallback(
         lambda gone: (
             f"Forgotten: {gone.summary}. "
@@ -288,36 +290,221 @@ class MemoryActionView(ActionView):
     }
 
 
-# --- edit form ------------------------------------------------------------------------------------
+# --- several memories ----------------------------------------------------------------------------
 
 
-class EditView(NPCView):
-    """Form for a memory's text, importance and emotions."""
+class ForgetView(NPCView):
+    """Preview of forgetting the memories selected on a list, and its confirmation."""
 
-    template = "ai_memory/edit.html"
-    tab = "memory"
+    template = "ai_memory/forget.html"
+    tab = "forget"
     access_type = "edit"
 
-    def get(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, shown = self.look(npc_id, inspect.show, memory_id)
-        return self.show(npc=npc, shown=shown, form=EditForm.of(shown))
+    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
+        return HttpResponseRedirect(reverse("ai_memory:facts", args=[npc_id]))
 
-    def post(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, shown = self.look(npc_id, inspect.show, memory_id)
-        form = EditForm.of(shown, request.POST)
+    def post(self, request: HttpRequest, npc_id: int) -> HttpResponse:
+        chosen = list(dict.fromkeys(request.POST.getlist("id")))[:MOST_SELECTED]
+        back = request.POST.get("back", "")
+        if not url_has_allowed_host_and_scheme(back, allowed_hosts=None):
+            back = reverse("ai_memory:facts", args=[npc_id])
+        if not chosen:
+            self.look(npc_id, lambda npc: None)
+            messages.error(request, "Nothing is selected. Tick the memories to be forgotten first.")
+            return HttpResponseRedirect(back)
+        if "confirm" in request.POST:
+            cascade = request.POST["confirm"] == "all"
+            told = self.ask(npc_id, partial(_forget, cascade=cascade), *chosen)
+            messages.success(request, told)
+            return HttpResponseRedirect(back)
+        npc, (alone, with_all) = self.look(npc_id, _going, chosen)
+        roots = alone.memories
+        return self.show(
+            npc=npc,
+            title="Forget selected memories",
+            memories=[(ids.short(memory), memory) for memory in roots],
+            alone=alone.summary(),
+            with_all=with_all.summary(),
+            more=[(ids.short(each), each) for each in with_all.memories[len(roots) :]],
+            back=back,
+        )
+
+
+@defer.inlineCallbacks
+def _going(npc: Any, chosen: list[str]) -> Any:
+    alone = yield forget.select_several(npc, chosen)
+    with_all = yield forget.select_several(npc, chosen, cascade=True)
+    return alone, with_all
+
+
+# --- forms ----------------------------------------------------------------------------------------
+
+
+class FormView(NPCView):
+    """Base class of the pages with a form that changes a memory.
+
+    Attributes:
+        heading: Of the page; also its breadcrumb.
+        about: What the form does.
+        button: Its label.
+        danger: Whether it removes something for good.
+    """
+
+    template = "ai_memory/form.html"
+    access_type: access.Action = "edit"
+    heading = ""
+    about = ""
+    button = "Save"
+    danger = False
+
+    def read(self, npc: Any, *where: str) -> Any:
+        """Return what the form needs to know, or a Deferred of it (reactor thread)."""
+
+    def form(self, found: Any, data: Any = None, files: Any = None) -> Any:
+        """Return the form, unbound or with what was sent. `found` is what `read` returned."""
+        raise NotImplementedError
+
+    def prepare(self, form: Any) -> None:
+        """Do what needs no memory, on the web thread, before `act`."""
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
+        """Do it; return the message, or a Deferred of it (reactor thread)."""
+        raise NotImplementedError
+
+    def after(self, request: HttpRequest, npc_id: int, result: Any, *where: str) -> HttpResponse:
+        """Respond to what `act` returned."""
+        messages.success(request, result)
+        return HttpResponseRedirect(self.back(npc_id, *where))
+
+    def back(self, npc_id: int, *where: str) -> str:
+        """Return the URL to go to afterwards, or when the visitor cancels."""
+        return reverse("ai_memory:overview", args=[npc_id])
+
+    def get(self, request: HttpRequest, npc_id: int, **where: str) -> HttpResponse:
+        npc, found = self.look(npc_id, self.read, *where.values())
+        return self._page(npc, found, self.form(found), *where.values())
+
+    def post(self, request: HttpRequest, npc_id: int, **where: str) -> HttpResponse:
+        npc, found = self.look(npc_id, self.read, *where.values())
+        form = self.form(found, request.POST, request.FILES)
         if form.is_valid():
-            changes = form.changes()
+            self.prepare(form)
             try:
-                if changes:
-                    self.ask(npc_id, partial(edit.edit, **changes), memory_id)
+                result = self.ask(npc_id, self.act, form, *where.values())
             except NOT_FOUND:
                 raise
             except REFUSALS as refusal:
                 form.add_error(None, str(refusal))
             else:
-                saved = "Memory changed. You can undo this." if changes else "No changes made."
-                messages.success(request, saved)
-                return HttpResponseRedirect(_page_url(npc_id, memory_id))
-        response = self.show(npc=npc, shown=shown, form=form)
+                return self.after(request, npc_id, result, *where.values())
+        response = self._page(npc, found, form, *where.values())
         response.status_code = 400
         return response
+
+    def _page(self, npc: NPCHeader, found: Any, form: Any, *where: str) -> HttpResponse:
+        return self.show(
+            npc=npc,
+            found=found,
+            form=form,
+            title=self.heading,
+            about=self.about,
+            button=self.button,
+            danger=self.danger,
+            back=self.back(npc.id, *where),
+        )
+
+
+class EditView(FormView):
+    """Form for a memory's text, importance and emotions."""
+
+    template = "ai_memory/edit.html"
+    tab = "memory"
+    heading = "Edit memory"
+    about = (
+        "The previous text is kept in the memory’s history, and the change can be undone. Memories "
+        "derived from the previous text are not changed."
+    )
+
+    def read(self, npc: Any, *where: str) -> Any:
+        return inspect.show(npc, *where)
+
+    def form(self, found: Any, data: Any = None, files: Any = None) -> EditForm:
+        return EditForm.of(found, data)
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
+        changes = form.changes()
+        if not changes:
+            return "No changes made."
+        changed = edit.edit(npc, who, *where, **changes)
+        return changed.addCallback(lambda memory: "Memory changed. You can undo this.")
+
+    def back(self, npc_id: int, *where: str) -> str:
+        return reverse("ai_memory:memory", args=[npc_id, *where])
+
+
+class AddView(FormView):
+    """Form for a memory to give to an NPC."""
+
+    tab = "add"
+    heading = "Add a memory"
+    about = (
+        "The NPC knows it at once, word for word. It is never pruned, and anybody may be told of "
+        "it. You can undo this."
+    )
+    button = "Add"
+
+    def form(self, found: Any, data: Any = None, files: Any = None) -> AddForm:
+        return AddForm(data)
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
+        added = edit.add(npc, who, **form.cleaned_data)
+        return added.addCallback(
+            lambda entry: f"{npc.key} will remember that (entry {entry.id}). You can undo this."
+        )
+
+
+class TeachView(FormView):
+    """Form for a longer text that an NPC learns."""
+
+    tab = "teach"
+    heading = "Teach a text"
+    about = (
+        "The text is cut into pieces; those that are new and informative are kept, the others "
+        "dropped. A preference in it takes the place of the old one. You can undo this."
+    )
+    button = "Teach"
+
+    def form(self, found: Any, data: Any = None, files: Any = None) -> TeachForm:
+        return TeachForm(data)
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
+        taught = edit.teach(npc, who, form.cleaned_data["text"])
+        return taught.addCallback(lambda learned: f"{npc.key} was taught {learned.told()}.")
+
+    def back(self, npc_id: int, *where: str) -> str:
+        return reverse("ai_memory:memories", args=[npc_id, "taught"])
+
+
+class ScheduleView(FormView):
+    """Form for when an NPC falls asleep by itself."""
+
+    tab = "schedule"
+    heading = "Sleep schedule"
+    about = (
+        "At that hour of each day the NPC falls asleep by itself, and consolidates its memory for "
+        "the given number of hours at most. What is not done by then waits for the next night."
+    )
+
+    def read(self, npc: Any, *where: str) -> Any:
+        return edit.schedule_of(npc)
+
+    def form(self, found: Any, data: Any = None, files: Any = None) -> ScheduleForm:
+        return ScheduleForm.of(found, data)
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:
+        edit.set_schedule(npc, who, **form.cleaned_data)
+        told = edit.schedule_of(npc).told
+        return f"{npc.key} sleeps {told}." if told != "none" else f"{npc.key} has no schedule."
+
+    def back(self, npc_id: int, *where: str) -> str:
+        return reverse("ai_memory:nights", args=[npc_id])

@@ -16,7 +16,7 @@ from twisted.internet import defer
 from ..admin import access, edit, erase, forget, ids, inspect, preview, undo_log
 from ..script import AssistantScript
 from ..sleep.night import NotNow
-from . import actions, gate, views
+from . import actions, game_pages, gate, views
 from .resource import Resource, operation, page_of
 from .serializers import (
     ActSerializer,
@@ -58,7 +58,8 @@ DESCRIPTION = """\
 Read, search and edit what NPCs remember, and start and end their nights. Permissions are those of
 the in-game commands: Builder to look and to edit, Admin to erase, and each NPC's own locks
 memory_look, memory_edit and memory_erase. With a session of the website, requests that change
-something must carry its CSRF token. Every error is {"detail": a sentence}."""
+something must carry its CSRF token. Every error is a problem (RFC 9457) whose `detail` is a
+sentence. A POST with an Idempotency-Key may be sent again: it is done once."""
 
 
 class MemoryAPI(ViewSetMixin, Resource):
@@ -70,7 +71,7 @@ class MemoryAPI(ViewSetMixin, Resource):
     def list_npcs(self, query: dict[str, Any]) -> Any:
         """List the NPCs with a memory that you may look at, by name."""
         wanted = query["text"], query["offset"], query["limit"]
-        total, found = gate.ask(self.request.user.pk, views.npcs, *wanted)
+        total, found = gate.ask(self.request.user.pk, game_pages.npcs, *wanted)
         return self.page(found, total, query)
 
     @operation(NPCSerializer)

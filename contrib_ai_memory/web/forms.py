@@ -1,16 +1,18 @@
-"""Forms of the pages: list filters, search, prompt preview, and editing a memory."""
+"""Forms of the pages: list filters, search, prompt preview, and what changes a memory."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django import forms
+from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 
 from .. import conf
-from ..admin import inspect
+from ..admin import edit, inspect
 from ..conf import EMOTIONS_PER_EXPERIENCE
 from ..embedding.emotions import LABELS
+from ..handler import CONSCIOUS_IMPORTANCE
 
 KINDS = ("say", "whisper", "pose", "arrive", "leave", "give", "note", "insight")
 RECORDS = (  # kinds of memory besides journal entries
@@ -21,6 +23,7 @@ RECORDS = (  # kinds of memory besides journal entries
     ("summary", "Summaries"),
 )
 LONGEST_QUERY = 400
+LARGEST_UPLOAD = 256_000_000  # bytes
 LONGEST_TEXT = 20_000  # characters the API accepts; setting MAX_LINE limits what is stored
 
 
@@ -57,6 +60,7 @@ class SearchForm(forms.Form):
     """A search query."""
 
     q = forms.CharField(required=False, max_length=LONGEST_QUERY, label="Search")
+    who = forms.CharField(required=False, max_length=255, label="As told to")
 
 
 class PreviewForm(forms.Form):
@@ -88,13 +92,7 @@ class EditForm(forms.Form):
     def clean_content(self) -> str:
         """Reject a text that would be cut off when stored; an unchanged text may be longer."""
         text = self.cleaned_data["content"].replace("\r\n", "\n")
-        longest = conf.get().MAX_LINE
-        if len(text) > longest and text != self.initial.get("content"):
-            raise forms.ValidationError(
-                f"A memory may have at most {longest} characters; this text has {len(text)}. "
-                "To give the NPC a longer text, use @memory/teach."
-            )
-        return text
+        return text if text == self.initial.get("content") else _not_too_long(text)
 
     def clean_emotions(self) -> list[str]:
         emotions = self.cleaned_data["emotions"]
@@ -126,3 +124,124 @@ class EditForm(forms.Form):
             for name, value in self.cleaned_data.items()
             if value not in (None, "") and value != self.initial[name]
         }
+
+
+class AddForm(forms.Form):
+    """A memory to give to an NPC."""
+
+    text = forms.CharField(label="Text", widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}))
+    importance = forms.IntegerField(
+        label="Importance (1–10)", min_value=1, max_value=10, initial=CONSCIOUS_IMPORTANCE
+    )
+
+    def clean_text(self) -> str:
+        """Reject a text that would be cut off when stored."""
+        return _not_too_long(self.cleaned_data["text"])
+
+
+class TeachForm(forms.Form):
+    """A longer text to be learned."""
+
+    text = forms.CharField(
+        label=f"Text, up to {LONGEST_TEXT} characters",
+        max_length=LONGEST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 16, "dir": "auto"}),
+    )
+
+
+class ScheduleForm(forms.Form):
+    """When an NPC falls asleep by itself."""
+
+    plan = forms.ChoiceField(label="Schedule", widget=forms.RadioSelect)
+    hour = forms.IntegerField(
+        label="Falls asleep at (hour, 0–23)", min_value=0, max_value=23, required=False
+    )
+    hours = forms.IntegerField(
+        label="Sleeps for at most (hours, 1–24)", min_value=1, max_value=24, required=False
+    )
+    clock = forms.ChoiceField(
+        label="By the clock of",
+        required=False,
+        choices=[("server", "the server"), ("game", "the game")],
+    )
+
+    @classmethod
+    def of(cls, schedule: edit.Schedule, data: QueryDict | None = None) -> ScheduleForm:
+        """Return the form for an NPC, unbound or with submitted data."""
+        initial = {
+            "plan": schedule.plan,
+            "hour": schedule.hour,
+            "hours": schedule.hours,
+            "clock": schedule.clock,
+        }
+        form = cls(data, initial=initial)
+        form.fields["plan"].choices = [
+            ("own", "One of its own, as below"),
+            ("off", "None: it sleeps only when it is sent to"),
+            ("default", f"That of its settings: {schedule.default_told}"),
+        ]
+        return form
+
+    def clean(self) -> dict[str, Any]:
+        """Require the hours of a schedule of its own."""
+        found = super().clean() or {}
+        if found.get("plan") == "own":
+            for name in ("hour", "hours"):
+                if found.get(name) is None and name not in self.errors:
+                    self.add_error(name, "Enter a number.")
+        return {name: value for name, value in found.items() if value not in (None, "")}
+
+
+class ConfirmForm(forms.Form):
+    """What has to be typed before something is removed for good."""
+
+    typed = forms.CharField(max_length=255, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+
+    def __init__(self, expected: str, *sent: Any):
+        super().__init__(*sent)
+        self.expected = expected
+        self.fields["typed"].label = f"To confirm, type: {expected}"
+
+    def clean_typed(self) -> str:
+        """Compare it with what is expected, in any case and with any white space."""
+        typed = self.cleaned_data["typed"]
+        if " ".join(typed.casefold().split()) != " ".join(self.expected.casefold().split()):
+            raise forms.ValidationError(f"Nothing was done. Type “{self.expected}” to confirm.")
+        return typed
+
+
+class UploadForm(forms.Form):
+    """An exported file to be imported."""
+
+    file = forms.FileField(
+        label=f"Exported file (.jsonl, up to {LARGEST_UPLOAD // 1_000_000} MB)",
+        max_length=200,
+        widget=forms.FileInput(attrs={"accept": ".jsonl"}),
+    )
+
+    def clean_file(self) -> UploadedFile:
+        """Reject a file that is too large to be kept."""
+        file = self.cleaned_data["file"]
+        if file.size > LARGEST_UPLOAD:
+            raise forms.ValidationError(
+                f"The file has {file.size / 1e6:.0f} MB, and {LARGEST_UPLOAD / 1e6:.0f} MB are the "
+                "most. Import it on the server: evennia ai_memory import."
+            )
+        return file
+
+
+class ReplacingUploadForm(UploadForm, ConfirmForm):
+    """An exported file whose import replaces memories, which has to be confirmed."""
+
+    field_order = ("file", "typed")
+
+
+def _not_too_long(text: str) -> str:
+    text = text.replace("\r\n", "\n")
+    longest = conf.get().MAX_LINE
+    if len(text) > longest:
+        raise forms.ValidationError(
+            f"A memory may have at most {longest} characters; this text has {len(text)}. Teach the "
+            "NPC a longer text instead."
+        )
+    return text

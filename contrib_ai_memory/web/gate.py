@@ -21,7 +21,7 @@ from twisted.internet import defer
 from twisted.python import threadable
 
 from .. import offload
-from ..admin import access, ids
+from ..admin import access, ids, requests
 from ..embedding.model import ModelError
 from ..npc import MemoryMixin
 from ..store.condition import StoreError
@@ -32,7 +32,15 @@ POLL = 0.25  # seconds between checks for a server stop, which waits for its web
 
 class TooSlow(TimeoutError):
     """The reactor thread did not answer in time. Work already started goes on; its result is
-    dropped."""
+    dropped.
+
+    Attributes:
+        begun: Whether it was started.
+    """
+
+    def __init__(self, message: str, begun: bool = True):
+        super().__init__(message)
+        self.begun = begun
 
 
 class NotStaff(PermissionError):
@@ -47,8 +55,18 @@ class UnknownNPC(LookupError):
     """No NPC with a memory has that id, or the account may not see it."""
 
 
+class UnknownTask(LookupError):
+    """There is no such task or file, or another account started it."""
+
+
 FORBIDDEN = (NotStaff, NotPermitted)
-NOT_FOUND = (UnknownNPC, ids.UnknownMemory, ids.UnknownPerson)
+NOT_FOUND = (
+    UnknownNPC,
+    UnknownTask,
+    ids.UnknownMemory,
+    ids.UnknownPerson,
+    requests.UnknownRequest,
+)
 BUSY = (TooSlow, offload.Busy, offload.TimedOut)  # worth another try in a few seconds
 UNAVAILABLE = (StoreError, ModelError)  # until an operator has fixed it
 
@@ -109,13 +127,18 @@ def npc_for(account: Any, npc_id: int, access_type: access.Action = "look") -> A
         UnknownNPC: There is none, or the account may not see it.
         NotPermitted: The account may look at it, and no more.
     """
-    npc = ObjectDB.objects.filter(id=npc_id).first()
-    has_memory = isinstance(npc, MemoryMixin)
-    if not has_memory or not access.may(account, npc, "look"):
+    npc = find_npc(npc_id)
+    if npc is None or not access.may(account, npc, "look"):
         raise UnknownNPC("There is no NPC with a memory under that number.")
     if not access.may(account, npc, access_type):
         raise NotPermitted(_REFUSALS[access_type].format(npc=npc.key))
     return npc
+
+
+def find_npc(npc_id: int) -> Any | None:
+    """Return the object with that id if it has a memory."""
+    npc = ObjectDB.objects.filter(id=npc_id).first()
+    return npc if isinstance(npc, MemoryMixin) else None
 
 
 # --- the way to the reactor thread ----------------------------------------------------------------
@@ -153,9 +176,9 @@ def on_reactor(
             return answer.result()
         if offload.stopping():
             break
-    answer.cancel()
+    begun = not answer.cancel()
     stopping = "The server is stopping."
-    raise TooSlow(stopping if offload.stopping() else f"No answer within {timeout:g} s.")
+    raise TooSlow(stopping if offload.stopping() else f"No answer within {timeout:g} s.", begun)
 
 
 def _begin(answer: Future, function: Callable[..., Any], args: tuple, kwargs: dict) -> None:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import Http404, HttpRequest
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers, status
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import (
@@ -36,8 +38,8 @@ from ..admin import access
 from ..admin.undo_log import NothingToUndo
 from ..log import logger
 from ..sleep.night import NotNow, SwitchedOff
-from . import gate, headers
-from .serializers import ErrorSerializer
+from . import gate, headers, idempotency
+from .serializers import ProblemSerializer
 from .throttling import AccessThrottle, PasswordThrottle
 
 RETRY_AFTER = 5  # seconds, sent with 503
@@ -49,6 +51,14 @@ _PACKAGE = __name__.partition(".")[0]
 _INTERNAL_ERROR = "Internal error. Details are in server/logs/ai_memory.log."
 ERRORS = (400, 401, 403, 404, 409, 415, 429, 503)
 METHODS_WITH_BODY = ("POST", "PATCH", "PUT")
+PROBLEM = "application/problem+json"  # RFC 9457
+
+_KEY = OpenApiParameter(
+    idempotency.HEADER,
+    type={"type": "string", "minLength": 1, "maxLength": idempotency.LONGEST_KEY},
+    location=OpenApiParameter.HEADER,
+    description="a key of your choice: sent again with it, the request is answered, not repeated",
+)
 
 
 # --- operations and their schema ------------------------------------------------------------------
@@ -89,8 +99,12 @@ def operation(
         @wraps(function)
         def method(view: Any, request: Request, **parameters: Any) -> Response:
             arguments = [_validated(request, made.input)] if made.input else []
-            result = function(view, *arguments, **parameters)
-            return Response(output(result, many=made.many).data, status=made.code)
+
+            def answer() -> Response:
+                result = function(view, *arguments, **parameters)
+                return Response(output(result, many=made.many).data, status=made.code)
+
+            return idempotency.once(request, answer)
 
         vars(method)["operation"] = made
         return method
@@ -138,14 +152,17 @@ class OperationSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         in_query = self._operation.input and self.method not in METHODS_WITH_BODY
-        return [self._operation.input] if in_query else []
+        found = [self._operation.input] if in_query else []
+        return [*found, _KEY] if self.method == "POST" else found
 
     def get_request_serializer(self) -> Any:
         return self._operation.input if self.method in METHODS_WITH_BODY else None
 
     def get_response_serializers(self) -> Any:
         success = self._operation.output(many=self._operation.many)
-        return dict.fromkeys(ERRORS, ErrorSerializer) | {self._operation.code: success}
+        errors = (*ERRORS, 422) if self.method == "POST" else ERRORS
+        problems = dict.fromkeys(((str(code), PROBLEM) for code in errors), ProblemSerializer)
+        return problems | {self._operation.code: success}
 
     def get_tags(self) -> list[str]:
         return ["memory"]
@@ -265,19 +282,18 @@ class Resource(APIView):
         return response
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Respond to every error with {"detail": a sentence} and the matching status."""
+        """Respond to every error with a problem (RFC 9457) and the matching status."""
         if isinstance(exc, APIException):
             response = super().handle_exception(exc)
-            if isinstance(exc, ValidationError):
-                response.data = _invalid(response.data)
-            return response
+            more = _invalid(response.data) if isinstance(exc, ValidationError) else {}
+            return _as_problem(response, **(more or response.data))
         code, detail, more = _error(exc)
         if code == status.HTTP_500_INTERNAL_SERVER_ERROR:
             logger().error("The API's %s failed.", self.request.path, exc_info=exc)
         set_rollback()
-        response = Response({"detail": detail}, status=code, headers=more)
+        response = Response(status=code, headers=more)
         response.exception = True
-        return response
+        return _as_problem(response, detail=detail)
 
 
 def _refuse_cross_site(request: Request) -> None:
@@ -319,8 +335,17 @@ def _error(exc: Exception) -> tuple[int, str, dict[str, str]]:
     return status.HTTP_500_INTERNAL_SERVER_ERROR, _INTERNAL_ERROR, {}
 
 
+def _as_problem(response: Response, detail: Any, **more: Any) -> Response:
+    """Make an error response a problem: what went wrong in `detail`, its kind in `status`."""
+    title = HTTPStatus(response.status_code).phrase
+    about = {"type": "about:blank", "title": title, "status": response.status_code}
+    response.data = about | {"detail": detail} | more
+    response.content_type = PROBLEM
+    return response
+
+
 def _invalid(data: Any) -> dict[str, Any]:
-    """Return the error body for Django REST framework's validation errors."""
+    """Return the detail and the errors by field for Django REST framework's validation errors."""
     return {"detail": f"Invalid input. {'; '.join(_sentences(data))}", "fields": data}
 
 

@@ -116,9 +116,13 @@ NPCSerializer = derived(
 # --- other responses ------------------------------------------------------------------------------
 
 
-class ErrorSerializer(serializers.Serializer):
-    """What went wrong, in a sentence; for invalid input, `fields` has the errors by field."""
+class ProblemSerializer(serializers.Serializer):
+    """A problem (RFC 9457): `detail` says what went wrong and what to do; for invalid input,
+    `fields` has the errors by field."""
 
+    type = serializers.CharField(help_text="about:blank: `status` says what kind of problem it is")
+    title = serializers.CharField(help_text="the name of the status")
+    status = serializers.IntegerField()
     detail = serializers.CharField()
 
     def get_fields(self) -> dict[str, serializers.Field]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import include, path, re_path, register_converter
 
-from . import actions, api, views
+from . import actions, api, archives, erasure, game_pages, tasks, views
 from .forms import RECORDS
 
 
@@ -33,11 +33,18 @@ _npc = [
     path("search/", views.SearchView.as_view(), name="search"),
     path("people/", views.PersonListView.as_view(), name="people"),
     path("people/<path:identity>/", views.PersonView.as_view(), name="person"),
+    path("erase/<path:identity>/", erasure.ErasePersonView.as_view(), name="erase"),
     path("graph/", views.GraphView.as_view(), name="graph"),
     path("nights/", views.NightListView.as_view(), name="nights"),
     path("charts/", views.ChartsView.as_view(), name="charts"),
     path("prompt/", views.PromptView.as_view(), name="prompt"),
+    path("add/", actions.AddView.as_view(), name="add"),
+    path("teach/", actions.TeachView.as_view(), name="teach"),
+    path("schedule/", actions.ScheduleView.as_view(), name="schedule"),
+    path("export/", archives.ExportView.as_view(), name="export"),
+    path("import/", archives.ImportView.as_view(), name="import"),
     path("do/<slug:name>/", actions.NPCActionView.as_view(), name="do"),
+    path("forget/", actions.ForgetView.as_view(), name="forget"),
     path("m/<slug:memory_id>/", views.MemoryView.as_view(), name="memory"),
     path("m/<slug:memory_id>/edit/", actions.EditView.as_view(), name="edit"),
     path(
@@ -46,9 +53,15 @@ _npc = [
 ]
 
 page_patterns = [
-    path("", views.NPCListView.as_view(), name="npcs"),
-    path("", views.NPCListView.as_view(), name="minds"),  # in menus of games that have it already
-    path("settings/", views.SettingsView.as_view(), name="settings"),
+    path("", game_pages.NPCListView.as_view(), name="npcs"),
+    path("", game_pages.NPCListView.as_view(), name="minds"),  # in menus of games that have it
+    path("settings/", game_pages.SettingsView.as_view(), name="settings"),
+    path("search/", game_pages.GameSearchView.as_view(), name="search_all"),
+    path("log/", game_pages.LogView.as_view(), name="log"),
+    path("requests/", erasure.RequestListView.as_view(), name="requests"),
+    path("requests/<path:identity>/", erasure.RequestView.as_view(), name="request"),
+    path("tasks/<slug:task_id>/", tasks.TaskView.as_view(), name="task"),
+    path("tasks/<slug:task_id>/file/", archives.FileView.as_view(), name="file"),
     path("<int:npc_id>/", include(_npc)),
 ]
 

@@ -1,4 +1,4 @@
-"""The staff pages that only read: the list of NPCs, the settings, and the tabs of one NPC.
+"""The staff pages that only read a memory: the tabs of one NPC, and the base of all pages.
 
 Each view fetches plain data through `gate`, on the reactor thread, and renders its template.
 """
@@ -18,14 +18,13 @@ from django.urls import reverse
 from django.views import View
 from twisted.internet import defer
 
-from .. import conf
 from ..admin import access, ids, inspect, preview, undo_log
+from ..admin.jobs import is_expected
 from ..log import logger
 from ..recall.rank import CLUES
 from ..records import Entry, Recalled, RecallResult
 from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES
-from ..text import redaction
 from . import charts, gate, headers
 from .forms import RECORDS, JournalFilterForm, MemoryFilterForm, PreviewForm, SearchForm
 
@@ -33,7 +32,6 @@ NOT_FOUND = (*gate.NOT_FOUND, ids.Ambiguous)
 
 TABS = "overview journal facts search people graph nights charts prompt".split()
 PAGE = 50  # rows of a list
-NPCS_SHOWN = 100
 PAGES_BACK = 40  # pages of the journal that "Newer" can go back
 PEOPLE_OFFERED = 200  # in a select box
 SEARCHED = 20
@@ -75,7 +73,9 @@ class StaffView(View):
             return self.error_page(503, "The memory store is unavailable", str(error))
         except (PermissionDenied, SuspiciousOperation):
             raise  # Django has pages for these
-        except Exception:  # noqa: BLE001  (logged in full; the visitor gets an error page)
+        except Exception as error:  # noqa: BLE001  (logged in full; the visitor gets an error page)
+            if isinstance(error, ValueError) and is_expected(error):
+                return self.error_page(400, "Not possible", str(error))
             logger().exception("The page %s failed.", request.path)
             message = "Internal error. Details are in server/logs/ai_memory.log."
             return self.error_page(500, "Something went wrong", message)
@@ -179,129 +179,6 @@ def query_with(request: HttpRequest, **changes: Any) -> str:
         elif value not in (None, ""):
             query[name] = value
     return "?" + query.urlencode()
-
-
-# --- all NPCs -------------------------------------------------------------------------------------
-
-COLUMNS: dict[str, tuple[str, Callable[[inspect.Overview], Any]]] = {  # label and sort key
-    "name": ("Name", lambda each: each.key.lower()),
-    "state": ("State", lambda each: each.state),
-    "entries": ("Journal entries", lambda each: each.entries),
-    "facts": ("Facts", lambda each: each.counts.get("fact", 0)),
-    "night": ("Last night", lambda each: each.last_night),
-    "tokens": ("Tokens today", lambda each: each.tokens),
-}
-
-
-class NPCListView(StaffView):
-    """All NPCs with a memory that this visitor may look at."""
-
-    template = "ai_memory/npcs.html"
-    title = "NPC memories"
-
-    def get(self, request: HttpRequest) -> HttpResponse:
-        text = request.GET.get("q", "").strip()[:80]
-        sort = request.GET.get("sort", "")
-        column, descending = sort.removeprefix("-"), sort.startswith("-")
-        column = column if column in COLUMNS else "name"
-        total, overviews = gate.ask(request.user.pk, npcs, text, 0, NPCS_SHOWN)
-        overviews.sort(key=COLUMNS[column][1], reverse=descending)
-        return self.show(
-            npcs=[(each, int(each.dbref.lstrip("#"))) for each in overviews],
-            total=total,
-            more=total - len(overviews),
-            q=text,
-            columns=[_column(request, name, column, descending) for name in COLUMNS],
-        )
-
-
-def _column(request: HttpRequest, name: str, sorted_by: str, descending: bool) -> dict[str, Any]:
-    here = name == sorted_by
-    return {
-        "label": COLUMNS[name][0],
-        "number": name in ("entries", "facts", "tokens"),
-        "sorted": ("descending" if descending else "ascending") if here else "",
-        "link": query_with(request, sort=f"-{name}" if here and not descending else name),
-    }
-
-
-@defer.inlineCallbacks
-def npcs(who: Any, text: str, offset: int, limit: int) -> Any:
-    """Return how many NPCs match, and the overviews of some of them by name, as a Deferred."""
-    named = [npc for npc in inspect.npcs() if text.lower() in npc.key.lower()]
-    found = [npc for npc in named if access.may(who, npc, "look")]
-    overviews = yield inspect.overviews(found[offset : offset + limit])
-    return len(found), overviews
-
-
-# --- settings -------------------------------------------------------------------------------------
-
-
-class SettingsView(StaffView):
-    """The settings in effect, with secrets masked."""
-
-    template = "ai_memory/settings.html"
-    title = "Settings"
-
-    def get(self, request: HttpRequest) -> HttpResponse:
-        gate.ask(request.user.pk, lambda who: None)
-        return self.show(rows=settings_rows())
-
-
-@dataclass(frozen=True, slots=True)
-class SettingRow:
-    """One setting; `changed` tells whether the game sets it."""
-
-    name: str
-    value: str
-    default: str
-    changed: bool
-    about: str
-
-
-def settings_rows() -> list[SettingRow]:
-    """Return all settings, those of nested sections by their dotted names."""
-    current = conf.get()
-    rows: list[SettingRow] = []
-    for name, spec in conf.Settings.model_fields.items():
-        value, default = getattr(current, name), spec.get_default(call_default_factory=True)
-        if name == "DIR":
-            value = conf.directory()
-        if hasattr(value, "model_fields_set"):
-            rows += [
-                _setting_row(f"{name}.{key}", value, getattr(value, key), getattr(default, key, ""))
-                for key in type(value).model_fields
-            ]
-        else:
-            rows.append(_setting_row(name, current, value, default))
-    return rows
-
-
-def _setting_row(path: str, section: Any, value: Any, default: Any) -> SettingRow:
-    name = path.rpartition(".")[2]
-    about = type(section).model_fields[name].description or ""
-    changed = name in section.model_fields_set
-    return SettingRow(path, _masked(name, value), _masked(name, default), changed, about)
-
-
-def _masked(name: str, value: Any, *, ours: bool = True) -> str:
-    """Return a value as text, with secrets masked at any depth.
-
-    Args:
-        ours: Whether `conf` defines the name; a number under such a name is never a secret.
-    """
-    value = redaction.plain(value)
-    if value in (None, "", "none", (), [], {}):
-        return "—"
-    if redaction.is_secret_name(name) and not (ours and isinstance(value, (int, float))):
-        return redaction.MASK
-    if isinstance(value, dict):
-        return ", ".join(
-            f"{key}: {_masked(str(key), each, ours=False)}" for key, each in value.items()
-        )
-    if isinstance(value, (tuple, list)):
-        return ", ".join(_masked(name, each, ours=ours) for each in value)
-    return redaction.redact(redaction.shown_url(str(value)))
 
 
 # --- overview -------------------------------------------------------------------------------------
@@ -464,24 +341,39 @@ def _memory(npc: Any, memory_id: str) -> Any:
 
 
 class SearchView(NPCView):
-    """The memories an NPC recalls for a query, with the parts of each score."""
+    """The memories an NPC recalls for a query, with the parts of each score; those it would tell to
+    a listener, if one is chosen."""
 
     tab = "search"
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
         form = SearchForm(request.GET)
-        query = form.cleaned_data["q"] if form.is_valid() else ""
-        npc, result = self.look(npc_id, _search, query)
-        found = [(ids.short(each.memory), each, _clues(each)) for each in result.memories]
-        return self.show(npc=npc, form=form, query=query, result=result, found=found)
+        asked = form.cleaned_data if form.is_valid() else {"q": "", "who": ""}
+        npc, (people, listener, result) = self.look(npc_id, _search, **asked)
+        found = [(ids.short(each.memory), each, clues(each)) for each in result.memories]
+        return self.show(
+            npc=npc,
+            form=form,
+            query=asked["q"],
+            who=asked["who"],
+            people=people,
+            listener=listener,
+            result=result,
+            found=found,
+        )
 
 
-def _search(npc: Any, query: str) -> Any:
-    # no speaker: secrets are among the results, as the page says
-    return npc.memory.recall(query, top_k=SEARCHED) if query else RecallResult()
+@defer.inlineCallbacks
+def _search(npc: Any, q: str, who: str) -> Any:
+    # without a listener, secrets are among the results, as the page says
+    identity, name = preview.find_person(npc, who) if who else (None, "")
+    result = RecallResult()
+    if q:
+        result = yield npc.memory.recall(q, speaker=identity, top_k=SEARCHED)
+    return people_offered(npc), name, result
 
 
-def _clues(recalled: Recalled) -> list[tuple[str, float]]:
+def clues(recalled: Recalled) -> list[tuple[str, float]]:
     pairs = zip(CLUES, recalled.score.clues, strict=False)
     return [(name, value) for name, value in pairs if value]
 

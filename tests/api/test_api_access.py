@@ -35,7 +35,7 @@ def test_accounts_without_permission_are_refused_everywhere(asked, lived, who):
     for method, address, body in (*calls, *WRITES, PREVIEW, ERASE):
         status, answer = ask(method, address.format(npc=lived.id), body)
         assert status == expected, (method, address, answer)
-        assert set(answer) == {"detail"}
+        assert set(answer) == {"type", "title", "status", "detail"}
     assert list(lived.memory.journal.read()) == before
     assert not lived.assistant.asleep
 

@@ -51,8 +51,27 @@ def test_invalid_input_is_answered_with_a_sentence(
 ):
     says(mara, alice, "I keep the ferry at Millbrook.")
     status, answer = admin_api(method, address.format(npc=mara.id), body)
-    assert status == expected, answer
+    assert status == answer["status"] == expected, answer
     assert words in answer["detail"]
+    assert answer["type"] == "about:blank" and answer["title"]
+
+
+def test_every_error_is_sent_as_a_problem(asked, admin_api, mara):
+    def kind(made):
+        return made.status_code, made["Content-Type"]
+
+    problem = "application/problem+json"
+    here = f"/api/memory/npcs/{mara.id}/"
+    client, headers = admin_api.client, admin_api.headers
+    assert kind(client.get(here + "memories/77/", **headers)) == (404, problem)
+    assert kind(client.get(here + "search/", **headers)) == (400, problem)
+    assert kind(client.get("/api/memory/nowhere/", **headers)) == (404, problem)
+    assert kind(client.delete(here, **headers)) == (405, problem)
+    refused = client.get(here)
+    assert kind(refused) == (401, problem) and refused.json()["title"] == "Unauthorized"
+    assert kind(client.post(here + "undo/", **headers)) == (409, problem)
+    fine = client.get(here, **headers)
+    assert kind(fine) == (200, "application/json")
 
 
 def test_invalid_json_is_answered_with_a_sentence(admin_api, mara):

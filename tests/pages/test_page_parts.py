@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from page_visits import logged_in, main_of, url
 
-from contrib_ai_memory.web import charts, views
+from contrib_ai_memory.web import charts, game_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,7 +30,7 @@ def test_charts_without_and_with_many_values_stay_in_their_frame():
 
 
 def test_secrets_in_settings_are_masked_at_any_depth():
-    masked = views._masked("config", {"a": [{"api_key": "x1"}], "b": "redis://:x2@h/0?x=x3"})
+    masked = game_pages._masked("config", {"a": [{"api_key": "x1"}], "b": "redis://:x2@h/0?x=x3"})
     assert not re.search(r"x[123]", masked)
     deep = {
         "headers": {"X-Tenant": "x1", "many": [{"a": ("x2", b"x3")}]},
@@ -39,10 +39,10 @@ def test_secrets_in_settings_are_masked_at_any_depth():
         "tokens": {9012},
         "port": 6333,
     }
-    masked = views._masked("config", deep)
+    masked = game_pages._masked("config", deep)
     assert not re.search(r"x[123]|X-Tenant|1234|5678|9012", masked)
     assert "port: 6333" in masked
-    assert views._masked("max_tokens", 2048) == "2048"
+    assert game_pages._masked("max_tokens", 2048) == "2048"
 
 
 def test_the_package_ships_its_templates_and_its_static_files():

@@ -1,0 +1,216 @@
+"""The staff pages that export a memory to a file and import one: both as tasks.
+
+A file lies in the folder `transfers` of the store, readable by the game's own account of the
+machine, for an hour at most.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from twisted.internet import defer
+
+from .. import conf
+from ..admin import access, archive, archive_format
+from ..admin.jobs import batch_job
+from ..store import condition
+from ..text import plural
+from ..text.sanitising import oneline, sanitise
+from . import gate, tasks
+from .actions import FormView
+from .forms import ReplacingUploadForm, UploadForm
+from .game_pages import GameView
+
+KEPT_SECONDS = 3600.0
+
+Note = Callable[..., None]
+
+
+class TransferView(FormView):
+    """Base class of both pages: their result is a task."""
+
+    def after(self, request: HttpRequest, npc_id: int, task: str, *where: str) -> HttpResponse:
+        return HttpResponseRedirect(reverse("ai_memory:task", args=[task]))
+
+
+def _progress(note: Note) -> Callable[[str, int, int], None]:
+    def progress(what: str, done: int, total: int) -> None:
+        note(told=f"{what.capitalize()}: {done}{f' of {total}' if total else ''}.")
+
+    return progress
+
+
+def _counts(done: archive.Exported | archive.Imported) -> str:
+    entries = plural(done.entries, "journal entry", "journal entries")
+    return f"{entries} and {plural(done.memories, 'memory', 'memories')}"
+
+
+# --- export ---------------------------------------------------------------------------------------
+
+
+class ExportView(TransferView):
+    """Export a memory to a file, to be downloaded from the page of the task."""
+
+    tab = "export"
+    access_type = "look"
+    heading = "Export memory"
+    about = (
+        "The whole memory is written to a file that you can download: journal, facts, people, "
+        "links. It contains secrets in plain text."
+    )
+    button = "Export"
+
+    def form(self, found: Any, data: Any = None, files: Any = None) -> forms.Form:
+        return forms.Form(data)
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:
+        access.record(who, "export", npc)
+        back = reverse("ai_memory:overview", args=[npc.id])
+        return tasks.start(
+            who, f"Export the memory of {npc.key}", back, lambda note: _export(npc, note)
+        )
+
+
+@defer.inlineCallbacks
+def _export(npc: Any, note: Note) -> Any:
+    yield batch_job(_remove_old)
+    done = yield archive.export(npc, _new_path(), _progress(note))
+    note(file=done.path, file_name=archive.file_name(npc))
+    return f"Exported: {_counts(done)}. The file contains secrets, and is kept here for an hour."
+
+
+class FileView(GameView):
+    """The file that a task made, as a download."""
+
+    def get(self, request: HttpRequest, task_id: str) -> Any:
+        task = gate.ask(request.user.pk, tasks.find, task_id)
+        try:
+            file = task.file.open("rb") if task.file else None
+        except FileNotFoundError:
+            file = None
+        if file is None:
+            raise gate.UnknownTask("The file is no longer there: export the memory again.")
+        return FileResponse(
+            file,
+            as_attachment=True,
+            filename=task.file_name,
+            content_type="application/octet-stream",
+        )
+
+
+# --- import ---------------------------------------------------------------------------------------
+
+
+class ImportView(TransferView):
+    """Import an uploaded file as the memory of an NPC."""
+
+    template = "ai_memory/import.html"
+    tab = "import"
+    heading = "Import memory"
+    about = (
+        "A file that was exported from an NPC, of this game or another, becomes the memory of this "
+        "one. All of it is checked before anything is changed."
+    )
+    button = "Import"
+
+    @defer.inlineCallbacks
+    def read(self, npc: Any, *where: str) -> Any:
+        """Return the NPC's name if it has memories to be confirmed, "" without any."""
+        replaces = yield archive.would_replace(npc)
+        return npc.key if replaces else ""
+
+    def form(self, found: str, data: Any = None, files: Any = None) -> forms.Form:
+        if not found:
+            return UploadForm(data, files)
+        form = ReplacingUploadForm(found, data, files)
+        form.fields["typed"].label = f"To replace its memories, type: {found}"
+        return form
+
+    def prepare(self, form: Any) -> None:
+        form.path = _receive(form.cleaned_data["file"])
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:
+        replace = isinstance(form, ReplacingUploadForm)
+        if replace and not access.may(who, npc, "erase"):
+            form.path.unlink(missing_ok=True)
+            raise gate.NotPermitted(
+                f"{npc.key} has memories already, and replacing them takes the permission Admin."
+            )
+        name = oneline(sanitise(form.cleaned_data["file"].name, 80))
+        back = reverse("ai_memory:overview", args=[npc.id])
+        heading = f"Import {name} into the memory of {npc.key}"
+        return tasks.start(
+            who, heading, back, lambda note: _import(npc, who, form.path, name, replace, note)
+        )
+
+
+@defer.inlineCallbacks
+def _import(npc: Any, who: Any, path: Path, name: str, replace: bool, note: Note) -> Any:
+    try:
+        header = yield batch_job(archive_format.header_of, path)
+        archive.check_access(who, header)
+        access.record(who, "import", npc)
+        done = yield archive.import_(npc, path, replace=replace, progress=_progress(note))
+    except archive.BadArchive as bad:
+        raise archive.BadArchive(str(bad).replace(str(path), name)) from None
+    except archive.NotEmpty:
+        raise archive.NotEmpty(
+            f"{npc.key} has got memories meanwhile, which the import would replace. Nothing was "
+            "changed. Import the file again to confirm that."
+        ) from None
+    finally:
+        yield batch_job(path.unlink, True)
+    copied = (
+        " It is a copy with an id of its own, as another NPC has the exported memory."
+        if done.copied
+        else ""
+    )
+    return f"{npc.key} remembers {_counts(done)}.{copied}"
+
+
+def _receive(upload: UploadedFile) -> Path:
+    """Copy an upload to the folder of transfers (web thread).
+
+    Raises:
+        StoreFull: The disk has too little room.
+    """
+    folder = conf.directory() / archive.TRANSFERS
+    condition.check_room(folder, upload.size or 0)
+    _remove_old()
+    path = _new_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with os.fdopen(archive_format.open_private(path), "wb") as file:
+        for chunk in upload.chunks():
+            file.write(chunk)
+    return path
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def _new_path() -> Path:
+    return conf.directory() / archive.TRANSFERS / f"{secrets.token_hex(16)}.jsonl"
+
+
+def _remove_old() -> None:
+    """Delete the files that have lain there for too long."""
+    for path in _files():
+        try:
+            if time.time() - path.stat().st_mtime > KEPT_SECONDS:
+                path.unlink(missing_ok=True)
+        except FileNotFoundError:
+            continue
+
+
+def _files() -> Iterator[Path]:
+    folder = conf.directory() / archive.TRANSFERS
+    return folder.iterdir() if folder.is_dir() else iter(())

@@ -1,0 +1,124 @@
+"""Tasks: long changes that a page starts without waiting for them, and the page of a task.
+
+The game keeps the last tasks in memory; a reload forgets them, and an erasure or import that it
+broke off says so when it is started again. Only the account that started a task sees it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from twisted.internet import defer
+from twisted.python.failure import Failure
+
+from .. import offload
+from ..admin.jobs import is_expected
+from ..records import now_iso
+from . import gate
+from .game_pages import GameView
+
+KEPT = 50
+RUNNING = 4  # at once; each holds an NPC still, or rewrites the store
+REFRESH = 2  # seconds after which the page of a running task is loaded again
+
+_FAILED = "That went wrong. Details are in server/logs/ai_memory.log."
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One long change, as plain data.
+
+    Attributes:
+        heading: What it does.
+        account_id: Who started it.
+        back: URL of the page to return to.
+        state: "running", "done" or "failed".
+        told: How far it is, or what came of it.
+        file: A file it made, which stays for some time.
+        file_name: Its name for the visitor.
+    """
+
+    id: str
+    heading: str
+    account_id: int
+    back: str
+    started: str
+    state: str = "running"
+    told: str = ""
+    file: Path | None = None
+    file_name: str = ""
+
+
+_tasks: dict[str, Task] = {}  # reactor thread only
+
+
+def start(
+    who: Any,
+    heading: str,
+    back: str,
+    work: Callable[[Callable[..., None]], Any],
+) -> str:
+    """Start a task and return its id (reactor thread).
+
+    Args:
+        work: Called with a function that changes attributes of the task, `note(told=...)`. Returns
+            the message for the visitor, or a Deferred of it.
+
+    Raises:
+        offload.Busy: Too many tasks are running.
+    """
+    if sum(each.state == "running" for each in _tasks.values()) >= RUNNING:
+        raise offload.Busy(f"{RUNNING} long changes are running already. Wait until one is over.")
+    task = Task(secrets.token_hex(8), heading, who.id, back, now_iso())
+    _tasks[task.id] = task
+    over = [each for each in _tasks.values() if each.state != "running"]
+    for old in over[: max(0, len(_tasks) - KEPT)]:
+        del _tasks[old.id]
+
+    def note(**changes: Any) -> None:
+        if task.id in _tasks:
+            _tasks[task.id] = replace(_tasks[task.id], **changes)
+
+    def failed(reason: Failure) -> None:
+        told = reason.getErrorMessage() if is_expected(reason.value) else _FAILED
+        note(state="failed", told=told)
+        if told == _FAILED:
+            offload.log_failure(reason, heading)
+
+    done = defer.maybeDeferred(work, note)
+    done.addCallback(lambda told: note(state="done", told=told))
+    done.addErrback(failed)
+    return task.id
+
+
+def find(who: Any, task_id: str) -> Task:
+    """Return a task of this account (reactor thread).
+
+    Raises:
+        gate.UnknownTask
+    """
+    task = _tasks.get(task_id)
+    if task is None or task.account_id != who.id:
+        raise gate.UnknownTask(
+            "There is no such task. The server may have been reloaded since: look at the memory, "
+            "and start it again if it is not done."
+        )
+    return task
+
+
+class TaskView(GameView):
+    """How far a task is, or what came of it."""
+
+    template = "ai_memory/task.html"
+
+    def get(self, request: HttpRequest, task_id: str) -> HttpResponse:
+        task = gate.ask(request.user.pk, find, task_id)
+        response = self.show(task=task, title=task.heading)
+        if task.state == "running":
+            response["Refresh"] = str(REFRESH)
+        return response
