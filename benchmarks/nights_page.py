@@ -19,9 +19,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from .chat_server import ChatServer
 from .harness import Report, arguments, game, make, progress
 from .locomo_data import load
-from .recorded_server import MODEL, Recorded, RecordedServer
+from .recorded_server import MODEL, Recorded
 
 NIGHTS = 5
 SEED = 1
@@ -97,7 +98,7 @@ def conversation(report: Report, file: Path, name: str, room: Any) -> None:
                 )
             )
         end_session(replay, bar, night=False)
-        with RecordedServer(recorded) as server:
+        with ChatServer(MODEL, recorded.answer) as server:
             llm = {"base_url": server.url, "model": MODEL, "retries": 0}
             with override_settings(CONTRIB_AI_MEMORY={"LLM": llm}):
                 morning = (talk.turns[-1].when + timedelta(days=1)).isoformat()

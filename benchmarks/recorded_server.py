@@ -1,6 +1,6 @@
-"""A model server that knows one LoCoMo conversation and says what was recorded of it.
+"""A model that knows one LoCoMo conversation and says what was recorded of it (`chat_server`).
 
-OpenAI-compatible, on 127.0.0.1. It answers two questions of the night: facts, with the recorded
+It answers two questions of the night: facts, with the recorded
 observations whose evidence is among the entries that it is shown, and summaries, with the recorded
 summary of the session that the lines are of. Nothing of it is the same, changed or outdated.
 Everything else it refuses, and the offline provider does it.
@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-HOST = "127.0.0.1"
+from .chat_server import Message, said
+
 MODEL = "what-was-recorded"
-REFUSED = 413  # this request alone: with a 500 the server would be left alone for all others too
 FACT_LENGTH, SUMMARY_LENGTH = 400, 1200  # characters that an answer may have
 
 IMPORTANCE = 6  # of every line
@@ -51,10 +49,10 @@ class Recorded:
     @classmethod
     def of(cls, plain: dict[str, Any], turns: list[Any]) -> Recorded:
         """From one conversation of a LoCoMo file, and its turns as they are replayed."""
-        said: dict[str, tuple[str, ...]] = {}
+        of_words: dict[str, tuple[str, ...]] = {}
         for turn in turns:
             words = _as_heard(turn.text)
-            said[words] = (*said.get(words, ()), turn.id)
+            of_words[words] = (*of_words.get(words, ()), turn.id)
         observations = [
             (_oneline(text)[:FACT_LENGTH], tuple(_TURN.findall(str(evidence))))
             for session in plain["observation"].values()
@@ -65,7 +63,7 @@ class Recorded:
             _SESSION.match(name)[0]: _bounded(_oneline(text))
             for name, text in plain["session_summary"].items()
         }
-        return cls(said, tuple(observations), summaries)
+        return cls(of_words, tuple(observations), summaries)
 
     def facts(self, lines: list[dict[str, Any]]) -> dict[str, Any]:
         """The observations that rest on these entries, with the entries that bear them out."""
@@ -92,6 +90,23 @@ class Recorded:
         nothing = {"experience": "", "emotions": [], "weight": 0.0, "lesson": ""}
         scores = [{"line": line["id"], "importance": IMPORTANCE} for line in lines]
         return {"importance": scores, "facts": facts, **nothing}
+
+    def answer(self, body: dict[str, Any]) -> Message | None:
+        """Answer a request as `ChatServer` does, and count it."""
+        asked = body.get("response_format", {}).get("json_schema", {}).get("name", "")
+        known: dict[str, Callable[[list[dict[str, Any]]], dict[str, Any] | None]] = {
+            "DigestAnswer": self.digest,
+            "SummaryAnswer": self.summary,
+            "ComparisonAnswer": lambda _lines: {"relations": []},
+            "OutdatedAnswer": lambda _lines: {"outdated": []},
+        }
+        answer = None
+        if asked in known:
+            given = body["messages"][1]["content"]
+            found = _NUMBERED.findall(given) if asked == "DigestAnswer" else given.splitlines()
+            answer = known[asked]([_line(each) for each in found])
+        self.told[f"{asked}, {'answered' if answer else 'refused'}"] += 1
+        return said(answer) if answer else None
 
     def summary(self, lines: list[dict[str, Any]]) -> dict[str, Any] | None:
         """The summary of the session that most of the lines are of."""
@@ -134,74 +149,3 @@ def _bounded(text: str) -> str:
         return text
     ends = [found.end() for found in _SENTENCE_END.finditer(text[:SUMMARY_LENGTH])]
     return text[: ends[-1] if ends else SUMMARY_LENGTH]
-
-
-class RecordedServer:
-    """The server in a thread of its own, while it is entered."""
-
-    def __init__(self, recorded: Recorded):
-        self.recorded = recorded
-        self._http = _Http((HOST, 0), _Handler)
-        self._http.recorded = recorded
-        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
-
-    def __enter__(self) -> RecordedServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-
-    @property
-    def url(self) -> str:
-        return f"http://{HOST}:{self._http.server_address[1]}/v1"
-
-
-class _Http(ThreadingHTTPServer):
-    daemon_threads = True
-    recorded: Recorded
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """After a refusal the client hangs up: nothing to tell of."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Http
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        asked = body.get("response_format", {}).get("json_schema", {}).get("name", "")
-        known: dict[str, Callable[[list[dict[str, Any]]], dict[str, Any] | None]] = {
-            "DigestAnswer": self.server.recorded.digest,
-            "SummaryAnswer": self.server.recorded.summary,
-            "ComparisonAnswer": lambda _lines: {"relations": []},
-            "OutdatedAnswer": lambda _lines: {"outdated": []},
-        }
-        answer = None
-        if asked in known:
-            given = body["messages"][1]["content"]
-            found = _NUMBERED.findall(given) if asked == "DigestAnswer" else given.splitlines()
-            answer = known[asked]([_line(each) for each in found])
-        self.server.recorded.told[f"{asked}, {'answered' if answer else 'refused'}"] += 1
-        if answer is None:
-            self._send(REFUSED, {"error": {"message": "nothing of that kind was recorded"}})
-            return
-        message = {"role": "assistant", "content": json.dumps(answer, ensure_ascii=False)}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        self._send(
-            200,
-            {"id": "recorded", "object": "chat.completion", "model": MODEL, "choices": [choice]},
-        )
-
-    def _send(self, status: int, plain: dict[str, Any]) -> None:
-        payload = json.dumps(plain, ensure_ascii=False).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing to the terminal: `Recorded.told` counts."""

@@ -1,6 +1,6 @@
 """A model server that keeps every request and gives stock answers that fit what is asked.
 
-OpenAI-compatible, on 127.0.0.1. Facts repeat the lines that they are drawn from, about as many and
+Facts repeat the lines that they are drawn from, about as many and
 as long as a real model's; nothing is the same, changed or outdated. It serves to count what is
 sent, not to judge it.
 """
@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-HOST = "127.0.0.1"
+from .chat_server import ChatServer, Message, said
+
 MODEL = "stock"
 FACT_WORDS = 8  # a line with as many words, and without a question mark, holds a fact
 CALLS_A_TOOL_EVERY = 4  # replies
@@ -65,79 +64,41 @@ def words_of(message: dict[str, Any]) -> str:
     return (message.get("content") or "") + called
 
 
-class StockServer:
-    """The server in a thread of its own, while it is entered; `asked` are its requests in order."""
+class StockServer(ChatServer):
+    """The server; `asked` are its requests in order."""
 
     def __init__(self) -> None:
+        super().__init__(MODEL, self._answered)
         self.asked: list[Asked] = []
-        self._http = _Http((HOST, 0), _Handler)
-        self._http.asked = self.asked
-        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
+        self._replies = 0
 
-    def __enter__(self) -> StockServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-
-    @property
-    def url(self) -> str:
-        return f"http://{HOST}:{self._http.server_address[1]}/v1"
-
-
-class _Http(ThreadingHTTPServer):
-    daemon_threads = True
-    asked: list[Asked]
-    replies: int = 0
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Http
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+    def _answered(self, body: dict[str, Any]) -> Message:
         form = body.get("response_format", {}).get("json_schema", {})
-        message, purpose = self._spoken(body), "Reply"
         if form:
-            purpose = form["name"].removesuffix("Answer")
-            told = json.dumps(_structured(form["name"], form["schema"], body["messages"]))
-            message = {"role": "assistant", "content": told}
-        self.server.asked.append(
+            message = said(_structured(form["name"], form["schema"], body["messages"]))
+        else:
+            message = self._spoken(body)
+        self.asked.append(
             Asked(
-                purpose,
+                form["name"].removesuffix("Answer") if form else "Reply",
                 body["messages"],
                 json.dumps(body["tools"]) if body.get("tools") else "",
                 json.dumps(form["schema"]) if form else "",
                 words_of(message),
             )
         )
-        finish = "tool_calls" if message.get("tool_calls") else "stop"
-        choice = {"index": 0, "message": message, "finish_reason": finish}
-        payload = json.dumps({"object": "chat.completion", "model": MODEL, "choices": [choice]})
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload.encode())
+        return message
 
-    def _spoken(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _spoken(self, body: dict[str, Any]) -> Message:
         """Say something; before every fourth reply a tool is called."""
-        if body.get("response_format"):
-            return {}
         called = body["messages"][-1]["role"] == "tool"
-        self.server.replies += not called
-        number = self.server.replies
+        self._replies += not called
+        number = self._replies
         if body.get("tools") and not called and number % CALLS_A_TOOL_EVERY == 0:
             call = {"name": "recall", "arguments": json.dumps({"query": "what was promised"})}
             made = {"id": f"call_{number}", "type": "function", "function": call}
             return {"role": "assistant", "content": None, "tool_calls": [made]}
-        return {"role": "assistant", "content": REPLIES[number % len(REPLIES)]}
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing to the terminal: `asked` keeps it."""
+        return said(REPLIES[number % len(REPLIES)])
 
 
 # --- answers in a form ----------------------------------------------------------------------------
