@@ -374,6 +374,7 @@ class AgendaItem(_Plain):
         closed_by: Journal ids of the lines that say it is done or broken.
         private, witnesses: Who may hear of it, as for any memory.
         created, updated: Times of the first and the last of those lines, ISO 8601 UTC.
+        told: `text` as a sentence in the third person, where a language model wrote one.
     """
 
     id: str
@@ -389,6 +390,7 @@ class AgendaItem(_Plain):
     witnesses: tuple[str, ...] = ()
     created: str = ""
     updated: str = ""
+    told: str = ""
 
     @property
     def audience(self) -> tuple[str, ...] | None:

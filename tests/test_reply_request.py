@@ -129,6 +129,19 @@ def test_it_tells_when_and_where_and_who_is_there_and_how_known(asked, mara, ali
     assert not any("keeps sheep" in line for line in lines), "nobody asked about Bram"
 
 
+def test_somebody_whom_it_has_met_is_no_stranger_and_was_last_there_when_seen(
+    asked, mara, alice, bram
+):
+    for day, who in (("03", alice), ("05", bram), ("07", alice)):
+        mara.memory.clock = lambda day=day: f"2026-05-{day}T19:00:00.000+00:00"
+        who.execute_cmd("say Good evening.")
+    bram.location = None
+    lines = scene(asked(alice, "say Mara, where is Bram?"))
+    assert "Here with you: Alice." in lines
+    assert "About Bram: you met before, last on 2026-05-05." in lines
+    assert "About Alice: you met before, last on 2026-05-03." in lines
+
+
 def test_it_tells_what_is_known_of_the_speaker_and_of_those_they_name(asked, mara, alice, bram):
     bram.execute_cmd("say I keep sheep.")
     knows(mara, bram, "keeps sheep")
@@ -186,7 +199,8 @@ def test_it_says_what_is_open_between_them(asked, mara, alice, server):
     offload.wait(mara.assistant.sleep.whole_night())
     lines = scene(asked(alice, "say Mara, nice weather."))
     [line] = [line for line in lines if line.startswith("Open: ")]
-    assert line.startswith("Open: Alice owes you three crowns, by ")
+    told = "Open: Alice owes Mara three crowns. That is due on Friday, 2 January 2099."
+    assert line == told, "as the model that drew it said"
 
 
 def test_nothing_in_the_scene_forges_a_line_of_the_prompt(asked, mara, alice, tavern):

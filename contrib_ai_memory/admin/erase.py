@@ -38,7 +38,7 @@ from twisted.internet import defer
 from .. import offload
 from ..embedding import embedder
 from ..ingest import novelty
-from ..records import INSIGHT, Entry, MemoryRecord, Message
+from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord, Message
 from ..store import (
     agenda,
     attributes,
@@ -565,9 +565,13 @@ def _erase_agenda(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
     """Remove agenda items that are theirs, owed to them, rest on the plan or name them."""
     subject = plan.subject
     count = 0
+
+    def named_in(item: AgendaItem) -> bool:
+        return subject.named_in(item.text) or subject.named_in(item.told)
+
     for item in list(memory.agenda):
         kept = item.without(plan.entries)
-        if kept is None or item.concerns(subject.identity) or subject.named_in(item.text):
+        if kept is None or item.concerns(subject.identity) or named_in(item):
             memory.agenda.remove(item.id)
             count += 1
         else:

@@ -185,6 +185,7 @@ def _gone_on(item: AgendaItem, draft: FactDraft, entries: Sequence[Entry]) -> Ag
         return replace(
             item,
             text=_words_of(entries) if draft.ends else item.text,
+            told=draft.text[:TEXT_KEPT] if draft.ends else item.told,
             due=draft.date or item.due,
             evidence=(first, *later[1 - EVIDENCE_KEPT :]),
             updated=max(item.updated, last.timestamp),
@@ -213,6 +214,7 @@ def _item_of(memory: Any, draft: FactDraft, entries: Sequence[Entry]) -> AgendaI
         who=who,
         to=to,
         text=_words_of(entries),
+        told=draft.text[:TEXT_KEPT],
         due=draft.date,
         evidence=draft.journal_ids[:EVIDENCE_KEPT],
         private=private,

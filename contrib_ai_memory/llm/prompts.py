@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..embedding.emotions import EMOTIONS
-from ..records import Entry, MemoryRecord, Message, ReplyRequest
+from ..records import Entry, KnownPerson, MemoryRecord, Message, ReplyRequest
 from ..text.sanitising import neutralise
 from . import schemas
 from .provider import ATTRIBUTE_TYPES, Ending, Observation, Pair, Passage
@@ -199,11 +199,11 @@ def _scene(request: ReplyRequest) -> Iterator[str]:
         yield f"Place: {seen.place}."
     with_you = [each for each in seen.people if each.identity == request.speaker_id][:1]
     if seen.place and (here := [*with_you, *seen.company]):
-        yield f"Here with you: {', '.join(f'{each.name} ({each.standing})' for each in here)}."
+        yield f"Here with you: {', '.join(map(_with_standing, here))}."
     for each in seen.people:
         known = list(each.attributes)
-        if each.seen_before:
-            known.append(f"you met before, last on {each.seen_before[:10]}")
+        if met := each.seen_before if each.here else each.last_seen:
+            known.append(f"you met before, last on {met[:10]}")
         elif each.identity == request.speaker_id and not request.met_before:
             known.append("you meet for the first time")
         if known:
@@ -214,6 +214,13 @@ def _scene(request: ReplyRequest) -> Iterator[str]:
         yield f"Learned before: {lesson}"
     for item in seen.agenda[:OPEN_TOLD]:
         yield f"Open: {item.noted or item.text}"
+
+
+def _with_standing(person: KnownPerson) -> str:
+    """Name somebody, with how they stand with the NPC; one whom it has met is no stranger."""
+    if person.standing == "stranger" and person.seen_before:
+        return person.name
+    return f"{person.name} ({person.standing})"
 
 
 def in_turn(messages: Messages) -> Messages:

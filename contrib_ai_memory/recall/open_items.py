@@ -212,6 +212,8 @@ class _Telling:
         Args:
             stating: The line that states it.
         """
+        if item.told:
+            return f"{ended(oneline(item.told))}{self._due(item)}"
         when = day_told(stating.timestamp, self._now)
         who, to = self._subject(item.who), self._object(item.to)
         teller = self._subject(stating.source_entity or "")
