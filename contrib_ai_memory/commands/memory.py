@@ -1234,7 +1234,7 @@ class CmdMemory(MemoryCommand):
       facts <npc> = <kind> [<words>]      - its experiences, lessons (texts it
                                             was taught), summaries or insights
       facts <npc> = ended [<kind>] [<words>]
-                                          - those that are no longer valid
+                                          - those that no longer hold
       search <npc> = <question>           - what it recalls, with each score
       show <npc> = <id>                   - one memory in full
       links <npc> = <id>                  - the memories linked with it
@@ -1251,21 +1251,24 @@ class CmdMemory(MemoryCommand):
                                             comes from
 
     Change:
-      add <npc> = <text>                  - add a memory, which is never pruned
+      add <npc> = <text>                  - add a memory that is never pruned
       teach <npc> = <text>                - teach it a longer text
       edit <npc> = <id> <new text>        - change the text of a memory
-      edit <npc> = <id> importance 8      - also: emotions joy, fear; lesson ...
+      edit <npc> = <id> importance 8      - so too: emotions joy, fear or
+                                            lesson <text>
       forget <npc> = <id>                 - forget one memory
       forget <npc> = <id> all             - and everything derived from it
       forget <npc> = about <player>       - erase a person (Admin)
-      pin, unpin <npc> = <id>             - keep a memory from being pruned
-      lock, unlock <npc> = <id>           - keep it from any change by a night
+      pin, unpin <npc> = <id>             - protect it from pruning, or no more
+      lock, unlock <npc> = <id>           - protect it from all changes by a
+                                            night, or no more
       undo <npc>                          - undo the last change
       set <npc> = <name>: <value>         - set a setting for this NPC alone
-      set <npc> = <name>:                 - no longer set it for this NPC
+      set <npc> = <name>:                 - go back to the inherited value
 
     Whole memory:
-      pause, resume <npc> or all          - stop hearing, learning and sleeping
+      pause, resume <npc> or all          - stop hearing, learning and sleeping,
+                                            or begin again
       export <npc> [= <file name>]        - save it to a file on the server
       import <npc> = <file name>          - load an exported file
       wipe <npc>                          - erase all of it (Admin)
@@ -1293,21 +1296,21 @@ class CmdMemory(MemoryCommand):
       @memory/set mara = LLM: none        - answer without a language model
       @memory/teach mara = # The ferry||/The ferry crosses at dawn. It is ...
 
-    A red |r*|n marks a secret, a |c!|n a pinned memory. You see secrets, in a
-    search too; the NPC tells each listener only what they may know, as a
-    preview shows. The parts of a score are below each result. Weight, recency
-    and frequency count if RECALL_PROFILE is "salience".
+    A red |r*|n marks a secret, a |c!|n a pinned memory. You see all secrets,
+    also in a search. The NPC tells a listener only what that person may know;
+    |wpreview|n shows what that is. The parts of a score are below each result.
+    Weight, recency and frequency count if RECALL_PROFILE is "salience".
 
     An added text is kept word for word. A taught text is cut into pieces, and
     the new and informative ones are kept; ||/ begins a new line in it.
 
-    A setting is the game's (CONTRIB_AI_MEMORY) unless the NPC's typeclass, its
-    prototype or |wset|n gives it another value. A copy of an NPC keeps its
-    settings, but not its memories.
+    An NPC uses the game's settings (CONTRIB_AI_MEMORY) unless its typeclass, its
+    prototype or |wset|n overrides them. A copy of an NPC keeps its settings, but
+    not its memories.
 
-    The last ten changes of memories can be undone, and their old texts are
-    kept for that; |wundo <npc> = clear|n deletes them. An erased person and a
-    wiped memory cannot be brought back.
+    You can undo the last ten changes of its memories. Their old texts are kept
+    until then; |wundo <npc> = clear|n deletes them. An erased person and a wiped
+    memory cannot be brought back.
     """
 
     key = "@memory"

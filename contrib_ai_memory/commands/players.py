@@ -80,8 +80,8 @@ class CmdForgetMe(MemoryCommand):
       forgetme <name>     - be forgotten by one of them
 
     The characters then forget what you said to them and near them, what they
-    concluded from it, what they think of you, and what others said that
-    mentions you. They will meet you as a stranger. This cannot be undone, so
+    concluded from it, what they think of you, and anything others said about
+    you. They will meet you as a stranger. This cannot be undone, so
     you are asked to confirm it first.
 
     Depending on the game you are forgotten at once, or the staff is asked to
