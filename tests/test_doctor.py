@@ -154,22 +154,24 @@ def test_an_npc_with_another_typeclass_keeps_its_memories(talked):
 @pytest.fixture
 def shared_server(settings, tmp_path, store_folder):
     """A store that this game shares with another one, and a memory of that other game in it."""
-    folder = tmp_path / "shared"
-    config = {"path": str(folder), "collection_name": "m", "embedding_model_dims": 384}
-    settings.CONTRIB_AI_MEMORY = {
+    config = {"path": str(tmp_path / "shared"), "collection_name": "m"}
+    ours = {
         **settings.CONTRIB_AI_MEMORY,
-        "VECTOR_STORE": {"provider": "qdrant", "config": {**config, "on_disk": True}},
+        "VECTOR_STORE": {"provider": "qdrant", "config": config},
     }
+    settings.CONTRIB_AI_MEMORY = ours | {"DIR": str(tmp_path / "other game")}
     foreign = MemoryRecord(id=str(uuid.uuid4()), content="Orrin guards the gate.", record="fact")
     agent_id = str(uuid.uuid4())
     memory_store.shared().upsert(agent_id, [foreign], np.eye(1, 384, dtype=np.float32))
+    memory_store.close_shared(for_good=False)
+    settings.CONTRIB_AI_MEMORY = ours
     return agent_id, foreign.id
 
 
 def _vector_of(memory_id):
     client = memory_store.shared().mem0.vector_store.client
     [point] = client.retrieve("m", [memory_id], with_vectors=True)
-    return point.vector if isinstance(point.vector, list) else point.vector[""]
+    return point.vector["line"]
 
 
 def test_on_a_server_the_memories_of_other_games_are_left_alone(shared_server, mara):
