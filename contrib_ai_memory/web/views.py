@@ -26,7 +26,14 @@ from ..records import Entry, Recalled, RecallResult
 from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES
 from . import charts, gate, headers
-from .forms import RECORDS, JournalFilterForm, MemoryFilterForm, PreviewForm, SearchForm
+from .forms import (
+    RECORDS,
+    GraphForm,
+    JournalFilterForm,
+    MemoryFilterForm,
+    PreviewForm,
+    SearchForm,
+)
 
 NOT_FOUND = (*gate.NOT_FOUND, ids.Ambiguous)
 
@@ -435,7 +442,9 @@ class GraphView(NPCView):
         wanted = request.GET.get("size", "")
         size = int(wanted) if wanted in map(str, GRAPH_SIZES) else DEFAULT_GRAPH_SIZE
         offset = offset_of(request)
-        npc, graph = self.look(npc_id, inspect.graph, limit=size)
+        form = GraphForm(request.GET)
+        kinds = form.cleaned_data["kind"] if form.is_valid() else []
+        npc, graph = self.look(npc_id, inspect.graph, limit=size, records=kinds)
         nodes = {node.linked: node for node in graph.nodes}
         edges = sorted(graph.edges, key=lambda edge: (-edge.score, edge.a, edge.b))
         rows = edges[offset : offset + LINKS_PER_PAGE]
@@ -445,6 +454,11 @@ class GraphView(NPCView):
             graph=graph,
             size=size,
             sizes=GRAPH_SIZES,
+            kinds=[
+                (name, label, name in kinds or not kinds)
+                for name, label in form.fields["kind"].choices
+            ],
+            filtered=bool(kinds),
             data=graph_data(npc, graph),
             rows=[(edge, nodes[edge.a], nodes[edge.b]) for edge in rows],
             first=offset + 1,
