@@ -116,10 +116,12 @@ class NPCView(StaffView):
         template: Rendered by `show`; by default the one called like the tab.
         tab: The highlighted tab, and the page's name in the security log.
         access_type: The access to the memory that the page requires.
+        timeout: Seconds that it may take.
     """
 
     tab = ""
     access_type: access.Action = "look"
+    timeout = gate.TIMEOUT
 
     def look(
         self, npc_id: int, function: Callable[..., Any], *args: Any, **kwargs: Any
@@ -135,7 +137,10 @@ class NPCView(StaffView):
 
     def ask(self, npc_id: int, function: Callable[..., Any], *args: Any) -> Any:
         """Return `function(npc, who, *args)`, called on the reactor thread."""
-        return gate.ask_npc(self.request.user.pk, npc_id, self.access_type, function, *args)
+        account_id = self.request.user.pk
+        return gate.ask_npc(
+            account_id, npc_id, self.access_type, function, *args, timeout=self.timeout
+        )
 
     def show(self, **context: Any) -> HttpResponse:
         template = self.template or f"ai_memory/{self.tab}.html"
