@@ -407,7 +407,7 @@ def test_rows_are_selected_counted_and_not_forgotten_without_a_confirmation(staf
 
 
 def test_two_lines_are_forgotten_at_once_and_come_back_by_one_undo(staff):
-    staff.go("{npc}journal/?text=ferry")
+    staff.go("{npc}journal/?text=ferry&kind=say")
     ids = [box.get_attribute("value") for box in staff.css("input[name=id]")[:2]]
     for box in staff.css("input[name=id]")[:2]:
         box.click()
