@@ -54,6 +54,10 @@ OTHERS = (
     ("a search", "search/?q=who+keeps+the+mill"),
     ("graph, 300 memories", "graph/"),
     ("graph, 2,000 memories", "graph/?size=2000"),
+    ("graph, facts", "graph/?kind=fact"),
+    ("a search of all NPCs", "/memory/search/?q=who+keeps+the+mill"),
+    ("preview of an erasure", "erase/log:Alice/"),
+    ("log", "/memory/log/"),
     ("charts", "charts/"),
     ("settings", "/memory/settings/"),
 )

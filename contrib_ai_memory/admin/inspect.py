@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
@@ -54,6 +54,8 @@ DAYS_SHOWN = 60  # in `stats`
 EVIDENCE_SHOWN = 50
 LINKS_SHOWN = 100
 TRACED = 200  # memories of one trace
+GRAPH_READ = 200  # nodes read at once for the graph, and how many at most
+GRAPH_SEARCHED = 5000
 # kinds of `Drawn` that are no attributes of a profile, and that go with a single line
 NO_ATTRIBUTES = ("observation", "preference", "agenda item")
 BY_THEMSELVES = ("preference", "agenda item")
@@ -915,7 +917,8 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The nodes with the strongest links, and their links; `total` counts all linked nodes."""
+    """The nodes with the strongest links, and their links; `total` counts all linked nodes, of any
+    kind."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -923,8 +926,15 @@ class Graph:
 
 
 @defer.inlineCallbacks
-def graph(npc: Any, limit: int = 500) -> Generator[Any, Any, Graph]:
-    """Collect the links of a memory, as a Deferred `Graph` of its `limit` most linked nodes."""
+def graph(npc: Any, limit: int = 500, records: Collection[str] = ()) -> Generator[Any, Any, Graph]:
+    """Collect the links of a memory, as a Deferred `Graph` of its `limit` most linked nodes.
+
+    What was drawn from talk (facts, experiences, summaries) comes before the talk itself.
+
+    Args:
+        records: Only nodes of these kinds; of all kinds without any. At most `GRAPH_SEARCHED`
+            nodes are looked at.
+    """
     memory = npc.memory
     edges: dict[tuple[str, str], Edge] = {}
     for page in link_pages(memory.links):
@@ -937,13 +947,20 @@ def graph(npc: Any, limit: int = 500) -> Generator[Any, Any, Graph]:
     for edge in edges.values():
         for end in (edge.a, edge.b):
             strength[end] = strength.get(end, 0.0) + edge.score
-    chosen = sorted(strength, key=lambda each: (-strength[each], each))[:limit]
-    found = yield of_links(memory, chosen)
-    nodes = [
-        Node(each, ids.short_link(each), m.content, m.record, m.importance, m.private)
-        for each in chosen
-        if (m := found.get(each))
-    ]
+    ordered = sorted(strength, key=lambda each: (each.isdecimal(), -strength[each], each))
+    nodes: list[Node] = []
+    at_once = max(limit, GRAPH_READ)
+    for first in range(0, min(len(ordered), GRAPH_SEARCHED), at_once):
+        chosen = ordered[first : first + at_once]
+        found = yield of_links(memory, chosen)
+        nodes += [
+            Node(each, ids.short_link(each), m.content, m.record, m.importance, m.private)
+            for each in chosen
+            if (m := found.get(each)) and (not records or m.record in records)
+        ]
+        if len(nodes) >= limit:
+            break
+    nodes = nodes[:limit]
     there = {node.linked for node in nodes}
     kept = [edge for edge in edges.values() if edge.a in there and edge.b in there]
     return Graph(tuple(nodes), tuple(kept), len(strength))

@@ -22,6 +22,7 @@ from ..admin import access, edit, forget, ids, inspect, undo_log
 from ..script import AssistantScript
 from ..sleep.night import SwitchedOff
 from ..store.pause import paused
+from . import gate
 from .forms import AddForm, EditForm, ScheduleForm, TeachForm
 from .views import NOT_FOUND, NPCHeader, NPCView
 
@@ -299,6 +300,7 @@ class ForgetView(NPCView):
     template = "ai_memory/forget.html"
     tab = "forget"
     access_type = "edit"
+    timeout = gate.WHOLE_MEMORY
 
     def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
         return HttpResponseRedirect(reverse("ai_memory:facts", args=[npc_id]))

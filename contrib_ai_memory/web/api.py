@@ -236,7 +236,7 @@ class MemoryAPI(ViewSetMixin, Resource):
     @operation(GraphSerializer, input=GraphQuery, throttle_scope="ai_memory_work")
     def show_links(self, query: dict[str, Any], npc_id: int) -> Any:
         """Show the most strongly linked memories and the links between them."""
-        return self.ask(npc_id, lambda npc, who: inspect.graph(npc, query["limit"]))
+        return self.ask(npc_id, lambda npc, who: inspect.graph(npc, **query))
 
     @operation(CostSerializer)
     def show_cost(self, npc_id: int) -> Any:

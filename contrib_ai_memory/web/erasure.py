@@ -40,6 +40,7 @@ class ErasePersonView(FormView):
     template = "ai_memory/erase_person.html"
     tab = "people"
     access_type = "erase"
+    timeout = gate.WHOLE_MEMORY
     heading = "Erase person"
     about = (
         "Everything about this person is erased for good: what they said and what was said to "
@@ -182,7 +183,7 @@ class RequestView(GameView):
         return response
 
     def _look(self, identity: str) -> tuple[Asked, list[GoingFrom]]:
-        return gate.ask(self.request.user.pk, _going, identity)
+        return gate.ask(self.request.user.pk, _going, identity, timeout=gate.WHOLE_MEMORY)
 
     def _page(self, asked: Asked, going: list[GoingFrom], form: ConfirmForm) -> HttpResponse:
         return self.show(asked=asked, going=going, form=form)

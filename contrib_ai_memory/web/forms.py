@@ -56,6 +56,16 @@ class MemoryFilterForm(forms.Form):
     ended = forms.BooleanField(required=False, label="Superseded")
 
 
+class GraphForm(forms.Form):
+    """What the link graph shows."""
+
+    kind = forms.MultipleChoiceField(
+        required=False,
+        choices=[*RECORDS, ("entry", "Journal lines")],
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
 class SearchForm(forms.Form):
     """A search query."""
 

@@ -27,6 +27,7 @@ from ..npc import MemoryMixin
 from ..store.condition import StoreError
 
 TIMEOUT = 10.0  # seconds a page may take, which usually covers loading the embedding model
+WHOLE_MEMORY = 60.0  # seconds for a preview that reads whole memories
 POLL = 0.25  # seconds between checks for a server stop, which waits for its web threads
 
 
@@ -76,14 +77,19 @@ _REFUSALS = {
 }
 
 
-def ask(account_id: int | None, function: Callable[..., Any], *args: Any) -> Any:
+def ask(
+    account_id: int | None,
+    function: Callable[..., Any],
+    *args: Any,
+    timeout: float = TIMEOUT,
+) -> Any:
     """Return `function(account, *args)`, called on the reactor thread.
 
     Raises:
         NotStaff
         TooSlow
     """
-    return on_reactor(lambda: function(staff_account(account_id), *args))
+    return on_reactor(lambda: function(staff_account(account_id), *args), timeout=timeout)
 
 
 def ask_npc(

@@ -253,9 +253,12 @@ class SearchQuery(serializers.Serializer):
 
 
 class GraphQuery(serializers.Serializer):
-    """The size of the link graph."""
+    """The size of the link graph, and the kinds of memories in it; all kinds without any."""
 
     limit = serializers.IntegerField(min_value=1, max_value=2000, default=500)
+    records = serializers.ListField(
+        child=serializers.ChoiceField([*dict(RECORDS), "entry"]), default=list, max_length=6
+    )
 
 
 class ForgetQuery(serializers.Serializer):

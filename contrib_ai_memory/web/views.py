@@ -26,7 +26,14 @@ from ..records import Entry, Recalled, RecallResult
 from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES
 from . import charts, gate, headers
-from .forms import RECORDS, JournalFilterForm, MemoryFilterForm, PreviewForm, SearchForm
+from .forms import (
+    RECORDS,
+    GraphForm,
+    JournalFilterForm,
+    MemoryFilterForm,
+    PreviewForm,
+    SearchForm,
+)
 
 NOT_FOUND = (*gate.NOT_FOUND, ids.Ambiguous)
 
@@ -109,10 +116,12 @@ class NPCView(StaffView):
         template: Rendered by `show`; by default the one called like the tab.
         tab: The highlighted tab, and the page's name in the security log.
         access_type: The access to the memory that the page requires.
+        timeout: Seconds that it may take.
     """
 
     tab = ""
     access_type: access.Action = "look"
+    timeout = gate.TIMEOUT
 
     def look(
         self, npc_id: int, function: Callable[..., Any], *args: Any, **kwargs: Any
@@ -128,7 +137,10 @@ class NPCView(StaffView):
 
     def ask(self, npc_id: int, function: Callable[..., Any], *args: Any) -> Any:
         """Return `function(npc, who, *args)`, called on the reactor thread."""
-        return gate.ask_npc(self.request.user.pk, npc_id, self.access_type, function, *args)
+        account_id = self.request.user.pk
+        return gate.ask_npc(
+            account_id, npc_id, self.access_type, function, *args, timeout=self.timeout
+        )
 
     def show(self, **context: Any) -> HttpResponse:
         template = self.template or f"ai_memory/{self.tab}.html"
@@ -435,7 +447,9 @@ class GraphView(NPCView):
         wanted = request.GET.get("size", "")
         size = int(wanted) if wanted in map(str, GRAPH_SIZES) else DEFAULT_GRAPH_SIZE
         offset = offset_of(request)
-        npc, graph = self.look(npc_id, inspect.graph, limit=size)
+        form = GraphForm(request.GET)
+        kinds = form.cleaned_data["kind"] if form.is_valid() else []
+        npc, graph = self.look(npc_id, inspect.graph, limit=size, records=kinds)
         nodes = {node.linked: node for node in graph.nodes}
         edges = sorted(graph.edges, key=lambda edge: (-edge.score, edge.a, edge.b))
         rows = edges[offset : offset + LINKS_PER_PAGE]
@@ -445,6 +459,11 @@ class GraphView(NPCView):
             graph=graph,
             size=size,
             sizes=GRAPH_SIZES,
+            kinds=[
+                (name, label, name in kinds or not kinds)
+                for name, label in form.fields["kind"].choices
+            ],
+            filtered=bool(kinds),
             data=graph_data(npc, graph),
             rows=[(edge, nodes[edge.a], nodes[edge.b]) for edge in rows],
             first=offset + 1,

@@ -54,8 +54,11 @@ def test_every_page_shows_something_and_its_scripts_complain_of_nothing(page, st
     assert staff.faults() == []
 
 
+GAME_PAGES = ("/memory/search/?q=ferry", "/memory/log/", "/memory/requests/", "/memory/settings/")
+FORMS = ("add/", "teach/", "schedule/", "export/", "import/", "erase/log:Alice/")
 OTHER_PAGES = (
-    *("/memory/", "/memory/settings/", "/memory/99999/", "{npc}people/log:Alice/"),
+    *("/memory/", "/memory/99999/", "{npc}people/log:Alice/", *GAME_PAGES),
+    *("{npc}" + page for page in FORMS),
     *("{npc}m/1/", "{npc}m/1/edit/", "{npc}m/1/do/forget/", "{npc}do/sleep/"),
 )
 
@@ -188,6 +191,39 @@ def _wheel(visit, x, y, delta):
     _mouse(visit, "mouseWheel", x, y, deltaX=0, deltaY=delta)
 
 
+def test_memories_are_found_in_the_graph_and_enter_goes_from_one_to_the_next(staff, pictures):
+    from selenium.webdriver.common.keys import Keys
+
+    staff.go("{npc}graph/")
+    pictures.rested(staff.window)
+    box, told = staff.css("#graph-find")[0], staff.css("#graph-found")[0]
+    before = told.text
+    assert "Facts and experiences come before journal lines" in before
+    box.send_keys("FERRY chain")
+    count = int(told.text.split()[0])
+    assert count >= 1 and "found" in told.text
+    box.send_keys(Keys.ENTER)
+    assert told.text == f"1 of {count}."
+    chosen = staff.css("#graph-chosen")[0].text.lower()
+    assert "ferry" in chosen and "chain" in chosen and "Open" in staff.css("#graph-chosen")[0].text
+    box.send_keys("zzz")
+    assert "No memory in the graph" in told.text
+    for _ in range(20):
+        box.send_keys(Keys.BACKSPACE)
+    assert told.text == before
+
+
+def test_the_graph_shows_the_kinds_that_are_ticked(staff):
+    staff.go("{npc}graph/")
+    staff.css("input[name=kind][value=entry]")[0].click()
+    staff.click("Show")
+    kinds = staff.script(
+        "return JSON.parse(document.getElementById('graph-data').textContent)"
+        ".nodes.map((node) => node.record)"
+    )
+    assert "fact" in kinds and "entry" not in kinds
+
+
 TWO_THOUSAND = """
 const done = arguments[arguments.length - 1];
 const graph = document.getElementById("graph").graph;
@@ -236,7 +272,9 @@ def test_the_pages_are_walked_by_keyboard_and_the_focus_is_seen(staff):
     assert "/facts/" in staff.window.current_url
 
 
-@pytest.mark.parametrize("page", ("/memory/", *("{npc}" + page for page in PAGES), "{npc}m/1/"))
+@pytest.mark.parametrize(
+    "page", ("/memory/", "{npc}m/1/", *GAME_PAGES, *("{npc}" + page for page in (*PAGES, *FORMS)))
+)
 def test_on_a_phone_nothing_sticks_out_sideways(page, staff):
     from world.browser import DESKTOP, PHONE, resize
 
@@ -290,6 +328,8 @@ def test_all_text_stands_out_from_its_paper(scheme, staff):
             *("{npc}" + page for page in PAGES),
             "{npc}m/9/",
             "{npc}m/9/do/forget/",
+            *GAME_PAGES,
+            *("{npc}" + page for page in FORMS),
         ):
             assert staff.go(page).script(CONTRAST) == [], page
     finally:
@@ -348,6 +388,60 @@ def test_forgetting_asks_and_can_be_declined_and_done(staff, game):
     assert "bakes the bread" not in staff.go("{npc}experiences/?text=bread").css("main")[0].text
     log = (game.folder / "server" / "logs" / "server.log").read_text()
     assert re.search(r"AI memory: keeper \(#1\): forget with all from it Mara \(#\d+\): 4", log)
+
+
+def test_rows_are_selected_counted_and_not_forgotten_without_a_confirmation(staff):
+    staff.go("{npc}facts/")
+    button, count = staff.css(".selection button")[0], staff.css("#selected")[0]
+    boxes = staff.css("input[name=id]")
+    assert not button.is_enabled() and count.text == f"0 of {len(boxes)} selected"
+    staff.css("#select-all")[0].click()
+    assert all(box.is_selected() for box in boxes) and button.is_enabled()
+    boxes[0].click()
+    assert count.text == f"{len(boxes) - 1} of {len(boxes)} selected"
+    assert staff.script("return document.getElementById('select-all').indeterminate")
+    staff.click("Forget selected …")
+    assert f"Forget {len(boxes) - 1} memories?" in staff.text
+    staff.click("Cancel")
+    assert len(staff.css("input[name=id]")) == len(boxes)
+
+
+def test_two_lines_are_forgotten_at_once_and_come_back_by_one_undo(staff):
+    staff.go("{npc}journal/?text=ferry&kind=say")
+    ids = [box.get_attribute("value") for box in staff.css("input[name=id]")[:2]]
+    for box in staff.css("input[name=id]")[:2]:
+        box.click()
+    staff.click("Forget selected …").click("Forget these")
+    assert "Forgotten: 2 journal entries" in staff.text
+    assert "/journal/?text=ferry" in staff.window.current_url
+    assert "Not found" in staff.go(f"{{npc}}m/{ids[0]}/").text
+    newest = staff.go("/memory/log/").css("tbody tr")[0].text
+    assert "keeper" in newest and "forget" in newest and ids[0] in newest
+    staff.go("{npc}").click("Undo last change").click("Undo last change")
+    assert "Not found" not in staff.go(f"{{npc}}m/{ids[0]}/").text
+
+
+def test_a_memory_is_added_on_its_form_and_taken_back(staff):
+    staff.go("{npc}").click("Add a memory").fill(id_text="The cellar floods in spring.")
+    assert "Mara will remember that" in staff.text
+    assert "cellar floods" in staff.go("{npc}search/?q=Does+the+cellar+flood").text
+    staff.go("{npc}").click("Undo last change").click("Undo last change")
+
+
+def test_an_export_is_made_while_its_page_waits(staff):
+    staff.go("{npc}").click("Export").click("Export")
+    deadline = time.monotonic() + 60
+    while "Running since" in staff.text and time.monotonic() < deadline:
+        time.sleep(0.5)  # the page reloads by itself
+    assert re.search(r"Exported: \d+ journal entries", staff.text)
+    link = staff.css("a.button.main")[0]
+    assert link.text.startswith("Download Mara-")
+    size = staff.window.execute_async_script(
+        "const done = arguments[arguments.length - 1];"
+        "fetch(arguments[0]).then((r) => r.text()).then((text) => done(text.length))",
+        link.get_attribute("href"),
+    )
+    assert size > 10_000
 
 
 def test_a_night_is_begun_watched_and_over(staff):

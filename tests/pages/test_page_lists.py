@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -188,3 +189,32 @@ def test_players_leave_no_records_and_the_log_stays_bounded(mara, alice, monkeyp
     found = audit.records()
     assert [each.ids for each in found] == [(str(n),) for n in range(19, 13, -1)][: len(found)]
     assert 4 <= len(found) <= 6 and found[0].who == "the server"
+
+
+# --- graph ----------------------------------------------------------------------------------------
+
+
+def graph_of(page):
+    data = re.search(r'id="graph-data"[^>]*>(.*?)</script>', main_of(page), re.S)
+    return json.loads(data[1])["nodes"] if data else []
+
+
+def test_the_graph_shows_facts_before_journal_lines_and_is_filtered_by_kind(keeper, lived):
+    page = url("graph", lived)
+    everything = [node["record"] for node in graph_of(keeper.get(page))]
+    assert "entry" in everything and "fact" in everything
+    assert everything == sorted(everything, key=lambda record: record == "entry")
+    facts = keeper.get(page, {"kind": ["fact", "experience"]})
+    assert {node["record"] for node in graph_of(facts)} == {"fact", "experience"}
+    assert 'value="fact" checked' in main_of(facts) and 'value="entry">' in main_of(facts)
+    none = keeper.get(page, {"kind": "taught"})
+    assert "No memories of these kinds have links" in words(none)
+    assert graph_of(keeper.get(page, {"kind": "nonsense"})) != []
+
+
+def test_a_filtered_graph_looks_beyond_the_most_linked(lived, monkeypatch):
+    every = offload.wait(inspect.graph(lived)).nodes
+    entries = [node for node in every if node.record == "entry"]
+    monkeypatch.setattr(inspect, "GRAPH_READ", 1)
+    found = offload.wait(inspect.graph(lived, limit=1, records=["entry"])).nodes
+    assert found == (entries[0],)

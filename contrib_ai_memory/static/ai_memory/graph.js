@@ -28,9 +28,12 @@
     neighbours.get(link.target).add(link.source);
   }
   let selected = null;
+  let found = null; // the nodes that are searched for, if any are
 
   function near(node) {
-    return !selected || node === selected || neighbours.get(selected.id).has(node.id);
+    if (node === selected) return true;
+    if (found) return found.includes(node);
+    return !selected || neighbours.get(selected.id).has(node.id);
   }
 
   function element(tag, text, name) {
@@ -143,6 +146,35 @@
   const button = document.getElementById("graph-fit");
   button.hidden = false;
   button.addEventListener("click", fit);
+
+  const search = document.getElementById("graph-find");
+  const count = document.getElementById("graph-found");
+  const summary = count.textContent;
+  let place = -1; // of the match that Enter went to last
+
+  function find() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    place = -1;
+    found = words.length === 0 ? null : graph.graphData().nodes.filter(function (node) {
+      const text = (node.name + " " + node.text).toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+    if (!found) count.textContent = summary;
+    else if (found.length === 0) count.textContent = "No memory in the graph has these words.";
+    else count.textContent = found.length + (found.length === 1 ? " memory" : " memories") + " found. Enter goes to the next.";
+    if (found && found.length > 0) graph.zoomToFit(300, 80, (node) => found.includes(node));
+    redraw();
+  }
+  search.addEventListener("input", find);
+  search.addEventListener("keydown", function (event) {
+    if (event.key !== "Enter" || !found || found.length === 0) return;
+    event.preventDefault();
+    place = (place + 1) % found.length;
+    select(found[place]);
+    graph.centerAt(found[place].x, found[place].y, 300);
+    count.textContent = place + 1 + " of " + found.length + ".";
+  });
+  document.getElementById("graph-search").hidden = false;
 
   const key = document.getElementById("graph-key");
   for (const record of new Set(data.nodes.map((node) => node.record))) {
