@@ -1,68 +1,19 @@
 """An evening with its nights, with answers that were recorded (benchmarks/data/recorded)."""
 
-import json
 import re
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from model_server import numbered_in
 
 from benchmarks.evenings_data import holds, load
+from benchmarks.recorded_model import RecordedModel
 from contrib_ai_memory import offload
 from contrib_ai_memory.ingest.replay import LogPerson, Replay, read_log
 from contrib_ai_memory.store import memory_store
 
 DATA = Path(__file__).resolve().parent.parent / "benchmarks" / "data"
 CALLS_AN_EVENING = 20
-
-
-class Recorded:
-    """Answers a look at lines as it was answered when it was recorded.
-
-    Known facts may stand in another order, and have other numbers, than they had then.
-    """
-
-    def __init__(self, file):
-        self.asked = []
-        self.unknown = []
-        self._answers = {}
-        for line in file.read_text().splitlines():
-            plain = json.loads(line)
-            request = type("Asked", (), plain["request"])  # as `numbered_in` reads it
-            if (name := request.response_format["json_schema"]["name"]) == "DigestAnswer":
-                new, known = numbered_in(request)
-                self._answers[tuple(new.values())] = (json.loads(plain["answer"]["content"]), known)
-            elif name == "AttributesAnswer":
-                self._answers[request.messages[-1]["content"]] = plain["answer"]["content"]
-
-    def __call__(self, request):
-        self.asked.append(request)
-        if request.schema == "DigestAnswer":
-            return self._digest(request)
-        nothing = {
-            "QuestionsAnswer": {"questions": ["Whom can Haldane trust?"]},
-            "InsightsAnswer": {"insights": []},
-            "AttributesAnswer": {"attributes": []},
-        }
-        return self._answers.get(request.last) or json.dumps(nothing[request.schema])
-
-    def _digest(self, request):
-        new, known = numbered_in(request)
-        if tuple(new.values()) not in self._answers:
-            self.unknown.append(request)
-            return "no idea"
-        answer, then = self._answers[tuple(new.values())]
-        number_of = {text: number for number, text in known.items()}
-        facts = [
-            fact
-            | {
-                "ends": [number_of[then[each]] for each in fact["ends"] if then[each] in number_of],
-                "same_as": number_of.get(then.get(fact["same_as"]), 0),
-            }
-            for fact in answer["facts"]
-        ]
-        return json.dumps(answer | {"facts": facts})
 
 
 @pytest.fixture
@@ -72,8 +23,8 @@ def played(server, speaks_through, tavern):
 
     evening = load(DATA / "evenings" / "keep-1.json")
     speaks_through(timeout=60)
-    model = Recorded(DATA / "recorded" / "keep-1.jsonl")
-    server.behave(structured=model)
+    model = RecordedModel("keep-1")
+    server.behave(structured=lambda request: (model.answer(request.body) or {}).get("content"))
     npc = create_object("typeclasses.npcs.AssistantNPC", key=evening.npc.name, location=tavern)
     npc.db.goals = evening.npc.goals
     session = None
