@@ -121,6 +121,15 @@ def test_a_language_model_is_given_the_same_sentences(says, mara, alice):
     assert {each.memory.id for each in request.recalled} >= set(item.evidence)
 
 
+def test_a_language_model_is_told_which_open_matters_are_secret(says, mara, alice):
+    says(alice, "I promise to bring you the silver key by Friday.", whisper=True)
+    says(alice, "Nice weather.", whisper=True)
+    heard = mara.memory.journal.get(len(mara.memory.journal) - 1)
+    _loop, request = offload.wait(reply.prepare(mara.memory, heard))
+    [item] = request.situation.agenda
+    assert item.noted.startswith("(in confidence) Alice promised you ")
+
+
 def test_an_erasure_follows_what_was_told_of_the_agenda(says, mara, alice, bram):
     bram.location = mara.location
     says(alice, "I promise to bring you a new ladle by Friday.")

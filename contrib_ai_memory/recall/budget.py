@@ -16,6 +16,7 @@ from ..text.sanitising import neutralise
 
 PROCEDURAL_SHARE = 0.25  # of the budget, for preferences; they do not count for top_k
 SAME_WORDS = 0.8  # share of common words that makes two memories copies
+IN_CONFIDENCE = "(in confidence) "  # before what is private, in a prompt
 WORDS_OF_A_SPEAKER = ("entry", "taught")  # records whose content is shown with its speaker
 
 _WORDS = re.compile(r"\w+")
@@ -140,4 +141,4 @@ def text_with_speaker(memory: MemoryRecord) -> str:
     if has_speaker and memory.key != memory.content:
         speaker = "You" if OWN in memory.tags else neutralise(memory.speaker)
         return f"{speaker} said{' in confidence' if memory.private else ''}: {content}"
-    return f"(in confidence) {content}" if memory.private else content
+    return IN_CONFIDENCE * memory.private + content

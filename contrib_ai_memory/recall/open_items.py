@@ -23,6 +23,7 @@ from ..llm.realisation import dated, day_told, ended
 from ..records import AgendaItem, Entry, MemoryRecord, OpenItem
 from ..store.agenda import RECENTLY_DUE
 from ..text.sanitising import oneline
+from .budget import IN_CONFIDENCE
 
 TOLD = 3  # items of one answer
 BROUGHT_UP = 4  # items that a reply is given unasked
@@ -60,7 +61,8 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
                     quoted=_quoted(memory, item),
                     evidence=tuple(each.id for each in records),
                     pressing=_is_pressing(item, entry.source_entity or "", now),
-                    noted=_Noting(memory, entry, now).sentence(item, lines[0]),
+                    noted=IN_CONFIDENCE * item.private
+                    + _Noting(memory, entry, now).sentence(item, lines[0]),
                 )
             )
     return tuple(told), tuple(evidence.values())
