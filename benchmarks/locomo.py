@@ -137,13 +137,13 @@ class Ours:
         Lines alone: that a retelling of two lines counts for both would make it look better than
         it is, where a place in the result is what is scarce.
         """
-        from contrib_ai_memory.store.payload import RETOLD
+        from contrib_ai_memory.store.payload import DRAWN_RECORDS
 
         cases = []
         for asked in self.conversation.questions:
             if asked.category != ADVERSARIAL:
                 found = self.found(asked.text).ranked
-                ranked = [each for each in found if each.candidate.record not in RETOLD]
+                ranked = [each for each in found if each.candidate.record not in DRAWN_RECORDS]
                 turns = [self.turns(each.candidate.journal_ids) for each in ranked]
                 evidence = [bool(some & asked.evidence) for some in turns]
                 clues = np.array([each.clues for each in ranked])

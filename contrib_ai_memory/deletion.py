@@ -45,7 +45,7 @@ def noted_deletions() -> list[str]:
     return sorted(key.removeprefix(KEY) for key in keys)
 
 
-def settle(memory_id: str, *, gone: bool) -> None:
+def finish(memory_id: str, *, gone: bool) -> None:
     """Forget a noted memory, or drop the note if its NPC was not deleted."""
     if not gone:
         drop_note(memory_id)

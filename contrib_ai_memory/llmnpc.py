@@ -33,7 +33,7 @@ from .llm import prompts
 from .llm.spoken import Voice, utterance
 from .npc import MemoryMixin, is_npc, unpacked
 from .recall.reply import Answer, as_stored, joined, prepare
-from .recall.tool_loop import NOBODY, marked, provenance_of, retells
+from .recall.tool_loop import UNKNOWN_SPEAKER, marked, provenance_of, retells
 from .records import (
     OF_NPC,
     TALK_KINDS,
@@ -308,7 +308,7 @@ class _ChatMemory(dict):
 
 
 def _old_session(identity: str | None) -> str:
-    return f"{CHAT_MEMORY}:{identity or NOBODY}"
+    return f"{CHAT_MEMORY}:{identity or UNKNOWN_SPEAKER}"
 
 
 @defer.inlineCallbacks

@@ -226,7 +226,7 @@ class MemoryMixin(_Base):
             deletion.note(memory_id)  # its Attributes are deleted first
         gone = super().delete()
         if memory_id:
-            deletion.settle(memory_id, gone=gone)
+            deletion.finish(memory_id, gone=gone)
         return gone
 
     def _flush_memory(self) -> None:

@@ -141,7 +141,7 @@ def in_game() -> bool:
     return bool(reactor.running)
 
 
-def settle() -> None:
+def drain() -> None:
     """Wait for the memory worker's running job: the last thing before the server stops. May block.
 
     A process that ends while one of its threads imports the embedding model (seconds, once after
@@ -150,7 +150,7 @@ def settle() -> None:
     """
     _stopping.set()
     if MEMORY in _lanes:
-        _lanes[MEMORY].settle(SETTLE_SECONDS)
+        _lanes[MEMORY].drain(SETTLE_SECONDS)
 
 
 def stopping() -> bool:
@@ -201,7 +201,7 @@ class Lane:
 
         return done.addBoth(cancel_timer)
 
-    def settle(self, timeout: float) -> None:
+    def drain(self, timeout: float) -> None:
         """Start no more jobs, and wait for the running one (lanes of one thread)."""
         self._closed = True
         self._idle.wait(timeout)

@@ -24,10 +24,10 @@ from .embedding.model import BUNDLED_DIMENSIONS
 from .llm import router
 from .llm.offline_reply import PHRASES
 from .store import memory_store
-from .store.qdrant_config import EdgeConfig, ServerConfig
+from .store.qdrant_config import EdgeConfig, QdrantServerConfig
 from .text import redaction
 
-_CONFIGS: dict[str, type[BaseModel]] = {"qdrant_edge": EdgeConfig, "qdrant": ServerConfig}
+_CONFIGS: dict[str, type[BaseModel]] = {"qdrant_edge": EdgeConfig, "qdrant": QdrantServerConfig}
 _KEYS = {  # allowed in `config` of each store
     **{provider: tuple(config.model_fields) for provider, config in _CONFIGS.items()},
     "pgvector": tuple(

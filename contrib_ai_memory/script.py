@@ -140,7 +140,7 @@ class AssistantScript(DefaultScript):
         """Write the last lines (departures are heard late), then close the store."""
         if self.obj is not None:
             self.obj.memory.flush()
-        offload.settle()
+        offload.drain()
         memory_store.close_shared()
 
     def rearm(self) -> None:

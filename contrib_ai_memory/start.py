@@ -41,7 +41,7 @@ def forget_the_deleted() -> Generator[Any, Any, None]:
     if not noted or not conf.get().ENABLED:
         return
     stored = yield offload.run(offload.MEMORY, generations.of_store, priority=offload.NIGHT)
-    if generations.settle(stored):
+    if generations.pair(stored):
         return  # store and database do not match, which is reported where the store is opened
     for memory_id in noted:
         if memory_id not in owner.owned():

@@ -288,7 +288,7 @@ def test_a_game_that_lost_its_folder_finds_its_memories_under_its_own_id(
     talked, use, qdrant, store_folder, monkeypatch
 ):
     monkeypatch.setattr(memory_store, "expected", None)
-    generations.settle(generations.of_store())
+    generations.pair(generations.of_store())
     known = metadata.store_id(store_folder / "one")
     memory_store.close_shared(for_good=False)
     (store_folder / "one" / "store.json").unlink()

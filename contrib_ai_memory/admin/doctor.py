@@ -148,7 +148,7 @@ def _finding(npc: Any, what: str, count: int, mended: bool) -> Finding:
 def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
     counts = yield batch_job(_agent_counts)
     stored = yield batch_job(generations.of_store)
-    if problem := generations.settle(stored):
+    if problem := generations.pair(stored):
         if mend:
             generations.adopt(stored)
             yield generations.mark_anew()

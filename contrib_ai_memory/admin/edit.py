@@ -600,7 +600,7 @@ def _index_skipped(memory: Any, before: Before) -> Generator[Any, Any, None]:
             earlier = list(memory.journal.read(entry.id - index.LOOK_BACK, entry.id - 1))
             with memory.evidence.work_on([*earlier, entry], priority=offload.REPLY) as work:
                 yield work.run(index.index_entries, memory.id, [entry], earlier)
-                yield preference_slots.settle_heard(memory, [entry], work)
+                yield preference_slots.fill_heard(memory, [entry], work)
 
 
 def _restore_preference(

@@ -74,7 +74,7 @@ def _index(
     with memory.evidence.work_on([*before, *entries], priority=priority) as work:
         yield work.run(index_entries, memory.id, entries, before)
         if settle:
-            yield preference_slots.settle_heard(memory, entries, work)
+            yield preference_slots.fill_heard(memory, entries, work)
             yield agenda_items.settle(memory, entries, work)
             yield endings.settle(memory, entries, work)
 

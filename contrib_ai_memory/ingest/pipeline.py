@@ -156,7 +156,7 @@ def _ingest(
     locked: set[str] = set()
     if known := preference_slots.known_of(memory, lesson.user, drafts):
         locked = yield work.run(preference_slots.locked_among, memory.id, known)
-    preferred, superseded = preference_slots.settle(memory, lesson.user, drafts, locked)
+    preferred, superseded = preference_slots.fill(memory, lesson.user, drafts, locked)
     superseded = yield preference_slots.confirmed(memory, superseded, preferred, work)
     stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
     stored.sort(key=lambda draft: draft.place)

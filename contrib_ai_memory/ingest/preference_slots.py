@@ -1,6 +1,6 @@
 """Slots of stated preferences, the key-value half of routing [C §1.6].
 
-A preference that is taught (`settle`) or heard in talk (`settle_heard`) takes its slot, and the
+A preference that is taught (`fill`) or heard in talk (`fill_heard`) takes its slot, and the
 memory that the slot named before is retired, so that recall finds the new one. Slots are Attributes
 and are written on the reactor thread; `retire` runs on the worker thread. Repeated calls change
 nothing: a statement that is already in the slot is not added again, and one older than the current
@@ -67,7 +67,7 @@ class Superseded:
 # --- taught ---------------------------------------------------------------------------------------
 
 
-def settle(
+def fill(
     memory: Any, user: str | None, drafts: Sequence[Draft], locked: Collection[str] = ()
 ) -> tuple[list[Draft], list[Superseded]]:
     """Put the preferences that a taught text states into their slots (reactor thread).
@@ -172,11 +172,11 @@ def _under(memory_id: str, draft: Draft) -> Draft:
 
 
 @defer.inlineCallbacks
-def settle_heard(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, None]:
+def fill_heard(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, None]:
     """Put the preferences that indexed entries state into their slots. Reactor thread.
 
     Only where rules judge: a language model draws preferences at night, and names their slots
-    (`settle_fact`).
+    (`fill_by_fact`).
 
     Args:
         memory: The NPC's MemoryHandler.
@@ -189,7 +189,7 @@ def settle_heard(memory: Any, entries: Sequence[Entry], work: Work) -> Generator
     for entry in entries:
         for said in preferences_of(entry):
             locked = yield _locked(memory, entry, said, work)
-            superseded += _settle(memory, entry, said, locked)
+            superseded += _fill(memory, entry, said, locked)
             yield work.breathe()
     if superseded:
         yield work.run(retire, memory.id, superseded)
@@ -208,7 +208,7 @@ def preferences_of(entry: Entry) -> list[Stated]:
     return list({said.filled: said for said in found}.values())[:SLOTS_A_LINE]
 
 
-def settle_fact(memory: Any, fact: MemoryRecord, fact_id: str, slot: str) -> None:
+def fill_by_fact(memory: Any, fact: MemoryRecord, fact_id: str, slot: str) -> None:
     """Put a preference that a language model drew into the slot that it named (reactor thread).
 
     Nothing is retired here: what the fact replaces was decided when it was reconciled.
@@ -240,7 +240,7 @@ def _locked(
     return (yield work.run(locked_among, memory.id, {holds.memory_id}))
 
 
-def _settle(
+def _fill(
     memory: Any, entry: Entry, said: Stated, locked: Collection[str] = ()
 ) -> list[Superseded]:
     """Put one preference into its slot. Returns what it replaces."""

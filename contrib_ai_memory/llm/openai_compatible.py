@@ -45,7 +45,7 @@ from .provider import (
     Unreachable,
 )
 from .schemas import Unfit
-from .spoken import NOBODY, Voice, closes_unopened, utterance
+from .spoken import NO_VOICE, Voice, closes_unopened, utterance
 from .streaming import Stream
 from .tools import Tool, Turn, parameters_of, turn_in, without_tools
 from .usage import estimated
@@ -140,7 +140,7 @@ class OpenAIProvider:
         voice = Voice((request.npc_name, *request.npc_names), (request.speaker,))
         return Reply(self.converse(prompts.reply(request), (), voice).text)
 
-    def converse(self, messages: Messages, tools: Sequence[Tool], voice: Voice = NOBODY) -> Turn:
+    def converse(self, messages: Messages, tools: Sequence[Tool], voice: Voice = NO_VOICE) -> Turn:
         """Continue a talk: a text, or tool calls; not empty unless tools were called before.
 
         Every call in `messages` is followed by its result. The text is fit to be spoken.

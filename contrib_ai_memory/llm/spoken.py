@@ -46,7 +46,7 @@ class Voice:
     sentences: int = 0
 
 
-NOBODY = Voice()
+NO_VOICE = Voice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Utterance:
 
 
 def utterance(
-    text: str, voice: Voice = NOBODY, tools: Parameters | None = None, *, whole: bool = True
+    text: str, voice: Voice = NO_VOICE, tools: Parameters | None = None, *, whole: bool = True
 ) -> Utterance:
     """Read a model's text.
 

@@ -19,7 +19,7 @@ from ..embedding.emotions import LABELS
 from . import schemas
 from .prompts import Messages
 from .schemas import Plain
-from .spoken import NOBODY, SILENCE, Voice, is_silence, utterance
+from .spoken import NO_VOICE, SILENCE, Voice, is_silence, utterance
 
 CALLS_A_ROUND = 8  # further calls are not carried out
 ARGUMENTS_LENGTH = 4000  # characters of the arguments of one call
@@ -219,7 +219,7 @@ def _parsed(arguments: str) -> dict[str, Any]:
 
 
 def turn_in(
-    answer: schemas.Completion, offered: Sequence[Tool], voice: Voice = NOBODY, *, after: bool
+    answer: schemas.Completion, offered: Sequence[Tool], voice: Voice = NO_VOICE, *, after: bool
 ) -> Turn:
     """Read what is spoken of a server's response, and its tool calls if tools were offered.
 

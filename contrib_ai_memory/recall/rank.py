@@ -20,7 +20,7 @@ from django.utils.module_loading import import_string
 from ..english.dates import NamedDate, named_in
 from ..english.questions import asks_for_several, asks_when
 from ..records import RecallRequest, ScoreParts, seconds_between
-from ..store.payload import OF_NIGHTS, RETOLD, Candidate
+from ..store.payload import DRAWN_RECORDS, OF_NIGHTS, Candidate
 
 # [B §3] score = 0.45 similarity + 0.25 weight + 0.20 recency + 0.10 frequency (+ 0.05)
 SIMILARITY, WEIGHT, RECENCY, FREQUENCY = 0.45, 0.25, 0.20, 0.10
@@ -173,7 +173,7 @@ def clues(candidates: Sequence[Candidate], asked: QueryClues) -> np.ndarray:
             asked.when and c.tells_time,
             c.asking,
             c.length,
-            c.record in RETOLD and c.provider in QUOTING,
+            c.record in DRAWN_RECORDS and c.provider in QUOTING,
         )
         for c in candidates
     ]

@@ -40,8 +40,8 @@ from .search import recall
 from .secrecy import Secret
 from .situation import situation_of
 from .tool_loop import (
-    NOBODY,
     RESULTS_SHARE,
+    UNKNOWN_SPEAKER,
     Actions,
     ToolLoop,
     Transcript,
@@ -120,7 +120,7 @@ def prepare(
 
     Nothing is sent, said or stored.
     """
-    listener = entry.source_entity or NOBODY
+    listener = entry.source_entity or UNKNOWN_SPEAKER
     recalled = yield recall_for(memory, entry)
     felt = yield offload.run(
         offload.MEMORY,
@@ -237,7 +237,7 @@ def _lines_now(memory: Any, entry: Entry) -> int:
 def _turns_before(memory: Any, entry: Entry) -> tuple[Message, ...]:
     """Return the conversation before a line, as far as the answer may show it."""
     conversation = memory.conversations.get(entry.session_id)
-    turns = conversation.heard_by((entry.source_entity or NOBODY,)) if conversation else ()
+    turns = conversation.heard_by((entry.source_entity or UNKNOWN_SPEAKER,)) if conversation else ()
     return tuple(
         turn
         for turn in turns
@@ -284,7 +284,7 @@ def _with_correction(memory: Any, each: Recalled) -> Recalled:
 @defer.inlineCallbacks
 def recall_for(memory: Any, entry: Entry) -> Generator[Any, Any, RecallResult]:
     """Recall for the answer to an entry; nothing if the token budget is too small."""
-    listeners = (entry.source_entity or NOBODY,)
+    listeners = (entry.source_entity or UNKNOWN_SPEAKER,)
     felt: tuple[str, ...] = ()
     if memory.settings.RECALL_PROFILE != "relevance":  # which does not count emotions
         felt = yield offload.run(

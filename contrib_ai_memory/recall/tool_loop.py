@@ -48,7 +48,7 @@ from .budget import BudgetExceeded
 from .search import emotion_request, recall
 from .secrecy import Secret, Words, tells_secret
 
-NOBODY = "?"  # identity of a speaker without one; no memory has it as a witness
+UNKNOWN_SPEAKER = "?"  # identity of a speaker without one; no memory has it as a witness
 ROUNDS = 5  # DESIGN §7; after them the model is asked for text alone
 MAX_ACTIONS = 8  # things said and done before the answer
 RETELLS_FROM = 0.8  # share of the words of an answer that are in one memory
@@ -130,7 +130,7 @@ class ToolLoop:
         self.private = False
         self._memory = memory
         self._entry = entry
-        self._listener = entry.source_entity or NOBODY
+        self._listener = entry.source_entity or UNKNOWN_SPEAKER
         self._request = request
         self._voice = voice_of(request)
         self._transcript = transcript

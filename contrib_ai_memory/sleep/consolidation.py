@@ -380,7 +380,7 @@ def _keep_facts(
     topics = {draft.text: draft.slot for draft in drafts if draft.slot}
     for fact, fact_id in zip(facts, fact_ids, strict=True):
         if fact.about and fact.content in topics:
-            preference_slots.settle_fact(memory, fact, fact_id, topics[fact.content])
+            preference_slots.fill_by_fact(memory, fact, fact_id, topics[fact.content])
     return len(set(fact_ids))
 
 

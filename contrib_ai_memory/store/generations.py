@@ -50,7 +50,7 @@ def mark_of_database() -> Mark | None:
     return list(found) if found else None
 
 
-def settle(stored: dict[str, Any]) -> str:
+def pair(stored: dict[str, Any]) -> str:
     """Return an error text, or "" if store and database match. A new database takes the store's id.
 
     Args:
@@ -71,8 +71,8 @@ def expect() -> None:
 
 
 def compare(stored: dict[str, Any]) -> str:
-    """`settle`, and stop or allow writes into the store. A mismatch is logged once."""
-    if problem := settle(stored):
+    """`pair`, and stop or allow writes into the store. A mismatch is logged once."""
+    if problem := pair(stored):
         condition.begin(condition.PAIR, problem)
     else:
         condition.end(condition.PAIR, "The memory store and the game's database match again.")

@@ -23,7 +23,7 @@ EPOCH = "1970-01-01T00:00:00.000+00:00"
 ANYONE = "*"
 OF_NIGHTS = ("fact", "summary", "insight")
 FOREIGN = "taught"  # what other programs wrote counts as this: nobody in the game said it
-RETOLD = ("experience", *OF_NIGHTS)  # drawn from what others said
+DRAWN_RECORDS = ("experience", *OF_NIGHTS)  # drawn from what others said
 # Qdrant Edge returns UUIDs; converting hundreds of them to text takes longer than the search.
 PointId = uuid.UUID | str | int
 Row = tuple[str, dict[str, Any]]  # id, payload

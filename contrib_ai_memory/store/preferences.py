@@ -16,7 +16,7 @@ from ..records import may_hear
 from . import attributes
 
 CATEGORY = "preferences"
-NOBODY = "-"  # in a key, if it is not known whose preference it is
+UNKNOWN_OWNER = "-"  # in a key, if it is not known whose preference it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class Preferences:
             identity: The person.
             listeners: Who will hear of them; None is a view from outside the game.
         """
-        prefix = f"{identity or NOBODY}/"[: attributes.KEY_LENGTH]
+        prefix = f"{identity or UNKNOWN_OWNER}/"[: attributes.KEY_LENGTH]
         stored = attributes.read_all_json(self._npc, CATEGORY, prefix)
         found = [
             preference
@@ -207,7 +207,7 @@ def from_plain(plain: dict[str, Any]) -> Preference:
 
 def key_of(identity: str, slot: str, audience: tuple[str, ...] | None) -> str:
     """Return the key of a preference's Attribute, with a digest unless it is exact without."""
-    readable = f"{identity or NOBODY}/{slot}"
+    readable = f"{identity or UNKNOWN_OWNER}/{slot}"
     exact = readable == readable.lower() and len(readable) <= attributes.KEY_LENGTH
     if audience is None and exact:
         return readable

@@ -22,7 +22,7 @@ class EdgeConfig(_Config):
     lock_wait: float = Field(20.0, ge=0)
 
 
-class ServerConfig(_Config):
+class QdrantServerConfig(_Config):
     """A Qdrant server or cluster, or the local files of its Python client (`path`).
 
     Attributes:

@@ -39,7 +39,7 @@ from .qdrant import (
     QdrantStore,
     QdrantVectors,
 )
-from .qdrant_config import ServerConfig
+from .qdrant_config import QdrantServerConfig
 
 GAME = "game_id"
 POINTS_AT_ONCE = 128  # written by one request; some 25 kB each, and a server takes 32 MB
@@ -71,7 +71,7 @@ class ServerStore(QdrantStore):
         self.remote = self._vectors.remote
 
 
-class OpenedConfig(ServerConfig):
+class OpenedConfig(QdrantServerConfig):
     """What Mem0 passes to the store: the settings, and what the game adds to them.
 
     Attributes:
@@ -351,7 +351,7 @@ _REFUSALS = {  # of gRPC
 }
 
 
-def _connect(config: ServerConfig) -> QdrantClient:
+def _connect(config: QdrantServerConfig) -> QdrantClient:
     if config.path is not None:
         # the store is closed by another thread than the one that works with it
         return QdrantClient(path=config.path, force_disable_check_same_thread=True)

@@ -199,7 +199,7 @@ def _store_lines(counts: dict[str, int] | None, problem: str) -> list[tuple[str,
         lines.append(("switch", 'CONTRIB_AI_MEMORY["ENABLED"] is False: no NPC learns'))
     if counts is None and not problem:
         problem = "the server is running and holds the store; use @memory in the game for the rest"
-    problems = [problem, generations.settle(written), condition.lack_of_room(folder)]
+    problems = [problem, generations.pair(written), condition.lack_of_room(folder)]
     if lost := written.get("lost"):
         problems.append(metadata.loss_message(lost))
     return lines + [("problem", each) for each in dict.fromkeys(problems) if each]
@@ -748,7 +748,7 @@ def _begin_generation() -> None:
     Raises:
         CommandError: They do not match, so memories written now would cite the wrong lines.
     """
-    if problem := generations.settle(generations.of_store()):
+    if problem := generations.pair(generations.of_store()):
         raise CommandError(problem)
     offload.wait(generations.mark_anew())
 
