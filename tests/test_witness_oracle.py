@@ -293,7 +293,7 @@ class World:
         self.problems: list[str] = []
         self.asked = Counter()
         self.tales: list[Tale] = []
-        self.words = iter(stage.shuffled())
+        self.words = iter(VOCABULARY)
         self.now = datetime.fromisoformat("2026-05-04T18:00:00+00:00")
         self.people: list[Person] = []
         self.erased: set[str] = set()
@@ -659,11 +659,6 @@ class Stage:
     def requests(self):
         """What the model was asked since the last time."""
         return self.server.take_requests() if self.server else []
-
-    def shuffled(self):
-        """The vocabulary from another place in each world: a word of another world shows."""
-        start = self.worlds * 29 % len(VOCABULARY)
-        return [*VOCABULARY[start:], *VOCABULARY[:start]]
 
     def stage(self, plays):
         """Stage plays in one world, and judge after each."""

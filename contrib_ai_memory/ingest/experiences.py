@@ -9,7 +9,7 @@ that no message is extracted twice, not even after a restart.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
