@@ -143,7 +143,8 @@ class MemoryHandler:
         talk = percept.kind in TALK_KINDS
         own = percept.origin == "self"
         place = f"ear:{percept.source}" if percept.private else f"room:{percept.location}"
-        if talk and not own and addressing.confides(percept.content):
+        speech = talk or percept.kind == "pose"  # which may hold some
+        if speech and not own and addressing.confides(percept.content):
             percept = replace(percept, private=True)  # for its witnesses
         if percept.source and not own and percept.kind in LEARNED_KINDS:
             self.people.meet(percept.source, percept.seen_as, when, talk=talk)

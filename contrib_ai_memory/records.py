@@ -289,7 +289,7 @@ class MemoryRecord(_Plain):
         expires_at: End of a working memory.
         quote: The speaker's own words, if `content` rewrote them.
         shown: A pose as it was shown, if `content` is only what its poser claims.
-        context: Journal ids of lines given to the provider besides `journal_ids`
+        context: Journal ids of all that a language model was shown, the evidence too
             (`store.journal.ranges_of`).
     """
 

@@ -182,6 +182,12 @@ class ModelServer:
         with self._arrived:
             return list(self._requests)
 
+    def take_requests(self) -> list[Request]:
+        """What came in since the last call, oldest first; it is not kept."""
+        with self._arrived:
+            taken, self._requests = self._requests, []
+            return taken
+
     def wait_for_request(
         self, wanted: Callable[[Request], bool] = lambda request: True, timeout: float = 60
     ) -> Request:

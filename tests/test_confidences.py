@@ -116,3 +116,19 @@ def test_a_confidence_is_known_by_how_people_ask_for_it(line):
 )
 def test_talk_of_secrets_is_no_confidence(line):
     assert not confides(line)
+
+
+def test_what_is_confided_in_a_pose_is_for_those_present_only(mara, alice, bram, cerys, hears):
+    cerys.location = None
+    alice.execute_cmd(
+        'pose leans close. "Don\'t tell anyone: I hide a silver key under the third step."'
+    )
+    [entry] = [e for e in heard(mara) if e.kind == "pose"]
+    assert entry.private
+    assert set(entry.witnesses) == ids(mara, alice, bram)
+    cerys.move_to(mara.location, quiet=True)
+    ceryss, brams = hears(cerys), hears(bram)
+    cerys.execute_cmd("say Mara, where is the silver key under the step?")
+    bram.execute_cmd("whisper Mara = Where is the silver key of Alice?")
+    assert not any("third step" in line for line in ceryss)
+    assert any("third step" in line for line in brams)

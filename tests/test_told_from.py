@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from model_server import WELL_FORMED, digest, numbered_in
 from test_erasing import everything
 
 from contrib_ai_memory import offload
@@ -276,3 +278,57 @@ def test_a_name_within_the_longer_name_of_another_is_not_theirs(mara, tavern, br
     assert "marzipan" in after
     assert "Zanzibar" not in after
     assert "bad boat" not in after
+
+
+# --- what a model drew beside the words of the erased ---------------------------------------------
+
+
+def facts_of_all(request):
+    new, _known = numbered_in(request)
+    shown = "the zanzibar" if "zanzibar" in request.text else "nothing"
+    facts = [
+        {"text": f"Somebody spoke of {shown} ({number}).", "lines": [number]} for number in new
+    ]
+    return digest(dict.fromkeys(new, 8), facts)
+
+
+def attributes_of_all(request):
+    shown = "likes the zanzibar" if "zanzibar" in request.text else "is plain"
+    ids = re.findall(r'"id": (\d+)', request.last)[-1:]
+    value = {"type": "trait", "value": shown, "evidence": ids, "confidence": 0.9, "replaces": []}
+    return {"attributes": [value]}
+
+
+def insights_of_all(request):
+    shown = "zanzibar" if "zanzibar" in request.text else "nothing"
+    sheep = re.search(r'"number": (\d+)[^\n]*sheep', request.last)
+    because = [int(sheep[1])] if sheep else []
+    return {"insights": [{"insight": f"It is all about {shown}.", "because_of": because}]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "drawn"),
+    [
+        ("DigestAnswer", facts_of_all),
+        ("AttributesAnswer", attributes_of_all),
+        ("InsightsAnswer", insights_of_all),
+    ],
+)
+def test_what_a_model_drew_from_another_beside_it_goes_too(
+    mara, alice, bram, admin, settings, server, speaks_through, schema, drawn
+):
+    settings.CONTRIB_AI_MEMORY |= {"REFLECT_AT": 1, "MIN_OBSERVATIONS": 1}
+    speaks_through()
+    weigh = lambda request: digest(dict.fromkeys(numbered_in(request)[0], 8))  # noqa: E731
+    answers = WELL_FORMED | {"DigestAnswer": weigh, schema: drawn}
+    server.behave(structured=lambda request: json.dumps(answers[request.schema](request)))
+    bram.execute_cmd("say My sheep graze in the north field, Alice.")
+    alice.execute_cmd("say Bram sailed with me on the zanzibar.")
+    bram.execute_cmd("say Wolves took two of my sheep.")
+    bram.execute_cmd("say I sold the other sheep.")
+    admin("@sleep/now mara")
+    others = [line for line in kept(mara).splitlines() if "zanzibar" in line]
+    assert any("Somebody" in o or "likes" in o or "all about" in o for o in others), others
+    erase_by_command(admin, mara, alice)
+    assert "zanzibar" not in kept(mara)
+    assert "Wolves took two" in kept(mara)

@@ -510,7 +510,10 @@ def _erase_from_profiles(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, 
             kept = replace(
                 profile,
                 observations=_notes_kept(profile.observations, subject),
-                attributes=_notes_kept(profile.attributes, subject),
+                attributes=_notes_kept(
+                    (a for a in profile.attributes if not ranges_include(a.context, plan.entries)),
+                    subject,
+                ),
             )
             if kept != profile:
                 memory.profiles.put(kept)

@@ -9,7 +9,7 @@ that no message is extracted twice, not even after a restart.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ from ..records import (
     shared_privacy,
 )
 from ..store import memory_store
-from ..store.journal import join_ranges, ranges_of
+from ..store.journal import join_ranges
 from ..store.payload import memory_id_for
 
 CURSOR = "extracted"
@@ -132,12 +132,13 @@ def keep(
     draft: ExperienceDraft,
     entries: tuple[Entry, ...],
     provider: str,
-    shown: Iterable[int] = (),
+    shown: str = "",
 ) -> str:
     """Store an experience, or reinforce the same one if it is known (worker thread).
 
     Args:
-        shown: Journal ids of all that the provider was shown; an erasure follows it too.
+        shown: Journal ids of all that the provider was shown (`store.journal.ranges_of`); an
+            erasure follows it too.
 
     Returns:
         The id of the experience that now rests on these entries.
@@ -166,7 +167,7 @@ def keep(
         created_at=entries[-1].timestamp,
         last_accessed=entries[-1].timestamp,
         provider=provider,
-        context=ranges_of(each for each in shown if each not in journal_ids),
+        context=shown,
     )
     return remember_or_reinforce(agent_id, experience)
 

@@ -38,6 +38,7 @@ from ..records import (
 )
 from ..store import memory_store
 from ..store.evidence import Work
+from ..store.journal import join_ranges, ranges_of
 from ..store.links import Link
 from ..store.payload import entry_memory_id, memory_id_for
 from . import scoring
@@ -309,13 +310,14 @@ def _apply(
             or max(by_id[each].importance for each in draft.journal_ids) >= least
         )
     ]
-    changed = yield _keep_facts(memory, drafts, entries, provider, work)
+    shown = _shown(passage)
+    # a model may have used anything that it was shown; a rule reads the lines that it cites
+    of_facts = "" if provider == router.OFFLINE.name else shown
+    changed = yield _keep_facts(memory, drafts, entries, provider, work, of_facts)
     agenda_items.settle_drafts(memory, drafts, passage)
     experience = digest.experience
     fresh = entries[-1].id > memory.journal.cursors.get(experiences.CURSOR, 0)
     if fresh and experience and experience.memory_weight > memory.settings.KEEP_EXPERIENCE_ABOVE:
-        shown = [entry.id for entry in (*passage.around, *entries)]
-        shown += [each for fact in passage.known for each in fact.journal_ids]
         yield work.run(experiences.keep, memory.id, experience, tuple(entries), provider, shown)
     yield work.run(reweigh, memory.id, entries)
     memory.journal.update(
@@ -329,6 +331,13 @@ def _apply(
         }
     )
     return changed
+
+
+def _shown(passage: Passage) -> str:
+    """The journal ids of all that a passage shows, and of what its facts were drawn beside."""
+    ids = [entry.id for entry in (*passage.around, *passage.entries)]
+    ids += [each for fact in passage.known for each in fact.journal_ids]
+    return join_ranges(ranges_of(ids), *(fact.context for fact in passage.known))
 
 
 def _weighed(entry: Entry, importance: Mapping[int, int], provider: str) -> Entry:
@@ -359,13 +368,17 @@ def _keep_facts(
     entries: Sequence[Entry],
     provider: str,
     work: Work,
+    shown: str = "",
 ) -> Generator[Any, Any, int]:
     """Reconcile facts with what is known, and store them with their links and slots.
+
+    Args:
+        shown: Journal ids of all that a language model was shown (`store.journal.ranges_of`).
 
     Returns (as a Deferred):
         How many facts hold their evidence now.
     """
-    facts = yield work.run(facts_of, memory.id, drafts, entries, provider)
+    facts = yield work.run(facts_of, memory.id, drafts, entries, provider, shown)
     judged = {
         draft.text: Judged(draft.same_as, draft.ends) for draft in drafts if draft.ends is not None
     }
@@ -385,12 +398,19 @@ def _keep_facts(
 
 
 def facts_of(
-    agent_id: str, drafts: Iterable[FactDraft], entries: Iterable[Entry], provider: str
+    agent_id: str,
+    drafts: Iterable[FactDraft],
+    entries: Iterable[Entry],
+    provider: str,
+    shown: str = "",
 ) -> list[MemoryRecord]:
     """Make facts of drafts, each with its evidence from `entries` (worker thread)."""
     known = {entry.id: entry for entry in entries}
     return [
-        _fact(agent_id, draft, [known[entry_id] for entry_id in draft.journal_ids], provider)
+        replace(
+            _fact(agent_id, draft, [known[entry_id] for entry_id in draft.journal_ids], provider),
+            context=shown,
+        )
         for draft in drafts
         if not _is_past(agent_id, draft)
     ]

@@ -34,6 +34,7 @@ from ..llm.provider import (
 from ..records import LOCKED, TALK_KINDS, Entry, PassReport
 from ..store import memory_store
 from ..store.evidence import Work
+from ..store.journal import join_ranges, ranges_of
 from ..store.payload import entry_memory_id
 from ..store.people import (
     EVIDENCE_KEPT,
@@ -290,11 +291,15 @@ def _describe(
     """Draw attributes from all new lines of one entity and audience; the newest are shown."""
     shown = group[-DESCRIBED_AT_ONCE:]
     circle = audience_of(group[0])
-    held = [known.value for known in profile.attributes if audience_of(known) == circle]
+    held = [known for known in profile.attributes if audience_of(known) == circle]
     seen = filter(None, (memory.journal.get(noted.journal_id) for noted in shown))
     with memory.evidence.work_on(seen, priority=offload.NIGHT) as work:
-        _provider, drafts = yield work.ask("describe", profile.name, shown, held)
-        new = attributes_of(shown, drafts)
+        _provider, drafts = yield work.ask(
+            "describe", profile.name, shown, [known.value for known in held]
+        )
+        new = [
+            replace(each, context=_context(shown, held)) for each in attributes_of(shown, drafts)
+        ]
         relations: dict[tuple[str, str], Relation] = {
             (short(draft.value), old): Relation.CHANGES
             for draft in drafts
@@ -311,6 +316,13 @@ def _describe(
     memory.profiles.put(profile.consolidated(keys, known, profile.settling))
     changed = set(known).difference(profile.attributes)
     return PassReport(done=False, read=len(shown), changed=len(changed))
+
+
+def _context(shown: Iterable[ProfileObservation], held: Iterable[ProfileAttribute]) -> str:
+    """The journal ids of all that a language model is shown to describe somebody."""
+    held = list(held)
+    ids = [*(noted.journal_id for noted in shown), *(each for k in held for each in k.evidence)]
+    return join_ranges(ranges_of(ids), *(known.context for known in held))
 
 
 # --- attributes -----------------------------------------------------------------------------------
@@ -428,6 +440,7 @@ def _reinforced(old: ProfileAttribute, new: ProfileAttribute) -> ProfileAttribut
         evidence=tuple(sorted({*old.evidence, *new.evidence}))[-EVIDENCE_KEPT:],
         confidence=combined_confidence(old.confidence, new.confidence),
         updated=max(old.updated, new.updated),
+        context=join_ranges(old.context, new.context),
     )
 
 

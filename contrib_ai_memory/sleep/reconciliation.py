@@ -26,6 +26,7 @@ from ..llm.provider import Ending, Pair, Relation, Statement
 from ..records import LOCKED, PINNED, MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
+from ..store.journal import join_ranges
 from ..store.payload import entry_memory_id
 from ..store.people import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore
@@ -421,6 +422,7 @@ def _reinforce(store: MemoryStore, known: MemoryRecord, again: MemoryRecord) -> 
             importance=max(known.importance, again.importance),
             memory_weight=max(known.memory_weight, again.memory_weight),
             journal_ids=[*known.journal_ids, *new],
+            context=join_ranges(known.context, again.context),
         )
 
 
@@ -432,6 +434,7 @@ def _revive(store: MemoryStore, own: MemoryRecord, again: MemoryRecord) -> None:
         valid_from=again.valid_from,
         last_accessed=max(own.last_accessed, again.last_accessed),
         journal_ids=list(dict.fromkeys([*own.journal_ids, *again.journal_ids])),
+        context=join_ranges(own.context, again.context),
     )
 
 

@@ -6,7 +6,7 @@ draws on what anybody may hear: an insight is public, and contains no secret.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 from twisted.internet import defer
@@ -20,6 +20,7 @@ from ..recall.budget import BudgetExceeded
 from ..records import INSIGHT, Entry, MemoryRecord, PassReport, Percept, RecallRequest
 from ..store import memory_store
 from ..store.evidence import Work
+from ..store.journal import join_ranges, ranges_of
 from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
 from . import consolidation
@@ -43,9 +44,10 @@ def run_reflection(memory: Any) -> Generator[Any, Any, PassReport]:
     new = 0
     if due:
         with memory.evidence.work_on(important, priority=offload.NIGHT) as work:
-            insights = yield _insights(memory, important, work)
+            insights, shown = yield _insights(memory, important, work)
         for provider, insight in insights:
-            _write(memory, insight, provider)
+            # a model may have used anything that it was shown
+            _write(memory, insight, provider, "" if provider == router.OFFLINE.name else shown)
         new = len(insights)
         # insights and cursor are one write: killed before it, nothing happened
         memory.journal.last_reflection = memory.clock()
@@ -75,8 +77,12 @@ def _gather(memory: Any) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]:
 @defer.inlineCallbacks
 def _insights(
     memory: Any, important: list[Entry], work: Work
-) -> Generator[Any, Any, list[tuple[str, InsightDraft]]]:
-    """Answer three questions that the entries raise, each from ten memories."""
+) -> Generator[Any, Any, tuple[list[tuple[str, InsightDraft]], str]]:
+    """Answer three questions that the entries raise, each from ten memories.
+
+    Returns (as a Deferred):
+        The insights with their providers, and the journal ids of all that was shown for them.
+    """
     ids = [entry_memory_id(memory.id, entry.id) for entry in important]
     memories = yield work.run(memory_store.get, ids)
     _provider, questions = yield work.ask("ask_oneself", memories, memory.name)
@@ -87,30 +93,36 @@ def _insights(
         if evidence:
             asked.append((question, evidence))
     if not asked:
-        return []
-    shown, known = not router.rules_judge(memory.settings), []
-    if shown:
+        return [], ""
+    modelled, known = not router.rules_judge(memory.settings), {}
+    if modelled:
         known = yield work.run(known_insights, memory.id, [question for question, _ in asked])
-    provider, drafts = yield work.ask("reflect", asked, memory.name, known)
+    provider, drafts = yield work.ask("reflect", asked, memory.name, list(known))
     cited = [each for _, evidence in asked for each in evidence]
+    shown = _ids_of([*memories, *cited, *known.values()])
     insights: dict[str, tuple[str, InsightDraft]] = {}
     for draft in drafts:
         insights.setdefault(draft.text, (provider, _as_links(draft, cited)))
-    if shown and provider != router.OFFLINE.name:
-        return [each for text, each in insights.items() if text not in known]
-    return (yield _news(memory, list(insights.values()), work))
+    if modelled and provider != router.OFFLINE.name:
+        return [each for text, each in insights.items() if text not in known], shown
+    return (yield _news(memory, list(insights.values()), work)), shown
 
 
-def known_insights(agent_id: str, questions: list[str]) -> list[str]:
-    """The known insights nearest to these questions (worker thread)."""
+def _ids_of(memories: Iterable[MemoryRecord]) -> str:
+    """The journal ids of memories, and of what these were drawn from or beside."""
+    memories = list(memories)
+    ids = ranges_of(number for memory in memories for number in memory.journal_ids)
+    return join_ranges(ids, *(memory.context for memory in memories))
+
+
+def known_insights(agent_id: str, questions: list[str]) -> dict[str, MemoryRecord]:
+    """The known insights nearest to these questions, by their texts (worker thread)."""
     store = memory_store.shared()
-    return list(
-        dict.fromkeys(
-            hit.memory.content
-            for vector in embedder.shared().encode(questions)
-            for hit in store.nearest(agent_id, vector, NEAREST, record=INSIGHT)
-        )
-    )
+    return {
+        hit.memory.content: hit.memory
+        for vector in embedder.shared().encode(questions)
+        for hit in store.nearest(agent_id, vector, NEAREST, record=INSIGHT)
+    }
 
 
 @defer.inlineCallbacks
@@ -173,7 +185,7 @@ def _as_links(draft: InsightDraft, evidence: list[MemoryRecord]) -> InsightDraft
     return InsightDraft(draft.text, tuple(links[each] for each in draft.evidence if each in links))
 
 
-def _write(memory: Any, insight: InsightDraft, provider: str) -> None:
+def _write(memory: Any, insight: InsightDraft, provider: str, shown: str) -> None:
     importance = 9 if len(insight.evidence) >= WELL_FOUNDED else 8
     entry = memory.perceive(
         Percept(
@@ -183,6 +195,7 @@ def _write(memory: Any, insight: InsightDraft, provider: str) -> None:
             source_type="inference",
             timestamp=memory.clock(),
             evidence=insight.evidence,
+            context=shown,
         )
     )
     method = "offline" if provider == router.OFFLINE.name else "llm"

@@ -266,7 +266,8 @@ class ProfileAttribute:
     """Stable knowledge of an entity (Pa), as private as its evidence.
 
     `type` is one of `llm.provider.ATTRIBUTE_TYPES`, `evidence` are journal ids, `confidence` 0-1,
-    `updated` is the time of the newest evidence, ISO 8601 UTC.
+    `updated` is the time of the newest evidence, ISO 8601 UTC, `context` are the journal ids of all
+    that a language model was shown (`store.journal.ranges_of`).
     """
 
     type: str
@@ -276,6 +277,7 @@ class ProfileAttribute:
     updated: str = ""
     private: bool = False
     witnesses: tuple[str, ...] = ()
+    context: str = ""
 
 
 @dataclass(frozen=True, slots=True)
