@@ -18,6 +18,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext
 from evennia.objects.objects import DefaultCharacter, DefaultObject
 from evennia.typeclasses.attributes import ModelAttributeBackend
 from evennia.utils import lazy_property
@@ -44,6 +45,13 @@ WITNESSES_KEPT = 50
 ACTION_WORDS = 3  # least words of an emote besides name and speech: "says softly" is no action
 
 _MOVES = frozenset({"move", "traverse", "teleport", "follow", "flee", "home", "arrive", "leave"})
+# how Evennia tells of a move; the names of places in it may be any words
+_LEAVES = "{object} is leaving {origin}, heading for {destination}."
+_ARRIVES = (
+    "{object} arrives to {destination} from {origin}.",
+    "{object} arrives to {destination}.",
+)
+# … and words of departure in what a game tells instead
 _LEAVING = re.compile(r"\b(?:leav|depart|heading|goes|gone|exits|vanish|disappear|has left)")
 _DBREF = re.compile(r"\(#\d+\)")
 
@@ -357,7 +365,7 @@ class MemoryMixin(_Base):
         elif kind == "pose":
             self._perceive(speaker, line, "pose", seen_as, source_type="observation")
         elif kind in _MOVES:
-            move = "leave" if _LEAVING.search(line.lower()) else "arrive"
+            move = "leave" if _is_departure(line) else "arrive"
             self._perceive(speaker, line, move, seen_as, source_type="environmental")
         else:
             self._perceive(speaker, line, "event", seen_as, source_type="environmental")
@@ -531,6 +539,18 @@ def _is_switched_off(obj: Any) -> bool:
 def _unquoted(speech: str) -> str:
     """Return the words of a speech of rpsystem: `"Hello,"`, or `(Elvish)"Hello,"`."""
     return speech.partition('"')[2].rpartition('"')[0].strip() if '"' in speech else speech
+
+
+def _is_departure(line: str) -> bool:
+    """Return whether a line about a move tells of a departure, in the game's own language too."""
+    if _fits(_LEAVES, line):
+        return True
+    return not any(_fits(each, line) for each in _ARRIVES) and bool(_LEAVING.search(line.lower()))
+
+
+def _fits(template: str, line: str) -> bool:
+    words = re.split(r"\{\w+\}", gettext(template))
+    return re.fullmatch(".+".join(map(re.escape, words)), line) is not None
 
 
 def _escaped(text: str) -> str:

@@ -11,6 +11,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from django.utils import timezone
+
 from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
 from ..english.intents import Intent, intent_of
@@ -79,8 +81,8 @@ def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryReco
 
 
 def moment_told(now: str) -> str:
-    """Say a time as people do: "Saturday, 9 May, in the evening"."""
-    when = datetime.fromisoformat(now)
+    """Say a time as people do, on the clock of TIME_ZONE: "Saturday, 9 May, in the evening"."""
+    when = timezone.localtime(datetime.fromisoformat(now))
     part = next(name for until, name in _HOURS if when.hour < until)
     within = "at night" if part == "night" else f"in the {part}"
     return f"{_DAYS[when.weekday()]}, {when.day} {_MONTHS[when.month - 1]}, {within}"

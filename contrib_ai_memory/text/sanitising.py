@@ -19,8 +19,8 @@ _RARE_SIGNS = range(0x4E00, 0x110000)  # more than any text has
 _MANY_BREAKS = re.compile(r"\n{3,}")
 # Cc control, Cf format (zero-width, bidi), Cs lone surrogates, Co private use, Cn unassigned
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
-# speech in its frame: `Alice says, "…"`, `Alice whispers: "…"`, `You say, "…"`
-_FRAMED = re.compile(r'^[^"“]{1,120}?[,:]\s*["“](?P<speech>.*)["”]\s*$', re.DOTALL)
+# speech in its frame: `Alice says, "…"`, `Alice whispers: "…"`, `You say, "…"`, `Alice sagt: „…“`
+_FRAMED = re.compile(r'^[^"“„«»]{1,120}?[,:]\s*["“„«»](?P<speech>.*)["”“«»]\s*$', re.DOTALL)
 # … and within that the frame that rpsystem puts around a whisper: `/Me whispers "…"`
 _FRAMED_BY_RPSYSTEM = re.compile(
     r'^/me (?:whispers|says),?\s+["“](?P<speech>.*\S.*)["”]$', re.DOTALL | re.IGNORECASE
