@@ -120,3 +120,10 @@ def test_two_debts_are_two_items_and_the_one_paid_is_closed(says, mara, alice, b
     says(alice, "mara, here are your 5 coppers")
     assert [state for text, state in states(mara).items() if "soup" in text] == ["open"]
     assert [state for text, state in states(mara).items() if "bed" in text] == ["done"]
+
+
+@pytest.mark.parametrize("words", ["forget what i said", "never mind"])
+def test_what_was_just_promised_can_be_taken_back(says, mara, alice, words):
+    says(alice, "mara, i'll mend your roof by friday")
+    says(alice, words)
+    assert [item.state for item in mara.memory.agenda] == ["done"]

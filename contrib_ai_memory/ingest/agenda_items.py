@@ -611,7 +611,7 @@ def _closed_by(
         if item.state == "open"
         and entry.id not in item.evidence
         and item.created <= entry.timestamp
-        and entry.audience in (None, item.audience)
+        and (entry.audience in (None, item.audience) or _takes_back(entry, item))
     ]
     if entry.kind == "give":
         found = [item for item in open_items if _is_given(entry, item, circle)]
@@ -651,6 +651,13 @@ def _is_between(item: AgendaItem, entry: Entry, sides: set[str]) -> bool:
         return True
     other = item.to if item.who == entry.source_entity else item.who
     return not other or other in sides
+
+
+def _takes_back(entry: Entry, item: AgendaItem) -> bool:
+    """Whether "forget what i said", which is confided, is of an item that the same people heard."""
+    if entry.kind == "whisper" or not commitments.withdraws(entry.content):
+        return False
+    return set(item.witnesses) <= set(entry.witnesses) and _is_just_said(entry, item)
 
 
 def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
