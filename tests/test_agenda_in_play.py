@@ -127,3 +127,45 @@ def test_what_was_just_promised_can_be_taken_back(says, mara, alice, words):
     says(alice, "mara, i'll mend your roof by friday")
     says(alice, words)
     assert [item.state for item in mara.memory.agenda] == ["done"]
+
+
+@pytest.mark.parametrize(
+    ("owed", "whom", "paid"),
+    [
+        ("i owe the miller 12 silvers, ugh", "the miller", "mara i paid the miller btw"),
+        ("mara, i owe 12 silvers to hobb", "hobb", "mara, i've paid hobb back"),
+        ("mara, i owe my uncle 12 silvers", "my uncle", "mara, my uncle is paid"),
+    ],
+)
+def test_a_debt_to_somebody_unknown_is_told_and_paid(says, mara, alice, bram, owed, whom, paid):
+    bram.location = None
+    says(alice, owed)
+    told = says(alice, f"how much do i owe {whom}")
+    assert told.startswith(f"You owe {whom.replace('my', 'your')} 12 silvers.")
+    says(alice, f"mara, i haven't paid {whom} yet")
+    assert "You owe" in says(alice, f"mara, do i still owe {whom} anything?")
+    says(alice, paid)
+    assert list(states(mara).values()) == ["done"]
+    told = says(alice, f"mara, do i still owe {whom} anything?")
+    assert "Nothing is open" in told and "12" not in told
+
+
+def test_what_is_owed_to_one_is_no_answer_about_another(says, mara, alice, bram):
+    bram.location = None
+    says(alice, "mara, i owe the miller 12 silvers")
+    says(alice, "mara, i owe you 3 coppers for the soup")
+    says(alice, "mara, i promised hobb to mend his fence")
+    says(alice, "mara, i paid the miller")
+    assert "Nothing is open" in says(alice, "mara, do i still owe the miller?")
+    told = says(alice, "mara, what do i owe you?")
+    assert "3 coppers" in told and "miller" not in told
+
+
+def test_who_pays_a_player_is_quits_with_them_alone(says, mara, alice, bram):
+    says(alice, "mara, i owe Bram 3 coppers")
+    says(alice, "mara, i owe you 3 coppers")
+    says(alice, "mara, i paid bram")
+    assert states(mara) == {
+        "mara, i owe Bram 3 coppers": "done",
+        "mara, i owe you 3 coppers": "open",
+    }

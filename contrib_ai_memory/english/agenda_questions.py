@@ -89,8 +89,8 @@ _WHETHER = re.compile(
     r"\b(?:anything|something|any ?more|a thing|any \w+|owed?|due|outstanding|open)\b"
 )
 _NO_MATTER = frozenset(
-    "promis swear owe ask say tell do happen thing want go on still again must mean suppos due be"
-    " have begin start whole exact"
+    "promis swear owe much ask say tell do happen thing want go on still again must mean suppos due"
+    " be have begin start whole exact"
     .split()
 )  # fmt: skip
 

@@ -68,15 +68,31 @@ _OWED_TO_SPEAKER = re.compile(
     r"|\byou(?:'re| are) (?:still )?short\b"
 )
 _AMOUNT = rf"(?:a|an|the|your|{'|'.join(NUMBERS)}|\d+)"
+# "the miller", "my old uncle", "hobb"
+_CREDITOR = (
+    r"(?:(?:the|my|our|his|her|their) (?:(?:old|young|poor) )?[^\W\d]['\w-]+|[^\W\d]['\w-]+)"
+)
 _OWED_AFTER = re.compile(
-    rf"\bowes? (?:you |u |me |him |her |them |\w+ (?={_AMOUNT} ))?(?P<what>{_AMOUNT} [\w'-]+"
-    r"(?: (?:of|and|for|more) [\w' -]+)?)",
+    rf"\bowe[sd]? (?:(?P<to>{_CREDITOR}) (?={_AMOUNT} )|(?!the |your ))"
+    rf"(?P<what>{_AMOUNT} [\w'-]+(?: (?:of|and|for|more) (?!to\b)[\w' -]+)?)"
+    rf"(?: to (?P<to_after>{_CREDITOR}))?",
     re.IGNORECASE,
 )
 _OWED_BEFORE = re.compile(
     rf"\b(?P<what>{_AMOUNT} [\w'-]+(?: [\w'-]+)?),? (?:i|you|u|he|she) (?:still )?owe",
     re.IGNORECASE,
 )
+_PAID_TO = re.compile(
+    rf"\b(?:re)?(?:paid|payed) (?:(?:{'|'.join(NUMBERS)}|\d+) [\w'-]+ )?(?:back |off |up )?(?:to )?"
+    rf"(?P<to>{_CREDITOR})|\b(?:settled|squared) (?:it |things |up )*with (?P<with>{_CREDITOR})"
+    rf"|\b(?P<passive>{_CREDITOR})(?:'s| is| has been| got) (?:all )?paid\b",
+    re.IGNORECASE,
+)
+_NOBODY = frozenset(
+    "i you u ye ya he she it they me him her them us we it that this for in up off back all my "
+    "everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill"
+    .split()
+)  # fmt: skip
 _KEEPING = (
     r"(?:keep|hold|hold on to|hang on to|save|hide|lock|guard|stash|store|remind|wake|post|mail"
     r"|burn|look after|see that|see to it|make sure|watch over|look out|put aside|set aside"
@@ -127,8 +143,8 @@ _SAVE_ME = re.compile(r"\b(?:keep|save|hold) (?:me|us|back|aside)\b")
 _REMIND = re.compile(r"\b(?:remind|wake|warn) (?:me|us)\b|\blet (?:me|us) know (?:when|if)\b")
 
 _DONE = re.compile(
-    r"\b(?:paid|payed)(?: (?:in full|up|off|back|you|it|him|her|them))?\b|\b(?:we'?re|we are|i'?m"
-    r"|im|you'?re|ur|that'?s|thats|call (?:it|us)|it'?s) (?:all )?(?:square|even|quits|quit|clear"
+    r"\b(?:paid|payed|settled up|settled with)(?: (?:in full|up|off|back|you|it|him|her|them))?\b"
+    r"|\b(?:we'?re|we are|i'?m|im|you'?re|ur|that'?s|thats|call (?:it|us)|it'?s) (?:all )?(?:square|even|quits|quit|clear"
     r"|clean|settled|paid|the lot)\b|\bslate'?s clean\b|\b(?:debt|tab|slate)(?:'s| is) "
     r"(?:paid|clear|clean|settled)\b|\bkept (?:your|his|her|my|ur|their|yer) (?:word|promise)\b"
     r"|\bas (?:i )?promised\b"
@@ -137,6 +153,11 @@ _DONE = re.compile(
     r"(?:brought|mended|fixed|finished|delivered|gave|sent|told|returned|posted|fetched|made)\b"
     r"|\b(?:got|had|has) (?:his|her|their|it|the) \w+(?: back)?\b|\bcame off\b"
     r"|\b(?:is|was|are) (?:mended|fixed|back|paid|finished|done|delivered|posted|sent)\b"
+)
+# before what is done: "i haven't paid", "when i have paid"
+_NOT_YET = re.compile(
+    r"\b(?:not|never|\w+n'?t|if|when|once|unless|until|till?|before)"
+    r"(?: (?!and\b|but\b)[\w']+){0,4}\W*$"
 )
 _OFF = re.compile(
     r"\b(?:no longer|not any ?more|no more|no need|never mind|nevermind|nvm|don'?t bother"
@@ -207,6 +228,32 @@ def owed(text: str) -> str:
     return found["what"].strip() if found else ""
 
 
+def creditor(text: str) -> str:
+    """Return in which words a text names whom something is owed to, "" for a pronoun or nobody.
+
+    >>> creditor("i owe the miller 12 silvers, ugh"), creditor("I owe you three marks.")
+    ('the miller', '')
+    """
+    found = _OWED_AFTER.search(text.translate(_QUOTES))
+    return _somebody(found["to"] or found["to_after"]) if found else ""
+
+
+def paid_to(text: str) -> str:
+    """Return in which words a text names who was paid, "" for a pronoun or nobody.
+
+    >>> paid_to("i paid the miller btw"), paid_to("I paid you.")
+    ('the miller', '')
+    """
+    found = _PAID_TO.search(text.translate(_QUOTES))
+    return _somebody(found["to"] or found["with"] or found["passive"]) if found else ""
+
+
+def _somebody(words: str | None) -> str:
+    """Return words that name somebody, "" if they do not."""
+    last = (words or "").lower().split()[-1:]
+    return (words or "") if last and last[0] not in _NOBODY | NUMBERS.keys() else ""
+
+
 def closes(text: str) -> Closing | None:
     """Return how a text ends a commitment, if it does: done, off or broken."""
     lower = without_quotations(text.translate(_QUOTES)).lower()
@@ -214,7 +261,9 @@ def closes(text: str) -> Closing | None:
         return "off"
     if _BROKEN.search(lower):
         return "broken"
-    return "done" if _DONE.search(lower) and not asks(text) else None
+    done = _DONE.search(lower)
+    so_far = _STOP.split(lower[: done.start()])[-1] if done else ""
+    return "done" if done and not (_NOT_YET.search(so_far) or asks(text)) else None
 
 
 def _requests(lower: str, *, dated: bool) -> bool:

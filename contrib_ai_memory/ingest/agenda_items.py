@@ -419,20 +419,25 @@ def _parties(
         of_other = len(others) == 1 and not _OF_SPEAKER.search(sentence)
         return (others[0] if of_other else speaker), ""
     other = others[0] if len(others) == 1 else listener
-    if kind == "debt" and not others and _names_a_stranger(sentence, circle):
-        other = ""
+    if (named := _promised_to(kind, sentence)) and not _is_npc(named, circle):
+        known = [each for each in circle.mentioned(named) if each != speaker]
+        other = known[0] if len(known) == 1 else ""
     if kind == "debt" and commitments.owed_to_speaker(sentence):
         return (other or speaker), (speaker if other else "")
     return speaker, other
 
 
-def _names_a_stranger(sentence: str, circle: Circle) -> bool:
-    """Whether a debt is owed to somebody named whom the NPC has not met: "i owe hobb 3 coppers"."""
+def _promised_to(kind: Commitment, sentence: str) -> str:
+    """In which words a sentence names whom something is owed to: "i owe the miller 12 silvers"."""
+    if kind == "debt" and (named := commitments.creditor(sentence)):
+        return named
     found = _PROMISED_TO.search(sentence)
     name = found[1].lower() if found else ""
-    return bool(name) and not (
-        name in FUNCTION_WORDS or name in circle.names or name in NUMBERS or name in _CALLS_YOU
-    )
+    return "" if name in FUNCTION_WORDS or name in NUMBERS or name in _CALLS_YOU else name
+
+
+def _is_npc(name: str, circle: Circle) -> bool:
+    return addressing.named(name, circle.names) != addressing.Named.NOT
 
 
 def spoken_to(entry: Entry, recent: Sequence[Entry], circle: Circle) -> str:
@@ -621,7 +626,7 @@ def _closed_by(
         return []
     between = _sides(entry, circle, recent)
     open_items = [item for item in open_items if _is_between(item, entry, between)]
-    ended = [item for item in open_items if _is_ended(entry, item, how)]
+    ended = [item for item in open_items if _is_ended(entry, item, how, circle)]
     if not ended and how == "done" and _SETTLED.search(entry.content):
         debts = [
             item
@@ -667,7 +672,7 @@ def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
     return own == entry.source_entity and recently
 
 
-def _is_ended(entry: Entry, item: AgendaItem, how: commitments.Closing) -> bool:
+def _is_ended(entry: Entry, item: AgendaItem, how: commitments.Closing, circle: Circle) -> bool:
     """Whether words that end something are about this item."""
     speaker = entry.source_entity or ""
     shared = _shared(entry.content, item.text)
@@ -675,7 +680,16 @@ def _is_ended(entry: Entry, item: AgendaItem, how: commitments.Closing) -> bool:
         return False
     if how == "done" and item.kind == "debt" and _partly_paid(entry.content, item.text):
         return False
-    return item.concerns(speaker) and shared >= SAME_MATTER
+    paid = how == "done" and item.kind == "debt" and _is_paid(entry.content, item, circle)
+    return item.concerns(speaker) and (paid or shared >= SAME_MATTER)
+
+
+def _is_paid(text: str, item: AgendaItem, circle: Circle) -> bool:
+    """Whether words say that the one was paid whom a debt is owed to."""
+    paid = commitments.paid_to(text)
+    if not paid or item.to:
+        return bool(paid) and item.to in circle.mentioned(paid)
+    return bool(_matter(paid) & _matter(commitments.creditor(item.text)))
 
 
 def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:

@@ -8,6 +8,7 @@ quotes the line that states the item. Reactor thread: it reads the journal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -15,8 +16,8 @@ from typing import Any
 from ..english import addressing, agenda_questions
 from ..english.addressing import forms, without_address
 from ..english.agenda_questions import AgendaQuestion
-from ..english.commitments import owed
-from ..english.reported_speech import capital
+from ..english.commitments import creditor, owed
+from ..english.reported_speech import capital, second_person
 from ..english.tokens import content_words
 from ..ingest.index import to_memory
 from ..llm.realisation import dated, day_told, ended
@@ -123,6 +124,8 @@ class _Asked:
             and (not question.kinds or item.kind in question.kinds)
             and (not question.by_day or item.due == question.day)
         ]
+        owed = [item for item in self.found if _creditor(item) & question.about]
+        self.found = owed or self.found
 
 
 def _asked_for(memory: Any, entry: Entry, question: AgendaQuestion) -> list[AgendaItem]:
@@ -162,6 +165,7 @@ def nothing_open(memory: Any, entry: Entry) -> bool:
         return False
     asked = _Asked(memory, entry, question)
     names = set().union(*(content_words(memory.people.name_of(who)) for who in asked.named))
+    names |= set().union(*map(_creditor, asked.found))
     if question.about - names or question.who == "named":
         return False
     found = [
@@ -171,6 +175,11 @@ def nothing_open(memory: Any, entry: Entry) -> bool:
         if item.kind in question.kinds
     ]
     return not any(item.state == "open" for item in found) and (question.whether or bool(found))
+
+
+def _creditor(item: AgendaItem) -> set[str]:
+    """The stems of the words for somebody unknown whom a debt is owed to: "the miller"."""
+    return content_words(creditor(item.text)) if item.kind == "debt" and not item.to else set()
 
 
 def _about(items: Iterable[AgendaItem], about: frozenset[str]) -> list[AgendaItem]:
@@ -220,7 +229,12 @@ class _Telling:
             head = " ".join(filter(None, [who, "promised", to, when]))
         elif item.kind == "request":
             head = " ".join(filter(None, [teller, "asked", self._object(item.who), when]))
-        elif item.kind == "debt" and item.who and item.to and (what := owed(item.text)):
+        elif (
+            item.kind == "debt"
+            and item.who
+            and (to := to or self._stranger(item, stating))
+            and (what := owed(item.text))
+        ):
             owes = "owe" if who in ("You", "I") else "owes"
             head = f"{who} {owes} {to} {what}{self._until(item)}. {teller} said {when}"
         else:
@@ -240,6 +254,13 @@ class _Telling:
         if identity == self._own:
             return "me"
         return "you" if identity == self._asker else self._memory.people.name_of(identity)
+
+    def _stranger(self, item: AgendaItem, stating: Entry) -> str:
+        """Name somebody unknown whom a debt is owed to: "the miller"."""
+        named = creditor(item.text)
+        if re.match(r"(?:my|our|his|her|their)\b", named, re.IGNORECASE):
+            return second_person(named) if stating.source_entity == self._asker else ""
+        return named
 
     def _until(self, item: AgendaItem) -> str:
         return f", by {dated(date.fromisoformat(item.due), self._today)}" if item.due else ""
