@@ -3,6 +3,7 @@
 import pytest
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.english.questions import asks
 
 WEDNESDAY = "2026-03-04T19:00:00+00:00"
 
@@ -169,3 +170,80 @@ def test_who_pays_a_player_is_quits_with_them_alone(says, mara, alice, bram):
         "mara, i owe Bram 3 coppers": "done",
         "mara, i owe you 3 coppers": "open",
     }
+
+
+def test_a_promise_that_is_told_is_one_to_whom_it_was_given(says, mara, alice, bram):
+    bram.location = None
+    says(alice, "my brother Aldo comes on saturday with a cart of salt")
+    says(alice, "i promised jessa id fix her roof before the frost")
+    assert {item.kind for item in mara.memory.agenda} == {"plan", "promise"}
+    told = says(alice, "mara, what did i promise?")
+    assert "roof" in told and "salt" not in told and "promised me" not in told
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "gtg, see u tomorrow mara",
+        "good night mara, see you on friday",
+        "i'm thinking of buying a horse at the fair next month",
+    ],
+)
+def test_a_parting_and_a_thought_are_no_plans(says, mara, alice, bram, words):
+    bram.location = None
+    says(alice, words)
+    assert not list(mara.memory.agenda)
+
+
+def test_a_meeting_is_a_plan(says, mara, alice, bram):
+    bram.location = None
+    says(alice, "bye, i'll see you at the mill on friday with the money")
+    assert dues(mara) == ["2026-03-06"]
+
+
+def test_a_reminder_is_promised_listed_and_brought_up_in_time(says, mara, alice, bram):
+    bram.location = None
+    said = says(alice, "mara, remind me to buy twine tomorrow morning")
+    assert said == "Buy twine, tomorrow. I will remind you, Alice."
+    says(alice, "gtg, see u tomorrow mara")
+    said = says(alice, "mara will you save me a seat on friday?")
+    assert said.startswith("On Friday, 6 March. I will")
+    mara.memory.clock = lambda: "2026-03-05T09:00:00+00:00"
+    mara.memory.conversations.clear()
+    greeted = says(alice, "mornin mara")
+    assert "twine" in greeted and "That is due today" in greeted and "see u" not in greeted
+
+
+def test_a_reminder_without_a_day_is_brought_up_the_next_time(says, mara, alice, bram):
+    bram.location = None
+    assert says(alice, "remind me to feed my cat") == "Feed your cat. I will remind you, Alice."
+    mara.memory.conversations.clear()
+    assert "cat" not in says(alice, "hello mara"), "not on the same day"
+    mara.memory.clock = lambda: "2026-03-05T09:00:00+00:00"
+    mara.memory.conversations.clear()
+    assert "cat" in says(alice, "hello mara")
+
+
+def test_what_is_due_in_a_week_is_told_and_nothing_else(says, mara, alice, bram):
+    bram.location = None
+    assert "Nothing is open" in says(alice, "mara, what's due this week?")
+    says(alice, "mara, remind me to buy twine on friday")
+    says(alice, "mara, i'll mend your roof by tuesday")
+    says(alice, "mara, i'm getting married on the 5th of june in harrow!")
+    told = says(alice, "mara, what's due this week?")
+    assert "twine" in told and "roof" not in told and "married" not in told
+    told = says(alice, "mara, what is due next week?")
+    assert "roof" in told and "twine" not in told
+
+
+@pytest.mark.parametrize(
+    ("words", "asking"),
+    [
+        ("remind me to buy twine tomorrow", False),
+        ("remind me what i owe", True),
+        ("remind me about my brother", True),
+        ("tell me of the ferry", True),
+    ],
+)
+def test_a_reminder_is_asked_for_or_a_memory(words, asking):
+    assert asks(words) is asking

@@ -71,7 +71,8 @@ _MOVING = frozenset(  # stems: "no, make that monday instead", "sorry, i meant t
 # the name after a word of promising or owing: "i promised hobb to", "i owe hobb 3 coppers"
 _PROMISED_TO = re.compile(
     r"\b(?:promis(?:e|ed|ing)|sw(?:ear|ore|orn) to|vow(?:ed)? to|owe[sd]?|my word to)"
-    r" (?!an? |the |my |to |that |it |this |\d)(\w+)(?= (?:to|that|an?|the|my|i|i'll|\w+ \w+s)\b)",
+    r" (?!an? |the |my |to |that |it |this |\d)(\w+)"
+    r"(?= (?:to|that|an?|the|my|i|i'?d|i'?ll|\w+ \w+s)\b)",
     re.IGNORECASE,
 )
 _CALLS_YOU = frozenset("you u ye ya him her them".split())

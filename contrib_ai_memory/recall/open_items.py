@@ -16,7 +16,7 @@ from typing import Any
 from ..english import addressing, agenda_questions
 from ..english.addressing import forms, without_address
 from ..english.agenda_questions import AgendaQuestion
-from ..english.commitments import creditor, owed
+from ..english.commitments import creditor, owed, reminds
 from ..english.reported_speech import capital, second_person
 from ..english.tokens import content_words
 from ..ingest.index import to_memory
@@ -89,9 +89,14 @@ def _evidence(memory: Any, item: AgendaItem, entry: Entry) -> list[Entry]:
 
 
 def _is_pressing(item: AgendaItem, identity: str, now: str) -> bool:
-    """Whether the person has it due by tomorrow, or lately overdue; a past plan is over."""
-    if item.state != "open" or not item.due or not item.concerns(identity):
+    """Whether the person has it due by tomorrow, or lately overdue; a past plan is over.
+
+    What somebody wants to be reminded of, without a day, is due the next time they come.
+    """
+    if item.state != "open" or not item.concerns(identity):
         return False
+    if not item.due:
+        return item.kind == "request" and reminds(item.text) and item.created[:10] < now[:10]
     late = date.fromisoformat(now[:10]) - date.fromisoformat(item.due)
     if late > timedelta(0) and item.kind == "plan":
         return False
@@ -122,7 +127,7 @@ class _Asked:
             if (not question.who or item.who in sides[question.who])
             and (not question.to or item.to in sides[question.to])
             and (not question.kinds or item.kind in question.kinds)
-            and (not question.by_day or item.due == question.day)
+            and (not question.by_day or question.covers(item.due))
         ]
         owed = [item for item in self.found if _creditor(item) & question.about]
         self.found = owed or self.found
@@ -133,10 +138,14 @@ def _asked_for(memory: Any, entry: Entry, question: AgendaQuestion) -> list[Agen
     asked = _Asked(memory, entry, question)
     named = asked.named
     standing = [item for item in asked.found if item.state == "open"]
+    asker = entry.source_entity or ""
+    soonest = sorted(standing, key=lambda item: (not item.concerns(asker), item.due or "~"))
     if question.by_day:
-        return _about(standing, question.about) or standing
+        return _about(soonest, question.about) or soonest
+    if not (question.day or question.about or question.kinds):
+        return soonest
     if question.day:
-        standing = [item for item in standing if item.due == question.day] or standing
+        standing = [item for item in standing if question.covers(item.due)] or standing
     if named and question.who != "named" and question.to != "named":
         with_them = [
             item
@@ -149,7 +158,8 @@ def _asked_for(memory: Any, entry: Entry, question: AgendaQuestion) -> list[Agen
         return fitting
     if question.kinds and "plan" not in question.kinds:  # a promise is owed only if named
         standing = [item for item in standing if item.kind in ("debt", "request")]
-    exact = bool(question.day) and all(item.due == question.day for item in standing)
+    standing = [item for item in standing if item.kind == question.best] or standing
+    exact = bool(question.day) and all(question.covers(item.due) for item in standing)
     return standing if exact or len(standing) <= TOLD else []
 
 
@@ -161,9 +171,13 @@ def nothing_open(memory: Any, entry: Entry) -> bool:
     """
     said = without_address(entry.content, forms(memory.names))
     question = agenda_questions.read(said, memory.clock())
-    if question is None or not (question.who and question.kinds) or question.day:
+    if question is None:
         return False
     asked = _Asked(memory, entry, question)
+    if question.by_day:
+        return question.whether and not any(item.state == "open" for item in asked.found)
+    if not (question.who and question.kinds) or question.day:
+        return False
     names = set().union(*(content_words(memory.people.name_of(who)) for who in asked.named))
     names |= set().union(*map(_creditor, asked.found))
     if question.about - names or question.who == "named":
