@@ -183,7 +183,9 @@ _NOT_YET = re.compile(
     r"(?: (?!and\b|but\b)[\w']+){0,4}\W*$"
 )
 _OFF = re.compile(
-    r"\b(?:no longer|not any ?more|no more|no need|never mind|nevermind|nvm|don'?t bother"
+    r"(?:\bnot|n't)(?: [\w']+){0,5} any ?more\b"
+    r"|\b(?:the|my|our|that|this) \w+(?:'?s| is| are)(?: all)? off\b(?! to\b)"
+    r"|\b(?:no longer|no more|no need|never mind|nevermind|nvm|don'?t bother"
     r"|dont bother|forget (?:it|about|what|that)|called off|cancell?ed|struck out|is off"
     r"|it'?s off|misspoke|changed (?:my|her|his) mind|take (?:it|that) back|i take back"
     r"|don'?t (?:burn|send|tell|give|keep|post|wake)|dont (?:burn|send|tell|give|keep|post|wake))\b"

@@ -169,9 +169,12 @@ class OfflineProvider:
             if found:
                 before[entry.id] = found[0]
             meant.append(replace(entry, content=found[1]) if found else entry)
+        wrong = {old.id for old in before.values()}  # the correction tells all else of them too
         drafts = [
             _fact_draft(told, entry, after=before.get(entry.id))
-            for entry, claims in _claims_of(meant, npc_name)
+            for entry, claims in _claims_of(
+                [each for each in meant if each.id not in wrong], npc_name
+            )
             for told in claims
         ]
         return [draft for draft in drafts if not about_itself(draft.text, npc_name)]
