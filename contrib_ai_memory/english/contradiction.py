@@ -307,33 +307,37 @@ def _held(text: str) -> tuple[str, str, str] | None:
 # --- states that end ------------------------------------------------------------------------------
 
 _BACK = r"(?:is|are|was|were|['’]s|['’]re|came|comes|got|made it) (?:[\w'’]+ )?"
-# what somebody or something is in, and what is said when they no longer are
+# what somebody or something is in, what is said when they no longer are, and whether "I was ill"
+# and "I am well" are surely of one state
 _STATES = tuple(
-    (re.compile(state, re.IGNORECASE), re.compile(over, re.IGNORECASE))
-    for state, over in (
+    (re.compile(state, re.IGNORECASE), re.compile(over, re.IGNORECASE), own)
+    for state, over, own in (
         (
             r"\b(?:missing|lost|vanished|disappeared|stolen|kidnapped|captured|imprisoned|run away"
             r"|ran away|(?:is|are|was|were|been) (?:gone|taken))\b",
             rf"\b(?:found|turned up|returned|recovered|rescued|freed|released|escaped)\b"
             rf"|{_BACK}(?:alive|safe|back|home|free)\b",
+            False,
         ),
         (
             r"\b(?:ill|sick|unwell|hurt|wounded|injured|dying|feverish|in bed|has a fever)\b",
             r"\b(?:recovered|healed|cured)\b"
             r"|\b(?:is|are|am|i['’]?m|['’]s|feel|feels|got|getting) (?:[\w'’]+ )?"
             r"(?:better|well|healthy|on (?:his|her|my|their) feet)\b",
+            True,
         ),
-        (r"\b(?:closed|shut|blocked|flooded)\b", r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b"),
-        (r"\b(?:is|are|['’]s) open\b", r"\b(?:closed|shut)\b"),
+        (r"\b(?:closed|shut|blocked|flooded)\b", r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b", False),
+        (r"\b(?:is|are|['’]s) open\b", r"\b(?:closed|shut)\b", False),
         (
             r"\b(?:broken|broke|burst|collapsed|ruined|torn|leaks|leaking)\b",
             r"\b(?:mended|fixed|repaired|rebuilt)\b|\bworks again\b",
+            False,
         ),
         (
             r"\b(?:engaged|betrothed|marrying|(?:getting|be|get) married|marry|my wedding)\b",
             r"\b(?:wedding|engagement|betrothal|marriage)(?:['’]?s| is| was| has been)?(?: all)?"
-            r" (?:off|called off|cancell?ed|broken off)\b|\bbroke (?:it|things) off\b"
-            r"|\b(?:not|n['’]t) (?:[\w'’]+ )?(?:marry(?:ing)?|married)\b",
+            r" (?:off|called off|cancell?ed|broken off)\b|\bbroke (?:it|things) off\b",
+            True,
         ),
     )
 )
@@ -345,10 +349,9 @@ _NO_LONGER = re.compile(
 )
 _OF_IT = re.compile(r"\b(?:him|her|it|them|that|this|one|so)\b", re.IGNORECASE)
 _I_AM = re.compile(r"\b(?:im|i['’]m|ive|i['’]ve)\b", re.IGNORECASE)
-
-
 _OF_MINE = re.compile(r"\b(?:[Mm]y|[Oo]ur) [a-z]+,? (?P<name>[A-Z]\w+)")
-_CLAUSE_END = re.compile(r"(?<=[.!?;])\s+")  # players begin sentences in lower case
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")  # players begin sentences in lower case
+_CLAUSE_END = re.compile(r"(?<=[.!?;,:])\s+|\s+(?=but\b|because\b)")
 
 
 def undoes(new: str, known: str) -> bool:
@@ -363,17 +366,18 @@ def undoes(new: str, known: str) -> bool:
     of_new, of_known = _OF_MINE.search(new), _OF_MINE.search(known)
     if of_new and of_known and of_new["name"] != of_known["name"]:
         return False
-    for sentence in _CLAUSE_END.split(new):
-        if asks(sentence) or _IF.search(sentence) or _WILL.search(sentence):
+    stated = [each for each in _SENTENCE_END.split(new) if not (asks(each) or _IF.search(each))]
+    for sentence in (clause for each in stated for clause in _CLAUSE_END.split(each)):
+        if _WILL.search(sentence):
             continue
-        for state, over in _STATES:
+        for state, over, own in _STATES:
             ending = over.search(sentence)
             if not ending or not state.search(known) or negated(known):
                 continue
             if negated(sentence) and not negated(ending[0]):
                 continue
             alike = _shared(_without(sentence, ending), state.sub(" ", known))
-            if alike or (_OF_ONESELF.match(sentence) and _OF_ONESELF.match(known)):
+            if alike or (own and _OF_ONESELF.match(sentence) and _OF_ONESELF.match(known)):
                 return True
     return False
 
@@ -388,10 +392,9 @@ def is_no_longer(new: str, known: str) -> bool:
     if negated(known) or not _OF_ONESELF.match(known):
         return False
     told = _of_what(known)
-    for sentence in _CLAUSE_END.split(_said(new)):
-        if not (_NO_LONGER.search(sentence) and _OF_ONESELF.match(sentence)) or asks(sentence):
+    for clause in _CLAUSE_END.split(_said(new)):
+        if not (_NO_LONGER.search(clause) and _OF_ONESELF.match(clause)) or asks(clause):
             continue
-        clause = re.split(r"[,;:]|\b(?:but|because|since)\b", sentence)[0]
         over = _of_what(_DENYING.sub(" ", clause.lower()))
         if over and over <= told and not _OF_IT.search(clause):
             return True

@@ -420,9 +420,11 @@ def _parties(
         of_other = len(others) == 1 and not _OF_SPEAKER.search(sentence)
         return (others[0] if of_other else speaker), ""
     other = others[0] if len(others) == 1 else listener
-    if (named := _promised_to(kind, sentence)) and not _is_npc(named, circle):
+    if named := _promised_to(kind, sentence):
         known = [each for each in circle.mentioned(named) if each != speaker]
         other = known[0] if len(known) == 1 else ""
+        if addressing.named(named, circle.names) is not addressing.Named.NOT:
+            other = circle.npc
     if kind == "debt" and commitments.owed_to_speaker(sentence):
         return (other or speaker), (speaker if other else "")
     return speaker, other
@@ -435,10 +437,6 @@ def _promised_to(kind: Commitment, sentence: str) -> str:
     found = _PROMISED_TO.search(sentence)
     name = found[1].lower() if found else ""
     return "" if name in FUNCTION_WORDS or name in NUMBERS or name in _CALLS_YOU else name
-
-
-def _is_npc(name: str, circle: Circle) -> bool:
-    return addressing.named(name, circle.names) != addressing.Named.NOT
 
 
 def spoken_to(entry: Entry, recent: Sequence[Entry], circle: Circle) -> str:
@@ -508,7 +506,7 @@ def _moved_by(
     ]
     if len(stated) != 1 or entry.id in stated[0].evidence:
         return None
-    return _repeated(stated[0], _due(entry.content, entry), (entry.id,), entry)
+    return repeated(stated[0], _due(entry.content, entry), (entry.id,), entry)
 
 
 def _said_before(entry: Entry, recent: Sequence[Entry]) -> Entry | None:
@@ -525,7 +523,7 @@ def _said_before(entry: Entry, recent: Sequence[Entry]) -> Entry | None:
     return None
 
 
-def _repeated(
+def repeated(
     known: AgendaItem, day: str, evidence: Sequence[int], line: AgendaItem | Entry
 ) -> AgendaItem:
     """Return an item with the line that repeats, confirms or moves it."""
@@ -547,7 +545,7 @@ def _add(agenda: dict[str, AgendaItem], item: AgendaItem, circle: Circle) -> Non
     earlier = [each for each in agenda.values() if line not in each.evidence]
     for known in sorted(earlier, key=lambda each: each.updated, reverse=True):
         if _is_same(known, item, circle):
-            agenda[known.id] = _repeated(known, item.due, item.evidence, item)
+            agenda[known.id] = repeated(known, item.due, item.evidence, item)
             return
     agenda[item.id] = item
 

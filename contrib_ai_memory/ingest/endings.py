@@ -48,6 +48,7 @@ from ..store.evidence import Work
 from ..store.payload import entry_memory_id
 from ..store.people import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore, Neighbour
+from .agenda_items import TEXT_KEPT, repeated
 
 KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})
 SAME_CONTENT = 0.8  # share of a fact's words in an attribute that tells it
@@ -352,15 +353,8 @@ def _settle_agenda(memory: Any, ended: EndedMemory) -> None:
         if ended.meant:
             day = due(ended.meant, ended.by.timestamp)
             memory.agenda.remove(str(ended.by.id))  # what it says by itself
-            memory.agenda.put(
-                replace(
-                    item,
-                    text=ended.meant,
-                    due=day.iso if day else item.due,
-                    evidence=(*item.evidence, ended.by.id),
-                    updated=ended.by.timestamp,
-                )
-            )
+            moved = repeated(item, day.iso if day else "", (ended.by.id,), ended.by)
+            memory.agenda.put(replace(moved, text=ended.meant[:TEXT_KEPT]))
         else:
             memory.agenda.put(
                 replace(
