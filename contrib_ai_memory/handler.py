@@ -16,7 +16,7 @@ from twisted.internet import defer
 
 from . import conf, offload
 from .english import addressing
-from .english.questions import asks
+from .english.questions import asks, sentences_of
 from .ingest import experiences, importance, index, pipeline
 from .llm import router
 from .llm.offline import without_address
@@ -178,11 +178,17 @@ class MemoryHandler:
         )
 
     def _tags(self, percept: Percept) -> tuple[str, ...]:
-        """Return the tags, with ASKS for a question behind the NPC's name: "mara what is this"."""
+        """Return the tags, with ASKS for a line that tells nothing, though it does not look so.
+
+        Such are a question behind the NPC's name ("mara what is this"), and a mere request to
+        forget something or to keep quiet about it.
+        """
         if percept.kind not in TALK_KINDS or asks(percept.content):
             return percept.tags
-        bare = (without_address(percept.content, name) for name in self.names)
-        return (*percept.tags, ASKS) if any(map(asks, bare)) else percept.tags
+        bare = [without_address(percept.content, name) for name in self.names]
+        unsaid = addressing.without_address(percept.content, addressing.forms(self.names))
+        tells = not (any(map(asks, bare)) or all(map(addressing.hushes, sentences_of(unsaid))))
+        return percept.tags if tells else (*percept.tags, ASKS)
 
     @defer.inlineCallbacks
     def add(

@@ -22,7 +22,7 @@ from . import conf
 from .embedding import model as embedding_model
 from .embedding.model import BUNDLED_DIMENSIONS
 from .llm import router
-from .llm.offline_reply import PHRASES
+from .llm.confirmations import KINDS
 from .store import memory_store
 from .store.qdrant_config import EdgeConfig, QdrantServerConfig
 from .text import redaction
@@ -181,8 +181,8 @@ def _provider() -> Iterator[str]:
 
 
 def _phrases() -> Iterator[str]:
-    for kind in set(conf.get().PHRASES) - set(PHRASES):
-        kinds = ", ".join(PHRASES)
+    for kind in set(conf.get().PHRASES) - set(KINDS):
+        kinds = ", ".join(KINDS)
         yield _named("['PHRASES']", kind, f"there is no such kind; the kinds are {kinds}.")
 
 

@@ -16,7 +16,7 @@ from .english.questions import asks
 from .english.reported_speech import as_posed
 
 TALK_KINDS = frozenset({"say", "whisper"})
-ASKS = "asks"  # tag: a question once the NPC's name in front of it is removed
+ASKS = "asks"  # tag: tells nothing: a question behind the NPC's name, a request to keep quiet
 INSIGHT = "insight"  # kind of an entry written by reflection
 PINNED, LOCKED = "pinned", "locked"  # tags: never pruned; never changed by a night either
 OF_NPC = "npc"  # tag: words or poses of another NPC that nobody is playing
@@ -670,7 +670,7 @@ class ReplyRequest:
     `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC. `now` is
     the time of the answer; `question` is a follow-up as it is meant, "" for any other line
     (`english.follow_ups`); `npc_names` are the NPC's name and its aliases,
-    `phrases` its stock phrases (`llm.offline_reply.PHRASES`). `sentences` is how many an answer may
+    `phrases` its stock phrases (`llm.confirmations.KINDS`). `sentences` is how many an answer may
     have, `language` the one it is to be in ("": the speaker's).
 
     Attributes:

@@ -3,6 +3,7 @@
 import pytest
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.english.questions import asks
 
 WEDNESDAY = "2026-03-04T19:00:00+00:00"
 
@@ -120,3 +121,129 @@ def test_two_debts_are_two_items_and_the_one_paid_is_closed(says, mara, alice, b
     says(alice, "mara, here are your 5 coppers")
     assert [state for text, state in states(mara).items() if "soup" in text] == ["open"]
     assert [state for text, state in states(mara).items() if "bed" in text] == ["done"]
+
+
+@pytest.mark.parametrize("words", ["forget what i said", "never mind"])
+def test_what_was_just_promised_can_be_taken_back(says, mara, alice, words):
+    says(alice, "mara, i'll mend your roof by friday")
+    says(alice, words)
+    assert [item.state for item in mara.memory.agenda] == ["done"]
+
+
+@pytest.mark.parametrize(
+    ("owed", "whom", "paid"),
+    [
+        ("i owe the miller 12 silvers, ugh", "the miller", "mara i paid the miller btw"),
+        ("mara, i owe 12 silvers to hobb", "hobb", "mara, i've paid hobb back"),
+        ("mara, i owe my uncle 12 silvers", "my uncle", "mara, my uncle is paid"),
+    ],
+)
+def test_a_debt_to_somebody_unknown_is_told_and_paid(says, mara, alice, bram, owed, whom, paid):
+    bram.location = None
+    says(alice, owed)
+    told = says(alice, f"how much do i owe {whom}")
+    assert told.startswith(f"You owe {whom.replace('my', 'your')} 12 silvers.")
+    says(alice, f"mara, i haven't paid {whom} yet")
+    assert "You owe" in says(alice, f"mara, do i still owe {whom} anything?")
+    says(alice, paid)
+    assert list(states(mara).values()) == ["done"]
+    told = says(alice, f"mara, do i still owe {whom} anything?")
+    assert "Nothing is open" in told and "12" not in told
+
+
+def test_what_is_owed_to_one_is_no_answer_about_another(says, mara, alice, bram):
+    bram.location = None
+    says(alice, "mara, i owe the miller 12 silvers")
+    says(alice, "mara, i owe you 3 coppers for the soup")
+    says(alice, "mara, i promised hobb to mend his fence")
+    says(alice, "mara, i paid the miller")
+    assert "Nothing is open" in says(alice, "mara, do i still owe the miller?")
+    told = says(alice, "mara, what do i owe you?")
+    assert "3 coppers" in told and "miller" not in told
+
+
+def test_who_pays_a_player_is_quits_with_them_alone(says, mara, alice, bram):
+    says(alice, "mara, i owe Bram 3 coppers")
+    says(alice, "mara, i owe you 3 coppers")
+    says(alice, "mara, i paid bram")
+    assert states(mara) == {
+        "mara, i owe Bram 3 coppers": "done",
+        "mara, i owe you 3 coppers": "open",
+    }
+
+
+def test_a_promise_that_is_told_is_one_to_whom_it_was_given(says, mara, alice, bram):
+    bram.location = None
+    says(alice, "my brother Aldo comes on saturday with a cart of salt")
+    says(alice, "i promised jessa id fix her roof before the frost")
+    assert {item.kind for item in mara.memory.agenda} == {"plan", "promise"}
+    told = says(alice, "mara, what did i promise?")
+    assert "roof" in told and "salt" not in told and "promised me" not in told
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "gtg, see u tomorrow mara",
+        "good night mara, see you on friday",
+        "i'm thinking of buying a horse at the fair next month",
+    ],
+)
+def test_a_parting_and_a_thought_are_no_plans(says, mara, alice, bram, words):
+    bram.location = None
+    says(alice, words)
+    assert not list(mara.memory.agenda)
+
+
+def test_a_meeting_is_a_plan(says, mara, alice, bram):
+    bram.location = None
+    says(alice, "bye, i'll see you at the mill on friday with the money")
+    assert dues(mara) == ["2026-03-06"]
+
+
+def test_a_reminder_is_promised_listed_and_brought_up_in_time(says, mara, alice, bram):
+    bram.location = None
+    said = says(alice, "mara, remind me to buy twine tomorrow morning")
+    assert said == "Buy twine, tomorrow. I will remind you, Alice."
+    says(alice, "gtg, see u tomorrow mara")
+    said = says(alice, "mara will you save me a seat on friday?")
+    assert said.startswith("On Friday, 6 March. I will")
+    mara.memory.clock = lambda: "2026-03-05T09:00:00+00:00"
+    mara.memory.conversations.clear()
+    greeted = says(alice, "mornin mara")
+    assert "twine" in greeted and "That is due today" in greeted and "see u" not in greeted
+
+
+def test_a_reminder_without_a_day_is_brought_up_the_next_time(says, mara, alice, bram):
+    bram.location = None
+    assert says(alice, "remind me to feed my cat") == "Feed your cat. I will remind you, Alice."
+    mara.memory.conversations.clear()
+    assert "cat" not in says(alice, "hello mara"), "not on the same day"
+    mara.memory.clock = lambda: "2026-03-05T09:00:00+00:00"
+    mara.memory.conversations.clear()
+    assert "cat" in says(alice, "hello mara")
+
+
+def test_what_is_due_in_a_week_is_told_and_nothing_else(says, mara, alice, bram):
+    bram.location = None
+    assert "Nothing is open" in says(alice, "mara, what's due this week?")
+    says(alice, "mara, remind me to buy twine on friday")
+    says(alice, "mara, i'll mend your roof by tuesday")
+    says(alice, "mara, i'm getting married on the 5th of june in harrow!")
+    told = says(alice, "mara, what's due this week?")
+    assert "twine" in told and "roof" not in told and "married" not in told
+    told = says(alice, "mara, what is due next week?")
+    assert "roof" in told and "twine" not in told
+
+
+@pytest.mark.parametrize(
+    ("words", "asking"),
+    [
+        ("remind me to buy twine tomorrow", False),
+        ("remind me what i owe", True),
+        ("remind me about my brother", True),
+        ("tell me of the ferry", True),
+    ],
+)
+def test_a_reminder_is_asked_for_or_a_memory(words, asking):
+    assert asks(words) is asking

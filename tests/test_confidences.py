@@ -3,8 +3,8 @@
 import pytest
 from evennia.utils.create import create_object
 
-from contrib_ai_memory import npc
-from contrib_ai_memory.english.addressing import confides
+from contrib_ai_memory import npc, offload
+from contrib_ai_memory.english.addressing import confides, hushes
 
 
 @pytest.fixture
@@ -95,6 +95,11 @@ def test_what_is_confided_aloud_is_for_those_present_only(mara, alice, bram, cer
         "Promise me you won't tell.",
         "Nobody else must know.",
         "In confidence: I mean to leave.",
+        "dont tell the prior lol",
+        "dont tell szymon EVER",
+        "Don't tell Bram, but I mean to leave.",
+        "can you forget i told you that",
+        "Pretend I never said it.",
     ],
 )
 def test_a_confidence_is_known_by_how_people_ask_for_it(line):
@@ -112,6 +117,10 @@ def test_a_confidence_is_known_by_how_people_ask_for_it(line):
         "Don't tell me you forgot.",
         "They keep to themselves.",
         "Is there a secret door?",
+        "I forget what I said.",
+        "Don't forget what I told you.",
+        "Did you forget what I said?",
+        "Don't tell me lies, don't tell lies.",
     ],
 )
 def test_talk_of_secrets_is_no_confidence(line):
@@ -132,3 +141,41 @@ def test_what_is_confided_in_a_pose_is_for_those_present_only(mara, alice, bram,
     bram.execute_cmd("whisper Mara = Where is the silver key of Alice?")
     assert not any("third step" in line for line in ceryss)
     assert any("third step" in line for line in brams)
+@pytest.mark.parametrize(
+    ("line", "tells"),
+    [
+        ("forget what i said about the sheriff", False),
+        ("keep it to yourself pls", False),
+        ("Please don't tell anyone about it.", False),
+        ("dont tell corin about the sheriff", False),
+        ("don't tell anyone but i stole the weathercock", True),
+        ("keep the change", True),
+    ],
+)
+def test_a_mere_request_to_keep_quiet_tells_nothing(line, tells):
+    assert hushes(line) is not tells
+
+
+@pytest.mark.parametrize("night", [False, True])
+def test_a_request_to_forget_is_promised_and_told_to_nobody(mara, alice, bram, hears, night):
+    alice.execute_cmd("whisper Mara = The sheriff pays me 5 gold to spy on Bram.")
+    bram.location = None
+    alices = hears(alice)
+    alice.execute_cmd("say forget what i said about the sheriff")
+    offload.wait(mara.assistant.at_tick())
+    assert any("speak of it" in line or "from me" in line for line in alices)
+    asked = heard(mara)[-1]
+    assert asked.private and asked.is_question
+    if night:
+        offload.wait(mara.assistant.sleep.whole_night())
+    alice.location, bram.location = None, mara.location
+    brams = hears(bram)
+    for question in ("what did Alice say about the sheriff?", "what do you know about Alice?"):
+        bram.execute_cmd(f"say Mara, {question}")
+        offload.wait(mara.assistant.at_tick())
+    assert brams and not any("sheriff" in line.lower() for line in brams if "Mara" in line[:4])
+    bram.location, alice.location = None, mara.location
+    alices.clear()
+    alice.execute_cmd("say what do you know about me?")
+    offload.wait(mara.assistant.at_tick())
+    assert alices and not any("orget what" in line for line in alices)

@@ -80,6 +80,64 @@ def test_a_newer_count_of_one_barrel_ends_its_older_one(mara, says):
     assert "30 apples" in says("how many apples does barrel 5 hold?")
 
 
+SUNDAY, MONDAY, WEDNESDAY = (f"2026-11-{day}T15:00:00+00:00" for day in (22, 23, 25))
+
+
+def profile_of(mara, alice):
+    found = mara.memory.profiles.get(mara.get_memory_identity(alice))
+    return " ".join(each.value for each in found.attributes) if found else ""
+
+
+@pytest.mark.parametrize("night", [False, True])
+def test_another_day_is_told_and_brought_up_in_place_of_the_wrong_one(mara, alice, says, night):
+    mara.memory.clock = lambda: SUNDAY
+    says("my brother Aldo is comming on tuesday w/ a cart of salt")
+    says("i mend nets down by the weir")
+    for chatter in ("who is here?", "where are we?", "what time is it?", "thanks mara"):
+        says(chatter)
+    says("actually its wednesday not tuesday he's coming")
+    if night:
+        offload.wait(mara.assistant.sleep.whole_night())
+    [item] = mara.memory.agenda
+    assert (item.due, item.state) == ("2026-11-25", "open") and "wednesday" in item.text
+    answer = says("so when does my brother come?")
+    assert "Wednesday, 25 November" in answer and "uesday" not in answer
+    assert "tuesday" not in profile_of(mara, alice)
+    mara.memory.clock = lambda: WEDNESDAY
+    mara.memory.conversations.clear()
+    assert "Aldo" in says("hello mara")
+
+
+@pytest.mark.parametrize(
+    ("before", "ends", "over"),
+    [
+        (
+            "im getting married on the 5th of december in harrow!",
+            "the wedding's off. im not marrying anymore",
+            "getting married",
+        ),
+        (
+            "My brother Tom has been missing since the flood.",
+            "they found my brother! tom is alive, he was in Harrow",
+            "missing",
+        ),
+        ("i mend nets down by the weir", "i no longer mend nets, old Harl took me on", "weir"),
+    ],
+)
+def test_what_was_told_to_be_over_is_told_no_more(mara, alice, says, before, ends, over):
+    mara.memory.clock = lambda: SUNDAY
+    says(before)
+    offload.wait(mara.assistant.sleep.whole_night())
+    mara.memory.clock = lambda: MONDAY
+    says(ends)
+    assert ended(mara) == {before}
+    assert not any(item.state == "open" for item in mara.memory.agenda)
+    offload.wait(mara.assistant.sleep.whole_night())
+    mara.memory.clock = lambda: WEDNESDAY
+    assert over not in says("what do you know about me?")
+    assert over not in profile_of(mara, alice)
+
+
 def test_when_the_corrected_line_is_forgotten_nothing_of_it_is_told(mara, alice, says):
     says("im a weaver, i live by the old mill")
     old = next(each for each in mara.memory.journal.read() if "weaver" in each.content)
@@ -95,6 +153,7 @@ def test_when_the_corrected_line_is_forgotten_nothing_of_it_is_told(mara, alice,
         ("i meant the chapel", "i live by the old mill", "i live by the chapel"),
         ("i meant six", "i have five hens", "i have six hens"),
         ("nell moved to wick", "nell lives in harrow", "nell moved to wick."),
+        ("its friday not monday", "the fair is on monday", "the fair is on friday"),
     ],
 )
 def test_a_correction_is_completed_from_the_line_before(said, before, meant):
@@ -110,6 +169,8 @@ def test_a_correction_is_completed_from_the_line_before(said, before, meant):
         ("i meant the chapel", "the smith lives by the old mill, near the ford"),
         ("Not Thunder, my horse is called Lightning.", "My horse is called Thunder."),
         ("tom moved to wick", "nell lives in harrow"),
+        ("the fair is on friday not monday", "tom comes on monday"),
+        ("its friday not monday", "tom comes on sunday"),
     ],
 )
 def test_what_leaves_a_doubt_is_no_correction(said, before):
@@ -133,3 +194,25 @@ def test_what_is_meant_is_what_is_not_denied():
 )
 def test_a_count_is_over_only_of_the_same_in_the_same(known, over):
     assert changes("barrel 3 has only 9 apples left now", known, near=False) is over
+
+
+@pytest.mark.parametrize(
+    ("said", "known", "over"),
+    [
+        ("tom is back!", "My brother Tom has been missing since the flood.", True),
+        ("they have not found tom", "My brother Tom has been missing since the flood.", False),
+        ("have they found tom?", "My brother Tom has been missing since the flood.", False),
+        ("they found my purse", "My brother Tom has been missing since the flood.", False),
+        ("my brother Jack is back", "My brother Tom is missing.", False),
+        ("im better now", "im sick", True),
+        ("im better now", "my brother is sick", False),
+        ("i found a coin", "i lost my purse", False),
+        ("if tom is back i'll be glad", "My brother Tom is missing.", False),
+        ("the wedding's off, im not marrying anymore", "im engaged to corin", True),
+        ("the bridge is open again", "the bridge is closed", True),
+        ("i don't drink ale anymore", "i drink ale every evening", True),
+        ("i don't love him anymore", "i love my dog", False),
+    ],
+)
+def test_a_state_ends_when_its_end_is_told(said, known, over):
+    assert changes(said, known, near=False) is over

@@ -187,10 +187,34 @@ _NOT_TO = (
     r"(?:do not|don'?t|never|not to|won'?t|will not|must not|mustn'?t|can ?not|can'?t) "
     r"(?:you |ever |dare |go ){0,2}(?:tell|telling|repeat|mention|breathe|whisper|say)\b"
 )
+_NOT_OF_OTHERS = r"(?<!\bi )(?<!\bwe )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwhy )(?<!\bwho )"
+_SOMEBODY = (
+    r"(?:(?:the|my|your|his|her|our) (?!truth\b))?"
+    r"(?!me\b|us\b|you\b|u\b|it\b|th(?:at|is)\b|lies?\b|tales?\b|fibs?\b|jokes?\b|stories\b)"
+    r"[\w'-]+"
+)
+_WHAT_NOT = (
+    r"(?=\s*(?:$|[.,!;:])"
+    r"| (?:but|that|this|about|of|what|where|why|ever|please|pls|lol|ok|i|i'm|im|we)\b)"
+)
+# "forget what i said about the sheriff", "pretend i never told you"; not "I forget what you said"
+_UNSAID = (
+    r"(?:"
+    r"(?:\b(?:can|could|would|will) (?:you|u|ye) (?:please |just |now )?"
+    r"|(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bu )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bnot )"
+    r"(?<!n't )(?<!\bdont )(?<!\bwont )(?<!\bnever )(?<!\bto )(?<!\bever ))"
+    r"\bforget (?:all |everything |anything |about )*(?:(?:what|whatever|that) )?"
+    r"|\bpretend (?:that )?)"
+    r"(?:i|we)(?:'ve| have)? (?:ever |never |just |did ?n'?t )*"
+    r"(?:sa(?:y|id)|t(?:ell|old)|mention(?:ed)?|whisper(?:ed)?|confess(?:ed)?|admit(?:ted)?)\b"
+)
 _CONFIDES = re.compile(
     # "don't tell anyone", "never breathe a word of it to anybody"; not "I don't tell anyone"
-    r"(?<!\bi )(?<!\bwe )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwhy )"
-    rf"\b{_NOT_TO}[^.!?\n]{{0,30}}?\b{_ANYONE}"
+    rf"{_NOT_OF_OTHERS}\b{_NOT_TO}[^.!?\n]{{0,30}}?\b{_ANYONE}"
+    # "dont tell the prior", "pls dont tell"; not "don't tell lies", "don't tell me"
+    rf"|{_NOT_OF_OTHERS}\b(?:do not|don'?t) (?:you |ever |dare |go )*"
+    rf"tell(?: {_SOMEBODY})?{_WHAT_NOT}"
+    rf"|{_UNSAID}"
     r"|\btell (?:this |it |that )?(?:to )?(?:no ?one|nobody|not a soul)\b"
     # "not a word to the girl"; not "he said not a word"
     r"|(?:^|[.!?,;:-]\s*|\band |\bplease )not a word\b"
@@ -214,10 +238,31 @@ _CONFIDES = re.compile(
 )
 
 
+_KEEPS_QUIET = re.compile(
+    r"(?:(?:please|pls|plz|just|now|and|so|but|oh|well|ok(?:ay)?|then|mind|remember),? )*"
+    rf"(?:{_UNSAID}[^,;:.!?]*"
+    rf"|(?:{_CONFIDES.pattern})"
+    r"(?:,? (?:to (?:the |my )?\w+|(?:about )?(?:it|this|that|what (?:i|we) \w+)"
+    r"|about (?:the |my )?\w+))*)"
+    r"(?:,? (?:please|pls|plz|ok(?:ay)?|lol|now|either|ever|again))*",
+    re.IGNORECASE,
+)
+
+
 def confides(text: str) -> bool:
-    """Whether a speaker asks for confidence: "don't tell anyone", "between you and me".
+    """Whether a speaker asks for confidence: "don't tell anyone", "forget what I said".
 
     >>> [confides(said) for said in ("Don't tell anyone: I am Dunstan.", "I don't tell anyone.")]
     [True, False]
     """
     return bool(_CONFIDES.search(text.replace("’", "'")))
+
+
+def hushes(text: str) -> bool:
+    """Whether a sentence asks for confidence or to forget, and tells nothing.
+
+    >>> [hushes(said) for said in ("Please don't tell anyone.", "Don't tell anyone: I am Dunstan.")]
+    [True, False]
+    """
+    bare = text.replace("’", "'").strip(' \t\n.,!?;:…"()-–—~*')
+    return bool(_KEEPS_QUIET.fullmatch(bare))

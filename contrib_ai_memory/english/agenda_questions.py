@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Literal
 
 from .commitments import Commitment
@@ -25,7 +26,9 @@ class AgendaQuestion:
         who: Whose they are to keep; "named" is the person whom it names, "" is anybody.
         to: To whom they are owed, alike.
         kinds: Only of these kinds; empty is any.
+        best: The kind that it names; others are told only where there is none of it.
         day: The ISO date that it names, or "".
+        until: The last day if it names several: "this week".
         about: The stems of what else it names.
         by_day: Whether it asks for whatever is on that day.
         whether: Whether it asks if there is any: "do i owe you anything?".
@@ -34,10 +37,16 @@ class AgendaQuestion:
     who: Side = ""
     to: Side = ""
     kinds: tuple[Commitment, ...] = ()
+    best: Commitment | Literal[""] = ""
     day: str = ""
+    until: str = ""
     about: frozenset[str] = frozenset()
     by_day: bool = False
     whether: bool = False
+
+    def covers(self, day: str) -> bool:
+        """Whether an ISO date is within the time that it names."""
+        return bool(day) and self.day <= day <= (self.until or self.day)
 
 
 _WHAT = r"(?:what|wat|wot|whit|how much)"
@@ -77,20 +86,26 @@ _COMPILED = tuple((re.compile(pattern), who, to, kinds) for pattern, who, to, ki
 _ON_A_DAY = re.compile(
     rf"\b{_WHAT}(?:'?s| is| are)? (?:thing )?(?:is |do we have )?(?:on|up|due|planned|for|happen\w*"
     rf"|falls? due|to be (?:done|finished)|going on|set)\b|\b{_WHAT} (?:is )?happen\w*"
-    r"|\b(?:remind me|anything) .*\bon\b"
+    r"|\b(?:remind me|anything) .*\bon\b|\banything (?:is )?(?:due|planned|to do|up)\b"
+    rf"|\b{_WHAT} (?:do|have) (?:i|we) (?:have|got)(?: to do| on| planned)?\b"
 )
 _DAY = re.compile(r"\b(?:today|tonight|tomorrow|\w+day)\b")
 _OPEN = re.compile(
     rf"\b{_WHAT}(?:'?s| is) (?:still )?(?:due|owed|outstanding|open|on (?:your|ur|the)"
     r" (?:list|mind|agenda|slate))\b"
 )
+_DUE = re.compile(r"\b(?:due|owed|to do|outstanding|open)\b")
+_PROMISED = re.compile(r"\b(?:promis\w*|swear|swore|sworn|vow\w*)\b")
+_WEEK = re.compile(
+    r"\b(?:(?P<next>next)|this|(?:the )?rest of the|the coming) (?P<unit>week|month)\b"
+)
 _WHETHER = re.compile(
     r"^(?:(?:so|and|well|now|ok|okay|but|oh),? )*(?:do|did|does|have|has|am|are|is) .*"
     r"\b(?:anything|something|any ?more|a thing|any \w+|owed?|due|outstanding|open)\b"
 )
 _NO_MATTER = frozenset(
-    "promis swear owe ask say tell do happen thing want go on still again must mean suppos due be"
-    " have begin start whole exact"
+    "promis swear owe much ask say tell do happen thing want go on still again must mean suppos due"
+    " be have begin start whole exact"
     .split()
 )  # fmt: skip
 
@@ -107,16 +122,41 @@ def read(text: str, now: str) -> AgendaQuestion | None:
     """
     lower = " ".join(text.lower().replace("’", "'").split())
     lower = re.sub(r"\b(what|wat|wot)s\b", r"\1's", lower)
-    named = due(text, now) or next(
-        filter(None, (due(each, now) for each in _DAY.findall(lower))), None
-    )
-    day = named.iso if named else ""
-    about = frozenset(content_words(lower.replace(named.said.lower(), " ") if named else lower))
-    about -= _NO_MATTER
+    day, until, rest = _time_named(text, lower, now)
+    about = frozenset(content_words(rest)) - _NO_MATTER
     for pattern, who, to, kinds in _COMPILED:
         if pattern.search(lower):
             whether = bool(_WHETHER.search(lower))
-            return AgendaQuestion(who, to, kinds, day, about, whether=whether)
+            best: Commitment | Literal[""] = "promise" if _PROMISED.search(lower) else ""
+            return AgendaQuestion(who, to, kinds, best, day, until, about, whether=whether)
     if day and _ON_A_DAY.search(lower):
-        return AgendaQuestion(day=day, about=about, by_day=True)
+        whether = bool(_DUE.search(lower))
+        return AgendaQuestion(day=day, until=until, about=about, by_day=True, whether=whether)
     return AgendaQuestion(day=day, about=about) if _OPEN.search(lower) else None
+
+
+def _time_named(text: str, lower: str, now: str) -> tuple[str, str, str]:
+    """Return the first and the last day that a question names, and the rest of it.
+
+    The last one is "" for a single day; both are if it names none.
+    """
+    if found := _WEEK.search(lower):
+        first, last = _span(date.fromisoformat(now[:10]), found["unit"], ahead=bool(found["next"]))
+        return first.isoformat(), last.isoformat(), lower.replace(found[0], " ")
+    named = due(text, now) or next(
+        filter(None, (due(each, now) for each in _DAY.findall(lower))), None
+    )
+    return (named.iso, "", lower.replace(named.said.lower(), " ")) if named else ("", "", lower)
+
+
+def _span(today: date, unit: str, *, ahead: bool) -> tuple[date, date]:
+    """The days left of this week or month, or those of the next; Sunday looks at the next week."""
+    if unit == "week":
+        monday = today + timedelta(days=7 - today.weekday())
+        if ahead:
+            return monday, monday + timedelta(days=6)
+        return today, monday - timedelta(days=1) if today.weekday() < 6 else today + timedelta(7)
+    first = (today.replace(day=1) + timedelta(days=32)).replace(day=1)
+    if ahead:
+        return first, (first + timedelta(days=32)).replace(day=1) - timedelta(days=1)
+    return today, first - timedelta(days=1)

@@ -12,6 +12,7 @@ import re
 
 from ..text.sanitising import oneline
 from . import tokens
+from .addressing import hushes
 from .dates import tells_time, times
 from .questions import asks
 from .reported_speech import speaks_of_self
@@ -247,8 +248,8 @@ def of_oneself(text: str) -> bool:
 
 
 def tells(sentence: str) -> bool:
-    """Whether a sentence is more than a question, a greeting or filler."""
-    if asks(sentence) or _GREETS.match(claim(sentence)):
+    """Whether a sentence is more than a question, a greeting, filler or a plea to keep quiet."""
+    if asks(sentence) or hushes(sentence) or _GREETS.match(claim(sentence)):
         return False
     words = [word.lower().replace("’", "'") for word in _WORD.findall(sentence)]
     telling = sum(word not in FILLERS for word in words)

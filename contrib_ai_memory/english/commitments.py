@@ -34,6 +34,21 @@ _DENIES = re.compile(
     r"\b(?:i|we)(?:'?d|'?ve)? (?:never|didn'?t|wasn'?t|haven'?t|don'?t|won'?t|wont|dont|can'?t"
     r"|cannot|would|could|wish|hope|might|should)\b|\bnever mind\b"
 )
+# "i promised jessa id fix her roof", "i gave hobb my word that"; not "the ale i promised"
+_PROMISED = re.compile(
+    r"\b(?:i|we)(?:'?ve| have| had|'d)? (?:just )?"
+    r"(?:promised|swore|sworn|vowed|gave (?:\w+ )?my word)\b"
+    r"(?: (?!to\b|when\b|if\b)[\w'-]+){0,3}? "
+    r"(?:to|that|i'?d|i'?ll|i (?:would|will)|we'?d|an?|the|some|"
+    rf"{'|'.join(NUMBERS)}|\d+) \w"
+)
+_PARTS = re.compile(
+    r"\b(?:(?:i'?ll |we'?ll |will )?(?:see|c|catch|meet) (?:you|u|ya|ye|y'?all)(?: all)?|until|till"
+    r"|bye+|goodbye|farewell|good ?night|night|gtg|g2g|ttyl|cya|later|laters|(?:gotta|got to) go)\b"
+)
+_HEDGED = re.compile(
+    r"\b(?:thinking (?:of|about)|might|maybe|perhaps|wish|hope|hoping|dunno|consider(?:ing)?)\b"
+)
 _WILL = (
     r"\b(?:i'll|ill|i will|i shall|i'm going to|im going to|i'?m gonna|i gonna|ima|we'll|we will"
     r"|we shall|shall i|let me|i'm to|i)"
@@ -68,15 +83,31 @@ _OWED_TO_SPEAKER = re.compile(
     r"|\byou(?:'re| are) (?:still )?short\b"
 )
 _AMOUNT = rf"(?:a|an|the|your|{'|'.join(NUMBERS)}|\d+)"
+# "the miller", "my old uncle", "hobb"
+_CREDITOR = (
+    r"(?:(?:the|my|our|his|her|their) (?:(?:old|young|poor) )?[^\W\d]['\w-]+|[^\W\d]['\w-]+)"
+)
 _OWED_AFTER = re.compile(
-    rf"\bowes? (?:you |u |me |him |her |them |\w+ (?={_AMOUNT} ))?(?P<what>{_AMOUNT} [\w'-]+"
-    r"(?: (?:of|and|for|more) [\w' -]+)?)",
+    rf"\bowe[sd]? (?:(?P<to>{_CREDITOR}) (?={_AMOUNT} )|(?!the |your ))"
+    rf"(?P<what>{_AMOUNT} [\w'-]+(?: (?:of|and|for|more) (?!to\b)[\w' -]+)?)"
+    rf"(?: to (?P<to_after>{_CREDITOR}))?",
     re.IGNORECASE,
 )
 _OWED_BEFORE = re.compile(
     rf"\b(?P<what>{_AMOUNT} [\w'-]+(?: [\w'-]+)?),? (?:i|you|u|he|she) (?:still )?owe",
     re.IGNORECASE,
 )
+_PAID_TO = re.compile(
+    rf"\b(?:re)?(?:paid|payed) (?:(?:{'|'.join(NUMBERS)}|\d+) [\w'-]+ )?(?:back |off |up )?(?:to )?"
+    rf"(?P<to>{_CREDITOR})|\b(?:settled|squared) (?:it |things |up )*with (?P<with>{_CREDITOR})"
+    rf"|\b(?P<passive>{_CREDITOR})(?:'s| is| has been| got) (?:all )?paid\b",
+    re.IGNORECASE,
+)
+_NOBODY = frozenset(
+    "i you u ye ya he she it they me him her them us we it that this for in up off back all my "
+    "everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill"
+    .split()
+)  # fmt: skip
 _KEEPING = (
     r"(?:keep|hold|hold on to|hang on to|save|hide|lock|guard|stash|store|remind|wake|post|mail"
     r"|burn|look after|see that|see to it|make sure|watch over|look out|put aside|set aside"
@@ -124,13 +155,21 @@ _ASKS_WHAT = re.compile(
 )
 _GOES_TO = re.compile(r"\b(?:it|this|that|they) goes? to \w+|\b(?:thats|that's|this is) for \w+")
 _SAVE_ME = re.compile(r"\b(?:keep|save|hold) (?:me|us|back|aside)\b")
-_REMIND = re.compile(r"\b(?:remind|wake|warn) (?:me|us)\b|\blet (?:me|us) know (?:when|if)\b")
+_REMIND = re.compile(r"\bremind (?:me|us)\b")
+_REMIND_TO = re.compile(
+    r"\bremind (?:me|us) (?:please |again )?"
+    r"(?:(?:not )?to|that|when|if|before|at|in|on)\b(?: (?P<what>.+))?"
+    r"|\bremind (?:me|us)(?: (?:of|about) (?P<of>(?:the|my|a|an) .+))?$",
+    re.IGNORECASE,
+)
+_LET_KNOW = re.compile(r"\b(?:wake|warn) (?:me|us)\b|\blet (?:me|us) know (?:when|if)\b")
 
 _DONE = re.compile(
-    r"\b(?:paid|payed)(?: (?:in full|up|off|back|you|it|him|her|them))?\b|\b(?:we'?re|we are|i'?m"
-    r"|im|you'?re|ur|that'?s|thats|call (?:it|us)|it'?s) (?:all )?(?:square|even|quits|quit|clear"
-    r"|clean|settled|paid|the lot)\b|\bslate'?s clean\b|\b(?:debt|tab|slate)(?:'s| is) "
-    r"(?:paid|clear|clean|settled)\b|\bkept (?:your|his|her|my|ur|their|yer) (?:word|promise)\b"
+    r"\b(?:paid|payed|settled up|settled with)(?: (?:in full|up|off|back|you|it|him|her|them))?\b"
+    r"|\b(?:we'?re|we are|i'?m|im|you'?re|ur|that'?s|thats|call (?:it|us)|it'?s) (?:all )?"
+    r"(?:square|even|quits|quit|clear|clean|settled|paid|the lot)\b"
+    r"|\bslate'?s clean\b|\b(?:debt|tab|slate)(?:'s| is) (?:paid|clear|clean|settled)\b"
+    r"|\bkept (?:your|his|her|my|ur|their|yer) (?:word|promise)\b"
     r"|\bas (?:i )?promised\b"
     r"|\b(?:here(?:'s| is| are|s)|there(?:'s| is|s)) (?:your|ur|yer|the|my)\b"
     r"|\b(?:it'?s|all|they'?re) (?:done|mended|fixed|finished|ready)\b|\bi(?:'ve| have|ve)? "
@@ -138,8 +177,15 @@ _DONE = re.compile(
     r"|\b(?:got|had|has) (?:his|her|their|it|the) \w+(?: back)?\b|\bcame off\b"
     r"|\b(?:is|was|are) (?:mended|fixed|back|paid|finished|done|delivered|posted|sent)\b"
 )
+# before what is done: "i haven't paid", "when i have paid"
+_NOT_YET = re.compile(
+    r"\b(?:not|never|\w+n'?t|if|when|once|unless|until|till?|before)"
+    r"(?: (?!and\b|but\b)[\w']+){0,4}\W*$"
+)
 _OFF = re.compile(
-    r"\b(?:no longer|not any ?more|no more|no need|never mind|nevermind|nvm|don'?t bother"
+    r"(?:\bnot|n't)(?: [\w']+){0,5} any ?more\b"
+    r"|\b(?:the|my|our|that|this) \w+(?:'?s| is| are)(?: all)? off\b(?! to\b)"
+    r"|\b(?:no longer|no more|no need|never mind|nevermind|nvm|don'?t bother"
     r"|dont bother|forget (?:it|about|what|that)|called off|cancell?ed|struck out|is off"
     r"|it'?s off|misspoke|changed (?:my|her|his) mind|take (?:it|that) back|i take back"
     r"|don'?t (?:burn|send|tell|give|keep|post|wake)|dont (?:burn|send|tell|give|keep|post|wake))\b"
@@ -176,9 +222,19 @@ def commitment(text: str, said_at: str, *, to_listener: bool = False) -> Commitm
         return "debt"
     if _promises(lower, dated=named is not None):
         return "debt" if _PAYS.search(lower) else "promise"
-    if named and later and _told_in(lower, named.said.lower()) >= LEAST_WORDS:
+    if named and later and _plans(lower, named.said.lower()):
         return "plan"
     return None
+
+
+def _plans(lower: str, said: str) -> bool:
+    """Whether a sentence that names a day tells what will be, and neither parts nor hopes."""
+    if _told_in(lower, said) < LEAST_WORDS:
+        return False
+    clause = next((part for part in re.split(r"[,.;:!?]", lower) if said in part), lower)
+    rest = _PARTS.sub(" ", clause).replace(said, " ").split()
+    parts = len(rest) < LEAST_WORDS - 1 and _PARTS.search(clause)
+    return not (parts or _HEDGED.search(clause))
 
 
 def _told_in(lower: str, said: str) -> int:
@@ -207,6 +263,47 @@ def owed(text: str) -> str:
     return found["what"].strip() if found else ""
 
 
+def reminds(text: str) -> bool:
+    """Whether a text asks to be reminded of something to do; not "remind me what I owe"."""
+    return bool(_REMIND_TO.search(text.translate(_QUOTES)))
+
+
+def reminder(text: str) -> str:
+    """Return of what a text asks to be reminded, "" if it does not.
+
+    >>> reminder("remind me to buy twine"), reminder("remind me what I owe")
+    ('buy twine', '')
+    """
+    found = _REMIND_TO.search(" ".join(text.translate(_QUOTES).split()).rstrip(".! "))
+    return (found["what"] or found["of"] or "").strip() if found else ""
+
+
+def creditor(text: str) -> str:
+    """Return in which words a text names whom something is owed to, "" for a pronoun or nobody.
+
+    >>> creditor("i owe the miller 12 silvers, ugh"), creditor("I owe you three marks.")
+    ('the miller', '')
+    """
+    found = _OWED_AFTER.search(text.translate(_QUOTES))
+    return _somebody(found["to"] or found["to_after"]) if found else ""
+
+
+def paid_to(text: str) -> str:
+    """Return in which words a text names who was paid, "" for a pronoun or nobody.
+
+    >>> paid_to("i paid the miller btw"), paid_to("I paid you.")
+    ('the miller', '')
+    """
+    found = _PAID_TO.search(text.translate(_QUOTES))
+    return _somebody(found["to"] or found["with"] or found["passive"]) if found else ""
+
+
+def _somebody(words: str | None) -> str:
+    """Return words that name somebody, "" if they do not."""
+    last = (words or "").lower().split()[-1:]
+    return (words or "") if last and last[0] not in _NOBODY | NUMBERS.keys() else ""
+
+
 def closes(text: str) -> Closing | None:
     """Return how a text ends a commitment, if it does: done, off or broken."""
     lower = without_quotations(text.translate(_QUOTES)).lower()
@@ -214,13 +311,17 @@ def closes(text: str) -> Closing | None:
         return "off"
     if _BROKEN.search(lower):
         return "broken"
-    return "done" if _DONE.search(lower) and not asks(text) else None
+    done = _DONE.search(lower)
+    so_far = _STOP.split(lower[: done.start()])[-1] if done else ""
+    return "done" if done and not (_NOT_YET.search(so_far) or asks(text)) else None
 
 
 def _requests(lower: str, *, dated: bool) -> bool:
     if _ASKS_WHAT.search(lower):
         return False
-    if _REMIND.search(lower) or _IN_CASE_SAY.search(lower) or _THIS_YOU.search(lower):
+    if reminds(lower) or (dated and _REMIND.search(lower)):
+        return True
+    if _LET_KNOW.search(lower) or _IN_CASE_SAY.search(lower) or _THIS_YOU.search(lower):
         return True
     bare = _AT_ONCE.sub(" ", lower)
     if _KEEPS.search(bare) or _SAVE_ME.search(bare):
@@ -232,6 +333,8 @@ def _requests(lower: str, *, dated: bool) -> bool:
 
 
 def _promises(lower: str, *, dated: bool) -> bool:
+    if _PROMISED.search(lower):
+        return True
     if _DENIES.search(lower):
         return False
     if _YOU_GET.search(lower) and (dated or _SWEARS.search(lower) or "back" in lower):

@@ -14,6 +14,7 @@ import re
 
 from . import tokens
 from .dates import times
+from .questions import asks
 from .tokens import NUMBERS, WORD, content_words, stem, words_of
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -72,6 +73,8 @@ def changes(new: str, known: str, *, near: bool) -> bool:
     # two places need not be near in meaning, nor a name and the one that was wrong
     if replaces(new, known) or _corrects(new, known) or counts_anew(new, known):
         return True
+    if undoes(new, known) or is_no_longer(new, known):
+        return True
     return near and contradicts(new, known)
 
 
@@ -103,7 +106,9 @@ def contradicts(new: str, known: str) -> bool:
 
 
 def says_the_same(a: str, b: str) -> bool:
-    """Whether numbers, negations and names agree in two texts that are near in meaning."""
+    """Whether numbers, negations, names and days agree in two texts that are near in meaning."""
+    if times(a) and times(b) and times(a) != times(b):
+        return False
     return numbers(a) == numbers(b) and negated(a) == negated(b) and names(a) == names(b)
 
 
@@ -297,3 +302,113 @@ def _held(text: str) -> tuple[str, str, str] | None:
             name = _COMMON.match(found["what"])
         return (found["who"].lower(), kind, name["name"].lower()) if name else None
     return None
+
+
+# --- states that end ------------------------------------------------------------------------------
+
+_BACK = r"(?:is|are|was|were|['’]s|['’]re|came|comes|got|made it) (?:[\w'’]+ )?"
+# what somebody or something is in, what is said when they no longer are, and whether "I was ill"
+# and "I am well" are surely of one state
+_STATES = tuple(
+    (re.compile(state, re.IGNORECASE), re.compile(over, re.IGNORECASE), own)
+    for state, over, own in (
+        (
+            r"\b(?:missing|lost|vanished|disappeared|stolen|kidnapped|captured|imprisoned|run away"
+            r"|ran away|(?:is|are|was|were|been) (?:gone|taken))\b",
+            rf"\b(?:found|turned up|returned|recovered|rescued|freed|released|escaped)\b"
+            rf"|{_BACK}(?:alive|safe|back|home|free)\b",
+            False,
+        ),
+        (
+            r"\b(?:ill|sick|unwell|hurt|wounded|injured|dying|feverish|in bed|has a fever)\b",
+            r"\b(?:recovered|healed|cured)\b"
+            r"|\b(?:is|are|am|i['’]?m|['’]s|feel|feels|got|getting) (?:[\w'’]+ )?"
+            r"(?:better|well|healthy|on (?:his|her|my|their) feet)\b",
+            True,
+        ),
+        (r"\b(?:closed|shut|blocked|flooded)\b", r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b", False),
+        (r"\b(?:is|are|['’]s) open\b", r"\b(?:closed|shut)\b", False),
+        (
+            r"\b(?:broken|broke|burst|collapsed|ruined|torn|leaks|leaking)\b",
+            r"\b(?:mended|fixed|repaired|rebuilt)\b|\bworks again\b",
+            False,
+        ),
+        (
+            r"\b(?:engaged|betrothed|marrying|(?:getting|be|get) married|marry|my wedding)\b",
+            r"\b(?:wedding|engagement|betrothal|marriage)(?:['’]?s| is| was| has been)?(?: all)?"
+            r" (?:off|called off|cancell?ed|broken off)\b|\bbroke (?:it|things) off\b",
+            True,
+        ),
+    )
+)
+_OF_ONESELF = re.compile(
+    r"^\W*(?:i|i['’]?m|im|i['’]?ve|i['’]?ll|we|we['’]?re|our|the wedding)\b", re.I
+)
+_NO_LONGER = re.compile(
+    r"\bno longer\b|(?:\bnot|n['’]?t)\b(?: [\w'’]+){1,6} any ?more\b", re.IGNORECASE
+)
+_OF_IT = re.compile(r"\b(?:him|her|it|them|that|this|one|so)\b", re.IGNORECASE)
+_I_AM = re.compile(r"\b(?:im|i['’]m|ive|i['’]ve)\b", re.IGNORECASE)
+_OF_MINE = re.compile(r"\b(?:[Mm]y|[Oo]ur) [a-z]+,? (?P<name>[A-Z]\w+)")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")  # players begin sentences in lower case
+_CLAUSE_END = re.compile(r"(?<=[.!?;,:])\s+|\s+(?=but\b|because\b)")
+
+
+def undoes(new: str, known: str) -> bool:
+    """Whether a statement tells the end of a state: who was missing is found, what broke is mended.
+
+    >>> undoes("They found my brother!", "My brother Tom has been missing since the flood.")
+    True
+    >>> undoes("They found my brother!", "My purse is missing.")
+    False
+    """
+    new, known = _said(new), _said(known)
+    of_new, of_known = _OF_MINE.search(new), _OF_MINE.search(known)
+    if of_new and of_known and of_new["name"] != of_known["name"]:
+        return False
+    stated = [each for each in _SENTENCE_END.split(new) if not (asks(each) or _IF.search(each))]
+    for sentence in (clause for each in stated for clause in _CLAUSE_END.split(each)):
+        if _WILL.search(sentence):
+            continue
+        for state, over, own in _STATES:
+            ending = over.search(sentence)
+            if not ending or not state.search(known) or negated(known):
+                continue
+            if negated(sentence) and not negated(ending[0]):
+                continue
+            alike = _shared(_without(sentence, ending), state.sub(" ", known))
+            if alike or (own and _OF_ONESELF.match(sentence) and _OF_ONESELF.match(known)):
+                return True
+    return False
+
+
+def is_no_longer(new: str, known: str) -> bool:
+    """Whether a statement says that what a known one says of its speaker holds no longer.
+
+    >>> is_no_longer("im not marrying anymore", "Im getting married in May.")
+    True
+    """
+    known = _said(known)
+    if negated(known) or not _OF_ONESELF.match(known):
+        return False
+    told = _of_what(known)
+    for clause in _CLAUSE_END.split(_said(new)):
+        if not (_NO_LONGER.search(clause) and _OF_ONESELF.match(clause)) or asks(clause):
+            continue
+        over = _of_what(_DENYING.sub(" ", clause.lower()))
+        if over and over <= told and not _OF_IT.search(clause):
+            return True
+    return False
+
+
+def _of_what(text: str) -> set[str]:
+    return content_words(_I_AM.sub(" ", text))
+
+
+def _shared(a: str, b: str) -> set[str]:
+    """The content words that two texts share, but for those of being and becoming."""
+    return (_of_what(a) & _of_what(b)) - {"get", "go", "come", "back", "sinc", "today", "yesterday"}
+
+
+def _without(text: str, found: re.Match[str]) -> str:
+    return text[: found.start()] + " " + text[found.end() :]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from .tokens import AUXILIARIES, FUNCTION_WORDS, NUMBERS, THIRD, content_words, is_past, words_of
 
-WITHIN = 10  # journal entries before a correction, the NPC's own among them
+WITHIN = 40  # journal entries before a correction, the NPC's own among them
 WORDS_AT_MOST = 4  # of what is right: more is a statement of its own
 
 _OPENS = (
@@ -41,6 +41,14 @@ _MEANT_ONLY = re.compile(
     rf"(?P<right>{_PART})\W*$",
     re.IGNORECASE,
 )
+_DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|tonight)"
+# "its wednesday not tuesday he's coming": whatever else it says, two days tell what is wrong
+_OTHER_DAY = re.compile(
+    rf"\b(?P<right>{_DAY}),? (?:and )?not (?:on )?(?P<wrong>{_DAY})\b"
+    rf"|\bnot (?:on )?(?P<not>{_DAY})[,;]? (?:but )?(?:it['’]?s )?(?:on )?(?P<but>{_DAY})\b",
+    re.IGNORECASE,
+)
+_HAPPENS = frozenset("come go arriv leav meet happen start actual sorri wait".split())  # stems
 _DETERMINED = re.compile(rf"^{_DET} ", re.IGNORECASE)
 _THE = re.compile(r"\bthe (?:[^\W\d_]+ ){0,2}?[^\W\d_]+\b(?=\W*$|[,.;!]| and\b)", re.IGNORECASE)
 _NUMBER = re.compile(rf"\b(?:\d+|{'|'.join(NUMBERS)})\b", re.IGNORECASE)
@@ -75,7 +83,8 @@ def completed(said: str, before: Sequence[str]) -> tuple[int, str] | None:
 
 def may_correct(said: str) -> bool:
     """Whether a line has the form of a correction, whatever stands before it."""
-    return bool(_correction(said) or _MEANT_ONLY.match(said) or _MOVED.match(said))
+    forms = (_MEANT_ONLY.match, _MOVED.match, _OTHER_DAY.search)
+    return bool(_correction(said) or any(form(said) for form in forms))
 
 
 def meant_in(said: str) -> str:
@@ -106,6 +115,8 @@ def _has_verb(text: str) -> bool:
 
 def _replaced(said: str, known: str) -> str:
     """The known line with what is right in place of what was wrong, "" if that is not clear."""
+    if other := _OTHER_DAY.search(said):
+        return _on_another_day(said, other, known)
     found = _correction(said)
     if found is None:
         meant = _MEANT_ONLY.match(said)
@@ -134,6 +145,16 @@ def _replaced(said: str, known: str) -> str:
         right = _DETERMINED.sub("", right)
         places = list(re.finditer(rule, known, re.IGNORECASE))
     if len(places) != 1:
+        return ""
+    return known[: places[0].start()] + right + known[places[0].end() :]
+
+
+def _on_another_day(said: str, other: re.Match[str], known: str) -> str:
+    """The known line with the day that is right, "" if it does not name the wrong one once."""
+    right, wrong = other["right"] or other["but"], other["wrong"] or other["not"]
+    places = list(re.finditer(rf"\b{wrong}\b", known, re.IGNORECASE))
+    about = content_words(said[: other.start()] + said[other.end() :]) - _HAPPENS
+    if len(places) != 1 or (about and not about & content_words(known)):
         return ""
     return known[: places[0].start()] + right + known[places[0].end() :]
 

@@ -235,7 +235,7 @@ def _is_of_the_past(lower: str, start: int, end: int) -> bool:
     words = _WORD.findall(clause)
     return any(
         (is_past(word) or word in ("was", "were", "did", "didn't", "had"))
-        and not (place and words[place - 1] in (*HAVE, "be", "is", "got", "get"))
+        and not (place and words[place - 1] in (*HAVE, *"be is got get getting".split()))
         for place, word in enumerate(words)
     )
 

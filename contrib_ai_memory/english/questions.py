@@ -36,7 +36,10 @@ _DRESSING = " \"'”’)*~"
 
 _REQUEST = re.compile(
     r"(?:^|[,.!?;:]\s*)(?:please\s+)?"
-    r"(?:(?:tell|remind|show)\s+(?:me|us)\b"
+    r"(?:(?:tell|show)\s+(?:me|us)\b"
+    # not "remind me to buy twine"
+    r"|remind\s+(?:me|us)\b(?!\s+(?:please\s+|again\s+)?(?:not\s+)?"
+    r"(?:to|that|if|before|at|in|on|by|next|today|tonight|tomorrow|tmrw)\b)"
     r"|(?:tell|say|explain|describe)\s+(?:again\s+)?(?:of|about|what|who|where|when|why|how|whether)\b)"
     # what somebody wonders is asked, in more words
     r"|\bI(?:['’]m| am| was)? (?:just )?wonder(?:ing)? (?:if|whether|what|who|where|when|why|how)\b"

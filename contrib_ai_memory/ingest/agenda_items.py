@@ -71,7 +71,8 @@ _MOVING = frozenset(  # stems: "no, make that monday instead", "sorry, i meant t
 # the name after a word of promising or owing: "i promised hobb to", "i owe hobb 3 coppers"
 _PROMISED_TO = re.compile(
     r"\b(?:promis(?:e|ed|ing)|sw(?:ear|ore|orn) to|vow(?:ed)? to|owe[sd]?|my word to)"
-    r" (?!an? |the |my |to |that |it |this |\d)(\w+)(?= (?:to|that|an?|the|my|i|i'll|\w+ \w+s)\b)",
+    r" (?!an? |the |my |to |that |it |this |\d)(\w+)"
+    r"(?= (?:to|that|an?|the|my|i|i'?d|i'?ll|\w+ \w+s)\b)",
     re.IGNORECASE,
 )
 _CALLS_YOU = frozenset("you u ye ya him her them".split())
@@ -421,20 +422,23 @@ def _parties(
         of_other = len(others) == 1 and not _OF_SPEAKER.search(sentence)
         return (others[0] if of_other else speaker), ""
     other = others[0] if len(others) == 1 else listener
-    if kind == "debt" and not others and _names_a_stranger(sentence, circle):
-        other = ""
+    if named := _promised_to(kind, sentence):
+        known = [each for each in circle.mentioned(named) if each != speaker]
+        other = known[0] if len(known) == 1 else ""
+        if addressing.named(named, circle.names) is not addressing.Named.NOT:
+            other = circle.npc
     if kind == "debt" and commitments.owed_to_speaker(sentence):
         return (other or speaker), (speaker if other else "")
     return speaker, other
 
 
-def _names_a_stranger(sentence: str, circle: Circle) -> bool:
-    """Whether a debt is owed to somebody named whom the NPC has not met: "i owe hobb 3 coppers"."""
+def _promised_to(kind: Commitment, sentence: str) -> str:
+    """In which words a sentence names whom something is owed to: "i owe the miller 12 silvers"."""
+    if kind == "debt" and (named := commitments.creditor(sentence)):
+        return named
     found = _PROMISED_TO.search(sentence)
     name = found[1].lower() if found else ""
-    return bool(name) and not (
-        name in FUNCTION_WORDS or name in circle.names or name in NUMBERS or name in _CALLS_YOU
-    )
+    return "" if name in FUNCTION_WORDS or name in NUMBERS or name in _CALLS_YOU else name
 
 
 def spoken_to(entry: Entry, recent: Sequence[Entry], circle: Circle) -> str:
@@ -504,7 +508,7 @@ def _moved_by(
     ]
     if len(stated) != 1 or entry.id in stated[0].evidence:
         return None
-    return _repeated(stated[0], _due(entry.content, entry), (entry.id,), entry)
+    return repeated(stated[0], _due(entry.content, entry), (entry.id,), entry)
 
 
 def _said_before(entry: Entry, recent: Sequence[Entry]) -> Entry | None:
@@ -521,7 +525,7 @@ def _said_before(entry: Entry, recent: Sequence[Entry]) -> Entry | None:
     return None
 
 
-def _repeated(
+def repeated(
     known: AgendaItem, day: str, evidence: Sequence[int], line: AgendaItem | Entry
 ) -> AgendaItem:
     """Return an item with the line that repeats, confirms or moves it."""
@@ -543,7 +547,7 @@ def _add(agenda: dict[str, AgendaItem], item: AgendaItem, circle: Circle) -> Non
     earlier = [each for each in agenda.values() if line not in each.evidence]
     for known in sorted(earlier, key=lambda each: each.updated, reverse=True):
         if _is_same(known, item, circle):
-            agenda[known.id] = _repeated(known, item.due, item.evidence, item)
+            agenda[known.id] = repeated(known, item.due, item.evidence, item)
             return
     agenda[item.id] = item
 
@@ -613,7 +617,7 @@ def _closed_by(
         if item.state == "open"
         and entry.id not in item.evidence
         and item.created <= entry.timestamp
-        and entry.audience in (None, item.audience)
+        and (entry.audience in (None, item.audience) or _takes_back(entry, item))
     ]
     if entry.kind == "give":
         found = [item for item in open_items if _is_given(entry, item, circle)]
@@ -623,7 +627,7 @@ def _closed_by(
         return []
     between = _sides(entry, circle, recent)
     open_items = [item for item in open_items if _is_between(item, entry, between)]
-    ended = [item for item in open_items if _is_ended(entry, item, how)]
+    ended = [item for item in open_items if _is_ended(entry, item, how, circle)]
     if not ended and how == "done" and _SETTLED.search(entry.content):
         debts = [
             item
@@ -655,6 +659,13 @@ def _is_between(item: AgendaItem, entry: Entry, sides: set[str]) -> bool:
     return not other or other in sides
 
 
+def _takes_back(entry: Entry, item: AgendaItem) -> bool:
+    """Whether "forget what i said", which is confided, is of an item that the same people heard."""
+    if entry.kind == "whisper" or not commitments.withdraws(entry.content):
+        return False
+    return set(item.witnesses) <= set(entry.witnesses) and _is_just_said(entry, item)
+
+
 def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
     """Whether the speaker of a line has said or asked this a moment ago."""
     own = item.to if item.kind == "request" else item.who
@@ -662,7 +673,7 @@ def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
     return own == entry.source_entity and recently
 
 
-def _is_ended(entry: Entry, item: AgendaItem, how: commitments.Closing) -> bool:
+def _is_ended(entry: Entry, item: AgendaItem, how: commitments.Closing, circle: Circle) -> bool:
     """Whether words that end something are about this item."""
     speaker = entry.source_entity or ""
     shared = _shared(entry.content, item.text)
@@ -670,7 +681,16 @@ def _is_ended(entry: Entry, item: AgendaItem, how: commitments.Closing) -> bool:
         return False
     if how == "done" and item.kind == "debt" and _partly_paid(entry.content, item.text):
         return False
-    return item.concerns(speaker) and shared >= SAME_MATTER
+    paid = how == "done" and item.kind == "debt" and _is_paid(entry.content, item, circle)
+    return item.concerns(speaker) and (paid or shared >= SAME_MATTER)
+
+
+def _is_paid(text: str, item: AgendaItem, circle: Circle) -> bool:
+    """Whether words say that the one was paid whom a debt is owed to."""
+    paid = commitments.paid_to(text)
+    if not paid or item.to:
+        return bool(paid) and item.to in circle.mentioned(paid)
+    return bool(_matter(paid) & _matter(commitments.creditor(item.text)))
 
 
 def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:

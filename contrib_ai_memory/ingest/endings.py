@@ -34,6 +34,7 @@ from ..english import commitments, sentence_classifier, supersession
 from ..english.addressing import forms, without_address
 from ..english.claims import tells
 from ..english.contradiction import changes, counts_anew
+from ..english.due_dates import due
 from ..english.questions import sentences_of
 from ..english.sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION, Sentence
 from ..english.supersession import ENDS, NEAREST, SURE, DatedStatement, Look
@@ -47,6 +48,7 @@ from ..store.evidence import Work
 from ..store.payload import entry_memory_id
 from ..store.people import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore, Neighbour
+from .agenda_items import TEXT_KEPT, repeated
 
 KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})
 SAME_CONTENT = 0.8  # share of a fact's words in an attribute that tells it
@@ -185,11 +187,13 @@ def _ended_by(
         certain = np.array(corrected)
     if certain.any():
         likely = certain.astype(float)
+    called_off = commitments.closes(entry.content) == "off"
     commits = [
         _commits(look)
+        and not (called_off and certain[place])
         and not _corrects(new)
         and not counts_anew(entry.words, look.statement.text)  # "barrel 3 holds 21" is no promise
-        for look in looks
+        for place, look in enumerate(looks)
     ]
     found = []
     for place, (each, probability) in enumerate(zip(known, likely.tolist(), strict=True)):
@@ -334,11 +338,18 @@ def _tells(memory: Any, known: ProfileAttribute, past: MemoryRecord) -> bool:
 
 
 def _settle_agenda(memory: Any, ended: EndedMemory) -> None:
-    """Close the items that what ended stated."""
+    """Close the items that what ended stated; a correction changes them."""
     how = commitments.closes(ended.by.content)
     for item in memory.agenda.resting_on(ended.past.journal_ids):
         stated = item.evidence[0] in ended.past.journal_ids
-        if item.state == "open" and stated and ended.by.id not in item.evidence:
+        if item.state != "open" or not stated or ended.by.id in item.evidence:
+            continue
+        if ended.meant:
+            day = due(ended.meant, ended.by.timestamp)
+            memory.agenda.remove(str(ended.by.id))  # what it says by itself
+            moved = repeated(item, day.iso if day else "", (ended.by.id,), ended.by)
+            memory.agenda.put(replace(moved, text=ended.meant[:TEXT_KEPT]))
+        else:
             memory.agenda.put(
                 replace(
                     item,

@@ -16,6 +16,7 @@ from difflib import SequenceMatcher
 from .. import conf, offload
 from ..embedding import embedder
 from ..english import reported_speech, sentence_classifier, themes
+from ..english.addressing import hushes
 from ..english.claims import (
     breaks_off,
     claim,
@@ -60,6 +61,7 @@ from ..records import (
     Snippet,
 )
 from . import offline_reply
+from .confirmations import confirm
 from .corrected_lines import corrected
 from .provider import (
     AttributeDraft,
@@ -118,7 +120,7 @@ class OfflineProvider:
     # --- talk ---------------------------------------------------------------------------------
 
     def reply(self, request: ReplyRequest) -> Reply:
-        return offline_reply.reply(request)
+        return confirm(request) or offline_reply.reply(request)
 
     # --- the background loop [B] --------------------------------------------------------------
 
@@ -128,7 +130,7 @@ class OfflineProvider:
             (_weight(sentence, entry, snippet.known_names), entry, sentence)
             for entry in told
             for sentence in sentences_of(without_address(entry.content, snippet.npc_name))
-            if len(content_words(sentence)) >= 2 and not asks(sentence)
+            if len(content_words(sentence)) >= 2 and not (asks(sentence) or hushes(sentence))
         ]
         if not sentences:
             return None
@@ -167,9 +169,12 @@ class OfflineProvider:
             if found:
                 before[entry.id] = found[0]
             meant.append(replace(entry, content=found[1]) if found else entry)
+        wrong = {old.id for old in before.values()}  # the correction tells all else of them too
         drafts = [
             _fact_draft(told, entry, after=before.get(entry.id))
-            for entry, claims in _claims_of(meant, npc_name)
+            for entry, claims in _claims_of(
+                [each for each in meant if each.id not in wrong], npc_name
+            )
             for told in claims
         ]
         return [draft for draft in drafts if not about_itself(draft.text, npc_name)]
@@ -393,7 +398,8 @@ def _kept(
     kept = []
     for text, judgement in parts:
         said = claim(text)
-        if entry.kind in TALK_KINDS and (of_game_rules(said) or breaks_off(said)):
+        says_nothing = of_game_rules(said) or breaks_off(said) or hushes(said)
+        if entry.kind in TALK_KINDS and says_nothing:
             continue
         lasting = _is_lasting_attribute(said, entry)
         alone = lasting or stands_alone(said)

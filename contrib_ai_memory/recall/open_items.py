@@ -8,6 +8,7 @@ quotes the line that states the item. Reactor thread: it reads the journal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -15,8 +16,8 @@ from typing import Any
 from ..english import addressing, agenda_questions
 from ..english.addressing import forms, without_address
 from ..english.agenda_questions import AgendaQuestion
-from ..english.commitments import owed
-from ..english.reported_speech import capital
+from ..english.commitments import creditor, owed, reminds
+from ..english.reported_speech import capital, second_person
 from ..english.tokens import content_words
 from ..ingest.index import to_memory
 from ..llm.realisation import dated, day_told, ended
@@ -90,9 +91,14 @@ def _evidence(memory: Any, item: AgendaItem, entry: Entry) -> list[Entry]:
 
 
 def _is_pressing(item: AgendaItem, identity: str, now: str) -> bool:
-    """Whether the person has it due by tomorrow, or lately overdue; a past plan is over."""
-    if item.state != "open" or not item.due or not item.concerns(identity):
+    """Whether the person has it due by tomorrow, or lately overdue; a past plan is over.
+
+    What somebody wants to be reminded of, without a day, is due the next time they come.
+    """
+    if item.state != "open" or not item.concerns(identity):
         return False
+    if not item.due:
+        return item.kind == "request" and reminds(item.text) and item.created[:10] < now[:10]
     late = date.fromisoformat(now[:10]) - date.fromisoformat(item.due)
     if late > timedelta(0) and item.kind == "plan":
         return False
@@ -123,8 +129,10 @@ class _Asked:
             if (not question.who or item.who in sides[question.who])
             and (not question.to or item.to in sides[question.to])
             and (not question.kinds or item.kind in question.kinds)
-            and (not question.by_day or item.due == question.day)
+            and (not question.by_day or question.covers(item.due))
         ]
+        owed = [item for item in self.found if _creditor(item) & question.about]
+        self.found = owed or self.found
 
 
 def _asked_for(memory: Any, entry: Entry, question: AgendaQuestion) -> list[AgendaItem]:
@@ -132,10 +140,14 @@ def _asked_for(memory: Any, entry: Entry, question: AgendaQuestion) -> list[Agen
     asked = _Asked(memory, entry, question)
     named = asked.named
     standing = [item for item in asked.found if item.state == "open"]
+    asker = entry.source_entity or ""
+    soonest = sorted(standing, key=lambda item: (not item.concerns(asker), item.due or "~"))
     if question.by_day:
-        return _about(standing, question.about) or standing
+        return _about(soonest, question.about) or soonest
+    if not (question.day or question.about or question.kinds):
+        return soonest
     if question.day:
-        standing = [item for item in standing if item.due == question.day] or standing
+        standing = [item for item in standing if question.covers(item.due)] or standing
     if named and question.who != "named" and question.to != "named":
         with_them = [
             item
@@ -148,7 +160,8 @@ def _asked_for(memory: Any, entry: Entry, question: AgendaQuestion) -> list[Agen
         return fitting
     if question.kinds and "plan" not in question.kinds:  # a promise is owed only if named
         standing = [item for item in standing if item.kind in ("debt", "request")]
-    exact = bool(question.day) and all(item.due == question.day for item in standing)
+    standing = [item for item in standing if item.kind == question.best] or standing
+    exact = bool(question.day) and all(question.covers(item.due) for item in standing)
     return standing if exact or len(standing) <= TOLD else []
 
 
@@ -160,10 +173,15 @@ def nothing_open(memory: Any, entry: Entry) -> bool:
     """
     said = without_address(entry.content, forms(memory.names))
     question = agenda_questions.read(said, memory.clock())
-    if question is None or not (question.who and question.kinds) or question.day:
+    if question is None:
         return False
     asked = _Asked(memory, entry, question)
+    if question.by_day:
+        return question.whether and not any(item.state == "open" for item in asked.found)
+    if not (question.who and question.kinds) or question.day:
+        return False
     names = set().union(*(content_words(memory.people.name_of(who)) for who in asked.named))
+    names |= set().union(*map(_creditor, asked.found))
     if question.about - names or question.who == "named":
         return False
     found = [
@@ -173,6 +191,11 @@ def nothing_open(memory: Any, entry: Entry) -> bool:
         if item.kind in question.kinds
     ]
     return not any(item.state == "open" for item in found) and (question.whether or bool(found))
+
+
+def _creditor(item: AgendaItem) -> set[str]:
+    """The stems of the words for somebody unknown whom a debt is owed to: "the miller"."""
+    return content_words(creditor(item.text)) if item.kind == "debt" and not item.to else set()
 
 
 def _about(items: Iterable[AgendaItem], about: frozenset[str]) -> list[AgendaItem]:
@@ -224,7 +247,12 @@ class _Telling:
             head = " ".join(filter(None, [who, "promised", to, when]))
         elif item.kind == "request":
             head = " ".join(filter(None, [teller, "asked", self._object(item.who), when]))
-        elif item.kind == "debt" and item.who and item.to and (what := owed(item.text)):
+        elif (
+            item.kind == "debt"
+            and item.who
+            and (to := to or self._stranger(item, stating))
+            and (what := owed(item.text))
+        ):
             owes = "owe" if who in ("You", "I") else "owes"
             head = f"{who} {owes} {to} {what}{self._until(item)}. {teller} said {when}"
         else:
@@ -244,6 +272,13 @@ class _Telling:
         if identity == self._own:
             return "me"
         return "you" if identity == self._asker else self._memory.people.name_of(identity)
+
+    def _stranger(self, item: AgendaItem, stating: Entry) -> str:
+        """Name somebody unknown whom a debt is owed to: "the miller"."""
+        named = creditor(item.text)
+        if re.match(r"(?:my|our|his|her|their)\b", named, re.IGNORECASE):
+            return second_person(named) if stating.source_entity == self._asker else ""
+        return named
 
     def _until(self, item: AgendaItem) -> str:
         return f", by {dated(date.fromisoformat(item.due), self._today)}" if item.due else ""

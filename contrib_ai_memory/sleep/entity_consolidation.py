@@ -96,7 +96,8 @@ def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
     changed = 0
     with memory.evidence.work_on(batch, priority=offload.NIGHT) as work:
         least = None if router.rules_judge(settings) else settings.MIN_IMPORTANCE
-        heard = yield work.run(heard_in, batch, memory.name, about_npc, least)
+        over = yield work.run(ended_in, memory.id, batch)
+        heard = yield work.run(heard_in, batch, memory.name, about_npc, least, over)
         for identity, entries in _by_entity(batch).items():
             changed += _note(memory, identity, entries, heard)
             yield work.breathe()
@@ -117,17 +118,25 @@ class Heard:
     warmth: float
 
 
+def ended_in(agent_id: str, batch: Sequence[Entry]) -> frozenset[int]:
+    """The ids of entries that hold no longer (worker thread)."""
+    stored = memory_store.shared().get([entry_memory_id(agent_id, entry.id) for entry in batch])
+    return frozenset(number for each in stored if each.superseded_by for number in each.journal_ids)
+
+
 def heard_in(
     batch: Sequence[Entry],
     npc_name: str,
     about_npc: Collection[int],
     least: int | None = None,
+    over: Collection[int] = (),
 ) -> dict[int, Heard]:
     """Observe entries; the feeling of those about the NPC counts (worker thread).
 
     Args:
         least: Importance from which the words of an entry are observed as they are; None: rules
             cut and filter its sentences.
+        over: Ids of entries that hold no longer: nothing is observed in them.
     """
     said = {entry.id: without_address(entry.content, npc_name) for entry in batch}
     felt = [entry.id for entry in batch if entry.id in about_npc]
@@ -142,6 +151,7 @@ def heard_in(
             tuple(
                 (sentence, _observation(entry, place, noted) if noted else None)
                 for place, (sentence, noted) in enumerate(told[entry.id][:SENTENCES_AN_ENTRY])
+                if entry.id not in over
             ),
             warmth.get(entry.id, 0.0),
         )

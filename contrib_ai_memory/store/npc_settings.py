@@ -16,7 +16,7 @@ from typing import Any
 from evennia.prototypes import prototypes, spawner
 
 from .. import conf
-from ..llm.offline_reply import PHRASES
+from ..llm.confirmations import KINDS
 from ..log import logger
 from ..text.redaction import redact
 from . import attributes
@@ -140,10 +140,10 @@ def _layered(game: conf.Settings, layers: list[tuple[str, Any]], dbref: str) -> 
 
 def _validated(name: str, raw: Any) -> Any:
     value = conf.validated(name, raw)
-    if name == "PHRASES" and (unknown := sorted(set(value) - set(PHRASES))):
+    if name == "PHRASES" and (unknown := sorted(set(value) - set(KINDS))):
         raise conf.InvalidSetting(
             f"PHRASES: {redact(', '.join(unknown)[:60])}: no such kind; the kinds are "
-            f"{', '.join(PHRASES)}."
+            f"{', '.join(KINDS)}."
         )
     return value
 
