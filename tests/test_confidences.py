@@ -141,6 +141,8 @@ def test_what_is_confided_in_a_pose_is_for_those_present_only(mara, alice, bram,
     bram.execute_cmd("whisper Mara = Where is the silver key of Alice?")
     assert not any("third step" in line for line in ceryss)
     assert any("third step" in line for line in brams)
+
+
 @pytest.mark.parametrize(
     ("line", "tells"),
     [
