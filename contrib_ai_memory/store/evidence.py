@@ -150,25 +150,20 @@ class Work:
         if self._void.is_set() or not self._evidence._npc.pk:
             raise EvidenceGone
 
-    @defer.inlineCallbacks
-    def ask(self, operation: str, *args: Any) -> Generator[Any, Any, tuple[str, Any]]:
+    def ask(self, operation: str, *args: Any) -> defer.Deferred:
         """Call `router.ask` for this memory; fails if the work is void by then."""
-        self.check()
-        answer = yield router.ask(
-            operation,
-            *args,
-            priority=self._priority,
-            npc=self._evidence.memory_id(),
-            settings=self._evidence.settings(),
-        )
-        self.check()
-        return answer
+        return self._asked(router.ask, operation, args)
+
+    def judge(self, operation: str, *args: Any) -> defer.Deferred:
+        """Call `router.judge` for this memory, as `ask` calls `router.ask`."""
+        return self._asked(router.judge, operation, args)
 
     @defer.inlineCallbacks
-    def judge(self, operation: str, *args: Any) -> Generator[Any, Any, Any]:
-        """`router.judge`, as `ask` is `router.ask`."""
+    def _asked(
+        self, ask: Callable[..., Any], operation: str, args: tuple[Any, ...]
+    ) -> Generator[Any, Any, Any]:
         self.check()
-        answer = yield router.judge(
+        answer = yield ask(
             operation,
             *args,
             priority=self._priority,
