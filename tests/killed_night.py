@@ -202,7 +202,7 @@ class Boundaries:
         self._deadly = deadly
         for owner, names in (
             (attributes, ("write", "write_json", "remove_json")),
-            (QdrantEdge, ("write", "change_payloads", "change_vectors", "delete_many")),
+            (QdrantEdge, ("_change",)),
             (history.MemoryHistory, ("note", "delete")),
             (SqliteFile, ("use",)),
             (AttributeHandler, ("add", "remove")),

@@ -59,7 +59,7 @@ class StoreRefused(StoreError):
         super().__init__(
             f"The memory store ({provider}) refuses a request: {str(error).strip()}. Check the "
             'api_key and the collection in CONTRIB_AI_MEMORY["VECTOR_STORE"], and that the server '
-            "is no older than this contrib asks for."
+            "is recent enough (docs/guides/operators.md)."
         )
 
 
