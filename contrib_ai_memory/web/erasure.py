@@ -21,6 +21,7 @@ from . import gate, tasks
 from .actions import FormView
 from .forms import ConfirmForm
 from .game_pages import GameView
+from .views import is_number
 
 _KEPT = "Other NPCs may still remember them, and earlier exports and backups still contain them."
 
@@ -168,7 +169,7 @@ class RequestView(GameView):
         return self._page(asked, going, ConfirmForm(asked.name))
 
     def post(self, request: HttpRequest, identity: str) -> HttpResponse:
-        chosen = {int(each) for each in request.POST.getlist("npc") if each.isdecimal()}
+        chosen = {int(each) for each in request.POST.getlist("npc") if is_number(each)}
         if "drop" in request.POST:
             count = gate.ask(request.user.pk, _drop, identity, chosen)
             messages.success(request, f"{plural(count, 'request')} dropped. Nothing was erased.")

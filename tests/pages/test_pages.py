@@ -15,7 +15,8 @@ from evennia.utils.create import create_object
 from page_visits import PAGES, main_of, raw_entry, told, url, words
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import inspect
+from contrib_ai_memory.admin import edit, inspect, requests
+from contrib_ai_memory.admin.requests import Request
 from contrib_ai_memory.ingest.index import to_memory
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.links import Link
@@ -221,6 +222,12 @@ def test_hostile_text_is_harmless_and_readable_on_every_page(text, keeper, mara,
     pages += [url("person", mara, who), url("memory", mara, entry.id), url("edit", mara, entry.id)]
     pages += [url("memory", mara, "3fa2c1d0"), url("do_memory", mara, entry.id, "forget-all")]
     pages += [url("search", mara) + "?q=calm", url("prompt", mara) + f"?who={who}&text=hello"]
+    pages += [url("erase", mara, who), url("add", mara), url("import", mara), url("export", mara)]
+    asked = Request(mara.id, text[:80], who, text[:80], "2026-03-02T10:00:00+00:00")
+    requests._write([asked])
+    offload.wait(edit.add(mara, None, "Calm."))
+    pages += [reverse("ai_memory:request", args=[who]), reverse("ai_memory:requests")]
+    pages += [reverse("ai_memory:log"), reverse("ai_memory:search_all") + "?q=calm"]
     pages += [reverse("ai_memory:npcs"), url("journal", mara) + "?text=%3Cscript%3E%22"]
     for page in pages:
         response = keeper.get(page)
