@@ -22,13 +22,14 @@ from ..english.answer_types import AnswerTypes
 from ..english.contradiction import are_apart
 from ..english.corrections import meant_in
 from ..english.intents import Intent, courtesy_of, intent_of, is_chatter
-from ..english.questions import asked, asks, asks_when, sentences_of
+from ..english.questions import asked, asks, asks_of_a_life, asks_when
 from ..english.reported_speech import capital
 from ..english.tokens import FILLERS, content_words, words_of, zipf
 from ..records import KnownPerson, MemoryRecord, OpenItem, Recalled, Reply, ReplyRequest
-from ..text.sanitising import oneline
 from .answer_selection import PORTRAIT, confidence, names, select, told_of
 from .realisation import day_told, ended, tell_all
+from .self_description import introduction, told_of_itself
+from .small_talk import are_noise, small_talk_in
 
 # confidence in an answer, 0-1 (`python -m benchmarks.answers`)
 NOTHING_BELOW = 0.1  # below it nothing is told
@@ -58,8 +59,21 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "I see. I will not forget it.",
     ),
     "taken up": ("{topic}, you say. I will remember that.", "{topic}. I will keep it in mind."),
+    "no such thing": ("No {topic}, then. I will remember that.",),
     "asks who": ("I will remember that. Who is {topic}?",),
     "chatter": ("Mm.", "Well, well.", "Indeed."),
+    "apology": ("No harm done, {name}.", "Think nothing of it, {name}."),
+    "riddle": ("Ha! I will tell that one to the next who asks.", "Ha! That is a good one, {name}."),
+    "corrected": ("Then I had it wrong, {name}.", "I stand corrected, {name}."),
+    "misheard": ("Then I misunderstood you, {name}. Ask me again in other words.",),
+    "dropped": ("As you like, {name}.",),
+    "compliment": ("You are kind, {name}.", "That is good to hear, {name}."),
+    "of itself": ("If you say so, {name}.", "So I have been told, {name}."),
+    "known": ("Of course, {name}.", "How could I forget you, {name}?"),
+    "not known": ("I do not think that we have met, {name}.",),
+    "no tale": ("I am no teller of tales, {name}. Tell me one of yours.",),
+    "secrecy": ("I can, {name}. What is told to me in confidence stays with me.",),
+    "own life": ("I could not tell you, {name}.", "I do not think much about that, {name}."),
     "asks name": ("I will remember that. What is your {topic} called?",),
     "service": ("I will see what can be done, {name}.", "Let me see what there is, {name}."),
     "sorry": ("I am sorry to hear that, {name}.", "That is hard, {name}."),
@@ -84,9 +98,10 @@ _KIN = re.compile(
 )
 # up to a word that cannot stand before a noun
 _THING = re.compile(
-    r"\b(?:my|the|an?|our) (?P<thing>[a-z]{3,}(?: [a-z]{3,})?)"
+    r"\b(?:my|the|an?|our|her|his|their|your) (?P<thing>[a-z]{3,}(?: [a-z]{3,})?)"
     r"(?=[,.!?;:]|$| (?:of|from|to|at|in|on|by|with|for|and|or|but|is|was|has|had|that|who|which"
-    r"|this|last|again|now|today|yesterday|tomorrow|near|under|[A-Z])\b| [a-z]{1,2}\b)"
+    r"|this|last|again|now|today|yesterday|tomorrow|near|under|before|after|until|when|if|[A-Z])\b"
+    r"| [a-z]{1,2}\b)"
 )
 _VAGUE = frozenset(
     "moment bit lot truth rest whole kind sort pair couple while word thing way end bunch".split()
@@ -95,6 +110,9 @@ _I_AM = r"\b(?:i(?:['’]m| am| feel|['’]ve been| have been)|im) (?:(?:so|very
 _SORRY = re.compile(
     rf"{_I_AM}(?:sad|unhappy|miserable|lonely|afraid|scared|frightened|worried|heartbroken|lost|ill"
     r"|sick|hurt|ashamed|desperate|ruined)\b"
+    r"|\bi feel (?:so |very |really )?(?:awful|terrible|dreadful|bad|rotten|horrible|sick|ill)\b"
+    r"|\bmy [\w ]{3,20} (?:hurts?|aches?)\b"
+    r"|\b(?:wedding|marriage|engagement)(?:['’]?s| is| was) (?:called )?off\b"
     r"|\b(?:is|are|was|has been|have been|['’]s) (?:very |so |badly |still )?"
     r"(?:ill|sick|dying|missing|wounded|hurt|unwell)\b"
     r"|\b(?:died|is dead|passed away|was killed|burned down"
@@ -103,12 +121,37 @@ _SORRY = re.compile(
 )
 _GLAD = re.compile(
     rf"{_I_AM}(?:happy|glad|delighted|proud|overjoyed|thrilled|in love|engaged|married)\b"
-    r"|\bi (?:won|passed)\b|\b(?:is|was) born\b",
+    r"|\bi (?:won|passed)\b|\b(?:is|was) born\b"
+    r"|\bi(?:['’]?m| am) (?:getting|to be) (?:married|wed)\b"
+    r"|\b(?:is|are|['’]s) (?:alive|safe(?: and sound)?|well again|cured|back home)\b"
+    r"|\b(?:they|we|i)(?:['’]ve)? found (?:my|him|her|them)\b(?!.*\bdead\b)",
     re.IGNORECASE,
 )
-_FIRST_CLAUSE = re.compile(r"^(?:you are|you're|i am|i'm)\s+", re.IGNORECASE)
-_ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
 _NAMED = re.compile(r"(?<=[a-z,] )(?P<name>[A-Z][a-z]{2,}(?: [A-Z][a-z]+)?)")
+# somebody whom the line leaves unexplained: "with Oswin", "Bram and Oswin"
+_WITH = re.compile(r"\b(?:called|named|with|and|is|to|from|by|met|saw) $")
+# "my brother Aldo", "my cat is called Pickle", "three daughters, Nell, Una and Bea"
+_EXPLAINED_BEFORE = re.compile(
+    r"\b(?:my|our|his|her|their|your|the|an?|\w+['’]s|\d+|two|three|four|five|six|seven)"
+    r"(?: (?!(?:with|and|to|from|by|met|saw|for|of|at|in|near)\b)[a-z]+){1,3}"
+    r",?(?::| is| are| was| were)?(?: called| named)?,? "
+    r"(?:[A-Z][\w'’-]*(?:, and |, | and ))*$"
+)
+_EXPLAINED_AFTER = re.compile(
+    r",? (?:is|was|,) (?:my|our|his|her|their|the|an?)\b|, (?:my|our|his|her|their|the|an?|who)\b"
+)
+_MY_NAME = re.compile(
+    r"\b(?:my name(?:['’]?s| is)|(?:please |just )?call me) (?:actually |really |now )?"
+    r"(?P<name>[\w'’-]{2,})(?=\W|$)",
+    re.IGNORECASE,
+)
+_DISLIKED = re.compile(
+    r"\bi (?:really )?(?:hate|loathe|detest|despise|can['’]?t (?:stand|abide|bear)|cannot (?:stand"
+    r"|abide|bear)|don['’]?t (?:eat|drink)|never (?:eat|drink)|do not (?:eat|drink))"
+    r" (?P<what>[a-z]{3,})(?= (?:btw|at all|any ?more|and|or|so|because|but|,)|\W*$|[,.;!])",
+    re.IGNORECASE,
+)
+_VOWEL = re.compile(r"[aeiouy]")
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _YESTERDAY = re.compile(r"\byesterday\b|\blast night\b", re.IGNORECASE)
 _TODAY = re.compile(r"\btoday\b|\btonight\b|\bearlier\b|\bthis (?:morning|evening)\b", re.I)
@@ -121,19 +164,34 @@ def reply(request: ReplyRequest) -> Reply:
     if request.question:
         request = replace(request, utterance=request.question)
     said = _words_to_it(request)
+    if _is_call(said, request):
+        return Reply(phrase("greeted again", request), told=())
     meant = intent_of(said)
     if meant and (answer := _ANSWERS[meant[0]](request, meant[1])):
-        return answer
+        return _greeted(answer, said, request)
     if request.now and agenda_questions.read(said, request.now) and request.situation.agenda:
         return _due(request.situation.agenda)
     if request.situation.nothing_open:
         return Reply(phrase("nothing open", request), told=())
-    if asked(said):
-        answer = _from_memory(request)
-        if courtesy_of(said) is Intent.GREETING and not _has_spoken(request):
-            return replace(answer, text=f"{_greet(request)} {answer.text}")
-        return answer
+    if asked(said) and small_talk_in(said) != "riddle":
+        return _greeted(_from_memory(request), said, request)
     return _acknowledge(said, request)
+
+
+def _greeted(answer: Reply, said: str, request: ReplyRequest) -> Reply:
+    """Put a greeting before an answer to a first line that greets: "Hello Mara, how is trade?"."""
+    greets = Intent.GREETING in (courtesy_of(said), courtesy_of(request.utterance))
+    if not greets or _has_spoken(request):
+        return answer
+    rest = answer.text.replace(f", {request.speaker}", "", 1)  # who is greeted is named there
+    return replace(answer, text=f"{_greet(request)} {rest}")
+
+
+def _is_call(said: str, request: ReplyRequest) -> bool:
+    """Whether a line is nothing but the name of the NPC."""
+    return set(words_of(said)) <= set(
+        words_of(" ".join(forms((request.npc_name, *request.npc_names))))
+    )
 
 
 def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
@@ -215,12 +273,15 @@ def tellable(request: ReplyRequest) -> ReplyRequest:
 def _from_memory(request: ReplyRequest) -> Reply:
     """Tell what answers best; say so where it may well not be the answer."""
     profile = _profile(request)
+    own = _own_life(request)
     request = tellable(request)
     try:
         chosen = told_of(request, select(request))
         told, sure = [each.memory for each in chosen], confidence(request, chosen)
     except ModelAway:  # the words alone found what was recalled
         told, sure = [each.memory for each in request.recalled[:1]], NOTHING_BELOW
+    if own and sure < SURE_FROM:
+        return own
     if not told or sure < NOTHING_BELOW:
         return Reply(_nothing(request), told=())
     said = tell_all(told, request, by_date=asks_when(request.utterance))
@@ -231,6 +292,15 @@ def _from_memory(request: ReplyRequest) -> Reply:
         said = " ".join([said, *map(ended, known[:ATTRIBUTES_TOLD])])
         used += [each.memory.id for each in profile.evidence]
     return Reply(said, told=tuple(dict.fromkeys(used)))
+
+
+def _own_life(request: ReplyRequest) -> Reply | None:
+    """Answer a question about the NPC's own life and taste by its persona; None for any other."""
+    said = _words_to_it(request)
+    if not asks_of_a_life(said) or len(request.situation.people) > 1:
+        return None
+    told = told_of_itself(said, request.npc_name, request.persona)
+    return Reply(told or phrase("own life", request), told=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +358,8 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return _greeting(request)
     if courtesy is not None:
         return Reply(phrase("thanks" if courtesy is Intent.THANKS else "parting", request), told=())
+    if kind := small_talk_in(said):
+        return Reply(phrase(kind, request), told=())
     if is_chatter(said):
         return Reply(phrase("chatter", request), told=())
     may_ask = not _last_words(request).endswith("?")  # nobody is questioned twice in a row
@@ -296,10 +368,14 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return Reply(f"{phrase('sorry', request)}{asks_on}", told=())
     if _GLAD.search(said):
         return Reply(phrase("glad", request), told=())
+    if request.kind == "say" and are_noise([said]) == [True]:
+        return Reply(phrase("chatter", request), told=())
     if may_ask and (stranger := _stranger_in(said, request)):
         return Reply(phrase("asks who", request, topic=stranger), told=())
     if may_ask and (kin := _KIN.search(said)) and not _NAMED.search(said):
         return Reply(phrase("asks name", request, topic=kin["who"]), told=())
+    if disliked := _DISLIKED.search(said):
+        return Reply(phrase("no such thing", request, topic=disliked["what"]), told=())
     if topic := _topic(meant_in(said)):
         return Reply(phrase("taken up", request, topic=capital(topic)), told=())
     return Reply(phrase("heard", request), told=())
@@ -331,24 +407,29 @@ def _greet(request: ReplyRequest) -> str:
 
 
 def _stranger_in(said: str, request: ReplyRequest) -> str:
-    """Return a name in a line that the NPC does not know, "" if there is none."""
+    """Return a name in a line that the NPC does not know and the line does not explain, or ""."""
     known = {word for person in request.situation.people for word in names(person.name)}
     known |= {word for name in request.situation.known_names for word in names(name)}
     known |= names(request.speaker) | set(forms((request.npc_name, *request.npc_names)))
     for found in _NAMED.finditer(said):
         name = found["name"]
-        if re.search(r"\b(?:called|named|with|and|is|my \w+,?) $", said[: found.start()]) and not (
-            names(name) & known
+        before, after = said[: found.start()], said[found.end() :]
+        if (
+            _WITH.search(before)
+            and not (_EXPLAINED_BEFORE.search(before) or _EXPLAINED_AFTER.match(after))
+            and not names(name) & known
         ):
             return name
     return ""
 
 
 def _topic(said: str) -> str:
-    """Return the first thing of a line that is worth taking up: "the green boat"."""
+    """Return what a line is about, as far as it is worth taking up: "the green boat"."""
+    if called := _MY_NAME.search(said):
+        return capital(called["name"])
     for found in _THING.finditer(said):
         words = found["thing"].split()
-        while words and words[-1] in FILLERS:
+        while words and (words[-1] in FILLERS or not _VOWEL.search(words[-1])):  # "btw"
             words.pop()
         noun = words[-1] if words else ""
         if noun and noun not in _VAGUE and not NOUN_ENDS.search(noun) and zipf(noun) < RARE:
@@ -359,31 +440,21 @@ def _topic(said: str) -> str:
 # --- what is plain to see -------------------------------------------------------------------------
 
 
-def _wellbeing(request: ReplyRequest, _whom: str) -> Reply | None:
-    return Reply(phrase("wellbeing", request), told=())
+def _knows_speaker(request: ReplyRequest, _whom: str) -> Reply | None:
+    known = request.met_before or _has_spoken(request)
+    return Reply(phrase("known" if known else "not known", request), told=())
 
 
-def _service(request: ReplyRequest, _whom: str) -> Reply | None:
-    return Reply(phrase("service", request), told=())
+def _says(kind: str) -> Callable[[ReplyRequest, str], Reply | None]:
+    return lambda request, _whom: Reply(phrase(kind, request), told=())
 
 
 def _name(request: ReplyRequest, _whom: str) -> Reply | None:
-    return Reply(_introduction(request), told=())
+    return Reply(introduction(request.npc_name, request.persona), told=())
 
 
 def _role(request: ReplyRequest, _whom: str) -> Reply | None:
-    return Reply(_introduction(request), told=()) if request.persona else None
-
-
-def _introduction(request: ReplyRequest) -> str:
-    """Introduce the NPC by its name and the first sentence of its persona."""
-    first = next(iter(sentences_of(oneline(request.persona))), "").rstrip(".!")
-    bare = _FIRST_CLAUSE.sub("", first)
-    if request.npc_name.lower() in bare.lower():
-        bare = re.sub(rf"^{re.escape(request.npc_name)},?\s*", "", bare, flags=re.IGNORECASE)
-    if not _ARTICLE.match(bare):
-        return f"I am {request.npc_name}."
-    return f"I am {request.npc_name}, {bare[0].lower()}{bare[1:]}."
+    return _name(request, _whom) if request.persona else None
 
 
 def _place(request: ReplyRequest, _whom: str) -> Reply | None:
@@ -477,7 +548,7 @@ def _due(items: Sequence[OpenItem]) -> Reply:
 
 
 _ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
-    Intent.WELLBEING: _wellbeing,
+    Intent.WELLBEING: _says("wellbeing"),
     Intent.NAME: _name,
     Intent.ROLE: _role,
     Intent.PLACE: _place,
@@ -487,7 +558,10 @@ _ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
     Intent.LAST_SEEN: _last_seen,
     Intent.OPINION: _opinion,
     Intent.TALK: _talk,
-    Intent.SERVICE: _service,
+    Intent.KNOWN: _knows_speaker,
+    Intent.TALE: _says("no tale"),
+    Intent.SECRECY: _says("secrecy"),
+    Intent.SERVICE: _says("service"),
 }
 
 
