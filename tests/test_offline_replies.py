@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
+from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.ingest.experiences import remember_or_reinforce
@@ -354,3 +355,96 @@ def test_somebody_whom_the_line_explains_is_not_asked_about(asks, alice, line):
 )
 def test_it_takes_up_what_the_line_is_about(asks, alice, line, topic):
     assert re.match(rf"{topic}[.,]", asks(alice, line))
+
+
+@pytest.mark.parametrize("line", ["gtg, see u tomorrow", "cya", "cheers, night", "thanks, bye"])
+def test_a_parting_is_answered_as_one_and_never_told(asks, mara, alice, line):
+    assert re.search("Farewell|Safe travels", asks(alice, line))
+    mara.memory.conversations.clear()
+    assert line not in asks(alice, "what did I tell you about tomorrow?").lower()
+
+
+@pytest.fixture
+def bram_goes(asks, bram, tavern):
+    """Bram talks to Mara, and goes out to the green."""
+    green = create_object("typeclasses.rooms.Room", key="The Green")
+    bram.location = tavern
+    asks(bram, "I sell eels.")
+    bram.move_to(green)
+
+
+def test_it_says_where_somebody_went_whom_it_saw_leave(asks, bram_goes, alice):
+    assert asks(alice, "where did bram go?") == "To The Green, just now."
+    assert asks(alice, "where's bram gone") == "To The Green, just now."
+
+
+def test_it_says_when_the_speaker_was_last_here(asks, mara, alice):
+    mara.memory.clock = lambda: "2026-03-01T12:00:00+00:00"
+    asks(alice, "I keep the ferry at Millbrook.")
+    mara.memory.clock = lambda: "2026-03-03T12:00:00+00:00"
+    assert asks(alice, "when was i last here") == "You were last here two days ago, Alice."
+
+
+def test_only_who_was_seen_on_the_day_asked_for_is_named(asks, mara, bram, alice, tavern):
+    mara.memory.clock = lambda: "2026-03-01T12:00:00+00:00"
+    bram.location = tavern
+    asks(bram, "I sell eels.")
+    asks(alice, "I keep the ferry at Millbrook.")
+    mara.memory.clock = lambda: "2026-03-03T12:00:00+00:00"
+    assert asks(alice, "who was here yesterday") == "Nobody that I saw yesterday."
+    assert asks(alice, "who was here on sunday?") == "Bram was here on Sunday, 1 March."
+
+
+def test_the_talk_of_a_day_is_that_of_the_day_named(asks, mara, alice):
+    mara.memory.clock = lambda: "2026-03-01T12:00:00+00:00"
+    asks(alice, "I keep the ferry at Millbrook.")
+    mara.memory.clock = lambda: "2026-03-02T12:00:00+00:00"
+    asks(alice, "my sister weaves baskets in Thornwick.")
+    mara.memory.clock = lambda: "2026-03-04T12:00:00+00:00"
+    answer = asks(alice, "what did we talk about on sunday?")
+    assert answer.startswith("We talked on Sunday, 1 March.")
+    assert "ferry" in answer and "baskets" not in answer
+    answer = asks(alice, "what did we talk about yesterday?")
+    assert answer == "We did not talk yesterday, Alice."
+
+
+@pytest.mark.parametrize(
+    ("line", "answered"),
+    [
+        ("mara is bram married", True),
+        ("mara has bram got any secrets", True),
+        ("mara is bram's friend", False),
+        ("mara is a good cook", False),
+    ],
+)
+def test_a_question_about_somebody_else_that_begins_with_its_name_is_answered(
+    asks, mara, alice, bram, tavern, line, answered
+):
+    bram.location = tavern
+    asks(bram, "I sell eels.")
+    before = len(mara.memory.journal)
+    alice.execute_cmd(f"say {line}")
+    offload.wait(mara.assistant.at_tick())
+    own = [each for each in mara.memory.journal.read(before + 1) if each.origin == "self"]
+    assert bool(own) is answered
+    assert not any(re.search("remember|forget|in mind", each.content) for each in own)
+
+
+def test_a_gift_is_told_as_the_npc_saw_it(asks, mara, alice, bram, tavern):
+    create_object("typeclasses.objects.Object", key="copper brooch", location=alice)
+    alice.execute_cmd("give copper brooch to mara")
+    offload.wait(mara.assistant.at_tick())
+    mara.assistant.nattributes.clear()
+    assert asks(alice, "what did i give you?") == "You gave me a copper brooch earlier today."
+    bram.location, alice.location = tavern, None
+    assert "Alice gave me a copper brooch" in asks(bram, "what did alice give you?")
+
+
+def test_small_talk_is_no_answer(asks, alice):
+    asks(alice, "you're a grumpy old goat")
+    asks(alice, "who's aldo you ask? i just said, my brother")
+    asks(alice, "nice place u got here")
+    asks(alice, "I keep the ferry at Millbrook.")
+    answer = asks(alice, "what do you know about me?")
+    assert "ferry" in answer
+    assert not re.search("goat|just said|nice place", answer)

@@ -91,7 +91,10 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.LAST_SEEN,
-        r"(?:when|where) (?:did (?:you|u|ye) (?:last )?see|was) (?P<whom>.{2,40}?)"
+        r"when was (?P<oneself>i) (?:last|here|in)(?: (?:here|in|around))?(?: last)?"
+        r"|where(?: did| has| is|['’]?s) (?P<gone>.{2,40}?) (?:go|gone|went|head(?:ed)?|off to"
+        r"|got to|get to|run off)(?: to| off)*(?: now| just now)?"
+        r"|(?:when|where) (?:did (?:you|u|ye) (?:last )?see|was) (?P<whom>.{2,40}?)"
         r"(?: last)?(?: (?:here|in|around|seen))?(?: last)?"
         r"|have (?:you|u|ye) seen (?P<seen>.{2,40}?)(?: around| lately| today| yet)?"
         rf"|(?:has|was|did) (?P<been>.{{2,40}}?) (?:been|come|came|drop(?:ped)?|stop(?:ped)?)"
@@ -123,8 +126,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.TALK,
-        rf"{_WHAT} (?:did|have|were) (?:we|you and i) (?:talk|talked|talking|spoke|speak|spoken"
-        rf"|discuss|discussed|discussing|say)(?: about| of)?(?: {_WHEN})?"
+        rf"{_WHAT} (?:did|have|were) (?:we|you and i) (?:been )?(?:talk|talked|talking|spoke|speak"
+        rf"|spoken|discuss|discussed|discussing|say)(?: about| of)?(?: {_WHEN})?"
         r"|where (?:did we leave|were we)(?: off)?|remind me (?:of|about) our (?:talk|last talk)",
     ),
     (
@@ -153,9 +156,11 @@ _GREETS = re.compile(
 )
 _GREETED_FIRST = re.compile(rf"{_GREETS.pattern}(?: [\w'’-]+){{0,2}}[.!,]+\s+(?=\w)", re.IGNORECASE)
 _PARTS = re.compile(
-    r"\b(?:(?:good ?)?bye+|farewell|good ?night|see (?:you|ya)|until (?:next time|tomorrow)"
-    r"|i(?:['’]ll| will| must| have to|['’]ve got to| should)? (?:be going|be off|get going"
-    r"|take my leave|go now)|so long|safe (?:travels|journey)|take care)\b",
+    r"\b(?:(?:good ?)?bye+|farewell|good ?night|night(?=\W*$)|(?:see|c|cu) ?(?:you|ya|u)|cya|cu"
+    r"|laters?(?=\W*$)|ttyl|brb|g[2t]g|(?:got to|gotta|have to|must) (?:go|run|dash)"
+    r"|until (?:next time|tomorrow)|i(?:['’]ll| will| must| have to|['’]ve got to| should)?"
+    r" (?:be going|be off|get going|take my leave|go now)|so long|safe (?:travels|journey)"
+    r"|take care)\b",
     re.IGNORECASE,
 )
 _THANKS = re.compile(r"\b(?:thanks?|thank you|thx|cheers|much obliged|ta)\b", re.IGNORECASE)
@@ -201,10 +206,10 @@ def is_chatter(text: str) -> bool:
 
 def courtesy_of(text: str) -> Intent | None:
     """Return whether a line greets, thanks or parts; what else it says does not count."""
-    if _THANKS.search(text):
-        return Intent.THANKS
     if _PARTS.search(text):
         return Intent.PARTING
+    if _THANKS.search(text):
+        return Intent.THANKS
     return Intent.GREETING if _GREETS.search(text) else None
 
 

@@ -8,7 +8,7 @@ Rules on the beginning and the end of a clause, not a parser; in doubt a clause 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 
 from . import tokens
@@ -129,6 +129,19 @@ def asks(text: str) -> bool:
     """
     sentences = _sentences(text)
     return bool(sentences) and _asks(sentences[-1])
+
+
+def asks_about(text: str, names: Collection[str]) -> bool:
+    """Whether a text begins as a question about one of `names` does, whatever it ends in.
+
+    Args:
+        names: Words, in lower case, that name people.
+
+    >>> asks_about("is dessa married", {"dessa"}), asks_about("is a mill", {"dessa"})
+    (True, False)
+    """
+    words = _words(text[:CHARACTERS_READ])
+    return len(words) > 2 and words[0] in BE | {"has", "did", "does"} and words[1] in names
 
 
 def asked(text: str) -> float:

@@ -22,12 +22,12 @@ from ..english.answer_types import AnswerTypes
 from ..english.contradiction import are_apart
 from ..english.corrections import meant_in
 from ..english.intents import Intent, courtesy_of, intent_of, is_chatter
-from ..english.questions import asked, asks, asks_of_a_life, asks_when
+from ..english.questions import asked, asks, asks_about, asks_of_a_life, asks_when, statements
 from ..english.reported_speech import capital
 from ..english.tokens import FILLERS, content_words, words_of, zipf
 from ..records import KnownPerson, MemoryRecord, OpenItem, Recalled, Reply, ReplyRequest
 from .answer_selection import PORTRAIT, confidence, names, select, told_of
-from .realisation import day_told, ended, tell_all
+from .realisation import day_asked, day_told, ended, on_day, tell_all
 from .self_description import introduction, told_of_itself
 from .small_talk import are_noise, small_talk_in
 
@@ -39,6 +39,8 @@ LONG_ABSENT = timedelta(days=7)
 VISITORS_TOLD = 6
 ATTRIBUTES_TOLD = 2  # of a profile, beside memories of that person
 REPEATED = 0.7  # share of an attribute's words in what is told that makes it a repetition
+LEFT_LATELY = timedelta(hours=12)  # somebody who left then may still be where they went
+JUST_NOW = timedelta(minutes=15)
 LATELY = timedelta(days=3)  # the visits told where no day is named
 RARE = 5.0  # Zipf frequency below which a word is worth taking up
 COURTESY_WORDS = 4  # "hello there, old friend": nothing to tell of it
@@ -71,6 +73,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "of itself": ("If you say so, {name}.", "So I have been told, {name}."),
     "known": ("Of course, {name}.", "How could I forget you, {name}?"),
     "not known": ("I do not think that we have met, {name}.",),
+    "not seen": ("I have not seen you here before today, {name}.",),
     "no tale": ("I am no teller of tales, {name}. Tell me one of yours.",),
     "secrecy": ("I can, {name}. What is told to me in confidence stays with me.",),
     "own life": ("I could not tell you, {name}.", "I do not think much about that, {name}."),
@@ -153,8 +156,7 @@ _DISLIKED = re.compile(
 )
 _VOWEL = re.compile(r"[aeiouy]")
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
-_YESTERDAY = re.compile(r"\byesterday\b|\blast night\b", re.IGNORECASE)
-_TODAY = re.compile(r"\btoday\b|\btonight\b|\bearlier\b|\bthis (?:morning|evening)\b", re.I)
+_GONE = re.compile(r"^\W*where (?:did|has|is|['’]?s)\b", re.IGNORECASE)
 
 
 def reply(request: ReplyRequest) -> Reply:
@@ -173,9 +175,12 @@ def reply(request: ReplyRequest) -> Reply:
         return _due(request.situation.agenda)
     if request.situation.nothing_open:
         return Reply(phrase("nothing open", request), told=())
-    if asked(said) and small_talk_in(said) != "riddle":
+    asking = asked(said) or asks_about(said, _known_words(request))
+    if asking and small_talk_in(said) != "riddle":
         return _greeted(_from_memory(request), said, request)
-    return _acknowledge(said, request)
+    if courtesy_of(said) or is_chatter(said):
+        return _acknowledge(said, request)
+    return _greeted(_acknowledge(said, request), said, request)
 
 
 def _greeted(answer: Reply, said: str, request: ReplyRequest) -> Reply:
@@ -235,12 +240,39 @@ def _last_words(request: ReplyRequest) -> str:
     return next(own, "")
 
 
-def _may_tell(memory: MemoryRecord, own_names: tuple[str, ...]) -> bool:
-    """Return whether a memory may be told: no experience, question or courtesy."""
-    said = without_address(memory.quote or memory.content, own_names)
-    return memory.record != "experience" and not (
-        memory.question or asks(said) or _is_mere_courtesy(said)
-    )
+def _worth_telling(request: ReplyRequest) -> list[Recalled]:
+    """Return the recalled memories that may be told at all.
+
+    Left out are experiences, questions, courtesies, and lines of talk that are worth nothing later.
+    """
+    own = forms((request.npc_name, *request.npc_names))
+    known = _known_words(request)
+    lines = [
+        (each, without_address(each.memory.quote or each.memory.content, own))
+        for each in request.recalled
+        if each.memory.record != "experience" and not each.memory.question
+    ]
+    lines = [
+        (each, said)
+        for each, said in lines
+        if not (asks(said) or asks_about(said, known) or _is_mere_courtesy(said))
+    ]
+    noise = are_noise([statements(said) or said for _each, said in lines])
+    return [
+        each
+        for (each, _said), idle in zip(lines, noise, strict=True)
+        if not (idle and _is_open_talk(each.memory))
+    ]
+
+
+def _is_open_talk(memory: MemoryRecord) -> bool:
+    """Whether a memory is a line that somebody said aloud to whoever was there."""
+    return memory.record == "entry" and memory.key != memory.content and not memory.private
+
+
+def _known_words(request: ReplyRequest) -> set[str]:
+    """Return the words that name people whom the NPC knows."""
+    return {word for name in request.situation.known_names for word in names(name)}
 
 
 def _is_mere_courtesy(said: str) -> bool:
@@ -256,12 +288,10 @@ def tellable(request: ReplyRequest) -> ReplyRequest:
     """
     beside = {each for item in request.situation.agenda for each in item.evidence}
     beside |= {each.memory.id for each in _behind(request, request.situation.people)}
-    own = forms((request.npc_name, *request.npc_names))
     recalled = tuple(
         each
-        for each in request.recalled
-        if _may_tell(each.memory, own)
-        and not are_apart(request.utterance, each.memory.quote or each.memory.content)
+        for each in _worth_telling(request)
+        if not are_apart(request.utterance, each.memory.quote or each.memory.content)
         and (each.tokens or each.memory.id not in beside)
     )
     return replace(request, recalled=recalled)
@@ -478,21 +508,18 @@ def _visitors(request: ReplyRequest, _whom: str) -> Reply | None:
     if not request.now:
         return None
     today = datetime.fromisoformat(request.now).date()
-    if _YESTERDAY.search(request.utterance):
-        first = last = today - timedelta(days=1)
-        when = "yesterday"
-    elif _TODAY.search(request.utterance):
-        first = last = today
-        when = "today"
-    else:
-        first, last, when = today - LATELY, today, "lately"
+    day = day_asked(request.utterance, request.now)
+    first, last = (day, day) if day else (today - LATELY, today)
+    when = on_day(day, today) if day else "lately"
     seen: dict[str, date] = {}
     for visit in request.situation.visits:
-        day = datetime.fromisoformat(visit.when).date()
-        if first <= day <= last and visit.name != request.speaker:
-            seen.setdefault(visit.name, day)
+        then = datetime.fromisoformat(visit.when).date()
+        if first <= then <= last:
+            seen.setdefault(visit.name, then)
+    asker = seen.pop(request.speaker, None)
     if not seen:
-        return Reply(f"Nobody that I saw {when}, apart from you, {request.speaker}.", told=())
+        but = f", apart from you, {request.speaker}" if asker else ""
+        return Reply(f"Nobody that I saw {when}{but}.", told=())
     who = list(seen)[:VISITORS_TOLD]
     return Reply(f"{listed(who)} {'was' if len(who) == 1 else 'were'} here {when}.", told=())
 
@@ -501,10 +528,32 @@ def _last_seen(request: ReplyRequest, whom: str) -> Reply | None:
     person = _known(request, whom)
     if person is None:
         return None
+    if person.identity == request.speaker_id:
+        return _last_here(person, request)
     if person.here:
         return Reply(f"{person.name} is right here.", told=())
+    if left := _departure(request, person):
+        return Reply(left, told=())
+    if _GONE.search(request.utterance):  # somebody may have told
+        return None
     when = day_told(person.last_seen, request.now) if person.last_seen else ""
     return Reply(f"I last saw {person.name} {when}.", told=()) if when else None
+
+
+def _last_here(speaker: KnownPerson, request: ReplyRequest) -> Reply:
+    """Say when the speaker was here before now."""
+    when = day_told(speaker.seen_before, request.now) if speaker.seen_before else ""
+    said = f"You were last here {when}, {request.speaker}." if when else phrase("not seen", request)
+    return Reply(said, told=())
+
+
+def _departure(request: ReplyRequest, person: KnownPerson) -> str:
+    """Say where somebody went who was seen to leave within the last hours, "" if nobody saw it."""
+    seen = next((each for each in request.situation.visits if each.name == person.name), None)
+    if seen is None or not seen.left_for or _age(seen.when, request.now) > LEFT_LATELY:
+        return ""
+    just = _age(seen.when, request.now) < JUST_NOW
+    return f"To {seen.left_for}, {'just now' if just else day_told(seen.when, request.now)}."
 
 
 _STANDINGS = {
@@ -533,10 +582,13 @@ def _opinion(request: ReplyRequest, whom: str) -> Reply | None:
 def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
     """Recall what the speaker said when they last talked."""
     talk = set(request.situation.last_talk)
-    lines = [each.memory for each in request.recalled if each.memory.id in talk][:PORTRAIT]
+    lines = [each.memory for each in _worth_telling(request) if each.memory.id in talk][:PORTRAIT]
+    day = day_asked(request.utterance, request.now)
+    when = on_day(day, datetime.fromisoformat(request.now).date()) if day else ""
     if not lines:
-        return Reply(f"We have not talked before, {request.speaker}.", told=())
-    when = day_told(lines[0].created_at, request.now)
+        said = "We talked of nothing much" if talk else "We did not talk"
+        return Reply(f"{said} {when or 'before'}, {request.speaker}.", told=())
+    when = when or day_told(lines[0].created_at, request.now)
     text = tell_all(lines, replace(request, now=""))
     return Reply(f"We talked {when}. {text}", told=tuple(each.id for each in lines))
 
@@ -568,7 +620,7 @@ _ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
 def _known(request: ReplyRequest, whom: str) -> KnownPerson | None:
     """Find whom a line means among the people whom the NPC knows."""
     people = request.situation.people
-    if whom.lower() in ("me", "us", "myself"):
+    if whom.lower() in ("i", "me", "us", "myself"):
         return next((p for p in people if p.identity == request.speaker_id), None)
     wanted = set(words_of(whom))
     return next((p for p in people if names(p.name) & wanted), None)
