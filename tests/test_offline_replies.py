@@ -448,3 +448,18 @@ def test_small_talk_is_no_answer(asks, alice):
     answer = asks(alice, "what do you know about me?")
     assert "ferry" in answer
     assert not re.search("goat|just said|nice place", answer)
+
+
+def test_a_doubt_is_short_and_a_plain_answer_has_none(asks, alice):
+    asks(alice, "my cat is called Pickle")
+    assert asks(alice, "what's my cats name") == (
+        "You told me earlier today that your cat is called Pickle."
+    )
+
+
+def test_nobody_elses_affairs_are_told_of_a_newcomer(asks, bram, alice, tavern):
+    asks(alice, "my brother Tom has been missing since the flood.")
+    bram.location = tavern
+    asks(bram, "I sell eels at the quay.")
+    answer = asks(bram, "what do you know about me?")
+    assert "eels" in answer and "Tom" not in answer

@@ -25,7 +25,7 @@ from ..english.intents import Intent, courtesy_of, intent_of, is_chatter
 from ..english.questions import asked, asks, asks_about, asks_of_a_life, asks_when, statements
 from ..english.reported_speech import capital
 from ..english.tokens import FILLERS, content_words, words_of, zipf
-from ..records import KnownPerson, MemoryRecord, OpenItem, Recalled, Reply, ReplyRequest
+from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, OpenItem, Recalled, Reply, ReplyRequest
 from .answer_selection import PORTRAIT, confidence, names, select, told_of
 from .realisation import day_asked, day_told, ended, on_day, tell_all
 from .self_description import introduction, told_of_itself
@@ -84,9 +84,9 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "glad": ("I am glad to hear it, {name}.", "That is good news, {name}."),
     "asked asleep": ('{name}, you asked me something while I slept: "{question}"',),
     "doubt": (
-        "I do not know that for certain, but this comes to mind.",
-        "I could not say for sure. What I remember is this.",
-        "I am not sure. This is the nearest that I know.",
+        "I could not say for sure.",
+        "I am not sure of it.",
+        "I do not know for certain.",
     ),
     "nothing": ("I know nothing about that, {name}.",),
     "nothing open": ("Nothing is open that I know of, {name}.",),
@@ -156,6 +156,7 @@ _DISLIKED = re.compile(
 )
 _VOWEL = re.compile(r"[aeiouy]")
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
+_OF_ONESELF = re.compile(r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.I)
 _GONE = re.compile(r"^\W*where (?:did|has|is|['’]?s)\b", re.IGNORECASE)
 
 
@@ -304,7 +305,7 @@ def _from_memory(request: ReplyRequest) -> Reply:
     """Tell what answers best; say so where it may well not be the answer."""
     profile = _profile(request)
     own = _own_life(request)
-    request = tellable(request)
+    request = _of_whom_it_asks(tellable(request))
     try:
         chosen = told_of(request, select(request))
         told, sure = [each.memory for each in chosen], confidence(request, chosen)
@@ -315,13 +316,47 @@ def _from_memory(request: ReplyRequest) -> Reply:
     if not told or sure < NOTHING_BELOW:
         return Reply(_nothing(request), told=())
     said = tell_all(told, request, by_date=asks_when(request.utterance))
-    if sure < SURE_FROM:
+    if sure < SURE_FROM and not _OF_ONESELF.search(request.utterance):
         said = f"{phrase('doubt', request)} {said}"
     used = [each.id for each in told]
     if known := [each for each in profile.attributes if not _repeats(each, said)]:
         said = " ".join([said, *map(ended, known[:ATTRIBUTES_TOLD])])
         used += [each.memory.id for each in profile.evidence]
     return Reply(said, told=tuple(dict.fromkeys(used)))
+
+
+def _of_whom_it_asks(request: ReplyRequest) -> ReplyRequest:
+    """Return a request that asks what somebody is like with the memories alone that tell it.
+
+    Those of others are none, nor is that they came or went.
+    """
+    person = _portrayed(request)
+    if person is None:
+        return request
+    named = names(person.name)
+    recalled = tuple(
+        each
+        for each in request.recalled
+        if not MOVE_KINDS.intersection(each.memory.tags)
+        and (
+            person.identity in (each.memory.about, *each.memory.entities)
+            or each.memory.speaker == person.name
+            or named & {*words_of(each.memory.content)}
+        )
+    )
+    return replace(request, recalled=recalled)
+
+
+def _portrayed(request: ReplyRequest) -> KnownPerson | None:
+    """Return the person whom a question asks about as a whole, None if it asks for none."""
+    people = request.situation.people
+    types = AnswerTypes.of(request.utterance.lower())
+    if not people or not types.portrait:
+        return None
+    others = [each for each in people if each.identity != request.speaker_id]
+    if others:
+        return others[0]
+    return people[0] if _OF_ONESELF.search(request.utterance) else None
 
 
 def _own_life(request: ReplyRequest) -> Reply | None:
@@ -343,11 +378,9 @@ class _Profile:
 
 def _profile(request: ReplyRequest) -> _Profile:
     """Return the profile that a question asks for, empty if it asks for no person as a whole."""
-    people = request.situation.people
-    others = [each for each in people if each.identity != request.speaker_id]
-    if not people or not AnswerTypes.of(request.utterance.lower()).portrait:
+    person = _portrayed(request)
+    if person is None:
         return _Profile()
-    person = (others or people)[0]
     evidence = _behind(request, [person])
     return _Profile(person.attributes, tuple(evidence)) if evidence else _Profile()
 

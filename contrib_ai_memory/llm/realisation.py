@@ -12,13 +12,14 @@ from datetime import date, datetime
 
 from ..english import reported_speech
 from ..english.addressing import forms, without_address
+from ..english.answer_types import holds
 from ..english.due_dates import due
 from ..english.questions import sentences_of, statements
 from ..records import MemoryRecord, ReplyRequest
 from ..text.sanitising import oneline
 
 _TODAY = re.compile(r"\b(?:today|tonight|earlier|this (?:morning|evening|afternoon))\b", re.I)
-_DETERMINED = frozenset("a an the some one two three four five six my your his her their".split())
+_DETERMINED = frozenset("a an the some my your his her their our".split())
 DAYS_BY_NUMBER = 10  # older days are told by their date
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _MONTHS = (
@@ -90,11 +91,12 @@ def _gift(memory: MemoryRecord, request: ReplyRequest) -> str:
 def _with_article(thing: str) -> str:
     """Return a thing with "a" or "an", if it is one and has none.
 
-    >>> [_with_article(thing) for thing in ("copper brooch", "old coin", "the key", "two pears")]
-    ['a copper brooch', 'an old coin', 'the key', 'two pears']
+    >>> [_with_article(thing) for thing in ("copper brooch", "old coin", "the key", "fifteen mon")]
+    ['a copper brooch', 'an old coin', 'the key', 'fifteen mon']
     """
     first, last = thing.split()[0].lower(), thing.split()[-1].lower()
-    if first in _DETERMINED or thing[0].isupper() or (last.endswith("s") and last[-2:] != "ss"):
+    several = last.endswith("s") and not last.endswith("ss")
+    if first in _DETERMINED or thing[0].isupper() or several or holds(first)["number"]:
         return thing
     return f"{'an' if first[0] in 'aeiou' else 'a'} {thing}"
 

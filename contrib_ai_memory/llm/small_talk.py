@@ -14,6 +14,7 @@ from ..embedding.model import ModelAway
 from ..english import sentence_classifier
 from ..english.sentence_classifier import NOISE, Sentence
 
+LONGEST = 10  # words of small talk
 _YOU_ARE = r"(?:you|u|ye|ya)(?:['’]?re| are| r| look| seem| sound| smell)"
 _FINE = (
     r"(?:nice|lovely|fine|great|good|beautiful|pretty|cosy|cozy|cool|amazing|wonderful|delicious"
@@ -58,10 +59,11 @@ def small_talk_in(said: str) -> str:
     return next((kind for kind, form in _FORMS if form.search(said)), "")
 
 
-def are_noise(lines: Sequence[str], *, said_to_it: bool = True) -> list[bool]:
-    """Judge which lines of talk are worth nothing later (worker thread).
+def are_noise(lines: Sequence[str]) -> list[bool]:
+    """Judge which lines of talk to the NPC are worth nothing later (worker thread).
 
-    Where no classifier fits the embedding model, or the model is away, none is judged so.
+    Small talk is short: a longer line may hold what somebody asks for. Where no classifier fits the
+    embedding model, or the model is away, none is judged so.
     """
     try:
         model = embedder.shared()
@@ -71,5 +73,8 @@ def are_noise(lines: Sequence[str], *, said_to_it: bool = True) -> list[bool]:
         vectors = model.encode(list(lines), known=True)
     except ModelAway:
         return [False] * len(lines)
-    judged = classifier.judge(vectors, [Sentence(each, named=said_to_it) for each in lines])
-    return [each.at_least[0] < NOISE for each in judged]
+    judged = classifier.judge(vectors, [Sentence(each, named=True) for each in lines])
+    return [
+        each.at_least[0] < NOISE and len(line.split()) <= LONGEST
+        for line, each in zip(lines, judged, strict=True)
+    ]
