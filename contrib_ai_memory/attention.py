@@ -51,6 +51,7 @@ class HeardLine:
         kind: say, whisper or give; the last two are directed to the NPC.
         own_names: Forms of the NPC's names (`english.addressing.forms`).
         others: Forms of the names of each other person who hears it.
+        people: Forms of the names of people whom the NPC knows and the line names.
         barred: Whether the NPC never answers the speaker: somebody locked out, or another NPC that
             says what its memory made it say.
         of_npc: Whether an NPC says it that nobody plays.
@@ -63,13 +64,14 @@ class HeardLine:
     kind: str = "say"
     own_names: tuple[str, ...] = ()
     others: tuple[tuple[str, ...], ...] = ()
+    people: tuple[str, ...] = ()
     barred: bool = False
     of_npc: bool = False
     shared: bool = False
 
     @property
     def names_npc(self) -> Named:
-        return named(self.text, self.own_names)
+        return named(self.text, self.own_names, self.people)
 
     @property
     def names_other(self) -> Named:

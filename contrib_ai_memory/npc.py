@@ -438,6 +438,8 @@ class MemoryMixin(_Base):
             or bool(self.sessions.count())  # whoever plays this character answers
             or bool(getattr(speaker, "uttering", ""))  # no endless talk between NPCs
         )
+        own = self.get_memory_identity(self)
+        named = [each for each in self.memory.people.mentioned(text) if each != own]
         line = HeardLine(
             speaker=self.get_memory_identity(speaker),
             text=text,
@@ -445,6 +447,7 @@ class MemoryMixin(_Base):
             kind=kind,
             own_names=self._forms_of(self, speaker),
             others=tuple(self._forms_of(obj, speaker) for obj in hearers[:WITNESSES_KEPT]),
+            people=addressing.forms(map(self.memory.people.name_of, named)),
             barred=barred,
             of_npc=is_npc(speaker),
             shared=any(map(is_npc, hearers)),

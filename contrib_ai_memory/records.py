@@ -607,10 +607,11 @@ class KnownPerson:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Somebody was where the NPC is, at a time (ISO 8601)."""
+    """Somebody was where the NPC is, at a time (ISO 8601); `left_for` is where they then went."""
 
     name: str
     when: str
+    left_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -645,7 +646,7 @@ class Situation:
         known_names: Names of everyone whom the NPC has met.
         visits: Newest first; only where the line asks for them.
         last_talk: Ids of the recalled memories that are what the speaker said in their last
-            conversation; only where the line asks for it.
+            conversation, or on the day that the line names; only where it asks for that.
         agenda: What the line asks for of the agenda, else what is open with the speaker; the most
             pressing first.
         nothing_open: Whether the line asks for what is owed or promised, and none of it is open.

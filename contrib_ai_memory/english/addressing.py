@@ -112,10 +112,16 @@ def folded(text: str) -> str:
 
 
 @lru_cache(maxsize=READ_LATELY)
-def named(text: str, names: tuple[str, ...]) -> Named:
-    """How `text` names the bearer of `names` (see `forms`)."""
+def named(text: str, names: tuple[str, ...], people: tuple[str, ...] = ()) -> Named:
+    """How `text` names the bearer of `names` (see `forms`).
+
+    Args:
+        people: Forms of the names of others. "mara is dessa married" asks Mara, since two names
+            are no subject and predicate.
+    """
     text = folded(text)
-    return max((_how(text, found) for found in _pattern(names).finditer(text)), default=Named.NOT)
+    found = _pattern(names).finditer(text)
+    return max((_how(text, each, people) for each in found), default=Named.NOT)
 
 
 def beside(text: str, others: tuple[str, ...], names: tuple[str, ...]) -> bool:
@@ -163,14 +169,24 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)@?(?:{some})(?!\w)" if names else r"(?!)")
 
 
-def _how(text: str, found: re.Match[str]) -> Named:
+@lru_cache(maxsize=KEPT)
+def _asked_of_others(people: tuple[str, ...]) -> re.Pattern[str]:
+    """How a question about one of `people` goes on: "has alice got any secrets"."""
+    some = "|".join(map(re.escape, people)) or r"(?!)"
+    return re.compile(
+        r"\s+(?:is|was|has|had|does|did|can|could|will|would|should|must)\s+"
+        rf"(?:{some})(?!['\w])\s+(?!(?:on|in|with|as|to|for|and|or)\b)\w"
+    )
+
+
+def _how(text: str, found: re.Match[str], people: tuple[str, ...]) -> Named:
     start = found.start()
     before = text[:start] if start <= LOOK_BACK else "x" + text[start - LOOK_BACK : start]
     after = text[found.end() : found.end() + LOOK_BACK]
     if found.group().startswith("@"):
         return Named.CALLED
     begins = _BEGINS.search(before) or _OPENED.search(before)
-    if begins and _ASKED_OF.match(after):
+    if begins and (_ASKED_OF.match(after) or _asked_of_others(people).match(after)):
         return Named.CALLED
     if _GOES_ON.match(after) or _OF_ONE.search(before):
         return Named.TOLD_OF

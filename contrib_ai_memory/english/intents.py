@@ -28,6 +28,9 @@ class Intent(Enum):
     LAST_SEEN = "when somebody was last here"
     OPINION = "what it thinks of somebody"
     TALK = "what was talked about"
+    KNOWN = "whether it knows the speaker"
+    TALE = "a story, a song or a joke"
+    SECRECY = "whether it can keep a secret"
     SERVICE = "to be served"
 
 
@@ -38,13 +41,16 @@ _WHEN = (
     r"|this (?:morning|afternoon|evening|week)|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
 )
 _HERE = r"(?:here|in here|in|around|about|by|there|with (?:us|you))"
+_TALE = r"(?:\w+ )?(?:stor(?:y|ies)|tales?|jokes?|songs?|poems?|riddles?)"
 
 # the first that fits a whole line decides
 _PATTERNS: tuple[tuple[Intent, str], ...] = (
     (
         Intent.WELLBEING,
-        r"(?:and )?how(?:['’]?s it going|['’]?s (?:life|things|business|trade)| are (?:you|ye|u)|"
-        r" (?:do|have) you (?:fare|been)| goes it| fares? (?:you|thou))(?: .{0,20})?",
+        r"(?:and )?how(?:(?:['’]?s| is) (?:it going|life|things|business|trade|everything"
+        r"|(?:the|your|ur) (?:day|night|evening|morning))| (?:are|r) (?:you|ye|u|things)|"
+        r" (?:do|have) (?:you|u) (?:fare|been)| goes it| fares? (?:you|thou))(?: .{0,20})?"
+        rf"|{_WHAT}(?:['’]?s| is) up(?: with (?:you|u))?|(?:are|r) (?:you|u|ye) (?:well|ok|okay)",
     ),
     (
         Intent.NAME,
@@ -85,11 +91,32 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.LAST_SEEN,
-        r"(?:when|where) (?:did (?:you|u|ye) (?:last )?see|was) (?P<whom>.{2,40}?)"
+        r"when was (?P<oneself>i) (?:last|here|in)(?: (?:here|in|around))?(?: last)?"
+        r"|where(?: did| has| is|['’]?s) (?P<gone>.{2,40}?) (?:go|gone|went|head(?:ed)?|off to"
+        r"|got to|get to|run off)(?: to| off)*(?: now| just now)?"
+        r"|(?:when|where) (?:did (?:you|u|ye) (?:last )?see|was) (?P<whom>.{2,40}?)"
         r"(?: last)?(?: (?:here|in|around|seen))?(?: last)?"
         r"|have (?:you|u|ye) seen (?P<seen>.{2,40}?)(?: around| lately| today| yet)?"
         rf"|(?:has|was|did) (?P<been>.{{2,40}}?) (?:been|come|came|drop(?:ped)?|stop(?:ped)?)"
         rf" {_HERE}(?: {_WHEN})?",
+    ),
+    (
+        Intent.KNOWN,
+        r"(?:(?:do|did|have|will|would) )?(?:(?:you|u|ye) )?(?:still |even )?"
+        r"(?:remember(?:ed)?|recogni[sz]e|know|miss(?:ed)?) (?:me|who i am)"
+        r"(?: (?:at all|still|then|again))?",
+    ),
+    (
+        Intent.SECRECY,
+        r"(?:can|could|will|would) (?:you|u|ye) keep (?:an? |my |our )?secrets?(?: for me)?",
+    ),
+    (
+        Intent.TALE,
+        r"(?:(?:please|hey|so|and|then|can|could|would|will|you|u),? )*"
+        r"(?:(?:tell|sing|read|play)(?: (?:me|us))? (?:an?|another|your|some|one)"
+        rf" {_TALE}\b.{{0,30}}"
+        r"|(?:do |have )?(?:you |u )?(?:know|got|have|heard) (?:an?|any|some|another)"
+        rf" {_TALE}(?: (?:to tell|for (?:me|us)|left|tonight))?)",
     ),
     (
         Intent.OPINION,
@@ -99,8 +126,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.TALK,
-        rf"{_WHAT} (?:did|have|were) (?:we|you and i) (?:talk|talked|talking|spoke|speak|spoken"
-        rf"|discuss|discussed|discussing|say)(?: about| of)?(?: {_WHEN})?"
+        rf"{_WHAT} (?:did|have|were) (?:we|you and i) (?:been )?(?:talk|talked|talking|spoke|speak"
+        rf"|spoken|discuss|discussed|discussing|say)(?: about| of)?(?: {_WHEN})?"
         r"|where (?:did we leave|were we)(?: off)?|remind me (?:of|about) our (?:talk|last talk)",
     ),
     (
@@ -115,9 +142,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r"|(?:have you |you |do you have |have you got |you got )?(?:got )?any"
         r" (?!news|word|idea|plans?|secrets?|family|kin|children|friends|questions?|thing|one|body)"
         r"[\w'’]+(?: [\w'’]+){0,2}(?: left| tonight| today| please)?"
-        r"|(?:tell|sing|read) (?:me|us) (?:an?|another|your) (?:story|tale|joke|song|poem|riddle)"
-        r"\b.{0,30}"
-        r"|(?:an?|some|another|one|two|three) .{2,40},? (?:please|pls|plz))",
+        r"|(?:an?|some|another|one|two|three) .{2,40},? (?:please|pls|plz)"
+        r"|(?:an?|another|one more|the next) (?:round|pint|mug|cup|bowl|bottle|ale|beer)\b.{0,30})",
     ),
 )
 _COMPILED = tuple(
@@ -128,10 +154,13 @@ _GREETS = re.compile(
     r"|good (?:morning|day|evening|afternoon|morrow)|salut\w*|welcome back)\b",
     re.IGNORECASE,
 )
+_GREETED_FIRST = re.compile(rf"{_GREETS.pattern}(?: [\w'’-]+){{0,2}}[.!,]+\s+(?=\w)", re.IGNORECASE)
 _PARTS = re.compile(
-    r"\b(?:(?:good ?)?bye+|farewell|good ?night|see (?:you|ya)|until (?:next time|tomorrow)"
-    r"|i(?:['’]ll| will| must| have to|['’]ve got to| should)? (?:be going|be off|get going"
-    r"|take my leave|go now)|so long|safe (?:travels|journey)|take care)\b",
+    r"\b(?:(?:good ?)?bye+|farewell|good ?night|night(?=\W*$)|(?:see|c|cu) ?(?:you|ya|u)|cya|cu"
+    r"|laters?(?=\W*$)|ttyl|brb|g[2t]g|(?:got to|gotta|have to|must) (?:go|run|dash)"
+    r"|until (?:next time|tomorrow)|i(?:['’]ll| will| must| have to|['’]ve got to| should)?"
+    r" (?:be going|be off|get going|take my leave|go now)|so long|safe (?:travels|journey)"
+    r"|take care)\b",
     re.IGNORECASE,
 )
 _THANKS = re.compile(r"\b(?:thanks?|thank you|thx|cheers|much obliged|ta)\b", re.IGNORECASE)
@@ -155,7 +184,7 @@ def intent_of(text: str) -> tuple[Intent, str] | None:
     >>> intent_of("Have you seen Old Tom lately?")
     (<Intent.LAST_SEEN: 'when somebody was last here'>, 'Old Tom')
     """
-    bare = text.strip(_DRESSING)[:READ]
+    bare = _GREETED_FIRST.sub("", text).strip(_DRESSING)[:READ]
     for intent, pattern in _COMPILED:
         if found := pattern.fullmatch(bare):
             return intent, next((whom for whom in found.groups() if whom), "").strip(_DRESSING)
@@ -177,10 +206,10 @@ def is_chatter(text: str) -> bool:
 
 def courtesy_of(text: str) -> Intent | None:
     """Return whether a line greets, thanks or parts; what else it says does not count."""
-    if _THANKS.search(text):
-        return Intent.THANKS
     if _PARTS.search(text):
         return Intent.PARTING
+    if _THANKS.search(text):
+        return Intent.THANKS
     return Intent.GREETING if _GREETS.search(text) else None
 
 

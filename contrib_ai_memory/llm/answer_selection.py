@@ -40,6 +40,7 @@ NEARLY_AS_GOOD = 3.0  # less than the best score, for a second and a third
 PORTRAIT = 5  # of a person as a whole
 ENDED = 0.25  # probability that a later memory ends one, from which it is not told
 ENDS_WITHIN = 2.0  # how much less the score of the later one may be
+ANSWER_WORDS = frozenset(map(stem, "name called many much old again whats hows whos".split()))
 COMPARED = 10  # the best answers, which may end one another
 ALIKE = 0.55  # cosine from which what has all words of a question in it surely bears on it
 
@@ -120,8 +121,22 @@ def confidence(
     best = certainty(request, told[:1])
     if best["shared"] == 1.0 and best["cosine"] >= ALIKE:
         return 1.0
+    if best["types_asked"] and best["types_held"] and _holds_the_subject(request, told[0].memory):
+        return 1.0
     found = {name: np.array(value) for name, value in certainty(request, told).items()}
     return float(1 / (1 + np.exp(-weights.confidence(found))))
+
+
+def _holds_the_subject(request: ReplyRequest, memory: MemoryRecord) -> bool:
+    """Whether a memory of the asker's holds all words of a question but those for its answer.
+
+    "What is my cat called?" is surely answered by "my cat is called Pickle", whose words it has all
+    but "called".
+    """
+    question = _Question.of(request)
+    subject = set(question.words) - ANSWER_WORDS
+    own = question.types.of_oneself and memory.speaker == question.asker
+    return own and bool(subject) and subject <= _stems(_words(memory))
 
 
 def _ended(

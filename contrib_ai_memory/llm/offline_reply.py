@@ -22,13 +22,14 @@ from ..english.answer_types import AnswerTypes
 from ..english.contradiction import are_apart
 from ..english.corrections import meant_in
 from ..english.intents import Intent, courtesy_of, intent_of, is_chatter
-from ..english.questions import asked, asks, asks_when, sentences_of
+from ..english.questions import asked, asks, asks_about, asks_of_a_life, asks_when, statements
 from ..english.reported_speech import capital
 from ..english.tokens import FILLERS, content_words, words_of, zipf
-from ..records import KnownPerson, MemoryRecord, OpenItem, Recalled, Reply, ReplyRequest
-from ..text.sanitising import oneline
+from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, OpenItem, Recalled, Reply, ReplyRequest
 from .answer_selection import PORTRAIT, confidence, names, select, told_of
-from .realisation import day_told, ended, tell_all
+from .realisation import day_asked, day_told, ended, on_day, tell_all
+from .self_description import introduction, told_of_itself
+from .small_talk import are_noise, small_talk_in
 
 # confidence in an answer, 0-1 (`python -m benchmarks.answers`)
 NOTHING_BELOW = 0.1  # below it nothing is told
@@ -38,6 +39,8 @@ LONG_ABSENT = timedelta(days=7)
 VISITORS_TOLD = 6
 ATTRIBUTES_TOLD = 2  # of a profile, beside memories of that person
 REPEATED = 0.7  # share of an attribute's words in what is told that makes it a repetition
+LEFT_LATELY = timedelta(hours=12)  # somebody who left then may still be where they went
+JUST_NOW = timedelta(minutes=15)
 LATELY = timedelta(days=3)  # the visits told where no day is named
 RARE = 5.0  # Zipf frequency below which a word is worth taking up
 COURTESY_WORDS = 4  # "hello there, old friend": nothing to tell of it
@@ -58,8 +61,22 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "I see. I will not forget it.",
     ),
     "taken up": ("{topic}, you say. I will remember that.", "{topic}. I will keep it in mind."),
+    "no such thing": ("No {topic}, then. I will remember that.",),
     "asks who": ("I will remember that. Who is {topic}?",),
     "chatter": ("Mm.", "Well, well.", "Indeed."),
+    "apology": ("No harm done, {name}.", "Think nothing of it, {name}."),
+    "riddle": ("Ha! I will tell that one to the next who asks.", "Ha! That is a good one, {name}."),
+    "corrected": ("Then I had it wrong, {name}.", "I stand corrected, {name}."),
+    "misheard": ("Then I misunderstood you, {name}. Ask me again in other words.",),
+    "dropped": ("As you like, {name}.",),
+    "compliment": ("You are kind, {name}.", "That is good to hear, {name}."),
+    "of itself": ("If you say so, {name}.", "So I have been told, {name}."),
+    "known": ("Of course, {name}.", "How could I forget you, {name}?"),
+    "not known": ("I do not think that we have met, {name}.",),
+    "not seen": ("I have not seen you here before today, {name}.",),
+    "no tale": ("I am no teller of tales, {name}. Tell me one of yours.",),
+    "secrecy": ("I can, {name}. What is told to me in confidence stays with me.",),
+    "own life": ("I could not tell you, {name}.", "I do not think much about that, {name}."),
     "asks name": ("I will remember that. What is your {topic} called?",),
     "service": ("I will see what can be done, {name}.", "Let me see what there is, {name}."),
     "sorry": ("I am sorry to hear that, {name}.", "That is hard, {name}."),
@@ -67,9 +84,9 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "glad": ("I am glad to hear it, {name}.", "That is good news, {name}."),
     "asked asleep": ('{name}, you asked me something while I slept: "{question}"',),
     "doubt": (
-        "I do not know that for certain, but this comes to mind.",
-        "I could not say for sure. What I remember is this.",
-        "I am not sure. This is the nearest that I know.",
+        "I could not say for sure.",
+        "I am not sure of it.",
+        "I do not know for certain.",
     ),
     "nothing": ("I know nothing about that, {name}.",),
     "nothing open": ("Nothing is open that I know of, {name}.",),
@@ -84,9 +101,10 @@ _KIN = re.compile(
 )
 # up to a word that cannot stand before a noun
 _THING = re.compile(
-    r"\b(?:my|the|an?|our) (?P<thing>[a-z]{3,}(?: [a-z]{3,})?)"
+    r"\b(?:my|the|an?|our|her|his|their|your) (?P<thing>[a-z]{3,}(?: [a-z]{3,})?)"
     r"(?=[,.!?;:]|$| (?:of|from|to|at|in|on|by|with|for|and|or|but|is|was|has|had|that|who|which"
-    r"|this|last|again|now|today|yesterday|tomorrow|near|under|[A-Z])\b| [a-z]{1,2}\b)"
+    r"|this|last|again|now|today|yesterday|tomorrow|near|under|before|after|until|when|if|[A-Z])\b"
+    r"| [a-z]{1,2}\b)"
 )
 _VAGUE = frozenset(
     "moment bit lot truth rest whole kind sort pair couple while word thing way end bunch".split()
@@ -95,6 +113,9 @@ _I_AM = r"\b(?:i(?:['’]m| am| feel|['’]ve been| have been)|im) (?:(?:so|very
 _SORRY = re.compile(
     rf"{_I_AM}(?:sad|unhappy|miserable|lonely|afraid|scared|frightened|worried|heartbroken|lost|ill"
     r"|sick|hurt|ashamed|desperate|ruined)\b"
+    r"|\bi feel (?:so |very |really )?(?:awful|terrible|dreadful|bad|rotten|horrible|sick|ill)\b"
+    r"|\bmy [\w ]{3,20} (?:hurts?|aches?)\b"
+    r"|\b(?:wedding|marriage|engagement)(?:['’]?s| is| was) (?:called )?off\b"
     r"|\b(?:is|are|was|has been|have been|['’]s) (?:very |so |badly |still )?"
     r"(?:ill|sick|dying|missing|wounded|hurt|unwell)\b"
     r"|\b(?:died|is dead|passed away|was killed|burned down"
@@ -103,15 +124,40 @@ _SORRY = re.compile(
 )
 _GLAD = re.compile(
     rf"{_I_AM}(?:happy|glad|delighted|proud|overjoyed|thrilled|in love|engaged|married)\b"
-    r"|\bi (?:won|passed)\b|\b(?:is|was) born\b",
+    r"|\bi (?:won|passed)\b|\b(?:is|was) born\b"
+    r"|\bi(?:['’]?m| am) (?:getting|to be) (?:married|wed)\b"
+    r"|\b(?:is|are|['’]s) (?:alive|safe(?: and sound)?|well again|cured|back home)\b"
+    r"|\b(?:they|we|i)(?:['’]ve)? found (?:my|him|her|them)\b(?!.*\bdead\b)",
     re.IGNORECASE,
 )
-_FIRST_CLAUSE = re.compile(r"^(?:you are|you're|i am|i'm)\s+", re.IGNORECASE)
-_ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
 _NAMED = re.compile(r"(?<=[a-z,] )(?P<name>[A-Z][a-z]{2,}(?: [A-Z][a-z]+)?)")
+# somebody whom the line leaves unexplained: "with Oswin", "Bram and Oswin"
+_WITH = re.compile(r"\b(?:called|named|with|and|is|to|from|by|met|saw) $")
+# "my brother Aldo", "my cat is called Pickle", "three daughters, Nell, Una and Bea"
+_EXPLAINED_BEFORE = re.compile(
+    r"\b(?:my|our|his|her|their|your|the|an?|\w+['’]s|\d+|two|three|four|five|six|seven)"
+    r"(?: (?!(?:with|and|to|from|by|met|saw|for|of|at|in|near)\b)[a-z]+){1,3}"
+    r",?(?::| is| are| was| were)?(?: called| named)?,? "
+    r"(?:[A-Z][\w'’-]*(?:, and |, | and ))*$"
+)
+_EXPLAINED_AFTER = re.compile(
+    r",? (?:is|was|,) (?:my|our|his|her|their|the|an?)\b|, (?:my|our|his|her|their|the|an?|who)\b"
+)
+_MY_NAME = re.compile(
+    r"\b(?:my name(?:['’]?s| is)|(?:please |just )?call me) (?:actually |really |now )?"
+    r"(?P<name>[\w'’-]{2,})(?=\W|$)",
+    re.IGNORECASE,
+)
+_DISLIKED = re.compile(
+    r"\bi (?:really )?(?:hate|loathe|detest|despise|can['’]?t (?:stand|abide|bear)|cannot (?:stand"
+    r"|abide|bear)|don['’]?t (?:eat|drink)|never (?:eat|drink)|do not (?:eat|drink))"
+    r" (?P<what>[a-z]{3,})(?= (?:btw|at all|any ?more|and|or|so|because|but|,)|\W*$|[,.;!])",
+    re.IGNORECASE,
+)
+_VOWEL = re.compile(r"[aeiouy]")
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
-_YESTERDAY = re.compile(r"\byesterday\b|\blast night\b", re.IGNORECASE)
-_TODAY = re.compile(r"\btoday\b|\btonight\b|\bearlier\b|\bthis (?:morning|evening)\b", re.I)
+_OF_ONESELF = re.compile(r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.I)
+_GONE = re.compile(r"^\W*where (?:did|has|is|['’]?s)\b", re.IGNORECASE)
 
 
 def reply(request: ReplyRequest) -> Reply:
@@ -121,19 +167,37 @@ def reply(request: ReplyRequest) -> Reply:
     if request.question:
         request = replace(request, utterance=request.question)
     said = _words_to_it(request)
+    if _is_call(said, request):
+        return Reply(phrase("greeted again", request), told=())
     meant = intent_of(said)
     if meant and (answer := _ANSWERS[meant[0]](request, meant[1])):
-        return answer
+        return _greeted(answer, said, request)
     if request.now and agenda_questions.read(said, request.now) and request.situation.agenda:
         return _due(request.situation.agenda)
     if request.situation.nothing_open:
         return Reply(phrase("nothing open", request), told=())
-    if asked(said):
-        answer = _from_memory(request)
-        if courtesy_of(said) is Intent.GREETING and not _has_spoken(request):
-            return replace(answer, text=f"{_greet(request)} {answer.text}")
+    asking = asked(said) or asks_about(said, _known_words(request))
+    if asking and small_talk_in(said) != "riddle":
+        return _greeted(_from_memory(request), said, request)
+    if courtesy_of(said) or is_chatter(said):
+        return _acknowledge(said, request)
+    return _greeted(_acknowledge(said, request), said, request)
+
+
+def _greeted(answer: Reply, said: str, request: ReplyRequest) -> Reply:
+    """Put a greeting before an answer to a first line that greets: "Hello Mara, how is trade?"."""
+    greets = Intent.GREETING in (courtesy_of(said), courtesy_of(request.utterance))
+    if not greets or _has_spoken(request):
         return answer
-    return _acknowledge(said, request)
+    rest = answer.text.replace(f", {request.speaker}", "", 1)  # who is greeted is named there
+    return replace(answer, text=f"{_greet(request)} {rest}")
+
+
+def _is_call(said: str, request: ReplyRequest) -> bool:
+    """Whether a line is nothing but the name of the NPC."""
+    return set(words_of(said)) <= set(
+        words_of(" ".join(forms((request.npc_name, *request.npc_names))))
+    )
 
 
 def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
@@ -177,12 +241,39 @@ def _last_words(request: ReplyRequest) -> str:
     return next(own, "")
 
 
-def _may_tell(memory: MemoryRecord, own_names: tuple[str, ...]) -> bool:
-    """Return whether a memory may be told: no experience, question or courtesy."""
-    said = without_address(memory.quote or memory.content, own_names)
-    return memory.record != "experience" and not (
-        memory.question or asks(said) or _is_mere_courtesy(said)
-    )
+def _worth_telling(request: ReplyRequest) -> list[Recalled]:
+    """Return the recalled memories that may be told at all.
+
+    Left out are experiences, questions, courtesies, and lines of talk that are worth nothing later.
+    """
+    own = forms((request.npc_name, *request.npc_names))
+    known = _known_words(request)
+    lines = [
+        (each, without_address(each.memory.quote or each.memory.content, own))
+        for each in request.recalled
+        if each.memory.record != "experience" and not each.memory.question
+    ]
+    lines = [
+        (each, said)
+        for each, said in lines
+        if not (asks(said) or asks_about(said, known) or _is_mere_courtesy(said))
+    ]
+    noise = are_noise([statements(said) or said for _each, said in lines])
+    return [
+        each
+        for (each, _said), idle in zip(lines, noise, strict=True)
+        if not (idle and _is_open_talk(each.memory))
+    ]
+
+
+def _is_open_talk(memory: MemoryRecord) -> bool:
+    """Whether a memory is a line that somebody said aloud to whoever was there."""
+    return memory.record == "entry" and memory.key != memory.content and not memory.private
+
+
+def _known_words(request: ReplyRequest) -> set[str]:
+    """Return the words that name people whom the NPC knows."""
+    return {word for name in request.situation.known_names for word in names(name)}
 
 
 def _is_mere_courtesy(said: str) -> bool:
@@ -198,12 +289,10 @@ def tellable(request: ReplyRequest) -> ReplyRequest:
     """
     beside = {each for item in request.situation.agenda for each in item.evidence}
     beside |= {each.memory.id for each in _behind(request, request.situation.people)}
-    own = forms((request.npc_name, *request.npc_names))
     recalled = tuple(
         each
-        for each in request.recalled
-        if _may_tell(each.memory, own)
-        and not are_apart(request.utterance, each.memory.quote or each.memory.content)
+        for each in _worth_telling(request)
+        if not are_apart(request.utterance, each.memory.quote or each.memory.content)
         and (each.tokens or each.memory.id not in beside)
     )
     return replace(request, recalled=recalled)
@@ -215,22 +304,68 @@ def tellable(request: ReplyRequest) -> ReplyRequest:
 def _from_memory(request: ReplyRequest) -> Reply:
     """Tell what answers best; say so where it may well not be the answer."""
     profile = _profile(request)
-    request = tellable(request)
+    own = _own_life(request)
+    request = _of_whom_it_asks(tellable(request))
     try:
         chosen = told_of(request, select(request))
         told, sure = [each.memory for each in chosen], confidence(request, chosen)
     except ModelAway:  # the words alone found what was recalled
         told, sure = [each.memory for each in request.recalled[:1]], NOTHING_BELOW
+    if own and sure < SURE_FROM:
+        return own
     if not told or sure < NOTHING_BELOW:
         return Reply(_nothing(request), told=())
     said = tell_all(told, request, by_date=asks_when(request.utterance))
-    if sure < SURE_FROM:
+    if sure < SURE_FROM and not _OF_ONESELF.search(request.utterance):
         said = f"{phrase('doubt', request)} {said}"
     used = [each.id for each in told]
     if known := [each for each in profile.attributes if not _repeats(each, said)]:
         said = " ".join([said, *map(ended, known[:ATTRIBUTES_TOLD])])
         used += [each.memory.id for each in profile.evidence]
     return Reply(said, told=tuple(dict.fromkeys(used)))
+
+
+def _of_whom_it_asks(request: ReplyRequest) -> ReplyRequest:
+    """Return a request that asks what somebody is like with the memories alone that tell it.
+
+    Those of others are none, nor is that they came or went.
+    """
+    person = _portrayed(request)
+    if person is None:
+        return request
+    named = names(person.name)
+    recalled = tuple(
+        each
+        for each in request.recalled
+        if not MOVE_KINDS.intersection(each.memory.tags)
+        and (
+            person.identity in (each.memory.about, *each.memory.entities)
+            or each.memory.speaker == person.name
+            or named & {*words_of(each.memory.content)}
+        )
+    )
+    return replace(request, recalled=recalled)
+
+
+def _portrayed(request: ReplyRequest) -> KnownPerson | None:
+    """Return the person whom a question asks about as a whole, None if it asks for none."""
+    people = request.situation.people
+    types = AnswerTypes.of(request.utterance.lower())
+    if not people or not types.portrait:
+        return None
+    others = [each for each in people if each.identity != request.speaker_id]
+    if others:
+        return others[0]
+    return people[0] if _OF_ONESELF.search(request.utterance) else None
+
+
+def _own_life(request: ReplyRequest) -> Reply | None:
+    """Answer a question about the NPC's own life and taste by its persona; None for any other."""
+    said = _words_to_it(request)
+    if not asks_of_a_life(said) or len(request.situation.people) > 1:
+        return None
+    told = told_of_itself(said, request.npc_name, request.persona)
+    return Reply(told or phrase("own life", request), told=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,11 +378,9 @@ class _Profile:
 
 def _profile(request: ReplyRequest) -> _Profile:
     """Return the profile that a question asks for, empty if it asks for no person as a whole."""
-    people = request.situation.people
-    others = [each for each in people if each.identity != request.speaker_id]
-    if not people or not AnswerTypes.of(request.utterance.lower()).portrait:
+    person = _portrayed(request)
+    if person is None:
         return _Profile()
-    person = (others or people)[0]
     evidence = _behind(request, [person])
     return _Profile(person.attributes, tuple(evidence)) if evidence else _Profile()
 
@@ -288,6 +421,8 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return _greeting(request)
     if courtesy is not None:
         return Reply(phrase("thanks" if courtesy is Intent.THANKS else "parting", request), told=())
+    if kind := small_talk_in(said):
+        return Reply(phrase(kind, request), told=())
     if is_chatter(said):
         return Reply(phrase("chatter", request), told=())
     may_ask = not _last_words(request).endswith("?")  # nobody is questioned twice in a row
@@ -296,10 +431,14 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return Reply(f"{phrase('sorry', request)}{asks_on}", told=())
     if _GLAD.search(said):
         return Reply(phrase("glad", request), told=())
+    if request.kind == "say" and are_noise([said]) == [True]:
+        return Reply(phrase("chatter", request), told=())
     if may_ask and (stranger := _stranger_in(said, request)):
         return Reply(phrase("asks who", request, topic=stranger), told=())
     if may_ask and (kin := _KIN.search(said)) and not _NAMED.search(said):
         return Reply(phrase("asks name", request, topic=kin["who"]), told=())
+    if disliked := _DISLIKED.search(said):
+        return Reply(phrase("no such thing", request, topic=disliked["what"]), told=())
     if topic := _topic(meant_in(said)):
         return Reply(phrase("taken up", request, topic=capital(topic)), told=())
     return Reply(phrase("heard", request), told=())
@@ -331,24 +470,29 @@ def _greet(request: ReplyRequest) -> str:
 
 
 def _stranger_in(said: str, request: ReplyRequest) -> str:
-    """Return a name in a line that the NPC does not know, "" if there is none."""
+    """Return a name in a line that the NPC does not know and the line does not explain, or ""."""
     known = {word for person in request.situation.people for word in names(person.name)}
     known |= {word for name in request.situation.known_names for word in names(name)}
     known |= names(request.speaker) | set(forms((request.npc_name, *request.npc_names)))
     for found in _NAMED.finditer(said):
         name = found["name"]
-        if re.search(r"\b(?:called|named|with|and|is|my \w+,?) $", said[: found.start()]) and not (
-            names(name) & known
+        before, after = said[: found.start()], said[found.end() :]
+        if (
+            _WITH.search(before)
+            and not (_EXPLAINED_BEFORE.search(before) or _EXPLAINED_AFTER.match(after))
+            and not names(name) & known
         ):
             return name
     return ""
 
 
 def _topic(said: str) -> str:
-    """Return the first thing of a line that is worth taking up: "the green boat"."""
+    """Return what a line is about, as far as it is worth taking up: "the green boat"."""
+    if called := _MY_NAME.search(said):
+        return capital(called["name"])
     for found in _THING.finditer(said):
         words = found["thing"].split()
-        while words and words[-1] in FILLERS:
+        while words and (words[-1] in FILLERS or not _VOWEL.search(words[-1])):  # "btw"
             words.pop()
         noun = words[-1] if words else ""
         if noun and noun not in _VAGUE and not NOUN_ENDS.search(noun) and zipf(noun) < RARE:
@@ -359,31 +503,21 @@ def _topic(said: str) -> str:
 # --- what is plain to see -------------------------------------------------------------------------
 
 
-def _wellbeing(request: ReplyRequest, _whom: str) -> Reply | None:
-    return Reply(phrase("wellbeing", request), told=())
+def _knows_speaker(request: ReplyRequest, _whom: str) -> Reply | None:
+    known = request.met_before or _has_spoken(request)
+    return Reply(phrase("known" if known else "not known", request), told=())
 
 
-def _service(request: ReplyRequest, _whom: str) -> Reply | None:
-    return Reply(phrase("service", request), told=())
+def _says(kind: str) -> Callable[[ReplyRequest, str], Reply | None]:
+    return lambda request, _whom: Reply(phrase(kind, request), told=())
 
 
 def _name(request: ReplyRequest, _whom: str) -> Reply | None:
-    return Reply(_introduction(request), told=())
+    return Reply(introduction(request.npc_name, request.persona), told=())
 
 
 def _role(request: ReplyRequest, _whom: str) -> Reply | None:
-    return Reply(_introduction(request), told=()) if request.persona else None
-
-
-def _introduction(request: ReplyRequest) -> str:
-    """Introduce the NPC by its name and the first sentence of its persona."""
-    first = next(iter(sentences_of(oneline(request.persona))), "").rstrip(".!")
-    bare = _FIRST_CLAUSE.sub("", first)
-    if request.npc_name.lower() in bare.lower():
-        bare = re.sub(rf"^{re.escape(request.npc_name)},?\s*", "", bare, flags=re.IGNORECASE)
-    if not _ARTICLE.match(bare):
-        return f"I am {request.npc_name}."
-    return f"I am {request.npc_name}, {bare[0].lower()}{bare[1:]}."
+    return _name(request, _whom) if request.persona else None
 
 
 def _place(request: ReplyRequest, _whom: str) -> Reply | None:
@@ -407,21 +541,18 @@ def _visitors(request: ReplyRequest, _whom: str) -> Reply | None:
     if not request.now:
         return None
     today = datetime.fromisoformat(request.now).date()
-    if _YESTERDAY.search(request.utterance):
-        first = last = today - timedelta(days=1)
-        when = "yesterday"
-    elif _TODAY.search(request.utterance):
-        first = last = today
-        when = "today"
-    else:
-        first, last, when = today - LATELY, today, "lately"
+    day = day_asked(request.utterance, request.now)
+    first, last = (day, day) if day else (today - LATELY, today)
+    when = on_day(day, today) if day else "lately"
     seen: dict[str, date] = {}
     for visit in request.situation.visits:
-        day = datetime.fromisoformat(visit.when).date()
-        if first <= day <= last and visit.name != request.speaker:
-            seen.setdefault(visit.name, day)
+        then = datetime.fromisoformat(visit.when).date()
+        if first <= then <= last:
+            seen.setdefault(visit.name, then)
+    asker = seen.pop(request.speaker, None)
     if not seen:
-        return Reply(f"Nobody that I saw {when}, apart from you, {request.speaker}.", told=())
+        but = f", apart from you, {request.speaker}" if asker else ""
+        return Reply(f"Nobody that I saw {when}{but}.", told=())
     who = list(seen)[:VISITORS_TOLD]
     return Reply(f"{listed(who)} {'was' if len(who) == 1 else 'were'} here {when}.", told=())
 
@@ -430,10 +561,32 @@ def _last_seen(request: ReplyRequest, whom: str) -> Reply | None:
     person = _known(request, whom)
     if person is None:
         return None
+    if person.identity == request.speaker_id:
+        return _last_here(person, request)
     if person.here:
         return Reply(f"{person.name} is right here.", told=())
+    if left := _departure(request, person):
+        return Reply(left, told=())
+    if _GONE.search(request.utterance):  # somebody may have told
+        return None
     when = day_told(person.last_seen, request.now) if person.last_seen else ""
     return Reply(f"I last saw {person.name} {when}.", told=()) if when else None
+
+
+def _last_here(speaker: KnownPerson, request: ReplyRequest) -> Reply:
+    """Say when the speaker was here before now."""
+    when = day_told(speaker.seen_before, request.now) if speaker.seen_before else ""
+    said = f"You were last here {when}, {request.speaker}." if when else phrase("not seen", request)
+    return Reply(said, told=())
+
+
+def _departure(request: ReplyRequest, person: KnownPerson) -> str:
+    """Say where somebody went who was seen to leave within the last hours, "" if nobody saw it."""
+    seen = next((each for each in request.situation.visits if each.name == person.name), None)
+    if seen is None or not seen.left_for or _age(seen.when, request.now) > LEFT_LATELY:
+        return ""
+    just = _age(seen.when, request.now) < JUST_NOW
+    return f"To {seen.left_for}, {'just now' if just else day_told(seen.when, request.now)}."
 
 
 _STANDINGS = {
@@ -462,10 +615,13 @@ def _opinion(request: ReplyRequest, whom: str) -> Reply | None:
 def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
     """Recall what the speaker said when they last talked."""
     talk = set(request.situation.last_talk)
-    lines = [each.memory for each in request.recalled if each.memory.id in talk][:PORTRAIT]
+    lines = [each.memory for each in _worth_telling(request) if each.memory.id in talk][:PORTRAIT]
+    day = day_asked(request.utterance, request.now)
+    when = on_day(day, datetime.fromisoformat(request.now).date()) if day else ""
     if not lines:
-        return Reply(f"We have not talked before, {request.speaker}.", told=())
-    when = day_told(lines[0].created_at, request.now)
+        said = "We talked of nothing much" if talk else "We did not talk"
+        return Reply(f"{said} {when or 'before'}, {request.speaker}.", told=())
+    when = when or day_told(lines[0].created_at, request.now)
     text = tell_all(lines, replace(request, now=""))
     return Reply(f"We talked {when}. {text}", told=tuple(each.id for each in lines))
 
@@ -477,7 +633,7 @@ def _due(items: Sequence[OpenItem]) -> Reply:
 
 
 _ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
-    Intent.WELLBEING: _wellbeing,
+    Intent.WELLBEING: _says("wellbeing"),
     Intent.NAME: _name,
     Intent.ROLE: _role,
     Intent.PLACE: _place,
@@ -487,14 +643,17 @@ _ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
     Intent.LAST_SEEN: _last_seen,
     Intent.OPINION: _opinion,
     Intent.TALK: _talk,
-    Intent.SERVICE: _service,
+    Intent.KNOWN: _knows_speaker,
+    Intent.TALE: _says("no tale"),
+    Intent.SECRECY: _says("secrecy"),
+    Intent.SERVICE: _says("service"),
 }
 
 
 def _known(request: ReplyRequest, whom: str) -> KnownPerson | None:
     """Find whom a line means among the people whom the NPC knows."""
     people = request.situation.people
-    if whom.lower() in ("me", "us", "myself"):
+    if whom.lower() in ("i", "me", "us", "myself"):
         return next((p for p in people if p.identity == request.speaker_id), None)
     wanted = set(words_of(whom))
     return next((p for p in people if names(p.name) & wanted), None)

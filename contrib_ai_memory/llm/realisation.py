@@ -6,16 +6,20 @@ quoted where they do not, always with who said them and when.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import date, datetime
 
 from ..english import reported_speech
 from ..english.addressing import forms, without_address
+from ..english.answer_types import holds
 from ..english.due_dates import due
 from ..english.questions import sentences_of, statements
 from ..records import MemoryRecord, ReplyRequest
 from ..text.sanitising import oneline
 
+_TODAY = re.compile(r"\b(?:today|tonight|earlier|this (?:morning|evening|afternoon))\b", re.I)
+_DETERMINED = frozenset("a an the some my your his her their our".split())
 DAYS_BY_NUMBER = 10  # older days are told by their date
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _MONTHS = (
@@ -54,6 +58,8 @@ def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> str:
         memory.quote or memory.content, forms((request.npc_name, *request.npc_names))
     )
     said = reported_speech.capital(ended(oneline(statements(said) or said)))
+    if gift := _gift(memory, request):
+        return " ".join(filter(None, [gift, when])) + "."
     if memory.record == "entry" and memory.key == memory.content:  # a deed is nobody's words
         return f"I saw it {when}: {said}" if when else said
     if memory.speaker == request.npc_name:
@@ -68,12 +74,56 @@ def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> str:
     return f'{" ".join(filter(None, [memory.speaker, "said", when]))}: "{said}"'
 
 
+def _gift(memory: MemoryRecord, request: ReplyRequest) -> str:
+    """Tell a gift to the NPC as the giver or somebody else would hear it: "You gave me a coin".
+
+    "" for any other memory.
+    """
+    head = f"{memory.speaker} gives {request.npc_name} "
+    given = memory.record == "entry" and memory.key == memory.content
+    if not (given and memory.speaker and memory.content.startswith(head)):
+        return ""
+    thing = memory.content[len(head) :].rstrip(".")
+    giver = "You" if memory.about == request.speaker_id else memory.speaker
+    return f"{giver} gave me {_with_article(thing)}"
+
+
+def _with_article(thing: str) -> str:
+    """Return a thing with "a" or "an", if it is one and has none.
+
+    >>> [_with_article(thing) for thing in ("copper brooch", "old coin", "the key", "fifteen mon")]
+    ['a copper brooch', 'an old coin', 'the key', 'fifteen mon']
+    """
+    first, last = thing.split()[0].lower(), thing.split()[-1].lower()
+    several = last.endswith("s") and not last.endswith("ss")
+    if first in _DETERMINED or thing[0].isupper() or several or holds(first)["number"]:
+        return thing
+    return f"{'an' if first[0] in 'aeiou' else 'a'} {thing}"
+
+
 def tell_all(
     memories: Iterable[MemoryRecord], request: ReplyRequest, *, by_date: bool = False
 ) -> str:
     """Say several memories, the same sentence once."""
     told = (tell(memory, request, by_date=by_date) for memory in memories)
     return " ".join(dict.fromkeys(told))
+
+
+def day_asked(question: str, now: str) -> date | None:
+    """Return the past day, or today, that a question names: "who was here on Monday?"."""
+    if not now:
+        return None
+    today = datetime.fromisoformat(now).date()
+    found = due(question, today, past=True)
+    if found is None:
+        return today if _TODAY.search(question) else None
+    return found.day if found.day <= today else None
+
+
+def on_day(day: date, today: date) -> str:
+    """Say when a day was: "today", "yesterday", "on Monday, 9 March"."""
+    past = (today - day).days
+    return {0: "today", 1: "yesterday"}.get(past, f"on {dated(day, today)}")
 
 
 def day_told(then: str, now: str, *, by_date: bool = False) -> str:

@@ -6,6 +6,7 @@ journal is only collected for lines that ask for it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -17,6 +18,7 @@ from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
 from ..english.intents import Intent, intent_of
 from ..ingest.index import to_memory
+from ..llm.realisation import day_asked
 from ..records import Entry, KnownPerson, MemoryRecord, Situation, Visit, may_hear
 from ..store.people import ProfileAttribute
 from .open_items import nothing_open, open_items
@@ -30,6 +32,9 @@ _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _MONTHS = (
     "January February March April May June July August September October November December"
 ).split()
+# "Bram is leaving The Drowned Lantern, heading for The Village Green."
+_HEADING = re.compile(r"\bheading (?:for|to|towards) (?P<place>[^.]+)")
+_NOW = re.compile(r"\bbeen talking\b", re.IGNORECASE)
 _HOURS = ((5, "night"), (12, "morning"), (17, "afternoon"), (22, "evening"), (24, "night"))
 
 
@@ -72,7 +77,7 @@ def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryReco
         ),
         people=people,
         known_names=memory.people.names(),
-        visits=tuple(_visits(memory)) if meant is Intent.VISITORS else (),
+        visits=tuple(_visits(memory)) if meant in (Intent.VISITORS, Intent.LAST_SEEN) else (),
         last_talk=tuple(each.id for each in talk),
         agenda=agenda,
         nothing_open=not agenda and nothing_open(memory, entry),
@@ -119,11 +124,15 @@ def _behind(memory: Any, people: tuple[KnownPerson, ...]) -> Iterator[MemoryReco
 def _visits(memory: Any) -> Iterator[Visit]:
     for entry in reversed(list(_lately(memory))):
         if entry.origin == "perceived" and entry.seen_as and not entry.private:
-            yield Visit(entry.seen_as, entry.timestamp)
+            heading = _HEADING.search(entry.content) if entry.kind == "leave" else None
+            yield Visit(entry.seen_as, entry.timestamp, heading["place"] if heading else "")
 
 
 def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
-    """Return the weightiest lines of the speaker's last conversation, of this one if none was."""
+    """Return the weightiest lines of the speaker's last conversation, of this one if none was.
+
+    Where a line names a day, they are those of that day.
+    """
     speaker = entry.source_entity or ""
     said = [
         each
@@ -135,9 +144,13 @@ def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
         and may_hear(each.private, each.witnesses, (speaker,))
         and (entry.private or not each.private)
     ]
-    before = [each for each in said if each.session_id != entry.session_id]
-    session = (before or said)[-1].session_id if said else None
-    last = [each for each in said if each.session_id == session]
+    if day := day_asked(entry.content, memory.clock()):
+        last = [each for each in said if each.timestamp[:10] == day.isoformat()]
+    else:
+        before = [each for each in said if each.session_id != entry.session_id]
+        talk = said if _NOW.search(entry.content) else before or said
+        session = talk[-1].session_id if talk else None
+        last = [each for each in said if each.session_id == session]
     best = sorted(last, key=lambda each: (-each.importance, each.id))[:TALK_LINES]
     return tuple(to_memory(memory.id, each) for each in sorted(best, key=lambda each: each.id))
 

@@ -1,0 +1,50 @@
+"""What an NPC says of itself: sentences of its persona, in the first person.
+
+A persona is written in the third person or the second ("Mara has kept the inn", "You keep the
+inn"). Where a sentence cannot be turned, or has another subject, the NPC says nothing of it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..english.questions import sentences_of
+from ..english.reported_speech import first_person
+from ..english.tokens import content_words
+from ..text.sanitising import oneline
+
+_FIRST_CLAUSE = re.compile(r"^(?:you are|you're|i am|i'm)\s+", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
+_HOW_LONG = re.compile(r"\bhow long\b|\bsince when\b", re.IGNORECASE)
+_DURATION = re.compile(r"\b(?:for|since) (?:\S+ ){1,4}?(?:years?|winters?|summers?|days?)\b", re.I)
+
+
+def introduction(npc_name: str, persona: str) -> str:
+    """Introduce the NPC by its name and the first sentence of its persona."""
+    first = next(iter(sentences_of(oneline(persona))), "").rstrip(".!")
+    bare = _FIRST_CLAUSE.sub("", first)
+    if npc_name.lower() in bare.lower():
+        bare = re.sub(rf"^{re.escape(npc_name)},?\s*", "", bare, flags=re.IGNORECASE)
+    if not _ARTICLE.match(bare):
+        told = first_person(first, npc_name)
+        return f"I am {npc_name}. {told}." if told else f"I am {npc_name}."
+    return f"I am {npc_name}, {bare[0].lower()}{bare[1:]}."
+
+
+def told_of_itself(question: str, npc_name: str, persona: str) -> str:
+    """Return the sentence of a persona that answers a question about the NPC, "" if none does.
+
+    >>> told_of_itself("how long have you had this inn", "Mara", "Mara has kept it for ten years.")
+    'I have kept it for ten years.'
+    """
+    asked = content_words(question)
+    best = ""
+    most = 0
+    for sentence in sentences_of(oneline(persona)):
+        told = first_person(sentence, npc_name)
+        shared = len(asked & content_words(sentence))
+        if _HOW_LONG.search(question):
+            shared = shared + 1 if _DURATION.search(sentence) else 0
+        if told and shared > most:
+            best, most = told, shared
+    return best
