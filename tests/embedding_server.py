@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from contrib_ai_memory.embedding.model import NAME, EmbeddingModel, open_model
+from contrib_ai_memory.embedding.model import NAME, EmbeddingModel, not_installed, open_model
 
 VARIABLE = "EMBEDDING_URL"
+NO_MODEL = "PyTorch and the bundled model are not installed here" if not_installed() else ""
 
 
 def settings() -> dict[str, Any]:

@@ -6,6 +6,7 @@ translations `live/test_session_modes`.
 
 import re
 from datetime import datetime
+from importlib.util import find_spec
 
 import pytest
 from evennia.contrib.game_systems.clothing import ClothedCharacter
@@ -89,7 +90,6 @@ PLACES = {(0, 0): "The Drowned Lantern", (1, 0): "Departure Quay"}
 
 @pytest.fixture
 def grid(tavern):
-    pytest.importorskip("scipy", reason="xyzgrid needs scipy (evennia[extra])")
     from evennia.contrib.grid.xyzgrid.xyzgrid import XYZGrid
 
     path, home = "evennia.contrib.grid.xyzgrid.xyzroom", f"#{tavern.id}"
@@ -111,6 +111,7 @@ def grid(tavern):
     made.delete()
 
 
+@pytest.mark.skipif(find_spec("scipy") is None, reason="xyzgrid needs scipy (evennia[extra])")
 def test_on_an_xyzgrid_comings_and_goings_are_told_apart(grid):
     from evennia.contrib.grid.xyzgrid.xyzroom import XYZRoom
 

@@ -7,13 +7,15 @@ import time
 import numpy as np
 import pytest
 from django.core.exceptions import ImproperlyConfigured
-from embedding_server import EmbeddingServer
+from embedding_server import NO_MODEL, EmbeddingServer
 
 from contrib_ai_memory import conf, offload, preflight
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.embedding.endpoint import EndpointModel
 from contrib_ai_memory.embedding.model import ModelAway, ModelError, open_model
 from contrib_ai_memory.store import condition, memory_store
+
+pytestmark = pytest.mark.skipif(bool(NO_MODEL), reason=NO_MODEL)
 
 TEXTS = ["I keep the ferry at Millbrook.", "Wolves came down from Harrow Hill.", "渡し舟 🙂"]
 

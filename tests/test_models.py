@@ -8,6 +8,7 @@ import tomllib
 import types
 from pathlib import Path
 
+import embedding_server
 import numpy as np
 import pytest
 
@@ -23,6 +24,8 @@ from contrib_ai_memory.embedding.model import (
 )
 from contrib_ai_memory.recall import reranker
 from contrib_ai_memory.store import memory_store
+
+pytestmark = pytest.mark.skipif(bool(embedding_server.NO_MODEL), reason=embedding_server.NO_MODEL)
 
 TALK = [
     "I keep the ferry at Millbrook.",
