@@ -28,7 +28,7 @@ from ..records import (
     shared_privacy,
 )
 from ..store import memory_store
-from ..store.journal import join_ranges
+from ..store.journal import join_ranges, ranges_of
 from ..store.payload import memory_id_for
 
 CURSOR = "extracted"
@@ -65,8 +65,8 @@ def extract_experiences(
                 provider, draft = yield work.ask("extract_experience", snippet)
                 least = memory.settings.KEEP_EXPERIENCE_ABOVE
                 if draft is not None and draft.memory_weight > least:
-                    ids = tuple(entry.id for entry in window.context)
-                    shown = () if provider == router.OFFLINE.name else ids
+                    ids = ranges_of(entry.id for entry in window.context)
+                    shown = "" if provider == router.OFFLINE.name else ids
                     yield work.run(keep, memory.id, draft, window.entries, provider, shown)
         memory.journal.advance_cursor(CURSOR, window.end)
         done += bool(window.entries)
