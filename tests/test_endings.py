@@ -62,11 +62,26 @@ CHANGES = [
     ("I live in Wick, in the house of my mother.", "I live in Harbourtown now."),
     ("I sold the grey mare to the miller.", "I did not sell the grey mare to the miller."),
     ("I owe Bram twelve marks for the boots.", "I paid Bram the twelve marks for the boots."),
-    (
-        "I sleep in the room over the stable.",
-        "I moved out of the room over the stable, I sleep at the mill now.",
-    ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (
+            "I'm passionate about dancing, and I'm starting a dance studio to share it.",
+            "I've been into dancing since I was a kid, it's been my passion, and now my escape.",
+        ),
+        (
+            "Unfortunately I lost my job at the mill this month.",
+            "Things have been hectic. I just opened my own stall, in the hope of new customers.",
+        ),
+    ],
+)
+def test_a_line_does_not_end_on_a_guess(mara, say, before, now):
+    old = say(1, before)
+    say(4, now)
+    assert not memory_of(mara, old).superseded_by
 
 
 @pytest.mark.parametrize(("before", "now"), CHANGES)

@@ -30,7 +30,7 @@ WEIGHTS = Path(__file__).with_name("supersession_weights.json")
 RAREST = 8.0  # Zipf frequency of the commonest word
 NEAREST = 16  # statements that a line is compared with, and as many of its speaker's
 ENDS = 0.35  # recommended: probability from which a fact ends
-SURE = 0.7  # from which a whole line ends
+SURE = 0.7  # from which the claim of another ends
 BEFORE = 2  # lines of the same talk before a line that say what it is about
 SHARED_AT_MOST = 20.0  # rarity of shared words that counts in full
 # Statements more alike than these are no likelier to end one another: they may say the same

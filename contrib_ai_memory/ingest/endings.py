@@ -50,6 +50,7 @@ from ..store.people import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore, Neighbour
 from .agenda_items import TEXT_KEPT, repeated
 
+LINE_ENDS = 1.0  # probability from which a whole line ends: that of a rule, no learned one
 KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})
 SAME_CONTENT = 0.8  # share of a fact's words in an attribute that tells it
 
@@ -204,7 +205,7 @@ def _ended_by(
         if each.superseded_by and probability < 1:
             continue
         claim_of_another = entry.kind in TALK_KINDS and each.about != entry.source_entity
-        least = SURE if record == "entry" or claim_of_another else ENDS
+        least = LINE_ENDS if record == "entry" else SURE if claim_of_another else ENDS
         # what was promised stays in mind when it is done: the fact is over, the line was true
         kept = record == "entry" and (commits[place] or _says_more(each))
         if probability < least or (kept and not corrected[place]):
