@@ -239,7 +239,7 @@ class _Telling:
         """
         if item.told:
             return f"{ended(oneline(item.told))}{self._due(item)}"
-        when = day_told(stating.timestamp, self._now)
+        when = self._when(stating.timestamp)
         who, to = self._subject(item.who), self._object(item.to)
         teller = self._subject(stating.source_entity or "")
         quote = f'"{_quoted(self._memory, item)}"'
@@ -281,7 +281,7 @@ class _Telling:
         return named
 
     def _until(self, item: AgendaItem) -> str:
-        return f", by {dated(date.fromisoformat(item.due), self._today)}" if item.due else ""
+        return f", by {self._date(item.due)}" if item.due else ""
 
     def _due(self, item: AgendaItem) -> str:
         """Say when it is due, "" without a date."""
@@ -290,13 +290,28 @@ class _Telling:
         day = date.fromisoformat(item.due)
         ahead = (day - self._today).days
         verb = "was" if ahead < 0 else "is"
-        named = dated(day, self._today)
+        named = self._date(item.due)
         on = {0: f"today, {named}", 1: f"tomorrow, {named}"}.get(ahead, f"on {named}")
         return f" That {verb} {'' if item.kind == 'plan' else 'due '}{on}."
 
+    def _when(self, time: str) -> str:
+        return day_told(time, self._now)
+
+    def _date(self, day: str) -> str:
+        return dated(date.fromisoformat(day), self._today)
+
 
 class _Noting(_Telling):
-    """The same sentences for a prompt: the NPC is "you", the speaker goes by name."""
+    """The same sentences for a prompt: the NPC is "you", the speaker goes by name.
+
+    Days are told as in the memory block, by ISO dates.
+    """
+
+    def _when(self, time: str) -> str:
+        return f"on {time[:10]}"
+
+    def _date(self, day: str) -> str:
+        return day
 
     def _subject(self, identity: str) -> str:
         if identity == self._own:
