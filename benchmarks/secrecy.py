@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.recall.secrecy import Words, tells_secret
+from contrib_ai_memory.recall.secrecy import Secret, Words, tells_secret
+from contrib_ai_memory.records import OWN
 
 from . import evenings
 from .answers import plays
@@ -31,7 +32,7 @@ class Case:
 
     asked: str
     answer: str
-    secrets: tuple[str, ...]
+    secrets: tuple[Secret, ...]
     public: tuple[str, ...]
     tells: bool
 
@@ -49,7 +50,10 @@ def cases(evening: Evening, played: Any) -> Iterator[Case]:
         yield Case(
             question.text,
             question.answer,
-            tuple(each.quote or each.content for each in private),
+            tuple(
+                Secret(each.quote or each.content, each.witnesses, own=OWN in each.tags)
+                for each in private
+            ),
             (
                 *(each.content for each in memories if not each.private),
                 *(request.persona, request.npc_name, request.speaker),

@@ -4,13 +4,14 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.llm.spoken import utterance
-from contrib_ai_memory.recall.secrecy import Words, tells_secret
+from contrib_ai_memory.recall.secrecy import Secret, Words, tells_secret
 
 SECRET = "I hide a silver key under the third step."
 
 
-def tells(text, asked="", *, secrets=(SECRET,), public=(), marked=False):
-    return offload.wait(tells_secret(Words(text, asked, marked), secrets, public))
+def tells(text, asked="", *, secrets=(SECRET,), public=(), marked=False, own=False):
+    hidden = [Secret(each, ("#1",), own=own) for each in secrets]
+    return offload.wait(tells_secret(Words(text, asked, marked), hidden, public))
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,16 @@ def test_what_the_model_holds_for_a_secret_needs_less_to_be_one():
     assert tells(hint, asked, marked=True)
     assert not tells(hint, asked)
     assert not tells("Good evening to you, Alice!", "Good evening.", marked=True)
+
+
+def test_a_whispered_remark_of_its_own_is_no_secret_but_for_what_it_repeats():
+    remark = ("Then between us it stays, Alice, and I am glad of it, with Tom just found.",)
+    known = ("Alice", "I found my brother Tom alive.")
+    told, asked = "You told me that he is alive, Alice.", "What is Tom doing these days?"
+    assert tells(told, asked, secrets=remark, public=known)
+    assert not tells(told, asked, secrets=remark, public=known, own=True)
+    repeated = ("Under the third step it is safe, Alice.",)
+    assert tells("Look under the third step.", "Where is it?", secrets=repeated, own=True)
 
 
 @pytest.mark.parametrize("mark", ["*whispers* ", "(whispers) ", "*lowers her voice* "])

@@ -354,7 +354,7 @@ def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest)
     return Transcript(
         [*map(bare, public), *in_private, *map(bare, secret)],
         tuple(
-            Secret(each["content"] or "", tuple(each["witnesses"]))
+            Secret(each["content"] or "", tuple(each["witnesses"]), own=each["role"] == "assistant")
             for each in secret
             if each["private"]
         ),

@@ -1,7 +1,9 @@
 """Whether words tell a secret: an answer is whispered for what it says, not for what is known.
 
 Words tell a secret if they share a word with it that nobody else knows of, or mean nearly the same.
-The question counts, too: "yes" tells what was asked. Measured by `python -m benchmarks.secrecy`.
+The question counts, too: "yes" tells what was asked. What the speaker whispered itself ("that stays
+between us") is a secret for what it repeats of one: it must be nearer in meaning. Measured by
+`python -m benchmarks.secrecy`.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from twisted.internet import defer
 
 from .. import offload
@@ -22,6 +25,7 @@ from ..english.tokens import content_words, zipf
 COMMON_FROM = 5.5  # Zipf frequency of words that tell nothing by themselves
 SIMILAR_FROM = 0.45  # cosine of a sentence and a secret
 ANSWERS_FROM = 0.5  # cosine of the question with its answer and a secret
+OWN_FROM = 0.65  # both of them, for words that the speaker whispered itself
 # where the speaker holds it for a secret
 SIMILAR_IF_MARKED = 0.3
 ANSWERS_IF_MARKED = 0.35
@@ -31,11 +35,15 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A private text that the speaker knows, and who may hear it."""
+    """A private text that the speaker knows, and who may hear it.
+
+    `own` are words of the speaker.
+    """
 
     text: str
     witnesses: tuple[str, ...]
     private: bool = True
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,7 @@ class Words:
 
 @defer.inlineCallbacks
 def tells_secret(
-    words: Words, secrets: Sequence[str], public: Iterable[str]
+    words: Words, secrets: Sequence[Secret], public: Iterable[str]
 ) -> Generator[Any, Any, bool]:
     """Return, as a Deferred, whether words tell one of several secrets.
 
@@ -77,19 +85,22 @@ def tells_secret(
         return True
 
 
-def _tells(words: Words, secrets: tuple[str, ...], known: str) -> bool:
+def _tells(words: Words, secrets: tuple[Secret, ...], known: str) -> bool:
     """Return whether words tell a secret (worker thread)."""
-    said = _telling(words.text) & set().union(*map(_telling, secrets)) - _telling(known)
+    hidden = set().union(*(_telling(each.text) for each in secrets))
+    said = _telling(words.text) & hidden - _telling(known)
     if said and (words.marked or any(zipf(word) < COMMON_FROM for word in said)):
         return True
     texts = [words.text, *sentences_of(words.text), f"{words.asked} {words.text}"]
-    vectors = embedder.shared().encode([*texts, *secrets])
-    similar = (vectors[: len(texts)] @ vectors[len(texts) :].T).max(axis=1)
+    vectors = embedder.shared().encode([*texts, *(each.text for each in secrets)])
+    similar = vectors[: len(texts)] @ vectors[len(texts) :].T
     if words.marked:
         alone, answer = SIMILAR_IF_MARKED, ANSWERS_IF_MARKED
     else:
         alone, answer = SIMILAR_FROM, ANSWERS_FROM
-    return bool(similar[:-1].max() > alone or similar[-1] > answer)
+    own = np.array([each.own for each in secrets])
+    near = similar[:-1].max(axis=0) > np.where(own, OWN_FROM, alone)
+    return bool((near | (similar[-1] > np.where(own, OWN_FROM, answer))).any())
 
 
 def _telling(text: str) -> set[str]:

@@ -25,6 +25,7 @@ from ..log import logger
 from ..records import (
     CONSCIOUS,
     NO_PROVENANCE,
+    OWN,
     RETOLD,
     Entry,
     MemoryRecord,
@@ -222,13 +223,13 @@ class ToolLoop:
             *([Secret(entry.content, entry.witnesses)] if entry.private else []),
             *self._transcript.secrets,
             *(
-                Secret(each.quote or each.content, each.witnesses)
+                Secret(each.quote or each.content, each.witnesses, own=OWN in each.tags)
                 for each in memories
                 if each.private
             ),
         ]
         secrets = [
-            each.text for each in known if to is None or not may_hear(True, each.witnesses, (to,))
+            each for each in known if to is None or not may_hear(True, each.witnesses, (to,))
         ]
         shown = {each.text for each in known}
         request = self._request
