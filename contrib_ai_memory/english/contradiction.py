@@ -329,7 +329,7 @@ _STATES = tuple(
         (r"\b(?:closed|shut|blocked|flooded)\b", r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b", False),
         (r"\b(?:is|are|['’]s) open\b", r"\b(?:closed|shut)\b", False),
         (
-            r"\b(?:broken|broke|burst|collapsed|ruined|torn|leaks|leaking)\b",
+            r"\b(?:broken|ruined|torn|leaks|leaking)\b",  # that it broke once stays true
             r"\b(?:mended|fixed|repaired|rebuilt)\b|\bworks again\b",
             False,
         ),

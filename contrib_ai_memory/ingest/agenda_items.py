@@ -560,7 +560,11 @@ def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
     # a debt that is promised to be paid; what somebody has promised another, and will do
     if len(kinds) > 1 and kinds not in ({"promise", "debt"}, {"promise", "plan"}):
         return False
-    if known.who != item.who or (known.to != item.to and "plan" not in kinds):
+    if known.who != item.who:
+        return False
+    # "i promised Hobb", whom it does not know, and "i will" are one promise
+    unnamed = kinds == {"promise"} and not (known.to and item.to)
+    if known.to != item.to and "plan" not in kinds and not unnamed:
         return False
     if not set(known.evidence).isdisjoint(item.evidence):
         return True
