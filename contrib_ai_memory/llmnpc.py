@@ -79,7 +79,8 @@ class LLMNPCMemory(MemoryHandler):
                 talk = joined(loop.told, self.owner.past_with(actions.speaker, entry))
                 provenance = provenance_of(entry, request.recalled, talk)
                 said = marked(provenance, retells(text, request.recalled))
-                return Answer(text, request.recalled, provenance=said)
+                private = entry.private or (yield loop.tells(text))
+                return Answer(text, private, request.recalled, provenance=said)
         answer = yield super().answer(entry, actions)
         return answer
 

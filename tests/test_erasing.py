@@ -294,7 +294,7 @@ def test_a_history_is_replaced_whole_or_not_at_all(talked):
 def test_a_deletion_that_was_killed_leaves_no_history_behind(talked, monkeypatch):
     store, agent_id = memory_store.shared(), talked.memory.id
     ids_ = [memory.id for memory in store.list(agent_id, limit=None)]
-    monkeypatch.setattr(store.mem0.vector_store, "delete", killed)
+    monkeypatch.setattr(store.mem0.vector_store, "delete_many", killed)
     for delete in (lambda: store.delete(ids_[:1]), lambda: store.delete_all(agent_id)):
         with pytest.raises(KeyboardInterrupt):
             delete()

@@ -157,7 +157,7 @@ def test_the_preview_is_the_prompt_and_keeps_secrets(day, builder):
     entries = len(day.memory.journal)
     shown = builder("@memory/preview mara = Alice: Where did I hide my silver key?")
     assert "You are Mara, a character in a text game." in one_line(shown)
-    assert "I hide a silver key in Elmstead." in shown
+    assert "I hide a silver key in Elmstead." in one_line(shown)
     assert "Alice says to you: Where did I hide my silver key?" in one_line(shown)
     assert "No language model is set" in shown
     bram = builder("@memory/preview mara = Bram: Where did Alice hide her silver key?")

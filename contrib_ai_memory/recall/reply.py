@@ -67,19 +67,19 @@ class Answer:
 
     Attributes:
         text: Empty if its tools have said everything.
+        private: Whether it tells a secret.
         recalled: The memories in it.
         rounds: The tool calls and their results, as `store.chat_log` keeps them.
         overheard: Messages before the answered line that the model was shown and the chat log does
             not have: kept there, the next request begins with the same messages.
-        private: Whether it tells a secret.
     """
 
     text: str
+    private: bool
     recalled: tuple[Recalled, ...] = ()
     rounds: tuple[dict[str, Any], ...] = ()
     overheard: tuple[dict[str, Any], ...] = ()
     provenance: Provenance = NO_PROVENANCE
-    private: bool = False
 
 
 @defer.inlineCallbacks
@@ -96,7 +96,7 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
         if text is not None:
             said = loop.provenance_of_words(text)
             rounds = tuple(loop.rounds)
-            return Answer(text, loop.recalled, rounds, loop.overheard, said, loop.private)
+            return Answer(text, loop.private, loop.recalled, rounds, loop.overheard, said)
         provider, reply = yield router.ask_without_tools(
             "reply", request, priority=offload.REPLY, settings=memory.settings
         )
@@ -109,7 +109,7 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
     retold = provider == router.OFFLINE.name or retells(reply.text, used)
     said = marked(provenance, retold)
     private = any(each.memory.private for each in used)
-    return Answer(reply.text, used, tuple(loop.rounds), provenance=said, private=private)
+    return Answer(reply.text, private, used, tuple(loop.rounds), provenance=said)
 
 
 @defer.inlineCallbacks

@@ -189,7 +189,7 @@ class ToolLoop:
             return None
         text = self._unsaid(text)
         marked = bool(answered and turn.whispered)
-        self.private = self._entry.private or (yield self._tells(text, marked=marked))
+        self.private = self._entry.private or (yield self.tells(text, marked=marked))
         work.check()
         return text
 
@@ -210,7 +210,7 @@ class ToolLoop:
         recalled = (item.memory for item in self.recalled)
         return [self._entry, *self._transcript.secrets, *recalled]
 
-    def _tells(self, text: str, *, to: str | None = None, marked: bool = False) -> defer.Deferred:
+    def tells(self, text: str, *, to: str | None = None, marked: bool = False) -> defer.Deferred:
         """Return, as a Deferred, whether words tell a secret that others may not hear.
 
         Args:
@@ -427,7 +427,7 @@ class ToolLoop:
     def _aloud(self, text: str, *, marked: bool = False) -> Generator[Any, Any, str]:
         """Say it aloud, or whisper it if it tells a secret."""
         actions, text = self._next_action(), self._spoken(text)
-        secret = self._entry.private or (yield self._tells(text, marked=marked))
+        secret = self._entry.private or (yield self.tells(text, marked=marked))
         self._work.check()
         actions.say(text, self.provenance_of_words(text), private=secret)
         self._said.append(text)
@@ -440,7 +440,7 @@ class ToolLoop:
         if identity is None:
             raise ToolError(f"nobody here is called {name}")
         text = self._spoken(arguments.text)
-        if (yield self._tells(text, to=identity)):
+        if (yield self.tells(text, to=identity)):
             raise ToolError(f"what you were told is a secret that {name} may not hear")
         self._work.check()
         actions.whisper(name, text, self.provenance_of_words(text))
@@ -452,7 +452,7 @@ class ToolLoop:
     @defer.inlineCallbacks
     def _emote(self, arguments: tools.Emote) -> Generator[Any, Any, str]:
         actions, text = self._next_action(), arguments.text.strip("*_ ")
-        if (yield self._tells(text)):
+        if (yield self.tells(text)):
             raise ToolError("what you were told is a secret, and everybody here would see it")
         self._work.check()
         actions.emote(text, self.provenance)
