@@ -67,7 +67,8 @@ def tells_secret(
 ) -> Generator[Any, Any, bool]:
     """Return, as a Deferred, whether words tell one of several secrets.
 
-    Without an answer of the embedding server they count as telling one.
+    Where that cannot be found out in time they count as telling one: the embedding server is away,
+    or the worker too busy.
 
     Args:
         public: What everybody may know of that the speaker has in mind.
@@ -81,7 +82,7 @@ def tells_secret(
                 offload.MEMORY, _tells, words, tuple(secrets), known, priority=offload.REPLY
             )
         )
-    except ModelAway:
+    except (ModelAway, offload.Busy, offload.TimedOut):
         return True
 
 
