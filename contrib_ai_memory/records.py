@@ -6,8 +6,8 @@ ISO 8601 in UTC. A person is an identity (`MemoryMixin.get_memory_identity`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
@@ -375,6 +375,7 @@ class AgendaItem(_Plain):
         private, witnesses: Who may hear of it, as for any memory.
         created, updated: Times of the first and the last of those lines, ISO 8601 UTC.
         told: `text` as a sentence in the third person, where a language model wrote one.
+        context: Journal ids of all that the model was shown then (`store.journal.ranges_of`).
     """
 
     id: str
@@ -391,6 +392,7 @@ class AgendaItem(_Plain):
     created: str = ""
     updated: str = ""
     told: str = ""
+    context: str = ""
 
     @property
     def audience(self) -> tuple[str, ...] | None:
@@ -414,16 +416,6 @@ class AgendaItem(_Plain):
         if not self.is_due(now):
             return self.state
         return "due" if self.due == now[:10] else "overdue"
-
-    def without(self, journal_ids: Collection[int]) -> AgendaItem | None:
-        """Return the item without what these entries say of it; None if one of them states it.
-
-        Open again if they alone closed it.
-        """
-        if not set(self.evidence).isdisjoint(journal_ids):
-            return None
-        left = tuple(each for each in self.closed_by if each not in journal_ids)
-        return replace(self, closed_by=left, state=self.state if left else "open")
 
 
 @dataclass(frozen=True, slots=True)

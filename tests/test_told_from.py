@@ -332,3 +332,26 @@ def test_what_a_model_drew_from_another_beside_it_goes_too(
     erase_by_command(admin, mara, alice)
     assert "zanzibar" not in kept(mara)
     assert "Wolves took two" in kept(mara)
+
+
+def test_a_promise_loses_the_words_that_a_model_drew_from_another_beside_it(
+    mara, alice, bram, admin, server, speaks_through
+):
+    def promises_of_all(request):
+        of_bram = [n for n, line in numbered_in(request)[0].items() if "net" in line]
+        text = "Bram will mend the net, and somebody sailed on the zanzibar."
+        facts = [{"text": text, "lines": of_bram, "kind": "promise", "date": "2027-01-01"}]
+        return digest(dict.fromkeys(numbered_in(request)[0], 8), facts if of_bram else [])
+
+    speaks_through()
+    answers = WELL_FORMED | {"DigestAnswer": promises_of_all}
+    server.behave(structured=lambda request: json.dumps(answers[request.schema](request)))
+    alice.execute_cmd("say I sailed on the zanzibar, Bram.")
+    bram.execute_cmd("say I promise to mend the net, Mara.")
+    admin("@sleep/now mara")
+    assert "zanzibar" in str(list(mara.memory.agenda))
+    erase_by_command(admin, mara, alice)
+    (item,) = mara.memory.agenda
+    assert "mend the net" in item.text
+    assert item.told == ""
+    assert "zanzibar" not in kept(mara)

@@ -573,7 +573,7 @@ def _erase_agenda(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
         return subject.named_in(item.text) or subject.named_in(item.told)
 
     for item in list(memory.agenda):
-        kept = item.without(plan.entries)
+        kept = agenda.without(item, plan.entries)
         if kept is None or item.concerns(subject.identity) or named_in(item):
             memory.agenda.remove(item.id)
             count += 1

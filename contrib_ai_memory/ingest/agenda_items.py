@@ -134,11 +134,14 @@ def read(memory: Any, entry: Entry, judge: Judge = by_rules) -> int:
     return len(new)
 
 
-def settle_drafts(memory: Any, drafts: Iterable[FactDraft], passage: Passage) -> int:
+def settle_drafts(memory: Any, drafts: Iterable[FactDraft], passage: Passage, context: str) -> int:
     """Bring the agenda up to date with facts that a language model drew (reactor thread).
 
     A promise, a debt, a request or a plan becomes an item, or changes the one whose fact it ends;
     any other fact closes the items whose facts it ends. Repeated, it changes nothing.
+
+    Args:
+        context: Journal ids of all that the model was shown (`store.journal.ranges_of`).
 
     Returns:
         How many items were added or changed.
@@ -151,9 +154,9 @@ def settle_drafts(memory: Any, drafts: Iterable[FactDraft], passage: Passage) ->
         past = [known[each] for each in (*(draft.ends or ()), draft.same_as) if each in known]
         before = [item for item in memory.agenda if _is_of(item, past, entries[0])]
         for item in before:
-            changed += _put(memory, _gone_on(item, draft, entries))
+            changed += _put(memory, _gone_on(item, draft, entries, context))
         if draft.kind in KINDS and not before:
-            changed += _put(memory, _item_of(memory, draft, entries))
+            changed += _put(memory, _item_of(memory, draft, entries, context))
     return changed
 
 
@@ -178,7 +181,9 @@ def _is_of(item: AgendaItem, facts: Iterable[MemoryRecord], entry: Entry) -> boo
     )
 
 
-def _gone_on(item: AgendaItem, draft: FactDraft, entries: Sequence[Entry]) -> AgendaItem:
+def _gone_on(
+    item: AgendaItem, draft: FactDraft, entries: Sequence[Entry], context: str
+) -> AgendaItem:
     """The item after a fact that repeats, changes or ends it."""
     last = entries[-1]
     if not draft.ends or draft.kind == item.kind:
@@ -187,6 +192,7 @@ def _gone_on(item: AgendaItem, draft: FactDraft, entries: Sequence[Entry]) -> Ag
             item,
             text=_words_of(entries) if draft.ends else item.text,
             told=draft.text[:TEXT_KEPT] if draft.ends else item.told,
+            context=context if draft.ends else item.context,
             due=draft.date or item.due,
             evidence=(first, *later[1 - EVIDENCE_KEPT :]),
             updated=max(item.updated, last.timestamp),
@@ -196,7 +202,9 @@ def _gone_on(item: AgendaItem, draft: FactDraft, entries: Sequence[Entry]) -> Ag
     return _close(item, "done", last)
 
 
-def _item_of(memory: Any, draft: FactDraft, entries: Sequence[Entry]) -> AgendaItem | None:
+def _item_of(
+    memory: Any, draft: FactDraft, entries: Sequence[Entry], context: str
+) -> AgendaItem | None:
     """The item that a fact states; None if nobody is named who is to do it."""
     npc = memory.owner.get_memory_identity(memory.owner)
     subject = draft.about or entries[0].source_entity or ""
@@ -216,6 +224,7 @@ def _item_of(memory: Any, draft: FactDraft, entries: Sequence[Entry]) -> AgendaI
         to=to,
         text=_words_of(entries),
         told=draft.text[:TEXT_KEPT],
+        context=context,
         due=draft.date,
         evidence=draft.journal_ids[:EVIDENCE_KEPT],
         private=private,

@@ -314,7 +314,7 @@ def _apply(
     # a model may have used anything that it was shown; a rule reads the lines that it cites
     of_facts = "" if provider == router.OFFLINE.name else shown
     changed = yield _keep_facts(memory, drafts, entries, provider, work, of_facts)
-    agenda_items.settle_drafts(memory, drafts, passage)
+    agenda_items.settle_drafts(memory, drafts, passage, of_facts)
     experience = digest.experience
     fresh = entries[-1].id > memory.journal.cursors.get(experiences.CURSOR, 0)
     if fresh and experience and experience.memory_weight > memory.settings.KEEP_EXPERIENCE_ABOVE:

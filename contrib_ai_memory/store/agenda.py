@@ -8,11 +8,13 @@ something says that it was done or broken.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from ..records import AgendaItem
 from . import attributes
+from .journal import ranges_include
 
 CATEGORY = "agenda"
 ITEMS_KEPT = 200  # of one NPC; beyond, finished ones go first, the oldest first
@@ -95,7 +97,7 @@ class Agenda:
 
     def resting_on(self, journal_ids: Collection[int]) -> list[AgendaItem]:
         """Return the items that one of these entries states or closes."""
-        return [item for item in self if item.without(journal_ids) != item]
+        return [item for item in self if without(item, journal_ids) != item]
 
     def forget_entries(self, journal_ids: Collection[int]) -> int:
         """Remove what these entries say: items that they state, and the end of those they close.
@@ -104,7 +106,7 @@ class Agenda:
         """
         removed = 0
         for item in self.resting_on(journal_ids):
-            left = item.without(journal_ids)
+            left = without(item, journal_ids)
             if left is None:
                 self.remove(item.id)
                 removed += 1
@@ -115,6 +117,20 @@ class Agenda:
     def clear(self) -> None:
         """Delete all items."""
         self._npc.attributes.clear(category=CATEGORY)
+
+
+def without(item: AgendaItem, journal_ids: Collection[int]) -> AgendaItem | None:
+    """Return an item without what these entries say of it; None if one of them states it.
+
+    Open again if they alone closed it. The sentence of a language model that was shown one of them
+    goes too: it may tell of any line it was drawn beside. The item's own words stay.
+    """
+    if not set(item.evidence).isdisjoint(journal_ids):
+        return None
+    if ranges_include(item.context, journal_ids):
+        item = replace(item, told="", context="")
+    left = tuple(each for each in item.closed_by if each not in journal_ids)
+    return replace(item, closed_by=left, state=item.state if left else "open")
 
 
 def _days_late(item: AgendaItem, now: str) -> int:
