@@ -19,7 +19,7 @@ from ..embedding import embedder
 from ..records import LOCKED, MemoryRecord
 from . import condition, metadata
 from .history import MemoryHistory
-from .lanes import Keys
+from .lanes import Keys, LaneVectors, WordCounts
 from .payload import (
     EPOCH,
     FOREIGN,
@@ -94,6 +94,7 @@ class MemoryStore(Protocol):
         mem0: Mem0's own `Memory` over this store, for scripts: its public verbs work on all of it.
         scoped: Whether `agents` and `rows` bring this game's memories alone, even where other
             games write into the same collection.
+        has_lanes: Whether it keeps a key for each search lane, and counts words.
         remote: Whether each call is a round trip over a network, which takes longer than a search.
     """
 
@@ -102,18 +103,23 @@ class MemoryStore(Protocol):
     mem0: Any
     scoped: bool = False
     remote: bool = False
+    has_lanes: bool = False
 
     # --- writing ------------------------------------------------------------------------------
 
     def upsert_rows(
-        self, rows: Sequence[Row], vectors: np.ndarray, keys: Sequence[Keys] | None = None
+        self,
+        rows: Sequence[Row],
+        vectors: np.ndarray,
+        keys: Sequence[Keys | LaneVectors] | None = None,
     ) -> None:
         """Insert or overwrite memories by their payloads.
 
         Args:
             rows: (id, payload) of each.
             vectors: Shape (len(rows), dimensions).
-            keys: Without them a memory is found by its own words and vector alone.
+            keys: Without them a memory is found by its own words and vector alone. Those of
+                another store (`lane_vectors`) are written as they are.
         """
 
     def change(self, memory_id: str, **fields: Any) -> None:
@@ -139,6 +145,10 @@ class MemoryStore(Protocol):
         """Delete the word counts of an NPC, before they are made anew or for good."""
         return
 
+    def replace_word_counts(self, agent_id: str, counts: WordCounts) -> None:
+        """Replace the word counts of an NPC by those of another store (`word_counts`)."""
+        return
+
     # --- reading ------------------------------------------------------------------------------
 
     def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
@@ -146,6 +156,14 @@ class MemoryStore(Protocol):
 
     def vectors_of(self, memories: Sequence[MemoryRecord]) -> np.ndarray:
         """Return the unit vectors of these memories, shape (len(memories), dimensions)."""
+
+    def lane_vectors(self, ids: Collection[str]) -> Mapping[str, LaneVectors]:
+        """Return the keys of those `ids` that exist, if the store has lanes."""
+        return {}
+
+    def word_counts(self, agent_id: str) -> WordCounts:
+        """Return the word counts of an NPC, if the store has lanes."""
+        return WordCounts(0, {}, ())
 
     def rows(
         self, agent_id: str | None, offset: Any = None, limit: int = PAGE, **where: Any
