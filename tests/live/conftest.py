@@ -25,7 +25,7 @@ FIRST_PORTS = 20 + 40 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
 
 sys.path.append(str(ROOT / "tests"))  # for `model_server`
 
-LiveGame = Callable[[dict[str, Any]], AbstractContextManager["Game"]]
+LiveGame = Callable[..., AbstractContextManager["Game"]]
 
 
 @pytest.fixture(scope="session")
@@ -40,15 +40,25 @@ def migrated_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def live_game(migrated_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> LiveGame:
-    """`with live_game({settings.CONTRIB_AI_MEMORY}) as game:` a new game, ready to be started."""
+    """`with live_game({settings.CONTRIB_AI_MEMORY}) as game:` a new game, ready to be started.
+
+    `database` is Django's settings of another database than SQLite, which is migrated first.
+    """
 
     @contextmanager
-    def new_game(memory_settings: dict[str, Any]) -> Iterator[Game]:
+    def new_game(
+        memory_settings: dict[str, Any], database: dict[str, str] | None = None
+    ) -> Iterator[Game]:
         folder = tmp_path_factory.mktemp("live") / "game"
         shutil.copytree(migrated_folder, folder)
         game = _game(folder, memory_settings)
+        if database:
+            (folder / "server" / "evennia.db3").unlink()
+            game.extra_settings += f"\nDATABASES = {{'default': {database!r}}}"
         game.build(FIRST_PORTS)
         try:
+            if database:
+                game.migrate()
             yield game
         finally:
             try:
