@@ -1,9 +1,7 @@
 """Move the memories of a game from the store of the settings into another one, server down.
 
-Payloads, vectors and, between stores with search lanes, keys and word counts are copied as they
-are; nothing is embedded. Into a store with lanes from one without, keys and word counts are made
-anew from the journals, as `reindex` does. Mem0's history, the embedding cache and the centroids
-lie in the game's own folder and serve every store.
+Payloads, vectors, keys and word counts are copied as they are; nothing is embedded. Mem0's history,
+the embedding cache and the centroids lie in the game's own folder and serve every store.
 
 Every pass goes a page at a time and may be done again: what the target has already is compared and
 not written. `store.json` names the target until it is whole, so that it does not open as the game's
@@ -25,7 +23,7 @@ from ..store import memory_store, metadata
 from ..store.lanes import LaneVectors
 from ..store.payload import Row, completed, from_payload, is_foreign
 from ..store.protocol import PAGE, MemoryStore
-from . import inspect, reindex
+from . import inspect
 from .jobs import Progress, batch_job, silent, store_pages
 
 AT_ONCE = 4 * PAGE  # memories of one page
@@ -106,10 +104,6 @@ def move(
         raise
     yield batch_job(memory_store.use, other)
     try:
-        if other.has_lanes and not source.has_lanes:
-            for npc in inspect.npcs():
-                yield reindex.recount(npc.memory.id)
-                yield reindex.rekey(npc, progress=progress)
         yield batch_job(other.optimize)
         metadata.note(folder, moving=None)
         metadata.note_total(folder, other.total())
@@ -203,8 +197,7 @@ def _check_empty(other: MemoryStore, agents: WholeOrAgents, place: str) -> None:
 
 
 def _copy_word_counts(source: MemoryStore, other: MemoryStore, agent_id: str) -> None:
-    if source.has_lanes:
-        other.replace_word_counts(agent_id, source.word_counts(agent_id))
+    other.replace_word_counts(agent_id, source.word_counts(agent_id))
 
 
 # --- comparing ------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def reindex(npc: Any, progress: Progress = silent) -> Generator[Any, Any, int]:
     """Make every vector and key of one NPC anew, in place, as a Deferred count of memories."""
     total = yield batch_job(memory_store.count, npc.memory.id)
     done = yield _embed([npc.memory.id], total, progress)
-    yield recount(npc.memory.id)
+    yield _recount(npc.memory.id)
     yield rekey(npc, progress=progress)
     return done
 
@@ -61,7 +61,7 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
     model = embedder.shared()
     metadata.note(conf.directory(), embedding_model=model.name, dimensions=model.dimensions)
     for npc in inspect.npcs():
-        yield recount(npc.memory.id)
+        yield _recount(npc.memory.id)
         yield batch_job(novelty.carry_over, npc.memory.id)
         yield rekey(npc, progress=progress)
     yield batch_job(_optimize)
@@ -84,7 +84,7 @@ def _embed(agents: Sequence[str], total: int, progress: Progress) -> Generator[A
 
 
 @defer.inlineCallbacks
-def recount(agent_id: str) -> Generator[Any, Any, None]:
+def _recount(agent_id: str) -> Generator[Any, Any, None]:
     """Count the words of an NPC's memories anew."""
     yield batch_job(memory_store.forget_words, agent_id)
     yield store_pages(_count_page, agent_id)

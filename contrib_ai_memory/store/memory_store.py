@@ -212,6 +212,10 @@ def open_store(
         from .qdrant_server import ServerStore
 
         return ServerStore(mem0, provider)
+    if provider == "pgvector":
+        from .pgvector import PostgresStore
+
+        return PostgresStore(mem0, provider)
     from .mem0_store import Mem0Store
 
     return Mem0Store(mem0, provider)

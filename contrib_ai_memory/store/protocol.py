@@ -94,7 +94,6 @@ class MemoryStore(Protocol):
         mem0: Mem0's own `Memory` over this store, for scripts: its public verbs work on all of it.
         scoped: Whether `agents` and `rows` bring this game's memories alone, even where other
             games write into the same collection.
-        has_lanes: Whether it keeps a key for each search lane, and counts words.
         remote: Whether each call is a round trip over a network, which takes longer than a search.
     """
 
@@ -103,7 +102,6 @@ class MemoryStore(Protocol):
     mem0: Any
     scoped: bool = False
     remote: bool = False
-    has_lanes: bool = False
 
     # --- writing ------------------------------------------------------------------------------
 

@@ -61,7 +61,6 @@ class QdrantStore(Mem0Store):
     """A memory store with every search lane."""
 
     scoped = True
-    has_lanes = True
     _vectors: QdrantVectors
 
     # --- writing ------------------------------------------------------------------------------
