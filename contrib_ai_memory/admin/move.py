@@ -217,9 +217,7 @@ def _same_payload(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
     return mine == theirs
 
 
-def _with_same_keys(
-    source: MemoryStore, other: MemoryStore, rows: Sequence[Row]
-) -> Iterable[str]:
+def _with_same_keys(source: MemoryStore, other: MemoryStore, rows: Sequence[Row]) -> Iterable[str]:
     """Yield the ids of those rows whose keys are the same in both stores."""
     if not rows:
         return

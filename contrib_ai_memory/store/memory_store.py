@@ -157,9 +157,7 @@ def rewrite_some() -> bool:
 # --- opening --------------------------------------------------------------------------------------
 
 
-def open_store(
-    other: VectorStoreSettings | None = None, *, any_model: bool = False
-) -> MemoryStore:
+def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = False) -> MemoryStore:
     """Open the store of the settings.
 
     Args:

@@ -157,7 +157,9 @@ class PGVectorStore(QdrantVectors, PGVector):
 
     def change_vectors(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         for point_id, named in changes.items():
-            lanes = LANES if WINDOW in named else tuple(named)  # whole keys: a lane may be empty now
+            lanes = (
+                LANES if WINDOW in named else tuple(named)
+            )  # whole keys: a lane may be empty now
             columns = ", ".join(f"{COLUMNS[lane]} = %s" for lane in lanes)
             row = (*map(named.get, lanes), point_id)
             self._change_many(f"UPDATE {{}} SET {columns} WHERE id = %s", [row])
@@ -196,8 +198,9 @@ class PGVectorStore(QdrantVectors, PGVector):
                 lane: {int(term): weight for term, weight in (of or {}).items()}
                 for lane, of in zip(WORD_LANES, words, strict=True)
             }
-            dense = (np.asarray(vector, dtype=np.float32) for vector in (line, window))
-            found[str(each)] = LaneVectors(*dense, weights)
+            found[str(each)] = LaneVectors(
+                np.asarray(line, dtype=np.float32), np.asarray(window, dtype=np.float32), weights
+            )
         return found
 
     def candidates(
@@ -207,16 +210,16 @@ class PGVectorStore(QdrantVectors, PGVector):
         conditions, given = _where(filters)
         for query in queries.values():
             where = " AND ".join([*conditions, *query.where[0]]) or "true"
-            parts.append(f"(SELECT id FROM {{}} WHERE {where} ORDER BY {query.score} DESC LIMIT %s)")
+            parts.append(
+                f"(SELECT id FROM {{}} WHERE {where} ORDER BY {query.score} DESC LIMIT %s)"
+            )
             values += [*given, *query.where[1], *query.values, limit]
         statement = sql.SQL(" UNION ".join(parts)).format(*[self._col()] * len(parts))
         with self._get_cursor() as cursor:
             cursor.execute(statement, values)
             return {each for (each,) in cursor.fetchall()}
 
-    def score(
-        self, queries: Mapping[str, Query], ids: Collection[PointId]
-    ) -> Sequence[Candidate]:
+    def score(self, queries: Mapping[str, Query], ids: Collection[PointId]) -> Sequence[Candidate]:
         lanes = [queries.get(lane) for lane in LANES]
         scores = ", ".join(query.score if query else "0.0" for query in lanes)
         values = [value for query in lanes if query for value in query.values]

@@ -1,5 +1,5 @@
-"""What the two Qdrant stores have in common: Edge in process (`qdrant_edge`) and servers
-(`qdrant_server`).
+"""What the stores with search lanes have in common: Qdrant Edge in process (`qdrant_edge`), Qdrant
+servers (`qdrant_server`) and PostgreSQL (`pgvector`).
 
 `QdrantStore` is the store of memories. `QdrantVectors` is the Mem0 vector store below it: points
 with a vector for each search lane (`lanes`), two dense and two sparse ones side by side, and

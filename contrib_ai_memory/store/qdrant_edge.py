@@ -20,7 +20,7 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import qdrant_edge as edge
 
@@ -307,7 +307,7 @@ class QdrantEdge(QdrantVectors):
 
     def lane_vectors(self, ids: Collection[str]) -> dict[str, LaneVectors]:
         records = self._free.retrieve([*ids], with_payload=False, with_vector=True)
-        return {str(record.id): self.to_lane_vectors(record.vector) for record in records}
+        return {str(each.id): self.to_lane_vectors(cast("Any", each.vector)) for each in records}
 
     def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Hits, Any]:
         return self._scroll(filters, limit, offset=offset)
