@@ -124,11 +124,7 @@ def test_broken_off_anywhere_it_ends_the_same(
             move_to(local, follow=False)
     memory_store.close_shared(for_good=False)
     assert outcomes(talked, alice, bram) == before, "the old store was touched"
-    edge = (
-        settings.CONTRIB_AI_MEMORY["VECTOR_STORE"]
-        if "VECTOR_STORE" in (settings.CONTRIB_AI_MEMORY)
-        else EDGE
-    )
+    edge = settings.CONTRIB_AI_MEMORY.get("VECTOR_STORE", EDGE)
     use(settings, local)
     with pytest.raises(memory_store.StoreUnusable, match="was interrupted"):
         memory_store.shared()
