@@ -424,7 +424,7 @@ class AssistantScript(DefaultScript):
                 provenance=answer.provenance,
             )
         said = exchange(entry, answer.rounds, own, actions.spoken, answer.provenance)
-        memory.history.add([*answer.overheard, *said])
+        memory.chat_log.add([*answer.overheard, *said])
         memory.note_accessed(entry, answer.recalled)
         self.ndb.last_reply = time.monotonic()
         self._note_exchange(line)

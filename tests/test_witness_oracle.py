@@ -595,7 +595,7 @@ def kept_by(memory):
             yield str(part), part.private, part.witnesses
     for part in (*memory.preferences, *memory.agenda):
         yield str(part), part.private, part.witnesses
-    for message in memory.history.messages:
+    for message in memory.chat_log.messages:
         yield str(message), message["private"], message["witnesses"]
 
 
