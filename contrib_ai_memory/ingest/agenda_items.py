@@ -46,7 +46,8 @@ KINDS: frozenset[str] = frozenset(get_args(Commitment))
 
 BARE = 3  # stems: a line with fewer says nothing without the one that it answers
 LOOK_BACK = 8  # lines before, in which the one spoken to and the same matter are looked for
-ANSWERED_WITHIN = 120.0
+ANSWERED_WITHIN = 120.0  # seconds
+TOLD_FROM = 0.6  # share of a message's stems in the words that pass it on
 WHOLE_LINE = 240  # characters: a line up to this length is kept whole
 TEXT_KEPT = 500  # characters of an item's text
 EVIDENCE_KEPT = 20  # lines of one item: the first, and the newest
@@ -160,6 +161,38 @@ def update_from_facts(
         if draft.kind in KINDS and not before:
             changed += _put(memory, _item_of(memory, draft, entries, context))
     return changed
+
+
+def messages_for(memory: Any, listener: str) -> list[AgendaItem]:
+    """Return what the NPC was asked, not in confidence, to tell or give this listener."""
+    name = memory.people.name_of(listener)
+    return [
+        item
+        for item in memory.agenda
+        if item.state == "open"
+        and item.kind == "request"
+        and not item.private
+        and item.to != listener
+        and addressing.named(commitments.recipient(item.text), addressing.forms([name]))
+        is not addressing.Named.NOT
+    ]
+
+
+def close_messages(memory: Any, listener: str, said: Entry) -> int:
+    """Close the messages to a listener that the NPC's own words have told (reactor thread).
+
+    Returns:
+        How many were told.
+    """
+    if listener not in said.witnesses:
+        return 0
+    words = content_words(said.words)
+    told = []
+    for item in messages_for(memory, listener):
+        message = content_words(item.text)
+        if len(message & words) >= TOLD_FROM * len(message):
+            told.append(item)
+    return sum(_put(memory, _close(item, "done", said)) for item in told)
 
 
 def _put(memory: Any, item: AgendaItem | None) -> bool:
