@@ -40,11 +40,12 @@ FAR_BELOW = -8.0  # score in place of that of a second memory, where there is no
 TOLD = 3  # memories that one reply tells, at most
 NEARLY_AS_GOOD = 3.0  # less than the best score, for a second and a third
 PORTRAIT = 5  # of a person as a whole
-REPLACES = 0.5  # probability that a later memory ends one, from which it is told in its place
+REPLACES = 0.35  # probability that a later memory ends one, from which it is told in its place
 REPLACES_WITHIN = 4.0  # how much less the score of the later one may be
 ON_ONE_MATTER = 0.3  # cosine of two memories from which a word of change ends the older
 ANSWER_WORDS = frozenset(map(stem, "name called many much old again whats hows whos".split()))
 COMPARED = 10  # the best answers, which may end one another
+LACKING = 0.5  # confidence at most, where no answer of the type asked for is told
 ALIKE = 0.55  # cosine from which what has all words of a question in it surely bears on it
 
 # the clues of `recall.rank.CLUES` that depend on the question
@@ -125,13 +126,31 @@ def confidence(
     if not told:
         return 0.0
     weights = weights or AnswerWeights.shipped()
+    most = LACKING if _lacks_the_answer(request, told) else 1.0
     best = certainty(request, told[:1])
     if best["shared"] == 1.0 and best["cosine"] >= ALIKE:
-        return 1.0
+        return most
     if best["types_asked"] and best["types_held"] and _holds_the_subject(request, told[0].memory):
-        return 1.0
+        return most
     found = {name: np.array(value) for name, value in certainty(request, told).items()}
-    return float(1 / (1 + np.exp(-weights.confidence(found))))
+    return min(most, float(1 / (1 + np.exp(-weights.confidence(found)))))
+
+
+def _lacks_the_answer(request: ReplyRequest, told: Sequence[AnswerCandidate]) -> bool:
+    """Whether a year is asked for and none is told, or somebody, and the best answer names nobody.
+
+    Who speaks is somebody, too, unless the question itself names them.
+    """
+    question = _Question.of(request)
+    if question.types.year:
+        return not any(answer_types.holds(_words(each.memory))["year"] for each in told)
+    if not question.types.person or question.types.portrait:
+        return False
+    best, asked = told[0].memory, set(words_of(question.text))
+    people = {each.memory.speaker for each in request.recalled} - {""}
+    known = {best.speaker, *mentioned(_words(best), people)}
+    named = answer_types.names_in(_words(best)).union(*map(names, known))
+    return not named - asked
 
 
 def _holds_the_subject(request: ReplyRequest, memory: MemoryRecord) -> bool:
@@ -199,9 +218,10 @@ def _replacements(
         if later.statement.own or (of_the_past and not _takes_back(later)):
             continue
         for old, (known, past) in enumerate(zip(looks[:new], compared, strict=False)):
-            learned = likely[old, new] > REPLACES
             if by.score < past.score - REPLACES_WITHIN or _same_evidence(past, by):
                 continue
+            since = later.statement.time[:10] > known.statement.time[:10]
+            learned = since and not known.statement.own and likely[old, new] > REPLACES
             if learned or _changes(later, known, float(cosine[old, new]), question):
                 found.append(_Replacement(past.memory.id, by.memory.id, bool(learned)))
     return found
