@@ -31,18 +31,20 @@ def doubts(answer):
     return any(answer.startswith(each) for each in PHRASES["doubt"])
 
 
-def test_what_has_changed_since_is_told_without_what_was(says, alice):
-    says(0, alice, "the hill trail is closed, mind. the bridge is out.")
-    says(3, alice, "the hill trail is open again, since this morning. walk it in pairs.")
-    answer = says(4, alice, "is the hill trail open or closed?")
-    assert "open again" in answer and "closed, mind" not in answer
+def test_what_has_changed_since_is_told_without_what_was(says, alice, bram, tavern):
+    says(0, alice, "the pass is shut, all of it. snow to the belly of a horse.")
+    bram.location = tavern
+    says(3, bram, "the pass is open since yesterday. and my cart is two days late.")
+    answer = says(4, bram, "is the pass shut or open?")
+    assert "open since" in answer and "belly" not in answer
 
 
-def test_another_number_for_the_same_thing_takes_its_place(says, alice):
-    says(0, alice, "the guard pays fifty crowns for the bell thief. not a word to anybody.")
-    says(3, alice, "it is eighty crowns for the bell thief now. i have not slept in a week.")
-    answer = says(4, alice, "what does the guard pay for the bell thief?")
-    assert "eighty" in answer and "fifty" not in answer
+def test_another_day_for_the_same_thing_takes_its_place(says, alice, bram, tavern):
+    says(0, alice, "mind, the market shifts on the eleventh. new arches, by the tannery.")
+    bram.location = tavern
+    says(3, bram, "no bell, no market. it shifts on the twenty-fifth now, tell everybody.")
+    answer = says(4, bram, "what day does the market shift to the new arches?")
+    assert "twenty-fifth" in answer and "eleventh" not in answer
 
 
 def test_the_past_is_told_to_one_who_asks_for_it(says, alice):
@@ -56,6 +58,7 @@ def test_a_year_that_nobody_named_is_doubted(says, alice):
     assert doubts(says(1, alice, "in what year was the flood at the door of my shop?"))
 
 
-def test_somebody_whom_nobody_named_is_doubted(says, alice):
-    says(0, alice, "i cannot eat fish, not since i saw the drowned man.")
-    assert doubts(says(1, alice, "did alice ever say who the drowned man was?"))
+def test_somebody_whom_nobody_named_is_doubted(says, alice, bram, tavern):
+    says(0, alice, "i saw the thief of the silver bell run over the bridge.")
+    bram.location = tavern
+    assert doubts(says(1, bram, "who did alice say was the thief of the silver bell?"))
