@@ -541,6 +541,7 @@ class World:
         """A player has all NPCs forget them."""
         player = self.player(dice)
         said = {w for each in self.oracle.uttered if each.speaker == player.id for w in each.words}
+        player.obj.ndb.ai_memory_forgotten = None  # who was forgotten waits for five minutes
         self.types(player, "forgetme")
         self.types(player, "yes")
         before = self.oracle.uttered
@@ -676,7 +677,6 @@ class Stage:
         self.worlds += 1
         for player, name in zip(self.players, World.NAMES, strict=True):
             player.key = name
-            player.ndb.ai_memory_forgotten = None  # who was forgotten waits for five minutes
             player.move_to(self.rooms[0], quiet=True)
         world = World(self)
         try:
