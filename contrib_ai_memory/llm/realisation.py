@@ -57,7 +57,7 @@ def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> str:
     said = without_address(
         memory.quote or memory.content, forms((request.npc_name, *request.npc_names))
     )
-    said = reported_speech.capital(ended(oneline(statements(said) or said)))
+    said = reported_speech.capital(ended(oneline(said)))
     if gift := _gift(memory, request):
         return " ".join(filter(None, [gift, when])) + "."
     if memory.record == "entry" and memory.key == memory.content:  # a deed is nobody's words
