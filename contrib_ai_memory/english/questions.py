@@ -425,10 +425,10 @@ def _seems_to_ask(parts: list[list[str]], names: Collection[str], *, alone: bool
         return True
     while len(first) > 2 and first[0] in _OPENERS:
         first = first[1:]
-    if first[0] in BE and first[1:2] and first[1] in _TITLES and first[2:3] and first[2] in names:
-        return True
+    if len(first) > 2 and first[0] in BE and first[1] in _TITLES and first[2] in names:
+        return True  # "is Miss Lottie a married woman or no"
     for called in range(min(CALLED, len(first))):  # "Hattie with who does Cal marry"
-        if called and first[called - 1] not in names | _TITLES:
+        if called and first[called - 1] not in names and first[called - 1] not in _TITLES:
             break
         if _asks_whatever_follows(first[called:], alone=alone and len(parts) == 1):
             return True

@@ -34,7 +34,15 @@ from ..english.questions import (
 from ..english.reported_speech import capital
 from ..english.tokens import FILLERS, content_words, words_of, zipf
 from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, OpenItem, Recalled, Reply, ReplyRequest
-from .answer_selection import PORTRAIT, AnswerCandidate, confidence, names, select, told_of
+from .answer_selection import (
+    PORTRAIT,
+    AnswerCandidate,
+    certainty,
+    confidence,
+    names,
+    select,
+    told_of,
+)
 from .realisation import day_asked, day_told, ended, on_day, tell_all
 from .self_description import introduction, told_of_itself
 from .small_talk import are_noise, small_talk_in
@@ -42,6 +50,7 @@ from .small_talk import are_noise, small_talk_in
 # confidence in an answer, 0-1 (`python -m benchmarks.answers`)
 NOTHING_BELOW = 0.1  # below it nothing is told
 SURE_FROM = 0.79  # below it the answer begins with a doubt
+PLAINLY_SHARED = 0.5  # share of an event's words that name it without a doubt
 
 LONG_ABSENT = timedelta(days=7)
 VISITORS_TOLD = 6
@@ -586,8 +595,9 @@ def _there(request: ReplyRequest, said: str) -> Reply | None:
     if not best or sure < NOTHING_BELOW:
         return None
     text = f"{_witnesses_told(best[0].memory, asked.whom, request)} {_events_told(best, event)}"
-    doubt = f"{phrase('doubt', request)} " if sure < SURE_FROM else ""
-    return Reply(doubt + text, told=(best[0].memory.id,))
+    if sure < SURE_FROM and certainty(event, best)["shared"] < PLAINLY_SHARED:
+        text = f"{phrase('doubt', request)} {text}"
+    return Reply(text, told=(best[0].memory.id,))
 
 
 def _events_told(best: Sequence[AnswerCandidate], request: ReplyRequest) -> str:
@@ -597,12 +607,14 @@ def _events_told(best: Sequence[AnswerCandidate], request: ReplyRequest) -> str:
 def _witnesses_told(memory: MemoryRecord, whom: str, request: ReplyRequest) -> str:
     """Say who perceived something besides the one who did it, or whether somebody did."""
     people = request.situation.witnesses
-    there = [who for who in memory.witnesses if people.get(who, memory.speaker) != memory.speaker]
-    others = [people[who] for who in there if who != request.speaker_id]
-    you = request.speaker_id in memory.witnesses
+    there = [who for who in memory.witnesses if people.get(who) != memory.speaker]
+    others = [people[who] for who in there if who in people and who != request.speaker_id]
+    if not people.keys() >= {*there}:
+        others.append("somebody whom I do not know")
+    you = request.speaker_id in there
     person = _known(request, whom) if whom else None
     if person is None:
-        everybody = [*others, *(["you"] if request.speaker_id in there else [])]
+        everybody = [*others, *(["you"] if you else [])]
         return f"{capital(_were(everybody))} here then." if everybody else "Nobody else was here."
     oneself = person.identity == request.speaker_id
     name = "you" if oneself else person.name
