@@ -46,7 +46,7 @@ _NEWEST = re.compile(
 _GIVING = re.compile(
     r"\bg[ai]ve[sn]?\b|\bhand(?:ed)?\b|\bgift\b|\bbr(?:ing|ought)\b|\bpa(?:y|id)\b"
     r"|\b(?:left?|leave) (?:[\w'’]+ ){0,4}?(?:with|in (?:you|u|ye)r?|here)\b"
-    r"|\bkeep(?:ing)?\b|\bhold(?:ing)?\b|\blen[dt]\b|\bslip(?:ped)?\b|\bpresented\b",
+    r"|\bto keep\b|\bkeeping\b|\bhold(?:ing)?\b|\blen[dt]\b|\bslip(?:ped)?\b|\bpresented\b",
     re.I,
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|my|mine|me|i['’]?m|i['’]?ve|we|our|us|this one|ma|ah)\b", re.I)

@@ -31,8 +31,8 @@ class PresenceQuestion:
 
 
 _WHEN = (
-    r"(?:wh?en|while|whilst|as|after|(?:on |in )?(?:the|that) (?:\w+ )?(?:night|nite|day|evening|eve"
-    r"|time|morning|afternoon|moment)(?: (?:that|wh?en))?)"
+    r"(?:wh?en|while|whilst|as|after|(?:on |in )?(?:the|that) (?:\w+ )?(?:night|nite|day|evening"
+    r"|eve|time|morning|afternoon|moment)(?: (?:that|wh?en))?)"
 )
 _SOME_PLACE = r"(?:in|at|by|round|on) (?:the|this|that|your|ur|my|our) (?!question|matter)\w+"
 _HERE = rf"(?:here|there|around|present|about|with (?:us|you|u|me)|inside|{_SOME_PLACE}|in)"
@@ -42,14 +42,17 @@ _WHO = (
     r"(?: (?!what)[\w'’]+){0,3}?"
 )
 _HEARD = r"who(?: all| else)* (?:heard?|hears|overheard|witnessed)\b(?: \w+){0,3}?(?: say| tell)?"
-_WHETHER = rf"(?:was|were) (?P<whom>(?:[\w'’-]+ ){{1,3}}?){_IN}{_HERE}(?: {_HERE})*(?: [\w'’]+){{0,3}}?"
+_WHETHER = (
+    rf"(?:was|were) (?P<whom>(?:[\w'’-]+ ){{1,3}}?){_IN}{_HERE}(?: {_HERE})*(?: [\w'’]+){{0,3}}?"
+)
 _I_CAME = (
-    r"i (?:\w+ )?(?:came|come|walked|got|stepped|arrived|entered|turned up)(?: (?:in|here|by|back))*"
+    r"i (?:\w+ )?(?:came|come|walked|got|stepped|arrived|entered|turned up)"
+    r"(?: (?:in|here|by|back))*"
 )
 
 # (pattern, relation); the first that is found decides
 _PATTERNS: tuple[tuple[str, Relation], ...] = (
-    (rf"\bwho (?:was (?:the )?(?:next|first)(?: one)? to|next)?\s*(?:come|came|walk(?:ed)?|arrived?"
+    (r"\bwho (?:was (?:the )?(?:next|first)(?: one)? to|next)?\s*(?:come|came|walk(?:ed)?|arrived?"
      r"|turned up)(?: (?:in|by|here))* (?:right |just |straight )?after (?:me|i\b)", "after"),
     (rf"\b{_WHO} (?:before (?:me|i\b)|(?:already )?{_WHEN} {_I_CAME})", "before"),
     (rf"\b{_WHO},? (?:already )?{_WHEN} (?P<event>.+)", "at"),
@@ -59,9 +62,7 @@ _PATTERNS: tuple[tuple[str, Relation], ...] = (
     (rf"^\W*{_WHEN} (?P<event>.+?),? {_HEARD}", "at"),
     (rf"\b{_HEARD} (?P<event>.+)", "at"),
 )  # fmt: skip
-_COMPILED = tuple(
-    (re.compile(pattern, re.IGNORECASE), relation) for pattern, relation in _PATTERNS
-)
+_COMPILED = tuple((re.compile(pattern, re.IGNORECASE), relation) for pattern, relation in _PATTERNS)
 _FIRST = re.compile(r"\bfirst\b", re.IGNORECASE)
 _REST = re.compile(r"\?.*|,? (?:or|and) (?:did|was|were|had|who)\b.*")
 _DRESSING = " \t\n.,!?;:…\"'”’()-–—~*"

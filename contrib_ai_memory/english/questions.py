@@ -406,7 +406,9 @@ def seems_to_ask(text: str, names: Collection[str] = ()) -> bool:
     >>> [seems_to_ask(said) for said in ("when Zoe sing at the deck", "what I need is a drink")]
     [True, False]
     """
-    sentences = [each for each in _ENDS_SENTENCE.split(text[:CHARACTERS_READ]) if _WORD.search(each)]
+    sentences = [
+        each for each in _ENDS_SENTENCE.split(text[:CHARACTERS_READ]) if _WORD.search(each)
+    ]
     return any(
         _seems_to_ask(
             [part for part in map(_words, _PART.split(each)) if part],
@@ -483,8 +485,8 @@ def _asks_at_the_end(words: list[str]) -> bool:
         return head != "what" or rest[0] in BE or bool(_SUBJECTS.intersection(rest[:2]))
     if head == "where":
         return rest[0] in BE and rest[1] in _POSSESSIVES | {"the"} | _SUBJECTS
-    return head == "which" and rest[0] not in _AUXILIARIES and bool(
-        _SUBJECTS.intersection(rest[1:3])
+    return (
+        head == "which" and rest[0] not in _AUXILIARIES and bool(_SUBJECTS.intersection(rest[1:3]))
     )
 
 

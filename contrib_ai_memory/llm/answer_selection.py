@@ -42,7 +42,8 @@ ENDED = 0.25  # probability that a later memory ends one, from which it is not t
 ENDS_WITHIN = 2.0  # how much less the score of the later one may be
 ANSWER_WORDS = frozenset(map(stem, "name called many much old again whats hows whos".split()))
 COMPARED = 10  # the best answers, which may end one another
-ALIKE = 0.55  # cosine from which what has all words of a question in it surely bears on it
+MOST_WORDS = 0.8  # share of a question's words by which what holds them bears on it,
+ALIKE = 0.3  # with this cosine
 
 # the clues of `recall.rank.CLUES` that depend on the question
 LANES = ("line", "window", "near", "wide", "speaker", "date", "when")
@@ -93,6 +94,8 @@ def told_of(
 ) -> list[AnswerCandidate]:
     """Choose what a reply tells: the best answers that nothing newer ends, each piece once.
 
+    Beside a best one that holds all words of the question, what holds none is not told.
+
     Args:
         over: The score of supersession; the shipped one by default.
     """
@@ -100,13 +103,18 @@ def told_of(
     most = PORTRAIT if types.portrait else TOLD
     least = answers[0].score - NEARLY_AS_GOOD if answers and not types.portrait else -np.inf
     past = _ended(request, answers, over)
+    question = _Question.of(request)
+    whole = False  # whether the best holds all words of the question
     chosen: list[AnswerCandidate] = []
     for answer in answers:
         evidence = set(answer.memory.journal_ids)
         known = any(evidence & set(other.memory.journal_ids) for other in chosen)
         if chosen and (len(chosen) == most or answer.score < least):
             break
-        if answer.memory.id not in past and not known:
+        shared = question.share(_stems(_words(answer.memory)))
+        idle = whole and not shared and not types.portrait
+        if answer.memory.id not in past and not known and not idle:
+            whole = whole or (not chosen and shared == 1.0)
             chosen.append(answer)
     return chosen
 
@@ -119,7 +127,7 @@ def confidence(
         return 0.0
     weights = weights or AnswerWeights.shipped()
     best = certainty(request, told[:1])
-    if best["shared"] == 1.0 and best["cosine"] >= ALIKE:
+    if best["shared"] >= MOST_WORDS and best["cosine"] >= ALIKE:
         return 1.0
     if best["types_asked"] and best["types_held"] and _holds_the_subject(request, told[0].memory):
         return 1.0

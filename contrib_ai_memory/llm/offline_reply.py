@@ -28,6 +28,7 @@ from ..english.questions import (
     asks_about,
     asks_of_a_life,
     asks_when,
+    pieces,
     seems_to_ask,
     statements,
 )
@@ -49,7 +50,7 @@ from .small_talk import are_noise, small_talk_in
 
 # confidence in an answer, 0-1 (`python -m benchmarks.answers`)
 NOTHING_BELOW = 0.1  # below it nothing is told
-SURE_FROM = 0.79  # below it the answer begins with a doubt
+SURE_FROM = 0.76  # below it the answer begins with a doubt
 PLAINLY_SHARED = 0.5  # share of an event's words that name it without a doubt
 
 LONG_ABSENT = timedelta(days=7)
@@ -173,6 +174,7 @@ _DISLIKED = re.compile(
 )
 _VOWEL = re.compile(r"[aeiouy]")
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
+_BY_WHAT = re.compile(r"\W*(?:what|wat|wot|whit|who|when|which|how)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.I)
 _GONE = re.compile(r"^\W*where (?:did|has|is|['’]?s)\b", re.IGNORECASE)
 
@@ -276,7 +278,7 @@ def _worth_telling(request: ReplyRequest) -> list[Recalled]:
     lines = [
         (each, said)
         for each, said in lines
-        if not (asks(said) or asks_about(said, known) or _is_mere_courtesy(said))
+        if not (asks(said) or _only_seems_to_ask(said, known) or _is_mere_courtesy(said))
     ]
     noise = are_noise([statements(said) or said for _each, said in lines])
     return [
@@ -284,6 +286,11 @@ def _worth_telling(request: ReplyRequest) -> list[Recalled]:
         for (each, _said), idle in zip(lines, noise, strict=True)
         if not (idle and _is_open_talk(each.memory))
     ]
+
+
+def _only_seems_to_ask(said: str, known: set[str]) -> bool:
+    """Whether a line is one question, in whatever order its words are."""
+    return asks_about(said, known) or (len(pieces(said)) == 1 and seems_to_ask(said, known))
 
 
 def _is_open_talk(memory: MemoryRecord) -> bool:
@@ -723,7 +730,7 @@ def _nothing_open(said: str, request: ReplyRequest) -> Reply:
     """Say that nothing is owed or promised; yes to "am I paid up?", no to "do I owe you?"."""
     asked_for = agenda_questions.read(said, request.now) if request.now else None
     told = phrase("nothing open", request)
-    if asked_for is None or not asked_for.whether:
+    if asked_for is None or not asked_for.whether or _BY_WHAT.match(said):
         return Reply(told, told=())
     return Reply(f"{'Yes' if asked_for.settled else 'No'}. {told}", told=())
 

@@ -14,7 +14,7 @@ from ..english import reported_speech
 from ..english.addressing import forms, without_address
 from ..english.answer_types import holds
 from ..english.due_dates import due
-from ..english.questions import sentences_of, statements
+from ..english.questions import sentences_of
 from ..records import MemoryRecord, ReplyRequest
 from ..text.sanitising import oneline
 

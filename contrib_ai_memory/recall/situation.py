@@ -18,9 +18,9 @@ from ..english import presence_questions
 from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
 from ..english.intents import Intent, intent_of
+from ..english.presence_questions import PresenceQuestion
 from ..ingest.index import to_memory
 from ..llm.realisation import day_asked
-from ..english.presence_questions import PresenceQuestion
 from ..records import Coming, Entry, KnownPerson, MemoryRecord, Situation, Visit, may_hear
 from ..store.people import ProfileAttribute
 from .open_items import nothing_open, open_items
