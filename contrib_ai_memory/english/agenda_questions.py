@@ -71,6 +71,8 @@ _SETTLED = re.compile(
 # the first that is found decides
 _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
     (rf"{_WHAT} (?:did|have) i ask(?:ed)? (?:of )?{_YOU}\b", "listener", "asker", _ASKED),
+    (rf"{_WHAT} (?:was|is) it,?(?: [\w']+,)? (?:that )?i asked (?:of )?{_YOU}\b", "listener",
+     "asker", _ASKED),
     (rf"\b(?:do|does|did|what) {_YOU} (?:still )?owe me\b", "listener", "asker", _OWED),
     (r"\bwho (?:still )?owes me\b|\bam i (?:still )?owed\b", "", "asker", _OWED),
     (rf"{_WHAT} (?:does|do) .{{2,30}} (?:still )?owe me\b", "named", "asker", _OWED),

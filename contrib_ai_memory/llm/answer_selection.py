@@ -40,7 +40,9 @@ NEARLY_AS_GOOD = 3.0  # less than the best score, for a second and a third
 PORTRAIT = 5  # of a person as a whole
 ENDED = 0.25  # probability that a later memory ends one, from which it is not told
 ENDS_WITHIN = 2.0  # how much less the score of the later one may be
-ANSWER_WORDS = frozenset(map(stem, "name called many much old again whats hows whos".split()))
+ANSWER_WORDS = frozenset(
+    map(stem, "name called many much old again whats hows whos like love enjoy prefer".split())
+)
 COMPARED = 10  # the best answers, which may end one another
 MOST_WORDS = 0.8  # share of a question's words by which what holds them bears on it,
 ALIKE = 0.3  # with this cosine
@@ -114,7 +116,8 @@ def told_of(
         shared = question.share(_stems(_words(answer.memory)))
         idle = whole and not shared and not types.portrait
         if answer.memory.id not in past and not known and not idle:
-            whole = whole or (not chosen and shared == 1.0)
+            if not chosen:
+                whole = shared == 1.0 or _holds_the_subject(request, answer.memory)
             chosen.append(answer)
     return chosen
 
@@ -129,7 +132,7 @@ def confidence(
     best = certainty(request, told[:1])
     if best["shared"] >= MOST_WORDS and best["cosine"] >= ALIKE:
         return 1.0
-    if best["types_asked"] and best["types_held"] and _holds_the_subject(request, told[0].memory):
+    if best["types_held"] and _holds_the_subject(request, told[0].memory):
         return 1.0
     found = {name: np.array(value) for name, value in certainty(request, told).items()}
     return float(1 / (1 + np.exp(-weights.confidence(found))))

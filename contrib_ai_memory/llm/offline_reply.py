@@ -28,8 +28,8 @@ from ..english.questions import (
     asks_about,
     asks_of_a_life,
     asks_when,
-    pieces,
     seems_to_ask,
+    sentences_of,
     statements,
 )
 from ..english.reported_speech import capital
@@ -278,7 +278,8 @@ def _worth_telling(request: ReplyRequest) -> list[Recalled]:
     lines = [
         (each, said)
         for each, said in lines
-        if not (asks(said) or _only_seems_to_ask(said, known) or _is_mere_courtesy(said))
+        if not (asks(said) or asks_about(said, known) or _is_mere_courtesy(said))
+        if not (_is_talk(each.memory) and _only_seems_to_ask(said, known))
     ]
     noise = are_noise([statements(said) or said for _each, said in lines])
     return [
@@ -290,12 +291,16 @@ def _worth_telling(request: ReplyRequest) -> list[Recalled]:
 
 def _only_seems_to_ask(said: str, known: set[str]) -> bool:
     """Whether a line is one question, in whatever order its words are."""
-    return asks_about(said, known) or (len(pieces(said)) == 1 and seems_to_ask(said, known))
+    return len(sentences_of(said)) == 1 and seems_to_ask(said, known)
 
 
 def _is_open_talk(memory: MemoryRecord) -> bool:
     """Whether a memory is a line that somebody said aloud to whoever was there."""
-    return memory.record == "entry" and memory.key != memory.content and not memory.private
+    return _is_talk(memory) and not memory.private
+
+
+def _is_talk(memory: MemoryRecord) -> bool:
+    return memory.record == "entry" and memory.key != memory.content
 
 
 def _known_words(request: ReplyRequest) -> set[str]:
