@@ -152,7 +152,7 @@ def dumps(message: Any) -> bytes:
 
 def loads(data: bytes, kind: type[Message]) -> Message:
     """Return the message in `data`, which must come from a peer that has proved the key."""
-    message = pickle.loads(data)  # noqa: S301 - see the module's docstring
+    message = pickle.loads(data)
     if not isinstance(message, kind):
         raise TypeError(f"a {type(message).__name__} instead of a {kind.__name__}")
     return message
@@ -162,7 +162,7 @@ def portable(error: BaseException) -> BaseException:
     """Return an exception that can be sent, with its traceback in a note."""
     error.add_note("".join(traceback.format_exception(error)))
     try:
-        pickle.loads(dumps(error))  # noqa: S301 - our own
+        pickle.loads(dumps(error))
     except Exception:  # noqa: BLE001 - whatever a foreign exception raises
         sent = RuntimeError(f"{type(error).__name__}: {error}")
         sent.add_note(error.__notes__[-1])

@@ -156,7 +156,7 @@ class MemoryServer:
 
     def _code_changed(self) -> bool:
         """Whether a file of this package or of the game was changed since it was imported."""
-        ours = Path(__file__).resolve().parents[1], Path(settings.GAME_DIR).resolve()
+        ours = Path(__file__).parents[1], Path(settings.GAME_DIR)
         for module in list(sys.modules.values()):
             file = getattr(module, "__file__", None)
             if not file or not any(Path(file).is_relative_to(each) for each in ours):

@@ -62,7 +62,6 @@ from contrib_ai_memory.store.condition import StoreError
 from contrib_ai_memory.store.journal import Journal
 from contrib_ai_memory.text import plural
 
-
 PROCESS_ENDS_SECONDS = 30.0  # the memory process of a killed server may take
 
 
