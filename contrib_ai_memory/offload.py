@@ -47,7 +47,7 @@ GIVE_WAY_SECONDS = 0.05  # longest wait of `give_way`
 TURN_SECONDS = 0.001  # of one reactor turn, for all work that waits in `breathe`
 
 
-Apart = Callable[[Callable[..., Any], tuple[Any, ...]], Any]
+Apart = Callable[[Callable[..., Any], tuple[Any, ...], bool], Any]
 
 
 class Busy(RuntimeError):
@@ -66,6 +66,7 @@ def run(
     timeout: float = 60.0,
     check: Callable[[], None] | None = None,
     here: bool = False,
+    reads: bool = False,
 ) -> defer.Deferred:
     """Run `job(*args)` off the reactor thread; the Deferred fires on it.
 
@@ -77,6 +78,7 @@ def run(
         timeout: Seconds from now, waiting in the queue included.
         check: Called on the worker thread right before the job, which is skipped if it raises.
         here: Run the job in this process even if memory jobs have a process apart.
+        reads: The job changes nothing: it is done again if the process apart ends meanwhile.
 
     Raises (in the Deferred):
         Busy: The queue is full.
@@ -89,7 +91,7 @@ def run(
     def task() -> Any:
         if check is not None:
             check()
-        return apart(job, args) if apart else job(*args)
+        return apart(job, args, reads) if apart else job(*args)
 
     if not reactor.running:
         return defer.execute(task)
@@ -105,7 +107,7 @@ def run(
 
 
 def run_apart(do: Apart) -> None:
-    """Have `do(job, args)` called for each job of MEMORY from now on, instead of `job(*args)`."""
+    """Have `do(job, args, reads)` called for each job of MEMORY from now on."""
     global _apart
     _apart = do
 

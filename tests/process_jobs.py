@@ -64,6 +64,10 @@ def troubles() -> list[str]:
     return condition.troubles()
 
 
+def remembered() -> list[str]:
+    return [memory.content for memory in memory_store.newest(AGENT, "fact", 9)]
+
+
 def remember(text: str) -> list[str]:
     """Write one memory and end at once, as by a kill right after the acknowledgement."""
     from contrib_ai_memory.records import MemoryRecord

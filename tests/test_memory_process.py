@@ -64,7 +64,8 @@ SCENE = """
     seen["here"] = yield run(jobs.who, here=True)
 
     odd = yield failing(jobs.fail_oddly)
-    seen["odd"] = [type(odd) is jobs.OddError, str(odd), odd.second, "fail_oddly" in odd.__notes__[0]]
+    noted = "fail_oddly" in odd.__notes__[0]
+    seen["odd"] = [type(odd) is jobs.OddError, str(odd), odd.second, noted]
     away = yield failing(jobs.fail_of_store)
     seen["store error"] = [type(away) is condition.StoreUnreachable, "no route" in str(away)]
     seen["not sent"] = str((yield failing(lambda: None)))
@@ -93,19 +94,23 @@ SCENE = """
     gone = yield failing(jobs.die)
     seen["killed at work"] = [type(gone).__name__, isinstance(gone, condition.HELD)]
     seen["second"] = yield run(jobs.who)
-    seen["kept"] = [each.content for each in (yield run(memory_store.newest, jobs.AGENT, "fact", 9))]
+    seen["kept"] = yield run(jobs.remembered)
 
     os.kill(seen["second"], signal.SIGKILL)
     yield task.deferLater(reactor, 2, lambda: None)
     seen["third"] = yield run(jobs.who)
-    seen["kept again"] = len((yield run(memory_store.newest, jobs.AGENT, "fact", 9)))
+    seen["kept again"] = yield run(jobs.remembered)
+
+    reading = run(jobs.wait, 5, reads=True)
+    yield task.deferLater(reactor, 1, os.kill, seen["third"], signal.SIGKILL)
+    seen["fourth"] = yield reading
 """
 
 AFTER_A_RELOAD = """
     began = time.monotonic()
     seen["met"] = yield run(jobs.who)
     seen["seconds"] = time.monotonic() - began
-    seen["here too"] = [each.content for each in (yield run(memory_store.newest, jobs.AGENT, "fact", 9))]
+    seen["here too"] = yield run(jobs.remembered)
     client.end(30)
     seen["ended"] = not client.lives()
 """
@@ -204,14 +209,18 @@ def test_a_job_whose_process_is_killed_fails_as_held_and_what_was_acknowledged_i
 
 def test_a_process_that_is_killed_while_idle_costs_no_job(seen):
     assert seen["third"] not in (seen["first"], seen["second"], seen["mine"])
-    assert seen["kept again"] == 1
+    assert seen["kept again"] == ["The mill wheel is broken."]
+
+
+def test_a_job_that_only_reads_is_done_again_by_the_next_process(seen):
+    assert seen["fourth"] not in (seen["first"], seen["second"], seen["third"], seen["mine"])
 
 
 def test_the_next_server_and_the_shell_meet_the_living_process_and_a_stranger_is_refused(
     seen, game
 ):
     meeting_place, shell, agents = game(SHELL).splitlines()[-3:]
-    assert int(shell) == seen["third"] and "': 1}" in agents
+    assert int(shell) == seen["fourth"] and "': 1}" in agents
     assert Path(meeting_place).stat().st_mode & 0o077 == 0
     peer = json.loads((Path(meeting_place) / "peer.json").read_text())
     with pytest.raises(AuthenticationError):
@@ -219,7 +228,7 @@ def test_the_next_server_and_the_shell_meet_the_living_process_and_a_stranger_is
 
     after = json.loads(game(GAME.replace("BODY", AFTER_A_RELOAD)).splitlines()[-1])
 
-    assert after["met"] == seen["third"]
+    assert after["met"] == seen["fourth"]
     assert after["here too"] == ["The mill wheel is broken."]
     assert after["ended"]
     assert not (Path(meeting_place) / "peer.json").exists()

@@ -82,10 +82,13 @@ class MemoryProcess:
         self._not_before = 0.0  # monotonic
         self._lock = threading.Lock()
 
-    def do(self, job: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    def do(self, job: Callable[..., Any], args: tuple[Any, ...], reads: bool) -> Any:
         """Return `job(*args)`, done by the memory process, or raise what it raised.
 
         Where no reactor runs no process is started: the job is done here unless one lives.
+
+        Args:
+            reads: It changes nothing: it is done again, once, if the process ends meanwhile.
 
         Raises:
             MemoryProcessAway: It ended meanwhile, or does not start.
@@ -96,7 +99,13 @@ class MemoryProcess:
             if connection is None:
                 return job(*args)
             state = GameState(memory_store.expected, condition.known()) if game else None
-            answer = self._ask(connection, channel.dumps(Request(job, args, state)))
+            request = channel.dumps(Request(job, args, state))
+            try:
+                answer = self._ask(connection, request)
+            except MemoryProcessAway:
+                if not reads or (connection := self._connected(game)) is None:
+                    raise
+                answer = self._ask(connection, request)
         if game:
             condition.apply(answer.changes)
         for line in answer.log:

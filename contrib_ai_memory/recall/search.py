@@ -69,10 +69,10 @@ def recall(
     with suppress(EvidenceGone, *HELD):
         yield index.index_newest(memory, priority)
     request = completed(memory, request)
-    begun = yield offload.run(offload.MEMORY, begin, request, priority=priority)
+    begun = yield offload.run(offload.MEMORY, begin, request, priority=priority, reads=True)
     linked = _linked(memory, begun.links)  # Attributes: the reactor thread reads them
     result = yield offload.run(
-        offload.MEMORY, finish, begun.number, request, linked, priority=priority
+        offload.MEMORY, finish, begun.number, request, linked, priority=priority, reads=True
     )
     return result
 
