@@ -10,6 +10,7 @@ import os
 import time
 from pathlib import Path
 
+from django.conf import settings
 from twisted.internet import defer, reactor, task
 from twisted.python import log
 
@@ -19,7 +20,7 @@ OUT = "AI_MEMORY_STALLS"  # environment: the file that is written, and the secon
 
 
 def at_server_start() -> None:
-    _watch().addErrback(log.err)
+    reactor.callWhenRunning(lambda: _watch().addErrback(log.err))
 
 
 @defer.inlineCallbacks
@@ -57,7 +58,7 @@ def _processes_apart() -> list[int]:
             line, here = (process / "cmdline").read_bytes(), (process / "cwd").resolve()
         except OSError:
             continue
-        if b"contrib_ai_memory.memory_process" in line and here == Path.cwd():
+        if b"contrib_ai_memory.memory_process" in line and here == Path(settings.GAME_DIR):
             found.append(int(process.name))
     return found
 

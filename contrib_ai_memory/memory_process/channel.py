@@ -73,7 +73,7 @@ class GameState:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Job:
     """One job; `state` is None if it is not the game that asks."""
 
     job: Callable[..., Any]
@@ -82,7 +82,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Done:
     """What came of one job.
 
     Attributes:

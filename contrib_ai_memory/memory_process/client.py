@@ -26,7 +26,7 @@ from ..log import logger
 from ..store import condition, memory_store
 from ..store.condition import StoreHeld
 from . import channel
-from .channel import Answer, GameState, Greeting, Request, Welcome
+from .channel import Done, GameState, Greeting, Job, Welcome
 
 START_SECONDS = 30.0  # until a new process must listen
 HELLO_SECONDS = 10.0
@@ -85,7 +85,7 @@ class MemoryProcess:
     def do(self, job: Callable[..., Any], args: tuple[Any, ...], reads: bool) -> Any:
         """Return `job(*args)`, done by the memory process, or raise what it raised.
 
-        Where no reactor runs no process is started: the job is done here unless one lives.
+        Only the game's server starts a process. Elsewhere the job is done here unless one lives.
 
         Args:
             reads: It changes nothing: it is done again, once, if the process ends meanwhile.
@@ -93,13 +93,13 @@ class MemoryProcess:
         Raises:
             MemoryProcessAway: It ended meanwhile, or does not start.
         """
-        game = offload.in_game()
+        game = _is_server()
         with self._lock:
             connection = self._connected(game)
             if connection is None:
                 return job(*args)
             state = GameState(memory_store.expected, condition.known()) if game else None
-            request = channel.dumps(Request(job, args, state))
+            request = channel.dumps(Job(job, args, state))
             try:
                 answer = self._ask(connection, request)
             except MemoryProcessAway:
@@ -114,7 +114,7 @@ class MemoryProcess:
             raise answer.value
         return answer.value
 
-    def _ask(self, connection: Connection, request: bytes) -> Answer:
+    def _ask(self, connection: Connection, request: bytes) -> Done:
         try:
             connection.send_bytes(channel.JOB + request)
             if not connection.poll(HUNG_SECONDS):
@@ -126,7 +126,7 @@ class MemoryProcess:
             logger().warning("The memory process (%s) ended in the midst of a job.", self._pid)
             raise MemoryProcessAway("it ended in the midst of a job") from error
         self._failures = 0
-        return channel.loads(data, Answer)
+        return channel.loads(data, Done)
 
     # --- meeting it -------------------------------------------------------------------------------
 
@@ -185,6 +185,11 @@ class MemoryProcess:
             self._connection = None
         if self._started is not None:
             self._started.poll()  # leaves no zombie
+
+
+def _is_server() -> bool:
+    """Whether this is the game's server; its reactor does not run yet while it starts."""
+    return offload.in_game() or Path(sys.argv[0]).name == "twistd"
 
 
 def _spawn() -> subprocess.Popen[bytes]:

@@ -31,7 +31,7 @@ from django.conf import settings
 from .. import atomic_file, log
 from ..store import condition, memory_store
 from . import channel
-from .channel import Answer, Greeting, Request, Welcome
+from .channel import Done, Greeting, Job, Welcome
 
 LINGER_SECONDS = 60.0
 LOCK_SECONDS = 20.0  # for the process before this one to end
@@ -185,10 +185,10 @@ class MemoryServer:
             alone = not self._connected
         return alone and time.monotonic() - self._alone_since >= LINGER_SECONDS
 
-    def _do(self, data: bytes) -> Answer:
+    def _do(self, data: bytes) -> Done:
         known, writes = condition.known(), condition.writes()
         try:
-            request = channel.loads(data, Request)
+            request = channel.loads(data, Job)
             if request.state is not None:
                 memory_store.expected = request.state.expected
                 condition.take_over(request.state.troubles)
@@ -198,7 +198,7 @@ class MemoryServer:
         except Exception as error:  # noqa: BLE001 - the caller gets it
             value, failed = channel.portable(error), True
         changes = condition.changes_since(known, writes)
-        return Answer(value, failed, changes, tuple(self._log_lines()))
+        return Done(value, failed, changes, tuple(self._log_lines()))
 
     def _log_lines(self) -> Iterator[logging.LogRecord]:
         for _ in range(LOG_LINES):

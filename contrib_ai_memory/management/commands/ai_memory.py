@@ -503,7 +503,9 @@ def _backup(command: BaseCommand, options: dict[str, Any]) -> None:
     file = _writable(options["file"])
     try:
         with ProgressBars() as bars:
-            made = backup.create(file, running=server_runs(), progress=bars)
+            if not (running := server_runs()):
+                client.end(PROCESS_ENDS_SECONDS)
+            made = backup.create(file, running=running, progress=bars)
     except OSError as error:
         raise CommandError(f"{file} cannot be written: {error}") from None
     command.stdout.write(
