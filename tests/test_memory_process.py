@@ -115,6 +115,17 @@ AFTER_A_RELOAD = """
     seen["ended"] = not client.lives()
 """
 
+STARTING = """
+import os, sys
+sys.argv[0] = "twistd"
+import django, evennia
+django.setup()
+evennia._init()
+from contrib_ai_memory import offload
+import process_jobs as jobs
+print(os.getpid(), offload.wait(offload.run(offload.MEMORY, jobs.who)))
+"""
+
 SHELL = """
 import django, evennia
 django.setup()
@@ -245,6 +256,11 @@ def test_changed_settings_or_code_get_a_process_of_their_own(game):
     os.utime(Path(game.settings_file))
     third = json.loads(game(scene).splitlines()[-1])["who"]
     assert len({first, second, third}) == 3
+
+
+def test_a_server_whose_reactor_does_not_run_yet_has_its_jobs_done_there_too(game):
+    mine, where = game(STARTING).split()[-2:]
+    assert mine != where
 
 
 def test_a_process_that_nobody_needs_ends_by_itself(game):
