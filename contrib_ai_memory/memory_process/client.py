@@ -31,7 +31,8 @@ from .channel import Done, GameState, Greeting, Job, Welcome
 START_SECONDS = 30.0  # until a new process must listen
 HELLO_SECONDS = 10.0
 HUNG_SECONDS = 600.0  # a job that takes longer is ended with its process
-BACKOFF_SECONDS = (0.0, 0.0, 1.0, 2.0, 5.0, 10.0)  # before the next start, by starts without an answer
+# before the next start, by the starts that brought no answer
+BACKOFF_SECONDS = (0.0, 0.0, 1.0, 2.0, 5.0, 10.0)
 LOG = "ai_memory_process.log"  # what the process prints, in the game's folder of logs
 
 
