@@ -9,6 +9,7 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from twisted.internet import defer, reactor, task
@@ -16,6 +17,7 @@ from twisted.python import log
 
 STEP = 0.005  # seconds between two looks
 WARM = 10.0  # seconds from the first answer of the store until all is loaded
+FIRST = ".first"  # suffix of a file with the seconds until the store's first answer
 OUT = "AI_MEMORY_STALLS"  # environment: the file that is written, and the seconds of each watch
 
 
@@ -37,6 +39,7 @@ def _watch():
     job = "", now_iso()
     yield offload.run(offload.MEMORY, mood_of, *job, priority=offload.REPLY, timeout=300)
     told = {"first": round(time.perf_counter() - begun, 1)}
+    _write(Path(out).with_suffix(FIRST), told["first"])
     yield task.deferLater(reactor, WARM, lambda: None)
     told["idle"] = yield _late(float(idle))
     for script in scripts:
@@ -47,8 +50,14 @@ def _watch():
     )
     told |= {"server": _megabytes(os.getpid()), "apart": sum(map(_megabytes, _processes_apart()))}
     told["over"] = sum(not script.asleep for script in scripts)
-    Path(out + ".part").write_text(json.dumps(told))
-    Path(out + ".part").rename(out)
+    _write(Path(out), told)
+
+
+def _write(file: Path, told: Any) -> None:
+    """Write a whole file at once, as it is waited for."""
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(told))
+    part.rename(file)
 
 
 def _processes_apart() -> list[int]:

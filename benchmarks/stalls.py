@@ -17,12 +17,13 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from world.game import ROOT, Game
 
 from .harness import Bar, Report, Timing, arguments, enter, make, progress
 from .night import STALL_MAX_MS, STALL_P99_MS, lived
-from .stall_watch import OUT, WARM
+from .stall_watch import FIRST, OUT, WARM
 
 NPCS, ENTRIES = 20, 400
 IDLE, ASLEEP = 20, 120  # seconds
@@ -44,13 +45,13 @@ def watch(game: Game, out: Path, asleep: int) -> dict:
     os.environ[OUT] = f"{out}|{IDLE}|{asleep}"
     game.start()
     told = _told(game, out, WARM + IDLE + asleep)
-    out.unlink()
-    os.environ[OUT] = f"{out}|0|0"
+    first = out.with_suffix(FIRST)
+    first.unlink()
     game.reload()
-    return told | {"reloaded": _told(game, out, WARM)["first"]}
+    return told | {"reloaded": _told(game, first, WARM)}
 
 
-def _told(game: Game, out: Path, seconds: float) -> dict:
+def _told(game: Game, out: Path, seconds: float) -> Any:
     deadline = time.monotonic() + seconds + 90
     while not out.exists():
         if time.monotonic() > deadline:
@@ -91,7 +92,7 @@ def main() -> int:
             copy = Game(copied, settings(apart=jobs_in == PROCESS))
             copy.write_secret_settings()
             try:
-                told[jobs_in] = watch(copy, folder / "stalls.json", options.seconds)
+                told[jobs_in] = watch(copy, copied.parent / "stalls.json", options.seconds)
             finally:
                 copy.stop()
     finally:
