@@ -97,6 +97,7 @@ def _rest(story: Story, game: Game) -> None:
             came = _until(builder, "wakes up rested", seconds=60)
             if "wakes up rested" in came:
                 return
+            time.sleep(3)  # a process that was killed many times is not started at once
     pytest.fail(f"no night came to its end: {came}\n{_log(game)}")
 
 
