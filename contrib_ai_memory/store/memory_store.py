@@ -123,6 +123,10 @@ def counts(agent_id: str) -> dict[str, int]:
     return shared().counts(agent_id)
 
 
+def agents() -> dict[str, int]:
+    return shared().agents()
+
+
 def note_access(ids: Iterable[str], now: str) -> None:
     """Count one access of each of `ids`."""
     store = shared()

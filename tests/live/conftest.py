@@ -1,6 +1,7 @@
 """Real games for the tests marked `live`: a folder, a database, a Portal and a Server each.
 
-Every game begins as a copy of one migrated folder and is stopped whatever happens to its test.
+Every game begins as a copy of one migrated folder and is stopped whatever happens to its test. With
+AI_MEMORY_PROCESS=1 in the environment all of them have a memory process (docs/adr/029).
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def _game(folder: Path, memory_settings: dict[str, Any]) -> Game:
 
     from world.game import Game  # the copy in the unit tests' game, which is on the path by now
 
-    settings = f"CONTRIB_AI_MEMORY = {embedding_server.settings() | memory_settings!r}"
+    usual = embedding_server.settings() | {"MEMORY_PROCESS": "AI_MEMORY_PROCESS" in os.environ}
+    settings = f"CONTRIB_AI_MEMORY = {usual | memory_settings!r}"
     return Game(folder, extra_settings=settings, repository=ROOT)
 
 

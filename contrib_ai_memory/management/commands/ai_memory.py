@@ -46,6 +46,7 @@ from contrib_ai_memory.ingest import pipeline
 from contrib_ai_memory.ingest.replay import BadLine, LogPerson, Replay, read_log
 from contrib_ai_memory.llm import router
 from contrib_ai_memory.log import FILE as LOG
+from contrib_ai_memory.memory_process import channel, client
 from contrib_ai_memory.npc import CATEGORY, OFF_TAG, MemoryMixin, is_npc
 from contrib_ai_memory.script import KEY
 from contrib_ai_memory.store import (
@@ -64,6 +65,8 @@ from contrib_ai_memory.store.condition import StoreError
 from contrib_ai_memory.store.journal import Journal
 from contrib_ai_memory.text import plural
 from contrib_ai_memory.text.redaction import shown
+
+PROCESS_ENDS_SECONDS = 30.0  # the memory process of a killed server may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +123,12 @@ HEAD = ("NPC", "dbref", "state", "entries", "memories", "links", "people", "last
 def _status(command: BaseCommand, _options: dict[str, Any]) -> None:
     """Print a line for each NPC, then the state of the store.
 
-    It starts no NPC's heartbeat and may run beside the server. The server then holds the store, and
-    what only the store knows is left out.
+    It starts no NPC's heartbeat and may run beside the server. If the server itself holds the
+    store, what only the store knows is left out; its memory process is asked for it.
     """
     edge = conf.get().VECTOR_STORE.provider == "qdrant_edge"
-    counts, problem = (None, "") if edge and server_runs() else _counts_by_npc()
+    held = edge and server_runs() and not (conf.get().MEMORY_PROCESS and client.lives())
+    counts, problem = (None, "") if held else _counts_by_npc()
     rows = [_row(npc, counts) for npc in inspect.npcs()]
     if rows:
         command.stdout.write("\n".join(_table([HEAD, *rows])))
@@ -139,7 +143,7 @@ def _counts_by_npc() -> tuple[dict[str, int] | None, str]:
     if not metadata.read(conf.directory()):
         return {}, ""
     try:
-        return memory_store.shared().agents(), ""
+        return offload.wait(offload.run(offload.MEMORY, memory_store.agents)), ""
     except StoreError as error:
         return None, str(error)
 
@@ -504,7 +508,9 @@ def _backup(command: BaseCommand, options: dict[str, Any]) -> None:
     file = _writable(options["file"])
     try:
         with ProgressBars() as bars:
-            made = backup.create(file, running=server_runs(), progress=bars)
+            if not (running := server_runs()):
+                client.end(PROCESS_ENDS_SECONDS)
+            made = backup.create(file, running=running, progress=bars)
     except OSError as error:
         raise CommandError(f"{file} cannot be written: {error}") from None
     command.stdout.write(
@@ -689,7 +695,8 @@ def _uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
     ServerConfig.objects.filter(db_key__startswith=CONFIG).delete()
     memory_store.close_shared()
     shutil.rmtree(conf.directory(), ignore_errors=True)
-    for log in Path(settings.LOG_DIR).glob(f"{LOG}*"):
+    shutil.rmtree(channel.folder(), ignore_errors=True)
+    for log in Path(settings.LOG_DIR).glob(f"{Path(LOG).stem}*"):
         log.unlink()
     command.stdout.write("Vacuuming the game's database ...")
     try:
@@ -804,6 +811,7 @@ def _require_stopped_server() -> None:
         raise CommandError(
             "The game server is running and holds the memories. Stop it first: evennia stop"
         )
+    client.end(PROCESS_ENDS_SECONDS)  # of a server that was killed: it would wait for the next
 
 
 def _begin_generation() -> None:
