@@ -46,7 +46,10 @@ _NEWEST = re.compile(
     r"\b(?:now|nowadays|these days|still|current\w*|today|latest|in the end)\b", re.I
 )
 _GIVING = re.compile(
-    r"\bg[ai]ve\b|\bhand(?:ed)?\b|\bgift\b|\bbr(?:ing|ought)\b|\bpa(?:y|id)\b", re.I
+    r"\bg[ai]ve[sn]?\b|\bhand(?:ed)?\b|\bgift\b|\bbr(?:ing|ought)\b|\bpa(?:y|id)\b"
+    r"|\b(?:left?|leave) (?:[\w'’]+ ){0,4}?(?:with|in (?:you|u|ye)r?|here)\b"
+    r"|\bto keep\b|\bkeeping\b|\bhold(?:ing)?\b|\blen[dt]\b|\bslip(?:ped)?\b|\bpresented\b",
+    re.I,
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|my|mine|me|i['’]?m|i['’]?ve|we|our|us|this one|ma|ah)\b", re.I)
 _SECOND_PERSON = re.compile(r"\b(?:you|your|yours|u|ur|ye|yer)\b", re.I)

@@ -43,10 +43,13 @@ PORTRAIT = 5  # of a person as a whole
 REPLACES = 0.35  # probability that a later memory ends one, from which it is told in its place
 REPLACES_WITHIN = 4.0  # how much less the score of the later one may be
 ON_ONE_MATTER = 0.3  # cosine of two memories from which a word of change ends the older
-ANSWER_WORDS = frozenset(map(stem, "name called many much old again whats hows whos".split()))
+ANSWER_WORDS = frozenset(
+    map(stem, "name called many much old again whats hows whos like love enjoy prefer".split())
+)
 COMPARED = 10  # the best answers, which may end one another
 LACKING = 0.5  # confidence at most, where no answer of the type asked for is told
-ALIKE = 0.55  # cosine from which what has all words of a question in it surely bears on it
+MOST_WORDS = 0.8  # share of a question's words by which what holds them bears on it,
+ALIKE = 0.3  # with this cosine
 
 # the clues of `recall.rank.CLUES` that depend on the question
 LANES = ("line", "window", "near", "wide", "speaker", "date", "when")
@@ -97,6 +100,8 @@ def told_of(
 ) -> list[AnswerCandidate]:
     """Choose what a reply tells: the best answers that nothing newer ends, each piece once.
 
+    Beside a best one that holds all words of the question, what holds none is not told.
+
     Args:
         over: The score of supersession; the shipped one by default.
     """
@@ -108,13 +113,19 @@ def told_of(
         past.add(each.past)
         if each.likely:
             answers = _in_its_place(answers, each)
+    question = _Question.of(request)
+    whole = False  # whether the best holds all words of the question
     chosen: list[AnswerCandidate] = []
     for answer in answers:
         evidence = set(answer.memory.journal_ids)
         known = any(evidence & set(other.memory.journal_ids) for other in chosen)
         if chosen and (len(chosen) == most or answer.score < least):
             break
-        if answer.memory.id not in past and not known:
+        shared = question.share(_stems(_words(answer.memory)))
+        idle = whole and not shared and not types.portrait
+        if answer.memory.id not in past and not known and not idle:
+            if not chosen:
+                whole = shared == 1.0 or _holds_the_subject(request, answer.memory)
             chosen.append(answer)
     return chosen
 
@@ -128,9 +139,9 @@ def confidence(
     weights = weights or AnswerWeights.shipped()
     most = LACKING if _lacks_the_answer(request, told) else 1.0
     best = certainty(request, told[:1])
-    if best["shared"] == 1.0 and best["cosine"] >= ALIKE:
+    if best["shared"] >= MOST_WORDS and best["cosine"] >= ALIKE:
         return most
-    if best["types_asked"] and best["types_held"] and _holds_the_subject(request, told[0].memory):
+    if best["types_held"] and _holds_the_subject(request, told[0].memory):
         return most
     found = {name: np.array(value) for name, value in certainty(request, told).items()}
     return min(most, float(1 / (1 + np.exp(-weights.confidence(found)))))
