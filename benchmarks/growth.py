@@ -7,7 +7,7 @@ start and the memory are those of a fresh process:
 - hear, index: the reactor's time for one line (`perceive` and a flush), and the worker's;
 - recall: `npc.memory.recall` with a listener, beside the bare embedding of a question, the part
   that no store can save; asked in turn, each question once, all of one number of tokens. "as
-  answered" has the settings' top_k and budget, "after a start" nothing kept of what was read lately;
+  answered" has the settings' top_k and budget, "after a start" nothing kept of what was read;
 - night: a whole night over a day's lines, with all that was there before (`benchmarks.night` has
   the price of long days);
 - Mem0 as installed with the same model and its local Qdrant, up to 10,000 memories.
@@ -96,32 +96,34 @@ class Past:
 
     Args:
         kept: A file for the vectors that were embedded, for the next process.
+        embedded: How many texts have a vector of their own, if the file is not there yet.
     """
 
-    def __init__(self, kept: Path):
-        self._lines = list(itertools.islice(talk.lines(), EMBEDDED))
+    def __init__(self, kept: Path, embedded: int):
+        self._lines = list(itertools.islice(talk.lines(), embedded))
         if not kept.exists():
             np.save(kept, self._embedded())
         self._vectors = np.load(kept)
+        self._own = len(self._vectors)
 
     def _embedded(self) -> np.ndarray:
         from contrib_ai_memory.embedding import embedder
 
-        starts = progress(range(0, EMBEDDED, 100), "embedding", "100 texts")
+        starts = progress(range(0, len(self._lines), 100), "embedding", "100 texts")
         return np.concatenate([embedder.shared().encode(self._lines[n : n + 100]) for n in starts])
 
     def texts(self, first: int) -> Iterator[str]:
         """Texts from number `first` on."""
         for number in itertools.count(first):
-            line = self._lines[number % EMBEDDED]
-            yield line if number < EMBEDDED else talk.hearsay(line, number)
+            line = self._lines[number % self._own]
+            yield line if number < self._own else talk.hearsay(line, number)
 
     def vectors(self, numbers: Iterable[int]) -> np.ndarray:
         """Unit vectors of these texts, float32, shape (numbers, dimensions)."""
         wanted = list(numbers)
-        vectors = self._vectors[[number % EMBEDDED for number in wanted]].copy()
+        vectors = self._vectors[[number % self._own for number in wanted]].copy()
         for row, number in enumerate(wanted):
-            if number >= EMBEDDED:
+            if number >= self._own:
                 noise = np.random.default_rng(number).standard_normal(vectors.shape[1])
                 vectors[row] += NOISE * noise / np.linalg.norm(noise)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -139,10 +141,10 @@ class Size:
         return self.npcs * self.each
 
 
-def fill(made: Game, size: Size, kept: Path) -> int:
+def fill(made: Game, size: Size, kept: Path, embedded: int) -> int:
     """Fill a game (a process of its own). Returns the dbid of the NPC that is measured."""
     with enter(made):
-        past = Past(kept)
+        past = Past(kept, embedded)
         npc = make("typeclasses.npcs.AssistantNPC", "Mara", make("typeclasses.rooms.Room", "Inn"))
         dice = random.Random(7)
         bar = progress(None, f"filling {size.memories:,}", "memory", size.memories)
@@ -197,7 +199,9 @@ def _store(mind: str, journal: list[Any], drawn: list[Any], past: Past, first: i
 # --- what is measured -----------------------------------------------------------------------------
 
 
-def measure(made: Game, size: Size, npc_id: int, queries: int, mem0: Path | None) -> list[Row]:
+def measure(
+    made: Game, size: Size, npc_id: int, queries: int, day: int, mem0: Path | None
+) -> list[Row]:
     """Measure a filled game (a process of its own). Returns its row, then those of its recalls."""
     with enter(made):
         from evennia.objects.models import ObjectDB
@@ -232,7 +236,7 @@ def measure(made: Game, size: Size, npc_id: int, queries: int, mem0: Path | None
         row["recall ms"] = ours.wall.median
         row["x bare"] = ours.wall.p10 / bare.wall.p10
         row["hear ms"], row["index ms"] = _written(npc)
-        row["night ms a line"] = _night(npc)
+        row["night ms a line"] = _night(npc, day)
         return [row, *(_recall_row(size, name, each, bare) for name, each in timings.items())]
 
 
@@ -395,29 +399,31 @@ def _written(npc: Any) -> tuple[float, float]:
     return Timing.of(heard).median, Timing.of(indexed).median
 
 
-def _night(npc: Any) -> float:
+def _night(npc: Any, day: int) -> float:
     """Milliseconds of the processor that a night takes for each line of a day."""
-    lived(npc, A_DAY)
+    lived(npc, day)
     with watched() as watch:
         night(npc, watch)
     [*_, record] = npc.assistant.sleep.records
     if not record["whole"] or any(told["errors"] for told in record["passes"].values()):
         raise SystemExit(f"The night did not come to its end: {record}")
-    return 1000 * watch.worked.total() / (A_DAY + WRITTEN)
+    return 1000 * watch.worked.total() / (day + WRITTEN)
 
 
 # --- the whole ------------------------------------------------------------------------------------
 
 
-def measured(place: Path, size: Size, queries: int, *, mem0: bool) -> list[Row]:
+def measured(
+    place: Path, size: Size, queries: int, day: int, embedded: int, *, mem0: bool
+) -> list[Row]:
     """Make, fill and measure the game of one size."""
     here = place / f"{size.npcs}-{size.each}"
     made = build(here / "game")
     began = time.perf_counter()
-    npc = alone(fill, made, size, place / "vectors.npy")
+    npc = alone(fill, made, size, place / "vectors.npy", embedded)
     filled = time.perf_counter() - began
     theirs = here / "theirs" if mem0 and size.memories <= MEM0_UP_TO else None
-    [row, *recalls] = alone(measure, made, size, npc, queries, theirs)
+    [row, *recalls] = alone(measure, made, size, npc, queries, day, theirs)
     return [row | {"filled s": filled}, *recalls]
 
 
@@ -457,6 +463,7 @@ def main() -> int:
     parser.add_argument("--store-size", type=int, metavar="N", help=f"of NPCs with {EACH} each")
     parser.add_argument("--full", action="store_true", help="also 100,000, and a store of 400,000")
     parser.add_argument("--queries", type=int, default=QUERIES, metavar="N", help="at each size")
+    parser.add_argument("--day", type=int, default=A_DAY, metavar="N", help="lines of the night")
     parser.add_argument("--no-mem0", action="store_true", help="leave out Mem0's own store")
     options = parser.parse_args()
     default = FULL_SIZES if options.full else SIZES
@@ -464,16 +471,21 @@ def main() -> int:
     store = options.store_size
     if store is None:
         store = FULL_STORE if options.full else STORE
-    if not sizes + [store] or min([*sizes, options.queries * 100]) < 100:
+    if min([*sizes, 100]) < 100 or options.queries < 1:
         parser.error("sizes of 100 memories and more, and at least one query")
+    if not sizes and store < EACH:
+        parser.error("nothing to measure")
     wanted = [Size(1, each) for each in sizes]
     wanted += [Size(store // EACH, EACH)] if store >= EACH else []
     report = Report("growth", "the price of memories and NPCs as they become more")
     rows: list[Row] = []
     recalls: list[Row] = []
+    embedded = min(EMBEDDED, max(size.memories for size in wanted))
     with folder() as place:
         for size in wanted:
-            [row, *asked] = measured(place, size, options.queries, mem0=not options.no_mem0)
+            [row, *asked] = measured(
+                place, size, options.queries, options.day, embedded, mem0=not options.no_mem0
+            )
             rows.append(row)
             recalls += asked
     tell(report, rows, recalls, len(sizes))

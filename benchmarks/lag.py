@@ -29,13 +29,14 @@ from typing import Any
 from world.game import ROOT, SUPERUSER, Game, GameError, Telnet
 
 from .harness import Bar, Report, Row, Timing, alone, arguments, enter, folder, make, progress
-from .lag_watch import SLEEPER, SPEC, TALKER, TALKING, WARM
+from .lag_watch import SLEEPER, SPEC, TALKER, TALKING
 from .night import STALL_MAX_MS, STALL_P99_MS, lived
 from .stock_server import StockServer
 
 SLEEPERS, ENTRIES = 20, 200
 ROOMS, IN_A_ROOM = 10, 5
 IDLE_NPCS, IDLE_IN_A_ROOM = 1_000, 10
+WARM = 15  # seconds after a start until the embedding model is loaded
 IDLE, BUSY = 30, 90  # seconds
 BUSY_PROCESSES = 1
 PACE = 5  # seconds between two ticks of a night; 60 by default
@@ -104,19 +105,19 @@ def populate(made: Game, typeclass: str, sleepers: int, entries: int, idle: int)
 # --- a run ----------------------------------------------------------------------------------------
 
 
-def run(game: Game, out: Path, idle: float, busy: float) -> dict[str, Any]:
+def run(game: Game, out: Path, warm: float, idle: float, busy: float) -> dict[str, Any]:
     """Start a server, measure it, reload and stop it."""
     out.unlink(missing_ok=True)
     talking = Path(f"{out}{TALKING}")
     talking.unlink(missing_ok=True)
-    os.environ[SPEC] = f"{out}|{idle}|{busy}"
+    os.environ[SPEC] = f"{out}|{warm}|{idle}|{busy}"
     game.start()
     try:
         with Telnet(game.ports.telnet) as client:
             client.expect("connect <username>")
             client.send(f"connect {SUPERUSER} {game.password}")
             client.drain(3)
-            _wait(talking.exists, WARM + idle + OUT_SECONDS, game)
+            _wait(talking.exists, warm + idle + OUT_SECONDS, game)
             trips: dict[str, list[float]] = {"say": [], "look": []}
             until = time.monotonic() + busy
             while time.monotonic() < until:
@@ -262,6 +263,7 @@ def main() -> int:
     parser.add_argument("--sleepers", type=int, default=SLEEPERS, metavar="N")
     parser.add_argument("--entries", type=int, default=ENTRIES, metavar="N", help="of a sleeper")
     parser.add_argument("--idle-npcs", type=int, default=IDLE_NPCS, metavar="N")
+    parser.add_argument("--warm", type=int, default=WARM, metavar="SECONDS", help="before all else")
     parser.add_argument("--idle", type=int, default=IDLE, metavar="SECONDS", help="before the talk")
     parser.add_argument("--busy", type=int, default=BUSY, metavar="SECONDS", help="of talk")
     parser.add_argument("--others", type=int, default=BUSY_PROCESSES, metavar="N", help="processes")
@@ -300,7 +302,7 @@ def main() -> int:
         with something_else(options.others):
             for name in (WITHOUT, WITH, WITHOUT):
                 out = place / "lag.json"
-                runs.append((name, run(games[name], out, options.idle, options.busy)))
+                runs.append((name, run(games[name], out, options.warm, options.idle, options.busy)))
     tell(report, runs)
     return report.finish(options.json)
 

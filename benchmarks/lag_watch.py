@@ -15,19 +15,18 @@ from pathlib import Path
 from twisted.internet import defer, reactor, task
 
 STEP = 0.005  # seconds between two looks
-WARM = 15.0  # seconds after the start until the embedding model is loaded
 SPEECH = 2.0  # seconds between two lines of talk in a room
 NAMED_EVERY = 8  # lines; one names an NPC, which answers
 TALKER = "Talker"  # the keys of those who speak in busy rooms begin with it
 SLEEPER = "Sleeper"  # and of those who sleep
-SPEC = "AI_MEMORY_LAG"  # environment: the file that is written, and the seconds of each watch
+SPEC = "AI_MEMORY_LAG"  # environment: the file that is written, seconds to wait, of each watch
 TALKING = ".talking"  # ending of a file that is there from the first line of talk on
 
 
 def at_server_start() -> None:
-    out, idle, busy = os.environ[SPEC].split("|")
+    out, warm, idle, busy = os.environ[SPEC].split("|")
     if not Path(out).exists():  # it does after a reload
-        reactor.callLater(WARM, _watch, Path(out), float(idle), float(busy))
+        reactor.callLater(float(warm), _watch, Path(out), float(idle), float(busy))
 
 
 @defer.inlineCallbacks

@@ -269,7 +269,7 @@ class QdrantEdge(QdrantVectors):
     def candidates(
         self, queries: Mapping[str, edge.Query], limit: int, filters: Filters
     ) -> set[PointId]:
-        agent_id = (filters or {}).get("agent_id")
+        agent_id = str((filters or {}).get("agent_id"))
         if filters == {"agent_id": agent_id} and self._shares.of(agent_id) >= MOST:
             best = self._best_of_all(queries, limit, agent_id)
             if best is not None:
