@@ -52,12 +52,17 @@ IDLE_SHARE = 1.0  # per cent of a processor
 COLUMNS = ("server", "what", "n", "median ms", "p95 ms", "p99 ms", "max ms")
 SHARE_COLUMNS = ("server", "idle, % of a CPU", "busy, % of a CPU", "first command s", "answer s")
 
-WATCHED = f"""
+WATCHED = """
 import sys
-sys.path.insert(1, {str(ROOT)!r})
+sys.path[:0] = {paths!r}
 AT_SERVER_STARTSTOP_MODULE = ["server.conf.at_server_startstop", "benchmarks.lag_watch"]
 """
 WITH, WITHOUT = "with", "without"
+
+
+def _watched(place: Path) -> str:
+    """Settings of a game that watches itself; its own modules come before the repository's."""
+    return WATCHED.format(paths=[str(place), str(ROOT)])
 
 
 class PlainGame(Game):
@@ -280,8 +285,8 @@ def main() -> int:
             "LLM": {"base_url": model.url, "model": model.model, "timeout": 30},
         }
         games = {
-            WITHOUT: PlainGame(place / "plain", WATCHED),
-            WITH: Game(place / "game", f"{WATCHED}CONTRIB_AI_MEMORY = {memory!r}"),
+            WITHOUT: PlainGame(place / "plain", _watched(place / "plain")),
+            WITH: Game(place / "game", f"{_watched(place / 'game')}CONTRIB_AI_MEMORY = {memory!r}"),
         }
         people = {
             WITHOUT: "typeclasses.characters.Character",

@@ -24,6 +24,8 @@ TALKING = ".talking"  # ending of a file that is there from the first line of ta
 
 
 def at_server_start() -> None:
+    if SPEC not in os.environ:  # the first start, which only makes the game
+        return
     out, warm, idle, busy = os.environ[SPEC].split("|")
     if not Path(out).exists():  # it does after a reload
         reactor.callLater(float(warm), _watch, Path(out), float(idle), float(busy))
