@@ -60,6 +60,14 @@ class Links:
         bucket = attributes.read_json(self._npc, key, CATEGORY) or {}
         return bucket.get(str(memory_id), {}).get("linked_to", {})
 
+    def of_each(self, memory_ids: Collection[str]) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return the links of several memories, each as `of` returns them, in one query."""
+        buckets = self._read(set(map(_bucket_of, memory_ids)))
+        return {
+            each: buckets.get(_bucket_of(each), {}).get(each, {}).get("linked_to", {})
+            for each in memory_ids
+        }
+
     def add(self, links: Iterable[Link]) -> int:
         """Write links, both directions in one transaction. Returns how many are new.
 

@@ -270,22 +270,22 @@ class QdrantEdge(QdrantVectors):
         self, queries: Mapping[str, edge.Query], limit: int, filters: Filters
     ) -> set[PointId]:
         agent_id = str((filters or {}).get("agent_id"))
-        if filters == {"agent_id": agent_id} and self._shares.of(agent_id) >= MOST:
-            best = self._best_of_all(queries, limit, agent_id)
+        if filters == {"agent_id": agent_id} and (share := self._shares.of(agent_id)) >= MOST:
+            best = self._best_of_all(queries, limit, agent_id, share)
             if best is not None:
                 return best
         found = self._query_all(queries, limit, to_filter(filters, _FILTERS))
         return {hit.id for hits in found for hit in hits}
 
     def _best_of_all(
-        self, queries: Mapping[str, edge.Query], limit: int, agent_id: str
+        self, queries: Mapping[str, edge.Query], limit: int, agent_id: str, share: float
     ) -> set[PointId] | None:
         """Return what a search with a filter for one NPC finds, without the filter.
 
         To check a filter on every point takes as long as the search itself. None if too few of the
         best are this NPC's.
         """
-        wanted = math.ceil(limit / MOST)
+        wanted = math.ceil(limit * (2 / share - 1))  # twice the others that are to be expected
         best: set[PointId] = set()
         for hits in self._query_all(queries, wanted, None):
             known = self._recent.of([hit.id for hit in hits])
