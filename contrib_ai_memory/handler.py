@@ -84,7 +84,7 @@ class MemoryHandler:
         self.preferences = Preferences(owner)
         self.agenda = Agenda(owner)
         self.profiles = Profiles(owner)
-        self.history = ChatLog(owner)
+        self.chat_log = ChatLog(owner)
         self.evidence = Evidence(
             owner, lambda: self.journal, lambda: self.id, lambda: self.settings
         )

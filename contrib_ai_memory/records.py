@@ -622,7 +622,8 @@ class OpenItem:
         noted: The same for a prompt, with the speaker by name; the NPC is "you".
         quoted: The words in it that state the item.
         evidence: Ids of the memories that it is told from; they are among those recalled.
-        pressing: Whether the speaker has it due by tomorrow, or lately overdue.
+        pressing: Whether the speaker has it due by tomorrow or lately overdue, or it is a message
+            for them.
     """
 
     text: str

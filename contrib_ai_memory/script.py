@@ -30,6 +30,7 @@ from .embedding import embedder
 from .english import salience
 from .english.questions import asks
 from .handler import open_memories, shed_copied
+from .ingest import agenda_items
 from .llm.offline_reply import asked_asleep
 from .log import logger
 from .recall.tool_loop import ToolError
@@ -424,7 +425,10 @@ class AssistantScript(DefaultScript):
                 provenance=answer.provenance,
             )
         said = exchange(entry, answer.rounds, own, actions.spoken, answer.provenance)
-        memory.history.add([*answer.overheard, *said])
+        memory.chat_log.add([*answer.overheard, *said])
+        for words in (own, *map(memory.journal.get, actions.spoken)):
+            if words and entry.source_entity:
+                agenda_items.close_messages(memory, entry.source_entity, words)
         memory.note_accessed(entry, answer.recalled)
         self.ndb.last_reply = time.monotonic()
         self._note_exchange(line)

@@ -13,6 +13,7 @@ from contrib_ai_memory.records import Percept
 
 PASSWORD = "lantern-and-oar"
 
+OF_THE_GAME = ("/npcs/", "/log/", "/requests/")
 READS = (
     "/npcs/{npc}/",
     "/npcs/{npc}/journal/",
@@ -29,6 +30,8 @@ READS = (
     "/npcs/{npc}/settings/",
     "/npcs/{npc}/stats/",
     "/npcs/{npc}/acts/",
+    "/npcs/{npc}/agenda/",
+    "/npcs/{npc}/schedule/",
 )
 WRITES = (
     ("POST", "/npcs/{npc}/memories/", {"text": "The moon is full."}),
@@ -43,6 +46,8 @@ WRITES = (
     ("POST", "/npcs/{npc}/resume/", {}),
     ("POST", "/npcs/{npc}/nights/", {}),
     ("POST", "/npcs/{npc}/wake/", {}),
+    ("POST", "/npcs/{npc}/texts/", {"text": "The ferry crosses at dawn."}),
+    ("PUT", "/npcs/{npc}/schedule/", {"plan": "off"}),
 )
 PREVIEW = ("POST", "/npcs/{npc}/preview/", {"player": "Alice", "text": "What do I keep?"})
 ERASE = ("DELETE", "/npcs/{npc}/people/Alice/", {})
@@ -62,7 +67,7 @@ class APIClient:
             **({"data": query} if method == "GET" else {}),
             **(
                 {"data": json.dumps(body or {}), "content_type": "application/json"}
-                if method in ("POST", "PATCH")
+                if method in ("POST", "PATCH", "PUT")
                 else {}
             ),
             **self.headers,

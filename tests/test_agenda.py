@@ -18,7 +18,7 @@ from contrib_ai_memory.ingest.agenda_items import (
     Circle,
     calls,
     changes,
-    settle,
+    update,
 )
 from contrib_ai_memory.records import OF_NPC, AgendaItem, Entry, Percept
 from contrib_ai_memory.store import attributes
@@ -361,7 +361,7 @@ def test_reading_the_journal_again_changes_nothing(talked):
     before = list(talked.memory.agenda)
     entries = list(talked.memory.journal.read())
     with talked.memory.evidence.work_on(entries) as work:
-        assert wait(settle(talked.memory, entries, work)) == 0
+        assert wait(update(talked.memory, entries, work)) == 0
     assert list(talked.memory.agenda) == before
 
 

@@ -247,3 +247,27 @@ def test_what_is_due_in_a_week_is_told_and_nothing_else(says, mara, alice, bram)
 )
 def test_a_reminder_is_asked_for_or_a_memory(words, asking):
     assert asks(words) is asking
+
+
+def open_requests(mara):
+    return [i.text for i in mara.memory.agenda if i.kind == "request" and i.state == "open"]
+
+
+def test_a_message_is_given_to_whom_it_is_for_and_once_alone(says, mara, alice, bram):
+    bram.location = None
+    says(alice, "mara, tell bram that the boat is mended and waits at the north jetty")
+    assert "jetty" in open_requests(mara)[0]
+    assert "jetty" not in says(alice, "good evening mara")
+    bram.location, alice.location = alice.location, None
+    told = says(bram, "good evening, mara")
+    assert "Alice left word for you" in told
+    assert "north jetty" in told
+    assert open_requests(mara) == []
+    mara.memory.clock = lambda: "2026-03-06T19:00:00+00:00"
+    assert "jetty" not in says(bram, "good evening, mara")
+
+
+def test_a_message_told_in_confidence_is_not_passed_on_aloud(says, mara, alice, bram):
+    alice.execute_cmd("whisper mara = please tell bram that the boat is mended")
+    offload.wait(mara.assistant.at_tick())
+    assert "boat" not in says(bram, "good evening, mara")

@@ -209,7 +209,7 @@ def test_a_history_that_a_builder_broke_is_read_as_far_as_it_makes_sense(mara, a
 
 
 def test_one_person_is_erased_from_it_and_the_others_stay(mara):
-    kept = mara.memory.history
+    kept = mara.memory.chat_log
     kept.add([*told(1, who="#1"), *told(2, who="#2", calls=1), *told(3, who="#1", private=True)])
     assert kept.forget("#1") == 4
     assert [message["entry"] for message in stored(mara)] == [5] * 4
@@ -272,7 +272,7 @@ def test_an_answer_that_told_a_secret_is_as_private_in_the_history(server, llm, 
 
 def test_the_prompt_holds_no_more_of_it_than_the_context_window(server, llm, context, mara, alice):
     context(4000)
-    kept = mara.memory.history
+    kept = mara.memory.chat_log
     kept.add(message for n in range(9) for message in told(n, words="word " * 300, calls=1))
     server.behave(text="I see.")
     alice.execute_cmd("say Good day.")
@@ -284,7 +284,7 @@ def test_the_prompt_holds_no_more_of_it_than_the_context_window(server, llm, con
 
 
 def test_from_70_percent_on_the_night_compacts_it(context, mara, alice):
-    kept = mara.memory.history
+    kept = mara.memory.chat_log
     kept.add(message for n in range(40) for message in told(n, words=GEESE.format(n)))
     context(int(kept.tokens / 0.69))
     assert offload.wait(compact_conversation_history(mara.memory)).changed == 0
@@ -300,13 +300,13 @@ def test_from_70_percent_on_the_night_compacts_it(context, mara, alice):
 
 def test_a_window_without_an_end_does_not_make_a_history_without_an_end(context, mara):
     context(1_000_000)
-    mara.memory.history.add(m for n in range(40) for m in told(n, words="geese " * 200))
+    mara.memory.chat_log.add(m for n in range(40) for m in told(n, words="geese " * 200))
     assert offload.wait(compact_conversation_history(mara.memory)).changed == 1
 
 
 def test_a_night_compacts_it_after_its_facts_were_drawn(context, mara, alice):
     context(1000)
-    mara.memory.history.add(m for n in range(40) for m in told(n, words="I keep geese. " * 6))
+    mara.memory.chat_log.add(m for n in range(40) for m in told(n, words="I keep geese. " * 6))
     offload.wait(mara.assistant.sleep.whole_night())
     done = mara.assistant.sleep.records[-1]["passes"]
     assert list(done)[-1] == "compact_conversation_history"
@@ -315,7 +315,7 @@ def test_a_night_compacts_it_after_its_facts_were_drawn(context, mara, alice):
 
 
 def test_while_awake_it_is_compacted_at_80_percent(server, llm, context, mara, alice):
-    kept = mara.memory.history
+    kept = mara.memory.chat_log
     kept.add(message for n in range(40) for message in told(n, words=GEESE.format(n)))
     server.behave(text="I see.", structured='{"summary": "They spoke of geese."}')
     context(int(kept.tokens / 0.75))
@@ -330,7 +330,7 @@ def test_while_awake_it_is_compacted_at_80_percent(server, llm, context, mara, a
 
 
 def test_what_is_said_while_it_is_compacted_is_not_lost(mara):
-    kept = mara.memory.history
+    kept = mara.memory.chat_log
     kept.add(message for n in range(15) for message in told(n))
     fallen = chat_log.to_compact(kept.messages)
     kept.add(told(15))
@@ -342,7 +342,7 @@ def test_what_is_said_while_it_is_compacted_is_not_lost(mara):
 
 def test_summaries_of_many_audiences_are_bounded(context, mara):
     context(1000)
-    kept = mara.memory.history
+    kept = mara.memory.chat_log
     kept.add(
         message
         for n in range(60)
@@ -368,13 +368,13 @@ def test_a_compaction_that_is_killed_and_run_again_ends_in_the_same_state(
         for n in range(40)
         for message in told(n, private=n % 3 == 0, words=f"I have {n} geese in the north field.")
     ]
-    mara.memory.history.add(exchanges)
+    mara.memory.chat_log.add(exchanges)
     offload.wait(compact_conversation_history(mara.memory))
     wanted = stored(mara)
 
-    mara.memory.history = ChatLog(mara)
-    mara.memory.history.clear()
-    mara.memory.history.add(exchanges)
+    mara.memory.chat_log = ChatLog(mara)
+    mara.memory.chat_log.clear()
+    mara.memory.chat_log.add(exchanges)
     write = attributes.write
 
     def deadly(*args):
@@ -386,7 +386,7 @@ def test_a_compaction_that_is_killed_and_run_again_ends_in_the_same_state(
         patch.setattr(attributes, "write", deadly)
         with pytest.raises(Killed):
             offload.wait(compact_conversation_history(mara.memory))
-    mara.memory.history = ChatLog(mara)  # as after a start
+    mara.memory.chat_log = ChatLog(mara)  # as after a start
     offload.wait(compact_conversation_history(mara.memory))
     assert stored(mara) == wanted
 

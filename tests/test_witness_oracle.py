@@ -541,6 +541,7 @@ class World:
         """A player has all NPCs forget them."""
         player = self.player(dice)
         said = {w for each in self.oracle.uttered if each.speaker == player.id for w in each.words}
+        player.obj.ndb.ai_memory_forgotten = None  # who was forgotten waits for five minutes
         self.types(player, "forgetme")
         self.types(player, "yes")
         before = self.oracle.uttered
@@ -595,7 +596,7 @@ def kept_by(memory):
             yield str(part), part.private, part.witnesses
     for part in (*memory.preferences, *memory.agenda):
         yield str(part), part.private, part.witnesses
-    for message in memory.history.messages:
+    for message in memory.chat_log.messages:
         yield str(message), message["private"], message["witnesses"]
 
 
@@ -676,7 +677,6 @@ class Stage:
         self.worlds += 1
         for player, name in zip(self.players, World.NAMES, strict=True):
             player.key = name
-            player.ndb.ai_memory_forgotten = None  # who was forgotten waits for five minutes
             player.move_to(self.rooms[0], quiet=True)
         world = World(self)
         try:

@@ -376,7 +376,7 @@ def _read_lines(
             if line["kind"] in counts:
                 counts[line["kind"]] += 1
         progress("lines", reader.lines, checked.reader.lines)
-    memory.people, memory.history = People(npc), ChatLog(npc)
+    memory.people, memory.chat_log = People(npc), ChatLog(npc)
     memory.profiles = Profiles(npc)
     memory.conversations = Conversations(npc, memory.stale_after)
     memory.journal.flush()

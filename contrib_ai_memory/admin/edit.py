@@ -417,7 +417,7 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
         around = forget.lines_around(memory, entry.id)
         if new.content != old.content:
             memory.conversations.forget_entries([entry.id])
-            memory.history.forget_entries([entry.id])
+            memory.chat_log.forget_entries([entry.id])
             for preference in _stated_by(memory, entry):
                 memory.preferences.put(replace(preference, text=entry.content))
             agenda_items.reread(memory, entry)

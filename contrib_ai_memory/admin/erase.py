@@ -390,7 +390,7 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
     observations = yield _erase_from_profiles(memory, plan)
     preferred = yield _erase_preferences(memory, plan)
     planned = yield _erase_agenda(memory, plan)
-    messages = memory.history.forget(
+    messages = memory.chat_log.forget(
         subject.identity,
         lambda message: subject.owns_exchange(message, entries, plan.memories),
     )
@@ -653,7 +653,7 @@ def wipe_held(npc: Any) -> Generator[Any, Any, Erased]:
         "people": len({*memory.profiles.identities(), *(each.identity for each in memory.people)}),
         "preferences": sum(1 for _each in memory.preferences),
         "agenda": len(memory.agenda),
-        "messages": len(memory.history.messages),
+        "messages": len(memory.chat_log.messages),
     }
     kinds, vectors = yield _wipe_store(memory.id)
     yield batch_job(novelty.forget, memory.id)
@@ -665,7 +665,7 @@ def wipe_held(npc: Any) -> Generator[Any, Any, Erased]:
         memory.preferences,
         memory.agenda,
         memory.profiles,
-        memory.history,
+        memory.chat_log,
         memory.conversations,
     ):
         part.clear()
@@ -743,7 +743,7 @@ class ErasurePlan:
 
     Attributes:
         key: The Attribute that keeps the plan until all of it is done.
-        subject: Whose; `NOBODY` where only what follows from another NPC's plan goes.
+        subject: Whose; `NO_SUBJECT` where only what follows from another NPC's plan goes.
         entries: Journal ids.
         memories: Ids of memories.
         spoken: Those of the entries that the NPC said itself: other NPCs may have heard them.
@@ -788,7 +788,7 @@ def plan_heard(
         key: `FOLLOWING` and the key of the other NPC's plan.
         utterances: `Entry.utterance` of those words.
     """
-    plan = _load(key, NOBODY, attributes.read_json(memory.owner, key) or {})
+    plan = _load(key, NO_SUBJECT, attributes.read_json(memory.owner, key) or {})
     for page in pages_heard_from(memory.journal, utterances):
         plan.entries.update(entry.id for entry in page if entry.utterance in utterances)
         yield offload.breathe()
@@ -1007,7 +1007,7 @@ class DataSubject:
         return [name for name in names if within and within.search(name)]
 
 
-NOBODY = DataSubject("")
+NO_SUBJECT = DataSubject("")
 
 
 def rests_on(

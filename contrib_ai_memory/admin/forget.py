@@ -319,7 +319,7 @@ def _remove(npc: Any, memories: list[MemoryRecord], cascade: bool) -> Generator[
             yield memory.profiles.forget_entries(numbers)
         memory.conversations.forget_entries(numbers)
         told = map(link_id, memories) if cascade else ()
-        memory.history.forget_entries(numbers, summaries=cascade, told=told)
+        memory.chat_log.forget_entries(numbers, summaries=cascade, told=told)
     memory.journal.remove(numbers)
     memory.flush()
 

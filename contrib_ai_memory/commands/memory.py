@@ -707,7 +707,7 @@ def _mood(command: MemoryCommand, npc: Any) -> Steps:
 @SWITCHES.add()
 def _history(command: MemoryCommand, npc: Any) -> None:
     """The conversation that a language model is sent, and what builders changed."""
-    messages = npc.memory.history.messages
+    messages = npc.memory.chat_log.messages
     acts = undo_log.acts(npc)
     command.page(
         heading(f"Conversation of {npc.key}", "as a language model is sent it"),

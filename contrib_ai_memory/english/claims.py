@@ -13,11 +13,11 @@ import re
 from ..text.sanitising import oneline
 from . import tokens
 from .addressing import hushes
-from .dates import tells_time, times
 from .questions import asks
 from .reported_speech import speaks_of_self
 from .salience import names_someone, signals_of
 from .stated_preferences import stated
+from .time_words import tells_time, times
 from .tokens import FILLERS, FUNCTION_WORDS, content_words
 
 LEAST_WORDS = 4

@@ -7,12 +7,13 @@ that say that something was done, is off, or will not be done.
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Literal
 
 from .due_dates import due
 from .questions import asks
-from .tokens import NUMBERS, without_quotations
+from .tokens import FUNCTION_WORDS, NUMBERS, without_quotations
 
 Commitment = Literal["promise", "debt", "request", "plan"]
 Closing = Literal["done", "off", "broken"]
@@ -103,6 +104,14 @@ _PAID_TO = re.compile(
     rf"|\b(?P<passive>{_CREDITOR})(?:'s| is| has been| got) (?:all )?paid\b",
     re.IGNORECASE,
 )
+_WHOM = r"(?P<whom>[\w'-]+(?: [\w'-]+)?)"
+_PASS_ON = re.compile(
+    rf"\b(?:tell|let|remind|warn|inform|give|pass|hand|send|bring|ask) {_WHOM}", re.IGNORECASE
+)
+_PASS_TO = re.compile(
+    rf"\b(?:say|give|pass|hand|send|bring|deliver)\b[^.!?]{{1,80}}?\b(?:to|for) {_WHOM}",
+    re.IGNORECASE,
+)
 _NOBODY = frozenset(
     "i you u ye ya he she it they me him her them us we it that this for in up off back all my "
     "everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill"
@@ -132,6 +141,17 @@ _OPEN = (
 )
 _KEEPS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_KEEPING})\b")
 _TELLS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_TELLING})\b")
+_NOT_TOLD = frozenset(
+    "people folk folks strangers someone somebody stories tales lies jokes".split()
+)
+_MESSAGE = re.compile(  # "tell bram that the boat is mended", "let bram know", "pass this to bram"
+    rf"{_OPEN}(?:please |kindly |just )?"
+    r"(?:(?:tell|warn|inform|remind) (?P<told>[\w'-]+)(?: \w+)?"
+    r" (?:that|to|about|not|i|i'm|im|i'll|we|we're|my|our|the|there|his|her|it|it's)\b"
+    r"|let (?P<knows>[\w'-]+)(?: \w+)? know\b"
+    r"|(?:give|pass|hand|deliver|bring) (?:this|that|these|it|my|the|a)\b[^,.!?]{0,40}"
+    r"\b(?:on to|to|for) (?P<gets>[\w'-]+))"
+)
 _THIS_YOU = re.compile(rf"\b(?:this|that|it) (?:you|u) (?:{_KEEPING}|{_TELLING})\b")
 _DONT_LET = re.compile(
     r"\b(?:don'?t|do not|never) (?:let|give|sell|open|shake|drop|lose|show|tell|wake|touch)\b"
@@ -263,6 +283,21 @@ def owed(text: str) -> str:
     return found["what"].strip() if found else ""
 
 
+def recipient(text: str) -> str:
+    """Return the words for whoever a message or a thing is to be passed on to; "" if nobody is.
+
+    >>> recipient("tell old tom that the boat is mended"), recipient("give this to bram")
+    ('old tom', 'bram')
+    """
+    said = " ".join(text.translate(_QUOTES).split())
+    found = _PASS_TO.search(said) or _PASS_ON.search(said)
+    if not found:
+        return ""
+    words = found["whom"].lower().split()
+    named = list(itertools.takewhile(lambda word: word not in FUNCTION_WORDS, words))
+    return "" if named and named[0] in _NOBODY else " ".join(named)
+
+
 def reminds(text: str) -> bool:
     """Whether a text asks to be reminded of something to do; not "remind me what I owe"."""
     return bool(_REMIND_TO.search(text.translate(_QUOTES)))
@@ -323,6 +358,8 @@ def _requests(lower: str, *, dated: bool) -> bool:
         return True
     if _LET_KNOW.search(lower) or _IN_CASE_SAY.search(lower) or _THIS_YOU.search(lower):
         return True
+    if any(map(_passes_on, _MESSAGE.finditer(lower))):
+        return True
     bare = _AT_ONCE.sub(" ", lower)
     if _KEEPS.search(bare) or _SAVE_ME.search(bare):
         return True
@@ -330,6 +367,12 @@ def _requests(lower: str, *, dated: bool) -> bool:
     if in_a_case and (_TELLS.search(bare) or _GOES_TO.search(bare) or _IN_CASE_DO.search(bare)):
         return True
     return bool(_DONT_LET.search(bare) and in_a_case) or bool(_GOES_TO.search(bare) and dated)
+
+
+def _passes_on(found: re.Match[str]) -> bool:
+    """Whether a message is for somebody who goes by name."""
+    whom = found["told"] or found["knows"] or found["gets"]
+    return whom not in _NOBODY | _NOT_TOLD | FUNCTION_WORDS
 
 
 def _promises(lower: str, *, dated: bool) -> bool:

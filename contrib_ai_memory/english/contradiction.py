@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 
 from . import tokens
-from .dates import times
 from .questions import asks
+from .time_words import times
 from .tokens import NUMBERS, WORD, content_words, stem, words_of
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -98,7 +98,7 @@ def contradicts(new: str, known: str) -> bool:
     new, known = _said(new), _said(known)
     if replaces(new, known):
         return True
-    if times(new) != times(known) or mood(new) != mood(known):
+    if times(new) != times(known) or tense_and_mood(new) != tense_and_mood(known):
         return False
     if negated(new) != negated(known):
         return _denies(new, known) if negated(new) else _denies(known, new)
@@ -219,7 +219,9 @@ def counts_anew(new: str, known: str) -> bool:
         return False
     if _subject(_without_numbers(new)) != _subject(_without_numbers(known)):
         return False
-    moods = [mood(re.sub(r"\bleft\b", "", text)) for text in (new, known)]  # "9 apples left"
+    moods = [
+        tense_and_mood(re.sub(r"\bleft\b", "", text)) for text in (new, known)
+    ]  # "9 apples left"
     if moods[0] != moods[1] or negated(new) or negated(known):
         return False
     now, before = _counted(new), _counted(known)
@@ -236,7 +238,7 @@ def _counted(text: str) -> dict[str, str]:
     return found
 
 
-def mood(text: str) -> tuple[bool, frozenset[str], bool, bool]:
+def tense_and_mood(text: str) -> tuple[bool, frozenset[str], bool, bool]:
     """Tense and mood of a statement: future, its modals, past, conditional."""
     modals = {(found["modal"] or "would").lower() for found in _MODAL.finditer(text)}
     found = [word.lower() for word in WORD.findall(text)]

@@ -12,8 +12,8 @@ import math
 import re
 from dataclasses import dataclass
 
-from .dates import WEEKDAYS
 from .stated_preferences import states_preference
+from .time_words import WEEKDAYS
 from .tokens import FILLERS, NUMBERS, WORD, zipf
 
 # --- salience [C §1.5] ----------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import numpy as np
 
 from .answer_types import holds
 from .commitments import closes
-from .contradiction import are_apart, mood, negated, numbers
+from .contradiction import are_apart, negated, numbers, tense_and_mood
 from .linear import Linear
 from .questions import asks
 from .tokens import FUNCTION_WORDS, content_words, stem, words_of, zipf
@@ -227,7 +227,7 @@ class Look:
         text = statement.text
         words = frozenset(content_words(text) - set(words_of(" ".join(statement.mentions))))
         closing = closes(text) if statement.said else None
-        will, _modals, past, _condition = mood(text)
+        will, _modals, past, _condition = tense_and_mood(text)
         return cls(
             statement,
             words,

@@ -6,7 +6,7 @@ of commitment a sentence is. An item's id follows from its line, and a line that
 item is among its ids, so that reading a line again changes nothing.
 
 With a language model the rules read only what the NPC itself says; what others say becomes items
-and ends them as the model judges (`settle_drafts`).
+and ends them as the model judges (`update_from_facts`).
 
 Of what the NPC itself says only a promise or a plan of its own with a date becomes an item: a stock
 phrase such as "I will remember that" is none. What it was asked to do is its own to do. Items are
@@ -46,7 +46,8 @@ KINDS: frozenset[str] = frozenset(get_args(Commitment))
 
 BARE = 3  # stems: a line with fewer says nothing without the one that it answers
 LOOK_BACK = 8  # lines before, in which the one spoken to and the same matter are looked for
-EXCHANGE_SECONDS = 120.0
+ANSWERED_WITHIN = 120.0  # seconds
+TOLD_FROM = 0.6  # share of a message's stems in the words that pass it on
 WHOLE_LINE = 240  # characters: a line up to this length is kept whole
 TEXT_KEPT = 500  # characters of an item's text
 EVIDENCE_KEPT = 20  # lines of one item: the first, and the newest
@@ -103,7 +104,7 @@ def by_rules(entry: Entry, sentence: str, to_npc: bool) -> Commitment | None:
 
 
 @defer.inlineCallbacks
-def settle(
+def update(
     memory: Any, entries: Sequence[Entry], work: Work, judge: Judge = by_rules
 ) -> Generator[Any, Any, int]:
     """Bring the agenda up to date with new journal entries (reactor thread).
@@ -134,7 +135,9 @@ def read(memory: Any, entry: Entry, judge: Judge = by_rules) -> int:
     return len(new)
 
 
-def settle_drafts(memory: Any, drafts: Iterable[FactDraft], passage: Passage, context: str) -> int:
+def update_from_facts(
+    memory: Any, drafts: Iterable[FactDraft], passage: Passage, context: str
+) -> int:
     """Bring the agenda up to date with facts that a language model drew (reactor thread).
 
     A promise, a debt, a request or a plan becomes an item, or changes the one whose fact it ends;
@@ -158,6 +161,38 @@ def settle_drafts(memory: Any, drafts: Iterable[FactDraft], passage: Passage, co
         if draft.kind in KINDS and not before:
             changed += _put(memory, _item_of(memory, draft, entries, context))
     return changed
+
+
+def messages_for(memory: Any, listener: str) -> list[AgendaItem]:
+    """Return what the NPC was asked, not in confidence, to tell or give this listener."""
+    name = memory.people.name_of(listener)
+    return [
+        item
+        for item in memory.agenda
+        if item.state == "open"
+        and item.kind == "request"
+        and not item.private
+        and item.to != listener
+        and addressing.named(commitments.recipient(item.text), addressing.forms([name]))
+        is not addressing.Named.NOT
+    ]
+
+
+def close_messages(memory: Any, listener: str, said: Entry) -> int:
+    """Close the messages to a listener that the NPC's own words have told (reactor thread).
+
+    Returns:
+        How many were told.
+    """
+    if listener not in said.witnesses:
+        return 0
+    words = content_words(said.words)
+    told = []
+    for item in messages_for(memory, listener):
+        message = content_words(item.text)
+        if len(message & words) >= TOLD_FROM * len(message):
+            told.append(item)
+    return sum(_put(memory, _close(item, "done", said)) for item in told)
 
 
 def _put(memory: Any, item: AgendaItem | None) -> bool:
@@ -378,7 +413,7 @@ def _replied_to(entry: Entry, recent: Sequence[Entry]) -> Entry | None:
     What the NPC says is no part of what somebody else has committed themselves to.
     """
     for earlier in reversed(recent):
-        if seconds_between(earlier.timestamp, entry.timestamp) > EXCHANGE_SECONDS:
+        if seconds_between(earlier.timestamp, entry.timestamp) > ANSWERED_WITHIN:
             return None
         if earlier.kind not in TALK_KINDS or earlier.origin == "self":
             continue
@@ -396,7 +431,7 @@ def _given_with(
     if gift.origin == "self" or not gift.learnable or _receiver(gift, circle) != circle.npc:
         return []
     for line in reversed(recent):
-        if seconds_between(line.timestamp, gift.timestamp) > EXCHANGE_SECONDS:
+        if seconds_between(line.timestamp, gift.timestamp) > ANSWERED_WITHIN:
             break
         if line.source_entity == gift.source_entity and _may_commit(line) and line.id not in read:
             asked = _stated(line, (), circle, lambda e, sentence, _to: judge(e, sentence, True))
@@ -471,7 +506,7 @@ def spoken_to(entry: Entry, recent: Sequence[Entry], circle: Circle) -> str:
     for earlier in reversed(recent):
         if earlier.session_id != entry.session_id or earlier.audience not in (None, entry.audience):
             continue
-        if seconds_between(earlier.timestamp, entry.timestamp) > EXCHANGE_SECONDS:
+        if seconds_between(earlier.timestamp, entry.timestamp) > ANSWERED_WITHIN:
             break
         if earlier.kind == "give" and earlier.source_entity == speaker:
             return _receiver(earlier, circle)
@@ -523,7 +558,7 @@ def _moved_by(
 def _said_before(entry: Entry, recent: Sequence[Entry]) -> Entry | None:
     """Return what the speaker said last; None if somebody has asked something since."""
     for earlier in reversed(recent):
-        if seconds_between(earlier.timestamp, entry.timestamp) > EXCHANGE_SECONDS:
+        if seconds_between(earlier.timestamp, entry.timestamp) > ANSWERED_WITHIN:
             return None
         if earlier.kind not in TALK_KINDS or earlier.session_id != entry.session_id:
             continue
@@ -682,7 +717,7 @@ def _takes_back(entry: Entry, item: AgendaItem) -> bool:
 def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
     """Whether the speaker of a line has said or asked this a moment ago."""
     own = item.to if item.kind == "request" else item.who
-    recently = seconds_between(item.updated, entry.timestamp) <= EXCHANGE_SECONDS
+    recently = seconds_between(item.updated, entry.timestamp) <= ANSWERED_WITHIN
     return own == entry.source_entity and recently
 
 

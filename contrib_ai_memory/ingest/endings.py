@@ -82,7 +82,7 @@ class EndedMemory:
 
 
 @defer.inlineCallbacks
-def settle(
+def apply(
     memory: Any, entries: Sequence[Entry], work: Work, records: Sequence[str] = ("entry", "fact")
 ) -> Generator[Any, Any, int]:
     """End what new lines say is over. Done again, it changes nothing.
@@ -104,10 +104,10 @@ def settle(
     names = (memory.name, *memory.people.names())
     ended = yield work.run(end_in_store, memory.id, lines, names, tuple(records))
     for each in ended:
-        _settle_profiles(memory, each)
+        _end_in_profiles(memory, each)
         if each.sure:
-            _settle_agenda(memory, each)
-            _settle_preferences(memory, each)
+            _end_in_agenda(memory, each)
+            _end_in_preferences(memory, each)
         yield work.breathe()
     return len(ended)
 
@@ -316,7 +316,7 @@ def _looks(
 # --- profiles, agenda, preferences (reactor thread) -----------------------------------------------
 
 
-def _settle_profiles(memory: Any, ended: EndedMemory) -> None:
+def _end_in_profiles(memory: Any, ended: EndedMemory) -> None:
     """Remove the attributes that tell what ended."""
     past = ended.past
     for identity in {*filter(None, [past.about]), *past.entities}:
@@ -338,7 +338,7 @@ def _tells(memory: Any, known: ProfileAttribute, past: MemoryRecord) -> bool:
     return len(words & content_words(known.value)) >= SAME_CONTENT * len(words)
 
 
-def _settle_agenda(memory: Any, ended: EndedMemory) -> None:
+def _end_in_agenda(memory: Any, ended: EndedMemory) -> None:
     """Close the items that what ended stated; a correction changes them."""
     how = commitments.closes(ended.by.content)
     for item in memory.agenda.resting_on(ended.past.journal_ids):
@@ -361,7 +361,7 @@ def _settle_agenda(memory: Any, ended: EndedMemory) -> None:
             )
 
 
-def _settle_preferences(memory: Any, ended: EndedMemory) -> None:
+def _end_in_preferences(memory: Any, ended: EndedMemory) -> None:
     """Let the line that ended a preference take its slot."""
     past, by = ended.past, ended.by
     for known in memory.preferences.of(past.about or ""):

@@ -9,7 +9,7 @@ quotes the line that states the item. Reactor thread: it reads the journal.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ from ..english.agenda_questions import AgendaQuestion
 from ..english.commitments import creditor, owed, reminds
 from ..english.reported_speech import capital, second_person
 from ..english.tokens import content_words
+from ..ingest.agenda_items import messages_for
 from ..ingest.index import to_memory
 from ..llm.realisation import dated, day_told, ended
 from ..records import AgendaItem, Entry, MemoryRecord, OpenItem
@@ -46,10 +47,14 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
     now = memory.clock()
     said = without_address(entry.content, forms(memory.names))
     question = agenda_questions.read(said, now)
+    asker = entry.source_entity or ""
+    messages = messages_for(memory, asker) if asker else []
     if question is not None:
         items = _asked_for(memory, entry, question)[:TOLD]
     else:
-        items = _concerning(memory, entry, now)[:BROUGHT_UP]
+        others = [each for each in _concerning(memory, entry, now) if each not in messages]
+        items = [*messages, *others][:BROUGHT_UP]
+    tell, note = _Telling(memory, entry, messages, now), _Noting(memory, entry, messages, now)
     told, evidence = [], dict[str, MemoryRecord]()
     for item in items:
         lines = _evidence(memory, item, entry)
@@ -58,12 +63,11 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
             evidence |= {each.id: each for each in records}
             told.append(
                 OpenItem(
-                    text=_Telling(memory, entry, now).sentence(item, lines[0]),
+                    text=tell.sentence(item, lines[0]),
                     quoted=_quoted(memory, item),
                     evidence=tuple(each.id for each in records),
-                    pressing=_is_pressing(item, entry.source_entity or "", now),
-                    noted=IN_CONFIDENCE * item.private
-                    + _Noting(memory, entry, now).sentence(item, lines[0]),
+                    pressing=item in messages or _is_pressing(item, asker, now),
+                    noted=IN_CONFIDENCE * item.private + note.sentence(item, lines[0]),
                 )
             )
     return tuple(told), tuple(evidence.values())
@@ -224,8 +228,9 @@ def _quoted(memory: Any, item: AgendaItem) -> str:
 class _Telling:
     """Sentences for the speaker of a line, who is "you"; the NPC is "I"."""
 
-    def __init__(self, memory: Any, entry: Entry, now: str):
+    def __init__(self, memory: Any, entry: Entry, messages: Sequence[AgendaItem], now: str):
         self._memory = memory
+        self._messages = messages
         self._asker = entry.source_entity
         self._own = memory.owner.get_memory_identity(memory.owner)
         self._now = now
@@ -245,6 +250,8 @@ class _Telling:
         quote = f'"{_quoted(self._memory, item)}"'
         if item.kind == "promise" and item.who == stating.source_entity:
             head = " ".join(filter(None, [who, "promised", to, when]))
+        elif item in self._messages:
+            head = f"{teller} left word for {self._object(self._asker or '')} {when}"
         elif item.kind == "request":
             head = " ".join(filter(None, [teller, "asked", self._object(item.who), when]))
         elif (

@@ -17,8 +17,8 @@ import numpy as np
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
-from ..english.dates import NamedDate, named_in
 from ..english.questions import asks_for_several, asks_when
+from ..english.time_words import NamedDate, named_in
 from ..records import RecallRequest, ScoreParts, seconds_between
 from ..store.payload import DRAWN_RECORDS, OF_NIGHTS, Candidate
 

@@ -321,7 +321,7 @@ def _evidence(
     of_people = {number for each in request.situation.people for number in each.evidence}
     yield from filter(None, map(memory.journal.get, sorted(of_people)))
     talk = {turn.entry_id for turn in request.conversation}
-    talk |= {message["entry"] for message in memory.history.messages}
+    talk |= {message["entry"] for message in memory.chat_log.messages}
     yield from filter(None, map(memory.journal.get, sorted(talk)))
 
 
@@ -331,11 +331,11 @@ def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest)
     What only the two of them know stands behind what everybody may hear, so that this is the same
     for every listener. The oldest exchanges are left out if the context window cannot hold them.
     """
-    public, secret = memory.history.heard_by(listener, private=entry.private)
+    public, secret = memory.chat_log.heard_by(listener, private=entry.private)
     overheard = [
         chat_log.heard(turn, memory.journal.get(turn.entry_id))
         for turn in request.conversation
-        if not memory.history.covers(turn.entry_id)
+        if not memory.chat_log.covers(turn.entry_id)
     ]
     # in the order of the log, where they will stand next time
     public += [message for message in overheard if not message["private"]]

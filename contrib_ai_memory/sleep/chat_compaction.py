@@ -33,9 +33,9 @@ def compact(memory: Any, share: float, priority: int) -> Generator[Any, Any, Pas
         share: `AT_NIGHT` or `EMERGENCY`.
     """
     context = min(memory.settings.CONTEXT_TOKENS, chat_log.LARGEST)
-    if memory.history.tokens < share * context:
+    if memory.chat_log.tokens < share * context:
         return PassReport(done=True)
-    dropped = chat_log.to_compact(memory.history.messages)
+    dropped = chat_log.to_compact(memory.chat_log.messages)
     summaries = []
     # `history.replace` refuses if some of it was forgotten meanwhile
     with memory.evidence.work_on(priority=priority) as work:
@@ -46,5 +46,5 @@ def compact(memory: Any, share: float, priority: int) -> Generator[Any, Any, Pas
             summaries.append(chat_log.summary_of(dropped, audience, text))
     if not dropped:
         return PassReport(done=True)
-    done = memory.history.replace(dropped, chat_log.bounded(summaries, context))
+    done = memory.chat_log.replace(dropped, chat_log.bounded(summaries, context))
     return PassReport(done=done, read=len(dropped), changed=len(summaries) if done else 0)

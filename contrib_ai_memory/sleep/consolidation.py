@@ -89,7 +89,7 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
     # a line that is no fact itself ends facts too; those of older lines are stored by now
     lines = list(memory.journal.read(start + 1, end))
     with memory.evidence.work_on(lines, priority=offload.NIGHT) as work:
-        yield endings.settle(memory, lines, work, records=("fact",))
+        yield endings.apply(memory, lines, work, records=("fact",))
     memory.journal.update({entry.id: {"consolidated": True} for entry in batch})
     memory.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= scored, read=len(batch), changed=changed)
@@ -314,7 +314,7 @@ def _apply(
     # a model may have used anything that it was shown; a rule reads the lines that it cites
     of_facts = "" if provider == router.OFFLINE.name else shown
     changed = yield _keep_facts(memory, drafts, entries, provider, work, of_facts)
-    agenda_items.settle_drafts(memory, drafts, passage, of_facts)
+    agenda_items.update_from_facts(memory, drafts, passage, of_facts)
     experience = digest.experience
     fresh = entries[-1].id > memory.journal.cursors.get(experiences.CURSOR, 0)
     if fresh and experience and experience.memory_weight > memory.settings.KEEP_EXPERIENCE_ABOVE:

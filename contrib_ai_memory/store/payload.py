@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from .. import conf
-from ..english import dates, salience
+from ..english import salience, time_words
 from ..english.questions import asked
 from ..records import MemoryRecord, now_iso
 from ..text.sanitising import sanitise
@@ -57,7 +57,7 @@ def to_payload(agent_id: str, memory: MemoryRecord) -> dict[str, Any]:
         "asking": (asking := round(asked(memory.content), 3)),
         "tells": "nothing" if memory.question and asking == 1.0 else "something",
         "length": round(salience.length(memory.content), 3),
-        "tells_time": dates.tells_time(memory.content),
+        "tells_time": time_words.tells_time(memory.content),
     }
 
 

@@ -16,24 +16,31 @@ from twisted.internet import defer
 from ..admin import access, edit, erase, forget, ids, inspect, preview, undo_log
 from ..script import AssistantScript
 from ..sleep.night import NotNow
-from . import actions, game_pages, gate, views
+from . import actions, erasure, game_pages, gate, views
 from .resource import Resource, operation, page_of
 from .serializers import (
     ActSerializer,
+    AgendaItemSerializer,
+    ChangeRecordSerializer,
     CostSerializer,
     EntrySerializer,
     ErasedSerializer,
     ForgetQuery,
+    ForgetRequestSerializer,
     ForgottenSerializer,
     GraphQuery,
     GraphSerializer,
     JournalQuery,
     JournalSerializer,
+    LearnedSerializer,
+    LogQuery,
     MemoriesQuery,
     MemoryChanges,
     MemoryDetailSerializer,
     MemorySerializer,
     NewMemory,
+    NewSchedule,
+    NewText,
     NightsSerializer,
     NightStart,
     NPCSerializer,
@@ -44,13 +51,14 @@ from .serializers import (
     PreviewLine,
     PreviewSerializer,
     RecallSerializer,
+    ScheduleSerializer,
     SearchQuery,
     StatsSerializer,
     StatusSerializer,
     TraceSerializer,
 )
 
-ERASURE_TIMEOUT = 60.0  # seconds
+ERASURE_TIMEOUT = TEACHING_TIMEOUT = 60.0  # seconds
 
 VERSION = "1"
 TITLE = "NPC memories"
@@ -73,6 +81,22 @@ class MemoryAPI(ViewSetMixin, Resource):
         wanted = query["text"], query["offset"], query["limit"]
         total, found = gate.ask(self.request.user.pk, game_pages.npcs, *wanted)
         return self.page(found, total, query)
+
+    @operation(page_of(ChangeRecordSerializer), input=LogQuery)
+    def list_log(self, query: dict[str, Any]) -> Any:
+        """List who of the staff changed what, newest first, for NPCs that you may look at."""
+        wanted = query["npc"], query["text"].lower().strip()
+        found = gate.ask(self.request.user.pk, game_pages.log_records, *wanted)
+        start = query["offset"]
+        records = [record for record, _there in found[start : start + query["limit"]]]
+        return self.page(records, len(found), query)
+
+    @operation(ForgetRequestSerializer, many=True)
+    def list_requests(self) -> Any:
+        """List the players who asked to be forgotten, for NPCs that you may look at, oldest first.
+
+        To grant a request, erase the person from each NPC."""
+        return gate.ask(self.request.user.pk, erasure.asked_by_players)
 
     @operation(NPCSerializer)
     def show_npc(self, npc_id: int) -> Any:
@@ -124,6 +148,18 @@ class MemoryAPI(ViewSetMixin, Resource):
     def add_memory(self, new: dict[str, Any], npc_id: int) -> Any:
         """Give the NPC a memory. It can be recalled at once and is never pruned."""
         return self.ask(npc_id, lambda npc, who: edit.add(npc, who, **new))
+
+    @operation(LearnedSerializer, input=NewText, throttle_scope="ai_memory_work")
+    def teach(self, new: dict[str, Any], npc_id: int) -> Any:
+        """Teach the NPC a text: what is new and informative in it is kept. This can be undone."""
+        return self.ask(
+            npc_id, lambda npc, who: edit.teach(npc, who, new["text"]), timeout=TEACHING_TIMEOUT
+        )
+
+    @operation(AgendaItemSerializer, many=True)
+    def list_agenda(self, npc_id: int) -> Any:
+        """List promises, debts, requests and plans, secrets included, the newest due date first."""
+        return self.ask(npc_id, lambda npc, who: inspect.agenda(npc))
 
     @operation(MemoryDetailSerializer)
     def show_memory(self, npc_id: int, memory_id: str) -> Any:
@@ -231,6 +267,16 @@ class MemoryAPI(ViewSetMixin, Resource):
         """Wake the NPC as soon as it is safe. Unfinished passes wait for the next night."""
         return self.ask(npc_id, _wake)
 
+    @operation(ScheduleSerializer)
+    def show_schedule(self, npc_id: int) -> Any:
+        """Show when the NPC falls asleep by itself."""
+        return self.ask(npc_id, lambda npc, who: edit.schedule_of(npc))
+
+    @operation(ScheduleSerializer, input=NewSchedule)
+    def set_schedule(self, plan: dict[str, Any], npc_id: int) -> Any:
+        """Set when the NPC falls asleep by itself."""
+        return self.ask(npc_id, _schedule, plan)
+
     # --- numbers ----------------------------------------------------------------------------------
 
     @operation(GraphSerializer, input=GraphQuery, throttle_scope="ai_memory_work")
@@ -304,6 +350,11 @@ def _sleep(npc: Any, who: Any, at_once: bool) -> dict[str, Any]:
         raise NotNow(f"{npc.key} is already asleep. Wake it first, or wait until it wakes up.")
     actions.start_night(npc, who, at_once=at_once)
     return _status(npc, who)
+
+
+def _schedule(npc: Any, who: Any, plan: dict[str, Any]) -> edit.Schedule:
+    edit.set_schedule(npc, who, **plan)
+    return edit.schedule_of(npc)
 
 
 def _wake(npc: Any, who: Any) -> dict[str, Any]:

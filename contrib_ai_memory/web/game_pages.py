@@ -144,7 +144,7 @@ class LogView(GameView):
         text = request.GET.get("text", "").strip()[:80]
         npc_id = int(npc) if is_number(npc) else 0
         offset = offset_of(request)
-        records = gate.ask(request.user.pk, _log, npc_id, text.lower())
+        records = gate.ask(request.user.pk, log_records, npc_id, text.lower())
         return self.show(
             records=records[offset : offset + PAGE],
             total=len(records),
@@ -156,7 +156,7 @@ class LogView(GameView):
         )
 
 
-def _log(who: Any, npc_id: int, text: str) -> list[tuple[audit.Record, bool]]:
+def log_records(who: Any, npc_id: int, text: str) -> list[tuple[audit.Record, bool]]:
     """Return the records that an account may see, and whether the NPC of each is there."""
     seen: dict[int, tuple[bool, bool]] = {}
     found = []

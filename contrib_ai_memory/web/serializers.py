@@ -13,9 +13,10 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from rest_framework import serializers
 
-from ..admin import erase, inspect, preview
+from ..admin import audit, edit, erase, inspect, preview
 from ..conf import EMOTIONS_PER_EXPERIENCE
 from ..embedding.emotions import LABELS
+from ..ingest.pipeline import Learned
 from ..recall.rank import CLUES
 from ..records import Entry, MemoryRecord, Recalled, RecallResult, ScoreParts
 from .forms import LONGEST_QUERY, LONGEST_TEXT, RECORDS
@@ -106,6 +107,9 @@ StatsSerializer = derived(inspect.Stats)
 NPCSettingsSerializer = derived(inspect.NPCSettingsShown, "NPCSettings")
 PreviewSerializer = derived(preview.Preview)
 ErasedSerializer = derived(erase.Erased)
+LearnedSerializer = derived(Learned)
+ScheduleSerializer = derived(edit.Schedule)
+ChangeRecordSerializer = derived(audit.Record, "ChangeRecord")
 NPCSerializer = derived(
     inspect.Overview,
     "NPC",
@@ -157,6 +161,42 @@ class ActSerializer(serializers.Serializer):
     ids = serializers.ListField(child=serializers.CharField())
 
 
+class AgendaItemSerializer(serializers.Serializer):
+    """A promise, a debt, a request to the NPC, or a plan."""
+
+    id = serializers.CharField(source="item.id")
+    kind = serializers.CharField(source="item.kind")
+    text = serializers.CharField(source="item.text")
+    state = serializers.CharField(help_text="open, due, overdue, done or broken")
+    who = serializers.CharField(help_text="who is to do it")
+    to = serializers.CharField(help_text='whom it is owed to; "" if unknown or nobody')
+    due = serializers.CharField(source="item.due", help_text='ISO date; "" without one')
+    private = serializers.BooleanField(source="item.private")
+    evidence = serializers.ListField(
+        source="item.evidence", child=serializers.IntegerField(), help_text="journal ids"
+    )
+
+
+class AskedNPCSerializer(serializers.Serializer):
+    """An NPC that a player asked to be forgotten by."""
+
+    npc = serializers.IntegerField()
+    name = serializers.CharField()
+    may_erase = serializers.BooleanField(help_text="whether you may erase there")
+
+    def to_representation(self, asked: tuple[int, str, bool]) -> dict[str, Any]:
+        return dict(zip(("npc", "name", "may_erase"), asked, strict=True))
+
+
+class ForgetRequestSerializer(serializers.Serializer):
+    """A player who asked with `forgetme` to be forgotten."""
+
+    identity = serializers.CharField()
+    name = serializers.CharField()
+    since = serializers.CharField()
+    npcs = AskedNPCSerializer(many=True)
+
+
 class NightProgressSerializer(serializers.Serializer):
     """Progress of the current night."""
 
@@ -191,6 +231,14 @@ class PageQuery(serializers.Serializer):
     offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
     text = serializers.CharField(
         max_length=200, default="", allow_blank=True, help_text="words to look for, in any case"
+    )
+
+
+class LogQuery(PageQuery):
+    """A page of the log: `text` is looked for in names and actions."""
+
+    npc = serializers.IntegerField(
+        min_value=0, max_value=LARGEST, default=0, help_text="its number; 0 is all NPCs"
     )
 
 
@@ -275,6 +323,21 @@ class NewMemory(serializers.Serializer):
 
     text = serializers.CharField(max_length=LONGEST_TEXT)
     importance = serializers.IntegerField(min_value=1, max_value=10, default=8)
+
+
+class NewText(serializers.Serializer):
+    """A text to teach the NPC."""
+
+    text = serializers.CharField(max_length=LONGEST_TEXT, trim_whitespace=False)
+
+
+class NewSchedule(serializers.Serializer):
+    """When the NPC falls asleep by itself; `hour`, `hours` and `clock` are of a plan of its own."""
+
+    plan = serializers.ChoiceField(("own", "off", "default"))
+    hour = serializers.IntegerField(min_value=0, max_value=23, default=2)
+    hours = serializers.IntegerField(min_value=1, max_value=24, default=4)
+    clock = serializers.ChoiceField(("server", "game"), default="server")
 
 
 class MemoryChanges(serializers.Serializer):

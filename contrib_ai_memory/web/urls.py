@@ -91,6 +91,8 @@ _api_npc = [
     path("journal/", _api(get="read_journal"), name="journal"),
     path("memories/", _api(get="list_memories", post="add_memory"), name="memories"),
     path("memories/<slug:memory_id>/", include(_api_memory)),
+    path("texts/", _api(post="teach"), name="texts"),
+    path("agenda/", _api(get="list_agenda"), name="agenda"),
     path("search/", _api(get="search"), name="search"),
     path("people/", _api(get="list_people"), name="people"),
     path(
@@ -102,6 +104,7 @@ _api_npc = [
     path("settings/", _api(get="show_settings"), name="settings"),
     path("status/", _api(get="show_status"), name="status"),
     path("nights/", _api(get="list_nights", post="start_night"), name="nights"),
+    path("schedule/", _api(get="show_schedule", put="set_schedule"), name="schedule"),
     path("wake/", _api(post="wake"), name="wake"),
     path("pause/", _api(post="pause"), name="pause"),
     path("resume/", _api(post="resume"), name="resume"),
@@ -113,6 +116,8 @@ _api_npc = [
 ]
 
 _endpoints = [
+    path("log/", _api(get="list_log"), name="log"),
+    path("requests/", _api(get="list_requests"), name="requests"),
     path("npcs/", _api(get="list_npcs"), name="npcs"),
     path("npcs/<int:npc_id>/", include(_api_npc)),
 ]

@@ -228,3 +228,63 @@ def test_the_settings_of_an_npc_are_shown_with_their_source(builder_api, tavern)
     _, npc = builder_api("GET", f"/npcs/{guard.id}/")
     assert "RECALL_TOP_K" in [each["name"] for each in npc["settings"]]
     assert builder_api("POST", f"/npcs/{guard.id}/settings/")[0] == 405
+
+
+def test_a_text_is_taught_and_can_be_undone(builder_api, mara):
+    text = {"text": "The Duke of Harrow raised the toll to 3 silver in October."}
+    status, learned = builder_api("POST", f"/npcs/{mara.id}/texts/", text)
+    assert (status, learned["new"]) == (200, 1)
+    _, taught = builder_api("GET", f"/npcs/{mara.id}/memories/", record="taught")
+    assert "Harrow" in taught["results"][0]["content"]
+    assert builder_api("POST", f"/npcs/{mara.id}/undo/")[1]["deed"] == "teach"
+    assert builder_api("GET", f"/npcs/{mara.id}/memories/", record="taught")[1]["count"] == 0
+
+
+def test_the_agenda_tells_who_owes_what_to_whom(builder_api, mara, alice):
+    says(mara, alice, "Mara, I owe you nine crowns for the stew.")
+    while not offload.wait(mara.memory.work_through(until_silent=True)):
+        pass
+    status, (item,) = builder_api("GET", f"/npcs/{mara.id}/agenda/")
+    assert status == 200
+    assert (item["kind"], item["who"], item["to"], item["state"]) == (
+        "debt",
+        "Alice",
+        "Mara",
+        "open",
+    )
+    assert "nine crowns" in item["text"]
+    assert item["evidence"] == [1]
+
+
+def test_a_schedule_is_set_and_shown(builder_api, mara):
+    address = f"/npcs/{mara.id}/schedule/"
+    assert builder_api("GET", address)[1]["plan"] == "default"
+    status, plan = builder_api("PUT", address, {"plan": "own", "hour": 3, "hours": 2})
+    assert (status, plan["plan"], plan["hour"], plan["hours"]) == (200, "own", 3, 2)
+    assert mara.assistant.sleep.schedule["sleep_start_hour"] == 3
+    assert builder_api("PUT", address, {"plan": "own", "hour": 24})[0] == 400
+    assert builder_api("PUT", address, {"plan": "off"})[1]["plan"] == "off"
+
+
+def test_the_log_lists_what_staff_changed(builder_api, admin_api, mara):
+    builder_api("POST", f"/npcs/{mara.id}/memories/", {"text": "The bridge is closed."})
+    builder_api("POST", f"/npcs/{mara.id}/pause/")
+    _, log = builder_api("GET", "/log/", limit=1)
+    assert (log["count"], log["results"][0]["action"]) == (2, "pause")
+    _, log = admin_api("GET", "/log/", text="add", npc=mara.id)
+    assert [each["ids"] for each in log["results"]] == [["1"]]
+    mara.locks.add("memory_look:perm(Admin)")
+    assert builder_api("GET", "/log/")[1]["count"] == 0
+
+
+def test_requests_to_be_forgotten_are_listed(builder_api, admin_api, mara, alice):
+    from contrib_ai_memory.admin import requests
+
+    says(mara, alice, "I keep the ferry at Millbrook.")
+    requests.submit(alice, offload.wait(requests.who_remembers(alice)))
+    status, (asked,) = admin_api("GET", "/requests/")
+    assert (status, asked["name"]) == (200, "Alice")
+    assert asked["npcs"] == [{"npc": mara.id, "name": "Mara", "may_erase": True}]
+    assert builder_api("GET", "/requests/")[1][0]["npcs"][0]["may_erase"] is False
+    admin_api("DELETE", f"/npcs/{mara.id}/people/Alice/")
+    assert admin_api("GET", "/requests/")[1] == []

@@ -7,6 +7,7 @@ import json
 import pytest
 from api_client import (
     ERASE,
+    OF_THE_GAME,
     PREVIEW,
     READS,
     WRITES,
@@ -23,7 +24,7 @@ def test_every_url_is_in_the_table_of_requests():
     told = {f"/{address}" for address in api_urls()}
     tested = {line.split("?")[0] for line in READS} | {line for _, line, _ in (*WRITES, PREVIEW)}
     tested = {each.replace("/1/", "/{id}/").replace("Alice", "{id}") for each in tested}
-    assert told - tested == {"/npcs/", "/openapi.json", "/"}
+    assert told - tested == {"/openapi.json", "/", *OF_THE_GAME}
 
 
 @pytest.mark.parametrize("who", [None, "Player", "Helper"])
@@ -31,7 +32,7 @@ def test_accounts_without_permission_are_refused_everywhere(asked, lived, who):
     ask = asked(who)
     expected = 401 if who is None else 403
     before = list(lived.memory.journal.read())
-    calls = [("GET", each, {}) for each in ("/npcs/", "/openapi.json", *READS)]
+    calls = [("GET", each, {}) for each in ("/openapi.json", *OF_THE_GAME, *READS)]
     for method, address, body in (*calls, *WRITES, PREVIEW, ERASE):
         status, answer = ask(method, address.format(npc=lived.id), body)
         assert status == expected, (method, address, answer)
