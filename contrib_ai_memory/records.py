@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from .english.commitments import Commitment
@@ -70,17 +69,11 @@ class _Plain:
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """Make a record of plain data; unknown keys are ignored."""
         known = {}
-        for name in _names_of(cls):
+        for name in cls.__dataclass_fields__:  # `fields` gathers them anew each time
             if name in plain:
                 value = plain[name]
                 known[name] = tuple(value) if isinstance(value, list) else value
         return cls(**known)
-
-
-@lru_cache(maxsize=16)
-def _names_of(cls: type[_Plain]) -> tuple[str, ...]:
-    """Return the names of the fields, which take longer to gather than a record to make."""
-    return tuple(spec.name for spec in fields(cls))
 
 
 @dataclass(frozen=True, slots=True)
