@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.english.questions import asked, asks
+from contrib_ai_memory.english.questions import asked, asks, seems_to_ask
 
 EVENINGS = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "evenings"
 
@@ -103,6 +103,28 @@ def test_it_asks(text):
 @pytest.mark.parametrize("text", STATES)
 def test_it_states(text):
     assert not asked(text)
+
+
+SEEMS = [
+    "what i did give you to keep",
+    "with who does Cal marry",
+    "when zoe sing at the deck",
+    "on what day was i last in here",
+    "this woman whose mill is dry, where is her husband",
+    "the one of us who owes, which bed he has now",
+    "anything i must not do round her tent",
+    "if the bell rings what do you do",
+]
+
+
+@pytest.mark.parametrize("text", SEEMS)
+def test_it_seems_to_ask_in_whatever_order_the_words_are(text):
+    assert seems_to_ask(text)
+
+
+@pytest.mark.parametrize("text", STATES)
+def test_a_statement_does_not_seem_to_ask(text):
+    assert not seems_to_ask(text)
 
 
 @pytest.mark.skipif(not EVENINGS.is_dir(), reason="the evenings are not here")

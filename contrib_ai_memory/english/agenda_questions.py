@@ -32,6 +32,7 @@ class AgendaQuestion:
         about: The stems of what else it names.
         by_day: Whether it asks for whatever is on that day.
         whether: Whether it asks if there is any: "do i owe you anything?".
+        settled: Whether it asks if there is none: "am i paid up with you?".
     """
 
     who: Side = ""
@@ -43,6 +44,7 @@ class AgendaQuestion:
     about: frozenset[str] = frozenset()
     by_day: bool = False
     whether: bool = False
+    settled: bool = False
 
     def covers(self, day: str) -> bool:
         """Whether an ISO date is within the time that it names."""
@@ -62,9 +64,15 @@ _OWED: tuple[Commitment, ...] = ("debt", "promise")
 _DEEDS: tuple[Commitment, ...] = ("promise", "debt", "plan")
 _ASKED: tuple[Commitment, ...] = ("request",)
 
+_SETTLED = re.compile(
+    rf"\b(?:am i|are (?:we|you and i)) (?:all |still |now |quite )*(?:paid up|paid off|square|clear"
+    rf"|even|quits|settled|out of debt)\b(?: (?:up|now|then|again))*(?: with {_YOU})?\W*$"
+)
 # the first that is found decides
 _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
     (rf"{_WHAT} (?:did|have) i ask(?:ed)? (?:of )?{_YOU}\b", "listener", "asker", _ASKED),
+    (rf"{_WHAT} (?:was|is) it,?(?: [\w']+,)? (?:that )?i asked (?:of )?{_YOU}\b", "listener",
+     "asker", _ASKED),
     (rf"\b(?:do|does|did|what) {_YOU} (?:still )?owe me\b", "listener", "asker", _OWED),
     (r"\bwho (?:still )?owes me\b|\bam i (?:still )?owed\b", "", "asker", _OWED),
     (rf"{_WHAT} (?:does|do) .{{2,30}} (?:still )?owe me\b", "named", "asker", _OWED),
@@ -101,11 +109,11 @@ _WEEK = re.compile(
 )
 _WHETHER = re.compile(
     r"^(?:(?:so|and|well|now|ok|okay|but|oh),? )*(?:do|did|does|have|has|am|are|is) .*"
-    r"\b(?:anything|something|any ?more|a thing|any \w+|owed?|due|outstanding|open)\b"
+    r"\b(?:any\w*|something|a thing|money|coins?|cash|owed?|due|outstanding|open)\b"
 )
 _NO_MATTER = frozenset(
     "promis swear owe much ask say tell do happen thing want go on still again must mean suppos due"
-    " be have begin start whole exact"
+    " be have begin start whole exact money coin cash anythin u ye ya"
     .split()
 )  # fmt: skip
 
@@ -124,15 +132,25 @@ def read(text: str, now: str) -> AgendaQuestion | None:
     lower = re.sub(r"\b(what|wat|wot)s\b", r"\1's", lower)
     day, until, rest = _time_named(text, lower, now)
     about = frozenset(content_words(rest)) - _NO_MATTER
+    if _SETTLED.search(_without_vocative(lower)):
+        return AgendaQuestion("asker", "listener", _OWED, whether=True, settled=True)
     for pattern, who, to, kinds in _COMPILED:
-        if pattern.search(lower):
-            whether = bool(_WHETHER.search(lower))
+        if found := pattern.search(lower):
+            asking = _without_vocative(lower[found.start() :])
+            whether = bool(_WHETHER.search(asking))
+            if whether:
+                about &= content_words(asking)
             best: Commitment | Literal[""] = "promise" if _PROMISED.search(lower) else ""
             return AgendaQuestion(who, to, kinds, best, day, until, about, whether=whether)
     if day and _ON_A_DAY.search(lower):
         whether = bool(_DUE.search(lower))
         return AgendaQuestion(day=day, until=until, about=about, by_day=True, whether=whether)
     return AgendaQuestion(day=day, about=about) if _OPEN.search(lower) else None
+
+
+def _without_vocative(text: str) -> str:
+    """Return a line without whom it calls at its end, and without "this house", where it is."""
+    return re.sub(r",\s*[\w']+(?: [\w']+)?\W*$|\bthis \w+", "", text)
 
 
 def _time_named(text: str, lower: str, now: str) -> tuple[str, str, str]:

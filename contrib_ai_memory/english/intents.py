@@ -91,7 +91,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.LAST_SEEN,
-        r"when was (?P<oneself>i) (?:last|here|in)(?: (?:here|in|around))?(?: last)?"
+        r"(?:when|(?:on )?(?:what|which) day) was (?P<oneself>i)"
+        r" (?:last|here|in)(?: (?:in )?(?:here|in|around))?(?: last)?"
         r"|where(?: did| has| is|['’]?s) (?P<gone>.{2,40}?) (?:go|gone|went|head(?:ed)?|off to"
         r"|got to|get to|run off)(?: to| off)*(?: now| just now)?"
         r"|(?:when|where) (?:did (?:you|u|ye) (?:last )?see|was) (?P<whom>.{2,40}?)"

@@ -386,6 +386,118 @@ def _is_tagged(parts: list[list[str]]) -> bool:
     return any(_NEGATED.get(word) == verb for word in before)
 
 
+# before a question word at the beginning of a line or of its last part: "with who does Cal marry"
+_BEFORE_WH = frozenset("with from to for of on in at by since until till after before".split())
+_ASKED_BY_ONE_CLAUSE = 9  # words of "when Zoe sing at the deck", which tells nothing by itself
+_PERSONS = _SUBJECTS | frozenset("it there im ur youre".split())
+_TITLES = frozenset("mr mrs ms miss mister master lady lord sir dame old young doctor dr".split())
+_ENDS_SENTENCE = re.compile(r"(?<=[.!?…;])\s+")
+
+
+def seems_to_ask(text: str, names: Collection[str] = ()) -> bool:
+    """Whether a line said to somebody asks, in whatever order its words are.
+
+    Looser than `asks`: "what I did give you to keep", "with who does Cal marry", "which team she
+    has now". Of lines that tell it takes a few for questions.
+
+    Args:
+        names: Words, in lower case, that name people.
+
+    >>> [seems_to_ask(said) for said in ("when Zoe sing at the deck", "what I need is a drink")]
+    [True, False]
+    """
+    sentences = [
+        each for each in _ENDS_SENTENCE.split(text[:CHARACTERS_READ]) if _WORD.search(each)
+    ]
+    return any(
+        _seems_to_ask(
+            [part for part in map(_words, _PART.split(each)) if part],
+            names,
+            alone=len(sentences) == 1,
+        )
+        for each in sentences
+    )
+
+
+def _seems_to_ask(parts: list[list[str]], names: Collection[str], *, alone: bool) -> bool:
+    if not parts:
+        return False
+    first, last = parts[0], parts[-1]
+    if any(_asks_within(part) for part in parts):
+        return True
+    while len(first) > 2 and first[0] in _OPENERS:
+        first = first[1:]
+    if len(first) > 2 and first[0] in BE and first[1] in _TITLES and first[2] in names:
+        return True  # "is Miss Lottie a married woman or no"
+    for called in range(min(CALLED, len(first))):  # "Hattie with who does Cal marry"
+        if called and first[called - 1] not in names and first[called - 1] not in _TITLES:
+            break
+        if _asks_whatever_follows(first[called:], alone=alone and len(parts) == 1):
+            return True
+    return len(parts) > 1 and _asks_at_the_end(last)
+
+
+def _asks_within(words: list[str]) -> bool:
+    """Whether words ask anywhere within: "if the bell rings what do you do"."""
+    return any(
+        word in QUESTION_WORDS and _verb_first(words[place + 1 :], strictly=True)
+        for place, word in enumerate(words)
+    )
+
+
+def _asks_whatever_follows(words: list[str], *, alone: bool) -> bool:
+    """Whether a line that begins with these words asks.
+
+    Args:
+        alone: The line has no other part.
+    """
+    if len(words) < 3:
+        return False
+    head, rest = words[0], words[1:]
+    if head in _BEFORE_WH:
+        return rest[0] in {"who", "whom", "when"} or (
+            rest[0] in {"what", "which"} and _finite(rest[1:]) < 2
+        )
+    word = _CONTRACTED.get(head, head)
+    if word == "when":
+        return alone and len(words) <= _ASKED_BY_ONE_CLAUSE and _persons(rest) < 2
+    if word == "how":
+        return head != word and rest[0] in ("old", "olds", "big", "far", "long")
+    if head in _ANY:
+        return rest[0] in _SUBJECTS | _POSSESSIVES | {"the"}
+    if word == "what":
+        if rest[0] in ("a", "an", "matters", "counts"):
+            return False
+        if rest[0] in BE or _verb_first(rest[1:]):  # "what trade is the lady after"
+            return True
+        return not BE.intersection(rest[1:]) and _finite(rest[2:]) < 2
+    return word in ("which", "whose") and rest[0] not in BE | MODALS
+
+
+def _asks_at_the_end(words: list[str]) -> bool:
+    """Whether the last part of a line asks: "which team she has now", "to who goes the ring"."""
+    if len(words) < 3:
+        return False
+    head, rest = words[0], words[1:]
+    if head in ("with", "to"):
+        return rest[0] in ("who", "whom")
+    if _CONTRACTED.get(head, head) == "what":
+        return head != "what" or rest[0] in BE or bool(_SUBJECTS.intersection(rest[:2]))
+    if head == "where":
+        return rest[0] in BE and rest[1] in _POSSESSIVES | {"the"} | _SUBJECTS
+    return (
+        head == "which" and rest[0] not in _AUXILIARIES and bool(_SUBJECTS.intersection(rest[1:3]))
+    )
+
+
+def _finite(words: Sequence[str]) -> int:
+    return sum(word in _AUXILIARIES or word in _NEGATED for word in words)
+
+
+def _persons(words: Sequence[str]) -> int:
+    return sum(word.partition("'")[0] in _PERSONS for word in words)
+
+
 # --- what a question is about ---------------------------------------------------------------------
 
 _OF_ASKING = re.compile(

@@ -140,13 +140,17 @@ def second_person(text: str) -> str:
     'you are tired and your feet hurt you.'
     >>> second_person("I owe you three crowns for your soup.")
     'you owe me three crowns for my soup.'
+    >>> second_person("I'm Colm. i carry the post, im late")
+    "you're Colm. you carry the post, you're late"
     """
     out: list[str] = []
     after_i = False
     for token in _TOKEN.findall(text.replace("’", "'")):
         word, _, clitic = token.partition("'")
         lower = token.lower()
-        if word == "I" and (not clitic or clitic.lower() in _CONTRACTED):
+        if lower == "im":
+            out.append("you're")
+        elif word in ("I", "i") and (not clitic or clitic.lower() in _CONTRACTED):
             out.append("you" + {"": "", "m": "'re"}.get(clitic.lower(), f"'{clitic}"))
             after_i = not clitic
         elif lower in _SECOND:

@@ -16,24 +16,42 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from ..embedding.model import ModelAway
-from ..english import agenda_questions
+from ..english import agenda_questions, presence_questions
 from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
 from ..english.contradiction import are_apart
 from ..english.corrections import meant_in
 from ..english.intents import Intent, courtesy_of, intent_of, is_chatter
-from ..english.questions import asked, asks, asks_about, asks_of_a_life, asks_when, statements
+from ..english.questions import (
+    asked,
+    asks,
+    asks_about,
+    asks_of_a_life,
+    asks_when,
+    seems_to_ask,
+    sentences_of,
+    statements,
+)
 from ..english.reported_speech import capital
 from ..english.tokens import FILLERS, content_words, words_of, zipf
 from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, OpenItem, Recalled, Reply, ReplyRequest
-from .answer_selection import PORTRAIT, confidence, names, select, told_of
+from .answer_selection import (
+    PORTRAIT,
+    AnswerCandidate,
+    certainty,
+    confidence,
+    names,
+    select,
+    told_of,
+)
 from .realisation import day_asked, day_told, ended, on_day, tell_all
 from .self_description import introduction, told_of_itself
 from .small_talk import are_noise, small_talk_in
 
 # confidence in an answer, 0-1 (`python -m benchmarks.answers`)
 NOTHING_BELOW = 0.1  # below it nothing is told
-SURE_FROM = 0.79  # below it the answer begins with a doubt
+SURE_FROM = 0.76  # below it the answer begins with a doubt
+PLAINLY_SHARED = 0.5  # share of an event's words that name it without a doubt
 
 LONG_ABSENT = timedelta(days=7)
 VISITORS_TOLD = 6
@@ -156,6 +174,7 @@ _DISLIKED = re.compile(
 )
 _VOWEL = re.compile(r"[aeiouy]")
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
+_BY_WHAT = re.compile(r"\W*(?:what|wat|wot|whit|who|when|which|how)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.I)
 _GONE = re.compile(r"^\W*where (?:did|has|is|['’]?s)\b", re.IGNORECASE)
 
@@ -172,11 +191,14 @@ def reply(request: ReplyRequest) -> Reply:
     meant = intent_of(said)
     if meant and (answer := _ANSWERS[meant[0]](request, meant[1])):
         return _greeted(answer, said, request)
+    if there := _there(request, said):
+        return there
     if request.now and agenda_questions.read(said, request.now) and request.situation.agenda:
         return _due(request.situation.agenda)
     if request.situation.nothing_open:
-        return Reply(phrase("nothing open", request), told=())
-    asking = asked(said) or asks_about(said, _known_words(request))
+        return _nothing_open(said, request)
+    known = _known_words(request)
+    asking = asked(said) or asks_about(said, known) or seems_to_ask(said, known)
     if asking and small_talk_in(said) != "riddle":
         return _greeted(_from_memory(request), said, request)
     if courtesy_of(said) or is_chatter(said):
@@ -257,6 +279,7 @@ def _worth_telling(request: ReplyRequest) -> list[Recalled]:
         (each, said)
         for each, said in lines
         if not (asks(said) or asks_about(said, known) or _is_mere_courtesy(said))
+        if not (_is_talk(each.memory) and _only_seems_to_ask(said, known))
     ]
     noise = are_noise([statements(said) or said for _each, said in lines])
     return [
@@ -266,9 +289,18 @@ def _worth_telling(request: ReplyRequest) -> list[Recalled]:
     ]
 
 
+def _only_seems_to_ask(said: str, known: set[str]) -> bool:
+    """Whether a line is one question, in whatever order its words are."""
+    return len(sentences_of(said)) == 1 and seems_to_ask(said, known)
+
+
 def _is_open_talk(memory: MemoryRecord) -> bool:
     """Whether a memory is a line that somebody said aloud to whoever was there."""
-    return memory.record == "entry" and memory.key != memory.content and not memory.private
+    return _is_talk(memory) and not memory.private
+
+
+def _is_talk(memory: MemoryRecord) -> bool:
+    return memory.record == "entry" and memory.key != memory.content
 
 
 def _known_words(request: ReplyRequest) -> set[str]:
@@ -557,6 +589,73 @@ def _visitors(request: ReplyRequest, _whom: str) -> Reply | None:
     return Reply(f"{listed(who)} {'was' if len(who) == 1 else 'were'} here {when}.", told=())
 
 
+def _there(request: ReplyRequest, said: str) -> Reply | None:
+    """Say who was there when something happened, or before or after the speaker came in."""
+    asked = presence_questions.read(said)
+    if asked is None:
+        return None
+    if asked.relation != "at":
+        return _beside_coming(request, asked.relation) if request.situation.coming else None
+    event = tellable(replace(request, utterance=asked.event))
+    seen = tuple(each for each in event.recalled if each.memory.record == "entry")
+    event = replace(event, recalled=seen)
+    try:
+        best = select(event)[:1]
+    except ModelAway:
+        return None
+    sure = confidence(event, best)
+    if not best or sure < NOTHING_BELOW:
+        return None
+    text = f"{_witnesses_told(best[0].memory, asked.whom, request)} {_events_told(best, event)}"
+    if sure < SURE_FROM and certainty(event, best)["shared"] < PLAINLY_SHARED:
+        text = f"{phrase('doubt', request)} {text}"
+    return Reply(text, told=(best[0].memory.id,))
+
+
+def _events_told(best: Sequence[AnswerCandidate], request: ReplyRequest) -> str:
+    return tell_all((each.memory for each in best), request, by_date=True)
+
+
+def _witnesses_told(memory: MemoryRecord, whom: str, request: ReplyRequest) -> str:
+    """Say who perceived something besides the one who did it, or whether somebody did."""
+    people = request.situation.witnesses
+    there = [who for who in memory.witnesses if people.get(who) != memory.speaker]
+    others = [people[who] for who in there if who in people and who != request.speaker_id]
+    if not people.keys() >= {*there}:
+        others.append("somebody whom I do not know")
+    you = request.speaker_id in there
+    person = _known(request, whom) if whom else None
+    if person is None:
+        everybody = [*others, *(["you"] if you else [])]
+        return f"{capital(_were(everybody))} here then." if everybody else "Nobody else was here."
+    oneself = person.identity == request.speaker_id
+    name = "you" if oneself else person.name
+    if person.identity in memory.witnesses:
+        return f"Yes, {_were([name])} here then."
+    besides = _were([*others, *(["you"] if you else [])]) if others or you else ""
+    no = f"No, {_were([name])} not here then"
+    return f"{no}; {besides}." if besides else f"{no}."
+
+
+def _were(who: Sequence[str]) -> str:
+    return f"{listed(who)} {'were' if len(who) > 1 or who == ['you'] else 'was'}"
+
+
+def _beside_coming(request: ReplyRequest, relation: str) -> Reply | None:
+    """Say who was there before the speaker came in, or who came next."""
+    coming = request.situation.coming
+    if coming is None:
+        return None
+    today = datetime.fromisoformat(request.now).date()
+    when = on_day(datetime.fromisoformat(coming.when).date(), today)
+    if relation == "after":
+        who = f"{coming.next} came" if coming.next else "Nobody came"
+        return Reply(f"{who} after you {when}.", told=())
+    if not coming.present:
+        return Reply(f"Nobody was here before you came {when}.", told=())
+    return Reply(f"{capital(_were(coming.present))} here before you came {when}.", told=())
+
+
 def _last_seen(request: ReplyRequest, whom: str) -> Reply | None:
     person = _known(request, whom)
     if person is None:
@@ -630,6 +729,15 @@ def _due(items: Sequence[OpenItem]) -> Reply:
     """Tell what is asked for of the agenda."""
     told = dict.fromkeys(each for item in items for each in item.evidence)
     return Reply(" ".join(dict.fromkeys(item.text for item in items)), told=tuple(told))
+
+
+def _nothing_open(said: str, request: ReplyRequest) -> Reply:
+    """Say that nothing is owed or promised; yes to "am I paid up?", no to "do I owe you?"."""
+    asked_for = agenda_questions.read(said, request.now) if request.now else None
+    told = phrase("nothing open", request)
+    if asked_for is None or not asked_for.whether or _BY_WHAT.match(said):
+        return Reply(told, told=())
+    return Reply(f"{'Yes' if asked_for.settled else 'No'}. {told}", told=())
 
 
 _ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {

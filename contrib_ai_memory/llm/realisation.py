@@ -14,7 +14,8 @@ from ..english import reported_speech
 from ..english.addressing import forms, without_address
 from ..english.answer_types import holds
 from ..english.due_dates import due
-from ..english.questions import sentences_of, statements
+from ..english.questions import asks, pieces, sentences_of
+from ..english.tokens import content_words
 from ..records import MemoryRecord, ReplyRequest
 from ..text.sanitising import oneline
 
@@ -57,7 +58,7 @@ def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> str:
     said = without_address(
         memory.quote or memory.content, forms((request.npc_name, *request.npc_names))
     )
-    said = reported_speech.capital(ended(oneline(statements(said) or said)))
+    said = reported_speech.capital(ended(oneline(_without_echo(said, request.utterance))))
     if gift := _gift(memory, request):
         return " ".join(filter(None, [gift, when])) + "."
     if memory.record == "entry" and memory.key == memory.content:  # a deed is nobody's words
@@ -72,6 +73,16 @@ def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> str:
     if not memory.speaker:
         return said
     return f'{" ".join(filter(None, [memory.speaker, "said", when]))}: "{said}"'
+
+
+def _without_echo(said: str, asked: str) -> str:
+    """Return words without the question that is asked again now.
+
+    Other questions stay: "no onion for me? it makes my throat close" says what does.
+    """
+    now = content_words(asked)
+    rest = [piece for piece in pieces(said) if not (asks(piece) and content_words(piece) <= now)]
+    return " ".join(rest) or said
 
 
 def _gift(memory: MemoryRecord, request: ReplyRequest) -> str:

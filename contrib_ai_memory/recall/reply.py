@@ -134,7 +134,9 @@ def prepare(
     turns = _turns_before(memory, entry)
     known = memory.people.get(entry.source_entity)
     meant = _as_meant(memory, entry)
-    situation, beside = situation_of(memory, replace(entry, content=meant))
+    situation, beside = situation_of(
+        memory, replace(entry, content=meant), (each.memory for each in recalled.memories)
+    )
     settings = memory.settings
     request = ReplyRequest(
         npc_name=memory.name,
@@ -221,6 +223,7 @@ def provenance_of_situation(
     evidence = [str(number) for each in situation.people for number in each.evidence]
     known = [each.identity for each in situation.people if each.attributes or each.seen_before]
     known += [each.identity for each in situation.company if each.standing != "stranger"]
+    known += situation.witnesses
     known += [each.about for each in reasons if each.about]
     return Provenance(
         tuple(dict.fromkeys([*evidence, *map(link_id, reasons)])), sources=tuple(sorted({*known}))

@@ -7,25 +7,28 @@ journal is only collected for lines that ask for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
 
+from ..english import presence_questions
 from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
 from ..english.intents import Intent, intent_of
+from ..english.presence_questions import PresenceQuestion
 from ..ingest.index import to_memory
 from ..llm.realisation import day_asked
-from ..records import Entry, KnownPerson, MemoryRecord, Situation, Visit, may_hear
+from ..records import Coming, Entry, KnownPerson, MemoryRecord, Situation, Visit, may_hear
 from ..store.people import ProfileAttribute
 from .open_items import nothing_open, open_items
 
 LOOKED_BACK = 400  # journal entries that are read for visits and for the last talk
 TALK_LINES = 5  # of the last talk, the most important
 ATTRIBUTES = 5  # of a profile
+NEXT_WITHIN = timedelta(hours=6)  # after somebody came in, for who came next
 COMPANY = 8  # people in the room of whom is told how they are known
 
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
@@ -38,11 +41,14 @@ _NOW = re.compile(r"\bbeen talking\b", re.IGNORECASE)
 _HOURS = ((5, "night"), (12, "morning"), (17, "afternoon"), (22, "evening"), (24, "night"))
 
 
-def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryRecord, ...]]:
+def situation_of(
+    memory: Any, entry: Entry, recalled: Iterable[MemoryRecord] = ()
+) -> tuple[Situation, tuple[MemoryRecord, ...]]:
     """Look at the situation in which a line was said to the NPC.
 
     Args:
         memory: The NPC's MemoryHandler.
+        recalled: What the line brought to mind.
 
     Returns:
         The situation, and the memories of `Situation.last_talk` and `Situation.agenda`, and of
@@ -55,8 +61,10 @@ def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryReco
     identities = dict.fromkeys([entry.source_entity, *named])
     # what is private is not told aloud, even to the one who shared it
     listeners = (entry.source_entity,) if entry.source_entity and entry.private else ()
-    found = intent_of(without_address(entry.content, forms(memory.names)))
+    said = without_address(entry.content, forms(memory.names))
+    found = intent_of(said)
     meant = found[0] if found else None
+    who_was_there = presence_questions.read(said)
     talk = _last_talk(memory, entry) if meant is Intent.TALK else ()
     agenda, evidence = open_items(memory, entry)
     people = tuple(_person(memory, each, here, listeners) for each in identities if each)
@@ -81,6 +89,8 @@ def situation_of(memory: Any, entry: Entry) -> tuple[Situation, tuple[MemoryReco
         last_talk=tuple(each.id for each in talk),
         agenda=agenda,
         nothing_open=not agenda and nothing_open(memory, entry),
+        witnesses=_witnesses(memory, recalled) if who_was_there else {},
+        coming=_coming(memory, entry, who_was_there) if who_was_there else None,
     )
     return found_here, (*talk, *evidence, *profiled)
 
@@ -126,6 +136,42 @@ def _visits(memory: Any) -> Iterator[Visit]:
         if entry.origin == "perceived" and entry.seen_as and not entry.private:
             heading = _HEADING.search(entry.content) if entry.kind == "leave" else None
             yield Visit(entry.seen_as, entry.timestamp, heading["place"] if heading else "")
+
+
+def _witnesses(memory: Any, recalled: Iterable[MemoryRecord]) -> dict[str, str]:
+    """Return the names by identity of those who perceived what was recalled."""
+    identities = dict.fromkeys(who for each in recalled for who in each.witnesses)
+    return {who: name for who in identities if (name := memory.people.name_of(who))}
+
+
+def _coming(memory: Any, entry: Entry, asked: PresenceQuestion) -> Coming | None:
+    """Return when the speaker came in: on the day that is named, the first time, or last."""
+    if asked.relation == "at":
+        return None
+    speaker, now = entry.source_entity or "", memory.clock()
+    seen = [
+        each
+        for each in _lately(memory)
+        if each.origin == "perceived" and not each.private and each.id < entry.id
+    ]
+    came = [each for each in seen if each.kind == "arrive" and each.source_entity == speaker]
+    day = None if asked.first else day_asked(entry.content, now)
+    if day:
+        came = [each for each in came if each.timestamp[:10] == day.isoformat()]
+    if not came:
+        return None
+    at = came[0] if asked.first else came[-1]
+    until = datetime.fromisoformat(at.timestamp) + NEXT_WITHIN
+    later = (
+        each.seen_as
+        for each in seen
+        if each.id > at.id
+        and each.kind == "arrive"
+        and each.source_entity != speaker
+        and datetime.fromisoformat(each.timestamp) <= until
+    )
+    present = (memory.people.name_of(who) for who in at.witnesses if who != speaker)
+    return Coming(at.timestamp, tuple(filter(None, present)), next(later, ""))
 
 
 def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
