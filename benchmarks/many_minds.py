@@ -54,14 +54,14 @@ def fill(npcs: int, entries: int) -> Made:
     for number in progress(range(npcs), "making minds", "NPC"):
         npc = make("typeclasses.npcs.AssistantNPC", f"{dice.choice(talk.NAMES)} {number + 1}", room)
         first = first or npc.id
-        journal = _journal(dice, speech, entries)
-        rows = [*_pages(journal), *_profiles(dice, journal)]
-        found = list(_memories(npc.memory.id, dice, journal))
-        buckets = _links(dice, found, entries)
+        journal = journal_of(dice, speech, entries)
+        rows = [*pages_of(journal), *profiles_of(dice, journal)]
+        found = list(memories_of(npc.memory.id, dice, journal))
+        buckets = links_of(dice, found, entries)
         rows += [(f"links_{n}", "memory_links", bucket) for n, bucket in buckets.items()]
-        _write_rows(npc, rows)
+        write_rows(npc, rows)
         links += sum(len(e["linked_to"]) for b in buckets.values() for e in b.values()) // 2
-        _write_attributes(npc, dice, journal, links=links)
+        write_attributes(npc, dice, journal, links=links)
         indexed = journal if npc.id == first else []
         memories += _store(npc.memory.id, found, indexed, dice)
         npc.flush_from_cache(force=True)
@@ -71,7 +71,7 @@ def fill(npcs: int, entries: int) -> Made:
 # --- the game database ----------------------------------------------------------------------------
 
 
-def _journal(dice: random.Random, speech: Iterator[str], entries: int) -> list[Any]:
+def journal_of(dice: random.Random, speech: Iterator[str], entries: int) -> list[Any]:
     from contrib_ai_memory.records import Entry
 
     made = []
@@ -104,7 +104,7 @@ def _identity(name: str) -> str:
     return f"log:{name}"
 
 
-def _pages(journal: list[Any]) -> Iterator[tuple[str, str, Any]]:
+def pages_of(journal: list[Any]) -> Iterator[tuple[str, str, Any]]:
     from contrib_ai_memory.conf import PAGE_SIZE
 
     for first in range(0, len(journal) - PAGE_SIZE + 1, PAGE_SIZE):
@@ -112,7 +112,7 @@ def _pages(journal: list[Any]) -> Iterator[tuple[str, str, Any]]:
         yield f"journal_page_{first // PAGE_SIZE}", "ai_memory", page
 
 
-def _profiles(dice: random.Random, journal: list[Any]) -> Iterator[tuple[str, str, Any]]:
+def profiles_of(dice: random.Random, journal: list[Any]) -> Iterator[tuple[str, str, Any]]:
     from contrib_ai_memory.store import people
     from contrib_ai_memory.store.people import Relationship
 
@@ -141,7 +141,7 @@ def _profiles(dice: random.Random, journal: list[Any]) -> Iterator[tuple[str, st
         yield key, "entity_profiles", plain
 
 
-def _links(dice: random.Random, memories: list[Any], entries: int) -> dict[int, dict[str, Any]]:
+def links_of(dice: random.Random, memories: list[Any], entries: int) -> dict[int, dict[str, Any]]:
     from contrib_ai_memory.store.links import _bucket_of
 
     pairs = []
@@ -160,7 +160,7 @@ def _links(dice: random.Random, memories: list[Any], entries: int) -> dict[int, 
     return buckets
 
 
-def _write_rows(npc: Any, rows: list[tuple[str, str, Any]]) -> None:
+def write_rows(npc: Any, rows: list[tuple[str, str, Any]]) -> None:
     """JSON Attributes as rows, at once: what `attributes.write_json` does for one."""
     from django.db import transaction
     from evennia.typeclasses.attributes import Attribute
@@ -187,7 +187,7 @@ def _write_rows(npc: Any, rows: list[tuple[str, str, Any]]) -> None:
         )
 
 
-def _write_attributes(npc: Any, dice: random.Random, journal: list[Any], links: int) -> None:
+def write_attributes(npc: Any, dice: random.Random, journal: list[Any], links: int) -> None:
     from contrib_ai_memory.conf import PAGE_SIZE
     from contrib_ai_memory.sleep.night import PASSES
     from contrib_ai_memory.store import attributes
@@ -202,6 +202,10 @@ def _write_attributes(npc: Any, dice: random.Random, journal: list[Any], links: 
         "linked",
         "observed",
         "reflected",
+        "extracted",
+        "compressed",
+        "compress_until",
+        "pruned",
     )
     stored = {
         "entries": [entry.to_dict() for entry in journal[sealed:]],
@@ -238,7 +242,7 @@ def _write_attributes(npc: Any, dice: random.Random, journal: list[Any], links: 
 # --- the store ------------------------------------------------------------------------------------
 
 
-def _memories(agent_id: str, dice: random.Random, journal: list[Any]) -> Iterator[Any]:
+def memories_of(agent_id: str, dice: random.Random, journal: list[Any]) -> Iterator[Any]:
     from contrib_ai_memory.records import MemoryRecord
     from contrib_ai_memory.store.payload import memory_id_for
 

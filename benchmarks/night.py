@@ -32,7 +32,7 @@ WHISPERED = 10  # one conversation in so many
 PRESENT = 3  # people in a conversation
 PAGE = 1_600  # entries between two flushes while the journal is filled
 
-LINEAR = 1.5  # times the price of one entry at the length before, whatever else the machine does
+LINEAR = 1.2  # times the price of one entry at the length before (DESIGN §9)
 # What a night writes stays with the store, 10 to 20 kB for each fact with its vectors, words and
 # caches: 120 MB were measured for the 6,000 facts of 10,000 entries. Beyond this, something grows.
 GROWN_MB = 200

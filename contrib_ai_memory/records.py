@@ -69,10 +69,10 @@ class _Plain:
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """Make a record of plain data; unknown keys are ignored."""
         known = {}
-        for spec in fields(cls):
-            if spec.name in plain:
-                value = plain[spec.name]
-                known[spec.name] = tuple(value) if isinstance(value, list) else value
+        for name in cls.__dataclass_fields__:  # `fields` gathers them anew each time
+            if name in plain:
+                value = plain[name]
+                known[name] = tuple(value) if isinstance(value, list) else value
         return cls(**known)
 
 

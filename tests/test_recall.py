@@ -214,10 +214,20 @@ def test_recency_halves_every_three_days_and_the_future_is_now():
 PARTS = ScoreParts(0, 0)
 
 
-def fill(memories, top_k=5, token_budget=100, preferences=(), include_compressed=False):
+def fill(
+    memories, top_k=5, token_budget=100, preferences=(), include_compressed=False, loaded=None
+):
+    def scored(memory):
+        def load():
+            if loaded is not None:
+                loaded.append(memory)
+            return memory, PARTS
+
+        return len(memory.content.split()), load
+
     return budget.fill(
-        [(m, PARTS, len(m.content.split())) for m in preferences],
-        [(m, PARTS, len(m.content.split())) for m in memories],
+        map(scored, preferences),
+        map(scored, memories),
         asking(top_k=top_k, token_budget=token_budget, include_compressed=include_compressed),
     )
 
@@ -225,6 +235,12 @@ def fill(memories, top_k=5, token_budget=100, preferences=(), include_compressed
 def test_what_does_not_fit_is_skipped_and_the_next_still_enters():
     long, short = memory("word " * 200), memory("short and good")
     assert [r.memory for r in fill([long, short])] == [short]
+
+
+def test_what_does_not_fit_is_not_even_loaded():
+    long, short, loaded = memory("word " * 200), memory("short and good"), []
+    fill([long, short, long], loaded=loaded)
+    assert loaded == [short]
 
 
 def test_a_copy_of_what_is_in_already_takes_no_place():

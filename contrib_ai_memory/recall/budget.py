@@ -8,7 +8,7 @@ block are some fifteen tokens more for each memory (docs/adr/013).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ..english.contradiction import says_the_same
 from ..records import OWN, MemoryRecord, Recalled, RecallRequest, ScoreParts
@@ -21,7 +21,8 @@ WORDS_OF_A_SPEAKER = ("entry", "taught")  # records whose content is shown with 
 
 _WORDS = re.compile(r"\w+")
 
-Scored = tuple[MemoryRecord, ScoreParts, int]  # the last are the tokens of its content
+# the tokens of a memory's content, and what loads it: most of what is found does not fit any more
+Scored = tuple[int, Callable[[], tuple[MemoryRecord, ScoreParts]]]
 
 
 class BudgetExceeded(ValueError):
@@ -80,16 +81,19 @@ class _Selection:
         self._tokens = 0
         self._words: list[frozenset[str]] = []
 
-    def add(self, memory: MemoryRecord, parts: ScoreParts, tokens: int, limit: int) -> None:
+    def add(
+        self, tokens: int, load: Callable[[], tuple[MemoryRecord, ScoreParts]], limit: int
+    ) -> None:
+        if self._tokens + tokens > limit:
+            self.smallest_refused = min(self.smallest_refused or tokens, tokens)
+            return
+        memory, parts = load()
         words = frozenset(_WORDS.findall(memory.content.lower()))
         if any(
             _is_copy(memory, words, other.memory, others)
             or (self._summaries_replace and _is_summarised(memory, other.memory))
             for other, others in zip(self.chosen, self._words, strict=True)
         ):
-            return
-        if self._tokens + tokens > limit:
-            self.smallest_refused = min(self.smallest_refused or tokens, tokens)
             return
         self.chosen.append(Recalled(memory, parts, tokens))
         self._words.append(words)

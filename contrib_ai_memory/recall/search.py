@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,14 @@ from ..english import questions
 from ..english.addressing import folded, forms, without_address
 from ..english.tokens import QUESTION_WORDS
 from ..ingest import index
-from ..records import NO_EVIDENCE, RecallRequest, RecallResult, may_hear
+from ..records import (
+    NO_EVIDENCE,
+    MemoryRecord,
+    RecallRequest,
+    RecallResult,
+    ScoreParts,
+    may_hear,
+)
 from ..store import memory_store
 from ..store.condition import HELD
 from ..store.evidence import EvidenceGone
@@ -142,8 +150,8 @@ def _linked(memory: Any, starts: list[str]) -> list[str]:
     if not memory.links.count:
         return []
     strength: dict[str, float] = {}
-    for start in starts:
-        for other, note in memory.links.of(start).items():
+    for linked in memory.links.of_each(starts).values():
+        for other, note in linked.items():
             strength[other] = max(strength.get(other, 0.0), note["score"])
     strongest = sorted(strength, key=lambda other: (-strength[other], other))
     return [linked_memory_id(memory.id, other) for other in strongest[:LINKS_FOLLOWED]]
@@ -315,8 +323,13 @@ def _permitted(
 
 
 def _loaded(request: RecallRequest, ranked: list[Ranked]) -> Iterator[budget.Scored]:
-    """Load the memories one by one, since most are never looked at."""
+    """Return what loads each memory, since most are never looked at."""
     for each in ranked:
-        memory = each.candidate.whole()
-        tokens = each.candidate.tokens or embedder.shared().count_tokens(memory.content)
-        yield memory, each.parts(request), tokens
+        tokens = each.candidate.tokens
+        if not tokens:
+            tokens = embedder.shared().count_tokens(each.candidate.whole().content)
+        yield tokens, partial(_load, each, request)
+
+
+def _load(each: Ranked, request: RecallRequest) -> tuple[MemoryRecord, ScoreParts]:
+    return each.candidate.whole(), each.parts(request)

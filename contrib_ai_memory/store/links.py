@@ -6,6 +6,7 @@ Both directions are always written together, spread over JSON buckets to keep ea
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Collection, Generator, Iterable
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ from .payload import Candidate, entry_memory_id
 ATTRIBUTE = "memory_links"
 CATEGORY = "memory_links"
 BUCKETS = 2048  # many, to keep each small: a write reads and rewrites whole buckets
+# links of one memory in one write, which share its bucket, the index and the transaction: half of
+# the time that they take one by one, and still a small piece of the reactor's
+AT_ONCE = 3
 
 
 _Buckets = dict[int, dict[str, Any]]  # by number; each id → {"linked_to": …}
@@ -56,6 +60,14 @@ class Links:
         bucket = attributes.read_json(self._npc, key, CATEGORY) or {}
         return bucket.get(str(memory_id), {}).get("linked_to", {})
 
+    def of_each(self, memory_ids: Collection[str]) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return the links of several memories, each as `of` returns them, in one query."""
+        buckets = self._read(set(map(_bucket_of, memory_ids)))
+        return {
+            each: buckets.get(_bucket_of(each), {}).get(each, {}).get("linked_to", {})
+            for each in memory_ids
+        }
+
     def add(self, links: Iterable[Link]) -> int:
         """Write links, both directions in one transaction. Returns how many are new.
 
@@ -77,11 +89,12 @@ class Links:
 
     @defer.inlineCallbacks
     def add_gently(self, links: Iterable[Link]) -> Generator[Any, Any, int]:
-        """`add` one link at a time, yielding to the reactor. Fires with how many are new."""
+        """`add` a few links at a time, yielding to the reactor. Fires with how many are new."""
         new = 0
-        for link in links:
-            new += self.add([link])
-            yield offload.breathe()
+        for _memory_id, of_it in itertools.groupby(links, key=lambda link: link.a):
+            while some := list(itertools.islice(of_it, AT_ONCE)):
+                new += self.add(some)
+                yield offload.breathe()
         return new
 
     def remove(self, memory_ids: Iterable[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -189,6 +189,10 @@ class Candidate(NamedTuple):
         """Return the whole memory."""
         return from_payload(self.id, self.payload)
 
+    def scored(self, lanes: Iterable[float]) -> Candidate:
+        """Return the same candidate with these scores; `_replace` takes three times as long."""
+        return Candidate._make((self.id, tuple(lanes), *self[2:]))
+
 
 _DEFAULTS = {
     _RENAMED.get(name, name): Candidate._field_defaults[name] for name in Candidate._fields[2:-1]
@@ -196,7 +200,9 @@ _DEFAULTS = {
 _read = itemgetter(*_DEFAULTS)
 
 
-def to_candidate(memory_id: Any, payload: dict[str, Any], scores: Sequence[float]) -> Candidate:
+def to_candidate(
+    memory_id: Any, payload: dict[str, Any], scores: Sequence[float] = (0.0,) * len(LANES)
+) -> Candidate:
     """Make a candidate from its payload and its scores in `LANES`."""
     whole = completed(payload)
     fields_read = _read({**_DEFAULTS, **whole})

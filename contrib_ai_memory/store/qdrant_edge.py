@@ -14,6 +14,7 @@ the restored one is used. An interrupted rewriting is begun again when the store
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import time
 import uuid
@@ -102,7 +103,8 @@ class QdrantEdge(QdrantVectors):
         super().__init__(Path(path), collection_name, embedding_model_dims)
         self.path = current(Path(path), collection_name)
         self._rewriting: Rewriting | None = None
-        self._recent = RecentPayloads(self._payloads)
+        self._recent = RecentCandidates(self._payloads)
+        self._shares = Shares(self.count)
         self._shard = self._open(lock_wait)
         note_current(self.path)
         self._finish_rewriting()
@@ -167,6 +169,8 @@ class QdrantEdge(QdrantVectors):
             edge.EdgeConfig(
                 vectors={UNNAMED_VECTOR: dense, WINDOW: dense},
                 sparse_vectors=dict.fromkeys(WORD_LANES, sparse),
+                # read on opening: else each of the hundred payloads of a recall waits for the disk
+                payload_memory=edge.Memory.Cached,
             ),
         )
 
@@ -268,8 +272,35 @@ class QdrantEdge(QdrantVectors):
     def candidates(
         self, queries: Mapping[str, edge.Query], limit: int, filters: Filters
     ) -> set[PointId]:
+        agent_id = str((filters or {}).get("agent_id"))
+        if filters == {"agent_id": agent_id} and (share := self._shares.of(agent_id)) >= MOST:
+            best = self._best_of_all(queries, limit, agent_id, share)
+            if best is not None:
+                return best
         found = self._query_all(queries, limit, to_filter(filters, _FILTERS))
         return {hit.id for hits in found for hit in hits}
+
+    def _best_of_all(
+        self, queries: Mapping[str, edge.Query], limit: int, agent_id: str, share: float
+    ) -> set[PointId] | None:
+        """Return what a search with a filter for one NPC finds, without the filter.
+
+        To check a filter on every point takes as long as the search itself. None if too few of the
+        best are this NPC's.
+        """
+        wanted = math.ceil(limit * (2 / share - 1))  # twice the others that are to be expected
+        best: set[PointId] = set()
+        for hits in self._query_all(queries, wanted, None):
+            known = self._recent.of([hit.id for hit in hits])
+            own = [
+                hit.id
+                for hit in hits
+                if (one := known.get(number_of(hit.id))) and one.payload.get("agent_id") == agent_id
+            ]
+            if len(own) < limit and len(hits) == wanted:
+                return None
+            best.update(own[:limit])
+        return best
 
     def _query_all(self, queries: Mapping[str, edge.Query], limit: int, where: Any) -> Any:
         requests = [
@@ -288,8 +319,8 @@ class QdrantEdge(QdrantVectors):
         }
         rows = [scores.get(name, {}) for name in LANES]
         return [
-            to_candidate(point_id, payload, [row.get(number, 0.0) for row in rows])
-            for number, (point_id, payload) in self._recent.of(ids).items()
+            candidate.scored(row.get(number, 0.0) for row in rows)
+            for number, candidate in self._recent.of(ids).items()
         ]
 
     def _payloads(self, ids: Sequence[PointId]) -> Sequence[tuple[PointId, dict[str, Any]]]:
@@ -389,15 +420,15 @@ class QdrantEdge(QdrantVectors):
             self._rewriting = None
 
 
-# --- recent payloads ------------------------------------------------------------------------------
+# --- recent candidates ----------------------------------------------------------------------------
 
-KEPT = 8192  # payloads, some 4 kB each
+KEPT = 8192  # candidates, some 4 kB each with their payloads
 
 Read = tuple[PointId, dict[str, Any]]
 
 
-class RecentPayloads:
-    """A bounded cache of the payloads that were written or read last.
+class RecentCandidates:
+    """A bounded cache of the memories that were written or read last, as candidates without scores.
 
     Args:
         read: Returns (id, payload) of those of some points that exist.
@@ -405,11 +436,11 @@ class RecentPayloads:
 
     def __init__(self, read: Callable[[Sequence[PointId]], Iterable[Read]]):
         self._read = read
-        self._kept: OrderedDict[int, Read] = OrderedDict()
+        self._kept: OrderedDict[int, Candidate] = OrderedDict()
 
-    def of(self, ids: Collection[PointId]) -> dict[int, Read]:
-        """Return those of `ids` that exist, by number; callers must not change the payloads."""
-        found: dict[int, Read] = {}
+    def of(self, ids: Collection[PointId]) -> dict[int, Candidate]:
+        """Return those of `ids` that exist, by number; callers must not change their payloads."""
+        found: dict[int, Candidate] = {}
         unread = []
         for point_id in ids:
             number = number_of(point_id)
@@ -419,17 +450,16 @@ class RecentPayloads:
             else:
                 unread.append(point_id)
         if unread:
-            new = {number_of(read[0]): read for read in self._read(unread)}
+            new = {number_of(each): to_candidate(each, read) for each, read in self._read(unread)}
             self._kept |= new
             found |= new
             self._bound()
         return found
 
     def keep(self, ids: Iterable[str], payloads: Iterable[dict[str, Any]]) -> None:
-        """Keep payloads that were just written, as they are read soon."""
+        """Keep memories that were just written, as they are read soon."""
         for point_id, payload in zip(ids, payloads, strict=True):
-            point = uuid.UUID(str(point_id))
-            self._kept[point.int] = (point, dict(payload))
+            self._kept[number_of(point_id)] = to_candidate(point_id, dict(payload))
         self._bound()
 
     def forget(self, ids: Iterable[PointId]) -> None:
@@ -443,6 +473,30 @@ class RecentPayloads:
     def _bound(self) -> None:
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
+
+
+MOST = 0.8  # share of all points from which on an NPC's are searched without a filter
+COUNTED_EVERY = 256  # searches of an NPC between two counts of its points
+
+
+class Shares:
+    """What share of all points is each NPC's, counted now and then.
+
+    Args:
+        count: Counts the points that match filters.
+    """
+
+    def __init__(self, count: Callable[[Filters], int]):
+        self._count = count
+        self._known: dict[str, tuple[float, int]] = {}  # share, searches left until it is counted
+
+    def of(self, agent_id: str) -> float:
+        share, left = self._known.get(agent_id, (0.0, 0))
+        if not left:
+            own = self._count({"agent_id": agent_id})
+            share, left = own / max(1, self._count(None)), COUNTED_EVERY
+        self._known[agent_id] = share, left - 1
+        return share
 
 
 def number_of(point_id: PointId) -> int:
