@@ -1,4 +1,4 @@
-# The verbs: demo, stop, test, test-evennia6, lint, dist, bench, soak, licences. Each sets itself up; nothing but Python and make is needed.
+# The verbs: demo, stop, test, test-evennia6, test-postgres, lint, dist, bench, soak, licences. Each sets itself up; nothing but Python and make is needed.
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +13,7 @@ DATA ?= ../shared/data
 RATINGS := $(wildcard $(DATA)/poignancy.tsv)
 TALKS := $(wildcard $(DATA)/locomo_dev5.json)
 
-.PHONY: demo stop test test-evennia6 lint format dist licences bench soak clean
+.PHONY: demo stop test test-evennia6 test-postgres lint format dist licences bench soak clean
 
 demo: $(READY)
 	$(BIN)/python -m world.demo $(if $(DEMO_EXIT),--exit)
@@ -31,6 +31,11 @@ test-evennia6: $(READY) $(READY6)
 	$(BIN)/python tests/embedding_server.py \
 		$(VENV6)/bin/python -m pytest -n 2 --dist loadfile $(or $(PYTEST_ARGS),-m "not live" --ignore tests/browser)
 	$(BIN)/python tests/embedding_server.py $(VENV6)/bin/python -m pytest tests/live/test_story.py
+
+# the same tests with PostgreSQL as the game's database: PGVECTOR_URL's, else the one in pgserver
+test-postgres: $(READY)
+	AI_MEMORY_TEST_DATABASE=postgresql $(BIN)/python -m pytest -n 2 --dist loadfile $(or $(PYTEST_ARGS),-m "not live" --ignore tests/browser)
+	$(BIN)/python -m pytest tests/live/test_postgresql.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -53,7 +58,7 @@ licences: $(READY)
 # every one is run, whatever the one before it came to; those that read a file where it is there
 bench: $(READY)
 	@missed=; for each in journal recall $(RATINGS:%="importance %") emotions \
-			attention due_dates sentences supersession evenings answers secrecy model $(TALKS:%="locomo % --loco") night stalls web; do \
+			attention due_dates sentences supersession evenings answers secrecy model $(TALKS:%="locomo % --loco") $(TALKS:%="stores %") night stalls web; do \
 		$(BIN)/python -m benchmarks.$$each || missed="$$missed; $$each"; echo; \
 	done; test -z "$$missed" || { echo "Not held$$missed"; exit 1; }
 

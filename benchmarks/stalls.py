@@ -3,7 +3,9 @@
 A real game is made, and 20 NPCs hear a day of talk. Then its server is started. It watches its own
 reactor: every 5 ms it asks to be called, and notes how late that is; first with nothing to do, then
 while all of them sleep, whose heartbeats do a piece of the night every few seconds, far oftener
-than by default, embeddings and store in the worker thread of the same process.
+than by default. A copy of the game does so twice: embeddings and store in a thread of the server,
+and in the memory process (docs/adr/029); then the server is reloaded, and the seconds count until
+the store has given its first answer.
 """
 
 from __future__ import annotations
@@ -15,36 +17,51 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from world.game import ROOT, Game
 
 from .harness import Bar, Report, Timing, arguments, enter, make, progress
 from .night import STALL_MAX_MS, STALL_P99_MS, lived
-from .stall_watch import OUT, WARM
+from .stall_watch import FIRST, OUT, WARM
 
 NPCS, ENTRIES = 20, 400
 IDLE, ASLEEP = 20, 120  # seconds
 PACE = 5  # seconds between two ticks of a night; 60 by default
-COLUMNS = ("the server", "looks", "median ms", "p95 ms", "p99 ms", "max ms")
+COLUMNS = ("jobs in", "the server", "looks", "median ms", "p95 ms", "p99 ms", "max ms")
+PROCESSES = ("jobs in", "server MB", "memory process MB", "first answer s", "after a reload s")
+THREAD, PROCESS = "a thread", "a process"
 
-SETTINGS = f"""
+SETTINGS = """
 import sys
-sys.path.append({str(ROOT)!r})
+sys.path.append({root!r})
 AT_SERVER_STARTSTOP_MODULE = ["server.conf.at_server_startstop", "benchmarks.stall_watch"]
-CONTRIB_AI_MEMORY = {{"TICK_RATE_SLEEP": {PACE}}}
+CONTRIB_AI_MEMORY = {{"TICK_RATE_SLEEP": {pace}, "MEMORY_PROCESS": {apart}}}
 """
 
 
 def watch(game: Game, out: Path, asleep: int) -> dict:
-    """Start the server and wait for what it saw."""
+    """Start the server, wait for what it saw, then reload it."""
     os.environ[OUT] = f"{out}|{IDLE}|{asleep}"
     game.start()
-    deadline = time.monotonic() + WARM + IDLE + asleep + 60
+    told = _told(game, out, WARM + IDLE + asleep)
+    first = out.with_suffix(FIRST)
+    first.unlink()
+    game.reload()
+    return told | {"reloaded": _told(game, first, WARM)}
+
+
+def _told(game: Game, out: Path, seconds: float) -> Any:
+    deadline = time.monotonic() + seconds + 90
     while not out.exists():
         if time.monotonic() > deadline:
             raise SystemExit(f"The server told nothing:\n{game.log_tail()}")
         time.sleep(0.5)
     return json.loads(out.read_text())
+
+
+def settings(apart: bool) -> str:
+    return SETTINGS.format(root=str(ROOT), pace=PACE, apart=apart)
 
 
 def main() -> int:
@@ -59,7 +76,8 @@ def main() -> int:
         f"tick every {PACE} s each",
     )
     folder = Path(tempfile.mkdtemp(prefix="ai-memory-bench-"))
-    game = Game(folder / "game", SETTINGS)
+    game = Game(folder / "game", settings(apart=False))
+    told = {}
     try:
         for step in progress([game.build, game.migrate, game.start, game.stop], "making", "step"):
             step()
@@ -68,32 +86,53 @@ def main() -> int:
             for number in range(options.npcs):
                 npc = make("typeclasses.npcs.AssistantNPC", f"Mara {number}", room)
                 lived(npc, options.entries + number)
-        told = watch(game, folder / "stalls.json", options.seconds)
+        for jobs_in in (THREAD, PROCESS):
+            copied = folder / jobs_in.replace(" ", "_") / "game"
+            shutil.copytree(game.folder, copied)
+            copy = Game(copied, settings(apart=jobs_in == PROCESS))
+            copy.write_secret_settings()
+            try:
+                told[jobs_in] = watch(copy, copied.parent / "stalls.json", options.seconds)
+            finally:
+                copy.stop()
     finally:
         os.chdir(Path(__file__).parent)
-        game.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    rows = []
-    for server in ("idle", "asleep"):
-        timing = Timing.of(told[server])
-        rows.append(
-            {
-                "the server": server,
-                "looks": timing.count,
-                "median ms": timing.median,
-                "p95 ms": timing.p95,
-                "p99 ms": timing.p99,
-                "max ms": timing.max,
-            }
-        )
-    report.table(COLUMNS, rows)
-    report.note(
-        f"{told['steps']:,} steps of nights in {options.seconds} s; {told['over']} nights over."
+    timed = {
+        (jobs_in, server): Timing.of(seen[server])
+        for jobs_in, seen in told.items()
+        for server in ("idle", "asleep")
+    }
+    report.table(
+        COLUMNS,
+        [
+            dict(zip(COLUMNS, (*which, t.count, t.median, t.p95, t.p99, t.max), strict=True))
+            for which, t in timed.items()
+        ],
     )
-    report.bars += [
-        Bar("99 of 100 looks asleep, late by", rows[1]["p99 ms"], STALL_P99_MS, "ms"),
-        Bar("the longest stall asleep", rows[1]["max ms"], STALL_MAX_MS, "ms"),
-    ]
+    report.table(
+        PROCESSES,
+        [
+            {
+                "jobs in": jobs_in,
+                "server MB": seen["server"],
+                "memory process MB": seen["apart"],
+                "first answer s": seen["first"],
+                "after a reload s": seen["reloaded"],
+            }
+            for jobs_in, seen in told.items()
+        ],
+    )
+    for jobs_in, seen in told.items():
+        report.note(
+            f"jobs in {jobs_in}: {seen['steps']:,} steps of nights in {options.seconds} s; "
+            f"{seen['over']} nights over."
+        )
+        asleep = timed[jobs_in, "asleep"]
+        report.bars += [
+            Bar(f"jobs in {jobs_in}, 99 of 100 late by", asleep.p99, STALL_P99_MS, "ms"),
+            Bar(f"jobs in {jobs_in}, the longest stall", asleep.max, STALL_MAX_MS, "ms"),
+        ]
     return report.finish(options.json)
 
 

@@ -49,6 +49,7 @@ class AIMemoryConfig(AppConfig):
                 into a page of guesses about the settings file and exit with status 0.
         """
         from . import conf, preflight
+        from .memory_process import client
         from .store import game_database, memory_store
 
         game_database.enable_secure_delete()
@@ -61,7 +62,10 @@ class AIMemoryConfig(AppConfig):
             listed = "\n".join(faults)
             sys.stderr.write(f"\n{listed}\n\nThe game does not start until this is fixed.\n")
             raise SystemExit(1)
-        if Path(sys.argv[0]).name != "twistd":  # the server logs it when it opens them
+        if conf.get().MEMORY_PROCESS:
+            client.install()
+        # the server logs it when it opens them, and so does its memory process
+        if Path(sys.argv[0]).name not in ("twistd", "__main__.py"):
             for doubt in preflight.doubts():
                 sys.stderr.write(f"\n{doubt}\n")
         _when_the_server_runs()

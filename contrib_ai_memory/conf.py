@@ -236,6 +236,11 @@ class Settings(_Section):
         default_factory=VectorStoreSettings, description="see below"
     )
     EMBEDDING: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="see below")
+    MEMORY_PROCESS: bool = Field(
+        False,
+        description="embedding model and store in a process of their own, which outlives a reload "
+        "(docs/adr/029); not on Windows",
+    )
     LLM: LLMSettings | None = Field(None, description="see below; None: no language model")
     LLM_NIGHT: NightLLMSettings = Field(default_factory=NightLLMSettings, description="see below")
     PROVIDER: str | None = Field(
@@ -394,6 +399,7 @@ GAME_ONLY = {
     "DIR": "all NPCs share one store",
     "VECTOR_STORE": "all NPCs share one store",
     "EMBEDDING": "all NPCs share one embedding model",
+    "MEMORY_PROCESS": "all NPCs share one process",
     "RERANKER": "all NPCs share one cross-encoder",
     "LLM_NIGHT": "set LLM for an NPC",
     "PROVIDER": "set LLM to None for an NPC without a language model",

@@ -330,17 +330,30 @@ class MemoryHandler:
     def facts(self, limit: int = 100) -> defer.Deferred:
         """Return the newest facts, as a Deferred list of `MemoryRecord`."""
         return offload.run(
-            offload.MEMORY, memory_store.newest, self.id, "fact", limit, priority=offload.REPLY
+            offload.MEMORY,
+            memory_store.newest,
+            self.id,
+            "fact",
+            limit,
+            priority=offload.REPLY,
+            reads=True,
         )
 
     def counts(self) -> defer.Deferred:
         """Count the memories of each kind in the store, as a Deferred dict."""
-        return offload.run(offload.MEMORY, memory_store.counts, self.id, priority=offload.REPLY)
+        return offload.run(
+            offload.MEMORY, memory_store.counts, self.id, priority=offload.REPLY, reads=True
+        )
 
     def mood(self) -> defer.Deferred:
         """Return the present mood, which includes secrets, as a Deferred `recall.mood.Mood`."""
         return offload.run(
-            offload.MEMORY, mood.mood_of, self.id, self.clock(), priority=offload.REPLY
+            offload.MEMORY,
+            mood.mood_of,
+            self.id,
+            self.clock(),
+            priority=offload.REPLY,
+            reads=True,
         )
 
     # --- indexing ---------------------------------------------------------------------------

@@ -50,10 +50,24 @@ class _File(RotatingFileHandler):
             super().handleError(record)
 
 
+def send_to(handler: logging.Handler) -> None:
+    """Hand all lines to `handler` in place of the file, which only the game itself writes."""
+    global _elsewhere
+    _elsewhere = handler
+
+
+_elsewhere: logging.Handler | None = None
+
+
 @lru_cache(maxsize=1)
 def logger() -> logging.Logger:
     """Return the logger `contrib_ai_memory`; the first call attaches its file."""
     log = logging.getLogger("contrib_ai_memory")
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    if _elsewhere is not None:
+        log.addHandler(_elsewhere)
+        return log
     folder = Path(getattr(settings, "LOG_DIR", None) or ".")
     folder.mkdir(parents=True, exist_ok=True)
     target = _File(
@@ -62,8 +76,6 @@ def logger() -> logging.Logger:
     target.setFormatter(_Redacting("%(asctime)s %(levelname)s %(message)s"))
     lines: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
     log.addHandler(QueueHandler(lines))
-    log.setLevel(logging.INFO)
-    log.propagate = False
     QueueListener(lines, target).start()  # a daemon thread
     return log
 

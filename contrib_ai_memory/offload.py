@@ -11,6 +11,9 @@ The threads are daemons, are never joined and never touch an Evennia or Django o
 that is still busy at `evennia reload` would otherwise keep the old process alive and the game down
 (EVENNIA.md). Where no reactor runs (management commands, tests, a shell) nothing else has to go on
 meanwhile, and the work is done at once in the caller's thread.
+
+With the setting `MEMORY_PROCESS` the thread of `MEMORY` only waits: the jobs are done in a process
+apart (`memory_process`), and what is written below about the GIL and the stop does not apply.
 """
 
 from __future__ import annotations
@@ -44,6 +47,9 @@ GIVE_WAY_SECONDS = 0.05  # longest wait of `give_way`
 TURN_SECONDS = 0.001  # of one reactor turn, for all work that waits in `breathe`
 
 
+Apart = Callable[[Callable[..., Any], tuple[Any, ...], bool], Any]
+
+
 class Busy(RuntimeError):
     """A lane's queue is full. Nothing was started; housekeeping retries at its next tick."""
 
@@ -58,14 +64,21 @@ def run(
     *args: Any,
     priority: int = AWAKE,
     timeout: float = 60.0,
+    check: Callable[[], None] | None = None,
+    here: bool = False,
+    reads: bool = False,
 ) -> defer.Deferred:
     """Run `job(*args)` off the reactor thread; the Deferred fires on it.
 
     Args:
         lane: MEMORY, MODEL or BACKGROUND_MODEL.
-        job: A function of plain data.
+        job: A function of plain data. For MEMORY a function of a module, as it may run in the
+            memory process; it must not change its arguments.
         priority: REPLY before LOOK before AWAKE before NIGHT.
         timeout: Seconds from now, waiting in the queue included.
+        check: Called on the worker thread right before the job, which is skipped if it raises.
+        here: Run the job in this process even if memory jobs have a process apart.
+        reads: The job changes nothing: it is done again if the process apart ends meanwhile.
 
     Raises (in the Deferred):
         Busy: The queue is full.
@@ -73,9 +86,16 @@ def run(
     """
     from twisted.internet import reactor
 
+    apart = _apart if lane == MEMORY and not here else None
+
+    def task() -> Any:
+        if check is not None:
+            check()
+        return apart(job, args, reads) if apart else job(*args)
+
     if not reactor.running:
-        return defer.execute(job, *args)
-    if not _lanes:
+        return defer.execute(task)
+    if not _lanes and _apart is None:
         # at exit Python would free a million objects of the embedding model, which takes seconds,
         # while the new server of a reload waits for this one's ports: they are kept
         reactor.addSystemEventTrigger("after", "shutdown", gc.freeze)
@@ -83,7 +103,13 @@ def run(
         sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_SECONDS))
     if lane not in _lanes:
         _lanes[lane] = Lane(lane, threads=_threads_of(lane))
-    return _lanes[lane].submit(lambda: job(*args), priority, timeout)
+    return _lanes[lane].submit(task, priority, timeout)
+
+
+def run_apart(do: Apart) -> None:
+    """Have `do(job, args, reads)` called for each job of MEMORY from now on."""
+    global _apart
+    _apart = do
 
 
 def breathe() -> defer.Deferred:
@@ -146,11 +172,12 @@ def drain() -> None:
 
     A process that ends while one of its threads imports the embedding model (seconds, once after
     a start) hangs; the new server of a reload meets it, and the game stays down. Jobs of embedding
-    and store take milliseconds. Calls to language models are not waited for.
+    and store take milliseconds. Calls to language models are not waited for, nor is a memory
+    process, which finishes its job without this one.
     """
     _stopping.set()
     if MEMORY in _lanes:
-        _lanes[MEMORY].drain(SETTLE_SECONDS)
+        _lanes[MEMORY].drain(SETTLE_SECONDS if _apart is None else 0.0)
 
 
 def stopping() -> bool:
@@ -233,6 +260,7 @@ class Lane:
 
 
 _lanes: dict[str, Lane] = {}
+_apart: Apart | None = None  # does the jobs of MEMORY in a process apart
 _here = threading.local()  # `gives_way`: whether this thread runs a job of the night
 _at_work, _paused = threading.Event(), threading.Event()  # whether the reactor runs a piece of work
 _stopping = threading.Event()

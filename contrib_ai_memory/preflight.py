@@ -23,6 +23,7 @@ from .embedding import model as embedding_model
 from .embedding.model import BUNDLED_DIMENSIONS
 from .llm import router
 from .llm.confirmations import KINDS
+from .memory_process import channel
 from .store import memory_store
 from .store.qdrant_config import EdgeConfig, QdrantServerConfig
 from .text import redaction
@@ -45,7 +46,7 @@ def faults() -> list[str]:
     """Return a sentence for each setting that cannot work."""
     if not conf.get().ENABLED:
         return []
-    found = (*_directories(), *_store(), *_models(), *_provider(), *_phrases())
+    found = (*_directories(), *_store(), *_models(), *_provider(), *_phrases(), *_process())
     return [redaction.redact(each) for each in found]
 
 
@@ -184,6 +185,11 @@ def _phrases() -> Iterator[str]:
     for kind in set(conf.get().PHRASES) - set(KINDS):
         kinds = ", ".join(KINDS)
         yield _named("['PHRASES']", kind, f"there is no such kind; the kinds are {kinds}.")
+
+
+def _process() -> Iterator[str]:
+    if conf.get().MEMORY_PROCESS and not channel.can_run():
+        yield _named("['MEMORY_PROCESS']", True, "this system has no Unix sockets. Omit this key.")
 
 
 def _unreached_model() -> Iterator[str]:

@@ -33,6 +33,7 @@ from .handler import open_memories, shed_copied
 from .ingest import agenda_items
 from .llm.offline_reply import asked_asleep
 from .log import logger
+from .memory_process import client
 from .recall.tool_loop import ToolError
 from .records import Entry, Provenance, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact
@@ -136,6 +137,8 @@ class AssistantScript(DefaultScript):
 
     def at_server_shutdown(self) -> None:
         self._settle()
+        if conf.get().MEMORY_PROCESS:
+            client.end()
 
     def _settle(self) -> None:
         """Write the last lines (departures are heard late), then close the store."""
@@ -674,8 +677,9 @@ def _warm_up() -> None:
         snapshot.watch(_flush_all)
     _open().addErrback(_log_unusable)
     # what not every answer needs; queued answers go first
-    more = offload.run(offload.MEMORY, _load_the_rest, priority=offload.NIGHT, timeout=300)
-    more.addErrback(offload.log_failure, "loading what later answers need")
+    for load, here in ((_import_model_client, True), (_load_the_rest, False)):
+        more = offload.run(offload.MEMORY, load, priority=offload.NIGHT, timeout=300, here=here)
+        more.addErrback(offload.log_failure, "loading what later answers need")
 
 
 @defer.inlineCallbacks
@@ -720,10 +724,13 @@ def _open_all() -> dict[str, Any]:
     return generations.of_store()
 
 
-def _load_the_rest() -> None:
-    salience.load()
+def _import_model_client() -> None:
     if conf.get().LLM is not None:
         import openai.resources.chat  # noqa: F401 - takes 0.4 s: not during the first answer
+
+
+def _load_the_rest() -> None:
+    salience.load()
     gc.freeze()  # a full collection would scan every object of the model: 0.2 s, on any thread
 
 

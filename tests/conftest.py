@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import embedding_server  # noqa: E402
+import real_stores  # noqa: E402
 
 from world.game import Game  # noqa: E402
 
@@ -27,7 +28,7 @@ _workdir = Path(tempfile.mkdtemp(prefix="ai-memory-tests-"))
 
 _SETTINGS = """
 TEST_ENVIRONMENT = True
-DATABASES = {{"default": {{"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}}}
+DATABASES = {{"default": {database!r}}}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CONTRIB_AI_MEMORY = {memory!r}
 """
@@ -36,12 +37,21 @@ CONTRIB_AI_MEMORY = {memory!r}
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         return  # this process only hands out tests; each worker has a game of its own
-    game = Game(
-        _workdir / "game", extra_settings=_SETTINGS.format(memory=embedding_server.settings())
-    )
+    extra = _SETTINGS.format(memory=embedding_server.settings(), database=_database())
+    game = Game(_workdir / "game", extra_settings=extra)
     game.build()
     with config.stash[blocking_manager_key].unblock():
         game.enter()
+
+
+def _database() -> dict[str, str]:
+    """The game's database: SQLite in memory, or PostgreSQL with AI_MEMORY_TEST_DATABASE."""
+    kind = os.environ.get("AI_MEMORY_TEST_DATABASE", "sqlite")
+    if kind == "postgresql":
+        return real_stores.game_database("evennia")
+    if kind != "sqlite":
+        raise pytest.UsageError(f"AI_MEMORY_TEST_DATABASE={kind}: it is sqlite or postgresql")
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}
 
 
 def pytest_unconfigure() -> None:
@@ -51,6 +61,21 @@ def pytest_unconfigure() -> None:
     if left:  # Python would wait for them for ever
         sys.stderr.write(f"Threads that no test ended: {', '.join(each.name for each in left)}")
         os._exit(1)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker):
+    """On PostgreSQL, which checks foreign keys, the two objects that each real game begins with.
+
+    Evennia makes #2 the home of everybody.
+    """
+    with django_db_blocker.unblock():
+        from django.db import connection
+        from evennia.utils.create import create_object
+
+        if connection.vendor == "postgresql":
+            for key in ("Keeper", "Limbo"):
+                create_object("typeclasses.rooms.Room", key=key, nohome=True)
 
 
 @pytest.fixture

@@ -58,6 +58,17 @@ def postgres() -> str:
     return _own_postgres().get_uri()
 
 
+def game_database(name: str) -> dict[str, str]:
+    """Django's settings of a database in that PostgreSQL, for a game; it need not exist yet."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    parts = conninfo_to_dict(postgres())
+    named = {"NAME": name, "USER": parts.get("user"), "PASSWORD": parts.get("password")}
+    named |= {"HOST": parts.get("host"), "PORT": parts.get("port")}
+    given = {key: str(value) for key, value in named.items() if value}
+    return {"ENGINE": "django.db.backends.postgresql"} | given
+
+
 @lru_cache(maxsize=1)
 def _own_postgres() -> Any:
     import atexit

@@ -237,38 +237,30 @@ def test_a_word_finds_what_no_vector_does(store):
     assert "Orrin guards the gate" not in searched(store, "is the", "Crate 1 is full of turnips")
 
 
-@pytest.fixture
-def lane_store(any_store):
-    """Only the stores with a key for each lane."""
-    if any_store == "pgvector":
-        pytest.skip("it has one vector for each memory, and counts words over all NPCs")
-    return memory_store.shared()
-
-
-def test_how_rare_a_word_is_depends_on_the_npc(lane_store):
+def test_how_rare_a_word_is_depends_on_the_npc(store):
     texts = ["Orrin guards the gate", *(f"Crate {n} is full of turnips" for n in range(300))]
     for agent_id, word in ((AGENT, "turnips"), (OTHER, "Orrin")):
         lines = enumerate(f"{word} and {text}" for text in texts)
         talk = [memory(n, text, agent_id, record="entry") for n, text in lines]
-        put(lane_store, *talk, agent_id=agent_id)
-    here = searched(lane_store, "Orrin", texts[0])["turnips and Orrin guards the gate"]
-    there = searched(lane_store, "Orrin", texts[0], OTHER)["Orrin and Orrin guards the gate"]
+        put(store, *talk, agent_id=agent_id)
+    here = searched(store, "Orrin", texts[0])["turnips and Orrin guards the gate"]
+    there = searched(store, "Orrin", texts[0], OTHER)["Orrin and Orrin guards the gate"]
     assert here.near > 5 * there.near
 
 
-def test_a_line_is_found_by_the_talk_around_it(lane_store):
+def test_a_line_is_found_by_the_talk_around_it(store):
     texts = ["Who keeps the ferry?", "Eleven winters."]
     asked, answer = [memory(n, text, record="entry") for n, text in enumerate(texts)]
-    put(lane_store, asked, answer, *(memory(n, f"Crate {n}") for n in range(2, 40)))
+    put(store, asked, answer, *(memory(n, f"Crate {n}") for n in range(2, 40)))
     vectors = embedder.shared().encode(texts)
     of_talk = lanes.keys_of_talk([1, 2], texts, vectors)
-    lane_store.rekey({answer.id: of_talk[1], memory_id_for(AGENT, "nobody"): of_talk[0]})
-    line, window, near, wide = found(lane_store, "ferry")[answer.id].lanes
+    store.rekey({answer.id: of_talk[1], memory_id_for(AGENT, "nobody"): of_talk[0]})
+    line, window, near, wide = found(store, "ferry")[answer.id].lanes
     assert window > line + 0.1
     assert near > 0 and wide > 0
-    assert lane_store.count(AGENT) == 40, "keys of nothing make no memory"
-    lane_store.change(answer.id, importance=0.9)
-    assert found(lane_store, "ferry")[answer.id].lanes[2] == near, "a change keeps the keys"
+    assert store.count(AGENT) == 40, "keys of nothing make no memory"
+    store.change(answer.id, importance=0.9)
+    assert found(store, "ferry")[answer.id].lanes[2] == near, "a change keeps the keys"
 
 
 def test_a_secret_is_among_the_candidates_of_those_alone_who_heard_it(store):

@@ -19,7 +19,7 @@ STEPS = [
     {"embedding"},
     {"llm"},
     {"store"},
-    {"ingest"},
+    {"ingest", "memory_process"},
     {"recall"},
     {"sleep"},
     {"handler"},

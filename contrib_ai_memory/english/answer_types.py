@@ -30,6 +30,8 @@ _CHANGE = re.compile(
 
 _HOW_MANY = re.compile(r"\bhow (?:many|much|old|olds|long|far|often)\b", re.I)
 _WHO = re.compile(r"\bwho(?:m|se|s|['’]s)?\b|\bwhich (?:man|woman|one)\b", re.I)
+_YEAR = re.compile(r"\b(?:what|which) year\b", re.I)
+_YEAR_TOLD = re.compile(r"\b\d{3,4}\b")
 _WHERE = re.compile(r"\bwhere\b|\b(?:what|which) (?:place|room|door)\b", re.I)
 _WHY = re.compile(r"\bwhy\b|\bhow come\b", re.I)
 _NAME = re.compile(r"\bnames?\b|\bcalled\b", re.I)
@@ -58,6 +60,7 @@ class AnswerTypes:
     """What a question asks for. Several may be set.
 
     Attributes:
+        year: In which year; its number.
         portrait: A person as a whole ("tell me about Amabel").
         newest: What holds now, of things that change.
         handover: Who gave, brought or paid what.
@@ -70,6 +73,7 @@ class AnswerTypes:
     place: bool
     reason: bool
     name: bool
+    year: bool
     portrait: bool
     newest: bool
     handover: bool
@@ -88,6 +92,7 @@ class AnswerTypes:
             place=has(_WHERE),
             reason=has(_WHY),
             name=has(_NAME),
+            year=has(_YEAR),
             portrait=has(_ABOUT),
             newest=has(_NEWEST),
             handover=has(_GIVING),
@@ -97,12 +102,22 @@ class AnswerTypes:
 
 
 def holds(text: str) -> dict[str, bool]:
-    """Return which answers a statement could hold: time, number, place, reason, name, change."""
+    """Return which answers a statement could hold: the types asked for, and a change."""
     return {
         "time": tells_time(text),
         "number": bool(_NUMBER.search(text)),
         "place": bool(_PLACE.search(text)),
         "reason": bool(_REASON.search(text)),
         "name": bool(_PROPER.search(text)),
+        "year": bool(_YEAR_TOLD.search(text)),
         "change": bool(_CHANGE.search(text)),
     }
+
+
+def names_in(text: str) -> set[str]:
+    """Return the words of a text that may name somebody, in lower case.
+
+    >>> sorted(names_in("Old Bram met Liora by the well."))
+    ['bram', 'liora']
+    """
+    return {each.lower() for each in _PROPER.findall(text)}

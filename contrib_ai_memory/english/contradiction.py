@@ -252,6 +252,11 @@ def tense_and_mood(text: str) -> tuple[bool, frozenset[str], bool, bool]:
 _NOW = re.compile(
     r"\b(?:now|nowadays|these days|from now on|currently|at present|instead)\b", re.IGNORECASE
 )
+_ANEW = re.compile(
+    r"\b(?:now|nowadays|again|no longer|any ?more|instead|moved|changed|these days|as of"
+    r"|from (?:now|today|tonight|tomorrow)|since (?:\w+day|this))\b",
+    re.IGNORECASE,
+)
 _BESIDE = re.compile(r"\b(?:also|too|as well|still|both|another|sometimes|often)\b", re.IGNORECASE)
 _WHO = r"^(?P<who>[\w'’-]+?(?: [\w'’-]+){0,4}?)"
 _AM = r"(?:['’](?:m|s|re|ve)| am| is| are| have| has)?(?: been)?"
@@ -288,6 +293,15 @@ def replaces(new: str, known: str) -> bool:
         return False
     changed = _NOW.search(new) or _MOVED.match(new)
     return bool(changed) and after[2] != before[2] and after[2] not in known.lower()
+
+
+def tells_change(text: str) -> bool:
+    """Whether a statement says that something is no longer as it was.
+
+    >>> tells_change("Radios are on seven now."), tells_change("Radios are on four.")
+    (True, False)
+    """
+    return bool(_ANEW.search(text))
 
 
 def _held(text: str) -> tuple[str, str, str] | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from .commitments import closes
 from .contradiction import are_apart, negated, numbers, tense_and_mood
 from .linear import Linear
 from .questions import asks
+from .sentence_classifier import LABELS, Sentence, SentenceClassifier
 from .tokens import FUNCTION_WORDS, content_words, stem, words_of, zipf
 
 WEIGHTS = Path(__file__).with_name("supersession_weights.json")
@@ -113,6 +114,30 @@ class DatedStatement:
     time: str = ""
     own: bool = False
     kinds: Mapping[str, float] | None = None
+
+
+def classified(
+    statements: Sequence[DatedStatement],
+    line_kinds: Sequence[str],
+    vectors: np.ndarray,
+    classifier: SentenceClassifier | None,
+) -> list[DatedStatement]:
+    """Return statements with the probability of each kind; unchanged without a classifier.
+
+    Args:
+        line_kinds: Of each, "say" or one of `sentence_classifier.LINE_KINDS`.
+        vectors: Their unit vectors, shape (n, dimensions).
+    """
+    if classifier is None or not statements:
+        return list(statements)
+    sentences = [
+        Sentence(each.text, kind) for each, kind in zip(statements, line_kinds, strict=True)
+    ]
+    judged = classifier.probabilities(vectors, sentences).tolist()
+    return [
+        replace(each, kinds=dict(zip(LABELS, row, strict=True)))
+        for each, row in zip(statements, judged, strict=True)
+    ]
 
 
 @lru_cache(maxsize=1)

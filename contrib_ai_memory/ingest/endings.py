@@ -36,7 +36,7 @@ from ..english.claims import tells
 from ..english.contradiction import changes, counts_anew
 from ..english.due_dates import due
 from ..english.questions import sentences_of
-from ..english.sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION, Sentence
+from ..english.sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION
 from ..english.supersession import ENDS, NEAREST, SURE, DatedStatement, Look
 from ..english.tokens import content_words
 from ..llm import router
@@ -301,15 +301,7 @@ def _looks(
     """Read statements, with their kinds where the classifier knows the embedding model."""
     model = embedder.shared()
     classifier = sentence_classifier.load(model.name, model.dimensions)
-    if classifier is not None:
-        sentences = [
-            Sentence(each.text, kind) for each, kind in zip(statements, kinds, strict=True)
-        ]
-        judged = classifier.probabilities(vectors, sentences).tolist()
-        statements = [
-            replace(each, kinds=dict(zip(sentence_classifier.LABELS, row, strict=True)))
-            for each, row in zip(statements, judged, strict=True)
-        ]
+    statements = supersession.classified(statements, kinds, vectors, classifier)
     return [Look.of(each) for each in statements]
 
 

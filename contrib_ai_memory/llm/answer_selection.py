@@ -16,17 +16,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .. import conf
 from ..embedding import embedder
-from ..english import answer_types, supersession
+from ..english import answer_types, sentence_classifier, supersession
 from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
+from ..english.contradiction import changes, tells_change, tense_and_mood
 from ..english.linear import Linear
 from ..english.questions import asks
 from ..english.tokens import content_words, stem, words_of, zipf
@@ -38,12 +40,14 @@ FAR_BELOW = -8.0  # score in place of that of a second memory, where there is no
 TOLD = 3  # memories that one reply tells, at most
 NEARLY_AS_GOOD = 3.0  # less than the best score, for a second and a third
 PORTRAIT = 5  # of a person as a whole
-ENDED = 0.25  # probability that a later memory ends one, from which it is not told
-ENDS_WITHIN = 2.0  # how much less the score of the later one may be
+REPLACES = 0.35  # probability that a later memory ends one, from which it is told in its place
+REPLACES_WITHIN = 4.0  # how much less the score of the later one may be
+ON_ONE_MATTER = 0.3  # cosine of two memories from which a word of change ends the older
 ANSWER_WORDS = frozenset(
     map(stem, "name called many much old again whats hows whos like love enjoy prefer".split())
 )
 COMPARED = 10  # the best answers, which may end one another
+LACKING = 0.5  # confidence at most, where no answer of the type asked for is told
 MOST_WORDS = 0.8  # share of a question's words by which what holds them bears on it,
 ALIKE = 0.3  # with this cosine
 
@@ -104,7 +108,11 @@ def told_of(
     types = AnswerTypes.of(request.utterance.lower())
     most = PORTRAIT if types.portrait else TOLD
     least = answers[0].score - NEARLY_AS_GOOD if answers and not types.portrait else -np.inf
-    past = _ended(request, answers, over)
+    past: set[str] = set()
+    for each in _replacements(request, answers, over):
+        past.add(each.past)
+        if each.likely:
+            answers = _in_its_place(answers, each)
     question = _Question.of(request)
     whole = False  # whether the best holds all words of the question
     chosen: list[AnswerCandidate] = []
@@ -129,13 +137,31 @@ def confidence(
     if not told:
         return 0.0
     weights = weights or AnswerWeights.shipped()
+    most = LACKING if _lacks_the_answer(request, told) else 1.0
     best = certainty(request, told[:1])
     if best["shared"] >= MOST_WORDS and best["cosine"] >= ALIKE:
-        return 1.0
+        return most
     if best["types_held"] and _holds_the_subject(request, told[0].memory):
-        return 1.0
+        return most
     found = {name: np.array(value) for name, value in certainty(request, told).items()}
-    return float(1 / (1 + np.exp(-weights.confidence(found))))
+    return min(most, float(1 / (1 + np.exp(-weights.confidence(found)))))
+
+
+def _lacks_the_answer(request: ReplyRequest, told: Sequence[AnswerCandidate]) -> bool:
+    """Whether a year is asked for and none is told, or somebody, and the best answer names nobody.
+
+    Who speaks is somebody, too, unless the question itself names them.
+    """
+    question = _Question.of(request)
+    if question.types.year:
+        return not any(answer_types.holds(_words(each.memory))["year"] for each in told)
+    if not question.types.person or question.types.portrait:
+        return False
+    best, asked = told[0].memory, set(words_of(question.text))
+    people = {each.memory.speaker for each in request.recalled} - {""}
+    known = {best.speaker, *mentioned(_words(best), people)}
+    named = answer_types.names_in(_words(best)).union(*map(names, known))
+    return not named - asked
 
 
 def _holds_the_subject(request: ReplyRequest, memory: MemoryRecord) -> bool:
@@ -150,23 +176,98 @@ def _holds_the_subject(request: ReplyRequest, memory: MemoryRecord) -> bool:
     return own and bool(subject) and subject <= _stems(_words(memory))
 
 
-def _ended(
-    request: ReplyRequest, answers: Sequence[AnswerCandidate], over: Linear | None
-) -> set[str]:
-    """Return the ids of the best answers that another of them ends, which answers nearly as well.
+@dataclass(frozen=True, slots=True)
+class _Replacement:
+    """An answer that a later one takes the place of; ids, and whether a learned score says so."""
 
-    What bears less on the question may end something else that the same words say.
+    past: str
+    by: str
+    likely: bool
+
+
+def _in_its_place(
+    answers: Sequence[AnswerCandidate], replaced: _Replacement
+) -> list[AnswerCandidate]:
+    """Return the answers with the newer one where the older one was, if it was below."""
+    scores = {each.memory.id: each.score for each in answers}
+    if scores[replaced.by] >= scores[replaced.past]:
+        return list(answers)
+    raised = [
+        replace(each, score=scores[replaced.past]) if each.memory.id == replaced.by else each
+        for each in answers
+    ]
+    return sorted(raised, key=lambda each: -each.score)
+
+
+def _replacements(
+    request: ReplyRequest, answers: Sequence[AnswerCandidate], over: Linear | None
+) -> list[_Replacement]:
+    """Return which of the best answers a later one replaces, which answers nearly as well.
+
+    What bears less on the question may end something else that the same words say. A question about
+    the past is answered by what held then, unless that was taken back.
     """
     compared = sorted(answers[:COMPARED], key=lambda each: _told_at(each.memory))
     if not compared:
-        return set()
+        return []
+    question = _Question.of(request)
+    _will, _modals, of_the_past, _condition = tense_and_mood(question.text)
     people = {each.memory.speaker for each in answers} - {""}
-    statements = [_statement(each.memory, people, request.npc_name) for each in compared]
     vectors = embedder.shared().encode([_words(each.memory) for each in compared], known=True)
-    scores = np.array([each.score for each in compared])
-    bears = scores[None, :] >= scores[:, None] - ENDS_WITHIN
-    likely = (supersession.ended(statements, vectors, over) * bears).max(axis=1)
-    return {each.memory.id for each, value in zip(compared, likely, strict=True) if value > ENDED}
+    model = embedder.shared()
+    statements = supersession.classified(
+        [_statement(each.memory, people, request.npc_name) for each in compared],
+        [_line_kind(each.memory) for each in compared],
+        vectors,
+        sentence_classifier.load(model.name, model.dimensions),
+    )
+    looks = [supersession.Look.of(each) for each in statements]
+    likely = supersession.ended(statements, vectors, over)
+    cosine = vectors @ vectors.T
+    found = []
+    for new, (later, by) in enumerate(zip(looks, compared, strict=True)):
+        if later.statement.own or (of_the_past and not _takes_back(later)):
+            continue
+        for old, (known, past) in enumerate(zip(looks[:new], compared, strict=False)):
+            if by.score < past.score - REPLACES_WITHIN or _same_evidence(past, by):
+                continue
+            since = later.statement.time[:10] > known.statement.time[:10]
+            learned = since and not known.statement.own and likely[old, new] > REPLACES
+            if learned or _changes(later, known, float(cosine[old, new]), question):
+                found.append(_Replacement(past.memory.id, by.memory.id, bool(learned)))
+    return found
+
+
+def _same_evidence(a: AnswerCandidate, b: AnswerCandidate) -> bool:
+    return bool(set(a.memory.journal_ids) & set(b.memory.journal_ids))
+
+
+def _changes(
+    new: supersession.Look, known: supersession.Look, cosine: float, question: _Question
+) -> bool:
+    """Whether a later answer surely replaces one, by rules.
+
+    It contradicts it; or it says on a later day that a thing which the question names has changed.
+    """
+    later, sooner = new.statement, known.statement
+    if changes(later.text, sooner.text, near=cosine >= conf.CHANGE_COSINE):
+        return True
+    if cosine < ON_ONE_MATTER or later.time[:10] <= sooner.time[:10]:
+        return False
+    return tells_change(later.text) and bool(new.words & known.words & set(question.words))
+
+
+def _takes_back(line: supersession.Look) -> bool:
+    kinds = line.statement.kinds or {}
+    corrects = kinds.get("correction", 0.0) >= supersession.CORRECTION
+    return corrects or line.flags["corrects"] or line.flags["admits"]
+
+
+def _line_kind(memory: MemoryRecord) -> str:
+    """Return the kind of line that a memory is of, as the sentence classifier knows them."""
+    if memory.record == "entry" and memory.key == memory.content:
+        return "give" if " gives " in memory.content else "pose"
+    return "whisper" if memory.private else "say"
 
 
 def _statement(

@@ -191,7 +191,8 @@ def _run(
     provider: Provider, operation: str, args: tuple[Any, ...], priority: int
 ) -> defer.Deferred:
     job = getattr(provider, operation)
-    return offload.run(provider.lane, job, *args, priority=priority, timeout=provider.timeout)
+    timeout, reads = provider.timeout, provider is OFFLINE
+    return offload.run(provider.lane, job, *args, priority=priority, timeout=timeout, reads=reads)
 
 
 # --- the providers that the settings choose -------------------------------------------------------

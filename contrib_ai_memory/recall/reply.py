@@ -130,6 +130,7 @@ def prepare(
         listener,
         entry.private,
         priority=offload.REPLY,
+        reads=True,
     )
     turns = _turns_before(memory, entry)
     known = memory.people.get(entry.source_entity)
@@ -299,6 +300,7 @@ def recall_for(memory: Any, entry: Entry) -> Generator[Any, Any, RecallResult]:
             listeners[0],
             entry.private,
             priority=offload.REPLY,
+            reads=True,
         )
     request = RecallRequest(
         _as_meant(memory, entry),

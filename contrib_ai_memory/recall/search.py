@@ -1,14 +1,16 @@
 """The recall of memories for a request [B §3, C §2].
 
 `recall` runs on the reactor thread: it knows the people, preferences and links of the NPC. The work
-on the store is done on the memory worker thread in two steps, over plain data: `find` ranks the
-candidates, and `choose` adds what the best are linked with and fills the token budget.
+on the store is done on the memory worker in two steps, over plain data: `begin` ranks the
+candidates (`find`), and `finish` adds what the best are linked with and fills the token budget
+(`choose`).
 """
 
 from __future__ import annotations
 
 import re
 import uuid
+from collections import OrderedDict
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -38,6 +40,7 @@ from .rank import Ranked
 LANE_DEPTH = 30  # the best of each lane that become candidates, at least
 LINKED_FROM = 5  # the best candidates whose links are followed, one hop
 LINKS_FOLLOWED = 20  # the strongest of all their links
+RANKINGS_KEPT = 16  # of recalls that wait for their links
 PREFERENCES = 40  # newest preferences of the one who asks that become candidates
 # a preference bears on a question, and comes first, if its rank and its score are so high
 BEARS_AMONG = 20  # of the best
@@ -66,9 +69,11 @@ def recall(
     with suppress(EvidenceGone, *HELD):
         yield index.index_newest(memory, priority)
     request = completed(memory, request)
-    ranking = yield offload.run(offload.MEMORY, find, request, priority=priority)
-    linked = _linked(memory, ranking.best_links())  # Attributes: the reactor thread reads them
-    result = yield offload.run(offload.MEMORY, choose, ranking, linked, priority=priority)
+    begun = yield offload.run(offload.MEMORY, begin, request, priority=priority, reads=True)
+    linked = _linked(memory, begun.links)  # Attributes: the reactor thread reads them
+    result = yield offload.run(
+        offload.MEMORY, finish, begun.number, request, linked, priority=priority, reads=True
+    )
     return result
 
 
@@ -158,6 +163,33 @@ class Ranking:
     def best_links(self) -> list[str]:
         """Return the link ids of the best candidates."""
         return [link_id(each.candidate) for each in self.ranked[:LINKED_FROM]]
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A ranking that stays on the worker's side: its number, and the link ids of the best."""
+
+    number: str
+    links: list[str]
+
+
+_begun: OrderedDict[str, Ranking] = OrderedDict()  # by number, newest last
+
+
+def begin(request: RecallRequest) -> Begun:
+    """Rank candidates and keep them for `finish`, since hundreds of them come to a megabyte."""
+    ranking = find(request)
+    begun = Begun(uuid.uuid4().hex, ranking.best_links())
+    _begun[begun.number] = ranking
+    while len(_begun) > RANKINGS_KEPT:
+        _begun.popitem(last=False)
+    return begun
+
+
+def finish(number: str, request: RecallRequest, linked: Collection[str]) -> RecallResult:
+    """`choose` from what `begin` has ranked; ranked anew if it was dropped meanwhile."""
+    ranking = _begun.pop(number, None)
+    return choose(find(request) if ranking is None else ranking, linked)
 
 
 def find(request: RecallRequest) -> Ranking:

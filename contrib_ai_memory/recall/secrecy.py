@@ -18,9 +18,9 @@ from twisted.internet import defer
 
 from .. import offload
 from ..embedding import embedder
-from ..embedding.model import ModelAway
 from ..english.questions import sentences_of
 from ..english.tokens import content_words, zipf
+from ..store.condition import HELD
 
 COMMON_FROM = 5.5  # Zipf frequency of words that tell nothing by themselves
 SIMILAR_FROM = 0.45  # cosine of a sentence and a secret
@@ -79,10 +79,16 @@ def tells_secret(
     try:
         return (
             yield offload.run(
-                offload.MEMORY, _tells, words, tuple(secrets), known, priority=offload.REPLY
+                offload.MEMORY,
+                _tells,
+                words,
+                tuple(secrets),
+                known,
+                priority=offload.REPLY,
+                reads=True,
             )
         )
-    except (ModelAway, offload.Busy, offload.TimedOut):
+    except (*HELD, offload.Busy, offload.TimedOut):
         return True
 
 

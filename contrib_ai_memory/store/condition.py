@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -104,11 +105,12 @@ HOLDING = (ROOM, PAIR)  # the store takes no writes
 _lock = threading.Lock()
 _troubles: dict[str, str] = {}
 _writes = 0
+_embedder_apart = ""  # trouble of the embedder in the memory process
 
 
 def troubles() -> list[str]:
     """Return what is wrong now, a sentence or two each."""
-    return [*_troubles.values(), *filter(None, [embedder.trouble()])]
+    return [*_troubles.values(), *filter(None, [embedder.trouble() or _embedder_apart])]
 
 
 def held() -> bool:
@@ -141,6 +143,58 @@ def end(trouble: str, sentence: str) -> None:
 def forget() -> None:
     """Forget all troubles, when the store is closed."""
     _troubles.clear()
+
+
+# --- the memory process ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What one job changed in the condition of the store.
+
+    Attributes:
+        begun: Troubles with their sentences.
+        ended: Troubles that are over.
+        writes: How many writes it began.
+        embedder: Trouble of the embedder after it; "" if there is none.
+    """
+
+    begun: dict[str, str]
+    ended: tuple[str, ...]
+    writes: int
+    embedder: str
+
+
+def known() -> dict[str, str]:
+    """Return the troubles of this process, to be sent with a job."""
+    with _lock:
+        return dict(_troubles)
+
+
+def take_over(troubles: dict[str, str]) -> None:
+    """Take the troubles that came with a job in place of those of this process, unlogged."""
+    with _lock:
+        _troubles.clear()
+        _troubles.update(troubles)
+
+
+def changes_since(before: dict[str, str], writes_before: int) -> Changes:
+    """Return what has changed since `known()` and `writes()` were these."""
+    now = known()
+    begun = {name: text for name, text in now.items() if before.get(name) != text}
+    ended = tuple(name for name in before if name not in now)
+    return Changes(begun, ended, _writes - writes_before, embedder.trouble())
+
+
+def apply(changes: Changes) -> None:
+    """Apply what a job changed in the memory process, which has logged it."""
+    global _writes, _embedder_apart
+    with _lock:
+        _troubles.update(changes.begun)
+        for name in changes.ended:
+            _troubles.pop(name, None)
+        _writes += changes.writes
+        _embedder_apart = changes.embedder
 
 
 # --- checks before a write ------------------------------------------------------------------------

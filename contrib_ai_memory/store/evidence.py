@@ -178,7 +178,7 @@ class Work:
         """Call `offload.run` on the memory worker, which skips the job if the work is void."""
         self.check()
         result = yield offload.run(
-            offload.MEMORY, _unless_void, self._void, job, *args, priority=self._priority
+            offload.MEMORY, job, *args, priority=self._priority, check=self._check_void
         )
         self.check()
         return result
@@ -189,8 +189,7 @@ class Work:
         yield offload.breathe()
         self.check()
 
-
-def _unless_void(void: threading.Event, job: Callable[..., Any], *args: Any) -> Any:
-    if void.is_set():
-        raise EvidenceGone
-    return job(*args)
+    def _check_void(self) -> None:
+        """Raise EvidenceGone if the work is void (worker thread)."""
+        if self._void.is_set():
+            raise EvidenceGone

@@ -151,6 +151,8 @@ def adopt(stored: dict[str, Any]) -> None:
 
 
 def _write_database(store_id: str, mark: Mark | None) -> None:
+    if memory_store.expected is not None:  # a memory process that starts anew compares with this
+        memory_store.expected = store_id, mark
     ServerConfig.objects.conf(KEY, value=store_id)
     if mark is None:
         ServerConfig.objects.conf(GENERATION, delete=True)

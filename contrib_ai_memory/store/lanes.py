@@ -73,6 +73,25 @@ class Keys:
     window: np.ndarray
     around: tuple[tuple[int, str], ...]
 
+    def vectors(self) -> LaneVectors:
+        """Return what a store keeps of these keys."""
+        words = {name: bm25(self.around, lane) for name, lane in WORD_LANES.items()}
+        return LaneVectors(self.line, self.window, words)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaneVectors:
+    """The search keys of one memory as a store keeps them, to be copied from store to store.
+
+    Attributes:
+        line, window: As in `Keys`.
+        words: Term → weight of each word lane, by the lane's name.
+    """
+
+    line: np.ndarray
+    window: np.ndarray
+    words: Mapping[str, Mapping[int, float]]
+
 
 def keys_of_one(vector: np.ndarray, words: str) -> Keys:
     """Return the keys of a memory without talk around it: a fact, a note."""
@@ -174,6 +193,21 @@ _SCHEMA = """
 _ADD = "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories"
 
 
+@dataclass(frozen=True, slots=True)
+class WordCounts:
+    """The word counts of one NPC, to be copied from store to store.
+
+    Attributes:
+        memories: How many memories were counted.
+        terms: Term → in how many of them it occurs.
+        counted: Ids of the memories that are counted.
+    """
+
+    memories: int
+    terms: Mapping[int, int]
+    counted: Sequence[str]
+
+
 class Vocabulary:
     """How many memories of each NPC in one store have a word. Worker thread only.
 
@@ -225,18 +259,42 @@ class Vocabulary:
             for reach in reaches
         ]
 
+    def counts(self, agent_id: str) -> WordCounts:
+        """Return the counts of one NPC."""
+
+        def read(db: sqlite3.Connection) -> WordCounts:
+            size = db.execute("SELECT memories FROM sizes WHERE mind = ?", (agent_id,)).fetchone()
+            terms = db.execute("SELECT term, memories FROM terms WHERE mind = ?", (agent_id,))
+            counted = db.execute("SELECT memory FROM counted WHERE mind = ?", (agent_id,))
+            return WordCounts(size[0] if size else 0, dict(terms), [each for (each,) in counted])
+
+        return self._file().use(read, WordCounts(0, {}, ()))
+
+    def replace(self, agent_id: str, counts: WordCounts) -> None:
+        """Replace the counts of one NPC, in one transaction."""
+
+        def write(db: sqlite3.Connection) -> None:
+            _delete(db, agent_id)
+            terms = [(agent_id, term, count) for term, count in counts.terms.items()]
+            db.executemany("INSERT INTO terms VALUES (?, ?, ?)", terms)
+            counted = [(agent_id, each) for each in counts.counted]
+            db.executemany("INSERT INTO counted VALUES (?, ?)", counted)
+            db.execute("INSERT INTO sizes VALUES (?, ?)", (agent_id, counts.memories))
+
+        self._file().use(write, None)
+
     def forget(self, agent_id: str) -> None:
         """Erase the counts of one NPC."""
-
-        def erase(db: sqlite3.Connection) -> None:
-            for table in ("terms", "counted", "sizes"):
-                db.execute(f"DELETE FROM {table} WHERE mind = ?", (agent_id,))
-
-        self._file().use(erase, None)
+        self._file().use(lambda db: _delete(db, agent_id), None)
         self._file().forget_deleted()
 
     def _file(self) -> sqlite_file.SqliteFile:
         return sqlite_file.open_file(self._path, _SCHEMA)
+
+
+def _delete(db: sqlite3.Connection, agent_id: str) -> None:
+    for table in ("terms", "counted", "sizes"):
+        db.execute(f"DELETE FROM {table} WHERE mind = ?", (agent_id,))
 
 
 def _idf(share: float, size: int, reach: float) -> float:

@@ -23,7 +23,7 @@ from ..records import MemoryRecord
 from . import condition
 from .filters import Filters
 from .history import MemoryHistory
-from .lanes import Keys
+from .lanes import Keys, LaneVectors
 from .payload import ANYONE, FOREIGN, Candidate, PointId, Row, from_payload, to_candidate
 from .protocol import PAGE, LaneSearch, Memories, MemoryStore, Neighbour, Rows
 
@@ -96,7 +96,10 @@ class Mem0Store(MemoryStore):
     # --- writing ------------------------------------------------------------------------------
 
     def upsert_rows(
-        self, rows: Sequence[Row], vectors: np.ndarray, keys: Sequence[Keys] | None = None
+        self,
+        rows: Sequence[Row],
+        vectors: np.ndarray,
+        keys: Sequence[Keys | LaneVectors] | None = None,
     ) -> None:
         if not rows:
             return

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .. import conf
+from ..conf import VectorStoreSettings
 from ..embedding import embedder
 from ..records import MemoryRecord
 from ..text.redaction import shown
@@ -62,6 +63,15 @@ def open_of_any_model() -> MemoryStore:
         if _store is None:
             _store = open_store(any_model=True)
         return _store
+
+
+def use(store: MemoryStore) -> None:
+    """Make an open store the process's one, and close the one before it."""
+    global _store
+    with _lock:
+        if _store is not None:
+            _store.close()
+        _store = store
 
 
 def close_shared(wait: float = 1.0, *, for_good: bool = True) -> None:
@@ -113,6 +123,10 @@ def counts(agent_id: str) -> dict[str, int]:
     return shared().counts(agent_id)
 
 
+def agents() -> dict[str, int]:
+    return shared().agents()
+
+
 def note_access(ids: Iterable[str], now: str) -> None:
     """Count one access of each of `ids`."""
     store = shared()
@@ -147,10 +161,11 @@ def rewrite_some() -> bool:
 # --- opening --------------------------------------------------------------------------------------
 
 
-def open_store(*, any_model: bool = False) -> MemoryStore:
+def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = False) -> MemoryStore:
     """Open the store of the settings.
 
     Args:
+        other: Another store in its place, which memories are moved into.
         any_model: Also if another embedding model wrote it, to make its vectors anew.
 
     Raises:
@@ -165,7 +180,14 @@ def open_store(*, any_model: bool = False) -> MemoryStore:
     condition.check_room(folder)
     folder.mkdir(parents=True, exist_ok=True)
     model = embedder.shared()
-    settings = conf.get().VECTOR_STORE
+    settings = other or conf.get().VECTOR_STORE
+    if other is None and metadata.read(folder).get("moving") == place(settings):
+        raise StoreUnusable(
+            f"A move of the memories into this store ({place(settings)}) was interrupted. Stop the "
+            "game, put the store that they come from back into "
+            'CONTRIB_AI_MEMORY["VECTOR_STORE"], and run the same command again: '
+            "evennia ai_memory move --to …"
+        )
     provider, config = settings.provider, settings.revealed()
     if not any_model:
         # on a server the memories are there still if this folder was lost, under the game's id
@@ -192,9 +214,32 @@ def open_store(*, any_model: bool = False) -> MemoryStore:
         from .qdrant_server import ServerStore
 
         return ServerStore(mem0, provider)
+    if provider == "pgvector":
+        from .pgvector import PostgresStore
+
+        return PostgresStore(mem0, provider)
     from .mem0_store import Mem0Store
 
     return Mem0Store(mem0, provider)
+
+
+def place(settings: VectorStoreSettings) -> str:
+    """Return where a store is, without secrets: two settings of one store have the same place."""
+    provider, config = settings.provider, settings.revealed()
+    name = config.get("collection_name") or "memories"
+    path = config.get("path") or (conf.directory() / EDGE if provider == EDGE else None)
+    if path:
+        return f"{provider} {Path(path).absolute() / name}"
+    if provider == "pgvector":
+        from psycopg.conninfo import conninfo_to_dict
+
+        from .pgvector import conninfo
+
+        parts = conninfo_to_dict(conninfo(config)["connection_string"])
+        host, port = parts.get("host") or "", parts.get("port") or POSTGRES_PORT
+        return f"{provider} {host}:{port}/{parts.get('dbname') or ''} {name}"
+    host, port = _qdrant_address(config | {"prefer_grpc": False}) or ("", QDRANT_PORT)
+    return f"{provider} {host}:{port} {name}"
 
 
 def restore_marker(folder: Path) -> Path:

@@ -1,7 +1,7 @@
 """store.json: what wrote the store in a folder, how far it is, and what it has lost.
 
 Keys: store_id, embedding_model, dimensions; generation, mark, unsettled (`generations`); memories,
-lost.
+lost; moving: the place of a store that memories are being moved into (`admin.move`).
 """
 
 from __future__ import annotations

@@ -1,39 +1,56 @@
-"""PostgreSQL with pgvector, through Mem0's adapter, with the verbs that it lacks.
+"""PostgreSQL with pgvector as the memory store, in one table, with every search lane.
 
-Mem0's own replaces a whole payload when a field is changed, refuses to write a known id again, and
-compares lists as text. Here the database merges a payload in one statement, known ids are
-overwritten, and values are found inside lists. Without `hnsw` in the settings the search is exact:
-an HNSW index over all NPCs filters afterwards, and would find little of one among many.
+`PostgresStore` is the store of memories, `PGVectorStore` the Mem0 vector store below it, which
+takes the connection and the table from Mem0's own adapter; what they share with the Qdrant stores
+is in `qdrant`. The vectors of the two dense lanes are columns of pgvector's type, the keys of the
+word lanes are JSON objects (term → weight), weighed in the database by our own BM25: PostgreSQL's
+full-text search knows no rarity per NPC, and measured it finds a fifth less (docs/adr/006).
+
+The search is exact, over the memories of one NPC, unless `hnsw` is set: an HNSW index over all NPCs
+filters afterwards, and would find little of one among many. Worker thread only.
 """
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import psycopg
 from mem0.vector_stores import pgvector as mem0_pgvector
-from mem0.vector_stores.pgvector import OutputData, PGVector
+from mem0.vector_stores.pgvector import PGVector
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.types.json import Jsonb
 from psycopg_pool import PoolTimeout
 
+from .. import conf
+from . import condition
 from .condition import StoreMismatch, StoreUnreachable
 from .filters import Filters
-from .mem0_store import Points
-from .payload import completed
+from .lanes import LANES, LINE, NEAR, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors, Vocabulary
+from .payload import Candidate, PointId, to_candidate
+from .qdrant import Hit, Hits, QdrantStore, QdrantVectors
 
 LISTS = ("audience", "dominant_emotions", "entities", "journal_ids", "tags", "witnesses")
 CONNECT_SECONDS = 5.0
 
+COLUMNS = {LINE: "vector", WINDOW: "window_vector", NEAR: "near_words", WIDE: "wide_words"}
+
 Clause = tuple[list[str], list[Any]]  # conditions, joined by AND, and the values in them
 
-_WORDS = "to_tsvector('simple', coalesce(payload->>'text_lemmatized', payload->>'data'))"
-_INDEXES = {"agent": "((payload->>'agent_id'))", "words": f"USING gin ({_WORDS})"}
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The search of one lane: SQL of its score, a condition on what it finds, and their values."""
+
+    score: str
+    values: Sequence[Any]
+    where: Clause
 
 
 def conninfo(config: dict[str, Any]) -> dict[str, Any]:
@@ -47,14 +64,22 @@ def conninfo(config: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class PGVectorStore(PGVector):
+class PostgresStore(QdrantStore):
+    """A memory store in PostgreSQL. A memory there does not say which game it is of."""
+
+    scoped = False
+    _vectors: PGVectorStore
+
+
+class PGVectorStore(QdrantVectors, PGVector):
     """One table in PostgreSQL, behind Mem0's vector-store interface."""
 
     def __init__(self, **config: Any):
-        super().__init__(**config)
+        PGVector.__init__(self, **config)
+        self._vocabulary = Vocabulary(conf.directory())
         self.connection_pool.timeout = CONNECT_SECONDS
         self._ensure_collection()
-        self._check_size()
+        self._check()
 
     # --- the connection -----------------------------------------------------------------------
 
@@ -71,129 +96,180 @@ class PGVectorStore(PGVector):
 
     def create_col(self) -> None:
         """Create the table and its indexes."""
-        super().create_col()
+        PGVector.create_col(self)
+        size = sql.Literal(self.embedding_model_dims)
+        index = sql.Identifier(f"{self.collection_name}_agent_idx")
         with self._get_cursor() as cursor:
-            for name, what in _INDEXES.items():
-                index = sql.Identifier(f"{self.collection_name}_{name}_idx")
-                made = sql.SQL(f"CREATE INDEX IF NOT EXISTS {{}} ON {{}} {what}")
-                cursor.execute(made.format(index, self._col()))
+            for statement in (
+                "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS window_vector vector({size}), "
+                "ADD COLUMN IF NOT EXISTS near_words jsonb, "
+                "ADD COLUMN IF NOT EXISTS wide_words jsonb",
+                "CREATE INDEX IF NOT EXISTS {index} ON {table} ((payload->>'agent_id'))",
+            ):
+                made = sql.SQL(statement).format(table=self._col(), size=size, index=index)
+                cursor.execute(made)
 
-    def _check_size(self) -> None:
+    def _check(self) -> None:
+        """Check that the table has our columns, and vectors of our length."""
         with self._get_cursor() as cursor:
             cursor.execute(
-                "SELECT atttypmod FROM pg_attribute WHERE attname = 'vector' "
-                "AND attrelid = %s::regclass",
+                "SELECT attname, atttypmod FROM pg_attribute "
+                "WHERE attrelid = %s::regclass AND attnum > 0",
                 (f'"{self.collection_name}"',),
             )
-            [size] = cursor.fetchone() or (None,)
-        if size != self.embedding_model_dims:
-            raise StoreMismatch.of_size(
-                f"The table {self.collection_name}", size, self.embedding_model_dims
+            columns = dict(cursor.fetchall())
+        what = f"The table {self.collection_name}"
+        if not {*COLUMNS.values()} <= columns.keys():
+            raise StoreMismatch(
+                f"{what} has other columns than this contrib writes: an earlier version wrote it "
+                "(one vector for each memory), or another program. Name another collection_name in "
+                'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]. To take memories along, export each '
+                "NPC with the version that wrote them (evennia ai_memory export), then import the "
+                "files with this one (evennia ai_memory import --replace)."
             )
+        if columns["vector"] != self.embedding_model_dims:
+            raise StoreMismatch.of_size(what, columns["vector"], self.embedding_model_dims)
 
     # --- writing ------------------------------------------------------------------------------
 
-    def insert(
+    def write(
         self,
-        vectors: Sequence[Sequence[float]],
-        payloads: Sequence[dict[str, Any]] | None = None,
-        ids: Sequence[str] | None = None,
+        ids: Sequence[str],
+        payloads: Sequence[dict[str, Any]],
+        found_by: Sequence[Keys | LaneVectors],
     ) -> None:
-        """Insert or overwrite points, all of them or none."""
-        payloads = [dict(completed(each)) for each in payloads or [{} for _ in vectors]]
-        ids = ids or [str(uuid.uuid4()) for _ in vectors]
-        query = sql.SQL(
-            "INSERT INTO {} (id, vector, payload) VALUES (%s, %s, %s) ON CONFLICT (id) "
-            "DO UPDATE SET vector = EXCLUDED.vector, payload = EXCLUDED.payload"
-        ).format(self._col())
-        rows = [
-            (point_id, list(vector), Jsonb(payload))
-            for point_id, vector, payload in zip(ids, vectors, payloads, strict=True)
-        ]
-        with self._get_cursor() as cursor:
-            cursor.executemany(query, rows)
+        """Insert or overwrite points with all their keys, all of them or none."""
+        columns = ["id", "payload", *COLUMNS.values()]
+        changed = ", ".join(f"{name} = EXCLUDED.{name}" for name in columns[1:])
+        query = (
+            f"INSERT INTO {{}} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))}) "
+            f"ON CONFLICT (id) DO UPDATE SET {changed}"
+        )
+        rows = []
+        for point_id, payload, key in zip(ids, payloads, found_by, strict=True):
+            named = self.vectors_by_name(key)
+            rows.append((point_id, Jsonb(payload), *map(named.get, COLUMNS)))
+        self._change_many(query, rows)
 
-    def update(
-        self,
-        vector_id: str,
-        vector: Sequence[float] | None = None,
-        payload: dict[str, Any] | None = None,
-    ) -> None:
-        """Change a point. A payload alone is merged into the stored one; its vector stays."""
-        both = vector is not None and payload is not None
-        change = {"vector": vector and list(vector), "payload": payload and Jsonb(payload)}
-        for column, value in change.items():
-            if value is None:
-                continue
-            merged = "payload || %s" if column == "payload" and not both else "%s"
-            query = f"UPDATE {{}} SET {column} = {merged} WHERE id = %s"
+    def change_payloads(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+        rows = [(Jsonb(dict(fields)), each) for each, fields in changes.items()]
+        self._change_many("UPDATE {} SET payload = payload || %s WHERE id = %s", rows)
+
+    def change_vectors(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+        for point_id, named in changes.items():
+            lanes = (
+                LANES if WINDOW in named else tuple(named)
+            )  # whole keys: a lane may be empty now
+            columns = ", ".join(f"{COLUMNS[lane]} = %s" for lane in lanes)
+            row = (*map(named.get, lanes), point_id)
+            self._change_many(f"UPDATE {{}} SET {columns} WHERE id = %s", [row])
+
+    def delete_many(self, ids: Sequence[str]) -> None:
+        self._change_many("DELETE FROM {} WHERE id = %s", [(each,) for each in _uuids(ids)])
+
+    def _change_many(self, query: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Execute a statement for each row, in one transaction."""
+        if rows:
+            condition.check(conf.directory())
             with self._get_cursor() as cursor:
-                cursor.execute(sql.SQL(query).format(self._col()), (value, vector_id))
+                cursor.executemany(sql.SQL(query).format(self._col()), rows)
+
+    def _sparse(self, values: Mapping[int, float]) -> Jsonb:
+        return Jsonb({str(term): weight for term, weight in values.items()})
 
     # --- reading ------------------------------------------------------------------------------
 
-    def search(
-        self,
-        query: str,
-        vectors: Sequence[float],
-        top_k: int | None = 5,
-        filters: Filters = None,
-    ) -> Points:
-        """Return the `top_k` nearest by cosine similarity, best first."""
-        best = ("ORDER BY 2 DESC LIMIT %s", [top_k])
-        similarity = "1 - (vector <=> %s::vector)"
-        return self._points(_where(filters), best, similarity, list(vectors))
+    def existing(self, ids: Collection[str]) -> set[str]:
+        return {str(each) for (each,) in self._select("id", [], _only(ids))}
 
-    def keyword_search(self, query: str, top_k: int = 5, filters: Filters = None) -> Points:
-        """Return the `top_k` best that have any word of the query, best first."""
-        words = " or ".join(f'"{word}"' for word in query.replace('"', " ").split())
-        if not words:
-            return []
-        asked = "websearch_to_tsquery('simple', %s)"
-        conditions, values = _where(filters)
-        matching = ([*conditions, f"{_WORDS} @@ {asked}"], [*values, words])
-        best = ("ORDER BY 2 DESC LIMIT %s", [top_k])
-        return self._points(matching, best, f"ts_rank_cd({_WORDS}, {asked})", words)
-
-    def get_many(self, ids: Sequence[str]) -> Points:
-        """Return the points of `ids` that exist, in no particular order."""
-        return self._points((["id = ANY(%s)"], [_uuids(ids)]), ("", ()))
-
-    def get(self, vector_id: str) -> OutputData | None:
-        return next(iter(self.get_many([vector_id])), None)
+    def get_many(self, ids: Sequence[str]) -> Hits:
+        return self._hits(_only(ids))
 
     def vectors_of(self, ids: Sequence[str]) -> dict[str, list[float]]:
-        """Return the vectors of those `ids` that exist."""
-        rows = self._select("id, vector::real[]", [], (["id = ANY(%s)"], [_uuids(ids)]))
+        """Return the dense vectors of those `ids` that exist."""
+        rows = self._select("id, vector::real[]", [], _only(ids))
         return {str(each): vector for each, vector in rows}
 
-    def list(self, filters: Filters = None, top_k: int | None = 100) -> Sequence[Points]:
-        """Return up to `top_k` points that match (None: all): a list in a list, as Mem0 expects."""
-        return [self._points(_where(filters), ("LIMIT %s", [top_k]))]
+    def lane_vectors(self, ids: Collection[str]) -> dict[str, LaneVectors]:
+        columns = "id, vector::real[], window_vector::real[], near_words, wide_words"
+        found = {}
+        for each, line, window, *words in self._select(columns, [], _only(ids)):
+            weights = {
+                lane: {int(term): weight for term, weight in (of or {}).items()}
+                for lane, of in zip(WORD_LANES, words, strict=True)
+            }
+            found[str(each)] = LaneVectors(
+                np.asarray(line, dtype=np.float32), np.asarray(window, dtype=np.float32), weights
+            )
+        return found
 
-    def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Points, Any]:
-        """Return up to `limit` points that match, by id, and the next page's offset or None."""
+    def candidates(
+        self, queries: Mapping[str, Query], limit: int, filters: Filters
+    ) -> set[PointId]:
+        parts, values = [], []
+        conditions, given = _where(filters)
+        for query in queries.values():
+            where = " AND ".join([*conditions, *query.where[0]]) or "true"
+            parts.append(
+                f"(SELECT id FROM {{}} WHERE {where} ORDER BY {query.score} DESC LIMIT %s)"
+            )
+            values += [*given, *query.where[1], *query.values, limit]
+        statement = sql.SQL(" UNION ".join(parts)).format(*[self._col()] * len(parts))
+        with self._get_cursor() as cursor:
+            cursor.execute(statement, values)
+            return {each for (each,) in cursor.fetchall()}
+
+    def score(self, queries: Mapping[str, Query], ids: Collection[PointId]) -> Sequence[Candidate]:
+        lanes = [queries.get(lane) for lane in LANES]
+        scores = ", ".join(query.score if query else "0.0" for query in lanes)
+        values = [value for query in lanes if query for value in query.values]
+        rows = self._select(f"id, payload, {scores}", values, _only(ids))
+        return [to_candidate(each, payload, list(map(float, of))) for each, payload, *of in rows]
+
+    def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Hits, Any]:
         conditions, values = _where(filters)
         if offset is not None:
             conditions, values = [*conditions, "id > %s::uuid"], [*values, offset]
-        hits = self._points((conditions, values), ("ORDER BY id LIMIT %s", [limit]))
+        hits = self._hits((conditions, values), ("ORDER BY id LIMIT %s", [limit]))
         return hits, (hits[-1].id if len(hits) == limit else None)
+
+    def newest(self, filters: Filters, limit: int) -> Hits:
+        conditions, values = _where(filters)
+        timed = ([*conditions, "payload->>'created_at' IS NOT NULL"], values)
+        return self._hits(timed, ("ORDER BY payload->>'created_at' DESC LIMIT %s", [limit]))
 
     def count(self, filters: Filters = None) -> int:
         [[count]] = self._select("count(*)", [], _where(filters))
         return count
 
-    def agents(self) -> dict[str, int]:
-        """Return how many points each agent id has."""
-        rows = self._select("payload->>'agent_id', count(*)", [], ([], []), ("GROUP BY 1", []))
-        return {agent_id or "": count for agent_id, count in rows}
+    def facet(self, field: str, filters: Filters = None) -> dict[str, int]:
+        rows = self._select("payload->>%s, count(*)", [field], _where(filters), ("GROUP BY 1", []))
+        return {value or "": count for value, count in rows}
 
-    def _points(
-        self, where: Clause, rest: tuple[str, Sequence[Any]], score: str = "NULL", *values: Any
-    ) -> Points:
-        """Return the points of a query; `score` is SQL with these values in it."""
-        rows = self._select(f"id, {score}, payload", values, where, rest)
-        return [OutputData(id=str(each), score=found, payload=data) for each, found, data in rows]
+    def _nearest(self, vector: Sequence[float], lane: str) -> Query:
+        return Query(f"(1 - ({COLUMNS[lane]} <=> %s::vector))", [list(vector)], ([], []))
+
+    def _by_words(self, rarity: Mapping[int, float], lane: str) -> Query:
+        column = COLUMNS[lane]
+        term = f"coalesce(({column}->>%s)::float8, 0) * %s"
+        values = [value for each, rare in rarity.items() for value in (str(each), rare)]
+        found = ([f"{column} ?| %s::text[]"], [list(map(str, rarity))])
+        return Query(f"({' + '.join([term] * len(rarity))})", values, found)
+
+    def _query(self, query: Query, top_k: int, filters: Filters) -> Hits:
+        conditions, values = _where(filters)
+        where = ([*conditions, *query.where[0]], [*values, *query.where[1]])
+        rows = self._select(
+            f"id, payload, {query.score} AS score",
+            query.values,
+            where,
+            ("ORDER BY score DESC LIMIT %s", [top_k]),
+        )
+        return [Hit(id=str(each), score=found, payload=data) for each, data, found in rows]
+
+    def _hits(self, where: Clause, rest: tuple[str, Sequence[Any]] = ("", ())) -> Hits:
+        rows = self._select("id, payload", [], where, rest)
+        return [Hit(id=str(each), payload=data or {}) for each, data in rows]
 
     def _select(
         self,
@@ -224,7 +300,11 @@ def _where(filters: Filters) -> Clause:
     return conditions, values
 
 
-def _uuids(ids: Sequence[str]) -> list[uuid.UUID]:
+def _only(ids: Collection[PointId]) -> Clause:
+    return ["id = ANY(%s)"], [_uuids(ids)]
+
+
+def _uuids(ids: Collection[PointId]) -> list[uuid.UUID]:
     found = []
     for each in ids:
         try:

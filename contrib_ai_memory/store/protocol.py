@@ -1,7 +1,7 @@
 """The protocol of a memory store: all that the rest of the package knows of one.
 
-Two kinds of class implement it: `qdrant.QdrantStore` (with every search lane: Edge and servers) and
-`mem0_store.Mem0Store` (any Mem0 vector store, one vector for each memory).
+Two kinds of class implement it: `qdrant.QdrantStore` (with every search lane: each store that is
+offered) and `mem0_store.Mem0Store` (any other Mem0 vector store, one vector for each memory).
 `memory_store.shared` is the process's one.
 """
 
@@ -19,7 +19,7 @@ from ..embedding import embedder
 from ..records import LOCKED, MemoryRecord
 from . import condition, metadata
 from .history import MemoryHistory
-from .lanes import Keys
+from .lanes import Keys, LaneVectors, WordCounts
 from .payload import (
     EPOCH,
     FOREIGN,
@@ -106,14 +106,18 @@ class MemoryStore(Protocol):
     # --- writing ------------------------------------------------------------------------------
 
     def upsert_rows(
-        self, rows: Sequence[Row], vectors: np.ndarray, keys: Sequence[Keys] | None = None
+        self,
+        rows: Sequence[Row],
+        vectors: np.ndarray,
+        keys: Sequence[Keys | LaneVectors] | None = None,
     ) -> None:
         """Insert or overwrite memories by their payloads.
 
         Args:
             rows: (id, payload) of each.
             vectors: Shape (len(rows), dimensions).
-            keys: Without them a memory is found by its own words and vector alone.
+            keys: Without them a memory is found by its own words and vector alone. Those of
+                another store (`lane_vectors`) are written as they are.
         """
 
     def change(self, memory_id: str, **fields: Any) -> None:
@@ -139,6 +143,10 @@ class MemoryStore(Protocol):
         """Delete the word counts of an NPC, before they are made anew or for good."""
         return
 
+    def replace_word_counts(self, agent_id: str, counts: WordCounts) -> None:
+        """Replace the word counts of an NPC by those of another store (`word_counts`)."""
+        return
+
     # --- reading ------------------------------------------------------------------------------
 
     def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
@@ -146,6 +154,14 @@ class MemoryStore(Protocol):
 
     def vectors_of(self, memories: Sequence[MemoryRecord]) -> np.ndarray:
         """Return the unit vectors of these memories, shape (len(memories), dimensions)."""
+
+    def lane_vectors(self, ids: Collection[str]) -> Mapping[str, LaneVectors]:
+        """Return the keys of those `ids` that exist, if the store has lanes."""
+        return {}
+
+    def word_counts(self, agent_id: str) -> WordCounts:
+        """Return the word counts of an NPC, if the store has lanes."""
+        return WordCounts(0, {}, ())
 
     def rows(
         self, agent_id: str | None, offset: Any = None, limit: int = PAGE, **where: Any

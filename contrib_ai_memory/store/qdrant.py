@@ -1,5 +1,5 @@
-"""What the two Qdrant stores have in common: Edge in process (`qdrant_edge`) and servers
-(`qdrant_server`).
+"""What the stores with search lanes have in common: Qdrant Edge in process (`qdrant_edge`), Qdrant
+servers (`qdrant_server`) and PostgreSQL (`pgvector`).
 
 `QdrantStore` is the store of memories. `QdrantVectors` is the Mem0 vector store below it: points
 with a vector for each search lane (`lanes`), two dense and two sparse ones side by side, and
@@ -23,7 +23,18 @@ from .. import conf
 from ..records import MemoryRecord
 from . import condition
 from .filters import Filters
-from .lanes import LINE, NEAR, WINDOW, WORD_LANES, Keys, Vocabulary, bm25, keys_of_one, terms_of
+from .lanes import (
+    LINE,
+    NEAR,
+    WINDOW,
+    WORD_LANES,
+    Keys,
+    LaneVectors,
+    Vocabulary,
+    WordCounts,
+    keys_of_one,
+    terms_of,
+)
 from .mem0_store import Mem0Store, filters_of, list_pages
 from .payload import (
     FOREIGN,
@@ -55,7 +66,10 @@ class QdrantStore(Mem0Store):
     # --- writing ------------------------------------------------------------------------------
 
     def upsert_rows(
-        self, rows: Sequence[Row], vectors: np.ndarray, keys: Sequence[Keys] | None = None
+        self,
+        rows: Sequence[Row],
+        vectors: np.ndarray,
+        keys: Sequence[Keys | LaneVectors] | None = None,
     ) -> None:
         ids, payloads = [each for each, _ in rows], [payload for _, payload in rows]
         self._vectors.write(ids, payloads, keys or list(map(keys_of, payloads, vectors)))
@@ -87,7 +101,16 @@ class QdrantStore(Mem0Store):
     def forget_words(self, agent_id: str) -> None:
         self._vectors.forget_words(agent_id)
 
+    def replace_word_counts(self, agent_id: str, counts: WordCounts) -> None:
+        self._vectors.replace_word_counts(agent_id, counts)
+
     # --- reading ------------------------------------------------------------------------------
+
+    def lane_vectors(self, ids: Collection[str]) -> Mapping[str, LaneVectors]:
+        return self._vectors.lane_vectors(ids)
+
+    def word_counts(self, agent_id: str) -> WordCounts:
+        return self._vectors.word_counts(agent_id)
 
     def newest(self, agent_id: str, record: str, limit: int) -> Memories:
         if record != FOREIGN:
@@ -160,7 +183,10 @@ class QdrantVectors(VectorStoreBase):
 
     @abstractmethod
     def write(
-        self, ids: Sequence[str], payloads: Sequence[dict[str, Any]], found_by: Sequence[Keys]
+        self,
+        ids: Sequence[str],
+        payloads: Sequence[dict[str, Any]],
+        found_by: Sequence[Keys | LaneVectors],
     ) -> None:
         """Insert or overwrite points with all their keys."""
 
@@ -183,6 +209,10 @@ class QdrantVectors(VectorStoreBase):
     @abstractmethod
     def get_many(self, ids: Sequence[str]) -> Hits:
         """Return the points of `ids` that exist, in no particular order."""
+
+    @abstractmethod
+    def lane_vectors(self, ids: Collection[str]) -> dict[str, LaneVectors]:
+        """Return the vectors of every lane of those `ids` that exist."""
 
     @abstractmethod
     def candidates(self, queries: Mapping[str, Any], limit: int, filters: Filters) -> set[PointId]:
@@ -268,13 +298,21 @@ class QdrantVectors(VectorStoreBase):
     def delete(self, vector_id: str) -> None:
         self.delete_many([vector_id])
 
-    def vectors_by_name(self, key: Keys) -> dict[str, Any]:
+    def vectors_by_name(self, key: Keys | LaneVectors) -> dict[str, Any]:
         """Return the keys of a memory by the names of their vectors."""
-        named: dict[str, Any] = {self.line_vector: key.line.tolist(), WINDOW: key.window.tolist()}
-        for name, lane in WORD_LANES.items():
-            if values := bm25(key.around, lane):
-                named[name] = self._sparse(values)
-        return named
+        of = key.vectors() if isinstance(key, Keys) else key
+        named: dict[str, Any] = {self.line_vector: of.line.tolist(), WINDOW: of.window.tolist()}
+        return named | {lane: self._sparse(each) for lane, each in of.words.items() if each}
+
+    def to_lane_vectors(self, named: Mapping[str, Any]) -> LaneVectors:
+        """Return the keys of a memory from the vectors of its point: `vectors_by_name` undone."""
+        words = {
+            lane: dict(zip(named[lane].indices, named[lane].values, strict=True))
+            for lane in WORD_LANES
+            if lane in named
+        }
+        line = np.asarray(named[self.line_vector], dtype=np.float32)
+        return LaneVectors(line, np.asarray(named[WINDOW], dtype=np.float32), words)
 
     def count_words(self, agent_id: str, words_of: Mapping[str, str]) -> None:
         """Count the words of an NPC's memories (id → words), each memory once."""
@@ -283,6 +321,12 @@ class QdrantVectors(VectorStoreBase):
 
     def forget_words(self, agent_id: str) -> None:
         self._vocabulary.forget(agent_id)
+
+    def word_counts(self, agent_id: str) -> WordCounts:
+        return self._vocabulary.counts(agent_id)
+
+    def replace_word_counts(self, agent_id: str, counts: WordCounts) -> None:
+        self._vocabulary.replace(agent_id, counts)
 
     # --- reading ----------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import qdrant_edge as edge
 
@@ -29,7 +29,7 @@ from ..log import logger
 from . import condition, metadata
 from .condition import StoreFull, StoreInUse, StoreMismatch
 from .filters import Dialect, Filters, to_filter
-from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys
+from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
 from .payload import Candidate, PointId, to_candidate
 from .protocol import Remake
 from .qdrant import (
@@ -214,7 +214,10 @@ class QdrantEdge(QdrantVectors):
     # --- writing ----------------------------------------------------------------------------
 
     def write(
-        self, ids: Sequence[str], payloads: Sequence[dict[str, Any]], found_by: Sequence[Keys]
+        self,
+        ids: Sequence[str],
+        payloads: Sequence[dict[str, Any]],
+        found_by: Sequence[Keys | LaneVectors],
     ) -> None:
         """Insert or overwrite points with all their keys, in one acknowledged write."""
         points = [
@@ -301,6 +304,10 @@ class QdrantEdge(QdrantVectors):
         """Return the dense vectors (unit length) of those `ids` that exist."""
         records = self._free.retrieve([*ids], with_payload=False, with_vector=[UNNAMED_VECTOR])
         return {str(record.id): record.vector for record in records}  # the unnamed one, bare
+
+    def lane_vectors(self, ids: Collection[str]) -> dict[str, LaneVectors]:
+        records = self._free.retrieve([*ids], with_payload=False, with_vector=True)
+        return {str(each.id): self.to_lane_vectors(cast("Any", each.vector)) for each in records}
 
     def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Hits, Any]:
         return self._scroll(filters, limit, offset=offset)

@@ -27,7 +27,7 @@ from .. import conf
 from . import condition
 from .condition import StoreError, StoreMismatch, StoreRefused, StoreUnreachable
 from .filters import Dialect, Filters, to_filter
-from .lanes import LANES, LINE, WINDOW, WORD_LANES, Keys
+from .lanes import LANES, LINE, WINDOW, WORD_LANES, Keys, LaneVectors
 from .payload import Candidate, PointId, to_candidate
 from .qdrant import (
     INDEXED,
@@ -165,7 +165,10 @@ class QdrantServer(QdrantVectors):
     # --- writing ----------------------------------------------------------------------------
 
     def write(
-        self, ids: Sequence[str], payloads: Sequence[dict[str, Any]], found_by: Sequence[Keys]
+        self,
+        ids: Sequence[str],
+        payloads: Sequence[dict[str, Any]],
+        found_by: Sequence[Keys | LaneVectors],
     ) -> None:
         """Insert or overwrite points with all their keys; each request is all done or not."""
         points = [
@@ -226,6 +229,10 @@ class QdrantServer(QdrantVectors):
         vectors = [self.line_vector]
         records = self._retrieve(ids, with_payload=False, with_vectors=vectors)
         return {str(record.id): record.vector[self.line_vector] for record in records}
+
+    def lane_vectors(self, ids: Collection[str]) -> dict[str, LaneVectors]:
+        records = self._retrieve(ids, with_payload=False, with_vectors=True)
+        return {str(record.id): self.to_lane_vectors(record.vector) for record in records}
 
     def _retrieve(self, ids: Collection[str], **what: Any) -> list[Any]:
         return [

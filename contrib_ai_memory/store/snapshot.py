@@ -86,8 +86,14 @@ def watch(write_all: Callable[[], defer.Deferred]) -> None:
     from twisted.internet import task
 
     def look() -> defer.Deferred:
+        # here, as the game writes meanwhile; a memory process is idle as long as this lane is held
         looked = offload.run(
-            offload.MEMORY, answer, write_all, priority=offload.LOOK, timeout=3 * HOLD_SECONDS
+            offload.MEMORY,
+            answer,
+            write_all,
+            priority=offload.LOOK,
+            timeout=3 * HOLD_SECONDS,
+            here=True,
         )
         return looked.addErrback(_log)
 

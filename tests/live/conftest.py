@@ -1,6 +1,7 @@
 """Real games for the tests marked `live`: a folder, a database, a Portal and a Server each.
 
-Every game begins as a copy of one migrated folder and is stopped whatever happens to its test.
+Every game begins as a copy of one migrated folder and is stopped whatever happens to its test. With
+AI_MEMORY_PROCESS=1 in the environment all of them have a memory process (docs/adr/029).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FIRST_PORTS = 20 + 40 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
 
 sys.path.append(str(ROOT / "tests"))  # for `model_server`
 
-LiveGame = Callable[[dict[str, Any]], AbstractContextManager["Game"]]
+LiveGame = Callable[..., AbstractContextManager["Game"]]
 
 
 @pytest.fixture(scope="session")
@@ -40,15 +41,25 @@ def migrated_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def live_game(migrated_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> LiveGame:
-    """`with live_game({settings.CONTRIB_AI_MEMORY}) as game:` a new game, ready to be started."""
+    """`with live_game({settings.CONTRIB_AI_MEMORY}) as game:` a new game, ready to be started.
+
+    `database` is Django's settings of another database than SQLite, which is migrated first.
+    """
 
     @contextmanager
-    def new_game(memory_settings: dict[str, Any]) -> Iterator[Game]:
+    def new_game(
+        memory_settings: dict[str, Any], database: dict[str, str] | None = None
+    ) -> Iterator[Game]:
         folder = tmp_path_factory.mktemp("live") / "game"
         shutil.copytree(migrated_folder, folder)
         game = _game(folder, memory_settings)
+        if database:
+            (folder / "server" / "evennia.db3").unlink()
+            game.extra_settings += f"\nDATABASES = {{'default': {database!r}}}"
         game.build(FIRST_PORTS)
         try:
+            if database:
+                game.migrate()
             yield game
         finally:
             try:
@@ -64,7 +75,8 @@ def _game(folder: Path, memory_settings: dict[str, Any]) -> Game:
 
     from world.game import Game  # the copy in the unit tests' game, which is on the path by now
 
-    settings = f"CONTRIB_AI_MEMORY = {embedding_server.settings() | memory_settings!r}"
+    usual = embedding_server.settings() | {"MEMORY_PROCESS": "AI_MEMORY_PROCESS" in os.environ}
+    settings = f"CONTRIB_AI_MEMORY = {usual | memory_settings!r}"
     return Game(folder, extra_settings=settings, repository=ROOT)
 
 

@@ -10,12 +10,14 @@ evennia ai_memory backup FILE
 evennia ai_memory restore FILE [--yes]
 evennia ai_memory doctor [NPC] [--mend]
 evennia ai_memory reindex [NPC]
+evennia ai_memory move --to STORE [--replace]
 evennia ai_memory model [--night]
 evennia ai_memory uninstall [--yes]
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -34,15 +36,17 @@ from evennia.scripts.models import ScriptDB
 from evennia.server.models import ServerConfig
 from evennia.typeclasses.tags import Tag
 from evennia.utils.search import search_object
+from pydantic import ValidationError
 from tqdm import tqdm
 
 from contrib_ai_memory import conf, offload, sqlite_file
-from contrib_ai_memory.admin import access, archive, backup, doctor, erase, inspect, reindex
+from contrib_ai_memory.admin import access, archive, backup, doctor, erase, inspect, move, reindex
 from contrib_ai_memory.embedding.model import ModelError
 from contrib_ai_memory.ingest import pipeline
 from contrib_ai_memory.ingest.replay import BadLine, LogPerson, Replay, read_log
 from contrib_ai_memory.llm import router
 from contrib_ai_memory.log import FILE as LOG
+from contrib_ai_memory.memory_process import channel, client
 from contrib_ai_memory.npc import CATEGORY, OFF_TAG, MemoryMixin, is_npc
 from contrib_ai_memory.script import KEY
 from contrib_ai_memory.store import (
@@ -60,6 +64,9 @@ from contrib_ai_memory.store import (
 from contrib_ai_memory.store.condition import StoreError
 from contrib_ai_memory.store.journal import Journal
 from contrib_ai_memory.text import plural
+from contrib_ai_memory.text.redaction import shown
+
+PROCESS_ENDS_SECONDS = 30.0  # the memory process of a killed server may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +95,7 @@ _EXPECTED = (  # errors whose message is written for the operator
     archive.NotEmpty,
     backup.BadBackup,
     erase.CannotErase,
+    move.CannotMove,
     snapshot.NoAnswer,
 )
 
@@ -115,11 +123,12 @@ HEAD = ("NPC", "dbref", "state", "entries", "memories", "links", "people", "last
 def _status(command: BaseCommand, _options: dict[str, Any]) -> None:
     """Print a line for each NPC, then the state of the store.
 
-    It starts no NPC's heartbeat and may run beside the server. The server then holds the store, and
-    what only the store knows is left out.
+    It starts no NPC's heartbeat and may run beside the server. If the server itself holds the
+    store, what only the store knows is left out; its memory process is asked for it.
     """
     edge = conf.get().VECTOR_STORE.provider == "qdrant_edge"
-    counts, problem = (None, "") if edge and server_runs() else _counts_by_npc()
+    held = edge and server_runs() and not (conf.get().MEMORY_PROCESS and client.lives())
+    counts, problem = (None, "") if held else _counts_by_npc()
     rows = [_row(npc, counts) for npc in inspect.npcs()]
     if rows:
         command.stdout.write("\n".join(_table([HEAD, *rows])))
@@ -134,7 +143,7 @@ def _counts_by_npc() -> tuple[dict[str, int] | None, str]:
     if not metadata.read(conf.directory()):
         return {}, ""
     try:
-        return memory_store.shared().agents(), ""
+        return offload.wait(offload.run(offload.MEMORY, memory_store.agents)), ""
     except StoreError as error:
         return None, str(error)
 
@@ -499,7 +508,9 @@ def _backup(command: BaseCommand, options: dict[str, Any]) -> None:
     file = _writable(options["file"])
     try:
         with ProgressBars() as bars:
-            made = backup.create(file, running=server_runs(), progress=bars)
+            if not (running := server_runs()):
+                client.end(PROCESS_ENDS_SECONDS)
+            made = backup.create(file, running=running, progress=bars)
     except OSError as error:
         raise CommandError(f"{file} cannot be written: {error}") from None
     command.stdout.write(
@@ -595,6 +606,65 @@ def _reindex(command: BaseCommand, options: dict[str, Any]) -> None:
     command.stdout.write(f"{plural(count, 'memory', 'memories')} reindexed.")
 
 
+@_action("Nothing is lost. To continue, run the same command again.", writes=True)
+def _move(command: BaseCommand, options: dict[str, Any]) -> None:
+    """Copy all memories into another store, compare them, and print the setting to change."""
+    target = _store_named(options["to"])
+    _open_store(command)
+    with ProgressBars() as bars:
+        work = move.move(target, replace=options["replace"], progress=bars)
+        moved = offload.wait(work)
+    command.stdout.write(
+        f"{plural(moved.memories, 'memory', 'memories')} are in {moved.target}, each compared with "
+        f"the one in {moved.source}; this run wrote {moved.written}."
+    )
+    if moved.left:
+        command.stdout.write(
+            f"{plural(moved.left, 'memory', 'memories')} of the old store belong to no object of "
+            "this game and stayed there: they may be another game's."
+        )
+    command.stdout.write(
+        "Before you start the game, change the setting (with your own password or key, which is "
+        f'not shown):\n\n    CONTRIB_AI_MEMORY["VECTOR_STORE"] = {shown("", dict(target))}\n\n'
+        "The old store keeps its copy, which no later erasure reaches. When the game runs with the "
+        f"new one, delete it: {_way_to_delete(conf.get().VECTOR_STORE)}"
+    )
+
+
+def _store_named(text: str) -> conf.VectorStoreSettings:
+    """Read VECTOR_STORE from a provider's name, from JSON, or with "-" from JSON in standard input.
+
+    Raises:
+        CommandError: It is none.
+    """
+    text = sys.stdin.read() if text == "-" else text
+    try:
+        given = json.loads(text) if text.lstrip().startswith("{") else {"provider": text}
+        return conf.VectorStoreSettings.model_validate(given)
+    except json.JSONDecodeError as error:
+        raise CommandError(
+            f"--to is not JSON ({error}). Give the new VECTOR_STORE, in quotes: --to "
+            '\'{"provider": "qdrant", "config": {"url": "http://localhost:6333"}}\''
+        ) from None
+    except ValidationError as error:
+        problems = (
+            f"{'.'.join(map(str, each['loc'])) or 'VECTOR_STORE'}: {each['msg']}"
+            for each in error.errors(include_input=False)
+        )
+        raise CommandError(f"--to names no store. {'; '.join(problems)}.") from None
+
+
+def _way_to_delete(store: conf.VectorStoreSettings) -> str:
+    """Return how to delete a store that is not used any more."""
+    config = store.revealed()
+    name = config.get("collection_name") or "memories"
+    if store.provider == "pgvector":
+        return f'DROP TABLE "{name}"; (unless another game uses it)'
+    if store.provider == "qdrant" and not config.get("path"):
+        return f"the collection {name!r} (unless another game uses it)"
+    return f"rm -r {config.get('path') or conf.directory() / 'qdrant_edge'}"
+
+
 # --- uninstalling ---------------------------------------------------------------------------------
 
 LOCKS = ("memory_look", "memory_edit", "memory_erase", "memory_talk")
@@ -625,7 +695,8 @@ def _uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
     ServerConfig.objects.filter(db_key__startswith=CONFIG).delete()
     memory_store.close_shared()
     shutil.rmtree(conf.directory(), ignore_errors=True)
-    for log in Path(settings.LOG_DIR).glob(f"{LOG}*"):
+    shutil.rmtree(channel.folder(), ignore_errors=True)
+    for log in Path(settings.LOG_DIR).glob(f"{Path(LOG).stem}*"):
         log.unlink()
     command.stdout.write("Vacuuming the game's database ...")
     try:
@@ -740,6 +811,7 @@ def _require_stopped_server() -> None:
         raise CommandError(
             "The game server is running and holds the memories. Stop it first: evennia stop"
         )
+    client.end(PROCESS_ENDS_SECONDS)  # of a server that was killed: it would wait for the next
 
 
 def _begin_generation() -> None:
@@ -842,6 +914,16 @@ class Command(BaseCommand):
         doctor.add_argument("--mend", action="store_true", help="repair what was found")
         reindex = actions.add_parser("reindex", help="rebuild vectors and keys")
         reindex.add_argument("npc_key", metavar="npc", nargs="?", help="reindex this NPC only")
+        move = actions.add_parser("move", help="move all memories into another store")
+        move.add_argument(
+            "--to",
+            required=True,
+            metavar="STORE",
+            help="VECTOR_STORE as it will be: qdrant_edge, or JSON; - reads it from standard input",
+        )
+        move.add_argument(
+            "--replace", action="store_true", help="it may hold memories of this game already"
+        )
         model = actions.add_parser("model", help="try the model server, and say what to set")
         model.add_argument("--night", action="store_true", help="try the server of LLM_NIGHT")
         uninstall = actions.add_parser("uninstall", help="remove all data of this contrib")

@@ -1,0 +1,208 @@
+"""The memory process: does one job at a time, in its main thread, until nobody needs it.
+
+It ends when it is told to, when its settings or its code are older than the game's, and when no
+client has been connected for `LINGER_SECONDS`: a reload is over by then, so the game is gone. A
+file lock makes it the only one of its game. It may be killed at any moment: what the store
+acknowledged is on disk, and a game that lost a job does it again as after a kill of its own.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import queue
+import secrets
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from logging.handlers import QueueHandler
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection, Listener
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from .. import atomic_file, log
+from ..store import condition, memory_store
+from . import channel
+from .channel import Done, Greeting, Job, Welcome
+
+LINGER_SECONDS = 60.0
+LOCK_SECONDS = 20.0  # for the process before this one to end
+LOOK_SECONDS = 0.5  # between looks whether anybody is connected
+LOG_LINES = 1000  # kept for the next answer
+
+
+def main() -> int:
+    """Serve until nobody needs this process. Returns its exit status."""
+    born = time.time()
+    folder = channel.folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    with _only_one(folder / channel.LOCK) as alone:
+        if not alone:
+            return 0  # another one serves
+        MemoryServer(folder, born).serve()
+    return 0
+
+
+@contextmanager
+def _only_one(file: Path) -> Iterator[bool]:
+    """Hold the lock of this game's memory process, and tell whether it was got."""
+    deadline, pause = time.monotonic() + LOCK_SECONDS, threading.Event()
+    with file.open("w") as held:
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield True
+                return
+            if time.monotonic() >= deadline:
+                yield False
+                return
+            pause.wait(0.05)
+
+
+class MemoryServer:
+    """Listener, connections and the queue of jobs.
+
+    Args:
+        folder: Of socket and key; owner-only.
+        born: Time of the start, before any code of the game was imported (seconds since 1970).
+    """
+
+    def __init__(self, folder: Path, born: float):
+        self._folder = folder
+        self._born = born
+        self._jobs: queue.SimpleQueue[tuple[Connection, bytes]] = queue.SimpleQueue()
+        self._connected: set[Connection] = set()
+        self._alone_since = time.monotonic()
+        self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self._lines: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def serve(self) -> None:
+        address, key = self._address(), secrets.token_bytes(32)
+        with Listener(str(address), family="AF_UNIX", authkey=key) as listener:
+            peer = {"address": str(address), "key": key.hex(), "pid": os.getpid()}
+            atomic_file.write(self._folder / channel.PEER, json.dumps(peer))
+            threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+            try:
+                self._set_up()
+                self._work()
+            finally:
+                (self._folder / channel.PEER).unlink(missing_ok=True)
+                memory_store.close_shared()
+
+    def _address(self) -> Path:
+        """Return a free path for the socket: in our folder, or elsewhere if that is too long."""
+        address = self._folder / channel.SOCKET
+        if len(os.fsencode(address)) > channel.PATH_BYTES:
+            address = Path(tempfile.mkdtemp(prefix="ai-memory-")) / channel.SOCKET
+        address.unlink(missing_ok=True)  # of one that was killed
+        return address
+
+    def _set_up(self) -> None:
+        """Import the game's code, which jobs are named in."""
+        log.send_to(QueueHandler(self._lines))
+        import django
+        import evennia
+
+        django.setup()
+        evennia._init()
+
+    # --- connections (threads of their own) -------------------------------------------------------
+
+    def _accept(self, listener: Listener) -> None:
+        while not self._ending.is_set():
+            try:
+                connection = listener.accept()
+            except (AuthenticationError, EOFError, OSError) as refused:
+                logging.warning("a connection was refused: %r", refused)
+                self._ending.wait(0.1)
+                continue
+            with self._lock:
+                self._connected.add(connection)
+            threading.Thread(target=self._listen, args=(connection,), daemon=True).start()
+
+    def _listen(self, connection: Connection) -> None:
+        try:
+            while not self._ending.is_set():
+                message = connection.recv_bytes()
+                kind, data = message[:1], message[1:]
+                if kind == channel.HELLO:
+                    self._greet(connection, channel.loads(data, Greeting))
+                elif kind == channel.JOB:
+                    self._jobs.put((connection, data))
+                elif kind == channel.END:
+                    self._ending.set()
+        except (EOFError, OSError):
+            pass  # the client is gone
+        finally:
+            with self._lock:
+                self._connected.discard(connection)
+                self._alone_since = time.monotonic()
+
+    def _greet(self, connection: Connection, greeting: Greeting) -> None:
+        stale = greeting.settings != channel.fingerprint() or self._code_changed()
+        connection.send_bytes(channel.dumps(Welcome(os.getpid(), stale)))
+        if stale and greeting.game:
+            self._ending.set()
+
+    def _code_changed(self) -> bool:
+        """Whether a file of this package or of the game was changed since it was imported."""
+        ours = Path(__file__).parents[1], Path(settings.GAME_DIR)
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if not file or not any(Path(file).is_relative_to(each) for each in ours):
+                continue
+            with suppress(OSError):  # a file that is gone can be imported no more
+                if Path(file).stat().st_mtime > self._born:
+                    return True
+        return False
+
+    # --- jobs (main thread) -----------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while not self._ending.is_set():
+            try:
+                connection, data = self._jobs.get(timeout=LOOK_SECONDS)
+            except queue.Empty:
+                if self._is_alone():
+                    return
+                continue
+            answer = channel.dumps(self._do(data))
+            with suppress(OSError):  # nobody waits for it any more
+                connection.send_bytes(answer)
+
+    def _is_alone(self) -> bool:
+        with self._lock:
+            alone = not self._connected
+        return alone and time.monotonic() - self._alone_since >= LINGER_SECONDS
+
+    def _do(self, data: bytes) -> Done:
+        known, writes = condition.known(), condition.writes()
+        try:
+            request = channel.loads(data, Job)
+            if request.state is not None:
+                memory_store.expected = request.state.expected
+                condition.take_over(request.state.troubles)
+                known = request.state.troubles
+            value, failed = request.job(*request.args), False
+            channel.dumps(value)
+        except Exception as error:  # noqa: BLE001 - the caller gets it
+            value, failed = channel.portable(error), True
+        changes = condition.changes_since(known, writes)
+        return Done(value, failed, changes, tuple(self._log_lines()))
+
+    def _log_lines(self) -> Iterator[logging.LogRecord]:
+        for _ in range(LOG_LINES):
+            try:
+                yield self._lines.get_nowait()
+            except queue.Empty:
+                return
