@@ -163,6 +163,15 @@ def _ended_by(
         told += [each for old in told for each in store.derived_from(agent_id, old)]
         past.append([e for e in told if e.record == record and _may_be_ended(e, entry, by)])
     known = list({each.id: each for some in past for each in some}.values())
+    called = forms([next(iter(names))])  # the NPC's
+    if record == "entry":  # a rule decides: most lines need no vectors
+        known = [
+            each
+            for each in known
+            if each.superseded_by == by
+            or _is_corrected(each, line)
+            or _is_changed(each, entry, called, near=True)
+        ]
     if not known:
         return []
     old = embedder.shared().encode([_words(each) for each in known], known=True)
@@ -170,17 +179,10 @@ def _ended_by(
     [new] = _looks([_new_statement(entry, names)], vectors[-1:], [entry.kind])
     likely = supersession.ended_by(new, vectors[-1], vectors[:-1], looks, old)
     near_in_meaning = (old @ vectors[-1] >= conf.CHANGE_COSINE).tolist()
-    called = forms([next(iter(names))])  # the NPC's
     certain = np.array(
         [
-            each.about == entry.source_entity
-            and look.statement.said
-            and changes(
-                without_address(entry.words, called),
-                without_address(look.statement.text, called),
-                near=near,
-            )
-            for each, look, near in zip(known, looks, near_in_meaning, strict=True)
+            _is_changed(each, entry, called, near=near)
+            for each, near in zip(known, near_in_meaning, strict=True)
         ]
     )
     corrected = [_is_corrected(each, line) for each in known]
@@ -213,6 +215,24 @@ def _ended_by(
         if not store.is_locked(agent_id, each):
             found.append(EndedMemory(each, entry, probability >= SURE, meant))
     return found
+
+
+def _is_changed(memory: MemoryRecord, entry: Entry, called: tuple[str, ...], *, near: bool) -> bool:
+    """Whether a rule says that the speaker of a line has said otherwise now.
+
+    Args:
+        called: Forms of the NPC's name, by which both may address it.
+        near: Whether the two are near in meaning.
+    """
+    return (
+        memory.about == entry.source_entity
+        and _is_said(memory)
+        and changes(
+            without_address(entry.words, called),
+            without_address(_words(memory), called),
+            near=near,
+        )
+    )
 
 
 def _is_corrected(memory: MemoryRecord, line: NewLine) -> bool:
