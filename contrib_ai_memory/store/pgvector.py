@@ -32,9 +32,9 @@ from .. import conf
 from . import condition
 from .condition import StoreMismatch, StoreUnreachable
 from .filters import Filters
+from .lane_store import Hit, Hits, LaneStore, LaneVectorStore
 from .lanes import LANES, LINE, NEAR, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors, Vocabulary
 from .payload import Candidate, PointId, to_candidate
-from .qdrant import Hit, Hits, QdrantStore, QdrantVectors
 
 LISTS = ("audience", "dominant_emotions", "entities", "journal_ids", "tags", "witnesses")
 CONNECT_SECONDS = 5.0
@@ -64,14 +64,14 @@ def conninfo(config: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class PostgresStore(QdrantStore):
+class PostgresStore(LaneStore):
     """A memory store in PostgreSQL. A memory there does not say which game it is of."""
 
     scoped = False
     _vectors: PGVectorStore
 
 
-class PGVectorStore(QdrantVectors, PGVector):
+class PGVectorStore(LaneVectorStore, PGVector):
     """One table in PostgreSQL, behind Mem0's vector-store interface."""
 
     def __init__(self, **config: Any):

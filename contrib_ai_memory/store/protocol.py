@@ -1,6 +1,6 @@
 """The protocol of a memory store: all that the rest of the package knows of one.
 
-Two kinds of class implement it: `qdrant.QdrantStore` (with every search lane: each store that is
+Two kinds of class implement it: `lane_store.LaneStore` (with every search lane: each store that is
 offered) and `mem0_store.Mem0Store` (any other Mem0 vector store, one vector for each memory).
 `memory_store.shared` is the process's one.
 """

@@ -30,19 +30,19 @@ from ..log import logger
 from . import condition, metadata
 from .condition import StoreFull, StoreInUse, StoreMismatch
 from .filters import Dialect, Filters, to_filter
-from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
-from .payload import Candidate, PointId, to_candidate
-from .protocol import Remake
-from .qdrant import (
+from .lane_store import (
     INDEXED,
     KEYWORD,
     TIME,
     VALUES_AT_MOST,
     Hit,
     Hits,
-    QdrantStore,
-    QdrantVectors,
+    LaneStore,
+    LaneVectorStore,
 )
+from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
+from .payload import Candidate, PointId, to_candidate
+from .protocol import Remake
 
 UNNAMED_VECTOR = ""  # of the lane `line`; the others have names
 
@@ -63,7 +63,7 @@ _FILTERS = Dialect(
 )
 
 
-class EdgeStore(QdrantStore):
+class EdgeStore(LaneStore):
     """A memory store in files of the game's own."""
 
     _vectors: QdrantEdge
@@ -88,7 +88,7 @@ class EdgeStore(QdrantStore):
 # --- the vector store -----------------------------------------------------------------------------
 
 
-class QdrantEdge(QdrantVectors):
+class QdrantEdge(LaneVectorStore):
     """One shard of Qdrant Edge behind Mem0's vector-store interface."""
 
     line_vector = UNNAMED_VECTOR

@@ -27,18 +27,18 @@ from .. import conf
 from . import condition
 from .condition import StoreError, StoreMismatch, StoreRefused, StoreUnreachable
 from .filters import Dialect, Filters, to_filter
-from .lanes import LANES, LINE, WINDOW, WORD_LANES, Keys, LaneVectors
-from .payload import Candidate, PointId, to_candidate
-from .qdrant import (
+from .lane_store import (
     INDEXED,
     KEYWORD,
     TIME,
     VALUES_AT_MOST,
     Hit,
     Hits,
-    QdrantStore,
-    QdrantVectors,
+    LaneStore,
+    LaneVectorStore,
 )
+from .lanes import LANES, LINE, WINDOW, WORD_LANES, Keys, LaneVectors
+from .payload import Candidate, PointId, to_candidate
 from .qdrant_config import QdrantServerConfig
 
 GAME = "game_id"
@@ -61,7 +61,7 @@ _FILTERS = Dialect(
 )
 
 
-class ServerStore(QdrantStore):
+class ServerStore(LaneStore):
     """A memory store on a server, or in the local files of its client."""
 
     _vectors: QdrantServer
@@ -85,7 +85,7 @@ class OpenedConfig(QdrantServerConfig):
     client: Any = None
 
 
-class QdrantServer(QdrantVectors):
+class QdrantServer(LaneVectorStore):
     """One collection of a Qdrant server behind Mem0's vector-store interface."""
 
     def __init__(self, **config: Any):

@@ -1,7 +1,7 @@
 """What the stores with search lanes have in common: Qdrant Edge in process (`qdrant_edge`), Qdrant
 servers (`qdrant_server`) and PostgreSQL (`pgvector`).
 
-`QdrantStore` is the store of memories. `QdrantVectors` is the Mem0 vector store below it: points
+`LaneStore` is the store of memories. `LaneVectorStore` is the Mem0 vector store below it: points
 with a vector for each search lane (`lanes`), two dense and two sparse ones side by side, and
 payloads with `agent_id` and other fields indexed (`INDEXED`). How rare a word is, the query side of
 the sparse lanes, is counted for each NPC in a file of the game (`lanes.Vocabulary`).
@@ -57,11 +57,11 @@ INDEXED = dict.fromkeys(  # payload fields
 ) | {"created_at": TIME}
 
 
-class QdrantStore(Mem0Store):
+class LaneStore(Mem0Store):
     """A memory store with every search lane."""
 
     scoped = True
-    _vectors: QdrantVectors
+    _vectors: LaneVectorStore
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -162,7 +162,7 @@ class Hit(BaseModel):
 Hits = list[Hit]
 
 
-class QdrantVectors(VectorStoreBase):
+class LaneVectorStore(VectorStoreBase):
     """Points of a Qdrant engine behind Mem0's vector-store interface.
 
     Filters are in Mem0's own language. Subclasses make the engine's calls, and its queries: `Any`
