@@ -155,6 +155,7 @@ def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
         "import": ("x", "--npc", "Mara"),
         "erase": ("Alice",),
         "restore": ("x",),
+        "move": ("--to", "pgvector"),
     }
     with pytest.raises(CommandError, match="evennia stop"):
         run(action, *words.get(action, ()))
