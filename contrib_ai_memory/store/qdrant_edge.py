@@ -169,8 +169,6 @@ class QdrantEdge(LaneVectorStore):
             edge.EdgeConfig(
                 vectors={UNNAMED_VECTOR: dense, WINDOW: dense},
                 sparse_vectors=dict.fromkeys(WORD_LANES, sparse),
-                # read on opening: else each of the hundred payloads of a recall waits for the disk
-                payload_memory=edge.Memory.Cached,
             ),
         )
 
