@@ -125,7 +125,9 @@ class Story:
     def log_in(self, name: str, password: str) -> Telnet:
         """A connection with `name` logged in; the account is made where it is missing."""
         line = Telnet(self.game.ports.telnet)
-        line.expect("connect <username>")
+        if "Server restarted" in line.expect("connect <username>", "Server restarted"):
+            line.send("look")  # who comes while the server starts is shown no screen
+            line.expect("connect <username>")
         line.drain(0.3)
         line.send(f"connect {name} {password}")
         came = line.expect("You become", "incorrect", timeout=60)
