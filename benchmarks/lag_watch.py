@@ -34,13 +34,13 @@ def at_server_start() -> None:
 @defer.inlineCallbacks
 def _watch(out: Path, idle: float, busy: float):
     began = time.process_time()
-    told = {"idle late": (yield _late(idle))}
+    told = {"idle late": (yield late(idle))}
     told["idle share"] = (time.process_time() - began) / idle
     scripts = _fall_asleep()
     talk = _talk()
     Path(f"{out}{TALKING}").touch()
     began = time.process_time()
-    told["late"] = yield _late(busy)
+    told["late"] = yield late(busy)
     told["share"] = (time.process_time() - began) / busy
     talk.stop()
     told["steps"] = sum(
@@ -87,7 +87,7 @@ def _talk() -> task.LoopingCall:
 
 
 @defer.inlineCallbacks
-def _late(seconds: float):
+def late(seconds: float):
     """How late the reactor came back to each look, in seconds."""
     late = []
     until = time.perf_counter() + seconds

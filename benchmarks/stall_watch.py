@@ -15,7 +15,8 @@ from django.conf import settings
 from twisted.internet import defer, reactor, task
 from twisted.python import log
 
-STEP = 0.005  # seconds between two looks
+from .lag_watch import late
+
 WARM = 10.0  # seconds from the first answer of the store until all is loaded
 FIRST = ".first"  # suffix of a file with the seconds until the store's first answer
 OUT = "AI_MEMORY_STALLS"  # environment: the file that is written, and the seconds of each watch
@@ -41,10 +42,10 @@ def _watch():
     told = {"first": round(time.perf_counter() - begun, 1)}
     _write(Path(out).with_suffix(FIRST), told["first"])
     yield task.deferLater(reactor, WARM, lambda: None)
-    told["idle"] = yield _late(float(idle))
+    told["idle"] = yield late(float(idle))
     for script in scripts:
         script.sleep.begin()
-    told["asleep"] = yield _late(float(asleep))
+    told["asleep"] = yield late(float(asleep))
     told["steps"] = sum(
         done["steps"] for script in scripts for done in script.sleep.night.passes.values()
     )
@@ -76,15 +77,3 @@ def _megabytes(pid: int) -> int:
     """Resident memory."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0]) // 1024
-
-
-@defer.inlineCallbacks
-def _late(seconds: float):
-    """How late the reactor came back to each look, in seconds."""
-    late = []
-    until = time.perf_counter() + seconds
-    while time.perf_counter() < until:
-        due = time.perf_counter() + STEP
-        yield task.deferLater(reactor, STEP, lambda: None)
-        late.append(max(0.0, time.perf_counter() - due))
-    return late
