@@ -647,11 +647,14 @@ def _store_named(text: str) -> conf.VectorStoreSettings:
             '\'{"provider": "qdrant", "config": {"url": "http://localhost:6333"}}\''
         ) from None
     except ValidationError as error:
-        problems = (
-            f"{'.'.join(map(str, each['loc'])) or 'VECTOR_STORE'}: {each['msg']}"
+        problems = [
+            f"{'.'.join(map(str, each['loc'])) or 'VECTOR_STORE'}: "
+            f"{each['msg'].removeprefix('Value error, ')}"
             for each in error.errors(include_input=False)
-        )
-        raise CommandError(f"--to names no store. {'; '.join(problems)}.") from None
+        ]
+        raise CommandError(
+            f"--to does not name a supported store. {'; '.join(problems).rstrip('.')}."
+        ) from None
 
 
 def _way_to_delete(store: conf.VectorStoreSettings) -> str:
