@@ -21,7 +21,6 @@ from typing import Any
 from django.db import transaction
 from evennia import AttributeProperty
 from evennia.contrib.rpg.llm.llm_npc import LLMNPC
-from evennia.utils import lazy_property
 from evennia.utils.utils import make_iter
 from twisted.internet import defer, task
 from twisted.python.failure import Failure
@@ -104,9 +103,8 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
 
     _answering: tuple[Entry, str] | None = None  # of the prompt being built, with its context
 
-    @lazy_property
-    def memory(self) -> LLMNPCMemory:
-        """Everything this character remembers. The first access imports its `chat_memory`."""
+    def _open_memory(self) -> LLMNPCMemory:
+        """Open the memory; the first time, its `chat_memory` is imported."""
         handler = LLMNPCMemory(self)
         AssistantScript.of(self)
         _import_chat_memory(self, handler).addErrback(
@@ -131,7 +129,10 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
             return super().at_talked_to(speech, character)  # answered without a memory
         words = sanitise(speech, conf.get().MAX_LINE)
         if words:
-            attention, mentioned, _ = self._attention(character, words, "whisper")
+            barred = self._is_barred(character)
+            attention, mentioned, _ = self._attention(
+                character, words, "whisper", (), barred=barred
+            )
             entry = self._said_just_now(words, character) or self._perceive(
                 character,
                 words,

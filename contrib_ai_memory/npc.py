@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from evennia.utils import lazy_property
 from evennia.utils.logger import log_err
 from evennia.utils.utils import make_iter
 
-from . import conf, deletion
+from . import conf, deletion, hearing
 from .attention import Attention, Floor, HeardLine, attend
 from .english import addressing
 from .handler import MemoryHandler, shed_copied
@@ -92,9 +92,15 @@ class MemoryMixin(_Base):
         """Evennia's handler; it hides the memory from copies and prototypes."""
         return NPCAttributes(self, ModelAttributeBackend)
 
-    @lazy_property
+    @property
     def memory(self) -> MemoryHandler:
         """Everything this character remembers. The first access starts its heartbeat."""
+        hearing.catch_up(self)
+        if "memory" not in self.__dict__:
+            self.__dict__["memory"] = self._open_memory()
+        return self.__dict__["memory"]
+
+    def _open_memory(self) -> MemoryHandler:
         handler = MemoryHandler(self)
         AssistantScript.of(self)
         return handler
@@ -207,7 +213,7 @@ class MemoryMixin(_Base):
             name = self._name_seen(source_location)
             thing = oneline(moved_obj.get_display_name(self))
             text = f"{name} gives {self.key} {sanitise(thing)}."
-            self._hear_talk(source_location, text, "give", name, addressed=False, mentioned=False)
+            self._hear_talk(source_location, text, "give", name)
 
     def at_object_post_creation(self) -> None:
         """Remove the memory of the NPC that a prototype was made from."""
@@ -238,6 +244,7 @@ class MemoryMixin(_Base):
         return gone
 
     def _flush_memory(self) -> None:
+        hearing.catch_up(self)
         if "memory" in self.__dict__:
             self.memory.flush()
 
@@ -352,7 +359,7 @@ class MemoryMixin(_Base):
         if speaker is self:
             if kind in ("say", "whisper", "pose"):
                 to = self._identities(self._hearers(self, kind)) if kind == "whisper" else None
-                self._perceive(
+                self._notice(
                     self, speech_in(line), kind, self.key, witnesses=to or None, origin="self"
                 )
             return
@@ -363,12 +370,12 @@ class MemoryMixin(_Base):
         elif kind == "pose" and emoted[0] is speaker:
             self._hear_emote(speaker, line, emoted[1], seen_as)
         elif kind == "pose":
-            self._perceive(speaker, line, "pose", seen_as, source_type="observation")
-        elif kind in _MOVES:
+            self._notice(speaker, line, "pose", seen_as, source_type="observation")
+        elif kind in _MOVES and isinstance(speaker, DefaultCharacter):  # no thing is a visitor
             move = "leave" if _is_departure(line) else "arrive"
-            self._perceive(speaker, line, move, seen_as, source_type="environmental")
+            self._notice(speaker, line, move, seen_as, source_type="environmental")
         else:
-            self._perceive(speaker, line, "event", seen_as, source_type="environmental")
+            self._notice(speaker, line, "event", seen_as, source_type="environmental")
 
     def _hear_emote(self, speaker: Any, line: str, emoted: list[str], seen_as: str) -> None:
         """Perceive an emote with speech: the speech as talk, the rest as a pose."""
@@ -377,7 +384,7 @@ class MemoryMixin(_Base):
         # "A tall man says," alone is no action
         words = addressing.folded(action).replace(addressing.folded(seen_as), "")
         if not speech or len(words.split()) >= ACTION_WORDS:
-            self._perceive(speaker, action, "pose", seen_as, source_type="observation")
+            self._notice(speaker, action, "pose", seen_as, source_type="observation")
         if said := " ".join(_unquoted(each) for each in speech).strip():
             self._hear_talk(speaker, said, "say", seen_as, whole=line, line=line, tags=("emote",))
 
@@ -400,13 +407,36 @@ class MemoryMixin(_Base):
         hearers = [] if kind == "give" else self._hearers(speaker, kind)
         if kind == "whisper":
             percept["witnesses"] = self._identities([speaker, *hearers])
-        attention, mentioned, floor = self._attention(speaker, whole or speech, kind, hearers)
-        addressed = attention is Attention.TRIGGER
-        percept = {"addressed": addressed, "mentioned": mentioned} | percept
-        entry = self._perceive(speaker, speech, kind, seen_as, **percept)
+        noticed = self._percept(speaker, speech, kind, seen_as, **percept)
+        barred = self._is_barred(speaker)
+        hearing.take_in(
+            self,
+            lambda: self._take_in_talk(speaker, noticed, whole or speech, hearers, barred=barred),
+        )
+
+    def _take_in_talk(
+        self, speaker: Any, noticed: Percept, text: str, hearers: Sequence[Any], *, barred: bool
+    ) -> None:
+        if not speaker.pk:  # deleted meanwhile: nobody waits for an answer
+            self._remember(noticed, speaker)
+            return
+        kind, hearers = noticed.kind, [obj for obj in hearers if obj.pk]
+        attention, mentioned, floor = self._attention(speaker, text, kind, hearers, barred=barred)
+        wants_reply = attention is Attention.TRIGGER
+        if kind != "give":
+            noticed = replace(noticed, addressed=wants_reply, mentioned=mentioned)
+        entry = self._remember(noticed, speaker)
         self.assistant.floor = floor
-        if addressed:
+        if wants_reply:
             self.assistant.wants_reply(entry, speaker)
+
+    def _is_barred(self, speaker: Any) -> bool:
+        """Return whether it answers nothing that `speaker` says now."""
+        return (
+            not self.access(speaker, "memory_talk", default=True)
+            or bool(self.sessions.count())  # whoever plays this character answers
+            or bool(getattr(speaker, "uttering", ""))  # no endless talk between NPCs
+        )
 
     def _memory_on_for(self, other: Any) -> bool:
         """Return whether memory is switched on: for the game, this NPC, its room and the other."""
@@ -421,7 +451,7 @@ class MemoryMixin(_Base):
         return [obj for obj in hearers if obj not in (self, speaker)]
 
     def _attention(
-        self, speaker: Any, text: str, kind: str, hearers: Sequence[Any] = ()
+        self, speaker: Any, text: str, kind: str, hearers: Sequence[Any], *, barred: bool
     ) -> tuple[Attention, bool, Floor]:
         """Decide whether a line is answered (DESIGN §4).
 
@@ -429,15 +459,11 @@ class MemoryMixin(_Base):
             text: What is said; of an emote, all of it.
             kind: say, whisper or give.
             hearers: Who hears it besides the NPC and the speaker.
+            barred: Whether it answers nothing of this speaker.
 
         Returns:
             The decision, whether the line @mentions the NPC, and the floor after it.
         """
-        barred = (
-            not self.access(speaker, "memory_talk", default=True)
-            or bool(self.sessions.count())  # whoever plays this character answers
-            or bool(getattr(speaker, "uttering", ""))  # no endless talk between NPCs
-        )
         own = self.get_memory_identity(self)
         named = [each for each in self.memory.people.mentioned(text) if each != own]
         line = HeardLine(
@@ -473,7 +499,16 @@ class MemoryMixin(_Base):
 
     # --- perceiving ---------------------------------------------------------------------------
 
-    def _perceive(
+    def _perceive(self, source: Any, *args: Any, **more: Any) -> Entry:
+        """Take in what `_percept` is given, now."""
+        return self._remember(self._percept(source, *args, **more), source)
+
+    def _notice(self, source: Any, *args: Any, **more: Any) -> None:
+        """Take in what `_percept` is given, soon (`hearing`)."""
+        noticed = self._percept(source, *args, **more)
+        hearing.take_in(self, lambda: self._remember(noticed, source))
+
+    def _percept(
         self,
         source: Any,
         content: str,
@@ -483,7 +518,8 @@ class MemoryMixin(_Base):
         private: bool | None = None,
         witnesses: tuple[str, ...] | None = None,
         **more: Any,
-    ) -> Entry:
+    ) -> Percept:
+        """Return what is perceived, with who and what is here at this moment."""
         identity = self.get_memory_identity(source)
         if private is None:
             private = kind == "whisper"
@@ -491,22 +527,24 @@ class MemoryMixin(_Base):
             witnesses = (identity,) if private else self._witnesses()
         if source is not self and is_npc(source):
             more["tags"] = (*more.get("tags", ()), OF_NPC)
-        entry = self.memory.perceive(
-            Percept(
-                content=content,
-                kind=kind,
-                seen_as=seen_as,
-                source=identity,
-                witnesses=witnesses,
-                entities=(identity,),
-                private=private,
-                location=f"#{self.location.id}" if self.location else None,
-                game_time=_game_time(),
-                utterance=getattr(source, "uttering", ""),
-                **more,
-            )
+        return Percept(
+            content=content,
+            kind=kind,
+            seen_as=seen_as,
+            source=identity,
+            witnesses=witnesses,
+            entities=(identity,),
+            private=private,
+            location=f"#{self.location.id}" if self.location else None,
+            game_time=_game_time(),
+            utterance=getattr(source, "uttering", ""),
+            **more,
         )
-        self.memory.people.set_type(identity, entity_type_of(source))
+
+    def _remember(self, noticed: Percept, source: Any) -> Entry:
+        entry = self.memory.perceive(noticed)
+        if noticed.source and source.pk:
+            self.memory.people.set_type(noticed.source, entity_type_of(source))
         return entry
 
     def _witnesses(self) -> tuple[str, ...]:

@@ -88,6 +88,7 @@ def answered(npc, timeout=20):
     while turn or npc.assistant.ndb.answering:
         turn = False
         reactor.iterate(0.01)
+        assert npc.memory  # has taken in what was said
         assert time.monotonic() < end, "it did not answer"
 
 

@@ -23,7 +23,7 @@ ORACLE = """
                 raise ProviderError("the stars are silent")
             return Reply(f"The stars know you, {request.speaker}.")
 
-        def extract_facts(self, entries, npc_name):
+        def extract_facts(self, entries, npc_name, around=()):
             return [FactDraft("The moon is full.", (entries[0].id,))]
 
 

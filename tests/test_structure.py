@@ -16,7 +16,7 @@ STEPS = [
     {"english"},
     {"conf", "records", "log", "atomic_file"},
     {"offload", "attention", "sqlite_file"},
-    {"embedding"},
+    {"embedding", "hearing"},
     {"llm"},
     {"store"},
     {"ingest", "memory_process"},

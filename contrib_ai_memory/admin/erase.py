@@ -35,7 +35,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
+from .. import hearing, offload
 from ..embedding import embedder
 from ..ingest import novelty
 from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord, Message
@@ -242,6 +242,7 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
     The plan stays at the NPC until the end: broken off and called again, it goes on.
     """
     _refuse_itself(npc, identity)
+    hearing.catch_up_all()
     plan, erased = yield exclusively(npc, _erase_at_npc, identity, names)
     elsewhere = yield _erase_heard(npc, plan)
     if npc.pk:

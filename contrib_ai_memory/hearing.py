@@ -1,0 +1,84 @@
+"""What NPCs have heard and not taken in yet: a few milliseconds behind what is said.
+
+To take in a line costs an NPC about a millisecond, and the first one of a new NPC far more, which
+the people in a crowded room would wait for before they see what was said. So `at_msg_receive` only
+notes what is said, by whom, and who is there; the rest is done in the next turns of the reactor,
+an NPC at a time, in order. Whoever looks at a memory (`npc.memory`) sees all that was said before.
+Reactor thread only.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+from twisted.internet import defer
+
+from . import offload
+
+
+@dataclass(eq=False)
+class _Heard:
+    """What one NPC has heard, oldest first.
+
+    Attributes:
+        under_way: Whether the turns of the reactor take it in.
+        at_work: Whether a line is being taken in right now.
+    """
+
+    npc: Any
+    lines: deque[Callable[[], Any]] = field(default_factory=deque)
+    under_way: bool = False
+    at_work: bool = False
+
+
+_waiting: dict[int, _Heard] = {}  # by `id`: an NPC that was deleted has no hash
+
+
+def take_in(npc: Any, line: Callable[[], Any]) -> None:
+    """Call `line` soon, after all that this NPC has heard before; at once without a reactor."""
+    if not offload.in_game():
+        line()
+        return
+    heard = _waiting.setdefault(id(npc), _Heard(npc))
+    heard.lines.append(line)
+    if not heard.under_way:
+        _take_in_slowly(heard)
+
+
+def catch_up(npc: Any) -> None:
+    """Take in all that an NPC has heard, now; not from within what it takes in."""
+    heard = _waiting.get(id(npc))
+    while heard and heard.lines and not heard.at_work:
+        _take_in_next(heard)
+
+
+def catch_up_all() -> list[Any]:
+    """Take in all that any NPC has heard, now. Returns these NPCs."""
+    npcs = [heard.npc for heard in _waiting.values() if heard.lines]
+    for npc in npcs:
+        catch_up(npc)
+    return npcs
+
+
+@defer.inlineCallbacks
+def _take_in_slowly(heard: _Heard) -> Generator[Any, Any, None]:
+    heard.under_way = True
+    yield offload.breathe()
+    while heard.lines:
+        _take_in_next(heard)
+        yield offload.breathe()
+    del _waiting[id(heard.npc)]
+
+
+def _take_in_next(heard: _Heard) -> None:
+    line = heard.lines.popleft()
+    if not heard.npc.pk:
+        return  # it was deleted
+    heard.at_work = True
+    # a game's own hooks may fail; the next line is heard all the same
+    done = defer.execute(line)
+    done.addErrback(offload.log_failure, f"taking in what {heard.npc} heard")
+    heard.at_work = False
