@@ -92,6 +92,9 @@ def _as_the_server_has_it() -> None:
     with connection.cursor() as cursor:
         for pragma in settings.SQLITE3_PRAGMAS:
             cursor.execute(pragma)
+    from contrib_ai_memory.store import game_database
+
+    game_database.keep_statistics()  # as at the start of the server
     # Mem0 says through its logger, at every search, which of its extras are not installed
     logging.getLogger("mem0").setLevel(logging.ERROR)
 

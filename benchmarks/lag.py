@@ -274,6 +274,7 @@ def main() -> int:
     parser.add_argument("--warm", type=int, default=WARM, metavar="SECONDS", help="before all else")
     parser.add_argument("--idle", type=int, default=IDLE, metavar="SECONDS", help="before the talk")
     parser.add_argument("--busy", type=int, default=BUSY, metavar="SECONDS", help="of talk")
+    parser.add_argument("--process", action="store_true", help="with the memory process")
     parser.add_argument("--others", type=int, default=BUSY_PROCESSES, metavar="N", help="processes")
     options = parser.parse_args()
     report = Report(
@@ -285,6 +286,7 @@ def main() -> int:
     with folder() as place, SlowServer() as model:
         memory = {
             "TICK_RATE_SLEEP": PACE,
+            "MEMORY_PROCESS": options.process,
             "LLM": {"base_url": model.url, "model": model.model, "timeout": 30},
         }
         games = {

@@ -1,4 +1,7 @@
-"""Work at the start of the server: a VACUUM that is due, typeclasses, unfinished deletions."""
+"""Work at the start of the server.
+
+A VACUUM that is due, the database's statistics, typeclasses, unfinished deletions.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,13 @@ def at_server_start() -> None:
     if evennia.PORTAL_MODE:
         return
     # a VACUUM blocks, so it comes first, before any player is served
-    for work in (game_database.run_due_vacuum, check_typeclasses, forget_the_deleted):
+    works = (
+        game_database.run_due_vacuum,
+        game_database.keep_statistics,
+        check_typeclasses,
+        forget_the_deleted,
+    )
+    for work in works:
         defer.maybeDeferred(work).addErrback(offload.log_failure, f"{work.__name__} at the start")
 
 

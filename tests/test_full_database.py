@@ -14,7 +14,7 @@ from evennia.objects.models import ObjectDB
 from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload, start
-from contrib_ai_memory.store import condition, game_database
+from contrib_ai_memory.store import attributes, condition, game_database
 from contrib_ai_memory.store.journal import Journal
 
 pytestmark = pytest.mark.skipif(
@@ -161,3 +161,31 @@ def test_an_import_does_so_where_it_replaces_a_memory(in_game, vacuums, tavern, 
     assert game_database.is_vacuum_due() and vacuums.count == 0
     start.at_server_start()
     assert vacuums.count == 1
+
+
+# --- statistics -----------------------------------------------------------------------------------
+
+
+def plan_of_links(npc):
+    rows = npc.db_attributes.filter(db_category="memory_links", db_key__in=["links_1", "links_2"])
+    return rows.explain()
+
+
+def test_a_row_of_a_long_memory_is_found_by_its_key_from_the_next_start_on(
+    no_room, mara, monkeypatch
+):
+    monkeypatch.setattr(game_database, "_counted", -game_database.STATISTICS_SECONDS)
+    for number in range(300):
+        attributes.write_json(mara, f"links_{number}", {}, "memory_links")
+    start.at_server_start()
+    assert "(db_key=?)" in plan_of_links(mara)
+
+
+def test_statistics_name_nobody(no_room, mara, alice, monkeypatch):
+    alice.execute_cmd("say I prefer elderflower wine.")
+    mara.memory.flush()
+    monkeypatch.setattr(game_database, "_counted", -game_database.STATISTICS_SECONDS)
+    game_database.keep_statistics()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name FROM sqlite_master WHERE name LIKE 'sqlite_stat%'")
+        assert [name for (name,) in cursor.fetchall()] == ["sqlite_stat1"]  # numbers alone

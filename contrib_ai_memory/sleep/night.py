@@ -18,7 +18,7 @@ from twisted.internet import defer, task
 from .. import conf, offload
 from ..log import logger
 from ..records import PassReport, now_iso
-from ..store import attributes, pause
+from ..store import attributes, game_database, pause
 from ..store.condition import HELD
 from ..store.evidence import EvidenceGone
 from ..text.redaction import redact
@@ -358,6 +358,7 @@ class Sleep:
         self._script.db.sleep_phase = None
         self._script.db.wake_requested = False
         self._script.at_wake()
+        game_database.keep_statistics()  # nights write the most rows
 
     # --- the night ----------------------------------------------------------------------------
 

@@ -1,14 +1,19 @@
-"""The game's database: secure deletion, the VACUUM after an erasure, and a full disk.
+"""The game's database: secure deletion, the VACUUM after an erasure, statistics, and a full disk.
 
 Journals and profiles are Attributes. Each write of an Attribute frees the space of its old value,
 and SQLite leaves the old bytes in the file; so `secure_delete` is switched on for every connection.
 Pages that SQLite has rearranged keep fragments of rows all the same, so after an erasure the file
 is rewritten (VACUUM). That blocks: in a running game it waits for the next start, elsewhere it runs
 at once. Other databases have a vacuum of their own, and their own backups.
+
+SQLite looks a row up by the index that leads to the fewest rows, which it knows from statistics
+that nobody keeps for it. Without them it finds an Attribute by walking all of its object's: with
+100,000 memories that takes 18 ms, with statistics 0.03.
 """
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from django.db import DatabaseError, OperationalError, connection
@@ -102,6 +107,39 @@ def _execute(statement: str) -> None:
     if is_sqlite() and not connection.in_atomic_block:
         with connection.cursor() as cursor:
             cursor.execute(statement)
+
+
+# --- statistics -----------------------------------------------------------------------------------
+
+STATISTICS_SECONDS = 3600.0  # between two runs of a process, at least
+STATISTICS_ROWS = 400  # of each index that are looked at, as SQLite recommends
+
+_counted = -STATISTICS_SECONDS  # when the statistics were made, by `time.monotonic`
+
+
+def keep_statistics() -> None:
+    """Make the statistics of the tables of Attributes anew, now and then; it takes milliseconds."""
+    global _counted
+    if not is_sqlite() or connection.in_atomic_block:
+        return
+    if time.monotonic() - _counted < STATISTICS_SECONDS:
+        return
+    _counted = time.monotonic()
+    try:
+        _execute(f"PRAGMA analysis_limit = {STATISTICS_ROWS}")
+        for table in _tables_of_attributes():
+            _execute(f'ANALYZE "{table}"')
+    except DatabaseError as problem:  # it is only slower without them
+        logger().warning("The game's database got no statistics: %s", problem)
+
+
+def _tables_of_attributes() -> list[str]:
+    from evennia.objects.models import ObjectDB  # late: this is imported before the models
+    from evennia.scripts.models import ScriptDB
+    from evennia.typeclasses.attributes import Attribute
+
+    holders = (ObjectDB.db_attributes.through, ScriptDB.db_attributes.through)
+    return [model._meta.db_table for model in (Attribute, *holders)]
 
 
 # --- a full disk ----------------------------------------------------------------------------------
