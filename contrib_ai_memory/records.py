@@ -631,6 +631,7 @@ class OpenItem:
         evidence: Ids of the memories that it is told from; they are among those recalled.
         pressing: Whether the speaker has it due by tomorrow or lately overdue, or it is a message
             for them.
+        message: Whether somebody asked the NPC to tell or give it to the speaker.
     """
 
     text: str
@@ -638,6 +639,7 @@ class OpenItem:
     evidence: tuple[str, ...] = ()
     pressing: bool = False
     noted: str = ""
+    message: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -271,3 +271,11 @@ def test_a_message_told_in_confidence_is_not_passed_on_aloud(says, mara, alice, 
     alice.execute_cmd("whisper mara = please tell bram that the boat is mended")
     offload.wait(mara.assistant.at_tick())
     assert "boat" not in says(bram, "good evening, mara")
+
+
+def test_who_asks_for_messages_is_given_them_and_a_question_is_none(says, mara, alice, bram):
+    says(alice, "mara, tell bram that the boat is mended and waits at the north jetty")
+    says(alice, "mara, did you tell bram about the barrels?")
+    assert len(open_requests(mara)) == 1
+    assert "north jetty" in says(bram, "mara, got any messages for me?")
+    assert "No word is waiting" in says(bram, "mara, is there any word for me?")

@@ -84,8 +84,8 @@ def test_a_pass_whose_evidence_goes_is_tried_again_and_is_no_failure(mara, talk,
 
     extract, forgot = router.OFFLINE.extract_facts, []
 
-    def forgetting(entries, npc_name):
-        drafts = extract(entries, npc_name)
+    def forgetting(entries, npc_name, around=()):
+        drafts = extract(entries, npc_name, around)
         if not forgot:
             forgot.append(talk[0].id)
             offload.wait(forget.forget(mara, None, str(talk[0].id)))

@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import pkgutil
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,14 @@ from contrib_ai_memory.english import reported_speech, themes
 from contrib_ai_memory.llm import offline
 from contrib_ai_memory.llm.offline import OfflineProvider
 from contrib_ai_memory.llm.provider import Observation
-from contrib_ai_memory.records import Entry, MemoryRecord, Recalled, ReplyRequest, ScoreParts
+from contrib_ai_memory.records import (
+    RETOLD,
+    Entry,
+    MemoryRecord,
+    Recalled,
+    ReplyRequest,
+    ScoreParts,
+)
 
 PARTS = ScoreParts(0.5, 0.5)
 
@@ -265,6 +273,52 @@ def test_dice_and_broken_sentences_are_no_facts(text, store_folder):
     assert OfflineProvider().extract_facts([entry], "Mara") == []
 
 
+def _talk(*lines):
+    """Entries of (speaker, words), all heard."""
+    return [
+        Entry(number, "2026-11-01T12:00:00+00:00", words, "say", name, source_entity=f"#{name}")
+        for number, (name, words) in enumerate(lines, 1)
+    ]
+
+
+AMONG_THEM = [(("Bram", "Alice")[n % 2], f"And then, {n} times over?") for n in range(16)]
+PLAY = [
+    *AMONG_THEM,
+    ("Bram", "I rolled a 19 for the door."),
+    ("Alice", "Roll damage, with advantage."),
+]
+TOLD = "Percy was the third child of a noble family of Whitestone."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I give the old key of Whitestone to Bram and open the door.",
+        "The door of the temple opens and forty guards of the duke rush in.",
+        "You come upon a green lawn and a house of alabaster with seven sigils.",
+    ],
+)
+def test_what_is_played_at_a_table_is_no_fact_but_what_it_tells_of_the_past(text, store_folder):
+    provider = OfflineProvider()
+    played, told, *dice = _talk(("Alice", text), ("Alice", TOLD), *PLAY)
+    assert provider.extract_facts([played], "Mara")  # without dice it might be news
+    assert provider.extract_facts([played], "Mara", dice) == []
+    [fact] = provider.extract_facts([told], "Mara", dice)
+    assert TOLD in fact.text
+
+
+def test_of_talk_among_others_only_what_a_stranger_understands_is_a_fact(store_folder):
+    bound = "He sold it to the reeve of Elmstead for twelve silver."
+    provider = OfflineProvider()
+    first, answer, *others = _talk(("Alice", bound), ("Alice", "Mara, tell him!"), *AMONG_THEM)
+    assert provider.extract_facts([first], "Mara", others) == []
+    [fact] = provider.extract_facts([first], "Mara", [*others, answer])  # it is spoken to
+    assert bound in fact.text
+    own = replace(answer, content="I see.", origin="self", tags=(RETOLD,))
+    assert provider.extract_facts([first], "Mara", [*others, own])  # it speaks
+    assert provider.extract_facts([first], "Mara", others[:5])  # who knows, so far
+
+
 def test_what_a_speaker_quotes_is_not_told_of_the_speaker():
     text = 'The smith said, "I have two arrows." I keep the ferry.'
     entry = Entry(1, "2026-11-01T12:00:00+00:00", text, "say", "Alice")
@@ -371,3 +425,12 @@ def test_a_pose_is_told_as_what_was_done_and_not_as_words(mara, bram, hears):
     bram.execute_cmd("say Mara, what did I hand you?")
     assert "Bram hands Mara a loaf of bread." in heard[-1]
     assert "told me" not in heard[-1]
+
+
+def test_two_lines_with_numbers_make_no_play_of_a_talk_with_the_npc(store_folder):
+    key, *others = _talk(
+        ("Alice", "Mara, I give the old key of Whitestone to Bram and open the door."),
+        ("Bram", "That ogre hits for 40 damage."),
+        ("Bram", "You need more hit points first."),
+    )
+    assert OfflineProvider().extract_facts([key], "Mara", others)

@@ -536,3 +536,61 @@ def test_who_asks_whether_a_debt_is_left_hears_that_none_is(asks, alice):
     asks(alice, "I paid you the three marks for the boots.")
     assert re.match("No. Nothing is open", asks(alice, "mistress do I still owe u anything"))
     assert re.match("Yes. Nothing is open", asks(alice, "am I all paid up with you?"))
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("who are you, if I may ask?", "I am Mara"),
+        ("and where am I exactly? I got lost on the flats", "This is "),
+        ("I'm back. Miss me?", "How could I forget you"),
+        ("busy night?", "And you?"),
+    ],
+)
+def test_a_question_is_understood_with_courtesies_around_it(asks, alice, line, answer):
+    asks(alice, "good evening.")
+    said = asks(alice, line)
+    assert answer in said or said in ("Of course, Alice.", "I cannot complain, Alice.")
+
+
+@pytest.mark.parametrize(
+    "line", ["I'll pay you by Saturday.", "I walked in from Hollow Ridge this morning."]
+)
+def test_no_day_and_no_place_is_asked_after_as_a_person(asks, alice, line):
+    assert "Who is" not in asks(alice, line)
+
+
+def test_that_somebody_came_or_went_answers_nothing_but_what_asks_for_it(asks, alice, bram, tavern):
+    asks(alice, "I drink elderflower wine in the evening.")
+    bram.move_to(tavern)
+    asks(alice, "you're a stupid old goat!")
+    assert "elderflower" in asks(alice, "what do I like to drink?")
+    answer = asks(alice, "what is the price of a ferry to Millbrook?")
+    assert "arrive" not in answer and "goat" not in answer
+    assert "Bram" in asks(alice, "when did Bram come in?")
+
+
+@pytest.mark.parametrize("line", ["I'm sad today, my old dog died.", "I'm scared of the dark."])
+def test_who_says_why_is_not_asked_what_happened(asks, alice, line):
+    asks(alice, "good evening.")
+    assert "?" not in asks(alice, line)
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("did the thief leave a note?", "No word is waiting"),
+        ("had a long night.", "And you?"),
+        ("sleep well!", "And you?"),
+    ],
+)
+def test_a_question_about_the_world_and_a_remark_are_not_taken_for_courtesies(
+    asks, alice, line, answer
+):
+    asks(alice, "good evening.")
+    assert answer not in asks(alice, line)
+
+
+def test_an_invitation_is_no_opinion_of_the_npc(asks, alice):
+    asks(alice, "you are invited to my wedding on Sunday.")
+    assert "Sunday" in asks(alice, "when is the wedding?")

@@ -58,28 +58,6 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _NO_ADDRESS = re.compile(r"^(?:\w+ly|\w+days?|Yesterday|Today|Tonight|Tomorrow|Once|Sometimes)\b")
-
-# --- table talk -----------------------------------------------------------------------------------
-
-# "I rolled a 23", "make a stealth check": of a game's rules, not of its world
-_GAME_RULES = re.compile(
-    r"\b(?:"
-    r"(?:re-?)?roll(?:s|ed|ing)?\s+(?:an?\s+)?(?:\d+|natural|nat|initiative|damage|perception|"
-    r"stealth|for (?:damage|initiative)|(?:with )?(?:dis)?advantage)"
-    r"|(?:natural|nat) (?:\d+|one|twenty)"
-    r"|\d+ (?:to hit|hits)"
-    r"|(?:points? of|\d+)(?: \w+)? damage|damage (?:is )?halved"
-    r"|with (?:the |an? )?(?:dis)?advantage"
-    r"|saving throws?|hit points?|armou?r class|spell slots?|bonus actions?"
-    r"|\d*d(?:4|6|8|10|12|20|100)s?"
-    r"|(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten) (?:plus|minus|times) "
-    r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
-    r"|(?:skill|ability|perception|stealth|strength|dexterity|wisdom|charisma|constitution|"
-    r"intelligence|insight|investigation|acrobatics|athletics|persuasion|intimidation) "
-    r"(?:checks?|rolls?|saves?)"
-    r")\b",
-    re.IGNORECASE,
-)
 _BROKEN_OFF = re.compile(r"(?:--|[–—])[\s.\"'”’]*$")
 
 # --- sentences that need their context ------------------------------------------------------------
@@ -98,6 +76,7 @@ _PRONOUN = (
     r"(?:he|she|it|they|that|this|those|these|him|her|his|their|its|them|both|same|such|which"
     r"|one(?! (?:of|night|day|evening|morning|year|summer|winter)\b))"
 )
+_SOMEBODY = re.compile(r"\b(?:he|she|they|his|her|their|him|them)\b", re.IGNORECASE)
 _BEGINS_WITH_PRONOUN = re.compile(rf"^{_PRONOUN}\b", re.IGNORECASE)
 # "they say that"
 _RUMOUR = re.compile(r"^they (?:say|tell|claim|whisper)\b", re.IGNORECASE)
@@ -256,18 +235,29 @@ def tells(sentence: str) -> bool:
     return telling >= 2 or (telling > 0 and speaks_of_self(sentence) and len(words) >= 3)
 
 
-def of_game_rules(text: str) -> bool:
-    """Whether a sentence is about dice and the rules of a game, not about its world.
-
-    >>> [of_game_rules(said) for said in ("I rolled a 23.", "The cart rolled into the ditch.")]
-    [True, False]
-    """
-    return bool(_GAME_RULES.search(text))
-
-
 def breaks_off(text: str) -> bool:
     """Whether a sentence is broken off: "The gate to the --"."""
     return bool(_BROKEN_OFF.search(text))
+
+
+def names_before_pronouns(text: str) -> bool:
+    """Whether "he", "she" and "they" stand for somebody whom a statement has named before.
+
+    >>> told = "Bram sold his mill.", "He sold Bram the mill.", "The mill is sold."
+    >>> [names_before_pronouns(each) for each in told]
+    [True, False, True]
+    """
+    text = _RUMOUR.sub("", text)
+    pronoun = _SOMEBODY.search(text)
+    before = text[: pronoun.start()] if pronoun else ""
+    return pronoun is None or names_someone(before) or _begins_with_noun(before)
+
+
+def _begins_with_noun(text: str) -> bool:
+    """Whether a verb follows the first word: "Bram sold", not "Always the keen observer"."""
+    first, second, *_ = [*_words(text.lower()), "", ""]
+    verb = second in tokens.AUXILIARIES or second in tokens.THIRD or tokens.is_past(second)
+    return verb and first not in FUNCTION_WORDS
 
 
 def stands_alone(text: str) -> bool:

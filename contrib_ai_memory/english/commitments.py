@@ -169,6 +169,7 @@ _IN_CASE_SAY = re.compile(
     r"|looks? for|wants?)\b(?!.*\b(?:i'?ll|we'?ll|i will|we will)\b).*"
     r"(?:, |\b)(?:i|im|i'm|you|u|my|say|please|tell)\b"
 )
+_ASKS_WHETHER_DONE = re.compile(r"^\W*(?:and |so )?(?:did|have|had) (?:you|u|ye)\b")
 _ASKS_WHAT = re.compile(
     r"^(?:what|who|where|why|how|which|whose"
     r"|(?:(?:till?|until|by|since) )?when (?:will|do|are|is))\b"
@@ -352,7 +353,7 @@ def closes(text: str) -> Closing | None:
 
 
 def _requests(lower: str, *, dated: bool) -> bool:
-    if _ASKS_WHAT.search(lower):
+    if _ASKS_WHAT.search(lower) or _ASKS_WHETHER_DONE.search(lower):
         return False
     if reminds(lower) or (dated and _REMIND.search(lower)):
         return True

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from .questions import asks, sentences_of
+
 READ = 160  # characters; whoever writes more has more to say than this
 
 
@@ -32,6 +34,7 @@ class Intent(Enum):
     TALE = "a story, a song or a joke"
     SECRECY = "whether it can keep a secret"
     SERVICE = "to be served"
+    MESSAGES = "whether somebody left word for the speaker"
 
 
 _WHAT = r"(?:what|wat|whit|wot)"
@@ -41,6 +44,7 @@ _WHEN = (
     r"|this (?:morning|afternoon|evening|week)|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
 )
 _HERE = r"(?:here|in here|in|around|about|by|there|with (?:us|you))"
+_WORD_LEFT = r"(?:messages?|word|letters?|notes?)"
 _TALE = r"(?:\w+ )?(?:stor(?:y|ies)|tales?|jokes?|songs?|poems?|riddles?)"
 
 # the first that fits a whole line decides
@@ -50,6 +54,7 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r"(?:and )?how(?:(?:['’]?s| is) (?:it going|life|things|business|trade|everything"
         r"|(?:the|your|ur) (?:day|night|evening|morning))| (?:are|r) (?:you|ye|u|things)|"
         r" (?:do|have) (?:you|u) (?:fare|been)| goes it| fares? (?:you|thou))(?: .{0,20})?"
+        r"|did (?:you|u|ye) sleep (?:well|ok|good)"
         rf"|{_WHAT}(?:['’]?s| is) up(?: with (?:you|u))?|(?:are|r) (?:you|u|ye) (?:well|ok|okay)",
     ),
     (
@@ -132,6 +137,13 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r"|where (?:did we leave|were we)(?: off)?|remind me (?:of|about) our (?:talk|last talk)",
     ),
     (
+        Intent.MESSAGES,
+        rf"(?:(?:have|do) (?:you|u|ye) (?:have |got )?|(?:are|is) there |(?:you )?got )?"
+        rf"(?:any|an?|some) {_WORD_LEFT}(?: left)? for me(?: (?:from|by) .{{2,40}})?"
+        rf"|(?:did|has) (?:any(?:one|body)|.{{2,40}}?) (?:leave|left)(?: me(?: any| an?| some)?"
+        rf" {_WORD_LEFT}|(?: any| an?| some)? {_WORD_LEFT}(?: (?:for me|with (?:you|u|ye)))+)",
+    ),
+    (
         Intent.SERVICE,
         r"(?:(?:please|hey|so|and|then),? )?"
         r"(?:(?:can|could|may|might) (?:i|we) (?:please )?(?:have|get|order|buy|rent|borrow|try)"
@@ -171,6 +183,24 @@ _REQUESTS = re.compile(
     r"|(?:is|are) there|any)\b",
     re.IGNORECASE,
 )
+# with a question mark alone: "slept well?", "busy night?"
+_HOW_WAS_IT = re.compile(
+    r"slept (?:well|ok|good)|(?:had a |a )?(?:busy|quiet|long|slow) (?:day|night|evening|morning"
+    r"|week)",
+    re.IGNORECASE,
+)
+# around a question: "and where am I exactly, if I may ask?"
+_BEFORE = re.compile(
+    r"^(?:(?:and|so|but|well|now|oh|er|um|excuse me|pardon(?: me)?|sorry|please|say|also|then"
+    r"|tell me|i(?:['’]m| am) back)\b[,.!: ]+)+",
+    re.IGNORECASE,
+)
+_BEHIND = re.compile(
+    r"(?:[,.]? (?:if (?:i|you|u) (?:may|might|can|do not|don['’]?t)(?: (?:ask|tell|say|mind))?"
+    r"(?: (?:me )?asking)?|may i ask|exactly|precisely|please|pls|do (?:you|u) (?:know|recall"
+    r"|remember)|by the way|btw|anyway|right now))+$",
+    re.IGNORECASE,
+)
 _DRESSING = " \t\n.,!?;:…\"'”’()-–—~*"
 
 
@@ -186,8 +216,19 @@ def intent_of(text: str) -> tuple[Intent, str] | None:
     (<Intent.LAST_SEEN: 'when somebody was last here'>, 'Old Tom')
     """
     bare = _GREETED_FIRST.sub("", text).strip(_DRESSING)[:READ]
+    only = [each for each in sentences_of(bare) if asks(each)]
+    for said in (bare, *(only if len(only) == 1 else ())):
+        plain = _BEHIND.sub("", said.strip(_DRESSING))
+        if "?" in text and _HOW_WAS_IT.fullmatch(plain):
+            return Intent.WELLBEING, ""
+        if found := _intent_of(plain) or _intent_of(_BEFORE.sub("", plain)):
+            return found
+    return None
+
+
+def _intent_of(said: str) -> tuple[Intent, str] | None:
     for intent, pattern in _COMPILED:
-        if found := pattern.fullmatch(bare):
+        if found := pattern.fullmatch(said):
             return intent, next((whom for whom in found.groups() if whom), "").strip(_DRESSING)
     return None
 

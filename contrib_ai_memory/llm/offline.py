@@ -21,7 +21,7 @@ from ..english.claims import (
     breaks_off,
     claim,
     kind_of,
-    of_game_rules,
+    names_before_pronouns,
     of_oneself,
     stands_alone,
     tells,
@@ -47,6 +47,7 @@ from ..english.sentence_classifier import (
     SentenceClassifier,
 )
 from ..english.stated_preferences import stated, states_preference
+from ..english.table_play import at_play, of_game_rules, tells_the_past
 from ..english.tokens import content_words, stem, words_of
 from ..records import (
     INSIGHT,
@@ -102,6 +103,7 @@ LIKELY = 0.45  # of a statement that stands alone
 UNLIKELY = 0.2  # of one that also names somebody, a number or a lasting attribute
 DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
 DOUBTED = 0.4
+OVERHEARD_FROM = 16  # lines of a talk that never turns to the NPC
 
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
@@ -159,9 +161,17 @@ class OfflineProvider:
             for score, judgement in zip(by_rules, judged, strict=True)
         ]
 
-    def extract_facts(self, entries: Sequence[Entry], npc_name: str) -> list[FactDraft]:
-        """Draw facts from lines that the sentence classifier finds worth knowing, else by rules."""
+    def extract_facts(
+        self, entries: Sequence[Entry], npc_name: str, around: Sequence[Entry] = ()
+    ) -> list[FactDraft]:
+        """Draw facts from lines that the sentence classifier finds worth knowing, else by rules.
+
+        Args:
+            around: Lines of the same talk, from which nothing is drawn. They tell whether the NPC
+                takes part in it, and whether it is play at a table.
+        """
         heard = [entry for entry in entries if entry.learnable]
+        talk = _Talk.of((*around, *entries), npc_name)
         before: dict[int, Entry] = {}  # what each correction corrects
         meant = []
         for place, entry in enumerate(heard):
@@ -173,7 +183,7 @@ class OfflineProvider:
         drafts = [
             _fact_draft(told, entry, after=before.get(entry.id))
             for entry, claims in _claims_of(
-                [each for each in meant if each.id not in wrong], npc_name
+                [each for each in meant if each.id not in wrong], npc_name, talk
             )
             for told in claims
         ]
@@ -192,7 +202,7 @@ class OfflineProvider:
         snippet = Snippet(passage.npc_name, lines, new, passage.known_names)
         return Digest(
             {entry.id: entry.importance for entry in scored},
-            tuple(self.extract_facts(worth, passage.npc_name)) if worth else (),
+            tuple(self.extract_facts(worth, passage.npc_name, lines)) if worth else (),
             self.extract_experience(snippet),
         )
 
@@ -351,6 +361,26 @@ class _Claim:
     doubtful: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """The talk that a line is of: overheard, if others talk to one another; play at a table."""
+
+    overheard: bool = False
+    at_play: bool = False
+
+    @classmethod
+    def of(cls, lines: Iterable[Entry], npc_name: str) -> _Talk:
+        talk = {line.id: line for line in lines if line.kind in TALK_KINDS}.values()
+        named = re.compile(rf"\b{re.escape(npc_name)}\b", re.IGNORECASE)
+        takes_part = any(
+            line.origin == "self" or line.kind == "whisper" or bool(named.search(line.content))
+            for line in talk
+        )
+        others = {line.source_entity for line in talk} - {None}
+        overheard = len(talk) >= OVERHEARD_FROM and len(others) > 1 and not takes_part
+        return cls(overheard, overheard and at_play([line.content for line in talk]))
+
+
 def _judged(given: Sequence[tuple[Entry, str, bool]]) -> list[Judgement | None]:
     """Judge texts by the sentence classifier; None where rules must do.
 
@@ -373,7 +403,7 @@ def _classifier() -> SentenceClassifier | None:
 
 
 def _claims_of(
-    entries: Sequence[Entry], npc_name: str
+    entries: Sequence[Entry], npc_name: str, talk: _Talk
 ) -> Iterator[tuple[Entry, list[list[_Claim]]]]:
     """What each entry claims that is worth keeping: claims that need one another together."""
     texts = [without_address(entry.content, npc_name) for entry in entries]
@@ -388,11 +418,14 @@ def _claims_of(
     judged = iter(_judged(several))
     for entry, line, found in zip(entries, lines, parts, strict=True):
         by_part = [next(judged) for _ in found] if len(found) > 1 else [line] * len(found)
-        yield entry, _together(_kept(entry, line, list(zip(found, by_part, strict=True))))
+        yield entry, _together(_kept(entry, talk, line, list(zip(found, by_part, strict=True))))
 
 
 def _kept(
-    entry: Entry, line: Judgement | None, parts: Sequence[tuple[str, Judgement | None]]
+    entry: Entry,
+    talk: _Talk,
+    line: Judgement | None,
+    parts: Sequence[tuple[str, Judgement | None]],
 ) -> list[_Claim]:
     """The sentences of a line that are worth keeping."""
     kept = []
@@ -403,6 +436,8 @@ def _kept(
             continue
         lasting = _is_lasting_attribute(said, entry)
         alone = lasting or stands_alone(said)
+        if entry.kind in TALK_KINDS and not _holds_later(said, talk, judgement, alone, lasting):
+            continue
         if line is None or judgement is None:
             if alone:
                 kept.append(_Claim(said, alone))
@@ -410,6 +445,26 @@ def _kept(
             doubtful = max(line.any_of(*DOUBTFUL), judgement.any_of(*DOUBTFUL)) >= DOUBTED
             kept.append(_Claim(said, alone, doubtful))
     return kept
+
+
+def _holds_later(
+    said: str, talk: _Talk, judgement: Judgement | None, alone: bool, lasting: bool
+) -> bool:
+    """Whether a sentence can be a fact beyond the talk that it is of.
+
+    Of talk among others, a stranger must understand it; of play, it tells the past or what lasts.
+    """
+    if not talk.overheard:
+        return True
+    if not talk.at_play:
+        return alone and (lasting or (names_before_pronouns(said) and _says_of_whom(said)))
+    worth = 1.0 if judgement is None else judgement.worth_keeping
+    sure = worth >= (UNLIKELY if lasting else LIKELY)
+    return alone and sure and (lasting or tells_the_past(said))
+
+
+def _says_of_whom(said: str) -> bool:
+    return names_someone(said) or (bool(_OF_ONESELF.search(said)) and tells_the_past(said))
 
 
 def _is_worth_keeping(

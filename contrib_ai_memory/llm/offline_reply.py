@@ -27,12 +27,14 @@ from ..english.questions import (
     asks,
     asks_about,
     asks_of_a_life,
+    asks_of_you,
     asks_when,
     seems_to_ask,
     sentences_of,
     statements,
 )
 from ..english.reported_speech import capital
+from ..english.time_words import tells_time
 from ..english.tokens import FILLERS, content_words, words_of, zipf
 from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, OpenItem, Recalled, Reply, ReplyRequest
 from .answer_selection import (
@@ -96,6 +98,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "secrecy": ("I can, {name}. What is told to me in confidence stays with me.",),
     "own life": ("I could not tell you, {name}.", "I do not think much about that, {name}."),
     "asks name": ("I will remember that. What is your {topic} called?",),
+    "no word left": ("No word is waiting for you, {name}.",),
     "service": ("I will see what can be done, {name}.", "Let me see what there is, {name}."),
     "sorry": ("I am sorry to hear that, {name}.", "That is hard, {name}."),
     "asks what happened": ("What happened?",),
@@ -140,6 +143,12 @@ _SORRY = re.compile(
     r"|was stolen)\b|\bi (?:miss|lost) (?:my|him|her|them)\b",
     re.IGNORECASE,
 )
+# "my dog died", "I am scared of the dark": what happened was said
+_SAYS_WHY = re.compile(
+    r"\b(?:died|dead|passed away|killed|burn(?:ed|t) down|stolen|because"
+    r"|(?:afraid|scared|frightened|ashamed|sick) of)\b",
+    re.IGNORECASE,
+)
 _GLAD = re.compile(
     rf"{_I_AM}(?:happy|glad|delighted|proud|overjoyed|thrilled|in love|engaged|married)\b"
     r"|\bi (?:won|passed)\b|\b(?:is|was) born\b"
@@ -150,7 +159,7 @@ _GLAD = re.compile(
 )
 _NAMED = re.compile(r"(?<=[a-z,] )(?P<name>[A-Z][a-z]{2,}(?: [A-Z][a-z]+)?)")
 # somebody whom the line leaves unexplained: "with Oswin", "Bram and Oswin"
-_WITH = re.compile(r"\b(?:called|named|with|and|is|to|from|by|met|saw) $")
+_WITH = re.compile(r"\b(?:called|named|with|and|is|to|met|saw) $")
 # "my brother Aldo", "my cat is called Pickle", "three daughters, Nell, Una and Bea"
 _EXPLAINED_BEFORE = re.compile(
     r"\b(?:my|our|his|her|their|your|the|an?|\w+['’]s|\d+|two|three|four|five|six|seven)"
@@ -176,6 +185,19 @@ _VOWEL = re.compile(r"[aeiouy]")
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _BY_WHAT = re.compile(r"\W*(?:what|wat|wot|whit|who|when|which|how)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.I)
+_ASKS_OF_MOVES = re.compile(
+    r"\b(?:where|when|who|way|com(?:e|es|ing)|came|arriv\w*|leav(?:e|es|ing)|left|go|goes|went|gone"
+    r"|seen?|saw|visit\w*|here|there|around|still|been|depart\w*|return\w*|back|turn(?:ed|s)? up"
+    r"|show(?:ed|n|s)? up|pass(?:ed|es)?|enter\w*|stop(?:ped)? by|drop(?:ped)? (?:in|by)|follow\w*"
+    r"|fle(?:e|d)|ran|run|travel\w*|(?:dis)?appear\w*|vanish\w*)\b",
+    re.IGNORECASE,
+)
+# "you're a stupid old goat", with nothing behind it; not "you are invited to my wedding"
+_TO_ITS_FACE = re.compile(
+    r"\W*(?:[Yy]ou|u)(?:['’]?re| are| r)(?: (?:an?|the|so|too|very|such|really|my))*"
+    r"(?: (?!\w*(?:ing|ed)\b)[a-z'’-]{2,}){1,3}[.!]*$"
+)
+_LETTER = re.compile(r"\b(?:messages?|letters?|notes?|word)\b", re.IGNORECASE)
 _GONE = re.compile(r"^\W*where (?:did|has|is|['’]?s)\b", re.IGNORECASE)
 
 
@@ -326,8 +348,21 @@ def tellable(request: ReplyRequest) -> ReplyRequest:
         for each in _worth_telling(request)
         if not are_apart(request.utterance, each.memory.quote or each.memory.content)
         and (each.tokens or each.memory.id not in beside)
+        and _may_answer(each.memory, request)
     )
     return replace(request, recalled=recalled)
+
+
+def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:
+    """Whether a memory is of a kind that may answer a question.
+
+    That somebody came or went answers only what asks for such; so does what was said of the NPC.
+    """
+    if MOVE_KINDS.intersection(memory.tags):
+        return bool(_ASKS_OF_MOVES.search(request.utterance))
+    own = forms((request.npc_name, *request.npc_names))
+    said = without_address(memory.quote or memory.content, own)
+    return not _TO_ITS_FACE.match(said) or not _is_talk(memory) or asks_of_you(request.utterance)
 
 
 # --- from memory ----------------------------------------------------------------------------------
@@ -459,7 +494,8 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return Reply(phrase("chatter", request), told=())
     may_ask = not _last_words(request).endswith("?")  # nobody is questioned twice in a row
     if _SORRY.search(said):
-        asks_on = f" {phrase('asks what happened', request)}" if may_ask else ""
+        unsaid = may_ask and not _SAYS_WHY.search(said)
+        asks_on = f" {phrase('asks what happened', request)}" if unsaid else ""
         return Reply(f"{phrase('sorry', request)}{asks_on}", told=())
     if _GLAD.search(said):
         return Reply(phrase("glad", request), told=())
@@ -513,6 +549,7 @@ def _stranger_in(said: str, request: ReplyRequest) -> str:
             _WITH.search(before)
             and not (_EXPLAINED_BEFORE.search(before) or _EXPLAINED_AFTER.match(after))
             and not names(name) & known
+            and not tells_time(name)
         ):
             return name
     return ""
@@ -725,6 +762,15 @@ def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
     return Reply(f"We talked {when}. {text}", told=tuple(each.id for each in lines))
 
 
+def _word_left(request: ReplyRequest, _whom: str) -> Reply | None:
+    left = [item for item in request.situation.agenda if item.message]
+    if left:
+        return _due(left)
+    if any(_LETTER.search(each.memory.content) for each in tellable(request).recalled):
+        return None  # there may be a letter that somebody spoke of
+    return Reply(phrase("no word left", request), told=())
+
+
 def _due(items: Sequence[OpenItem]) -> Reply:
     """Tell what is asked for of the agenda."""
     told = dict.fromkeys(each for item in items for each in item.evidence)
@@ -755,6 +801,7 @@ _ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
     Intent.TALE: _says("no tale"),
     Intent.SECRECY: _says("secrecy"),
     Intent.SERVICE: _says("service"),
+    Intent.MESSAGES: _word_left,
 }
 
 

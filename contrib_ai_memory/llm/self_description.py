@@ -15,6 +15,8 @@ from ..text.sanitising import oneline
 
 _FIRST_CLAUSE = re.compile(r"^(?:you are|you're|i am|i'm)\s+", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
+# "Odile runs the teahouse, a broad woman with a burned thumb": nobody says that of themselves
+_LOOKS = re.compile(r", an? [^,]*\b(?:m[ae]n|wom[ae]n|person|fellow|girl|boy|lad|lass)\b.*$", re.I)
 _HOW_LONG = re.compile(r"\bhow long\b|\bsince when\b", re.IGNORECASE)
 _DURATION = re.compile(r"\b(?:for|since) (?:\S+ ){1,4}?(?:years?|winters?|summers?|days?)\b", re.I)
 
@@ -26,7 +28,7 @@ def introduction(npc_name: str, persona: str) -> str:
     if npc_name.lower() in bare.lower():
         bare = re.sub(rf"^{re.escape(npc_name)},?\s*", "", bare, flags=re.IGNORECASE)
     if not _ARTICLE.match(bare):
-        told = first_person(first, npc_name)
+        told = _LOOKS.sub("", first_person(first, npc_name))
         return f"I am {npc_name}. {told}." if told else f"I am {npc_name}."
     return f"I am {npc_name}, {bare[0].lower()}{bare[1:]}."
 

@@ -67,6 +67,7 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
                     quoted=_quoted(memory, item),
                     evidence=tuple(each.id for each in records),
                     pressing=item in messages or _is_pressing(item, asker, now),
+                    message=item in messages,
                     noted=IN_CONFIDENCE * item.private + note.sentence(item, lines[0]),
                 )
             )

@@ -49,6 +49,7 @@ CURSOR = "consolidated"
 LINES = 32  # new lines in one look
 FEWEST = 8  # lines of which half are not asked for alone
 AROUND, BETWEEN = 6, 2  # lines shown before the first new one, and before each of the others
+TALK_AROUND = 96  # lines on either side that tell a rule what kind of talk it judges
 KNOWN = 24  # known facts beside them
 NEAREST = 6  # facts that are looked at for each line of a whole batch
 LOOK_AHEAD = 200  # entries in which the lines of one conversation are gathered
@@ -81,9 +82,11 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
         and entry.importance >= settings.MIN_IMPORTANCE
     ]
     changed = 0
+    near = [*memory.journal.read(start + 1 - TALK_AROUND, end + TALK_AROUND)] if batch else []
     for entries in _by_audience(batch):
+        around = [each for each in near if each.audience == entries[0].audience]
         with memory.evidence.work_on(entries, priority=offload.NIGHT) as work:
-            provider, drafts = yield work.ask("extract_facts", entries, memory.name)
+            provider, drafts = yield work.ask("extract_facts", entries, memory.name, around)
             drafts = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
             changed += yield _keep_facts(memory, drafts, entries, provider, work)
     # a line that is no fact itself ends facts too; those of older lines are stored by now
