@@ -11,7 +11,7 @@ WOLVES = "Wolves took two sheep at Thornwick."
 
 @pytest.fixture(autouse=True)
 def nothing_scheduled():
-    """Nothing of earlier tests, whose NPCs are no more, happens in these, and nothing after them."""
+    """Nothing that earlier tests scheduled happens here: their NPCs are no more."""
     cancel_what_is_scheduled()
     yield
     cancel_what_is_scheduled()
