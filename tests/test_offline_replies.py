@@ -450,6 +450,14 @@ def test_small_talk_is_no_answer(asks, alice):
     assert not re.search("goat|just said|nice place", answer)
 
 
+def test_what_one_said_on_one_day_is_told_together(asks, alice):
+    asks(alice, "My ferry is called the Heron.")
+    asks(alice, "My ferry leaks by the stern.")
+    asks(alice, "My ferry was built by Odo of Kell.")
+    answer = asks(alice, "What do you know of my ferry?")
+    assert answer.count("You told me") < answer.lower().count("ferry")
+
+
 def test_a_doubt_is_short_and_a_plain_answer_has_none(asks, alice):
     asks(alice, "my cat is called Pickle")
     assert asks(alice, "what's my cats name") == (

@@ -29,19 +29,20 @@ _MONTHS = (
 _NUMBERS = "two three four five six seven eight nine ten".split()
 
 
-def tell(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool = False) -> str:
-    """Say one memory to the one who asks.
+def tell_all(
+    memories: Iterable[MemoryRecord], request: ReplyRequest, *, by_date: bool = False
+) -> str:
+    """Say memories to the one who asks: each once, and what one said on one day together.
 
     Args:
-        by_date: Name days by their dates, as an answer to "when": that of the memory, and the one
+        by_date: Name days by their dates, as an answer to "when": that of a memory, and the one
             that its words name ("on Friday").
     """
-    said = _told(memory, request, by_date=by_date)
-    named = day_named(memory) if by_date else None
-    if named is None or not request.now:
-        return said
-    today = datetime.fromisoformat(request.now).date()
-    return f"{said} That {'was' if named < today else 'is'} {dated(named, today)}."
+    told: dict[tuple[str, str], dict[str, None]] = {}
+    for memory in memories:
+        head, said = _told(memory, request, by_date=by_date)
+        told.setdefault((head, "" if head else said), {})[said] = None
+    return " ".join(f"{head}{' And'.join(said)}" for (head, _said), said in told.items())
 
 
 def day_named(memory: MemoryRecord) -> date | None:
@@ -51,28 +52,43 @@ def day_named(memory: MemoryRecord) -> date | None:
     return found.day if found and found.iso != then[:10] else None
 
 
-def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> str:
+def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> tuple[str, str]:
+    """Say who said something and when ("Bram said yesterday"), and what (': "Hens!"').
+
+    Where nobody is quoted, the first is "" and the second a sentence.
+    """
+    head, said = _head_and_words(memory, request, by_date=by_date)
+    named = day_named(memory) if by_date else None
+    if named is None or not request.now:
+        return head, said
+    today = datetime.fromisoformat(request.now).date()
+    return head, f"{said} That {'was' if named < today else 'is'} {dated(named, today)}."
+
+
+def _head_and_words(
+    memory: MemoryRecord, request: ReplyRequest, *, by_date: bool
+) -> tuple[str, str]:
     when = day_told(memory.created_at, request.now, by_date=by_date)
     if memory.record not in ("entry", "taught") and not memory.quote:
-        return ended(oneline(memory.content))
+        return "", ended(oneline(memory.content))
     said = without_address(
         memory.quote or memory.content, forms((request.npc_name, *request.npc_names))
     )
     said = reported_speech.capital(ended(oneline(_without_echo(said, request.utterance))))
     if gift := _gift(memory, request):
-        return " ".join(filter(None, [gift, when])) + "."
+        return "", " ".join(filter(None, [gift, when])) + "."
     if memory.record == "entry" and memory.key == memory.content:  # a deed is nobody's words
-        return f"I saw it {when}: {said}" if when else said
+        return (f"I saw it {when}", f": {said}") if when else ("", said)
     if memory.speaker == request.npc_name:
-        return f'I said {when}: "{said}"' if when else f'I said: "{said}"'
+        return f"I said {when}".rstrip(), f': "{said}"'
     if memory.about and memory.about == request.speaker_id:
-        head = " ".join(filter(None, ["You told me", when]))
+        head = f"You told me {when}".rstrip()
         if reported_speech.speaks_of_self(said) and len(sentences_of(said)) == 1:
-            return f"{head} that {reported_speech.second_person(said)}"
-        return f'{head}: "{said}"'
+            return head, f" that {reported_speech.second_person(said)}"
+        return head, f': "{said}"'
     if not memory.speaker:
-        return said
-    return f'{" ".join(filter(None, [memory.speaker, "said", when]))}: "{said}"'
+        return "", said
+    return f"{memory.speaker} said {when}".rstrip(), f': "{said}"'
 
 
 def _without_echo(said: str, asked: str) -> str:
@@ -110,14 +126,6 @@ def _with_article(thing: str) -> str:
     if first in _DETERMINED or thing[0].isupper() or several or holds(first)["number"]:
         return thing
     return f"{'an' if first[0] in 'aeiou' else 'a'} {thing}"
-
-
-def tell_all(
-    memories: Iterable[MemoryRecord], request: ReplyRequest, *, by_date: bool = False
-) -> str:
-    """Say several memories, the same sentence once."""
-    told = (tell(memory, request, by_date=by_date) for memory in memories)
-    return " ".join(dict.fromkeys(told))
 
 
 def day_asked(question: str, now: str) -> date | None:
