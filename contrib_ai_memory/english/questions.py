@@ -390,6 +390,12 @@ def _is_tagged(parts: list[list[str]]) -> bool:
 _BEFORE_WH = frozenset("with from to for of on in at by since until till after before".split())
 _ASKED_BY_ONE_CLAUSE = 9  # words of "when Zoe sing at the deck", which tells nothing by itself
 _PERSONS = _SUBJECTS | frozenset("it there im ur youre".split())
+_ASKED_LAST = frozenset("where when who whom".split())
+# "I know who", "he did not say when", "tomorrow or when"
+_TAKES_QUESTION_WORD = frozenset(
+    "know knows knew known say says said saying tell tells told guess forget forgets forgot"
+    " forgotten remember remembers matter and or n no not but sure wonder idea see".split()
+)
 _TITLES = frozenset("mr mrs ms miss mister master lady lord sir dame old young doctor dr".split())
 _ENDS_SENTENCE = re.compile(r"(?<=[.!?…;])\s+")
 
@@ -404,6 +410,8 @@ def seems_to_ask(text: str, names: Collection[str] = ()) -> bool:
         names: Words, in lower case, that name people.
 
     >>> [seems_to_ask(said) for said in ("when Zoe sing at the deck", "what I need is a drink")]
+    [True, False]
+    >>> [seems_to_ask(said) for said in ("Callie works where", "he does not know when")]
     [True, False]
     """
     sentences = [
@@ -434,7 +442,13 @@ def _seems_to_ask(parts: list[list[str]], names: Collection[str], *, alone: bool
             break
         if _asks_whatever_follows(first[called:], alone=alone and len(parts) == 1):
             return True
-    return len(parts) > 1 and _asks_at_the_end(last)
+    return (len(parts) > 1 and _asks_at_the_end(last)) or _ends_on_what_is_asked(last)
+
+
+def _ends_on_what_is_asked(words: list[str]) -> bool:
+    """Whether the last word asks: "Callie works where"; not "he needn't know why"."""
+    *before, end = words
+    return len(before) > 1 and end in _ASKED_LAST and before[-1] not in _TAKES_QUESTION_WORD
 
 
 def _asks_within(words: list[str]) -> bool:
