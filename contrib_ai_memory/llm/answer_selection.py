@@ -37,6 +37,7 @@ from ..records import MemoryRecord, Recalled, ReplyRequest
 WEIGHTS = Path(__file__).with_name("answer_weights.json")
 RAREST = 8.0  # Zipf frequency of the commonest word; rarer words weigh more by the difference
 FAR_BELOW = -8.0  # score in place of that of a second memory, where there is none
+WHOLE = 0.7  # share of a question's words from which the best answer needs little beside it
 TOLD = 3  # memories that one reply tells, at most
 NEARLY_AS_GOOD = 3.0  # less than the best score, for a second and a third
 PORTRAIT = 5  # of a person as a whole
@@ -44,7 +45,11 @@ REPLACES = 0.35  # probability that a later memory ends one, from which it is to
 REPLACES_WITHIN = 4.0  # how much less the score of the later one may be
 ON_ONE_MATTER = 0.3  # cosine of two memories from which a word of change ends the older
 ANSWER_WORDS = frozenset(
-    map(stem, "name called many much old again whats hows whos like love enjoy prefer".split())
+    map(
+        stem,
+        "name called many much old again whats hows whos like love enjoy prefer"
+        " live work job trade stay colour color".split(),
+    )
 )
 COMPARED = 10  # the best answers, which may end one another
 LACKING = 0.5  # confidence at most, where no answer of the type asked for is told
@@ -100,7 +105,8 @@ def told_of(
 ) -> list[AnswerCandidate]:
     """Choose what a reply tells: the best answers that nothing newer ends, each piece once.
 
-    Beside a best one that holds all words of the question, what holds none is not told.
+    Beside a best one that holds most words of the question, what holds none of its subject is not
+    told.
 
     Args:
         over: The score of supersession; the shipped one by default.
@@ -114,18 +120,18 @@ def told_of(
         if each.likely:
             answers = _in_its_place(answers, each)
     question = _Question.of(request)
-    whole = False  # whether the best holds all words of the question
+    whole = False  # whether the best holds most words of the question
     chosen: list[AnswerCandidate] = []
     for answer in answers:
         evidence = set(answer.memory.journal_ids)
         known = any(evidence & set(other.memory.journal_ids) for other in chosen)
         if chosen and (len(chosen) == most or answer.score < least):
             break
-        shared = question.share(_stems(_words(answer.memory)))
-        idle = whole and not shared and not types.portrait
+        said = _stems(_words(answer.memory))
+        idle = whole and not (question.subject & said) and not types.portrait
         if answer.memory.id not in past and not known and not idle:
             if not chosen:
-                whole = shared == 1.0 or _holds_the_subject(request, answer.memory)
+                whole = question.share(said) >= WHOLE or _holds_the_subject(request, answer.memory)
             chosen.append(answer)
     return chosen
 
@@ -171,9 +177,8 @@ def _holds_the_subject(request: ReplyRequest, memory: MemoryRecord) -> bool:
     but "called".
     """
     question = _Question.of(request)
-    subject = set(question.words) - ANSWER_WORDS
     own = question.types.of_oneself and memory.speaker == question.asker
-    return own and bool(subject) and subject <= _stems(_words(memory))
+    return own and bool(question.subject) and question.subject <= _stems(_words(memory))
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +397,11 @@ class _Question:
             npc=request.npc_name,
             whispered=request.kind == "whisper",
         )
+
+    @property
+    def subject(self) -> set[str]:
+        """The words that say what is asked about: "cat" in "what is my cat called?"."""
+        return set(self.words) - ANSWER_WORDS
 
     def share(self, bag: Collection[str]) -> float:
         """Return the share of the question's words in a text, by their rarity."""
