@@ -374,8 +374,8 @@ def bram_goes(asks, bram, tavern):
 
 
 def test_it_says_where_somebody_went_whom_it_saw_leave(asks, bram_goes, alice):
-    assert asks(alice, "where did bram go?") == "To The Green, just now."
-    assert asks(alice, "where's bram gone") == "To The Green, just now."
+    assert asks(alice, "where did bram go?") == "Bram left for The Green just now."
+    assert asks(alice, "where's bram gone") == "Bram left for The Green just now."
 
 
 def test_it_says_when_the_speaker_was_last_here(asks, mara, alice):

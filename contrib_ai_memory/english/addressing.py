@@ -211,7 +211,9 @@ _SOMEBODY = (
 )
 _WHAT_NOT = (
     r"(?=\s*(?:$|[.,!;:])"
-    r"| (?:but|that|this|about|of|what|where|why|ever|please|pls|lol|ok|i|i'm|im|we)\b)"
+    r"| (?:but|that|this|about|of|what|where|why|who|how|when|if|ever|please|pls|lol|ok"
+    r"|i|im|ive|ill|id|we|you|u|he|hes|she|shes|it|its|they|theyre|there|theres|my|our|his|her"
+    r"|anything|nothing|a thing|any of)\b)"
 )
 # "forget what i said about the sheriff", "pretend i never told you"; not "I forget what you said"
 _UNSAID = (

@@ -112,6 +112,14 @@ _PASS_TO = re.compile(
     rf"\b(?:say|give|pass|hand|send|bring|deliver)\b[^.!?]{{1,80}}?\b(?:to|for) {_WHOM}",
     re.IGNORECASE,
 )
+_THEM = frozenset("him her them em 'em".split())
+# whoever "him" is in "if bram comes by, tell him"
+_COMES = re.compile(
+    r"\b(?:if|when|whenever|once|should|as soon as|(?:the )?next time) (?:(?:you|u|ye) see )?"
+    r"(?P<who>[\w'-]+(?: [\w'-]+)?)"
+    r"(?:,| (?:comes?|turns?|shows?|drops?|calls?|stops?|gets?|asks?|walks?|passes|is|returns?)\b)",
+    re.IGNORECASE,
+)
 _NOBODY = frozenset(
     "i you u ye ya he she it they me him her them us we it that this for in up off back all my "
     "everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill"
@@ -289,12 +297,16 @@ def recipient(text: str) -> str:
 
     >>> recipient("tell old tom that the boat is mended"), recipient("give this to bram")
     ('old tom', 'bram')
+    >>> recipient("if bram comes by tell him that the boat is mended")
+    'bram'
     """
     said = " ".join(text.translate(_QUOTES).split())
     found = _PASS_TO.search(said) or _PASS_ON.search(said)
     if not found:
         return ""
     words = found["whom"].lower().split()
+    if words[0] in _THEM and (comes := _COMES.search(said[: found.start()])):
+        words = comes["who"].lower().split()
     named = list(itertools.takewhile(lambda word: word not in FUNCTION_WORDS, words))
     return "" if named and named[0] in _NOBODY else " ".join(named)
 

@@ -10,9 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .tokens import AUXILIARIES, FUNCTION_WORDS, NUMBERS, THIRD, content_words, is_past, words_of
+from .tokens import (
+    AUXILIARIES,
+    BASES,
+    FUNCTION_WORDS,
+    NUMBERS,
+    THIRD,
+    content_words,
+    is_past,
+    words_of,
+    zipf,
+)
 
 WITHIN = 40  # journal entries before a correction, the NPC's own among them
+COMMON = 5.5  # Zipf frequency from which a word says little of what a line is about
 WORDS_AT_MOST = 4  # of what is right: more is a statement of its own
 
 _OPENS = (
@@ -46,6 +57,18 @@ _DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|tonight)"
 _OTHER_DAY = re.compile(
     rf"\b(?P<right>{_DAY}),? (?:and )?not (?:on )?(?P<wrong>{_DAY})\b"
     rf"|\bnot (?:on )?(?P<not>{_DAY})[,;]? (?:but )?(?:it['’]?s )?(?:on )?(?P<but>{_DAY})\b",
+    re.IGNORECASE,
+)
+# "the kettle wont be ready friday, ill bring it monday instead"
+_PUT_OFF = re.compile(
+    rf"(?:\bnot|n['’]t|\bwont|\bcant|\bcannot)\b[^.!?]{{0,30}}?\b(?P<wrong>{_DAY})\b"
+    rf"(?:(?!\b(?:maybe|perhaps|might|or)\b)[^.!?]){{1,40}}?\b(?P<right>{_DAY})(?: instead)?\b",
+    re.IGNORECASE,
+)
+# "my ferret is called Lightning, not Thunder": a whole sentence that says it anew
+_SAYS_ANEW = re.compile(
+    rf"(?P<anew>[^.!?]+?)\s*[,;–—]\s*(?:and )?(?:not|rather than|instead of) {_PREPOSITION}"
+    r"(?:to |for )?(?P<wrong>[\w'’-]+)\W*$",
     re.IGNORECASE,
 )
 _HAPPENS = frozenset("come go arriv leav meet happen start actual sorri wait".split())  # stems
@@ -83,7 +106,7 @@ def completed(said: str, before: Sequence[str]) -> tuple[int, str] | None:
 
 def may_correct(said: str) -> bool:
     """Whether a line has the form of a correction, whatever stands before it."""
-    forms = (_MEANT_ONLY.match, _MOVED.match, _OTHER_DAY.search)
+    forms = (_MEANT_ONLY.match, _MOVED.match, _OTHER_DAY.search, _PUT_OFF.search, _SAYS_ANEW.search)
     return bool(_correction(said) or any(form(said) for form in forms))
 
 
@@ -116,8 +139,13 @@ def _has_verb(text: str) -> bool:
 def _replaced(said: str, known: str) -> str:
     """The known line with what is right in place of what was wrong, "" if that is not clear."""
     if other := _OTHER_DAY.search(said):
-        return _on_another_day(said, other, known)
+        right, wrong = other["right"] or other["but"], other["wrong"] or other["not"]
+        return _on_another_day(said, other, right, wrong, known)
+    if put_off := _PUT_OFF.search(said):
+        return _on_another_day(said, put_off, put_off["right"], put_off["wrong"], known)
     found = _correction(said)
+    if found is None and (anew := _SAYS_ANEW.search(said)):
+        return _said_anew(anew["anew"], anew["wrong"], known)
     if found is None:
         meant = _MEANT_ONLY.match(said)
         if meant is None or _has_verb(meant["right"]):
@@ -149,9 +177,44 @@ def _replaced(said: str, known: str) -> str:
     return known[: places[0].start()] + right + known[places[0].end() :]
 
 
-def _on_another_day(said: str, other: re.Match[str], known: str) -> str:
+def _said_anew(anew: str, wrong: str, known: str) -> str:
+    """The known line with what a sentence says in place of the word that it calls wrong.
+
+    "" if that word is not in the line once, or it is not clear what stands in its place.
+    """
+    places = list(re.finditer(rf"\b{re.escape(wrong)}(?!['’\w])", known, re.IGNORECASE))
+    shared = [word for word in content_words(anew) & content_words(known) if zipf(word) < COMMON]
+    if len(places) != 1 or not (shared or wrong[:1].isupper()):
+        return ""
+    told = set(words_of(known))
+    first, *rest = re.findall(r"[\w'’-]+", anew)
+    fitting = [
+        word
+        for word in (rest or [first])  # the first has a capital whatever it is
+        if word.lower() not in told and _shape(word) == _shape(wrong)
+    ]
+    days = [re.findall(rf"\b{_DAY}\b", text, re.IGNORECASE) for text in (anew, known)]
+    if len(fitting) != 1:
+        return ""
+    meant = known[: places[0].start()] + fitting[0] + known[places[0].end() :]
+    if all(len(named) == 1 for named in days):
+        meant = meant.replace(days[1][0], days[0][0])
+    return meant
+
+
+def _shape(word: str) -> str:
+    """What kind of word it looks like: a number, a name, several things, or none of these."""
+    lower = word.lower()
+    if _NUMBER.fullmatch(word):
+        return "number"
+    if word[:1].isupper():
+        return "name"
+    verb = lower in BASES or _has_verb(word)
+    return "" if verb or not content_words(word) else "several" if lower.endswith("s") else "thing"
+
+
+def _on_another_day(said: str, other: re.Match[str], right: str, wrong: str, known: str) -> str:
     """The known line with the day that is right, "" if it does not name the wrong one once."""
-    right, wrong = other["right"] or other["but"], other["wrong"] or other["not"]
     places = list(re.finditer(rf"\b{wrong}\b", known, re.IGNORECASE))
     about = content_words(said[: other.start()] + said[other.end() :]) - _HAPPENS
     if len(places) != 1 or (about and not about & content_words(known)):

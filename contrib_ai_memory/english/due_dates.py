@@ -213,12 +213,15 @@ _TO_COME = re.compile(
     r"promised?|starting|want|wants|may|can|come|be|shan't|won't|wont)\b"
 )
 _DENIED = re.compile(
-    r"\b(?:not|never|no|isn't|isnt|don't|dont|struck out|was to \w+|were to \w+|instead of)"
+    r"\b(?:not|never|no|isn't|isnt|don't|dont|won't|wont|can't|cant|cannot|struck out|was to \w+"
+    r"|were to \w+|instead of)"
     r"(?: \w+){0,3}$"
 )
 _AFTER = re.compile(r"\bafter $")
 _IF = re.compile(r"\b(?:if|unless)\b")
-_NOT_BEFORE = re.compile(r"\bnot (?:an? \w+ )?(?:before|until|till?)$")
+_NOT_BEFORE = re.compile(
+    r"\b(?:not|n't|won't|wont|can't|cant|cannot|don't|dont) (?:\w+ ){0,3}(?:before|until|till?)$"
+)
 _STRUCK = re.compile(r"^ (?:is|was) (?:off|struck|cancelled|moved)\b|^ got away\b")
 
 
@@ -267,7 +270,8 @@ def _weekday(match: re.Match[str], today: date, past: bool) -> date | None:
         return None if more else today - timedelta(days=(7 - ahead) or 7)
     before = (match["before"] or "").strip()
     led = _LED.search(match.string[: match.start("day")])
-    if ahead == 7 and not (more or before or led):
+    another = match.string.startswith(" instead", match.end())
+    if ahead == 7 and not (more or before or led or another):
         return None  # said on such a day: this one, or the next
     if led and led[0].strip() in ("a", "one"):
         return None

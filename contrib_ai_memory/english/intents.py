@@ -35,15 +35,23 @@ class Intent(Enum):
     SECRECY = "whether it can keep a secret"
     SERVICE = "to be served"
     MESSAGES = "whether somebody left word for the speaker"
+    TELLER = "who told it what it has just said"
+    WHISPERED = "what somebody else whispered"
+    GIVEN = "what the speaker gave it"
 
 
 _WHAT = r"(?:what|wat|whit|wot)"
 _BE = r"(?:['’]?s|['’]?re| is| are| was| were)"
 _WHEN = (
-    r"(?:yesterday|today|tonight|earlier|before(?: me)?|lately|recently|last (?:night|week|time)"
+    r"(?:yesterday(?: (?:morning|afternoon|evening|night))?|today|tonight|earlier|before(?: me)?"
+    r"|lately|recently|last (?:night|week|time)|since (?:i left|yesterday|this morning|last night)"
+    r"|(?:while|when) i(?: was|['’]?ve been) (?:away|gone|out|off|asleep)"
     r"|this (?:morning|afternoon|evening|week)|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
 )
-_HERE = r"(?:here|in here|in|around|about|by|there|with (?:us|you))"
+_HERE = (
+    r"(?:here|in here|in (?:the|this) (?:room|place|house)|in|around|about|by|there"
+    r"|with (?:us|you|me))"
+)
 _WORD_LEFT = r"(?:messages?|word|letters?|notes?)"
 _TALE = r"(?:\w+ )?(?:stor(?:y|ies)|tales?|jokes?|songs?|poems?|riddles?)"
 
@@ -51,10 +59,11 @@ _TALE = r"(?:\w+ )?(?:stor(?:y|ies)|tales?|jokes?|songs?|poems?|riddles?)"
 _PATTERNS: tuple[tuple[Intent, str], ...] = (
     (
         Intent.WELLBEING,
-        r"(?:and )?how(?:(?:['’]?s| is) (?:it going|life|things|business|trade|everything"
-        r"|(?:the|your|ur) (?:day|night|evening|morning))| (?:are|r) (?:you|ye|u|things)|"
-        r" (?:do|have) (?:you|u) (?:fare|been)| goes it| fares? (?:you|thou))(?: .{0,20})?"
-        r"|did (?:you|u|ye) sleep (?:well|ok|good)"
+        r"(?:and )?how(?:(?:['’]?s| is) (?:it goin['’g]?|life|things|tricks|business|trade"
+        r"|everything|(?:the|your|ur) (?:day|night|evening|morning))"
+        r"| (?:are|r) (?:you|ye|u|things)| (?:do|have) (?:you|u) (?:fare|been)| goes it"
+        r"| fares? (?:you|thou))(?: .{0,20})?"
+        r"|(?:did (?:you|u|ye) )?sle(?:ep|pt) (?:well|ok|good|alright)"
         rf"|{_WHAT}(?:['’]?s| is) up(?: with (?:you|u))?|(?:are|r) (?:you|u|ye) (?:well|ok|okay)",
     ),
     (
@@ -79,24 +88,26 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         Intent.TIME,
         rf"{_WHAT}(?:['’]?s| is) the (?:time|hour|date|day)(?: now| today| please)?"
         rf"|{_WHAT} (?:time|hour|day|date) (?:is it|do we have)(?: now| today)?"
-        r"|(?:do you have|have you got) the time",
+        r"|(?:do you have|have you got) the time|is it (?:so )?(?:late|early)(?: already| yet)?",
     ),
     (
         Intent.PRESENT,
         rf"who(?: else|['’]?s| is| all| else is| all is|(?: all)? are)* (?:also )?{_HERE}"
         r"(?: (?:now|right now|with us|at the moment|tonight))?|are we alone(?: here)?"
-        r"|(?:is )?any(?:one|body) else (?:here|around)",
+        rf"|(?:is )?any(?:one|body) else {_HERE}",
     ),
     (
         Intent.VISITORS,
-        rf"who(?: else| all)?(?: was| were| came| has been| dropped| stopped| visited)+"
+        rf"who(?: else| all)?(?: was| were| came| has been|['’]?s been| dropped| stopped| visited)+"
         rf"(?: {_HERE})*(?: {_WHEN})?"
         rf"|(?:did|has|was) any(?:one|body) (?:come|been|came|call|visit|drop|here|in)(?: {_HERE})*"
         rf"(?: {_WHEN})?",
     ),
     (
         Intent.LAST_SEEN,
-        r"(?:when|(?:on )?(?:what|which) day) was (?P<oneself>i)"
+        r"(?:is|['’]s) (?P<still>.{2,40}?) (?:still )?(?:here|in here|around|about)"
+        r"|when did (?P<left>.{2,40}?) (?:leave|go|head off|go off)(?: here| just now)?"
+        r"|(?:when|(?:on )?(?:what|which) day) was (?P<oneself>i)"
         r" (?:last|here|in)(?: (?:in )?(?:here|in|around))?(?: last)?"
         r"|where(?: did| has| is|['’]?s) (?P<gone>.{2,40}?) (?:go|gone|went|head(?:ed)?|off to"
         r"|got to|get to|run off)(?: to| off)*(?: now| just now)?"
@@ -140,8 +151,25 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         Intent.MESSAGES,
         rf"(?:(?:have|do) (?:you|u|ye) (?:have |got )?|(?:are|is) there |(?:you )?got )?"
         rf"(?:any|an?|some) {_WORD_LEFT}(?: left)? for me(?: (?:from|by) .{{2,40}})?"
-        rf"|(?:did|has) (?:any(?:one|body)|.{{2,40}}?) (?:leave|left)(?: me(?: any| an?| some)?"
-        rf" {_WORD_LEFT}|(?: any| an?| some)? {_WORD_LEFT}(?: (?:for me|with (?:you|u|ye)))+)",
+        rf"|(?:(?:(?:did|has) )?any(?:one|body)|(?:did|has) .{{2,40}}?) (?:leave|left)"
+        rf"(?: me(?: any| an?| some)? {_WORD_LEFT}"
+        rf"|(?: any| an?| some)? {_WORD_LEFT}(?: (?:for me|with (?:you|u|ye)))+)",
+    ),
+    (
+        Intent.TELLER,
+        r"(?:and )?(?:who (?:told|tells) (?:you|u|ye)(?: (?:that|this|it|so))?|(?:who )?says who"
+        r"|who (?:said|says) (?:that|this|it|so)|how (?:do|would|did) (?:you|u|ye) (?:know|hear)"
+        r"(?: (?:that|this|it))?|who did (?:you|u|ye) (?:hear|get|have) (?:that|this|it) from)",
+    ),
+    (
+        Intent.WHISPERED,
+        rf"{_WHAT} (?:did|has|does) (?P<whispered>.{{2,40}}?) (?:whisper(?:ed)?|confided?)"
+        r"(?: (?:to|in) (?:you|u|ye|your ear))?(?: .{0,30})?",
+    ),
+    (
+        Intent.GIVEN,
+        rf"{_WHAT} (?:did|have|was it) i (?:just |ever |last )?(?:give|gave|given) (?:to )?"
+        rf"(?:you|u|ye)(?: (?:just now|{_WHEN}))?",
     ),
     (
         Intent.SERVICE,
@@ -163,14 +191,15 @@ _COMPILED = tuple(
     (intent, re.compile(rf"(?:{pattern})", re.IGNORECASE)) for intent, pattern in _PATTERNS
 )
 _GREETS = re.compile(
-    r"^\W*(?:h[aeu]llo+|hi+|hey+|yo|hail|howdy|greetings|well met|evenin['’]?g?|mornin['’]?g?"
-    r"|good (?:morning|day|evening|afternoon|morrow)|salut\w*|welcome back)\b",
+    r"^\W*(?:h?[aeu]llo+|hi+(?:ya)?|hey+a?|yo|hail|howdy|greetings|well met|evenin['’]?g?"
+    r"|mornin['’]?g?|good (?:morning|day|evening|afternoon|morrow)|salut\w*|welcome back)\b",
     re.IGNORECASE,
 )
 _GREETED_FIRST = re.compile(rf"{_GREETS.pattern}(?: [\w'’-]+){{0,2}}[.!,]+\s+(?=\w)", re.IGNORECASE)
 _PARTS = re.compile(
     r"\b(?:(?:good ?)?bye+|farewell|good ?night|night(?=\W*$)|(?:see|c|cu) ?(?:you|ya|u)|cya|cu"
     r"|laters?(?=\W*$)|ttyl|brb|g[2t]g|(?:got to|gotta|have to|must) (?:go|run|dash)"
+    r"|sleep tight|ta[ -]?ra|ta[ -]ta|cheerio|i(?:['’]?m| am) (?:away|off) (?:home|to (?:my )?bed)"
     r"|until (?:next time|tomorrow)|i(?:['’]ll| will| must| have to|['’]ve got to| should)?"
     r" (?:be going|be off|get going|take my leave|go now)|so long|safe (?:travels|journey)"
     r"|take care)\b",
@@ -198,7 +227,7 @@ _BEFORE = re.compile(
 _BEHIND = re.compile(
     r"(?:[,.]? (?:if (?:i|you|u) (?:may|might|can|do not|don['’]?t)(?: (?:ask|tell|say|mind))?"
     r"(?: (?:me )?asking)?|may i ask|exactly|precisely|please|pls|do (?:you|u) (?:know|recall"
-    r"|remember)|by the way|btw|anyway|right now))+$",
+    r"|remember)|by the way|btw|anyway|right now|(?:my )?(?:love|luv|dear|friend|mate|pal)))+$",
     re.IGNORECASE,
 )
 _DRESSING = " \t\n.,!?;:…\"'”’()-–—~*"
@@ -215,13 +244,14 @@ def intent_of(text: str) -> tuple[Intent, str] | None:
     >>> intent_of("Have you seen Old Tom lately?")
     (<Intent.LAST_SEEN: 'when somebody was last here'>, 'Old Tom')
     """
-    bare = _GREETED_FIRST.sub("", text).strip(_DRESSING)[:READ]
-    only = [each for each in sentences_of(bare) if asks(each)]
-    for said in (bare, *(only if len(only) == 1 else ())):
+    line = _GREETED_FIRST.sub("", text).strip(_DRESSING)[:READ]
+    only = [each for each in sentences_of(line) if asks(each)]
+    for said in (line, *(only if len(only) == 1 else ())):
         plain = _BEHIND.sub("", said.strip(_DRESSING))
         if "?" in text and _HOW_WAS_IT.fullmatch(plain):
             return Intent.WELLBEING, ""
-        if found := _intent_of(plain) or _intent_of(_BEFORE.sub("", plain)):
+        bare = (plain, _BEFORE.sub("", plain), _GREETS.sub("", plain).lstrip(_DRESSING))
+        if found := next(filter(None, map(_intent_of, bare)), None):
             return found
     return None
 

@@ -202,12 +202,21 @@ def _sentences(text: str) -> list[str]:
     return [found for found in _SENTENCE.findall(text) if _WORD.search(found)]
 
 
+# "did you hear, the barn burnt down": what follows is told
+_NEWS = re.compile(
+    r"^(?:(?:did|have) (?:you|u|ye) (?:hear|heard)|guess what"
+    r"|(?:you|u)(?:['’]ll| will)? never guess)\s*[,:]+\s*"
+    r"(?!(?:what|who|where|when|why|how|is|are|was|were|did|does|do|have|has)\b)",
+    re.IGNORECASE,
+)
+
+
 def _asks(sentence: str) -> bool:
     """Whether one sentence asks."""
     bare = sentence.strip(_DRESSING + "\n")
     if bare.endswith("?"):
         return True
-    bare = bare[:CHARACTERS_READ].rstrip(".!…;").strip(_DRESSING)
+    bare = _NEWS.sub("", bare[:CHARACTERS_READ].rstrip(".!…;").strip(_DRESSING))
     if _REQUEST.search(bare) or _TAG_WORD.search(bare):
         return True
     parts = [_words(part) for part in _PART.split(bare)]

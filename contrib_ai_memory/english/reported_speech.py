@@ -85,8 +85,10 @@ def third_person(text: str, name: str) -> str:
 
     >>> third_person("I keep the ferry, and my brother helps me.", "Alice")
     'Alice keeps the ferry, and their brother helps them.'
+    >>> third_person("i cant stand turnips, i like plums", "Alice")
+    "Alice can't stand turnips, they like plums"
     """
-    text = _AND_I.sub(r"I and \g<mine>", text.replace("’", "'"))
+    text = _AND_I.sub(r"I and \g<mine>", _with_apostrophes(text))
     tokens = _TOKEN.findall(text)
     out: list[str] = []
     named = False
@@ -129,6 +131,26 @@ def third_person(text: str, name: str) -> str:
                 present = False
             out.append(third_singular(token) if present and _goes_on(tokens, place) else token)
     return capital("".join(out))
+
+
+_BARE_NOT = re.compile(
+    r"\b(?P<verb>can|do|does|did|wo|is|are|was|were|could|would|should|have|has|had)nt\b|\bcant\b",
+    re.IGNORECASE,
+)
+_BARE_I = re.compile(r"\b(?:i(?P<rest>m|ve|)|I(?P<more>m|ve))\b")
+
+
+def _with_apostrophes(text: str) -> str:
+    """Spell first-person talk as it is written: "im old, i cant walk" is "I'm old, I can't walk".
+
+    "Ill" and "id" are left alone, which are words as well.
+    """
+    text = _BARE_NOT.sub(
+        lambda found: f"{found['verb']}n't" if found["verb"] else "can't", text.replace("’", "'")
+    )
+    return _BARE_I.sub(
+        lambda found: f"I'{found['rest'] or found['more']}" if len(found[0]) > 1 else "I", text
+    )
 
 
 def second_person(text: str) -> str:

@@ -98,6 +98,8 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "secrecy": ("I can, {name}. What is told to me in confidence stays with me.",),
     "own life": ("I could not tell you, {name}.", "I do not think much about that, {name}."),
     "asks name": ("I will remember that. What is your {topic} called?",),
+    "stays with me": ("What is whispered to me stays with me, {name}.",),
+    "nothing given": ("You have given me nothing that I remember, {name}.",),
     "no word left": ("No word is waiting for you, {name}.",),
     "service": ("I will see what can be done, {name}.", "Let me see what there is, {name}."),
     "sorry": ("I am sorry to hear that, {name}.", "That is hard, {name}."),
@@ -159,10 +161,20 @@ _GLAD = re.compile(
 )
 _NAMED = re.compile(r"(?<=[a-z,] )(?P<name>[A-Z][a-z]{2,}(?: [A-Z][a-z]+)?)")
 # somebody whom the line leaves unexplained: "with Oswin", "Bram and Oswin"
-_WITH = re.compile(r"\b(?:called|named|with|and|is|to|met|saw) $")
+_WITH = re.compile(
+    r"\b(?:called|named|with|and|is|met|saw"
+    r"|(?:spoke|speak|talked|talk|gave|give|sold|lent|married|engaged|betrothed|promised|wrote)"
+    r"(?: [a-z]+){0,2} to) $"
+)
+# "Harrowgate market", "the Salt Lane bridge"
+_OF_A_PLACE = re.compile(
+    r" (?:market|town|village|road|street|lane|hill|bridge|inn|tavern|fair|square|gate|harbour|ford"
+    r"|mill|farm|castle|abbey|wood|woods|forest|river|valley|moor|bay|island|isle)\b"
+)
 # "my brother Aldo", "my cat is called Pickle", "three daughters, Nell, Una and Bea"
 _EXPLAINED_BEFORE = re.compile(
-    r"\b(?:my|our|his|her|their|your|the|an?|\w+['’]s|\d+|two|three|four|five|six|seven)"
+    r"\b(?:he|she|it|they)(?:['’]?s|['’]?re| is| are| was| were) (?:called|named) $"
+    r"|\b(?:my|our|his|her|their|your|the|an?|\w+['’]s|\d+|two|three|four|five|six|seven)"
     r"(?: (?!(?:with|and|to|from|by|met|saw|for|of|at|in|near)\b)[a-z]+){1,3}"
     r",?(?::| is| are| was| were)?(?: called| named)?,? "
     r"(?:[A-Z][\w'’-]*(?:, and |, | and ))*$"
@@ -197,8 +209,14 @@ _TO_ITS_FACE = re.compile(
     r"\W*(?:[Yy]ou|u)(?:['’]?re| are| r)(?: (?:an?|the|so|too|very|such|really|my))*"
     r"(?: (?!\w*(?:ing|ed)\b)[a-z'’-]{2,}){1,3}[.!]*$"
 )
+# whose words an answer tells: 'Bram said two days ago: "…"'
+_TOLD_BY = re.compile(
+    r"(?:^|[.!?\"] )(?P<who>You|I|[A-Z][\w'’ -]{0,40}?) (?:told me|said)(?: (?P<when>"
+    r"earlier today|yesterday|\w+ days ago|on [^:\"]{3,40}?))?(?=: \"| that )"
+)
+_OF_GIVING = content_words("give gave given gives keep hold hand bring brought take lend left")
 _LETTER = re.compile(r"\b(?:messages?|letters?|notes?|word)\b", re.IGNORECASE)
-_GONE = re.compile(r"^\W*where (?:did|has|is|['’]?s)\b", re.IGNORECASE)
+_GONE = re.compile(r"^\W*(?:where (?:did|has|is|['’]?s)|when did .* (?:leave|go))\b", re.IGNORECASE)
 
 
 def reply(request: ReplyRequest) -> Reply:
@@ -548,6 +566,7 @@ def _stranger_in(said: str, request: ReplyRequest) -> str:
         if (
             _WITH.search(before)
             and not (_EXPLAINED_BEFORE.search(before) or _EXPLAINED_AFTER.match(after))
+            and not _OF_A_PLACE.match(after)
             and not names(name) & known
             and not tells_time(name)
         ):
@@ -703,7 +722,7 @@ def _last_seen(request: ReplyRequest, whom: str) -> Reply | None:
         return Reply(f"{person.name} is right here.", told=())
     if left := _departure(request, person):
         return Reply(left, told=())
-    if _GONE.search(request.utterance):  # somebody may have told
+    if _GONE.search(request.utterance):  # it may have been told of
         return None
     when = day_told(person.last_seen, request.now) if person.last_seen else ""
     return Reply(f"I last saw {person.name} {when}.", told=()) if when else None
@@ -722,7 +741,8 @@ def _departure(request: ReplyRequest, person: KnownPerson) -> str:
     if seen is None or not seen.left_for or _age(seen.when, request.now) > LEFT_LATELY:
         return ""
     just = _age(seen.when, request.now) < JUST_NOW
-    return f"To {seen.left_for}, {'just now' if just else day_told(seen.when, request.now)}."
+    when = "just now" if just else day_told(seen.when, request.now)
+    return f"{person.name} left for {seen.left_for} {when}."
 
 
 _STANDINGS = {
@@ -742,6 +762,8 @@ def _opinion(request: ReplyRequest, whom: str) -> Reply | None:
     standing = _STANDINGS[person.standing].format(name="you" if oneself else person.name)
     if oneself:
         standing = capital(standing.replace("you is", "you are").replace("you and I", "we"))
+    if oneself:
+        return Reply(standing, told=())
     told = _from_memory(replace(request, utterance=f"tell me about {person.name}"))
     if not told.told:
         return Reply(standing, told=())
@@ -769,6 +791,30 @@ def _word_left(request: ReplyRequest, _whom: str) -> Reply | None:
     if any(_LETTER.search(each.memory.content) for each in tellable(request).recalled):
         return None  # there may be a letter that somebody spoke of
     return Reply(phrase("no word left", request), told=())
+
+
+def _teller(request: ReplyRequest, _whom: str) -> Reply | None:
+    """Say whose words it told last: "Bram did, yesterday."."""
+    found = _TOLD_BY.search(_last_words(request))
+    if found is None:
+        return None
+    who = {"You": "You told me", "I": "I said it"}.get(found["who"], f"{found['who']} told me")
+    return Reply(f"{' '.join(filter(None, [who, found['when']]))}.", told=())
+
+
+def _whispered(request: ReplyRequest, whom: str) -> Reply | None:
+    person = _known(request, whom)
+    if person is None or person.identity == request.speaker_id:
+        return None
+    return Reply(phrase("stays with me", request), told=())
+
+
+def _given(request: ReplyRequest, _whom: str) -> Reply | None:
+    """Say that the speaker gave nothing, if no gift of theirs and no words of one come to mind."""
+    theirs = [each.memory for each in request.recalled if each.memory.about == request.speaker_id]
+    if any(_OF_GIVING & content_words(memory.content) for memory in theirs):
+        return None
+    return Reply(phrase("nothing given", request), told=())
 
 
 def _due(items: Sequence[OpenItem]) -> Reply:
@@ -802,6 +848,9 @@ _ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
     Intent.SECRECY: _says("secrecy"),
     Intent.SERVICE: _says("service"),
     Intent.MESSAGES: _word_left,
+    Intent.TELLER: _teller,
+    Intent.WHISPERED: _whispered,
+    Intent.GIVEN: _given,
 }
 
 

@@ -28,6 +28,7 @@ from ..text.sanitising import oneline
 from .budget import IN_CONFIDENCE
 
 TOLD = 3  # items of one answer
+_OF_THE_DEBTOR = re.compile(r"\b(?:he|she)\b", re.IGNORECASE)
 BROUGHT_UP = 4  # items that a reply is given unasked
 SOON = timedelta(days=1)
 EVIDENCE_TOLD = 3  # lines behind one sentence: the first, and the newest
@@ -262,6 +263,8 @@ class _Telling:
             and (what := owed(item.text))
         ):
             owes = "owe" if who in ("You", "I") else "owes"
+            if item.who != stating.source_entity:  # "he owes me four crowns for a cup he broke"
+                what = _OF_THE_DEBTOR.sub({"You": "you", "I": "I"}.get(who, r"\g<0>"), what)
             head = f"{who} {owes} {to} {what}{self._until(item)}. {teller} said {when}"
         else:
             head = f"{teller} said {when}"
