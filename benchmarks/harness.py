@@ -19,9 +19,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -295,11 +295,17 @@ class Report:
 
 def machine() -> str:
     """What the figures were measured on, and how busy it was before, in one line."""
-    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
         f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
-        f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}; {packages}"
+        f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}; {', '.join(_versions())}"
     )
+
+
+def _versions() -> Iterator[str]:
+    """Yield each package that is installed, with its version; a server may embed without torch."""
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            yield f"{name} {version(name)}"
 
 
 def figure(value: float) -> str:
