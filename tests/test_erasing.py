@@ -12,7 +12,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import embedding_server
 import pytest
 
 from contrib_ai_memory import offload
@@ -517,7 +516,6 @@ def test_every_connection_to_the_game_database_overwrites_what_it_frees(db):
         assert cursor.execute("PRAGMA secure_delete").fetchone() == (1,)
 
 
-@pytest.mark.skipif(bool(embedding_server.NO_MODEL), reason=embedding_server.NO_MODEL)
 def test_on_the_disk_is_nothing_left(tmp_path):
     """A game with a database in a file: every byte below its folder is looked at."""
     done = subprocess.run(

@@ -8,6 +8,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import embedding_server
 import pytest
 from model_server import digest
 
@@ -171,7 +172,8 @@ def plays(settings, server, tmp_path):
 
     def play(body, **more):
         llm = {"base_url": server.url, "model": "m", "retries": 0, "timeout": 20} | more
-        chosen = {"DIR": str(tmp_path / "store"), "LLM": llm}
+        memory = {"DIR": str(tmp_path / "store"), "LLM": llm}
+        chosen = embedding_server.settings() | memory
         program = AT_ONCE.replace("BODY", textwrap.indent(textwrap.dedent(body), "    "))
         run = subprocess.run(
             [sys.executable, "-c", program, json.dumps(chosen)],
