@@ -202,9 +202,9 @@ def _sentences(text: str) -> list[str]:
     return [found for found in _SENTENCE.findall(text) if _WORD.search(found)]
 
 
-# "did you hear, the barn burnt down": what follows is told
+# "Mara, did you hear, the barn burnt down": what follows is told
 _NEWS = re.compile(
-    r"^(?:(?:did|have) (?:you|u|ye) (?:hear|heard)|guess what"
+    r"^(?:[\w'’-]+[,:] )?(?:(?:did|have) (?:you|u|ye) (?:hear|heard)|guess what"
     r"|(?:you|u)(?:['’]ll| will)? never guess)\s*[,:]+\s*"
     r"(?!(?:what|who|where|when|why|how|is|are|was|were|did|does|do|have|has)\b)",
     re.IGNORECASE,
