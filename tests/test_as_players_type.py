@@ -158,6 +158,19 @@ def test_it_says_who_told_it(says, alice, bram):
     assert says(bram, "who told you that?") == "Alice told me earlier today."
 
 
+@pytest.mark.parametrize(
+    "question", ["who's the queen of france", "how deep is the well on the green"]
+)
+def test_what_nobody_spoke_of_is_not_known(says, alice, question):
+    for line in (
+        "ive got a ferret, she rides in my coat pocket",
+        "my brother Anselm went off to sea, he cooks on a whaler",
+        "i cant stand turnips",
+    ):
+        says(alice, line)
+    assert says(alice, question).startswith("I know nothing about that, Alice.")
+
+
 def test_what_was_never_given_is_not_made_up(says, alice):
     says(alice, "i cant stand turnips")
     answer = says(alice, "what did i just give you?")

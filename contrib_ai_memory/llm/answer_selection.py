@@ -52,6 +52,8 @@ ANSWER_WORDS = frozenset(
     )
 )
 COMPARED = 10  # the best answers, which may end one another
+UNSURE = 0.4  # confidence below which what shares no word with the subject is not told,
+NEAR = 0.45  # with a smaller cosine than this
 LACKING = 0.5  # confidence at most, where no answer of the type asked for is told
 MOST_WORDS = 0.8  # share of a question's words by which what holds them bears on it,
 ALIKE = 0.3  # with this cosine
@@ -151,6 +153,21 @@ def confidence(
         return most
     found = {name: np.array(value) for name, value in certainty(request, told).items()}
     return min(most, float(1 / (1 + np.exp(-weights.confidence(found)))))
+
+
+def is_beside_the_point(
+    request: ReplyRequest, told: Sequence[AnswerCandidate], sure: float
+) -> bool:
+    """Whether what would be told has nothing to do with what was asked.
+
+    It is unsure, has no word of the question's subject, is far from it in meaning, and the question
+    names nobody whose words it could be.
+    """
+    question = _Question.of(request)
+    if sure >= UNSURE or question.named or question.types.portrait or not question.subject:
+        return False
+    said = set().union(*(_stems(_words(each.memory)) for each in told))
+    return not question.subject & said and certainty(request, told)["cosine"] < NEAR
 
 
 def _lacks_the_answer(request: ReplyRequest, told: Sequence[AnswerCandidate]) -> bool:

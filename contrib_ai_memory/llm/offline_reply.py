@@ -42,6 +42,7 @@ from .answer_selection import (
     AnswerCandidate,
     certainty,
     confidence,
+    is_beside_the_point,
     names,
     select,
     told_of,
@@ -394,6 +395,8 @@ def _from_memory(request: ReplyRequest) -> Reply:
     try:
         chosen = told_of(request, select(request))
         told, sure = [each.memory for each in chosen], confidence(request, chosen)
+        if is_beside_the_point(request, chosen, sure):
+            told = []
     except ModelAway:  # the words alone found what was recalled
         told, sure = [each.memory for each in request.recalled[:1]], NOTHING_BELOW
     if own and sure < SURE_FROM:
