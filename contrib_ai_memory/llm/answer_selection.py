@@ -164,7 +164,9 @@ def is_beside_the_point(
     names nobody whose words it could be.
     """
     question = _Question.of(request)
-    if sure >= UNSURE or question.named or question.types.portrait or not question.subject:
+    if question.named or question.types.portrait or not (told and question.subject):
+        return False
+    if sure >= UNSURE:
         return False
     said = set().union(*(_stems(_words(each.memory)) for each in told))
     return not question.subject & said and certainty(request, told)["cosine"] < NEAR
