@@ -41,6 +41,12 @@ def test_who_is_not_to_be_told_is_not_told(says, alice, bram):
     assert "boat" not in says(bram, "what do you know about alice?")
 
 
+def test_a_message_is_for_the_last_who_was_named(says, alice, bram):
+    says(alice, "if nell is out when bram comes by, tell him the key is under the mat")
+    turn(alice, bram)
+    assert "under the mat" in says(bram, "any messages for me?")
+
+
 def test_a_message_for_whoever_comes_by_reaches_them(says, alice, bram):
     says(alice, "if bram comes by tell him his left goose is limping")
     turn(alice, bram)
@@ -51,7 +57,7 @@ def test_what_was_whispered_is_nobody_elses(says, alice, bram):
     says(alice, "Mara = i buried forty crowns under the pear tree", command="whisper ")
     turn(alice, bram)
     answer = says(bram, "what did alice whisper to you?")
-    assert answer == "What is whispered to me stays with me, Bram."
+    assert answer == "What is told to me in confidence stays with me, Bram."
 
 
 # --- corrections ----------------------------------------------------------------------------------
@@ -103,6 +109,35 @@ def test_only_what_was_said_last_is_told(says, alice, first, then, question, hol
     answer = says(alice, question)
     assert holds in answer
     assert lacks not in answer
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "question", "holds"),
+    [
+        (
+            "my brother is called Wilkin",
+            "I trust Nell, not Wilkin",
+            "whats my brother called",
+            "Wilkin",
+        ),
+        (
+            "my sister has four dogs",
+            "my sister has three cats, not four",
+            "how many dogs has my sister",
+            "four dogs",
+        ),
+        (
+            "the fair is on friday",
+            "the fair is not only on friday but also on saturday",
+            "when is the fair?",
+            "27 November",
+        ),
+    ],
+)
+def test_what_is_no_correction_ends_nothing(says, alice, first, then, question, holds):
+    says(alice, first)
+    says(alice, then)
+    assert holds in says(alice, question)
 
 
 def test_what_is_owed_is_told_to_the_one_who_owes_it(says, alice, bram):
@@ -194,6 +229,14 @@ def test_a_place_or_a_name_just_given_is_not_asked_about(says, alice, line):
 def test_it_is_well_enough(says, alice, line):
     answer = says(alice, line)
     assert "Well enough" in answer or "cannot complain" in answer
+
+
+@pytest.mark.parametrize(
+    "line", ["my daughter Tara turned six", "when i'm off to bed my dog howls"]
+)
+def test_these_do_not_part(says, alice, line):
+    answer = says(alice, line)
+    assert "Farewell" not in answer and "Safe travels" not in answer
 
 
 @pytest.mark.parametrize("line", ["im away home, sleep tight", "ta ra"])

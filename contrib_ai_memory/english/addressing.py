@@ -211,9 +211,7 @@ _SOMEBODY = (
 )
 _WHAT_NOT = (
     r"(?=\s*(?:$|[.,!;:])"
-    r"| (?:but|that|this|about|of|what|where|why|who|how|when|if|ever|please|pls|lol|ok"
-    r"|i|im|ive|ill|id|we|you|u|he|hes|she|shes|it|its|they|theyre|there|theres|my|our|his|her"
-    r"|anything|nothing|a thing|any of)\b)"
+    r"| (?:but|that|this|about|of|what|where|why|ever|please|pls|lol|ok|i|i'm|im|we)\b)"
 )
 # "forget what i said about the sheriff", "pretend i never told you"; not "I forget what you said"
 _UNSAID = (
@@ -232,6 +230,11 @@ _CONFIDES = re.compile(
     # "dont tell the prior", "pls dont tell"; not "don't tell lies", "don't tell me"
     rf"|{_NOT_OF_OTHERS}\b(?:do not|don'?t) (?:you |ever |dare |go )*"
     rf"tell(?: {_SOMEBODY})?{_WHAT_NOT}"
+    # "dont tell bram hes getting a boat"; not "you don't tell bram how to bake"
+    rf"|(?:^|[.!?,;:-]\s*|\b(?:and|but|so|please|pls) )(?:do not|don'?t) (?:you |ever |dare |go )*"
+    rf"tell (?!(?:yourself|people|folks?|strangers|time|fortunes)\b){_SOMEBODY}"
+    r" (?:ive|i've|ill|i'll|id|he|he's|hes|she|she's|shes|they|theyre|there|there's|theres"
+    r"|my|our|his|her|who|when|how|if|anything|a thing)\b"
     rf"|{_UNSAID}"
     r"|\btell (?:this |it |that )?(?:to )?(?:no ?one|nobody|not a soul)\b"
     # "not a word to the girl"; not "he said not a word"

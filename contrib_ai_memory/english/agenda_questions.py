@@ -118,6 +118,9 @@ _NO_MATTER = frozenset(
 )  # fmt: skip
 
 
+_OF_A_TRADE = re.compile(r"\bdo(?:es)? \w+ do for (?:work|money|an? living?|a livin)\b")  # no debt
+
+
 def read(text: str, now: str) -> AgendaQuestion | None:
     """Return which commitments a question asks for, or None if it asks for something else.
 
@@ -130,6 +133,9 @@ def read(text: str, now: str) -> AgendaQuestion | None:
     """
     lower = " ".join(text.lower().replace("’", "'").split())
     lower = re.sub(r"\b(what|wat|wot)s\b", r"\1's", lower)
+    lower = re.sub(r"\b(any|some|no)thin'?(?!\w)", r"\1thing", lower)
+    if _OF_A_TRADE.search(lower):
+        return None
     day, until, rest = _time_named(text, lower, now)
     about = frozenset(content_words(rest)) - _NO_MATTER
     if _SETTLED.search(_without_vocative(lower)):

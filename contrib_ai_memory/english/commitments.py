@@ -115,9 +115,10 @@ _PASS_TO = re.compile(
 _THEM = frozenset("him her them em 'em".split())
 # whoever "him" is in "if bram comes by, tell him"
 _COMES = re.compile(
-    r"\b(?:if|when|whenever|once|should|as soon as|(?:the )?next time) (?:(?:you|u|ye) see )?"
-    r"(?P<who>[\w'-]+(?: [\w'-]+)?)"
-    r"(?:,| (?:comes?|turns?|shows?|drops?|calls?|stops?|gets?|asks?|walks?|passes|is|returns?)\b)",
+    r"\b(?:if|when|whenever|once|should|as soon as|(?:the )?next time)"
+    r" (?:(?:you|u|ye) see (?P<seen>[\w'-]+)|(?P<who>[\w'-]+(?: [\w'-]+)??)"
+    r"(?:,| (?:comes?|turns?|shows?|drops?|calls?|stops?|gets?|asks?|walks?|passes|is|returns?)"
+    r"\b))",
     re.IGNORECASE,
 )
 _NOBODY = frozenset(
@@ -305,8 +306,9 @@ def recipient(text: str) -> str:
     if not found:
         return ""
     words = found["whom"].lower().split()
-    if words[0] in _THEM and (comes := _COMES.search(said[: found.start()])):
-        words = comes["who"].lower().split()
+    sentence = _STOP.split(said[: found.start()])[-1]
+    if words[0] in _THEM and (comes := [*_COMES.finditer(sentence)]):
+        words = (comes[-1]["seen"] or comes[-1]["who"]).lower().split()
     named = list(itertools.takewhile(lambda word: word not in FUNCTION_WORDS, words))
     return "" if named and named[0] in _NOBODY else " ".join(named)
 

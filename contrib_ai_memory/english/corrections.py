@@ -60,18 +60,29 @@ _OTHER_DAY = re.compile(
     re.IGNORECASE,
 )
 # "the kettle wont be ready friday, ill bring it monday instead"
+_NOR = r"(?!\b(?:maybe|perhaps|might|or|only|just|also|too|from|to|till|until|and|since|because)\b)"
 _PUT_OFF = re.compile(
-    rf"(?:\bnot|n['’]t|\bwont|\bcant|\bcannot)\b[^.!?]{{0,30}}?\b(?P<wrong>{_DAY})\b"
-    rf"(?:(?!\b(?:maybe|perhaps|might|or)\b)[^.!?]){{1,40}}?\b(?P<right>{_DAY})(?: instead)?\b",
+    rf"(?:\bnot|n['’]t|\bwont|\bcant|\bcannot)\b(?:{_NOR}[^.!?]){{0,30}}?\b(?P<wrong>{_DAY})\b"
+    rf"(?=[^.!?]*(?:['’]ll\b|\bill\b|\bwill\b|\binstead\b|\bmake (?:it|that)\b))"
+    rf"(?:{_NOR}[^.!?]){{1,40}}?\b(?P<right>{_DAY})(?: instead)?\b",
     re.IGNORECASE,
 )
 # "my ferret is called Lightning, not Thunder": a whole sentence that says it anew
 _SAYS_ANEW = re.compile(
     rf"(?P<anew>[^.!?]+?)\s*[,;–—]\s*(?:and )?(?:not|rather than|instead of) {_PREPOSITION}"
-    r"(?:to |for )?(?P<wrong>[\w'’-]+)\W*$",
+    r"(?:to |for )?(?P<wrong>[\w'’-]+)(?:\W*$|[.!?]\s)",
     re.IGNORECASE,
 )
-_HAPPENS = frozenset("come go arriv leav meet happen start actual sorri wait".split())  # stems
+# "i told you wrong, …", "change of plan: …"
+_ADMITS = re.compile(
+    r"^\W*(?:[\w'’-]+,? ){0,3}?(?:no|nah|nope|nay|wait|sorry|oops|actually|correction"
+    r"|change of plans?"
+    r"|i (?:told you wrong|was wrong|misspoke|had it wrong))\b",
+    re.IGNORECASE,
+)
+_HAPPENS = frozenset(
+    "come go arriv leav meet happen start actual sorri wait make bring instead ready done".split()
+)  # stems
 _DETERMINED = re.compile(rf"^{_DET} ", re.IGNORECASE)
 _THE = re.compile(r"\bthe (?:[^\W\d_]+ ){0,2}?[^\W\d_]+\b(?=\W*$|[,.;!]| and\b)", re.IGNORECASE)
 _NUMBER = re.compile(rf"\b(?:\d+|{'|'.join(NUMBERS)})\b", re.IGNORECASE)
@@ -105,7 +116,9 @@ def completed(said: str, before: Sequence[str]) -> tuple[int, str] | None:
 
 
 def may_correct(said: str) -> bool:
-    """Whether a line has the form of a correction, whatever stands before it."""
+    """Whether a line has the form of a correction, whatever stands before it; no question has."""
+    if said.rstrip().endswith("?"):
+        return False
     forms = (_MEANT_ONLY.match, _MOVED.match, _OTHER_DAY.search, _PUT_OFF.search, _SAYS_ANEW.search)
     return bool(_correction(said) or any(form(said) for form in forms))
 
@@ -140,9 +153,12 @@ def _replaced(said: str, known: str) -> str:
     """The known line with what is right in place of what was wrong, "" if that is not clear."""
     if other := _OTHER_DAY.search(said):
         right, wrong = other["right"] or other["but"], other["wrong"] or other["not"]
-        return _on_another_day(said, other, right, wrong, known)
-    if put_off := _PUT_OFF.search(said):
-        return _on_another_day(said, put_off, put_off["right"], put_off["wrong"], known)
+        rest = said[: other.start()] + said[other.end() :]
+        return _on_another_day(rest, right, wrong, known)
+    put_off = _PUT_OFF.search(said)
+    if put_off and not any(is_past(word) or word in ("was", "were") for word in words_of(known)):
+        rest = re.sub(rf"\b{_DAY}\b", " ", said, flags=re.IGNORECASE)
+        return _on_another_day(rest, put_off["right"], put_off["wrong"], known)
     found = _correction(said)
     if found is None and (anew := _SAYS_ANEW.search(said)):
         return _said_anew(anew["anew"], anew["wrong"], known)
@@ -180,26 +196,47 @@ def _replaced(said: str, known: str) -> str:
 def _said_anew(anew: str, wrong: str, known: str) -> str:
     """The known line with what a sentence says in place of the word that it calls wrong.
 
-    "" if that word is not in the line once, or it is not clear what stands in its place.
+    "" if that word is not in the line once, or it is not clear what stands in its place. "I saw
+    Nell, not Bram" corrects nothing that is said of Bram.
     """
     places = list(re.finditer(rf"\b{re.escape(wrong)}(?!['’\w])", known, re.IGNORECASE))
+    shape = _shape(wrong)
+    if len(places) != 1 or not shape:
+        return ""
     shared = [word for word in content_words(anew) & content_words(known) if zipf(word) < COMMON]
-    if len(places) != 1 or not (shared or wrong[:1].isupper()):
+    admits = _ADMITS.match(anew)
+    if not (shared or (admits and shape == "name")):
         return ""
     told = set(words_of(known))
     first, *rest = re.findall(r"[\w'’-]+", anew)
-    fitting = [
-        word
-        for word in (rest or [first])  # the first has a capital whatever it is
-        if word.lower() not in told and _shape(word) == _shape(wrong)
+    fitting = [  # the first has a capital whatever it is
+        word for word in (rest or [first]) if word.lower() not in told and _shape(word) == shape
     ]
-    days = [re.findall(rf"\b{_DAY}\b", text, re.IGNORECASE) for text in (anew, known)]
     if len(fitting) != 1:
         return ""
-    meant = known[: places[0].start()] + fitting[0] + known[places[0].end() :]
+    before, after = known[: places[0].start()], known[places[0].end() :]
+    if shape == "number":
+        alike = _is_counted(anew, fitting[0], after, told)
+    else:
+        alike = bool(admits) or _last_word(anew.partition(fitting[0])[0]) == _last_word(before)
+    if not alike:
+        return ""
+    meant = before + fitting[0] + after
+    days = [re.findall(rf"\b{_DAY}\b", text, re.IGNORECASE) for text in (anew, known)]
     if all(len(named) == 1 for named in days):
         meant = meant.replace(days[1][0], days[0][0])
     return meant
+
+
+def _is_counted(anew: str, number: str, after: str, told: set[str]) -> bool:
+    """Whether a number counts the same thing as the one in the known line, before `after`."""
+    counted = words_of(anew.partition(number)[2])[:1]
+    now = words_of(after)[:1]
+    return bool(counted) and (counted == now or (now in ([], ["of"]) and counted[0] in told))
+
+
+def _last_word(text: str) -> str:
+    return (words_of(text) or [""])[-1]
 
 
 def _shape(word: str) -> str:
@@ -213,10 +250,14 @@ def _shape(word: str) -> str:
     return "" if verb or not content_words(word) else "several" if lower.endswith("s") else "thing"
 
 
-def _on_another_day(said: str, other: re.Match[str], right: str, wrong: str, known: str) -> str:
-    """The known line with the day that is right, "" if it does not name the wrong one once."""
+def _on_another_day(rest: str, right: str, wrong: str, known: str) -> str:
+    """The known line with the day that is right, "" if it does not name the wrong one once.
+
+    Args:
+        rest: What else the correction says; it is of the line if it shares a word with it.
+    """
     places = list(re.finditer(rf"\b{wrong}\b", known, re.IGNORECASE))
-    about = content_words(said[: other.start()] + said[other.end() :]) - _HAPPENS
+    about = content_words(rest) - _HAPPENS
     if len(places) != 1 or (about and not about & content_words(known)):
         return ""
     return known[: places[0].start()] + right + known[places[0].end() :]

@@ -220,7 +220,12 @@ _DENIED = re.compile(
 _AFTER = re.compile(r"\bafter $")
 _IF = re.compile(r"\b(?:if|unless)\b")
 _NOT_BEFORE = re.compile(
-    r"\b(?:not|n't|won't|wont|can't|cant|cannot|don't|dont) (?:\w+ ){0,3}(?:before|until|till?)$"
+    r"(?:\b(?:not|wont|cant|cannot|dont)|n't) (?:\w+ ){0,3}(?:before|until|till?)$"
+)
+# "i won't fail you friday", "not sooner than friday"
+_KEPT_TO = re.compile(
+    r"\b(?:won't|wont|can't|cant|cannot) (?:fail|forget|let|mind|miss|need|be late)\b"
+    r"|\b(?:by|than)$"
 )
 _STRUCK = re.compile(r"^ (?:is|was) (?:off|struck|cancelled|moved)\b|^ got away\b")
 
@@ -247,7 +252,7 @@ def _is_denied(lower: str, start: int, end: int) -> bool:
     before = _CLAUSE.split(lower[:start])[-1].rstrip()
     if _STRUCK.match(lower[end:]):
         return True
-    if _IF.search(before) or _NOT_BEFORE.search(before):
+    if _IF.search(before) or _NOT_BEFORE.search(before) or _KEPT_TO.search(before):
         return False
     return bool(_DENIED.search(before))
 
@@ -259,7 +264,7 @@ def _relative(days: int) -> Callable[[re.Match[str], date, bool], date | None]:
     return lambda _match, today, _past: today + timedelta(days=days)
 
 
-_LED = re.compile(r"\b(?:on|by|til|till|until|before|come|a|one) $")
+_LED = re.compile(r"\b(?:make (?:it|that)|on|by|til|till|until|before|come|a|one) $")
 
 
 def _weekday(match: re.Match[str], today: date, past: bool) -> date | None:

@@ -68,13 +68,14 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.NAME,
-        rf"(?:and )?(?:who (?:are|r) (?:you|u|ye)(?: again| then)?|{_WHAT}{_BE} (?:your|ur|yer)"
+        r"(?:and )?(?:who (?:(?:are|r) (?:you|u|ye)|(?:might|would) (?:you|u|ye) be)"
+        rf"(?: again| then)?|{_WHAT}{_BE} (?:your|ur|yer)"
         rf" name(?: again)?|{_WHAT} (?:do|should|may) (?:i|they|we|people) call (?:you|u|ye)"
         r"|(?:tell me|say) your name)",
     ),
     (
         Intent.ROLE,
-        rf"{_WHAT} (?:do|are) (?:you|u|ye)(?: do)?(?: here| for a living| then)?"
+        rf"{_WHAT} (?:do|are) (?:you|u|ye)(?: do)?(?: (?:a?round )?here| for a living| then)?"
         rf"|{_WHAT}{_BE} (?:your|ur|yer) (?:job|trade|work|craft|role|business|calling)(?: here)?"
         r"|(?:tell me|say something|talk) (?:about|of) yourself",
     ),
@@ -88,7 +89,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         Intent.TIME,
         rf"{_WHAT}(?:['’]?s| is) the (?:time|hour|date|day)(?: now| today| please)?"
         rf"|{_WHAT} (?:time|hour|day|date) (?:is it|do we have)(?: now| today)?"
-        r"|(?:do you have|have you got) the time|is it (?:so )?(?:late|early)(?: already| yet)?",
+        r"|(?:do you have|have you got) the time"
+        r"|is it (?:so )?(?:late|early|morning|evening|night|noon|midnight)(?: already| yet)?",
     ),
     (
         Intent.PRESENT,
@@ -98,15 +100,16 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.VISITORS,
-        rf"who(?: else| all)?(?: was| were| came| has been|['’]?s been| dropped| stopped| visited)+"
+        rf"who(?: else| all)?(?: was| were| came| has been|['’]?s been| dropped| stopped| popped"
+        r"| visited)+"
         rf"(?: {_HERE})*(?: {_WHEN})?"
         rf"|(?:did|has|was) any(?:one|body) (?:come|been|came|call|visit|drop|here|in)(?: {_HERE})*"
         rf"(?: {_WHEN})?",
     ),
     (
         Intent.LAST_SEEN,
-        r"(?:is|['’]s) (?P<still>.{2,40}?) (?:still )?(?:here|in here|around|about)"
-        r"|when did (?P<left>.{2,40}?) (?:leave|go|head off|go off)(?: here| just now)?"
+        r"(?:is|['’]s) (?P<still>[\w-]+(?: [\w-]+)??) (?:still )?(?:here|in here|around|about)"
+        r"|when did (?P<left>[\w-]+(?: [\w-]+)?) (?:leave|go|head off|go off)(?: here| just now)?"
         r"|(?:when|(?:on )?(?:what|which) day) was (?P<oneself>i)"
         r" (?:last|here|in)(?: (?:in )?(?:here|in|around))?(?: last)?"
         r"|where(?: did| has| is|['’]?s) (?P<gone>.{2,40}?) (?:go|gone|went|head(?:ed)?|off to"
@@ -144,7 +147,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     (
         Intent.TALK,
         rf"{_WHAT} (?:did|have|were) (?:we|you and i) (?:been )?(?:talk|talked|talking|spoke|speak"
-        rf"|spoken|discuss|discussed|discussing|say)(?: about| of)?(?: {_WHEN})?"
+        r"|spoken|chat|chatted|chatting|discuss|discussed|discussing|say)(?: about| of)?"
+        rf"(?: {_WHEN})?"
         r"|where (?:did we leave|were we)(?: off)?|remind me (?:of|about) our (?:talk|last talk)",
     ),
     (
@@ -184,14 +188,16 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r" (?!news|word|idea|plans?|secrets?|family|kin|children|friends|questions?|thing|one|body)"
         r"[\w'’]+(?: [\w'’]+){0,2}(?: left| tonight| today| please)?"
         r"|(?:an?|some|another|one|two|three) .{2,40},? (?:please|pls|plz)"
-        r"|(?:an?|another|one more|the next) (?:round|pint|mug|cup|bowl|bottle|ale|beer)\b.{0,30})",
+        r"|(?:an?|one|two|three|another|one more|the next)"
+        r" (?:rounds?|pints?|mugs?|cups?|bowls?|bottles?|ales?|beers?|ciders?|meads?)\b.{0,30})",
     ),
 )
 _COMPILED = tuple(
     (intent, re.compile(rf"(?:{pattern})", re.IGNORECASE)) for intent, pattern in _PATTERNS
 )
 _GREETS = re.compile(
-    r"^\W*(?:h?[aeu]llo+|hi+(?:ya)?|hey+a?|yo|hail|howdy|greetings|well met|evenin['’]?g?"
+    r"^\W*(?:h?[aeu]llo+|hi+(?:ya)?|hey+[ao]?|wotcha|alright(?=,|\W*$)"
+    r"|yo|hail|howdy|greetings|well met|evenin['’]?g?"
     r"|mornin['’]?g?|good (?:morning|day|evening|afternoon|morrow)|salut\w*|welcome back)\b",
     re.IGNORECASE,
 )
@@ -199,7 +205,8 @@ _GREETED_FIRST = re.compile(rf"{_GREETS.pattern}(?: [\w'’-]+){{0,2}}[.!,]+\s+(
 _PARTS = re.compile(
     r"\b(?:(?:good ?)?bye+|farewell|good ?night|night(?=\W*$)|(?:see|c|cu) ?(?:you|ya|u)|cya|cu"
     r"|laters?(?=\W*$)|ttyl|brb|g[2t]g|(?:got to|gotta|have to|must) (?:go|run|dash)"
-    r"|sleep tight|ta[ -]?ra|ta[ -]ta|cheerio|i(?:['’]?m| am) (?:away|off) (?:home|to (?:my )?bed)"
+    r"|(?:sleep tight|ta[ -]ra|ta[ -]ta)(?=\W*$)|(?<!\w )cheerio"
+    r"|(?:(?<!\w )|(?<=right )|(?<=ok ))i(?:['’]?m| am) (?:away|off) (?:home|to (?:my )?bed)"
     r"|until (?:next time|tomorrow)|i(?:['’]ll| will| must| have to|['’]ve got to| should)?"
     r" (?:be going|be off|get going|take my leave|go now)|so long|safe (?:travels|journey)"
     r"|take care)\b",
@@ -227,7 +234,7 @@ _BEFORE = re.compile(
 _BEHIND = re.compile(
     r"(?:[,.]? (?:if (?:i|you|u) (?:may|might|can|do not|don['’]?t)(?: (?:ask|tell|say|mind))?"
     r"(?: (?:me )?asking)?|may i ask|exactly|precisely|please|pls|do (?:you|u) (?:know|recall"
-    r"|remember)|by the way|btw|anyway|right now|(?:my )?(?:love|luv|dear|friend|mate|pal)))+$",
+    r"|remember)|by the way|btw|anyway|right now|love|luv)|, (?:my )?(?:dear|friend|mate|pal))+$",
     re.IGNORECASE,
 )
 _DRESSING = " \t\n.,!?;:…\"'”’()-–—~*"
@@ -247,7 +254,9 @@ def intent_of(text: str) -> tuple[Intent, str] | None:
     line = _GREETED_FIRST.sub("", text).strip(_DRESSING)[:READ]
     only = [each for each in sentences_of(line) if asks(each)]
     for said in (line, *(only if len(only) == 1 else ())):
-        plain = _BEHIND.sub("", said.strip(_DRESSING))
+        plain = said.strip(_DRESSING)
+        if " " in (shorter := _BEHIND.sub("", plain)):
+            plain = shorter
         if "?" in text and _HOW_WAS_IT.fullmatch(plain):
             return Intent.WELLBEING, ""
         bare = (plain, _BEFORE.sub("", plain), _GREETS.sub("", plain).lstrip(_DRESSING))

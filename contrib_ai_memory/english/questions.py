@@ -204,7 +204,7 @@ def _sentences(text: str) -> list[str]:
 
 # "Mara, did you hear, the barn burnt down": what follows is told
 _NEWS = re.compile(
-    r"^(?:[\w'’-]+[,:] )?(?:(?:did|have) (?:you|u|ye) (?:hear|heard)|guess what"
+    r"^(?:[\w'’-]+[,:] )?(?:(?:did|have) (?:you|u|ye|ya) (?:hear|heard)|guess what"
     r"|(?:you|u)(?:['’]ll| will)? never guess)\s*[,:]+\s*"
     r"(?!(?:what|who|where|when|why|how|is|are|was|were|did|does|do|have|has)\b)",
     re.IGNORECASE,
@@ -403,8 +403,10 @@ _ASKED_LAST = frozenset("where when who whom".split())
 # "I know who", "he did not say when", "tomorrow or when"
 _TAKES_QUESTION_WORD = frozenset(
     "know knows knew known say says said saying tell tells told guess forget forgets forgot"
-    " forgotten remember remembers matter and or n no not but sure wonder idea see".split()
+    " forgotten remember remembers matter and or n no but sure wonder idea see care cares ask"
+    " asks asked depends find found recall".split()
 )
+_BEFORE_NO_QUESTION = frozenset("me him us you exactly just out to for up time".split())
 _TITLES = frozenset("mr mrs ms miss mister master lady lord sir dame old young doctor dr".split())
 _ENDS_SENTENCE = re.compile(r"(?<=[.!?…;])\s+")
 
@@ -457,7 +459,14 @@ def _seems_to_ask(parts: list[list[str]], names: Collection[str], *, alone: bool
 def _ends_on_what_is_asked(words: list[str]) -> bool:
     """Whether the last word asks: "Callie works where"; not "he needn't know why"."""
     *before, end = words
-    return len(before) > 1 and end in _ASKED_LAST and before[-1] not in _TAKES_QUESTION_WORD
+    if len(before) < 2 or end not in _ASKED_LAST or before[-1] in _BEFORE_NO_QUESTION:
+        return False
+    own = before[0] in ("i", "i'm", "i'll", "we")
+    return not own and not _TAKES_QUESTION_WORD.intersection(before) and not _denies(before)
+
+
+def _denies(words: Sequence[str]) -> bool:
+    return any(word in _NEGATED or word in ("not", "never", "dont", "cant") for word in words)
 
 
 def _asks_within(words: list[str]) -> bool:

@@ -134,10 +134,11 @@ def third_person(text: str, name: str) -> str:
 
 
 _BARE_NOT = re.compile(
-    r"\b(?P<verb>can|do|does|did|wo|is|are|was|were|could|would|should|have|has|had)nt\b|\bcant\b",
+    r"(?<!my )(?<!his )(?<!her )(?<!the )\b(?P<verb>can|do|does|did|wo|is|are|was|were|could"
+    r"|would|should|have|has|had)nt\b|\bcant\b",
     re.IGNORECASE,
 )
-_BARE_I = re.compile(r"\b(?:i(?P<rest>m|ve|)|I(?P<more>m|ve))\b")
+_BARE_I = re.compile(r"\bi(?P<rest>m|ve|)\b|(?:^|(?<=[.!?] ))I(?P<more>m|ve)\b")
 
 
 def _with_apostrophes(text: str) -> str:

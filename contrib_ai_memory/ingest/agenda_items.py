@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from twisted.internet import defer
 
-from ..english import addressing, commitments
+from ..english import addressing, commitments, corrections
 from ..english.commitments import Commitment
 from ..english.due_dates import dates, due
 from ..english.questions import sentences_of
@@ -330,7 +330,8 @@ def changes(
     recent = list(before)
     for entry in entries:
         stated = _stated(entry, recent, circle, judge) if _may_commit(entry) else []
-        if stated or _may_close(entry) or _is_bare_date(entry, circle):
+        corrects = _may_commit(entry) and corrections.may_correct(entry.content)
+        if stated or corrects or _may_close(entry) or _is_bare_date(entry, circle):
             if agenda is None:
                 known = {item.id: item for item in items}
                 agenda = dict(known)
@@ -538,7 +539,18 @@ def _is_bare_date(entry: Entry, circle: Circle) -> bool:
 def _moved_by(
     entry: Entry, items: Iterable[AgendaItem], circle: Circle, recent: Sequence[Entry]
 ) -> AgendaItem | None:
-    """Return the item that a bare date moves, moved: the one that the speaker has just stated."""
+    """Return the item that a line moves to another day, moved.
+
+    "I'll bring the kettle monday instead, not friday" says which; a bare date means the one that
+    the speaker has just stated.
+    """
+    for item in items if corrections.may_correct(entry.content) else ():
+        meant = corrections.completed(entry.content, [item.text])
+        moved = item.state == "open" and item.audience == entry.audience and meant
+        if moved and item.who == entry.source_entity and entry.id not in item.evidence:
+            day = _due(moved[1], entry)
+            if day and day != item.due:
+                return replace(repeated(item, day, (entry.id,), entry), text=moved[1][:TEXT_KEPT])
     if not _is_bare_date(entry, circle):
         return None
     before = _said_before(entry, recent)

@@ -25,7 +25,7 @@ import numpy as np
 
 from .. import conf
 from ..embedding import embedder
-from ..english import answer_types, sentence_classifier, supersession
+from ..english import answer_types, corrections, sentence_classifier, supersession
 from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
 from ..english.contradiction import changes, tells_change, tense_and_mood
@@ -52,8 +52,8 @@ ANSWER_WORDS = frozenset(
     )
 )
 COMPARED = 10  # the best answers, which may end one another
-UNSURE = 0.4  # confidence below which what shares no word with the subject is not told,
-NEAR = 0.45  # with a smaller cosine than this
+UNSURE = 0.4  # confidence below which what shares no word with the subject may not be told
+NEAR = 0.45  # cosine from which it is told all the same
 LACKING = 0.5  # confidence at most, where no answer of the type asked for is told
 MOST_WORDS = 0.8  # share of a question's words by which what holds them bears on it,
 ALIKE = 0.3  # with this cosine
@@ -271,9 +271,13 @@ def _changes(
 ) -> bool:
     """Whether a later answer surely replaces one, by rules.
 
-    It contradicts it; or it says on a later day that a thing which the question names has changed.
+    It contradicts it; it corrects what the question is about; or it says on a later day that a
+    thing which the question names has changed.
     """
     later, sooner = new.statement, known.statement
+    if corrections.completed(later.text, [sooner.text]) and later.speaker == sooner.speaker:
+        asked_of = [question.subject & _stems(each.text) for each in (sooner, later)]
+        return asked_of[0] <= asked_of[1]
     if changes(later.text, sooner.text, near=cosine >= conf.CHANGE_COSINE):
         return True
     if cosine < ON_ONE_MATTER or later.time[:10] <= sooner.time[:10]:

@@ -35,7 +35,7 @@ from ..english.questions import (
 )
 from ..english.reported_speech import capital
 from ..english.time_words import tells_time
-from ..english.tokens import FILLERS, content_words, words_of, zipf
+from ..english.tokens import FILLERS, content_words, without_quotations, words_of, zipf
 from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, OpenItem, Recalled, Reply, ReplyRequest
 from .answer_selection import (
     PORTRAIT,
@@ -99,7 +99,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "secrecy": ("I can, {name}. What is told to me in confidence stays with me.",),
     "own life": ("I could not tell you, {name}.", "I do not think much about that, {name}."),
     "asks name": ("I will remember that. What is your {topic} called?",),
-    "stays with me": ("What is whispered to me stays with me, {name}.",),
+    "stays with me": ("What is told to me in confidence stays with me, {name}.",),
     "nothing given": ("You have given me nothing that I remember, {name}.",),
     "no word left": ("No word is waiting for you, {name}.",),
     "service": ("I will see what can be done, {name}.", "Let me see what there is, {name}."),
@@ -212,11 +212,14 @@ _TO_ITS_FACE = re.compile(
 )
 # whose words an answer tells: 'Bram said two days ago: "…"'
 _TOLD_BY = re.compile(
-    r"(?:^|[.!?\"] )(?P<who>You|I|[A-Z][\w'’ -]{0,40}?) (?:told me|said)(?: (?P<when>"
-    r"earlier today|yesterday|\w+ days ago|on [^:\"]{3,40}?))?(?=: \"| that )"
+    r"(?:^|[.!?\":] +)(?P<who>[^\W\d_][\w'’ -]{0,40}?) (?:told me|said)(?: (?P<when>"
+    r"earlier today|yesterday|\w+ days ago|on [^:\"]{3,40}?))?(?=:| that )"
 )
-_OF_GIVING = content_words("give gave given gives keep hold hand bring brought take lend left")
+_OF_GIVING = content_words(
+    "give gave given gives keep hold hand bring brought take lend left gift present pay paid sold"
+)
 _LETTER = re.compile(r"\b(?:messages?|letters?|notes?|word)\b", re.IGNORECASE)
+_TITLES = frozenset("the old young mr mrs miss master mistress lady lord sir that our".split())
 _GONE = re.compile(r"^\W*(?:where (?:did|has|is|['’]?s)|when did .* (?:leave|go))\b", re.IGNORECASE)
 
 
@@ -717,8 +720,8 @@ def _beside_coming(request: ReplyRequest, relation: str) -> Reply | None:
 
 def _last_seen(request: ReplyRequest, whom: str) -> Reply | None:
     person = _known(request, whom)
-    if person is None:
-        return None
+    if person is None or set(words_of(whom)) - _TITLES - names(person.name) - {"i", "me"}:
+        return None  # nobody, or "bram's boat"
     if person.identity == request.speaker_id:
         return _last_here(person, request)
     if person.here:
@@ -764,9 +767,8 @@ def _opinion(request: ReplyRequest, whom: str) -> Reply | None:
     oneself = person.identity == request.speaker_id
     standing = _STANDINGS[person.standing].format(name="you" if oneself else person.name)
     if oneself:
-        standing = capital(standing.replace("you is", "you are").replace("you and I", "we"))
-    if oneself:
-        return Reply(standing, told=())
+        standing = standing.replace("you is", "you are").replace("you and I", "we")
+        return Reply(capital(standing), told=())
     told = _from_memory(replace(request, utterance=f"tell me about {person.name}"))
     if not told.told:
         return Reply(standing, told=())
@@ -791,18 +793,23 @@ def _word_left(request: ReplyRequest, _whom: str) -> Reply | None:
     left = [item for item in request.situation.agenda if item.message]
     if left:
         return _due(left)
-    if any(_LETTER.search(each.memory.content) for each in tellable(request).recalled):
+    said = [each.memory.content for each in tellable(request).recalled]
+    if any(_LETTER.search(each) and names(request.speaker) & {*words_of(each)} for each in said):
         return None  # there may be a letter that somebody spoke of
     return Reply(phrase("no word left", request), told=())
 
 
 def _teller(request: ReplyRequest, _whom: str) -> Reply | None:
-    """Say whose words it told last: "Bram did, yesterday."."""
-    found = _TOLD_BY.search(_last_words(request))
-    if found is None:
+    """Say whose words it told last: "Bram told me yesterday."."""
+    found = [*_TOLD_BY.finditer(without_quotations(_last_words(request)))]
+    if not found:
         return None
-    who = {"You": "You told me", "I": "I said it"}.get(found["who"], f"{found['who']} told me")
-    return Reply(f"{' '.join(filter(None, [who, found['when']]))}.", told=())
+    who = list(dict.fromkeys(each["who"] for each in found))
+    when = f" {found[0]['when']}" if len(found) == 1 and found[0]["when"] else ""
+    if who == ["I"]:
+        return Reply(f"I said it{when}.", told=())
+    others = [each if each != "I" else "I myself" for each in who]
+    return Reply(f"{capital(listed(others))} told me{when}.", told=())
 
 
 def _whispered(request: ReplyRequest, whom: str) -> Reply | None:

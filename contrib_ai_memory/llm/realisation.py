@@ -42,7 +42,7 @@ def tell_all(
     for memory in memories:
         head, said = _told(memory, request, by_date=by_date)
         told.setdefault((head, "" if head else said), {})[said] = None
-    return " ".join(f"{head}{' And'.join(said)}" for (head, _said), said in told.items())
+    return " ".join(f"{head}{' Also'.join(said)}" for (head, _said), said in told.items())
 
 
 def day_named(memory: MemoryRecord) -> date | None:
@@ -121,7 +121,7 @@ def _with_article(thing: str) -> str:
     >>> [_with_article(thing) for thing in ("copper brooch", "old coin", "the key", "fifteen mon")]
     ['a copper brooch', 'an old coin', 'the key', 'fifteen mon']
     """
-    first, last = thing.split()[0].lower(), thing.split()[-1].lower()
+    first, last = thing.split()[0].lower(), thing.partition(" of ")[0].split()[-1].lower()
     several = last.endswith("s") and not last.endswith("ss")
     if first in _DETERMINED or thing[0].isupper() or several or holds(first)["number"]:
         return thing

@@ -18,7 +18,7 @@ from ..english.addressing import forms, without_address
 from ..english.agenda_questions import AgendaQuestion
 from ..english.commitments import creditor, owed, reminds
 from ..english.reported_speech import capital, second_person
-from ..english.tokens import content_words
+from ..english.tokens import content_words, is_past
 from ..ingest.agenda_items import messages_for
 from ..ingest.index import to_memory
 from ..llm.realisation import dated, day_told, ended
@@ -28,7 +28,7 @@ from ..text.sanitising import oneline
 from .budget import IN_CONFIDENCE
 
 TOLD = 3  # items of one answer
-_OF_THE_DEBTOR = re.compile(r"\b(?:he|she)\b", re.IGNORECASE)
+_PRONOUN = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.IGNORECASE)
 BROUGHT_UP = 4  # items that a reply is given unasked
 SOON = timedelta(days=1)
 EVIDENCE_TOLD = 3  # lines behind one sentence: the first, and the newest
@@ -211,6 +211,18 @@ def _about(items: Iterable[AgendaItem], about: frozenset[str]) -> list[AgendaIte
     return [item for count, item in shared if count == most] if most else []
 
 
+def _of_the_debtor(what: str, who: str) -> str:
+    """Tell what somebody owes for: "for a jug he broke" is "a jug you broke", if that is clear."""
+    one = _PRONOUN.findall(what)
+    told = {"You": "you", "I": "I"}.get(who)
+    found = re.search(r"\b(?:he|she) (?P<did>\w+)", what, re.IGNORECASE)
+    if told is None or found is None or len(one) > 1 or not is_past(found["did"]):
+        return what
+    if found["did"] in ("was", "had"):
+        return what
+    return f"{what[: found.start()]}{told} {what[found.start('did') :]}"
+
+
 def _names(text: str, name: str) -> bool:
     """Whether a text names somebody, with or without the apostrophes of the name."""
     if not name:
@@ -264,7 +276,7 @@ class _Telling:
         ):
             owes = "owe" if who in ("You", "I") else "owes"
             if item.who != stating.source_entity:  # "he owes me four crowns for a cup he broke"
-                what = _OF_THE_DEBTOR.sub({"You": "you", "I": "I"}.get(who, r"\g<0>"), what)
+                what = _of_the_debtor(what, who)
             head = f"{who} {owes} {to} {what}{self._until(item)}. {teller} said {when}"
         else:
             head = f"{teller} said {when}"
