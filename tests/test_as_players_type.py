@@ -248,3 +248,130 @@ def test_these_part(says, alice, line):
 def test_what_it_thinks_of_the_speaker_quotes_nobody(says, alice):
     says(alice, "i cant stand turnips")
     assert '"' not in says(alice, "do you like me?")
+
+
+# --- what is taken up -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "right"),
+    [
+        (
+            "ive a mule named Thistle",
+            "i told you wrong, the mule's called Bracken, not Thistle",
+            "Br",
+        ),
+        ("i keep eleven hives", "nah its nine hives, not eleven", "Nine"),
+        (
+            "i'll bring you the lantern on friday",
+            "the lantern wont be mended friday, i'll bring it monday instead",
+            "Monday",
+        ),
+    ],
+)
+def test_a_correction_is_acknowledged(says, alice, first, then, right):
+    says(alice, first)
+    assert says(alice, then).startswith(right)
+
+
+@pytest.mark.parametrize(
+    ("line", "topic"),
+    [
+        ("there's a leak over my workbench", "Your workbench"),
+        ("im a cooper by trade", "A cooper"),
+        ("i once outran a bailiff mara, true story", "A bailiff"),
+        ("i left my sack behind your cauldron", "My cauldron"),
+    ],
+)
+def test_a_thing_is_taken_up_as_whose_it_is(says, alice, line, topic):
+    assert says(alice, line).startswith(topic)
+
+
+@pytest.mark.parametrize("line", ["my goose swears like a sailor", "the barge wont float again"])
+def test_what_is_no_thing_is_not_taken_up(says, alice, line):
+    answer = says(alice, line)
+    assert "ailor" not in answer
+    assert "wont" not in answer
+
+
+def test_a_favour_asked_politely_at_the_end_is_promised(says, alice):
+    assert "see to it" in says(alice, "look after my anvil till tomorrow would you?")
+
+
+def test_news_in_the_form_of_a_question_is_news(says, alice, bram):
+    says(alice, "did you know nell's been made reeve of Harrow?")
+    turn(alice, bram)
+    assert "reeve" in says(bram, "who was made reeve?")
+
+
+# --- debts ----------------------------------------------------------------------------------------
+
+
+def test_a_debt_that_the_creditor_calls_paid_is_paid(says, alice, bram):
+    says(alice, "hello")
+    turn(alice, bram)
+    says(bram, "alice borrowed seven shillings off me for a saddle, she still owes me")
+    turn(bram, alice)
+    says(alice, "aye i owe bram seven shillings, i'll pay him on friday")
+    assert "You owe Bram" in says(alice, "do i owe anyone money?")
+    turn(alice, bram)
+    says(bram, "i've had my seven shillings off alice, so she's paid up")
+    assert says(bram, "does alice still owe me?").startswith("No.")
+    turn(bram, alice)
+    assert says(alice, "do i owe anyone money?").startswith("No.")
+
+
+def test_what_is_put_on_the_slate_is_owed(says, alice, bram):
+    says(alice, "put two bowls of broth on my slate will you, i'll settle friday")
+    assert "two bowls of broth, by Friday" in says(alice, "when did i say i'd settle?")
+    turn(alice, bram)
+    assert "Alice owes me two bowls of broth" in says(bram, "what do people owe you?")
+
+
+# --- the speaker, and how sure it is --------------------------------------------------------------
+
+
+def test_it_tells_who_the_speaker_is(says, alice):
+    says(alice, "im a cooper by trade")
+    answer = says(alice, "who am i?")
+    assert answer.startswith("You are Alice.")
+    assert "cooper" in answer
+
+
+@pytest.mark.parametrize(
+    "question", ["what do i do for a livin?", "whats my trade again", "what do i do for work?"]
+)
+def test_the_trade_is_told_alone(says, alice, question):
+    says(alice, "the name's alice, i shoe horses down by the ford")
+    says(alice, "my brother works the quarry at Harrow")
+    answer = says(alice, question)
+    assert "shoe horses" in answer
+    assert "quarry" not in answer
+
+
+def test_it_says_how_sure_it_is(says, alice):
+    says(alice, "my brother works the quarry at Harrow")
+    says(alice, "where does my brother work?")
+    assert says(alice, "are you sure?") in (
+        "So I heard it, Alice.",
+        "That is how I remember it, Alice.",
+    )
+
+
+@pytest.mark.parametrize("question", ["does bram have a dog?", "is bram married?"])
+def test_what_was_not_said_of_somebody_is_not_known(says, alice, bram, question):
+    turn(alice, bram)
+    says(bram, "i mend nets and i've a cat named Soot")
+    says(bram, "my brother works the quarry at Harrow")
+    turn(bram, alice)
+    assert says(alice, question) == "I know nothing about that, Alice. Bram might."
+
+
+def test_an_opinion_comes_with_little_beside_it(says, alice, bram):
+    turn(alice, bram)
+    for line in ("i mend nets", "my cat is called Soot", "i live by the ford", "i hate eels"):
+        says(bram, line)
+    turn(bram, alice)
+    answer = says(alice, "whats bram like?")
+    assert answer.startswith("I hardly know Bram.")
+    assert answer.count('"') <= 4

@@ -408,6 +408,8 @@ def one_spelling(line):
             if name in DEFAULTS or not (value in ("", []) or value is None or value is False)
         }
         return line | {"value": DEFAULTS | known}
+    if line.get("kind") == "centroid" and isinstance(line.get("memories"), list):
+        return line | {"memories": sorted(line["memories"], key=str)}  # a set
     return line | {"value": line["value"] or None} if line.get("kind") == "script" else line
 
 

@@ -225,7 +225,7 @@ def test_a_gift_is_told_as_a_gift(asked, mara, alice):
     from evennia.utils.create import create_object
 
     create_object("typeclasses.objects.Object", key="a lantern", location=alice)
-    request = asked(alice, "give lantern to Mara")
+    request = asked(alice, "give a lantern to Mara")
     assert request.last.endswith("</memory>\nAlice gives Mara a lantern.")
     again = asked(alice, "say There.")
     assert again.messages[1]["content"] == "Alice gives Mara a lantern."

@@ -128,7 +128,9 @@ def restore(file: Path, progress: Progress = silent) -> dict[str, Any]:
     _unpack(
         file, manifest, {name: _beside(path, UNPACKED) for name, path in targets.items()}, progress
     )
-    connections.close_all()
+    for connection in connections.all():
+        if connection.vendor == "sqlite":  # its file is about to be replaced
+            connection.close()
     atomic_file.write(marker(), json.dumps({"file": str(file.absolute()), "begun": now_iso()}))
     for path in targets.values():
         _swap(path)

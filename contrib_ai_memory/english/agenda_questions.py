@@ -74,8 +74,13 @@ _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
     (rf"{_WHAT} (?:was|is) it,?(?: [\w']+,)? (?:that )?i asked (?:of )?{_YOU}\b", "listener",
      "asker", _ASKED),
     (rf"\b(?:do|does|did|what) {_YOU} (?:still )?owe me\b", "listener", "asker", _OWED),
+    (rf"(?:{_WHAT} (?:do|does) (?:people|folks?|every(?:one|body)|they|we all)"
+     rf"|\b(?:do|does) (?:people|any(?:one|body))) (?:still )?owe {_YOU}\b"
+     rf"|\bwho (?:all )?(?:still )?owes? {_YOU}\b", "", "listener", _OWED),
     (r"\bwho (?:still )?owes me\b|\bam i (?:still )?owed\b", "", "asker", _OWED),
-    (rf"{_WHAT} (?:does|do) .{{2,30}} (?:still )?owe me\b", "named", "asker", _OWED),
+    (rf"(?:{_WHAT} )?(?:does|do) (?!i\b).{{2,30}} (?:still )?owe me\b", "named", "asker", _OWED),
+    (r"\b(?:does|do) (?!i\b|you\b|u\b|we\b|they\b|people\b|any)[\w']+ (?:still )?owe\b", "named",
+     "", _OWED),
     (rf"\b(?:do|did) i (?:still )?owe {_YOU}\b|{_WHAT} .{{0,9}}\bi (?:still )?owe {_YOU}\b",
      "asker", "listener", _OWED),
     (rf"\b(?:do|did) i (?:still )?owe\b|{_WHAT} .{{0,9}}\bi (?:still )?owe\b|\bin the hole for\b",
@@ -84,6 +89,8 @@ _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
      rf"|got |to |do )*{_SAID}", "listener", "", _ALL),
     (rf"{_WHAT}(?:'s| is) it {_YOU} (?:do|have|must|will|are) ", "listener", "", _ALL),
     (rf"\b(?:did|have) {_YOU} (?:promise|swear)", "listener", "", _ALL),
+    (r"\bwhen (?:do|did|should|must|will) i (?:(?:say|promise) (?:i'?d|i would|to) )?"
+     r"(?:settle|pay)\b", "asker", "", _DEEDS),
     (rf"(?:(?:{_WHAT}|when) {_DID}|\b(?:did|have|am|was)) i (?:still )?(?:have |got )?{_SAID}",
      "asker", "", _DEEDS),
     (rf"{_WHAT}(?:'?s| is| does| did| has| was) (?!i\b|{_YOU}\b|it\b|the\b|that\b|this\b)"
@@ -113,7 +120,7 @@ _WHETHER = re.compile(
 )
 _NO_MATTER = frozenset(
     "promis swear owe much ask say tell do happen thing want go on still again must mean suppos due"
-    " be have begin start whole exact money coin cash anythin u ye ya"
+    " be have begin start whole exact money coin cash anythin u ye ya anyon anybodi somebodi someon"
     .split()
 )  # fmt: skip
 

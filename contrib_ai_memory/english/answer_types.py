@@ -24,6 +24,15 @@ _PLACE = re.compile(
 )
 _REASON = re.compile(r"\b(?:because|cos|cause|since|so that|for the|to keep|ordered)\b", re.I)
 _PROPER = re.compile(r"(?<=\w )[A-Z][a-z]+")
+_OF_TRADES = "er|or|ist|smith|wright|man|maid|herd|monk|nurse|cook|clerk|guard|hand|scribe"
+_TRADE = re.compile(  # in one's own words
+    r"\bby trade\b|\bfor a livin[g'’]?\b"
+    rf"|\bi(?:['’]?m| am| was) (?:an?|the) (?:[\w-]+ ){{0,2}}?[\w-]{{2,}}(?:{_OF_TRADES})\b"
+    r"|\b(?:i|we) (?:also |only |now )?(?:work|serve|run|herd|sell|make|bake|brew|weave|write|teach"
+    r"|mend|build|grow|raise|breed|fish|hunt|farm|drive|sail|carve|forge|paint|sew|tend|guard|trade"
+    r"|dye|tan|mine|shoe|keep)\b",
+    re.IGNORECASE,
+)
 _CHANGE = re.compile(
     r"\b(?:not|no longer|now|actually|any ?more|instead|misspoke|wrong|changed|new|since)\b", re.I
 )
@@ -35,6 +44,14 @@ _YEAR_TOLD = re.compile(r"\b\d{3,4}\b")
 _WHERE = re.compile(r"\bwhere\b|\b(?:what|which) (?:place|room|door)\b", re.I)
 _WHY = re.compile(r"\bwhy\b|\bhow come\b", re.I)
 _NAME = re.compile(r"\bnames?\b|\bcalled\b", re.I)
+_WHAT_TRADE = re.compile(
+    r"\b(?:for (?:an? livin[g'’]?|work)"
+    r"|(?:what|wat|wot)(?:['’]?s| is| was) [\w'’]+"
+    r" (?:trade|job|work|profession|craft|occupation|line of work)"
+    r"|(?:what|wat|wot)(?:['’]?s| do| does) \w+ (?:do|work (?:as|at)))"
+    r"(?: for an? livin[g'’]?| for work)?(?: again| then| now)?\W*$",
+    re.IGNORECASE,
+)
 _ABOUT = re.compile(
     r"\btell (?:me|us)(?: more)? (?:about|of)\b"
     r"|\b(?:what|wat|whit|wot)\b.{0,14}\b(?:know|kno|ken|heard?)\b.{0,6}\b(?:of|about|abt|on)\b"
@@ -61,6 +78,7 @@ class AnswerTypes:
 
     Attributes:
         year: In which year; its number.
+        trade: What somebody does for a living.
         portrait: A person as a whole ("tell me about Amabel").
         newest: What holds now, of things that change.
         handover: Who gave, brought or paid what.
@@ -74,6 +92,7 @@ class AnswerTypes:
     reason: bool
     name: bool
     year: bool
+    trade: bool
     portrait: bool
     newest: bool
     handover: bool
@@ -93,6 +112,7 @@ class AnswerTypes:
             reason=has(_WHY),
             name=has(_NAME),
             year=has(_YEAR),
+            trade=has(_WHAT_TRADE),
             portrait=has(_ABOUT),
             newest=has(_NEWEST),
             handover=has(_GIVING),
@@ -110,6 +130,7 @@ def holds(text: str) -> dict[str, bool]:
         "reason": bool(_REASON.search(text)),
         "name": bool(_PROPER.search(text)),
         "year": bool(_YEAR_TOLD.search(text)),
+        "trade": bool(_TRADE.search(text)),
         "change": bool(_CHANGE.search(text)),
     }
 

@@ -79,6 +79,7 @@ _OWES = re.compile(
     r"\b(?:till?|until|by|back|for the|for a)\b"
     r"|\b(?:lent|lends) (?:me|him|her|you|u)\b"
 )
+_ON_THE_SLATE = re.compile(r"\bput .{2,60} (?:on|to) (?:my|our|the) (?:slate|tab|bill)\b")
 _OWED_TO_SPEAKER = re.compile(
     r"\b(?:you|u|ya|ye)(?: still)? owe\b(?! (?:him|her|them|it)\b)|\bowes? me\b"
     r"|\byou(?:'re| are) (?:still )?short\b"
@@ -95,7 +96,8 @@ _OWED_AFTER = re.compile(
     re.IGNORECASE,
 )
 _OWED_BEFORE = re.compile(
-    rf"\b(?P<what>{_AMOUNT} [\w'-]+(?: [\w'-]+)?),? (?:i|you|u|he|she) (?:still )?owe",
+    rf"\b(?P<what>{_AMOUNT} [\w'-]+(?: [\w'-]+)?),? (?:i|you|u|he|she) (?:still )?owe"
+    r"|\bput (?P<put>[\w' -]{2,60}?) (?:on|to) (?:my|our|the) (?:slate|tab|bill)\b",
     re.IGNORECASE,
 )
 _PAID_TO = re.compile(
@@ -178,7 +180,10 @@ _IN_CASE_SAY = re.compile(
     r"|looks? for|wants?)\b(?!.*\b(?:i'?ll|we'?ll|i will|we will)\b).*"
     r"(?:, |\b)(?:i|im|i'm|you|u|my|say|please|tell)\b"
 )
-_ASKS_WHETHER_DONE = re.compile(r"^\W*(?:and |so )?(?:did|have|had) (?:you|u|ye)\b")
+_ASKS_WHETHER_DONE = re.compile(
+    r"^\W*(?:and |so )?(?:(?:did|have|had) (?:you|u|ye)"
+    r"|(?:do|does|did|am|have|has|had) (?:i|we|he|she|they|it|any\w+))\b"
+)
 _ASKS_WHAT = re.compile(
     r"^(?:what|who|where|why|how|which|whose"
     r"|(?:(?:till?|until|by|since) )?when (?:will|do|are|is))\b"
@@ -244,6 +249,8 @@ def commitment(text: str, said_at: str, *, to_listener: bool = False) -> Commitm
         return None
     named = due(plain, said_at)
     later = named is not None and named.iso > said_at[:10]
+    if _ON_THE_SLATE.search(lower):
+        return "debt"
     if to_listener and _requests(lower, dated=later):
         return "request"
     if asks(plain) and not (later and _YOU_GET.search(lower)):
@@ -290,7 +297,7 @@ def owed(text: str) -> str:
     """
     plain = text.translate(_QUOTES)
     found = _OWED_AFTER.search(plain) or _OWED_BEFORE.search(plain)
-    return found["what"].strip() if found else ""
+    return (found["what"] or found.groupdict().get("put") or "").strip() if found else ""
 
 
 def recipient(text: str) -> str:

@@ -7,6 +7,7 @@ whole. Only forms are read that leave no doubt what is replaced by what.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 
@@ -27,7 +28,7 @@ COMMON = 5.5  # Zipf frequency from which a word says little of what a line is a
 WORDS_AT_MOST = 4  # of what is right: more is a statement of its own
 
 _OPENS = (
-    r"^\W*(?:(?:no|nay|wait|sorry|oops|ah|oh|well|actually|hold on|hang on|correction"
+    r"^\W*(?:(?:no|nay|nah|nope|wait|sorry|oops|ah|oh|well|actually|hold on|hang on|correction"
     r"|(?:that|it)(?:['’]?s| is| was)(?: all)? wrong|that(?:['’]?s| is) not (?:right|true)"
     r"|i was wrong|my mistake)\b[\s,.;:!–—-]*)*"
 )
@@ -115,6 +116,18 @@ def completed(said: str, before: Sequence[str]) -> tuple[int, str] | None:
     return None
 
 
+def changed(known: str, meant: str) -> str:
+    """Return the words that a line has in place of others once it is corrected.
+
+    >>> changed("I weave, I live by the old mill.", "I weave, I live by the chapel.")
+    'chapel'
+    """
+    old, new = known.split(), meant.split()
+    found = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    parts = [" ".join(new[first:last]) for tag, _i, _j, first, last in found if tag != "equal"]
+    return " ".join(part.strip(" ,.;:!?\"'") for part in parts if part)
+
+
 def may_correct(said: str) -> bool:
     """Whether a line has the form of a correction, whatever stands before it; no question has."""
     if said.rstrip().endswith("?"):
@@ -190,7 +203,12 @@ def _replaced(said: str, known: str) -> str:
         places = list(re.finditer(rule, known, re.IGNORECASE))
     if len(places) != 1:
         return ""
-    return known[: places[0].start()] + right + known[places[0].end() :]
+    before, after = known[: places[0].start()], known[places[0].end() :]
+    number = _NUMBER.match(right)
+    if number and number[0] != right and _NUMBER.fullmatch(wrong):  # "nine hives, not eleven"
+        counted = _is_counted(right, number[0], after, set(words_of(known)))
+        return before + number[0] + after if counted else ""
+    return before + right + after
 
 
 def _said_anew(anew: str, wrong: str, known: str) -> str:

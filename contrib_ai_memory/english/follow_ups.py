@@ -91,7 +91,8 @@ def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> s
         subject = _person_in(question, names)
         return f"{question.replace(subject, filled, 1)}?" if subject else f"{question} {filled}?"
     if filled == (whom or bare):
-        return line
+        rest = _QUESTION_WORD.sub("", _OPENING.sub("", question))
+        return f"{bare}, {rest}?" if rest and _THING.search(bare) else line
     return f"what about {filled}?" if whom else f"{filled}?"
 
 

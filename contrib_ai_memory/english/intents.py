@@ -38,6 +38,8 @@ class Intent(Enum):
     TELLER = "who told it what it has just said"
     WHISPERED = "what somebody else whispered"
     GIVEN = "what the speaker gave it"
+    ONESELF = "who the speaker is"
+    SURE = "whether it is sure of what it has just said"
 
 
 _WHAT = r"(?:what|wat|whit|wot)"
@@ -140,7 +142,14 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.OPINION,
-        rf"{_WHAT} (?:do|did) (?:you|u|ye) (?:think|make) of (?P<whom>.{{2,40}})"
+        rf"{_WHAT} (?:(?:do|did) (?:you|u|ye)|d['’]?(?:you|ya|ye)) (?:think|make|reckon) of"
+        r" (?P<whom>.{2,40})"
+        rf"|{_WHAT}(?:['’]?s| is) (?:your|ur|yer) opinion (?:of|on|about) (?P<opinion>.{{2,40}})"
+        rf"|{_WHAT}(?:['’]?s| is) (?P<like>(?!it\b|that\b|this\b|the\b|your\b|life\b)[\w-]+) like"
+        r"|(?:is|['’]s) (?P<sort>[\w-]+) (?:an? )?(?:really |quite )?(?:decent|good|nice|honest|bad"
+        r"|kind|trustworthy|reliable|dangerous)(?: (?:man|woman|fellow|fella|person|people|lad|lass"
+        r"|sort|bloke|soul|one|egg))?(?:,? (?:d['’]?you|do you|you) (?:reckon|think))?"
+        r"|(?:can|should|could) (?:i|we) trust (?P<trusted>.{2,40})"
         r"|(?:do|can) (?:you|u|ye) (?:like|trust|hate|love|know) (?P<liked>.{2,40})"
         r"|are we (?:friends|good|still friends)|how do you feel about (?P<felt>.{2,40})",
     ),
@@ -172,8 +181,14 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.GIVEN,
-        rf"{_WHAT} (?:did|have|was it) i (?:just |ever |last )?(?:give|gave|given) (?:to )?"
-        rf"(?:you|u|ye)(?: (?:just now|{_WHEN}))?",
+        rf"{_WHAT} (?:did|have|was it(?: that)?) i (?:just |ever |last )?(?:give|gave|given)"
+        rf" (?:to )?(?:you|u|ye)(?: (?:just now|{_WHEN}))?",
+    ),
+    (Intent.ONESELF, r"(?:and )?who am i(?: again| to (?:you|u|ye)| then)?"),
+    (
+        Intent.SURE,
+        r"(?:(?:are|r) )?(?:you|u|ye) (?:quite |really |absolutely |so |very )?"
+        r"(?:sure|certain|positive)(?: (?:about|of) (?:that|it|this))?",
     ),
     (
         Intent.SERVICE,

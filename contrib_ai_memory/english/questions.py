@@ -211,9 +211,21 @@ _NEWS = re.compile(
 )
 
 
+# "did you know Nell's been made reeve?": told in the form of a question
+_TOLD_AS_ASKED = re.compile(
+    r"^(?:[\w'’-]+[,:]? )?did (?:you|u|ye|ya) (?:know|hear|see)(?: that)?,? "
+    r"(?!(?:what|who|whose|where|when|why|how|which|if|whether|of|about|from|any\w*)\b)"
+    r"(?:(?!what|who|where|when|why|how)[\w'’-]+ ){0,3}?[\w-]+(?:['’]s (?:been|got|gone|going)"
+    r"| (?:has|have|had|was|were|is|are|got|went|left|died|came))\b",
+    re.IGNORECASE,
+)
+
+
 def _asks(sentence: str) -> bool:
     """Whether one sentence asks."""
     bare = sentence.strip(_DRESSING + "\n")
+    if _TOLD_AS_ASKED.match(bare):
+        return False
     if bare.endswith("?"):
         return True
     bare = _NEWS.sub("", bare[:CHARACTERS_READ].rstrip(".!…;").strip(_DRESSING))
@@ -587,6 +599,9 @@ _OF_LIFE = re.compile(
     r"|\bwhy (?:do|don['’]?t|are|r) (?:you|u|ye) (?!think|believe|ask|say|want|need|know|tell)"
     r"|^\W*(?:are|r) (?:you|u|ye) (?!sure|certain|going|coming|still|aware|free|able|open)\w+\W*$"
     r"|\bwhere (?:do|did|are|r|were) (?:you|u|ye) (?:come from|from|live|sleep|grow up|born)\b"
+    r"|\b(?:what|which) (?:city|town|village|country|land|part) (?:do|did|are|were) (?:you|u|ye)"
+    r" (?:really |originally )?(?:come |born |grow up )?\b"
+    r"|\bfrom (?:what|which) (?:city|town|village|country|land) (?:do|did|are) (?:you|u|ye)\b"
     r"|\b(?:do|have) (?:you|u|ye) (?:have|got) (?:an? |any )?(?:family|children|kids|husband|wife"
     r"|brothers?|sisters?|sweetheart)\b",
     re.IGNORECASE,

@@ -76,6 +76,7 @@ _PROMISED_TO = re.compile(
     r"(?= (?:to|that|an?|the|my|i|i'?d|i'?ll|\w+ \w+s)\b)",
     re.IGNORECASE,
 )
+_OWES_ME = re.compile(r"\bowes me\b", re.IGNORECASE)
 _CALLS_YOU = frozenset("you u ye ya him her them".split())
 _OWNER = re.compile(r"\b(\w+)['’]s\b")
 _TO_YOU = re.compile(r"\b(?:you|your|yer|ur|ye|ya|u|we['’]re|we are)\b", re.IGNORECASE)
@@ -473,6 +474,8 @@ def _parties(
         if addressing.named(named, circle.names) is not addressing.Named.NOT:
             other = circle.npc
     if kind == "debt" and commitments.owed_to_speaker(sentence):
+        if not others and _OWES_ME.search(sentence):  # somebody whom it does not know
+            return speaker, ""
         return (other or speaker), (speaker if other else "")
     return speaker, other
 
@@ -625,6 +628,10 @@ def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
     if not set(known.evidence).isdisjoint(item.evidence):
         return True
     old, new = (_about(each.text, each.created, circle) for each in (known, item))
+    owed = [_numbers(each.text) for each in (known, item)]
+    same_sum = kinds == {"debt"} and owed[0] and owed[0] == owed[1] and old & new
+    if same_sum and not corrections.may_correct(item.text):
+        return True  # in the debtor's words and the creditor's
     # most of what the shorter says: to mend a fence and to mend a roof are two promises
     return 2 * len(old & new) > min(len(old), len(new))
 

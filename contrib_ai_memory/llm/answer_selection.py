@@ -52,14 +52,38 @@ ANSWER_WORDS = frozenset(
     )
 )
 COMPARED = 10  # the best answers, which may end one another
+SURE_FROM = 0.76  # confidence below which an answer begins with a doubt
 UNSURE = 0.4  # confidence below which what shares no word with the subject may not be told
+UNSURE_WHETHER = 0.6  # the same, where a question asks whether something is so
 NEAR = 0.45  # cosine from which it is told all the same
+OF_A_TRADE = 2.0  # more for what tells somebody's trade, if that is asked
 LACKING = 0.5  # confidence at most, where no answer of the type asked for is told
 MOST_WORDS = 0.8  # share of a question's words by which what holds them bears on it,
 ALIKE = 0.3  # with this cosine
 
 # the clues of `recall.rank.CLUES` that depend on the question
 LANES = ("line", "window", "near", "wide", "speaker", "date", "when")
+
+
+_KIN = {  # relatives by what players call them
+    name: kin
+    for kin, given in {
+        "mother": "mother mothers mum mums mom moms mama mamas ma mam",
+        "father": "father fathers dad dads papa papas da daddy pa",
+        "brother": "brother brothers bro",
+        "sister": "sister sisters sis",
+        "wife": "wife missus",
+        "husband": "husband",
+        "son": "son sons boy lad",
+        "daughter": "daughter daughters girl",
+    }.items()
+    for name in given.split()
+}
+_WHETHER = re.compile(
+    r"^\W*(?:(?:so|and|but|well|ok|btw|hey)[, ]+)*"
+    r"(?:is|are|was|were|does|do|did|has|have|had|can|will|could|would)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +115,22 @@ def select(request: ReplyRequest, weights: AnswerWeights | None = None) -> list[
     """
     if not request.recalled:
         return []
-    return ranked(request, (weights or AnswerWeights.shipped()).score(features(request)))
+    scores = (weights or AnswerWeights.shipped()).score(features(request))
+    return ranked(request, scores + OF_A_TRADE * _tell_the_trade(request))
+
+
+def _tell_the_trade(request: ReplyRequest) -> np.ndarray:
+    """Return which memories tell what somebody does for a living, where a question asks for it."""
+    question = _Question.of(request)
+    if not question.types.trade:
+        return np.zeros(len(request.recalled))
+    return np.array([_tells_the_trade(question, each.memory) for each in request.recalled], float)
+
+
+def _tells_the_trade(question: _Question, memory: MemoryRecord) -> bool:
+    """Whether a memory tells the trade of whom a question is about, in their own words."""
+    whose = question.named or ({question.asker} if question.types.of_oneself else ())
+    return memory.speaker in whose and answer_types.holds(_words(memory))["trade"]
 
 
 def ranked(request: ReplyRequest, scores: np.ndarray) -> list[AnswerCandidate]:
@@ -131,6 +170,8 @@ def told_of(
             break
         said = _stems(_words(answer.memory))
         idle = whole and not (question.subject & said) and not types.portrait
+        if types.trade and chosen and _tells_the_trade(question, chosen[0].memory):
+            idle = not _tells_the_trade(question, answer.memory)
         if answer.memory.id not in past and not known and not idle:
             if not chosen:
                 whole = question.share(said) >= WHOLE or _holds_the_subject(request, answer.memory)
@@ -149,6 +190,9 @@ def confidence(
     best = certainty(request, told[:1])
     if best["shared"] >= MOST_WORDS and best["cosine"] >= ALIKE:
         return most
+    question = _Question.of(request)
+    if question.types.trade and _tells_the_trade(question, told[0].memory):
+        return most
     if best["types_held"] and _holds_the_subject(request, told[0].memory):
         return most
     found = {name: np.array(value) for name, value in certainty(request, told).items()}
@@ -161,15 +205,25 @@ def is_beside_the_point(
     """Whether what would be told has nothing to do with what was asked.
 
     It is unsure, has no word of the question's subject, is far from it in meaning, and the question
-    names nobody whose words it could be.
+    names nobody whose words it could be, or asks whether something is so of them.
     """
     question = _Question.of(request)
-    if question.named or question.types.portrait or not (told and question.subject):
+    whether = bool(_WHETHER.match(question.text))
+    if question.types.name and sure < SURE_FROM and _tells_of_no_such_kin(question, told):
+        return True
+    if (question.named and not whether) or question.types.portrait:
         return False
-    if sure >= UNSURE:
+    if not (told and question.subject) or sure >= (UNSURE_WHETHER if whether else UNSURE):
         return False
     said = set().union(*(_stems(_words(each.memory)) for each in told))
     return not question.subject & said and certainty(request, told)["cosine"] < NEAR
+
+
+def _tells_of_no_such_kin(question: _Question, told: Sequence[AnswerCandidate]) -> bool:
+    """Whether the name of a relative is asked for, and nothing that would be told has such one."""
+    kin = {_KIN[word] for word in words_of(question.text) if word in _KIN}
+    said = {word for each in told for word in words_of(_words(each.memory))}
+    return bool(kin) and not kin & {_KIN[word] for word in said & _KIN.keys()}
 
 
 def _lacks_the_answer(request: ReplyRequest, told: Sequence[AnswerCandidate]) -> bool:

@@ -29,7 +29,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
 }
 KINDS = (*offline_reply.PHRASES, *PHRASES)  # of stock phrases, as settings name them
 
-_POLITELY = re.compile(r"(?:and |so |please )?(?:can|could|will|would|won'?t) (?:you|u|ye)\b", re.I)
+_POLITELY = re.compile(
+    r"(?:and |so |please )?(?:can|could|will|would|won'?t) (?:you|u|ye)\b"
+    r"|.*\b(?:can|could|will|would|won'?t) (?:you|u|ye|ya)\W*$",
+    re.IGNORECASE,
+)
 
 
 def confirm(request: ReplyRequest) -> Reply | None:

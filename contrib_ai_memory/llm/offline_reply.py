@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from ..embedding.model import ModelAway
-from ..english import agenda_questions, presence_questions
+from ..english import agenda_questions, corrections, presence_questions
 from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
 from ..english.contradiction import are_apart
-from ..english.corrections import meant_in
 from ..english.intents import Intent, courtesy_of, intent_of, is_chatter
 from ..english.questions import (
     asked,
@@ -39,6 +38,7 @@ from ..english.tokens import FILLERS, content_words, without_quotations, words_o
 from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, OpenItem, Recalled, Reply, ReplyRequest
 from .answer_selection import (
     PORTRAIT,
+    SURE_FROM,
     AnswerCandidate,
     certainty,
     confidence,
@@ -53,12 +53,12 @@ from .small_talk import are_noise, small_talk_in
 
 # confidence in an answer, 0-1 (`python -m benchmarks.answers`)
 NOTHING_BELOW = 0.1  # below it nothing is told
-SURE_FROM = 0.76  # below it the answer begins with a doubt
 PLAINLY_SHARED = 0.5  # share of an event's words that name it without a doubt
 
 LONG_ABSENT = timedelta(days=7)
 VISITORS_TOLD = 6
 ATTRIBUTES_TOLD = 2  # of a profile, beside memories of that person
+OPINION_TOLD = 2  # memories of somebody, beside what the NPC thinks of them
 REPEATED = 0.7  # share of an attribute's words in what is told that makes it a repetition
 LEFT_LATELY = timedelta(hours=12)  # somebody who left then may still be where they went
 JUST_NOW = timedelta(minutes=15)
@@ -88,6 +88,10 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "apology": ("No harm done, {name}.", "Think nothing of it, {name}."),
     "riddle": ("Ha! I will tell that one to the next who asks.", "Ha! That is a good one, {name}."),
     "corrected": ("Then I had it wrong, {name}.", "I stand corrected, {name}."),
+    "set right": (
+        "{topic}, then. I had it otherwise.",
+        "{topic}, then, {name}. So I will keep it.",
+    ),
     "misheard": ("Then I misunderstood you, {name}. Ask me again in other words.",),
     "dropped": ("As you like, {name}.",),
     "compliment": ("You are kind, {name}.", "That is good to hear, {name}."),
@@ -99,6 +103,9 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "secrecy": ("I can, {name}. What is told to me in confidence stays with me.",),
     "own life": ("I could not tell you, {name}.", "I do not think much about that, {name}."),
     "asks name": ("I will remember that. What is your {topic} called?",),
+    "as it was told": ("So I heard it, {name}.", "That is how I remember it, {name}."),
+    "not sure": ("No, {name}. It is only what comes to mind.",),
+    "quite sure": ("As sure as I can be, {name}.",),
     "stays with me": ("What is told to me in confidence stays with me, {name}.",),
     "nothing given": ("You have given me nothing that I remember, {name}.",),
     "no word left": ("No word is waiting for you, {name}.",),
@@ -125,7 +132,7 @@ _KIN = re.compile(
 )
 # up to a word that cannot stand before a noun
 _THING = re.compile(
-    r"\b(?:my|the|an?|our|her|his|their|your) (?P<thing>[a-z]{3,}(?: [a-z]{3,})?)"
+    r"\b(?P<of>my|the|an?|our|her|his|their|your) (?P<thing>[a-z]{3,}(?: [a-z]{3,})?)"
     r"(?=[,.!?;:]|$| (?:of|from|to|at|in|on|by|with|for|and|or|but|is|was|has|had|that|who|which"
     r"|this|last|again|now|today|yesterday|tomorrow|near|under|before|after|until|when|if|[A-Z])\b"
     r"| [a-z]{1,2}\b)"
@@ -195,6 +202,10 @@ _DISLIKED = re.compile(
     re.IGNORECASE,
 )
 _VOWEL = re.compile(r"[aeiouy]")
+_UNSPELLED = frozenset(
+    "wont cant dont isnt wasnt didnt doesnt havent hasnt arent aint shant".split()
+)
+_OWNED_BY_ME = {"my": "your", "your": "my", "our": "your"}  # as the listener says it
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _BY_WHAT = re.compile(r"\W*(?:what|wat|wot|whit|who|when|which|how)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.I)
@@ -516,6 +527,8 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return Reply(phrase(kind, request), told=())
     if is_chatter(said):
         return Reply(phrase("chatter", request), told=())
+    if now := _set_right(said, request):
+        return Reply(phrase("set right", request, topic=capital(now)), told=())
     may_ask = not _last_words(request).endswith("?")  # nobody is questioned twice in a row
     if _SORRY.search(said):
         unsaid = may_ask and not _SAYS_WHY.search(said)
@@ -531,9 +544,29 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return Reply(phrase("asks name", request, topic=kin["who"]), told=())
     if disliked := _DISLIKED.search(said):
         return Reply(phrase("no such thing", request, topic=disliked["what"]), told=())
-    if topic := _topic(meant_in(said)):
+    own = set(forms((request.npc_name, *request.npc_names)))
+    if topic := _topic(corrections.meant_in(said), own):
         return Reply(phrase("taken up", request, topic=capital(topic)), told=())
     return Reply(phrase("heard", request), told=())
+
+
+def _set_right(said: str, request: ReplyRequest) -> str:
+    """Return what a correction says in place of something that the speaker said before, or ""."""
+    if not corrections.may_correct(said):
+        return ""
+    turns = [
+        turn.content
+        for turn in request.conversation
+        if turn.role == "user" and turn.name == request.speaker
+    ]
+    known = [
+        each.memory.quote or each.memory.content
+        for each in request.recalled
+        if each.memory.about == request.speaker_id and each.memory.record == "entry"
+    ]
+    before = [each for each in (*known, *turns) if each != request.utterance]
+    found = corrections.completed(said, before)
+    return corrections.changed(before[found[0]], found[1]) if found else ""
 
 
 def _greeting(request: ReplyRequest) -> Reply:
@@ -580,18 +613,32 @@ def _stranger_in(said: str, request: ReplyRequest) -> str:
     return ""
 
 
-def _topic(said: str) -> str:
-    """Return what a line is about, as far as it is worth taking up: "the green boat"."""
+def _topic(said: str, names: Collection[str]) -> str:
+    """Return what a line is about, as far as it is worth taking up: "the green boat".
+
+    Args:
+        names: Words by which the NPC is called.
+    """
     if called := _MY_NAME.search(said):
         return capital(called["name"])
     for found in _THING.finditer(said):
         words = found["thing"].split()
-        while words and (words[-1] in FILLERS or not _VOWEL.search(words[-1])):  # "btw"
+        while words and _is_no_noun(words[-1], names):
             words.pop()
+        if said[: found.start()].lower().endswith(("like ", "such ")):  # "swears like a sailor"
+            continue
         noun = words[-1] if words else ""
         if noun and noun not in _VAGUE and not NOUN_ENDS.search(noun) and zipf(noun) < RARE:
-            return f"the {' '.join(words)}"
+            whose = _OWNED_BY_ME.get(found["of"].lower(), found["of"].lower())
+            return f"{whose} {' '.join(words)}"
     return ""
+
+
+def _is_no_noun(word: str, names: Collection[str]) -> bool:
+    """Whether a word ends no noun phrase, such as "btw", "wont", "sunday" and the NPC's name."""
+    if word in FILLERS or not _VOWEL.search(word) or word in names:
+        return True
+    return word in _UNSPELLED or tells_time(word)
 
 
 # --- what is plain to see -------------------------------------------------------------------------
@@ -600,6 +647,23 @@ def _topic(said: str) -> str:
 def _knows_speaker(request: ReplyRequest, _whom: str) -> Reply | None:
     known = request.met_before or _has_spoken(request)
     return Reply(phrase("known" if known else "not known", request), told=())
+
+
+def _oneself(request: ReplyRequest, _whom: str) -> Reply:
+    """Say who the speaker is, and what they are known for."""
+    known = _from_memory(replace(request, utterance="what do you know about me?"))
+    named = f"You are {request.speaker}."
+    return Reply(f"{named} {known.text}" if known.told else named, told=known.told)
+
+
+def _sureness(request: ReplyRequest, _whom: str) -> Reply:
+    """Say how sure the NPC is of what it has said last."""
+    last = _last_words(request)
+    doubts = request.phrases.get("doubt") or PHRASES["doubt"]
+    if any(_said_in(each, last) for each in doubts):
+        return Reply(phrase("not sure", request), told=())
+    told = _TOLD_BY.search(without_quotations(last))
+    return Reply(phrase("as it was told" if told else "quite sure", request), told=())
 
 
 def _says(kind: str) -> Callable[[ReplyRequest, str], Reply | None]:
@@ -769,10 +833,11 @@ def _opinion(request: ReplyRequest, whom: str) -> Reply | None:
     if oneself:
         standing = standing.replace("you is", "you are").replace("you and I", "we")
         return Reply(capital(standing), told=())
-    told = _from_memory(replace(request, utterance=f"tell me about {person.name}"))
-    if not told.told:
-        return Reply(standing, told=())
-    return Reply(f"{standing} {told.text}", told=told.told)
+    about = replace(request, utterance=f"tell me about {person.name}")
+    about = _of_whom_it_asks(tellable(about))
+    told = [each.memory for each in told_of(about, select(about))[:OPINION_TOLD]]
+    text = " ".join([standing, *([tell_all(told, request)] if told else [])])
+    return Reply(text, told=tuple(each.id for each in told))
 
 
 def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
@@ -861,6 +926,8 @@ _ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
     Intent.TELLER: _teller,
     Intent.WHISPERED: _whispered,
     Intent.GIVEN: _given,
+    Intent.ONESELF: _oneself,
+    Intent.SURE: _sureness,
 }
 
 

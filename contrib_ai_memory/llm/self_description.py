@@ -10,8 +10,10 @@ import re
 
 from ..english.questions import sentences_of
 from ..english.reported_speech import first_person
-from ..english.tokens import content_words
+from ..english.tokens import content_words, stem, words_of, zipf
 from ..text.sanitising import oneline
+
+COMMON = 5.5  # Zipf frequency from which a word that both have says nothing: "come", "people"
 
 _FIRST_CLAUSE = re.compile(r"^(?:you are|you're|i am|i'm)\s+", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
@@ -39,7 +41,7 @@ def told_of_itself(question: str, npc_name: str, persona: str) -> str:
     >>> told_of_itself("how long have you had this inn", "Mara", "Mara has kept it for ten years.")
     'I have kept it for ten years.'
     """
-    asked = content_words(question)
+    asked = {stem(word) for word in words_of(question) if zipf(word) < COMMON}
     best = ""
     most = 0
     for sentence in sentences_of(oneline(persona)):

@@ -188,7 +188,7 @@ def nothing_open(memory: Any, entry: Entry) -> bool:
         return False
     names = set().union(*(content_words(memory.people.name_of(who)) for who in asked.named))
     names |= set().union(*map(_creditor, asked.found))
-    if question.about - names or question.who == "named":
+    if question.about - names or (question.who == "named" and not asked.found):
         return False
     found = [
         item
@@ -261,7 +261,7 @@ class _Telling:
         when = self._when(stating.timestamp)
         who, to = self._subject(item.who), self._object(item.to)
         teller = self._subject(stating.source_entity or "")
-        quote = f'"{_quoted(self._memory, item)}"'
+        quote, due = f'"{_quoted(self._memory, item)}"', self._due(item)
         if item.kind == "promise" and item.who == stating.source_entity:
             head = " ".join(filter(None, [who, "promised", to, when]))
         elif item in self._messages:
@@ -278,9 +278,10 @@ class _Telling:
             if item.who != stating.source_entity:  # "he owes me four crowns for a cup he broke"
                 what = _of_the_debtor(what, who)
             head = f"{who} {owes} {to} {what}{self._until(item)}. {teller} said {when}"
+            due = due if self._is_past(item.due) else ""  # it is told once
         else:
             head = f"{teller} said {when}"
-        return f"{head}: {quote}{self._due(item)}"
+        return f"{head}: {quote}{due}"
 
     def _subject(self, identity: str) -> str:
         if identity == self._own:
@@ -304,17 +305,25 @@ class _Telling:
         return named
 
     def _until(self, item: AgendaItem) -> str:
-        return f", by {self._date(item.due)}" if item.due else ""
+        if not item.due or self._is_past(item.due):
+            return ""
+        return f", by {self._near(item.due)}"
+
+    def _is_past(self, day: str) -> bool:
+        return bool(day) and date.fromisoformat(day) < self._today
+
+    def _near(self, day: str) -> str:
+        """Name a day to come: "tomorrow, Friday, 6 March"."""
+        ahead = (date.fromisoformat(day) - self._today).days
+        return {0: "today, ", 1: "tomorrow, "}.get(ahead, "") + self._date(day)
 
     def _due(self, item: AgendaItem) -> str:
         """Say when it is due, "" without a date."""
         if not item.due:
             return ""
-        day = date.fromisoformat(item.due)
-        ahead = (day - self._today).days
-        verb = "was" if ahead < 0 else "is"
-        named = self._date(item.due)
-        on = {0: f"today, {named}", 1: f"tomorrow, {named}"}.get(ahead, f"on {named}")
+        verb = "was" if self._is_past(item.due) else "is"
+        named = self._near(item.due)
+        on = named if named.startswith("to") else f"on {named}"
         return f" That {verb} {'' if item.kind == 'plan' else 'due '}{on}."
 
     def _when(self, time: str) -> str:

@@ -42,7 +42,20 @@ def test_every_operation_has_a_description_and_an_id_of_its_own(schema):
 EXAMPLES = int(os.environ.get("API_EXAMPLES", "3"))  # of each operation, well formed and not
 
 
-def test_no_generated_input_causes_a_server_error(admin_api, lived, settings):
+@pytest.fixture
+def connection_kept_open():
+    """Let requests that go past Django's test client keep the connection of the test's own."""
+    from django.core.signals import request_finished, request_started
+    from django.db import close_old_connections
+
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+def test_no_generated_input_causes_a_server_error(admin_api, lived, settings, connection_kept_open):
     import schemathesis
     from django.core.wsgi import get_wsgi_application
     from hypothesis import HealthCheck, given
