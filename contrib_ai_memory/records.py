@@ -654,8 +654,9 @@ class Situation:
         people: The speaker, and the people whom the line names.
         known_names: Names of everyone whom the NPC has met.
         visits: Newest first; only where the line asks for them.
-        last_talk: Ids of the recalled memories that are what the speaker said in their last
-            conversation, or on the day that the line names; only where it asks for that.
+        lines_asked_for: Ids of the recalled memories that are what the speaker said in their last
+            conversation, or on the day that the line names, or what others have told lately; only
+            where the line asks for that.
         agenda: What the line asks for of the agenda, else what is open with the speaker; the most
             pressing first.
         nothing_open: Whether the line asks for what is owed or promised, and none of it is open.
@@ -671,7 +672,7 @@ class Situation:
     people: tuple[KnownPerson, ...] = ()
     known_names: tuple[str, ...] = ()
     visits: tuple[Visit, ...] = ()
-    last_talk: tuple[str, ...] = ()
+    lines_asked_for: tuple[str, ...] = ()
     agenda: tuple[OpenItem, ...] = ()
     nothing_open: bool = False
     witnesses: Mapping[str, str] = field(default_factory=dict)

@@ -4,6 +4,8 @@ import pytest
 from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.english.intents import Intent, intent_of
+from contrib_ai_memory.llm import offline_reply
 
 MONDAY = "2026-11-23T12:00:00+00:00"
 
@@ -375,3 +377,53 @@ def test_an_opinion_comes_with_little_beside_it(says, alice, bram):
     answer = says(alice, "whats bram like?")
     assert answer.startswith("I hardly know Bram.")
     assert answer.count('"') <= 4
+
+
+# --- news and small talk --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "question", ["any news?", "what did i miss?", "whats the gossip", "what's new"]
+)
+def test_news_is_what_others_have_told_lately(says, alice, bram, question):
+    turn(alice, bram)
+    says(bram, "the bridge at Pell is down since the flood")
+    says(bram, "Mara = my brother hides at the mill", command="whisper ")
+    turn(bram, alice)
+    says(alice, "i mend nets at the ford")
+    answer = says(alice, question)
+    assert "bridge at Pell is down" in answer
+    assert "brother" not in answer
+    assert "nets" not in answer
+
+
+def test_without_news_it_says_so(says, alice):
+    says(alice, "i mend nets at the ford")
+    assert says(alice, "any news?") == "I have heard nothing new, Alice."
+
+
+@pytest.mark.parametrize("question", ["whats happening monday", "what news of bram's boat?"])
+def test_what_is_asked_of_a_day_or_a_thing_is_no_news(question):
+    found = intent_of(question)
+    assert found is None or found[0] is not Intent.NEWS
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("go on, please?", "no more"),
+        ("im knackered", "tired"),
+        ("looks like rain", "so it is"),
+        ("haha you're a good un", "compliment"),
+        ("no it isnt", "corrected"),
+        ("thats not right", "corrected"),
+    ],
+)
+def test_small_talk_is_answered_as_such(says, alice, line, kind):
+    said = [each.replace("{name}", "Alice") for each in offline_reply.PHRASES[kind]]
+    assert says(alice, line) in said
+
+
+def test_how_long_somebody_has_been_gone_is_known(says, bram_left, alice):
+    for question in ("how long ago did bram go?", "whens the last time bram was in here?"):
+        assert says(alice, question).startswith("Bram left for")

@@ -54,7 +54,7 @@ _WHAT_TRADE = re.compile(
 )
 _ABOUT = re.compile(
     r"\btell (?:me|us)(?: more)? (?:about|of)\b"
-    r"|\b(?:what|wat|whit|wot)\b.{0,14}\b(?:know|kno|ken|heard?)\b.{0,6}\b(?:of|about|abt|on)\b"
+    r"|\b(?:what|wat|whit|wot)\b.{0,14}\b(?:know|kno|ken|heard?|remember)\b.{0,6}\b(?:of|about|abt|on)\b"
     r"|\bwho(?:['’]?s| is)\b.{0,20}(?:anyway|exactly|really)|\bdeal\b|\bdescribe\b|\bopinion\b"
     r"|\bwhat (?:sort|kind|manner) of (?:man|woman|person|one)\b|\b(?:make|think) of\b",
     re.I,

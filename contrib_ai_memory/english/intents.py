@@ -40,6 +40,7 @@ class Intent(Enum):
     GIVEN = "what the speaker gave it"
     ONESELF = "who the speaker is"
     SURE = "whether it is sure of what it has just said"
+    NEWS = "what others have told lately"
 
 
 _WHAT = r"(?:what|wat|whit|wot)"
@@ -79,7 +80,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         Intent.ROLE,
         rf"{_WHAT} (?:do|are) (?:you|u|ye)(?: do)?(?: (?:a?round )?here| for a living| then)?"
         rf"|{_WHAT}{_BE} (?:your|ur|yer) (?:job|trade|work|craft|role|business|calling)(?: here)?"
-        r"|(?:tell me|say something|talk) (?:about|of) yourself",
+        r"|(?:tell me|say something|talk) (?:about|of) yourself"
+        rf"|{_WHAT} (?:sort|kind|manner) of (?:person|man|woman|one) (?:are|r) (?:you|u|ye)",
     ),
     (
         Intent.PLACE,
@@ -98,7 +100,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         Intent.PRESENT,
         rf"who(?: else|['’]?s| is| all| else is| all is|(?: all)? are)* (?:also )?{_HERE}"
         r"(?: (?:now|right now|with us|at the moment|tonight))?|are we alone(?: here)?"
-        rf"|(?:is )?any(?:one|body) else {_HERE}",
+        rf"|(?:is )?any(?:one|body) else {_HERE}"
+        r"|who(?:m)? am i (?:sitting|drinking|standing|talking|speaking|stuck) (?:here )?with",
     ),
     (
         Intent.VISITORS,
@@ -119,6 +122,11 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r"|(?:when|where) (?:did (?:you|u|ye) (?:last )?see|was) (?P<whom>.{2,40}?)"
         r"(?: last)?(?: (?:here|in|around|seen))?(?: last)?"
         r"|have (?:you|u|ye) seen (?P<seen>.{2,40}?)(?: around| lately| today| yet)?"
+        r"|how long (?:ago (?:did|has|was) (?P<ago>[\w-]+(?: [\w-]+)??)"
+        r" (?:go|gone|leave|left|here|in)"
+        r"|has (?P<since>[\w-]+(?: [\w-]+)??) been gone)(?: here)?"
+        rf"|when(?:['’]?s| is| was) the last time (?P<last>.{{2,40}}?) (?:was|came|called|stopped)"
+        rf"(?: {_HERE})*"
         rf"|(?:has|was|did) (?P<been>.{{2,40}}?) (?:been|come|came|drop(?:ped)?|stop(?:ped)?)"
         rf" {_HERE}(?: {_WHEN})?",
     ),
@@ -157,11 +165,23 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         Intent.TALK,
         rf"{_WHAT} (?:did|have|were) (?:we|you and i) (?:been )?(?:talk|talked|talking|spoke|speak"
         r"|spoken|chat|chatted|chatting|discuss|discussed|discussing|say)(?: about| of)?"
-        rf"(?: {_WHEN})?"
+        rf"(?: {_WHEN}| [\w-]+)?"
+        rf"|{_WHAT} (?:did|have) i (?:tell|told|said to|say to) (?:you|u|ye) {_WHEN}"
         r"|where (?:did we leave|were we)(?: off)?|remind me (?:of|about) our (?:talk|last talk)",
     ),
     (
+        Intent.NEWS,
+        r"(?:(?:have you |you |you got |you heard |heard |got |is there )?"
+        r"any(?:thing)? (?:news|gossip|rumou?rs|new|interesting)"
+        rf"|{_WHAT}(?:['’]?s| is) (?:the |all the )?"
+        r"(?:news|new|gossip|latest|word|going on|happening|the talk)|heard anything"
+        rf"|{_WHAT} (?:did|have) i miss(?:ed)?(?: while i was (?:away|gone))?)"
+        rf"(?: (?:{_HERE}|round here|in town|then|with you|today|tonight|lately|recently))*"
+        r"|(?:tell me (?:something(?: (?:new|interesting))?|(?:the|some|your) (?:news|gossip)))",
+    ),
+    (
         Intent.MESSAGES,
+        r"(?:(?:have |is there |have you |you )?(?:got )?)?anything (?:here )?for me(?: today)?|"
         rf"(?:(?:have|do) (?:you|u|ye) (?:have |got )?|(?:are|is) there |(?:you )?got )?"
         rf"(?:any|an?|some) {_WORD_LEFT}(?: left)? for me(?: (?:from|by) .{{2,40}})?"
         rf"|(?:(?:(?:did|has) )?any(?:one|body)|(?:did|has) .{{2,40}}?) (?:leave|left)"

@@ -33,7 +33,7 @@ from ..embedding import embedder
 from ..english import commitments, sentence_classifier, supersession
 from ..english.addressing import forms, without_address
 from ..english.claims import tells
-from ..english.contradiction import changes, counts_anew
+from ..english.contradiction import changes, counts_anew, says_the_same
 from ..english.due_dates import due
 from ..english.questions import sentences_of
 from ..english.sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION
@@ -52,7 +52,7 @@ from .agenda_items import TEXT_KEPT, repeated
 
 LINE_ENDS = 1.0  # probability from which a whole line ends: that of a rule, no learned one
 KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})
-SAME_CONTENT = 0.8  # share of a fact's words in an attribute that tells it
+SAME_CONTENT = 0.8  # share of a memory's words in what tells it: an attribute, a line said again
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +212,8 @@ def _ended_by(
         kept = record == "entry" and (commits[place] or _says_more(each))
         if probability < least or (kept and not corrected[place]):
             continue
+        if probability < 1 and _is_said_again(each, entry):
+            continue
         if not store.is_locked(agent_id, each):
             found.append(EndedMemory(each, entry, probability >= SURE, meant))
     return found
@@ -232,6 +234,17 @@ def _is_changed(memory: MemoryRecord, entry: Entry, called: tuple[str, ...], *, 
             without_address(_words(memory), called),
             near=near,
         )
+    )
+
+
+def _is_said_again(memory: MemoryRecord, entry: Entry) -> bool:
+    """Whether a sentence of a line says a memory in nearly the same words."""
+    known = content_words(_words(memory))
+    return any(
+        says_the_same(sentence, _words(memory))
+        and len(known & said) >= SAME_CONTENT * max(len(known | said), 1)
+        for sentence in (*sentences_of(entry.content), entry.content)
+        if (said := content_words(sentence))
     )
 
 

@@ -58,6 +58,7 @@ PLAINLY_SHARED = 0.5  # share of an event's words that name it without a doubt
 LONG_ABSENT = timedelta(days=7)
 VISITORS_TOLD = 6
 ATTRIBUTES_TOLD = 2  # of a profile, beside memories of that person
+NEWS_TOLD = 2  # lines of others
 OPINION_TOLD = 2  # memories of somebody, beside what the NPC thinks of them
 REPEATED = 0.7  # share of an attribute's words in what is told that makes it a repetition
 LEFT_LATELY = timedelta(hours=12)  # somebody who left then may still be where they went
@@ -95,6 +96,10 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "misheard": ("Then I misunderstood you, {name}. Ask me again in other words.",),
     "dropped": ("As you like, {name}.",),
     "compliment": ("You are kind, {name}.", "That is good to hear, {name}."),
+    "no more": ("That is all I have for you, {name}.",),
+    "tired": ("Sit down and rest a while, {name}.", "Then take your ease, {name}."),
+    "so it is": ("So it does seem, {name}.", "It does, {name}."),
+    "no news": ("I have heard nothing new, {name}.",),
     "of itself": ("If you say so, {name}.", "So I have been told, {name}."),
     "known": ("Of course, {name}.", "How could I forget you, {name}?"),
     "not known": ("I do not think that we have met, {name}.",),
@@ -254,7 +259,7 @@ def reply(request: ReplyRequest) -> Reply:
         return _nothing_open(said, request)
     known = _known_words(request)
     asking = asked(said) or asks_about(said, known) or seems_to_ask(said, known)
-    if asking and small_talk_in(said) != "riddle":
+    if asking and small_talk_in(said) not in ("riddle", "no more"):
         return _greeted(_from_memory(request), said, request)
     if courtesy_of(said) or is_chatter(said):
         return _acknowledge(said, request)
@@ -675,7 +680,7 @@ def _name(request: ReplyRequest, _whom: str) -> Reply | None:
 
 
 def _role(request: ReplyRequest, _whom: str) -> Reply | None:
-    return _name(request, _whom) if request.persona else None
+    return _name(request, _whom)
 
 
 def _place(request: ReplyRequest, _whom: str) -> Reply | None:
@@ -842,7 +847,7 @@ def _opinion(request: ReplyRequest, whom: str) -> Reply | None:
 
 def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
     """Recall what the speaker said when they last talked."""
-    talk = set(request.situation.last_talk)
+    talk = set(request.situation.lines_asked_for)
     lines = [each.memory for each in _worth_telling(request) if each.memory.id in talk][:PORTRAIT]
     day = day_asked(request.utterance, request.now)
     when = on_day(day, datetime.fromisoformat(request.now).date()) if day else ""
@@ -852,6 +857,16 @@ def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
     when = when or day_told(lines[0].created_at, request.now)
     text = tell_all(lines, replace(request, now=""))
     return Reply(f"We talked {when}. {text}", told=tuple(each.id for each in lines))
+
+
+def _news(request: ReplyRequest, _whom: str) -> Reply:
+    """Tell what others have told lately."""
+    heard = set(request.situation.lines_asked_for)
+    lines = [each.memory for each in _worth_telling(request) if each.memory.id in heard]
+    lines = sorted(lines, key=lambda each: (-each.importance, each.id))[:NEWS_TOLD]
+    if not lines:
+        return Reply(phrase("no news", request), told=())
+    return Reply(tell_all(lines, request), told=tuple(each.id for each in lines))
 
 
 def _word_left(request: ReplyRequest, _whom: str) -> Reply | None:
@@ -928,6 +943,7 @@ _ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
     Intent.GIVEN: _given,
     Intent.ONESELF: _oneself,
     Intent.SURE: _sureness,
+    Intent.NEWS: _news,
 }
 
 

@@ -17,8 +17,9 @@ from ..english.sentence_classifier import NOISE, Sentence
 LONGEST = 10  # words of small talk
 _YOU_ARE = r"(?:you|u|ye|ya)(?:['’]?re| are| r| look| seem| sound| smell)"
 _FINE = (
-    r"(?:nice|lovely|fine|great|good|beautiful|pretty|cosy|cozy|cool|amazing|wonderful|delicious"
-    r"|kind|sweet|clever|wise|funny|brave|the best|awesome|charming|friendly|generous)"
+    r"(?:nice|lovely|fine|great|good(?: (?:one|un|'un))?|beautiful|pretty|cosy|cozy|cool|amazing"
+    r"|wonderful|delicious|kind|sweet|clever|wise|funny|brave|the best|awesome|charming"
+    r"|friendly|generous)"
 )
 _VERY = r"(?:(?:so|very|really|such an?|an?|too|quite|always|the) )*"
 # the first that is found decides: the kind of phrase that answers it
@@ -36,13 +37,27 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
          r"|^\W*what (?:do you call|has|have|gets|goes)\b[^.?!]+\?+\s+an?\b.*[^?]$"),
         ("corrected", r"\b(?:you|u) (?:said|told me|were wrong|are wrong|got)\b.*"
          r"\b(?:wrong|not true|not right|false|a lie|mistaken)\b"
-         r"|^\W*(?:that|this)(?:['’]?s| is) (?:wrong|not true|false)\W*$"),
+         r"|^\W*(?:no,? |nah,? |but )?(?:that|this|it)(?:['’]?s| is|) (?:all )?"
+         r"(?:wrong|not (?:true|right|so)|false)\W*$"
+         r"|^\W*(?:no|nope|nah),? (?:it|that|he|she|they|i)(?:['’]?s| is| was| are"
+         r"| am|['’]?m)? ?(?:not|n['’]?t|isn['’]?t|wasn['’]?t|didn['’]?t)\W*$"
+         r"|^\W*(?:you|u)(?:['’]?re| are| r) wrong(?: (?:about|on|there)\b.{0,20})?\W*$"),
         ("misheard", r"^\W*(?:that|this)(?:['’]?s| is| was)(?: not|n['’]?t) what i"
          r" (?:asked|said|meant|wanted)|^\W*i did(?: not|n['’]?t) ask (?:that|about that)"),
         ("dropped", r"^\W*(?:never ?mind|nm|nvm|forget it|it does(?:n['’]?t| not) matter)\W*$"),
-        ("compliment", rf"^\W*{_YOU_ARE} {_VERY}{_FINE}\b"
+        ("no more", r"^\W*(?:(?:oh|aw+|ah) )?(?:go on|come on|pretty please|please|pls)"
+         r"(?:[, ]+(?:then|please|pls|tell me))*\W*$"),
+        ("tired", r"\b(?:i['’]?m|i am|i feel) (?:so |very |dead |really |all )?"
+         r"(?:tired|knackered|exhausted|weary|shattered|worn out|beat|done in"
+         r"|frozen|freezing|soaked|starving|parched)\b"),
+        ("so it is",
+         r"^\W*(?:it )?(?:looks?|smells?|feels?) like (?:rain|snow|storms?|a storm|frost)\b"
+         r"|^\W*(?:(?:what|it['’]?s|its) (?:a |an )?)?"
+         r"(?:nice|lovely|foul|cold|hot|warm|wet|fine|grim|grand|rotten|miserable)"
+         r" (?:weather|day|night|evening|morning|out|outside|in here)\b.{0,25}$"),
+        ("compliment", rf"^\W*(?:(?:ha)+h?|lol|aw+|oh|ah|well)?\W*{_YOU_ARE} {_VERY}{_FINE}\b"
          rf"|^\W*(?:what an? |this is an? |that['’]?s an? |it['’]?s an? )?{_VERY}{_FINE}"
-         r" (?:place|inn|tavern|shop|house|room|stew|ale|food|work|spot|hall|bar|pub)\b"
+         r" (?:place|inn|tavern|shop|house|room|stew|ale|food|work|spot|hall|bar|pub|fire)\b"
          r"|^\W*i (?:really )?(?:like|love) (?:you|it here|this place|your|ur)\b"),
         ("of itself", rf"^\W*{_YOU_ARE} {_VERY}(?!(?:invited|welcome|to|going|coming|my|owed)\b)"
          r"(?:\w+ ){0,3}\w+\W*$"),

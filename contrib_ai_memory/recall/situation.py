@@ -21,11 +21,22 @@ from ..english.intents import Intent, intent_of
 from ..english.presence_questions import PresenceQuestion
 from ..ingest.index import to_memory
 from ..llm.realisation import day_asked
-from ..records import Coming, Entry, KnownPerson, MemoryRecord, Situation, Visit, may_hear
+from ..records import (
+    TALK_KINDS,
+    Coming,
+    Entry,
+    KnownPerson,
+    MemoryRecord,
+    Situation,
+    Visit,
+    may_hear,
+)
 from ..store.people import ProfileAttribute
 from .open_items import nothing_open, open_items
 
 LOOKED_BACK = 400  # journal entries that are read for visits and for the last talk
+NEWS_LINES = 12  # among which the reply chooses
+NEWS_WITHIN = timedelta(days=3)
 TALK_LINES = 5  # of the last talk, the most important
 ATTRIBUTES = 5  # of a profile
 NEXT_WITHIN = timedelta(hours=6)  # after somebody came in, for who came next
@@ -51,8 +62,8 @@ def situation_of(
         recalled: What the line brought to mind.
 
     Returns:
-        The situation, and the memories of `Situation.last_talk` and `Situation.agenda`, and of
-        `Situation.people` where the line asks what they are like.
+        The situation, and the memories of `Situation.lines_asked_for` and `Situation.agenda`, and
+        of `Situation.people` where the line asks what they are like.
     """
     npc = memory.owner
     company = npc.location.contents_get(content_type="character") if npc.location else []
@@ -65,7 +76,13 @@ def situation_of(
     found = intent_of(said)
     meant = found[0] if found else None
     who_was_there = presence_questions.read(said)
-    talk = _last_talk(memory, entry) if meant is Intent.TALK else ()
+    talk = (
+        _last_talk(memory, entry)
+        if meant is Intent.TALK
+        else _news(memory, entry)
+        if meant is Intent.NEWS
+        else ()
+    )
     agenda, evidence = open_items(memory, entry)
     people = tuple(_person(memory, each, here, listeners) for each in identities if each)
     asks_of_people = meant is Intent.OPINION or AnswerTypes.of(entry.content.lower()).portrait
@@ -86,7 +103,7 @@ def situation_of(
         people=people,
         known_names=memory.people.names(),
         visits=tuple(_visits(memory)) if meant in (Intent.VISITORS, Intent.LAST_SEEN) else (),
-        last_talk=tuple(each.id for each in talk),
+        lines_asked_for=tuple(each.id for each in talk),
         agenda=agenda,
         nothing_open=not agenda and nothing_open(memory, entry),
         witnesses=_witnesses(memory, recalled) if who_was_there else {},
@@ -199,6 +216,22 @@ def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
         last = [each for each in said if each.session_id == session]
     best = sorted(last, key=lambda each: (-each.importance, each.id))[:TALK_LINES]
     return tuple(to_memory(memory.id, each) for each in sorted(best, key=lambda each: each.id))
+
+
+def _news(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
+    """Return the weightiest lines that others have said aloud in the last days."""
+    since = (datetime.fromisoformat(memory.clock()) - NEWS_WITHIN).isoformat()
+    told = [
+        each
+        for each in _lately(memory)
+        if each.learnable
+        and each.kind in TALK_KINDS
+        and not (each.private or each.is_question)
+        and each.source_entity not in (None, entry.source_entity)
+        and each.timestamp >= since
+    ]
+    best = sorted(told, key=lambda each: (-each.importance, -each.id))[:NEWS_LINES]
+    return tuple(to_memory(memory.id, each) for each in best)
 
 
 def _lately(memory: Any) -> Iterator[Entry]:
