@@ -6,6 +6,7 @@ from evennia.utils.create import create_object
 from contrib_ai_memory import offload
 from contrib_ai_memory.english.intents import Intent, intent_of
 from contrib_ai_memory.llm import offline_reply
+from contrib_ai_memory.llm.understanding import learned_intent
 
 MONDAY = "2026-11-23T12:00:00+00:00"
 
@@ -427,3 +428,65 @@ def test_small_talk_is_answered_as_such(says, alice, line, kind):
 def test_how_long_somebody_has_been_gone_is_known(says, bram_left, alice):
     for question in ("how long ago did bram go?", "whens the last time bram was in here?"):
         assert says(alice, question).startswith("Bram left for")
+
+
+# --- what no rule knows ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "holds"),
+    [
+        ("who all have you got with you tonight?", "Bram is here with us"),
+        ("are you the mistress of this inn?", "I am Mara"),
+        ("have you an idea what hour we have?", "Monday, 23 November"),
+        ("what's the name of this fine tavern?", "The Drowned Lantern"),
+        ("would you say bram is a decent soul?", "I hardly know Bram"),
+    ],
+)
+def test_what_is_asked_in_other_words_is_understood(says, alice, bram, question, holds):
+    bram.location = alice.location
+    says(bram, "hello")
+    assert holds in says(alice, question)
+
+
+@pytest.mark.parametrize("line", ["a hearty hello to you", "good eve to you"])
+def test_a_greeting_in_other_words_is_one(says, alice, line):
+    said = says(alice, line)
+    assert any(each.partition(",")[0] in said for each in offline_reply.PHRASES["greeting"])
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["did bram turn up here at all tonight?", "is bram gone, do you reckon?"],
+)
+def test_comings_and_goings_are_told_in_whatever_words(says, bram_left, alice, question):
+    assert says(alice, question).startswith("Bram left for")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["where did i hide the lantern?", "who owns the red barge?", "how deep is the well?"],
+)
+def test_what_is_to_be_remembered_has_no_intent(store_folder, question):
+    assert learned_intent(question, ["Bram"]) == ""
+
+
+@pytest.mark.parametrize(
+    "opening",
+    ["between you an me,", "dont let this get out but", "mums the word,", "this goes no further,"],
+)
+def test_a_confidence_in_whatever_spelling_is_kept(says, alice, bram, opening):
+    says(alice, f"{opening} i mean to rob the chandlery")
+    turn(alice, bram)
+    for question in ("what do you know about alice?", "what is alice up to?", "any news?"):
+        assert "chandlery" not in says(bram, question)
+
+
+def test_a_message_without_that_is_one(says, alice, bram):
+    says(alice, "hello")
+    turn(alice, bram)
+    says(bram, "hello")
+    turn(bram, alice)
+    says(alice, "tell bram theres no hurry about the oars")
+    turn(alice, bram)
+    assert "no hurry about the oars" in says(bram, "did alice leave me owt?")

@@ -41,6 +41,7 @@ class Intent(Enum):
     ONESELF = "who the speaker is"
     SURE = "whether it is sure of what it has just said"
     NEWS = "what others have told lately"
+    ABOUT = "what it knows of somebody"  # learned alone: rules know it by the type of its answer
 
 
 _WHAT = r"(?:what|wat|whit|wot)"

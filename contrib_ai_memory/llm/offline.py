@@ -47,7 +47,7 @@ from ..english.sentence_classifier import (
     SentenceClassifier,
 )
 from ..english.stated_preferences import stated, states_preference
-from ..english.table_play import at_play, of_game_rules, tells_the_past
+from ..english.table_play import acts_now, at_play, of_game_rules, tells_the_past
 from ..english.tokens import content_words, stem, words_of
 from ..records import (
     INSIGHT,
@@ -452,15 +452,17 @@ def _holds_later(
 ) -> bool:
     """Whether a sentence can be a fact beyond the talk that it is of.
 
-    Of talk among others, a stranger must understand it; of play, it tells the past or what lasts.
+    Of talk among others, a stranger must understand it, and nobody does it as they speak; of play,
+    it tells the past or what lasts.
     """
     if not talk.overheard:
         return True
+    if acts_now(said):
+        return False
     if not talk.at_play:
         return alone and (lasting or (names_before_pronouns(said) and _says_of_whom(said)))
     worth = 1.0 if judgement is None else judgement.worth_keeping
-    sure = worth >= (UNLIKELY if lasting else LIKELY)
-    return alone and sure and (lasting or tells_the_past(said))
+    return alone and worth >= LIKELY and (lasting or tells_the_past(said))
 
 
 def _says_of_whom(said: str) -> bool:

@@ -26,6 +26,7 @@ from ..english.questions import (
     asks,
     asks_about,
     asks_of_a_life,
+    asks_of_oneself,
     asks_of_you,
     asks_when,
     seems_to_ask,
@@ -257,6 +258,8 @@ def reply(request: ReplyRequest) -> Reply:
         return _due(request.situation.agenda)
     if request.situation.nothing_open:
         return _nothing_open(said, request)
+    if request.intent and (answer := _as_learned(Intent[request.intent], said, request)):
+        return _greeted(answer, said, request)
     known = _known_words(request)
     asking = asked(said) or asks_about(said, known) or seems_to_ask(said, known)
     if asking and small_talk_in(said) not in ("riddle", "no more"):
@@ -264,6 +267,24 @@ def reply(request: ReplyRequest) -> Reply:
     if courtesy_of(said) or is_chatter(said):
         return _acknowledge(said, request)
     return _greeted(_acknowledge(said, request), said, request)
+
+
+def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
+    """Answer a line by the intent that the classifier found; None if it cannot be so."""
+    if intent is Intent.GREETING:
+        return _greeting(request)
+    if intent in (Intent.PARTING, Intent.THANKS):
+        return Reply(phrase(intent.name.lower(), request), told=())
+    others = [p for p in request.situation.people if p.identity != request.speaker_id]
+    whom = others[0].name if others else "me" if asks_of_oneself(said) else ""
+    if intent is Intent.ABOUT:
+        asked_for = f"what do you know about {whom}?"
+        return _from_memory(replace(request, utterance=asked_for)) if whom else None
+    if intent in (Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED) and not whom:
+        return None
+    if intent in (Intent.TALK, Intent.NEWS) and not request.situation.lines_asked_for:
+        return None
+    return _ANSWERS[intent](request, whom)
 
 
 def _greeted(answer: Reply, said: str, request: ReplyRequest) -> Reply:
@@ -886,8 +907,10 @@ def _teller(request: ReplyRequest, _whom: str) -> Reply | None:
         return None
     who = list(dict.fromkeys(each["who"] for each in found))
     when = f" {found[0]['when']}" if len(found) == 1 and found[0]["when"] else ""
-    if who == ["I"]:
-        return Reply(f"I said it{when}.", told=())
+    if who in (["I"], ["You"]):
+        oneself = "I said it" if who == ["I"] else "You told me yourself"
+        return Reply(f"{oneself}{when}.", told=())
+    who = [each for each in who if each != "You"]
     others = [each if each != "I" else "I myself" for each in who]
     return Reply(f"{capital(listed(others))} told me{when}.", told=())
 

@@ -15,6 +15,7 @@ from ..english.addressing import forms, without_address
 from ..english.follow_ups import TURNS_READ, SaidBefore, completed
 from ..llm import prompts, router
 from ..llm.corrected_lines import corrected_before
+from ..llm.understanding import learned_intent
 from ..llm.usage import estimated
 from ..log import logger
 from ..records import (
@@ -135,8 +136,16 @@ def prepare(
     turns = _turns_before(memory, entry)
     known = memory.people.get(entry.source_entity)
     meant = _as_meant(memory, entry)
+    learned = yield offload.run(
+        offload.MEMORY,
+        learned_intent,
+        without_address(meant, forms(memory.names)),
+        memory.people.names(),
+        priority=offload.REPLY,
+        reads=True,
+    )
     situation, beside = situation_of(
-        memory, replace(entry, content=meant), (each.memory for each in recalled.memories)
+        memory, replace(entry, content=meant), (each.memory for each in recalled.memories), learned
     )
     settings = memory.settings
     request = ReplyRequest(
@@ -163,6 +172,7 @@ def prepare(
         sentences=settings.REPLY_SENTENCES,
         language=settings.REPLY_LANGUAGE,
         question=meant if meant != entry.content else "",
+        intent=learned,
     )
     transcript = _transcript(memory, entry, listener, request)
     open_items = situation.agenda[: prompts.OPEN_TOLD]

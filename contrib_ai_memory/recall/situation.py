@@ -53,13 +53,14 @@ _HOURS = ((5, "night"), (12, "morning"), (17, "afternoon"), (22, "evening"), (24
 
 
 def situation_of(
-    memory: Any, entry: Entry, recalled: Iterable[MemoryRecord] = ()
+    memory: Any, entry: Entry, recalled: Iterable[MemoryRecord] = (), learned: str = ""
 ) -> tuple[Situation, tuple[MemoryRecord, ...]]:
     """Look at the situation in which a line was said to the NPC.
 
     Args:
         memory: The NPC's MemoryHandler.
         recalled: What the line brought to mind.
+        learned: The name of its intent, where no rule knows it (`llm.understanding`).
 
     Returns:
         The situation, and the memories of `Situation.lines_asked_for` and `Situation.agenda`, and
@@ -74,7 +75,7 @@ def situation_of(
     listeners = (entry.source_entity,) if entry.source_entity and entry.private else ()
     said = without_address(entry.content, forms(memory.names))
     found = intent_of(said)
-    meant = found[0] if found else None
+    meant = found[0] if found else Intent[learned] if learned else None
     who_was_there = presence_questions.read(said)
     talk = (
         _last_talk(memory, entry)
@@ -85,7 +86,9 @@ def situation_of(
     )
     agenda, evidence = open_items(memory, entry)
     people = tuple(_person(memory, each, here, listeners) for each in identities if each)
-    asks_of_people = meant is Intent.OPINION or AnswerTypes.of(entry.content.lower()).portrait
+    asks_of_people = (
+        meant in (Intent.OPINION, Intent.ABOUT) or AnswerTypes.of(entry.content.lower()).portrait
+    )
     profiled = _behind(memory, people) if asks_of_people else ()
     found_here = Situation(
         place=npc.location.get_display_name(npc) if npc.location else "",

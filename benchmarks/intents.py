@@ -1,0 +1,160 @@
+"""How well it is understood what a line wants, beyond the rules of `english.intents`.
+
+`benchmarks/data/intents.json` has paraphrases of each intent as players might type them, "{X}" for
+a name, and under NONE what is like them and none. Against them stand the questions of the evenings
+that ask for something to be remembered, too, and lines that tell something. The classifier is
+fitted on five sixths of all and judges the rest, six times; beside it, how many of the paraphrases
+the rules alone know.
+
+`--fit` writes the data file from all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
+from contrib_ai_memory.english.addressing import forms, without_address
+from contrib_ai_memory.english.answer_types import AnswerTypes
+from contrib_ai_memory.english.intent_classifier import (
+    FILE,
+    NONE,
+    SOMEBODY,
+    IntentClassifier,
+    masked,
+)
+from contrib_ai_memory.english.intents import courtesy_of, intent_of
+from contrib_ai_memory.llm.understanding import LIKELY, SURE
+
+from .evenings_data import files, load
+from .harness import Report, arguments
+
+PARAPHRASES = Path(__file__).resolve().parent / "data" / "intents.json"
+FOLDS = 6
+INVERSE_L2 = 30.0
+OF_OTHERS = 0.25  # weight of what wants nothing of this: there are six times as many
+THRESHOLDS = (0.3, LIKELY, 0.6, SURE)
+COLUMNS = ("from", "paraphrases known, %", "of them right, %", "false: questions, %", "lines, %")
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Texts, the class of each, whether it is a question, and its weight in the fit."""
+
+    texts: list[str]
+    classes: np.ndarray
+    question: np.ndarray
+    weights: np.ndarray
+
+
+def data() -> Data:
+    """Read the paraphrases, and what the evenings have against them."""
+    texts, classes, question = [], [], []
+    for intent, said in json.loads(PARAPHRASES.read_text("utf-8")).items():
+        said = said if intent != NONE else [each for each in said if not intent_of(each)]
+        texts += [each.replace("{X}", SOMEBODY) for each in said]
+        classes += [intent] * len(said)
+        question += [True] * len(said)
+    near = len(texts)
+    for file in files([]):
+        evening = load(file)
+        own = forms([evening.npc.name, *evening.npc.aliases])
+        people = [form for person in evening.people for form in forms([person.name])]
+        asked = [(each.text, True) for each in evening.questions]
+        told = [
+            (each.text, False)
+            for each in evening.lines
+            if each.kind in ("say", "whisper") and each.worth
+        ]
+        for text, asks in (*asked, *told):
+            said = without_address(text, own)
+            portrait = AnswerTypes.of(said.lower()).portrait
+            if said and not (intent_of(said) or courtesy_of(said) or portrait):
+                texts.append(masked(said, people))
+                classes.append(NONE)
+                question.append(asks)
+    weights = np.where(np.arange(len(texts)) < near, 1.0, OF_OTHERS)
+    return Data(texts, np.array(classes), np.array(question), weights)
+
+
+def fitted(vectors: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> IntentClassifier:
+    """Fit the classifier by maximum likelihood with a little L2."""
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=INVERSE_L2, max_iter=500)
+    model.fit(vectors, classes, sample_weight=weights)
+    return IntentClassifier(tuple(model.classes_), model.coef_.T, model.intercept_)
+
+
+def left_out(
+    vectors: np.ndarray, classes: np.ndarray, weights: np.ndarray
+) -> list[tuple[str, float]]:
+    """Judge each text by a classifier that was fitted without it."""
+    from sklearn.model_selection import StratifiedKFold
+
+    judged: list[tuple[str, float]] = [("", 0.0)] * len(classes)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=1)
+    for known, others in folds.split(vectors, classes):
+        classifier = fitted(vectors[known], classes[known], weights[known])
+        for place in others:
+            intent, probability = classifier.judge(vectors[place])
+            judged[place] = (intent.name if intent else NONE, probability)
+    return judged
+
+
+def vectors_of(model: EmbeddingModel, texts: list[str]) -> np.ndarray:
+    return np.concatenate([model.encode(texts[at : at + 200]) for at in range(0, len(texts), 200)])
+
+
+def main() -> int:
+    parser = arguments("How well it is understood what a line wants, beyond the rules.")
+    parser.add_argument("--fit", action="store_true", help=f"write {FILE.name}")
+    options = parser.parse_args()
+    report = Report("intents", "what a line wants, paraphrases left out of the fit")
+    model = open_model(None)
+    found = data()
+    vectors = vectors_of(model, found.texts)
+    judged = left_out(vectors, found.classes, found.weights)
+    named = np.array([name for name, _ in judged])
+    sure = np.array([probability for _, probability in judged])
+    wanted = found.classes != NONE
+    rows = []
+    for least in THRESHOLDS:
+        known = (named != NONE) & (sure >= least)
+        right = (named == found.classes)[wanted & known].mean()
+        rows.append(
+            dict(
+                zip(
+                    COLUMNS,
+                    (
+                        least,
+                        100 * (known & (named == found.classes))[wanted].mean(),
+                        100 * right,
+                        100 * known[~wanted & found.question].mean(),
+                        100 * known[~wanted & ~found.question].mean(),
+                    ),
+                    strict=True,
+                )
+            )
+        )
+    report.table(COLUMNS, rows)
+    by_rule = [bool(intent_of(text) or courtesy_of(text)) for text in found.texts]
+    report.note(
+        f"{wanted.sum()} paraphrases of {len(set(found.classes)) - 1} intents, "
+        f"{(~wanted & found.question).sum()} questions and {(~wanted & ~found.question).sum()} "
+        f"lines against them. The rules alone know {100 * np.array(by_rule)[wanted].mean():.1f} % "
+        "of the paraphrases."
+    )
+    if options.fit:
+        fitted(vectors, found.classes, found.weights).save(FILE, model.name)
+        report.note(f"Written: {FILE.name}, {FILE.stat().st_size:,} bytes.")
+    return report.finish(options.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Understanding: what a line wants of the NPC, by rules and by the intent classifier."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from ..embedding import embedder
+from ..embedding.model import ModelAway
+from ..english import intent_classifier
+from ..english.addressing import forms
+from ..english.intents import Intent, courtesy_of, intent_of
+from ..english.questions import asked, asks_about, seems_to_ask
+
+LIKELY = 0.45  # probability from which a question has an intent, and a courtesy is one
+SURE = 0.7  # from which a line has one that does not ask
+OF_THE_NPC = (Intent.NAME, Intent.ROLE, Intent.SERVICE, Intent.TIME, Intent.WELLBEING)
+_OF_ME = re.compile(r"\bmy\b|\b(?:do|did|am|was|have|had) i\b", re.IGNORECASE)  # of the speaker
+COURTESIES = (Intent.GREETING, Intent.PARTING, Intent.THANKS)
+
+
+def learned_intent(said: str, names: Collection[str]) -> str:
+    """Return the name of the intent of a line that no rule knows, "" for none (worker thread).
+
+    Args:
+        said: A line without the name of whom it is addressed to.
+        names: Names of everyone whom the NPC knows.
+    """
+    if (
+        intent_of(said)
+        or courtesy_of(said)
+        or not 0 < len(said.split()) <= (intent_classifier.LONGEST)
+    ):
+        return ""
+    try:
+        model = embedder.shared()
+        classifier = intent_classifier.load(model.name, model.dimensions)
+        if classifier is None:
+            return ""
+        every_form = [form for name in names for form in forms([name])]
+        vector = model.encode([intent_classifier.masked(said, every_form)])[0]
+    except ModelAway:
+        return ""
+    intent, probability = classifier.judge(vector)
+    if intent is None:
+        return ""
+    known = {form for form in every_form if " " not in form}
+    asking = asked(said) or asks_about(said, known) or seems_to_ask(said, known)
+    if intent in OF_THE_NPC and _OF_ME.search(said):
+        return ""
+    if intent in COURTESIES:
+        return "" if asking or probability < LIKELY else intent.name
+    return intent.name if probability >= (LIKELY if asking else SURE) else ""
