@@ -4,6 +4,7 @@ import pytest
 from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.english import corrections
 from contrib_ai_memory.english.intents import Intent, intent_of
 from contrib_ai_memory.llm import offline_reply
 from contrib_ai_memory.llm.understanding import learned_intent
@@ -490,3 +491,58 @@ def test_a_message_without_that_is_one(says, alice, bram):
     says(alice, "tell bram theres no hurry about the oars")
     turn(alice, bram)
     assert "no hurry about the oars" in says(bram, "did alice leave me owt?")
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "question", "holds", "lacks"),
+    [
+        (
+            "my brother Halvor sails from Port Amber",
+            "No, Halvor sails from Port Crane, not Port Amber.",
+            "where does my brother sail from?",
+            "Port Crane",
+            "Port Amber",
+        ),
+        (
+            "i've twenty planks left on the cutter",
+            "its nineteen planks left not twenty",
+            "how many planks have i left?",
+            "nineteen",
+            "twenty",
+        ),
+        (
+            "ill fetch you a bucket of mussels thursday",
+            "the mussels'll have to be saturday, the tides are wrong",
+            "when am i bringing the mussels?",
+            "28 November",
+            "26 November",
+        ),
+    ],
+)
+def test_a_correction_in_other_forms_is_one(says, alice, first, then, question, holds, lacks):
+    test_only_what_was_said_last_is_told(says, alice, first, then, question, holds, lacks)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("ill fetch you a bucket of mussels thursday", "i'll be home saturday"),
+        ("the fair was on friday", "the fair will be saturday"),
+        ("my sister has four dogs", "my sister has three cats, not four"),
+    ],
+)
+def test_what_is_another_matter_corrects_nothing(first, then):
+    assert corrections.completed(then, [first]) is None
+
+
+def test_news_behind_a_question_is_told(says, alice, bram):
+    says(alice, "mara have you heard? the customs cutter's come in, twelve red coats aboard")
+    turn(alice, bram)
+    assert "twelve red coats" in says(bram, "how many red coats came in?")
+
+
+@pytest.mark.parametrize(
+    "question", ["is today saturday?", "which day of the week is it?", "what day are we?"]
+)
+def test_the_day_is_told(says, alice, question):
+    assert "Monday, 23 November" in says(alice, question)

@@ -121,6 +121,7 @@ _WHETHER = re.compile(
 _NO_MATTER = frozenset(
     "promis swear owe much ask say tell do happen thing want go on still again must mean suppos due"
     " be have begin start whole exact money coin cash anythin u ye ya anyon anybodi somebodi someon"
+    " now yet left today"
     .split()
 )  # fmt: skip
 

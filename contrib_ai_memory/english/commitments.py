@@ -71,7 +71,8 @@ _YOU_GET = re.compile(
 )
 _PAYS = re.compile(rf"{_WILL} (?:re)?(?:pay|settle)\b(?! (?:you |u |him |her )?a visit)")
 _OWES = re.compile(
-    r"\bowe(?:s|d)?\b|\b(?:on|to) (?:my|the|your|ur) (?:slate|tab)\b|\biou\b"
+    r"\bowe(?:s|d)?\b|\b(?:haven'?t|havent|not) paid (?:him|her|them|you|u|ye)\b"
+    r"|\b(?:on|to) (?:my|the|your|ur) (?:slate|tab)\b|\biou\b"
     r"|\bpay (?:you|u|ye|ya|him|her|them|it|that)(?: \w+)? (?:back|later|when|on|by|in|for)\b"
     r"|\bpay (?:you|u|ye|it|the) .{0,30}\b(?:rest|month|week|\w+day|tomorrow|tmrw)\b"
     r"|\b(?:rest|half|other \w+) .{0,30}\b(?:when|by|on|till?|at|next|tomorrow|\w+day)\b"
@@ -161,6 +162,7 @@ _MESSAGE = re.compile(  # "tell bram that the boat is mended", "let bram know", 
     r" (?:that|to|about|not|i|i'm|im|i'll|ill|ive|i've|we|we're|my|our|the|there|there's|theres"
     r"|his|her|it|it's|its|he|he's|hes|she|she's|shes|they|they're|thats|that's|no|you)\b"
     r"|let (?P<knows>[\w'-]+)(?: \w+)? know\b"
+    r"|(?:pass|send|get) (?:the )?word (?:on )?to (?P<word>[\w'-]+)"
     r"|(?:give|pass|hand|deliver|bring) (?:this|that|these|it|my|the|a)\b[^,.!?]{0,40}"
     r"\b(?:on to|to|for) (?P<gets>[\w'-]+))"
 )
@@ -394,7 +396,7 @@ def _requests(lower: str, *, dated: bool) -> bool:
 
 def _passes_on(found: re.Match[str]) -> bool:
     """Whether a message is for somebody who goes by name."""
-    whom = found["told"] or found["knows"] or found["gets"]
+    whom = found["told"] or found["knows"] or found["word"] or found["gets"]
     return whom not in _NOBODY | _NOT_TOLD | FUNCTION_WORDS
 
 

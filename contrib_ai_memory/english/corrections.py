@@ -71,7 +71,18 @@ _PUT_OFF = re.compile(
 # "my ferret is called Lightning, not Thunder": a whole sentence that says it anew
 _SAYS_ANEW = re.compile(
     rf"(?P<anew>[^.!?]+?)\s*[,;–—]\s*(?:and )?(?:not|rather than|instead of) {_PREPOSITION}"
-    r"(?:to |for )?(?P<wrong>[\w'’-]+)(?:\W*$|[.!?]\s)",
+    r"(?:to |for )?(?P<wrong>[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)?)(?:\W*$|[.!?]\s)",
+    re.IGNORECASE,
+)
+# "it's nineteen planks left not twenty"
+_COUNTS_ANEW = re.compile(
+    rf"(?P<anew>[^.!?]+?)\s+not (?P<wrong>{'|'.join([r'[0-9]+', *NUMBERS])})\W*$", re.IGNORECASE
+)
+# "the oysters'll have to be saturday", "the wedding is put off till monday"
+_PUT_ON = re.compile(
+    r"(?:(?:['’]ll|\bwill|\bgot to|\bgotta|\bhas to|\bhave to)(?: have to)?(?: be)?"
+    r"|\b(?:put off|moved|shifted|pushed(?: back)?|changed) (?:to|till?|until))"
+    rf" (?:on )?(?P<right>{_DAY})\b",
     re.IGNORECASE,
 )
 # "i told you wrong, …", "change of plan: …"
@@ -132,7 +143,11 @@ def may_correct(said: str) -> bool:
     """Whether a line has the form of a correction, whatever stands before it; no question has."""
     if said.rstrip().endswith("?"):
         return False
-    forms = (_MEANT_ONLY.match, _MOVED.match, _OTHER_DAY.search, _PUT_OFF.search, _SAYS_ANEW.search)
+    forms = (
+        _MEANT_ONLY.match,
+        _MOVED.match,
+        *(form.search for form in (_OTHER_DAY, _PUT_OFF, _PUT_ON, _SAYS_ANEW, _COUNTS_ANEW)),
+    )
     return bool(_correction(said) or any(form(said) for form in forms))
 
 
@@ -169,12 +184,18 @@ def _replaced(said: str, known: str) -> str:
         rest = said[: other.start()] + said[other.end() :]
         return _on_another_day(rest, right, wrong, known)
     put_off = _PUT_OFF.search(said)
-    if put_off and not any(is_past(word) or word in ("was", "were") for word in words_of(known)):
+    if put_off and not _is_told_of_the_past(known):
         rest = re.sub(rf"\b{_DAY}\b", " ", said, flags=re.IGNORECASE)
         return _on_another_day(rest, put_off["right"], put_off["wrong"], known)
+    if put_on := _PUT_ON.search(said):
+        return _put_on(said, put_on, known)
     found = _correction(said)
-    if found is None and (anew := _SAYS_ANEW.search(said)):
-        return _said_anew(anew["anew"], anew["wrong"], known)
+    if found is None and (anew := _SAYS_ANEW.search(said) or _COUNTS_ANEW.search(said)):
+        first, _, last = anew["wrong"].partition(" ")
+        shared = bool(last) and first.lower() in words_of(
+            anew["anew"]
+        )  # "Port Crane, not Port Amber"
+        return _said_anew(anew["anew"], last if shared else anew["wrong"], known)
     if found is None:
         meant = _MEANT_ONLY.match(said)
         if meant is None or _has_verb(meant["right"]):
@@ -228,7 +249,9 @@ def _said_anew(anew: str, wrong: str, known: str) -> str:
     told = set(words_of(known))
     first, *rest = re.findall(r"[\w'’-]+", anew)
     fitting = [  # the first has a capital whatever it is
-        word for word in (rest or [first]) if word.lower() not in told and _shape(word) == shape
+        word
+        for word in (rest or [first])
+        if word.lower() not in told | FUNCTION_WORDS and _shape(word) == shape
     ]
     if len(fitting) != 1:
         return ""
@@ -279,6 +302,21 @@ def _on_another_day(rest: str, right: str, wrong: str, known: str) -> str:
     if len(places) != 1 or (about and not about & content_words(known)):
         return ""
     return known[: places[0].start()] + right + known[places[0].end() :]
+
+
+def _put_on(said: str, found: re.Match[str], known: str) -> str:
+    """The known line on another day, "" if it names no day to come of the same thing."""
+    days = re.findall(rf"\b{_DAY}\b", known, re.IGNORECASE)
+    if len(days) != 1 or days[0].lower() == found["right"].lower() or _is_told_of_the_past(known):
+        return ""
+    rest = re.sub(rf"['’]ll\b|\b{_DAY}\b", " ", said, flags=re.IGNORECASE)
+    about = content_words(rest) - _HAPPENS
+    shared = {word for word in about & content_words(known) if zipf(word) < COMMON}
+    return known.replace(days[0], found["right"], 1) if shared else ""
+
+
+def _is_told_of_the_past(known: str) -> bool:
+    return any(is_past(word) or word in ("was", "were") for word in words_of(known))
 
 
 def _moved(said: str, known: str) -> str:

@@ -88,12 +88,15 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         Intent.PLACE,
         r"(?:and )?where (?:are|r) (?:we|you|u)(?: now)?|where am i(?: now)?"
         rf"|{_WHAT}{_BE} (?:this|that) (?:place|room|house|street)(?: called)?"
-        rf"|{_WHAT} (?:place|room) is (?:this|that)",
+        rf"|(?:{_WHAT}|which) (?:place|room|town|village|inn|tavern|street) is (?:this|that)",
     ),
     (
         Intent.TIME,
         rf"{_WHAT}(?:['’]?s| is) the (?:time|hour|date|day)(?: now| today| please)?"
-        rf"|{_WHAT} (?:time|hour|day|date) (?:is it|do we have)(?: now| today)?"
+        rf"|(?:{_WHAT}|which) (?:time|hour|day|date)(?: of the week)? (?:is it|is this|do we have"
+        r"|are we)(?: now| today)?"
+        r"|is (?:it|today)(?: still| already)? (?:mon|tues|wednes|thurs|fri|satur|sun)day"
+        r"(?: already| today| yet)?"
         r"|(?:do you have|have you got) the time"
         r"|is it (?:so )?(?:late|early|morning|evening|night|noon|midnight)(?: already| yet)?",
     ),
@@ -151,8 +154,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.OPINION,
-        rf"{_WHAT} (?:(?:do|did) (?:you|u|ye)|d['’]?(?:you|ya|ye)) (?:think|make|reckon) of"
-        r" (?P<whom>.{2,40})"
+        rf"{_WHAT} (?:(?:do|did) (?:you|u|ye)|d['’]?(?:you|ya|ye)) (?:think|make|reckon)"
+        r" (?:of|to|about) (?P<whom>.{2,40})"
         rf"|{_WHAT}(?:['’]?s| is) (?:your|ur|yer) opinion (?:of|on|about) (?P<opinion>.{{2,40}})"
         rf"|{_WHAT}(?:['’]?s| is) (?P<like>(?!it\b|that\b|this\b|the\b|your\b|life\b)[\w-]+) like"
         r"|(?:is|['’]s) (?P<sort>[\w-]+) (?:an? )?(?:really |quite )?(?:decent|good|nice|honest|bad"
@@ -185,6 +188,7 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r"(?:(?:have |is there |have you |you )?(?:got )?)?anything (?:here )?for me(?: today)?|"
         rf"(?:(?:have|do) (?:you|u|ye) (?:have |got )?|(?:are|is) there |(?:you )?got )?"
         rf"(?:any|an?|some) {_WORD_LEFT}(?: left)? for me(?: (?:from|by) .{{2,40}})?"
+        r"|any messages?"
         rf"|(?:(?:(?:did|has) )?any(?:one|body)|(?:did|has) .{{2,40}}?) (?:leave|left)"
         rf"(?: me(?: any| an?| some)? {_WORD_LEFT}"
         rf"|(?: any| an?| some)? {_WORD_LEFT}(?: (?:for me|with (?:you|u|ye)))+)",
@@ -273,6 +277,7 @@ _BEHIND = re.compile(
     r"|remember)|by the way|btw|anyway|right now|love|luv)|, (?:my )?(?:dear|friend|mate|pal))+$",
     re.IGNORECASE,
 )
+_BY_WHAT = re.compile(r"(?:and |so )?(?:who|where|which|what|wat|wot)\b", re.IGNORECASE)
 _DRESSING = " \t\n.,!?;:…\"'”’()-–—~*"
 
 
@@ -289,7 +294,8 @@ def intent_of(text: str) -> tuple[Intent, str] | None:
     """
     line = _GREETED_FIRST.sub("", text).strip(_DRESSING)[:READ]
     only = [each for each in sentences_of(line) if asks(each)]
-    for said in (line, *(only if len(only) == 1 else ())):
+    clause = line.partition(",")[0] if _BY_WHAT.match(line) else ""
+    for said in (line, *(only if len(only) == 1 else ()), clause):
         plain = said.strip(_DRESSING)
         if " " in (shorter := _BEHIND.sub("", plain)):
             plain = shorter

@@ -211,6 +211,12 @@ _NEWS = re.compile(
 )
 
 
+# "have you heard?": news follows, or is to be asked for
+_OPENS_NEWS = re.compile(
+    r"(?:[\w'’-]+[,:]? )?(?:(?:did|have) (?:you|u|ye|ya) (?:hear|heard)(?: the news)?|guess what"
+    r"|(?:you|u)(?:['’]ll| will)? never guess)\W*",
+    re.IGNORECASE,
+)
 # "did you know Nell's been made reeve?": told in the form of a question
 _TOLD_AS_ASKED = re.compile(
     r"^(?:[\w'’-]+[,:]? )?did (?:you|u|ye|ya) (?:know|hear|see)(?: that)?,? "
@@ -224,7 +230,7 @@ _TOLD_AS_ASKED = re.compile(
 def _asks(sentence: str) -> bool:
     """Whether one sentence asks."""
     bare = sentence.strip(_DRESSING + "\n")
-    if _TOLD_AS_ASKED.match(bare):
+    if _TOLD_AS_ASKED.match(bare) or _OPENS_NEWS.fullmatch(bare):
         return False
     if bare.endswith("?"):
         return True

@@ -167,7 +167,8 @@ _SAYS_WHY = re.compile(
 )
 _GLAD = re.compile(
     rf"{_I_AM}(?:happy|glad|delighted|proud|overjoyed|thrilled|in love|engaged|married)\b"
-    r"|\bi (?:won|passed)\b|\b(?:is|was) born\b"
+    r"|\bi (?:won|passed)\b|\b(?:is|was) born\b|\bit['’]?s a (?:boy|girl)\b|\bgave birth\b"
+    r"|\b(?:had|has had) (?:the|her|a|our|my) (?:baby|babby|bairn|child|twins)\b"
     r"|\bi(?:['’]?m| am) (?:getting|to be) (?:married|wed)\b"
     r"|\b(?:is|are|['’]s) (?:alive|safe(?: and sound)?|well again|cured|back home)\b"
     r"|\b(?:they|we|i)(?:['’]ve)? found (?:my|him|her|them)\b(?!.*\bdead\b)",
