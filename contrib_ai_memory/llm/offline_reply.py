@@ -399,9 +399,11 @@ def _is_mere_courtesy(said: str) -> bool:
 def tellable(request: ReplyRequest) -> ReplyRequest:
     """Return a request with the memories alone that may be told in answer to a question.
 
-    What only the agenda or a profile rests on was not recalled: it answers nothing else.
+    What only the agenda or a profile rests on was not recalled, nor were the lines of the last talk
+    and the news: they answer nothing else.
     """
     beside = {each for item in request.situation.agenda for each in item.evidence}
+    beside |= set(request.situation.lines_asked_for)
     beside |= {each.memory.id for each in _behind(request, request.situation.people)}
     recalled = tuple(
         each
