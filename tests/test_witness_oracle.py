@@ -70,7 +70,13 @@ TALES = (
     "I murdered the {topic} of {Secret}.",
     "The {topic} is not in {Secret} any more.",
 )
-CONFIDENCES = ("Don't tell anyone: {}", "{} Keep it to yourself!", "Between you and me, {}")
+CONFIDENCES = (
+    "Don't tell anyone: {}",
+    "{} Keep it to yourself!",
+    "Between you and me, {}",
+    "between you an me, {}",
+    "dont let this get out, {}",
+)
 ABOUT_A_TOPIC = (
     "Where is the {topic}?",
     "Do you know about the {topic}?",
@@ -85,6 +91,9 @@ ABOUT_A_PERSON = (
     "What did {other} whisper to you?",
     "Whom does {other} owe anything?",
     "Who is {other}?",
+    "What's {other} like?",
+    "Has {other} any news?",
+    "Does {other} owe you anything?",
 )
 ABOUT_ALL = (
     "What happened today?",
@@ -96,6 +105,12 @@ ABOUT_ALL = (
     "How are you?",
     "Good evening!",
     "And then?",
+    "Any news?",
+    "What did I miss?",
+    "Who am I?",
+    "Are you sure?",
+    "What do people owe you?",
+    "Any messages for me?",
 )
 
 
