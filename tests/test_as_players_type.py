@@ -4,9 +4,9 @@ import pytest
 from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.english import corrections
+from contrib_ai_memory.english import addressing, commitments, corrections, follow_ups, questions
 from contrib_ai_memory.english.intents import Intent, intent_of
-from contrib_ai_memory.llm import offline_reply
+from contrib_ai_memory.llm import offline_reply, small_talk
 from contrib_ai_memory.llm.understanding import learned_intent
 
 MONDAY = "2026-11-23T12:00:00+00:00"
@@ -546,3 +546,92 @@ def test_news_behind_a_question_is_told(says, alice, bram):
 )
 def test_the_day_is_told(says, alice, question):
     assert "Monday, 23 November" in says(alice, question)
+
+
+# --- what is only like it -------------------------------------------------------------------------
+
+WEDDING = "The wedding is on Friday."
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("my sister's wedding is on Friday", "my brother's wedding will be Sunday"),
+        (WEDDING, "The wedding won't be moved to Saturday."),
+        (WEDDING, "Nobody said the wedding will be Saturday."),
+        (WEDDING, "The rehearsal for the wedding has to be Thursday"),
+        ("my brother has five goats", "i have four goats, not five"),
+        ("Bram has two sons.", "Nell has three sons not two"),
+    ],
+)
+def test_what_is_no_correction_completes_nothing(first, then):
+    assert corrections.completed(then, [first]) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Mind the fire, don't let it go out.",
+        "Close the gate and don't let it get out.",
+        "Take the north path, it goes no further than the mill.",
+        "You don't let on much, do you?",
+        "I have to keep mum happy.",
+    ],
+)
+def test_what_only_sounds_confidential_is_public(line):
+    assert not addressing.confides(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "What have you heard?",
+        "Who did you hear?",
+        "did you see the man who was here last night?",
+        "Did you know the woman who had the stall?",
+        "Did you hear the song Bram is singing?",
+    ],
+)
+def test_questions_of_what_was_heard_ask(line):
+    assert questions.asks(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["did you put the ale on my tab?", "Bram put two ales on the slate and paid for it."],
+)
+def test_what_is_said_of_a_slate_is_no_debt(line):
+    assert commitments.commitment(line, MONDAY, to_listener=True) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Who was here, when the mill burned?",
+        "What's your name, and where is the chapel?",
+        "What did we say about Nell?",
+    ],
+)
+def test_what_has_more_to_it_has_no_plain_intent(line):
+    assert intent_of(line) is None
+
+
+@pytest.mark.parametrize(
+    "line", ["I am so tired since my wife died.", "I'm done in Harrow, I leave tomorrow."]
+)
+def test_what_tells_something_is_no_small_talk(line):
+    assert small_talk.small_talk_in(line) == ""
+
+
+def test_corrected_news_is_not_told(says, alice, bram):
+    turn(alice, bram)
+    says(bram, "my sister Nell is a midwife in Harrow")
+    says(bram, "sorry, Nell is a midwife in Wick, not Harrow")
+    turn(bram, alice)
+    assert "midwife in Harrow" not in says(alice, "any news?")
+
+
+@pytest.mark.parametrize("question", ["How long does it take to walk to Harrow?", "Will it rain?"])
+def test_what_means_no_thing_takes_none_from_before(question):
+    before = [follow_ups.SaidBefore("Where does Bram live?")]
+    assert follow_ups.completed(question, before, ["Bram"]) == question

@@ -90,7 +90,8 @@ _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
     (rf"{_WHAT}(?:'s| is) it {_YOU} (?:do|have|must|will|are) ", "listener", "", _ALL),
     (rf"\b(?:did|have) {_YOU} (?:promise|swear)", "listener", "", _ALL),
     (r"\bwhen (?:do|did|should|must|will) i (?:(?:say|promise) (?:i'?d|i would|to) )?"
-     r"(?:settle|pay)\b", "asker", "", _DEEDS),
+     r"(?:settle(?= (?:up|my|the|it|with)\b|\W*$)|pay\b(?! (?:attention|heed|a visit)))",
+     "asker", "", _DEEDS),
     (rf"(?:(?:{_WHAT}|when) {_DID}|\b(?:did|have|am|was)) i (?:still )?(?:have |got )?{_SAID}",
      "asker", "", _DEEDS),
     (rf"{_WHAT}(?:'?s| is| does| did| has| was) (?!i\b|{_YOU}\b|it\b|the\b|that\b|this\b)"

@@ -27,10 +27,11 @@ _PROPER = re.compile(r"(?<=\w )[A-Z][a-z]+")
 _OF_TRADES = "er|or|ist|smith|wright|man|maid|herd|monk|nurse|cook|clerk|guard|hand|scribe"
 _TRADE = re.compile(  # in one's own words
     r"\bby trade\b|\bfor a livin[g'’]?\b"
-    rf"|\bi(?:['’]?m| am| was) (?:an?|the) (?:[\w-]+ ){{0,2}}?[\w-]{{2,}}(?:{_OF_TRADES})\b"
+    rf"|\bi(?:['’]?m| am| was) (?:an?|the) (?:(?!good\b|bad\b)[\w-]+ ){{0,2}}?"
+    rf"(?!monster|stranger|former|member|other|lover|loser|sister|brother)[\w-]{{2,}}(?:{_OF_TRADES})\b"
     r"|\b(?:i|we) (?:also |only |now )?(?:work|serve|run|herd|sell|make|bake|brew|weave|write|teach"
     r"|mend|build|grow|raise|breed|fish|hunt|farm|drive|sail|carve|forge|paint|sew|tend|guard|trade"
-    r"|dye|tan|mine|shoe|keep)\b",
+    r"|dye|tan|mine|shoe|keep)\b(?! (?:mistakes?|sure|fun|[a-z]+ing)\b)",
     re.IGNORECASE,
 )
 _CHANGE = re.compile(
@@ -48,7 +49,7 @@ _WHAT_TRADE = re.compile(
     r"\b(?:for (?:an? livin[g'’]?|work)"
     r"|(?:what|wat|wot)(?:['’]?s| is| was) [\w'’]+"
     r" (?:trade|job|work|profession|craft|occupation|line of work)"
-    r"|(?:what|wat|wot)(?:['’]?s| do| does) \w+ (?:do|work (?:as|at)))"
+    r"|(?:what|wat|wot)(?:['’]?s| do| does) (?!it\b|that\b|this\b)\w+ (?:do|work (?:as|at)))"
     r"(?: for an? livin[g'’]?| for work)?(?: again| then| now)?\W*$",
     re.IGNORECASE,
 )

@@ -80,7 +80,11 @@ _OWES = re.compile(
     r"\b(?:till?|until|by|back|for the|for a)\b"
     r"|\b(?:lent|lends) (?:me|him|her|you|u)\b"
 )
-_ON_THE_SLATE = re.compile(r"\bput .{2,60} (?:on|to) (?:my|our|the) (?:slate|tab|bill)\b")
+_ON_THE_SLATE = re.compile(
+    r"(?:^|[.!?;:,]\s*|\b(?:and|please|pls|so|just|can you|could you|i'?ll) )(?:please |just )?"
+    r"put (?!it\b|that\b|this\b).{2,60} (?:on|to) "
+    r"(?:(?:my|our) (?:slate|tab|bill)|the (?:slate|tab))\b"
+)
 _OWED_TO_SPEAKER = re.compile(
     r"\b(?:you|u|ya|ye)(?: still)? owe\b(?! (?:him|her|them|it)\b)|\bowes? me\b"
     r"|\byou(?:'re| are) (?:still )?short\b"
@@ -154,7 +158,8 @@ _OPEN = (
 _KEEPS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_KEEPING})\b")
 _TELLS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_TELLING})\b")
 _NOT_TOLD = frozenset(
-    "people folk folks strangers someone somebody stories tales lies jokes".split()
+    "everything whatever whoever people folk folks strangers someone somebody stories tales lies"
+    " jokes".split()
 )
 _MESSAGE = re.compile(  # "tell bram that the boat is mended", "let bram know", "pass this to bram"
     rf"{_OPEN}(?:please |kindly |just )?"
@@ -252,7 +257,7 @@ def commitment(text: str, said_at: str, *, to_listener: bool = False) -> Commitm
         return None
     named = due(plain, said_at)
     later = named is not None and named.iso > said_at[:10]
-    if _ON_THE_SLATE.search(lower):
+    if _ON_THE_SLATE.search(lower) and not _DONE.search(lower):
         return "debt"
     if to_listener and _requests(lower, dated=later):
         return "request"

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from .tokens import (
     AUXILIARIES,
     BASES,
+    FILLERS,
     FUNCTION_WORDS,
     NUMBERS,
     THIRD,
@@ -24,6 +25,7 @@ from .tokens import (
 )
 
 WITHIN = 40  # journal entries before a correction, the NPC's own among them
+LONGEST = 300  # characters of a correction
 COMMON = 5.5  # Zipf frequency from which a word says little of what a line is about
 WORDS_AT_MOST = 4  # of what is right: more is a statement of its own
 
@@ -80,9 +82,11 @@ _COUNTS_ANEW = re.compile(
 )
 # "the oysters'll have to be saturday", "the wedding is put off till monday"
 _PUT_ON = re.compile(
-    r"(?:(?:['’]ll|\bwill|\bgot to|\bgotta|\bhas to|\bhave to)(?: have to)?(?: be)?"
-    r"|\b(?:put off|moved|shifted|pushed(?: back)?|changed) (?:to|till?|until))"
-    rf" (?:on )?(?P<right>{_DAY})\b",
+    r"^\W*(?:(?!if\b)[\w'’-]+,? ){0,2}?(?:the|my|our) (?P<what>[\w-]+)"
+    r"(?:(?:['’]ll| will| has got| has| have| ['’]ll)? (?:have|need|got)? ?to be"
+    r"|(?: is|['’]s| are| has been| have been| got) (?:put off|moved|shifted|pushed back|postponed)"
+    r" (?:to|till?|until))"
+    rf" (?:on )?(?P<right>{_DAY})\b(?! too\b| also\b)",
     re.IGNORECASE,
 )
 # "i told you wrong, …", "change of plan: …"
@@ -118,6 +122,8 @@ def completed(said: str, before: Sequence[str]) -> tuple[int, str] | None:
     >>> completed("That's wrong, Nell moved to Wick.", ["My sister Nell is a midwife in Harrow."])
     (0, 'Nell moved to Wick. My sister Nell is a midwife.')
     """
+    if len(said) > LONGEST:
+        return None
     for place in reversed(range(len(before))):
         meant = _replaced(said, before[place]) or _moved(said, before[place])
         if meant and meant != before[place]:
@@ -130,13 +136,15 @@ def completed(said: str, before: Sequence[str]) -> tuple[int, str] | None:
 def changed(known: str, meant: str) -> str:
     """Return the words that a line has in place of others once it is corrected.
 
+    "" if it differs in several places.
+
     >>> changed("I weave, I live by the old mill.", "I weave, I live by the chapel.")
     'chapel'
     """
-    old, new = known.split(), meant.split()
+    old, new = (re.sub(r"[^\w\s'’-]", "", text).split() for text in (known, meant))
     found = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     parts = [" ".join(new[first:last]) for tag, _i, _j, first, last in found if tag != "equal"]
-    return " ".join(part.strip(" ,.;:!?\"'") for part in parts if part)
+    return parts[0] if len(parts) == 1 else ""
 
 
 def may_correct(said: str) -> bool:
@@ -257,6 +265,9 @@ def _said_anew(anew: str, wrong: str, known: str) -> str:
         return ""
     before, after = known[: places[0].start()], known[places[0].end() :]
     if shape == "number":
+        whose = _subjects(anew), _subjects(known)
+        if all(whose) and not whose[0] & whose[1]:
+            return ""
         alike = _is_counted(anew, fitting[0], after, told)
     else:
         alike = bool(admits) or _last_word(anew.partition(fitting[0])[0]) == _last_word(before)
@@ -267,6 +278,15 @@ def _said_anew(anew: str, wrong: str, known: str) -> str:
     if all(len(named) == 1 for named in days):
         meant = meant.replace(days[1][0], days[0][0])
     return meant
+
+
+def _subjects(text: str) -> set[str]:
+    """Of whom a text may tell: "i", the kin of "my brother", and names."""
+    found = {each.lower() for each in re.findall(r"\b[A-Z][a-z]+(?:['’]s)?", text)}
+    names = {each.partition("'")[0].partition("’")[0] for each in found}
+    kin = {each.lower() for each in re.findall(r"\bmy ([a-z]+)", text, re.IGNORECASE)}
+    own = {"i"} if re.search(r"\bi(?:['’]?ve|['’]?m)?\b|\bive\b", text, re.IGNORECASE) else set()
+    return (names - FUNCTION_WORDS - FILLERS) | kin | (own - kin)
 
 
 def _is_counted(anew: str, number: str, after: str, told: set[str]) -> bool:
@@ -309,10 +329,8 @@ def _put_on(said: str, found: re.Match[str], known: str) -> str:
     days = re.findall(rf"\b{_DAY}\b", known, re.IGNORECASE)
     if len(days) != 1 or days[0].lower() == found["right"].lower() or _is_told_of_the_past(known):
         return ""
-    rest = re.sub(rf"['’]ll\b|\b{_DAY}\b", " ", said, flags=re.IGNORECASE)
-    about = content_words(rest) - _HAPPENS
-    shared = {word for word in about & content_words(known) if zipf(word) < COMMON}
-    return known.replace(days[0], found["right"], 1) if shared else ""
+    same = re.search(rf"\b(?:the|my|our|an?|of) {re.escape(found['what'])}\b", known, re.IGNORECASE)
+    return known.replace(days[0], found["right"], 1) if same else ""
 
 
 def _is_told_of_the_past(known: str) -> bool:

@@ -29,6 +29,11 @@ _BARE = re.compile(
 _WHAT_ABOUT = re.compile(r"(?:what|how) about (?P<whom>.+)", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?P<whom>he|she|him|her|his|hers|they|them|their)\b", re.IGNORECASE)
 _THING = re.compile(r"\b(?:it|that one|this one)\b(?!['’])", re.IGNORECASE)
+# "what was it for", "how much did he pay for it"; not "how long does it take"
+_OF_IT = re.compile(
+    r"(?:what|who|why|when|where|how)\b.*\bit(?: (?:for|about|from|with|of|like))?$",
+    re.IGNORECASE,
+)
 _THERE = re.compile(r"\bthere\b$", re.IGNORECASE)
 _NOBODY = frozenset("you me us i we yourself this that it".split())
 _OWNING = frozenset("his their hers".split())
@@ -92,7 +97,7 @@ def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> s
         return f"{question.replace(subject, filled, 1)}?" if subject else f"{question} {filled}?"
     if filled == (whom or bare):
         rest = _QUESTION_WORD.sub("", _OPENING.sub("", question))
-        return f"{bare}, {rest}?" if rest and _THING.search(bare) else line
+        return f"{bare}, {rest}?" if rest and _OF_IT.match(bare) else line
     return f"what about {filled}?" if whom else f"{filled}?"
 
 

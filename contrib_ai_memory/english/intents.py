@@ -169,7 +169,7 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         Intent.TALK,
         rf"{_WHAT} (?:did|have|were) (?:we|you and i) (?:been )?(?:talk|talked|talking|spoke|speak"
         r"|spoken|chat|chatted|chatting|discuss|discussed|discussing|say)(?: about| of)?"
-        rf"(?: {_WHEN}| [\w-]+)?"
+        rf"(?: {_WHEN})?"
         rf"|{_WHAT} (?:did|have) i (?:tell|told|said to|say to) (?:you|u|ye) {_WHEN}"
         r"|where (?:did we leave|were we)(?: off)?|remind me (?:of|about) our (?:talk|last talk)",
     ),
@@ -277,7 +277,7 @@ _BEHIND = re.compile(
     r"|remember)|by the way|btw|anyway|right now|love|luv)|, (?:my )?(?:dear|friend|mate|pal))+$",
     re.IGNORECASE,
 )
-_BY_WHAT = re.compile(r"(?:and |so )?(?:who|where|which|what|wat|wot)\b", re.IGNORECASE)
+_OF_ONESELF = re.compile(r"\s*i(?:['’]?m|['’]?ve)?\b", re.IGNORECASE)  # "…, i'm all turned round"
 _DRESSING = " \t\n.,!?;:…\"'”’()-–—~*"
 
 
@@ -294,8 +294,7 @@ def intent_of(text: str) -> tuple[Intent, str] | None:
     """
     line = _GREETED_FIRST.sub("", text).strip(_DRESSING)[:READ]
     only = [each for each in sentences_of(line) if asks(each)]
-    clause = line.partition(",")[0] if _BY_WHAT.match(line) else ""
-    for said in (line, *(only if len(only) == 1 else ()), clause):
+    for said in (line, *(only if len(only) == 1 else ())):
         plain = said.strip(_DRESSING)
         if " " in (shorter := _BEHIND.sub("", plain)):
             plain = shorter
@@ -304,7 +303,9 @@ def intent_of(text: str) -> tuple[Intent, str] | None:
         bare = (plain, _BEFORE.sub("", plain), _GREETS.sub("", plain).lstrip(_DRESSING))
         if found := next(filter(None, map(_intent_of, bare)), None):
             return found
-    return None
+    clause, _, rest = line.partition(",")
+    found = _intent_of(clause) if _OF_ONESELF.match(rest) else None
+    return found if found and found[0] in (Intent.PLACE, Intent.TIME) else None
 
 
 def _intent_of(said: str) -> tuple[Intent, str] | None:

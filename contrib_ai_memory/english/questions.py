@@ -213,15 +213,16 @@ _NEWS = re.compile(
 
 # "have you heard?": news follows, or is to be asked for
 _OPENS_NEWS = re.compile(
-    r"(?:[\w'’-]+[,:]? )?(?:(?:did|have) (?:you|u|ye|ya) (?:hear|heard)(?: the news)?|guess what"
+    r"(?:[\w'’-]+[,:] )?(?:(?:did|have) (?:you|u|ye|ya) (?:hear|heard)(?: the news)?|guess what"
     r"|(?:you|u)(?:['’]ll| will)? never guess)\W*",
     re.IGNORECASE,
 )
 # "did you know Nell's been made reeve?": told in the form of a question
+_NO_RELATIVE = r"(?!(?:what|who|whom|whose|where|when|why|how|which|that)\b)"
 _TOLD_AS_ASKED = re.compile(
-    r"^(?:[\w'’-]+[,:]? )?did (?:you|u|ye|ya) (?:know|hear|see)(?: that)?,? "
-    r"(?!(?:what|who|whose|where|when|why|how|which|if|whether|of|about|from|any\w*)\b)"
-    r"(?:(?!what|who|where|when|why|how)[\w'’-]+ ){0,3}?[\w-]+(?:['’]s (?:been|got|gone|going)"
+    r"^(?:[\w'’-]+[,:]? )?did (?:you|u|ye|ya) (?:know|hear)(?: that)?,? "
+    r"(?!(?:if|whether|of|about|from|any\w*|the \w+ (?:i|you|he|she|they|[A-Z]\w+))\b)"
+    rf"(?:{_NO_RELATIVE}[\w'’-]+ ){{0,3}}?{_NO_RELATIVE}[\w-]+(?:['’]s (?:been|got|gone|going)"
     r"| (?:has|have|had|was|were|is|are|got|went|left|died|came))\b",
     re.IGNORECASE,
 )

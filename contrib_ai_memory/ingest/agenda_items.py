@@ -475,7 +475,7 @@ def _parties(
             other = circle.npc
     if kind == "debt" and commitments.owed_to_speaker(sentence):
         if not others and _OWES_ME.search(sentence):  # somebody whom it does not know
-            return speaker, ""
+            return "", speaker
         return (other or speaker), (speaker if other else "")
     return speaker, other
 

@@ -457,12 +457,13 @@ def _holds_later(
     """
     if not talk.overheard:
         return True
-    if acts_now(said):
+    if acts_now(said) and not lasting:
         return False
     if not talk.at_play:
         return alone and (lasting or (names_before_pronouns(said) and _says_of_whom(said)))
     worth = 1.0 if judgement is None else judgement.worth_keeping
-    return alone and worth >= LIKELY and (lasting or tells_the_past(said))
+    lasts = lasting and not acts_now(said)
+    return alone and worth >= LIKELY and (lasts or tells_the_past(said))
 
 
 def _says_of_whom(said: str) -> bool:

@@ -552,13 +552,14 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return _greeting(request)
     if courtesy is not None:
         return Reply(phrase("thanks" if courtesy is Intent.THANKS else "parting", request), told=())
-    if kind := small_talk_in(said):
+    may_ask = not _last_words(request).endswith("?")  # nobody is questioned twice in a row
+    kind = small_talk_in(said)
+    if kind and (may_ask or kind != "corrected"):  # "no, I didn't" may be an answer
         return Reply(phrase(kind, request), told=())
     if is_chatter(said):
         return Reply(phrase("chatter", request), told=())
     if now := _set_right(said, request):
         return Reply(phrase("set right", request, topic=capital(now)), told=())
-    may_ask = not _last_words(request).endswith("?")  # nobody is questioned twice in a row
     if _SORRY.search(said):
         unsaid = may_ask and not _SAYS_WHY.search(said)
         asks_on = f" {phrase('asks what happened', request)}" if unsaid else ""
@@ -864,7 +865,10 @@ def _opinion(request: ReplyRequest, whom: str) -> Reply | None:
         return Reply(capital(standing), told=())
     about = replace(request, utterance=f"tell me about {person.name}")
     about = _of_whom_it_asks(tellable(about))
-    told = [each.memory for each in told_of(about, select(about))[:OPINION_TOLD]]
+    try:
+        told = [each.memory for each in told_of(about, select(about))[:OPINION_TOLD]]
+    except ModelAway:
+        told = []
     text = " ".join([standing, *([tell_all(told, request)] if told else [])])
     return Reply(text, told=tuple(each.id for each in told))
 

@@ -47,14 +47,16 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("dropped", r"^\W*(?:never ?mind|nm|nvm|forget it|it does(?:n['’]?t| not) matter)\W*$"),
         ("no more", r"^\W*(?:(?:oh|aw+|ah) )?(?:go on|come on|pretty please|please|pls)"
          r"(?:[, ]+(?:then|please|pls|tell me))*\W*$"),
-        ("tired", r"\b(?:i['’]?m|i am|i feel) (?:so |very |dead |really |all )?"
-         r"(?:tired|knackered|exhausted|weary|shattered|worn out|beat|done in"
-         r"|frozen|freezing|soaked|starving|parched)\b"),
+        ("tired", r"^\W*(?:(?:oh|ugh|phew|well)\W+)?(?:i['’]?m|i am|i feel)"
+         r" (?:so |very |dead |really |all )?(?:tired|knackered|exhausted|weary|shattered|worn out|beat|done in"
+         r"|frozen|freezing|soaked|starving|parched)"
+         r"(?: (?:today|tonight|now|stiff|through|out))*\W*$"),
         ("so it is",
          r"^\W*(?:it )?(?:looks?|smells?|feels?) like (?:rain|snow|storms?|a storm|frost)\b"
          r"|^\W*(?:(?:what|it['’]?s|its) (?:a |an )?)?"
          r"(?:nice|lovely|foul|cold|hot|warm|wet|fine|grim|grand|rotten|miserable)"
-         r" (?:weather|day|night|evening|morning|out|outside|in here)\b.{0,25}$"),
+         r" (?:weather|day|night|evening|morning|out|outside|in here)"
+         r"(?:,? (?:today|tonight|again|innit|isn['’]?t it|for the time of year))*\W*$"),
         ("compliment", rf"^\W*(?:(?:ha)+h?|lol|aw+|oh|ah|well)?\W*{_YOU_ARE} {_VERY}{_FINE}\b"
          rf"|^\W*(?:what an? |this is an? |that['’]?s an? |it['’]?s an? )?{_VERY}{_FINE}"
          r" (?:place|inn|tavern|shop|house|room|stew|ale|food|work|spot|hall|bar|pub|fire)\b"

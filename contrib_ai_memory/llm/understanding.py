@@ -37,7 +37,8 @@ def learned_intent(said: str, names: Collection[str]) -> str:
         classifier = intent_classifier.load(model.name, model.dimensions)
         if classifier is None:
             return ""
-        every_form = [form for name in names for form in forms([name])]
+        lower = said.lower()
+        every_form = [form for name in names for form in forms([name]) if form in lower]
         vector = model.encode([intent_classifier.masked(said, every_form)])[0]
     except ModelAway:
         return ""

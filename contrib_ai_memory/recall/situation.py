@@ -20,6 +20,7 @@ from ..english.answer_types import AnswerTypes
 from ..english.intents import Intent, intent_of
 from ..english.presence_questions import PresenceQuestion
 from ..ingest.index import to_memory
+from ..llm.corrected_lines import corrected_before
 from ..llm.realisation import day_asked
 from ..records import (
     TALK_KINDS,
@@ -233,6 +234,8 @@ def _news(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
         and each.source_entity not in (None, entry.source_entity)
         and each.timestamp >= since
     ]
+    corrected = {found[0].id for each in told if (found := corrected_before(memory, each))}
+    told = [each for each in told if each.id not in corrected]
     best = sorted(told, key=lambda each: (-each.importance, -each.id))[:NEWS_LINES]
     return tuple(to_memory(memory.id, each) for each in best)
 
