@@ -48,8 +48,8 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("no more", r"^\W*(?:(?:oh|aw+|ah) )?(?:go on|come on|pretty please|please|pls)"
          r"(?:[, ]+(?:then|please|pls|tell me))*\W*$"),
         ("tired", r"^\W*(?:(?:oh|ugh|phew|well)\W+)?(?:i['’]?m|i am|i feel)"
-         r" (?:so |very |dead |really |all )?(?:tired|knackered|exhausted|weary|shattered|worn out|beat|done in"
-         r"|frozen|freezing|soaked|starving|parched)"
+         r" (?:so |very |dead |really |all )?(?:tired|knackered|exhausted|weary|shattered"
+         r"|worn out|beat|done in|frozen|freezing|soaked|starving|parched)"
          r"(?: (?:today|tonight|now|stiff|through|out))*\W*$"),
         ("so it is",
          r"^\W*(?:it )?(?:looks?|smells?|feels?) like (?:rain|snow|storms?|a storm|frost)\b"
