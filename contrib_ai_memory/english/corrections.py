@@ -25,7 +25,7 @@ from .tokens import (
 )
 
 WITHIN = 40  # journal entries before a correction, the NPC's own among them
-LONGEST = 300  # characters of a correction
+LONGEST = 200  # characters of a correction
 COMMON = 5.5  # Zipf frequency from which a word says little of what a line is about
 WORDS_AT_MOST = 4  # of what is right: more is a statement of its own
 
@@ -149,7 +149,7 @@ def changed(known: str, meant: str) -> str:
 
 def may_correct(said: str) -> bool:
     """Whether a line has the form of a correction, whatever stands before it; no question has."""
-    if said.rstrip().endswith("?"):
+    if said.rstrip().endswith("?") or len(said) > LONGEST:
         return False
     forms = (
         _MEANT_ONLY.match,

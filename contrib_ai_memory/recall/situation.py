@@ -37,6 +37,7 @@ from .open_items import nothing_open, open_items
 
 LOOKED_BACK = 400  # journal entries that are read for visits and for the last talk
 NEWS_LINES = 12  # among which the reply chooses
+CORRECTIONS_READ = 60  # newest lines that may correct news
 NEWS_WITHIN = timedelta(days=3)
 TALK_LINES = 5  # of the last talk, the most important
 ATTRIBUTES = 5  # of a profile
@@ -234,10 +235,11 @@ def _news(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
         and each.source_entity not in (None, entry.source_entity)
         and each.timestamp >= since
     ]
-    corrected = {found[0].id for each in told if (found := corrected_before(memory, each))}
-    told = [each for each in told if each.id not in corrected]
     best = sorted(told, key=lambda each: (-each.importance, -each.id))[:NEWS_LINES]
-    return tuple(to_memory(memory.id, each) for each in best)
+    speakers = {each.source_entity for each in best}
+    later = [each for each in told if each.source_entity in speakers][-CORRECTIONS_READ:]
+    corrected = {found[0].id for each in later if (found := corrected_before(memory, each))}
+    return tuple(to_memory(memory.id, each) for each in best if each.id not in corrected)
 
 
 def _lately(memory: Any) -> Iterator[Entry]:
