@@ -635,3 +635,29 @@ def test_corrected_news_is_not_told(says, alice, bram):
 def test_what_means_no_thing_takes_none_from_before(question):
     before = [follow_ups.SaidBefore("Where does Bram live?")]
     assert follow_ups.completed(question, before, ["Bram"]) == question
+
+
+@pytest.mark.parametrize(
+    "correction",
+    ["nah mara its eleven hives, not nine", "no mara, eleven, not nine", "mara eleven, not nine"],
+)
+def test_a_correction_may_call_the_npc_by_name(says, alice, correction):
+    says(alice, "mara i keep nine hives", '"')
+    assert "Eleven" in says(alice, correction, '"')
+    assert "eleven hives" in says(alice, "mara how many hives have i got?", '"')
+
+
+def test_what_is_right_is_a_number_where_a_number_was_wrong():
+    said = "nell says its eleven hives, not nine"
+    assert corrections.completed(said, ["I keep nine hives."]) == (0, "I keep eleven hives.")
+
+
+def test_a_promise_is_moved_by_a_line_that_calls_the_npc(says, alice):
+    says(alice, "I'll bring the kettle on friday.")
+    says(alice, "mara, i'll bring the kettle monday instead, not friday", '"')
+    assert "friday" not in says(alice, "when do i bring the kettle?").lower()
+
+
+def test_a_day_to_come_is_none_that_was(says, alice):
+    says(alice, "I'll bring the kettle monday")  # said on a Monday: this one, or the next
+    assert "16 November" not in says(alice, "when do i bring the kettle?")

@@ -39,6 +39,7 @@ _OPENER = (
     r"thanks|thank you|thx|cheers|sorry|please|farewell|bye|goodbye|see you|"
     r"yes|yeah|aye|no|nope|oh|ah|ok|okay|well|so|and you|right|look|listen|wait)"
 )
+_DENIAL = r"(?:no|nah|nay|nope|wait|sorry|oops|actually|correction|hold on|hang on)"
 _BEGINS = re.compile(rf"(?:^|[.!?;:…\n(\"“*–—]|--)[\s\"“(*]*{_HONORIFIC}?$")
 _OPENED = re.compile(rf"(?:^|[^\w]){_OPENER}[\s,!.]+{_HONORIFIC}?$")
 _AND = re.compile(r",? (?:and|&|n|or) ")
@@ -139,6 +140,8 @@ _BEFORE_A_NAME = re.compile(r"\b(?:of|about|from|to|by|with|for|the|a|an|is|are|
 def without_address(text: str, names: tuple[str, ...]) -> str:
     """Strip the names by which a line addresses somebody, at its beginning and end.
 
+    A word of greeting goes with the name; what denies or corrects stays.
+
     Args:
         names: See `forms`.
 
@@ -148,15 +151,19 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
     'Who owes me coin?'
     >>> without_address("tell me about the captain", ("captain",))
     'tell me about the captain'
+    >>> without_address("nah mara its eleven", ("mara",))
+    'nah its eleven'
     """
     name = "|".join(re.escape(each).replace("'", "['’]") for each in names)
     if not name:
         return text
     begins = re.compile(
-        rf"^\W*(?:{_OPENER}[\s,]+)?@?{_HONORIFIC}?(?:{name})(?!['’]s)\b[\s,:;!.–—-]*(?=\w)", re.I
+        rf"^\W*(?:(?P<denial>(?:{_DENIAL}[\s,]+)+)|{_OPENER}[\s,]+)?@?{_HONORIFIC}?"
+        rf"(?:{name})(?!['’]s)\b[\s,:;!.–—-]*(?=\w)",
+        re.I,
     )
     ends = re.compile(rf"[\s,]+@?{_HONORIFIC}?(?:{name})\b(?=\W*$)", re.I)
-    rest = begins.sub("", text, count=1)
+    rest = begins.sub(lambda found: found["denial"] or "", text, count=1)
     found = ends.search(rest)
     if found and not _BEFORE_A_NAME.search(rest[: found.start()].lower()):
         rest = rest[: found.start()] + rest[found.end() :]

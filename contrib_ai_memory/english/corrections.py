@@ -58,7 +58,7 @@ _MEANT_ONLY = re.compile(
 _DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|tonight)"
 # "its wednesday not tuesday he's coming": whatever else it says, two days tell what is wrong
 _OTHER_DAY = re.compile(
-    rf"\b(?P<right>{_DAY}),? (?:and )?not (?:on )?(?P<wrong>{_DAY})\b"
+    rf"\b(?P<right>{_DAY})(?: instead)?,? (?:and )?not (?:on )?(?P<wrong>{_DAY})\b"
     rf"|\bnot (?:on )?(?P<not>{_DAY})[,;]? (?:but )?(?:it['’]?s )?(?:on )?(?P<but>{_DAY})\b",
     re.IGNORECASE,
 )
@@ -99,6 +99,7 @@ _ADMITS = re.compile(
 _HAPPENS = frozenset(
     "come go arriv leav meet happen start actual sorri wait make bring instead ready done".split()
 )  # stems
+_SUBJECTS = frozenset("i we they you it its it's that's thats he's hes she's shes there's".split())
 _DETERMINED = re.compile(rf"^{_DET} ", re.IGNORECASE)
 _THE = re.compile(r"\bthe (?:[^\W\d_]+ ){0,2}?[^\W\d_]+\b(?=\W*$|[,.;!]| and\b)", re.IGNORECASE)
 _NUMBER = re.compile(rf"\b(?:\d+|{'|'.join(NUMBERS)})\b", re.IGNORECASE)
@@ -180,7 +181,7 @@ def _correction(said: str) -> re.Match[str] | None:
 
 def _has_verb(text: str) -> bool:
     return any(
-        word in AUXILIARIES or word in THIRD or is_past(word) or word in ("i", "we", "they", "you")
+        word in AUXILIARIES or word in THIRD or is_past(word) or word in _SUBJECTS
         for word in words_of(text)
     )
 
@@ -234,6 +235,8 @@ def _replaced(said: str, known: str) -> str:
         return ""
     before, after = known[: places[0].start()], known[places[0].end() :]
     number = _NUMBER.match(right)
+    if _NUMBER.fullmatch(wrong) and not number and " " in right:
+        return ""
     if number and number[0] != right and _NUMBER.fullmatch(wrong):  # "nine hives, not eleven"
         counted = _is_counted(right, number[0], after, set(words_of(known)))
         return before + number[0] + after if counted else ""

@@ -280,6 +280,10 @@ def _called(memory: Any, draft: FactDraft) -> str:
     return named[0] if len(named) == 1 else ""
 
 
+def _words(entry: Entry, circle: Circle) -> str:
+    return addressing.without_address(entry.content, circle.names)
+
+
 def _words_of(entries: Sequence[Entry]) -> str:
     """The words of the lines that state an item: the first, and the last if they are several."""
     first, last = entries[0], entries[-1]
@@ -331,7 +335,7 @@ def changes(
     recent = list(before)
     for entry in entries:
         stated = _stated(entry, recent, circle, judge) if _may_commit(entry) else []
-        corrects = _may_commit(entry) and corrections.may_correct(entry.content)
+        corrects = _may_commit(entry) and corrections.may_correct(_words(entry, circle))
         if stated or corrects or _may_close(entry) or _is_bare_date(entry, circle):
             if agenda is None:
                 known = {item.id: item for item in items}
@@ -547,8 +551,9 @@ def _moved_by(
     "I'll bring the kettle monday instead, not friday" says which; a bare date means the one that
     the speaker has just stated.
     """
-    for item in items if corrections.may_correct(entry.content) else ():
-        meant = corrections.completed(entry.content, [item.text])
+    said = _words(entry, circle)
+    for item in items if corrections.may_correct(said) else ():
+        meant = corrections.completed(said, [item.text])
         moved = item.state == "open" and item.audience == entry.audience and meant
         if moved and item.who == entry.source_entity and entry.id not in item.evidence:
             day = _due(moved[1], entry)

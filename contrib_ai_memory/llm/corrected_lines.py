@@ -6,36 +6,51 @@ line is forgotten, nothing of it stays in the newer one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..english import corrections
+from ..english.addressing import forms, without_address
 from ..english.corrections import WITHIN
 from ..records import TALK_KINDS, Entry
 
 
-def corrected(entry: Entry, before: Sequence[Entry]) -> tuple[Entry, str] | None:
+def corrected(
+    entry: Entry, before: Sequence[Entry], names: Iterable[str]
+) -> tuple[Entry, str] | None:
     """Return the line that an entry corrects and the statement that it means, or None.
 
     Args:
         before: Entries of any conversation just before it, oldest first.
+        names: Names of the NPC, by which the line may call it.
     """
-    if entry.kind not in TALK_KINDS or not corrections.may_correct(entry.content):
+    said = _said(entry, names)
+    if not said:
         return None
     lines = [each for each in before if _may_be_corrected(each, entry)]
     meant: list[str] = []
-    for place, line in enumerate(lines):  # a correction may be corrected in its turn
-        found = corrections.completed(line.content, meant) if place else None
-        meant.append(found[1] if found else line.content)
-    found = corrections.completed(entry.content, meant)
+    for line in lines:  # a correction may be corrected in its turn
+        told = without_address(line.content, forms(names))
+        found = corrections.completed(told, meant)
+        meant.append(found[1] if found else told)
+    found = corrections.completed(said, meant)
     return (lines[found[0]], found[1]) if found else None
 
 
 def corrected_before(memory: Any, entry: Entry) -> tuple[Entry, str] | None:
     """As `corrected`, with the entries that the journal has before it. Reactor thread."""
-    if entry.kind not in TALK_KINDS or not corrections.may_correct(entry.content):
+    if not _said(entry, memory.names):
         return None
-    return corrected(entry, tuple(memory.journal.read(entry.id - WITHIN, entry.id - 1)))
+    before = tuple(memory.journal.read(entry.id - WITHIN, entry.id - 1))
+    return corrected(entry, before, memory.names)
+
+
+def _said(entry: Entry, names: Iterable[str]) -> str:
+    """Return the words of an entry that may correct another, "" if it corrects none."""
+    if entry.kind not in TALK_KINDS:
+        return ""
+    said = without_address(entry.content, forms(names))
+    return said if corrections.may_correct(said) else ""
 
 
 def _may_be_corrected(known: Entry, entry: Entry) -> bool:

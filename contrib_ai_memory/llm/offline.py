@@ -175,7 +175,7 @@ class OfflineProvider:
         before: dict[int, Entry] = {}  # what each correction corrects
         meant = []
         for place, entry in enumerate(heard):
-            found = corrected(entry, heard[:place])
+            found = corrected(entry, heard[:place], (npc_name,))
             if found:
                 before[entry.id] = found[0]
             meant.append(replace(entry, content=found[1]) if found else entry)

@@ -28,6 +28,8 @@ _MONTHS = (
 ).split()
 _NUMBERS = "two three four five six seven eight nine ten".split()
 
+_TO_COME = re.compile(r"\b(?:will|shall|gonna|i['’]?ll|(?:we|you|he|she|it|they)['’]ll)\b", re.I)
+
 
 def tell_all(
     memories: Iterable[MemoryRecord], request: ReplyRequest, *, by_date: bool = False
@@ -48,7 +50,7 @@ def tell_all(
 def day_named(memory: MemoryRecord) -> date | None:
     """Return the day that the words of a memory name, None if that is the day they are from."""
     text, then = memory.quote or memory.content, memory.created_at
-    found = then and (due(text, then) or due(text, then, past=True))
+    found = then and (due(text, then) or due(text, then, past=not _TO_COME.search(text)))
     return found.day if found and found.iso != then[:10] else None
 
 
