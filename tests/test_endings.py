@@ -226,3 +226,31 @@ def test_what_is_said_of_another_thing_of_its_sort_ends_nothing(mara, alice):
     stored = memory_store.shared().list(mara.memory.id, limit=None)
     assert not any(memory.superseded_by for memory in stored)
     assert sum("Barrel" in memory.content for memory in stored if memory.record == "entry") == 8
+
+
+@pytest.mark.parametrize("nights", ["between", "after"])
+def test_a_fact_that_states_a_debt_is_over_when_its_creditor_says_so(mara, say, nights):
+    say(1, "Good evening, all.", who="Bram")
+    owed = say(1, "I owe Bram a jar of beeswax by sunday.", night=nights == "between")
+    even = say(4, "Alice, yay, ok, we are even.", who="Bram", night=nights == "after")
+    [fact] = facts(mara, owed)
+    assert fact.superseded_by == memory_of(mara, even).id
+    assert not memory_of(mara, owed).superseded_by  # it was owed
+
+
+def test_a_fact_that_states_a_debt_is_over_when_a_gift_pays_it_and_the_rest_holds(mara, say):
+    say(1, "Good evening, all.", who="Bram")
+    owed = say(
+        1, "I owe Bram eleven crowns for the watch. My sister Nell lives in Wick.", night=True
+    )
+    say(4, "Alice gives Bram eleven crowns.", kind="give")
+    over = {("watch" in fact.content): bool(fact.superseded_by) for fact in facts(mara, owed)}
+    assert over == {True: True, False: False}
+
+
+def test_a_debt_holds_again_when_the_line_that_closed_it_is_forgotten(mara, say, alice):
+    say(1, "Good evening, all.", who="Bram")
+    owed = say(1, "I owe Bram a jar of beeswax by sunday.", night=True)
+    even = say(4, "Alice, yay, ok, we are even.", who="Bram")
+    offload.wait(forget.forget(mara, alice, str(even.id)))
+    assert [fact.superseded_by for fact in facts(mara, owed)] == [None]

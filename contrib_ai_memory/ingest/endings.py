@@ -13,7 +13,8 @@ to do counts like words of their own. What is locked or pinned never ends.
 A correction ("no, not the mill, the chapel") ends the line that it corrects as a whole: completed,
 it tells all else of that line too (`llm.corrected_lines`).
 
-A fact ends sooner than the line that told it, since a line may tell more. Facts that a night draws
+A fact ends sooner than the line that told it, since a line may tell more. One that states what the
+agenda has closed (a debt that a gift paid, a message given) ends with it. Facts that a night draws
 from older lines are compared with the newer ones when they are stored.
 
 Only where rules judge: with a language model the night decides (docs/adr/023).
@@ -42,7 +43,7 @@ from ..english.tokens import content_words
 from ..llm import router
 from ..llm.answer_selection import mentioned
 from ..llm.corrected_lines import corrected_before
-from ..records import LOCKED, MOVE_KINDS, OWN, PINNED, TALK_KINDS, Entry, MemoryRecord
+from ..records import LOCKED, MOVE_KINDS, OWN, PINNED, TALK_KINDS, AgendaItem, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id
@@ -112,6 +113,30 @@ def apply(
     return len(ended)
 
 
+@defer.inlineCallbacks
+def end_closed(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, int]:
+    """End the facts of agenda items that are closed by now, and that entries state or close.
+
+    Done again, it changes nothing.
+
+    Returns (as a Deferred):
+        How many facts have ended.
+    """
+    closed = _closed(memory, entries) if router.rules_judge(memory.settings) else []
+    return (yield work.run(end_closed_in_store, memory.id, closed)) if closed else 0
+
+
+def _closed(memory: Any, entries: Sequence[Entry]) -> list[tuple[AgendaItem, Entry]]:
+    """Return the closed agenda items that these entries state or close, and what closed each."""
+    ids = {entry.id for entry in entries}
+    found = []
+    for item in memory.agenda.resting_on(ids):
+        by = memory.journal.get(item.closed_by[-1]) if item.closed_by else None
+        if item.state != "open" and by is not None:
+            found.append((item, by))
+    return found
+
+
 def may_end(entry: Entry) -> bool:
     """Whether an entry may end anything: what others say or are seen to do."""
     heard = entry.origin == "perceived" and entry.recallable and entry.learnable
@@ -147,6 +172,46 @@ def end_in_store(
                     if held and not KEPT_TAGS & set(memory.tags):
                         store.change(memory.id, invalid_at=line.entry.timestamp, superseded_by=by)
     return found
+
+
+def end_closed_in_store(agent_id: str, closed: Sequence[tuple[AgendaItem, Entry]]) -> int:
+    """End the facts that state what is closed by now. Returns how many they are."""
+    store = memory_store.shared()
+    over = 0
+    for item, entry in closed:
+        by = entry_memory_id(agent_id, entry.id)
+        lines = store.get([entry_memory_id(agent_id, each) for each in item.evidence])
+        drawn = {each.id: each for line in lines for each in store.derived_from(agent_id, line)}
+        facts = [
+            each
+            for each in drawn.values()
+            if each.record == "fact"
+            and not each.invalid_at
+            and _may_be_ended(each, entry, by)
+            and _shares_most(each, item.text)
+        ]
+        known = bool(facts) and bool(store.get([by]))  # what the NPC said by heart is not stored
+        for fact, commits in zip(facts, _committing(facts), strict=True):
+            if commits and not store.is_locked(agent_id, fact):
+                store.change(
+                    fact.id, invalid_at=entry.timestamp, superseded_by=by if known else None
+                )
+                over += 1
+    return over
+
+
+def _shares_most(fact: MemoryRecord, text: str) -> bool:
+    words = content_words(_words(fact))
+    return len(words & content_words(text)) > len(words) / 2
+
+
+def _committing(facts: Sequence[MemoryRecord]) -> list[bool]:
+    """Whether each fact promises, owes, asks or plans something; else its line told it besides."""
+    if not facts:
+        return []
+    vectors = embedder.shared().encode([_words(each) for each in facts], known=True)
+    statements = [_statement(each, ()) for each in facts]
+    return [_commits(look) for look in _looks(statements, vectors, [_kind(e) for e in facts])]
 
 
 def _ended_by(

@@ -75,8 +75,10 @@ def _index(
         yield work.run(index_entries, memory.id, entries, before)
         if settle:
             yield preference_slots.fill_heard(memory, entries, work)
-            yield agenda_items.update(memory, entries, work)
+            changed = yield agenda_items.update(memory, entries, work)
             yield endings.apply(memory, entries, work)
+            if changed:
+                yield endings.end_closed(memory, entries, work)
 
 
 def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entry] = ()) -> int:

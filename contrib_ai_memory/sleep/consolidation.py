@@ -93,6 +93,7 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
     lines = list(memory.journal.read(start + 1, end))
     with memory.evidence.work_on(lines, priority=offload.NIGHT) as work:
         yield endings.apply(memory, lines, work, records=("fact",))
+        yield endings.end_closed(memory, lines, work)
     memory.journal.update({entry.id: {"consolidated": True} for entry in batch})
     memory.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= scored, read=len(batch), changed=changed)
