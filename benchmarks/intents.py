@@ -37,19 +37,17 @@ from .harness import Report, arguments
 PARAPHRASES = Path(__file__).resolve().parent / "data" / "intents.json"
 FOLDS = 6
 INVERSE_L2 = 30.0
-OF_OTHERS = 0.25  # weight of what wants nothing of this: there are six times as many
 THRESHOLDS = (0.3, LIKELY, 0.6, SURE)
 COLUMNS = ("from", "paraphrases known, %", "of them right, %", "false: questions, %", "lines, %")
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Texts, the class of each, whether it is a question, and its weight in the fit."""
+    """Texts, the class of each, and whether it is a question."""
 
     texts: list[str]
     classes: np.ndarray
     question: np.ndarray
-    weights: np.ndarray
 
 
 def data() -> Data:
@@ -60,7 +58,6 @@ def data() -> Data:
         texts += [each.replace("{X}", SOMEBODY) for each in said]
         classes += [intent] * len(said)
         question += [True] * len(said)
-    near = len(texts)
     for file in files([]):
         evening = load(file)
         own = forms([evening.npc.name, *evening.npc.aliases])
@@ -78,29 +75,26 @@ def data() -> Data:
                 texts.append(masked(said, people))
                 classes.append(NONE)
                 question.append(asks)
-    weights = np.where(np.arange(len(texts)) < near, 1.0, OF_OTHERS)
-    return Data(texts, np.array(classes), np.array(question), weights)
+    return Data(texts, np.array(classes), np.array(question))
 
 
-def fitted(vectors: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> IntentClassifier:
+def fitted(vectors: np.ndarray, classes: np.ndarray) -> IntentClassifier:
     """Fit the classifier by maximum likelihood with a little L2."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=INVERSE_L2, max_iter=500)
-    model.fit(vectors, classes, sample_weight=weights)
+    model.fit(vectors, classes)
     return IntentClassifier(tuple(model.classes_), model.coef_.T, model.intercept_)
 
 
-def left_out(
-    vectors: np.ndarray, classes: np.ndarray, weights: np.ndarray
-) -> list[tuple[str, float]]:
+def left_out(vectors: np.ndarray, classes: np.ndarray) -> list[tuple[str, float]]:
     """Judge each text by a classifier that was fitted without it."""
     from sklearn.model_selection import StratifiedKFold
 
     judged: list[tuple[str, float]] = [("", 0.0)] * len(classes)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=1)
     for known, others in folds.split(vectors, classes):
-        classifier = fitted(vectors[known], classes[known], weights[known])
+        classifier = fitted(vectors[known], classes[known])
         for place in others:
             intent, probability = classifier.judge(vectors[place])
             judged[place] = (intent.name if intent else NONE, probability)
@@ -119,7 +113,7 @@ def main() -> int:
     model = open_model(None)
     found = data()
     vectors = vectors_of(model, found.texts)
-    judged = left_out(vectors, found.classes, found.weights)
+    judged = left_out(vectors, found.classes)
     named = np.array([name for name, _ in judged])
     sure = np.array([probability for _, probability in judged])
     wanted = found.classes != NONE
@@ -151,7 +145,7 @@ def main() -> int:
         "of the paraphrases."
     )
     if options.fit:
-        fitted(vectors, found.classes, found.weights).save(FILE, model.name)
+        fitted(vectors, found.classes).save(FILE, model.name)
         report.note(f"Written: {FILE.name}, {FILE.stat().st_size:,} bytes.")
     return report.finish(options.json)
 

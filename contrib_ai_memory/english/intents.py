@@ -117,15 +117,17 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.LAST_SEEN,
-        r"(?:is|['’]s) (?P<still>[\w-]+(?: [\w-]+)??) (?:still )?(?:here|in here|around|about)"
+        r"(?:is|['’]s) (?P<still>(?!any|there\b|some|every)[\w-]+(?: [\w-]+)??)"
+        r" (?:still )?(?:here|in here|around|about)"
         r"|when did (?P<left>[\w-]+(?: [\w-]+)?) (?:leave|go|head off|go off)(?: here| just now)?"
         r"|(?:when|(?:on )?(?:what|which) day) was (?P<oneself>i)"
         r" (?:last|here|in)(?: (?:in )?(?:here|in|around))?(?: last)?"
         r"|where(?: did| has| is|['’]?s) (?P<gone>.{2,40}?) (?:go|gone|went|head(?:ed)?|off to"
         r"|got to|get to|run off)(?: to| off)*(?: now| just now)?"
-        r"|(?:when|where) (?:did (?:you|u|ye) (?:last )?see|was) (?P<whom>.{2,40}?)"
+        r"|(?:when|where) (?:did (?:you|u|ye) (?:last )?see|was)"
+        r" (?!.*\b(?:found|born|headed|going|buried|hidden|when|that)\b)(?P<whom>.{2,40}?)"
         r"(?: last)?(?: (?:here|in|around|seen))?(?: last)?"
-        r"|have (?:you|u|ye) seen (?P<seen>.{2,40}?)(?: around| lately| today| yet)?"
+        r"|have (?:you|u|ye) seen (?!me\b|us\b)(?P<seen>.{2,40}?)(?: around| lately| today| yet)?"
         r"|how long (?:ago (?:did|has|was) (?P<ago>[\w-]+(?: [\w-]+)??)"
         r" (?:go|gone|leave|left|here|in)"
         r"|has (?P<since>[\w-]+(?: [\w-]+)??) been gone)(?: here)?"
@@ -223,9 +225,13 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r"|i(?:['’]?ll have|['’]d like| would like|['’]?ll take)"
         r" (?:an?|some|the|another|one|two|three)\b.{0,60}"
         r"|(?:give|bring|pour|get|fetch|sell|hand|pass) (?:me|us)"
-        r" (?:an?|some|the|another|one|two)\b.{0,60}"
+        r" (?:an?|some|the|another|one|two) (?!(?:\w+ )?(?:lowdown|skinny|headlines|tunes?"
+        r"|shant(?:y|ies)|yarns?|songs?|story|tales?|hint|clue|moment|minute|break|hand|chance|time"
+        r"|reason|news|gossip|truth|date|day)\b).{1,60}"
         r"|(?:have you |you |do you have |have you got |you got )?(?:got )?any"
-        r" (?!news|word|idea|plans?|secrets?|family|kin|children|friends|questions?|thing|one|body)"
+        r" (?!news|word|idea|plans?|secrets?|family|kin|children|friends|questions?|thing|one|body"
+        r"|(?:\w+ )?(?:rumou?rs?|gossip|scandal)\b|tidings|info\b|sign\b|other\b|messages?\b"
+        r"|more to)"
         r"[\w'’]+(?: [\w'’]+){0,2}(?: left| tonight| today| please)?"
         r"|(?:an?|some|another|one|two|three) .{2,40},? (?:please|pls|plz)"
         r"|(?:an?|one|two|three|another|one more|the next)"
@@ -243,7 +249,9 @@ _GREETS = re.compile(
 )
 _GREETED_FIRST = re.compile(rf"{_GREETS.pattern}(?: [\w'’-]+){{0,2}}[.!,]+\s+(?=\w)", re.IGNORECASE)
 _PARTS = re.compile(
-    r"\b(?:(?:good ?)?bye+|farewell|good ?night|night(?=\W*$)|(?:see|c|cu) ?(?:you|ya|u)|cya|cu"
+    r"\b(?:(?<!said )(?<!say )(?<!says )(?:good ?)?bye+|farewell|good ?night"
+    r"|(?:(?<!\w )|(?<=night ))night(?=(?: then| all| folks)?\W*$)"
+    r"|(?:see|c|cu) ?(?:you|ya|u)|cya|cu"
     r"|laters?(?=\W*$)|ttyl|brb|g[2t]g|(?:got to|gotta|have to|must) (?:go|run|dash)"
     r"|(?:sleep tight|ta[ -]ra|ta[ -]ta)(?=\W*$)|(?<!\w )cheerio"
     r"|(?:(?<!\w )|(?<=right )|(?<=ok ))i(?:['’]?m| am) (?:away|off) (?:home|to (?:my )?bed)"
@@ -252,7 +260,11 @@ _PARTS = re.compile(
     r"|take care)\b",
     re.IGNORECASE,
 )
-_THANKS = re.compile(r"\b(?:thanks?|thank you|thx|cheers|much obliged|ta)\b", re.IGNORECASE)
+_THANKS = re.compile(
+    r"\b(?:(?<!say )(?<!says )(?<!said )(?:thanks?|thank you)"
+    r"(?! to (?!you\b|u\b|ye\b|all\b|everyone\b)\w)|thx|cheers|much obliged|ta)\b",
+    re.IGNORECASE,
+)
 _REQUESTS = re.compile(
     r"\b(?:please|pls|plz|(?:could|can|may|might|would|will|do|have) (?:i|you|u|ye) (?!not\b)"
     r"|i(?:[’']?ll have|[’']?d like| would like| want| need)|give me|gimme"
