@@ -655,8 +655,8 @@ class Situation:
         known_names: Names of everyone whom the NPC has met.
         visits: Newest first; only where the line asks for them.
         lines_asked_for: Ids of the recalled memories that are what the speaker said in their last
-            conversation, or on the day that the line names, or what others have told lately; only
-            where the line asks for that.
+            conversation, or on the day that the line names, what others have told lately, or the
+            speaker's gifts; only where the line asks for that.
         agenda: What the line asks for of the agenda, else what is open with the speaker; the most
             pressing first.
         nothing_open: Whether the line asks for what is owed or promised, and none of it is open.

@@ -661,3 +661,105 @@ def test_a_promise_is_moved_by_a_line_that_calls_the_npc(says, alice):
 def test_a_day_to_come_is_none_that_was(says, alice):
     says(alice, "I'll bring the kettle monday")  # said on a Monday: this one, or the next
     assert "16 November" not in says(alice, "when do i bring the kettle?")
+
+
+# --- corrections in more forms --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "meant"),
+    [
+        (
+            "i keep a magpie, Duchess she's called",
+            "oh silly me, the magpie is Countess, Duchess was my old cat",
+            "i keep a magpie, Countess she's called",
+        ),
+        (
+            "thirty one men under me",
+            "scratch that, i counted wrong, twenty eight men not thirty one",
+            "twenty eight men under me",
+        ),
+        (
+            "i've got hives down in Fennick's Meadow",
+            "i told you wrong, my hives are at Larkhill, Fennick's Meadow was last summer",
+            "i've got hives down in Larkhill",
+        ),
+        (
+            "nine hives, an every one of em in a foul temper",
+            "actually it's eleven hives, i split two of em",
+            "eleven hives, an every one of em in a foul temper",
+        ),
+        (
+            "ill drop you off a sack of coal wednesday",
+            "make that thursday for the coal, not wednesday",
+            "ill drop you off a sack of coal thursday",
+        ),
+    ],
+)
+def test_a_correction_is_read_in_many_forms(known, said, meant):
+    assert corrections.completed(said, [known]) == (0, meant)
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("i keep four goats on the hill", "sorry, six goats got out last night"),
+        ("i keep four goats on the hill", "no, Bram has six goats"),
+        ("Alice brought me eggs", "well actually Duchess is fine, Alice was just worried"),
+        ("the ferry comes monday", "friday is market day, not monday"),
+        ("two men work for me", "wait, four men came by"),
+    ],
+)
+def test_what_is_only_like_a_correction_corrects_nothing(known, said):
+    assert corrections.completed(said, [known]) is None
+
+
+def test_a_correction_made_long_after_is_told_alone(says, alice, bram):
+    says(alice, "got a brother Lucan who teaches swordplay over in Harrowgate")
+    for number in range(45):
+        says(bram, f"barrel {number} of salted herring came in")
+    says(alice, "no wait, lucan's in Sallowby these days, not Harrowgate")
+    told = says(alice, "where's my brother teach?")
+    assert "Sallowby" in told and "swordplay over in Harrowgate" not in told
+
+
+def test_a_changed_plan_is_told_without_the_old_one(says, alice):
+    says(alice, "we pack up the wagons thursday and roll on to Ashby")
+    says(alice, "change of plan, we arent off to ashby thursday, we're stopping here")
+    told = says(alice, "when do we leave then?")
+    assert "pack up the wagons" not in told and "26 November" not in told
+
+
+# --- debts, gifts, messages and places in players' words ------------------------------------------
+
+
+def test_into_somebody_for_a_sum_is_a_debt_until_the_creditor_is_paid(says, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "i'm into bram for sixpence, he sold me a salve")
+    assert "sixpence" in says(alice, "do i owe anybody?")
+    says(bram, "alice's settled up with me, that sixpence is paid now")
+    assert "You owe" not in says(alice, "do i owe bram owt?")
+
+
+def test_gifts_are_told_however_they_are_asked_for(says, alice):
+    create_object("typeclasses.objects.Object", key="velvet mask", location=alice)
+    says(alice, "give velvet mask to Mara", "")
+    for question in ("what've i given you so far?", "what presents have you had from me"):
+        assert "velvet mask" in says(alice, question)
+
+
+def test_a_message_is_passed_on_to_somebody(says, alice, bram):
+    says(bram, "good evening")
+    says(alice, "pass on to bram that the salve worked a treat")
+    turn(alice, bram)
+    assert "the salve worked" in says(bram, "any messages?")
+
+
+@pytest.mark.parametrize(
+    "question", ["what do they call this place?", "where am i mara? had one too many"]
+)
+def test_the_place_is_told_in_the_middle_of_a_talk(says, alice, mara, question):
+    says(alice, "my sister Nell is a midwife")
+    says(alice, "what do you know of Nell?")
+    assert mara.location.key in says(alice, question)

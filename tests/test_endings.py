@@ -254,3 +254,13 @@ def test_a_debt_holds_again_when_the_line_that_closed_it_is_forgotten(mara, say,
     even = say(4, "Alice, yay, ok, we are even.", who="Bram")
     offload.wait(forget.forget(mara, alice, str(even.id)))
     assert [fact.superseded_by for fact in facts(mara, owed)] == [None]
+
+
+def test_a_correction_ends_what_was_said_long_ago_and_before_a_night(mara, say):
+    old = say(1, "I've got a brother Lucan who teaches swordplay over in Harrowgate.")
+    for number in range(45):  # more than a talk has lines
+        say(2, f"The {number}th barrel of salted herring came in from the harbour.", who="Bram")
+    say(2, "Good night.", night=True)
+    new = say(5, "No wait, Lucan's in Sallowby these days, not Harrowgate.")
+    over = [memory_of(mara, old), *facts(mara, old)]
+    assert {memory.superseded_by for memory in over} == {memory_of(mara, new).id}

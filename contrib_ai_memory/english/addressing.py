@@ -138,7 +138,7 @@ _BEFORE_A_NAME = re.compile(r"\b(?:of|about|from|to|by|with|for|the|a|an|is|are|
 
 
 def without_address(text: str, names: tuple[str, ...]) -> str:
-    """Strip the names by which a line addresses somebody, at its beginning and end.
+    """Strip the names by which a line addresses somebody, at its beginning and ends of sentences.
 
     A word of greeting goes with the name; what denies or corrects stays.
 
@@ -153,6 +153,8 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
     'tell me about the captain'
     >>> without_address("nah mara its eleven", ("mara",))
     'nah its eleven'
+    >>> without_address("where am i mara? had one too many", ("mara",))
+    'where am i? had one too many'
     """
     name = "|".join(re.escape(each).replace("'", "['’]") for each in names)
     if not name:
@@ -162,11 +164,11 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
         rf"(?:{name})(?!['’]s)\b[\s,:;!.–—-]*(?=\w)",
         re.I,
     )
-    ends = re.compile(rf"[\s,]+@?{_HONORIFIC}?(?:{name})\b(?=\W*$)", re.I)
+    ends = re.compile(rf"[\s,]+@?{_HONORIFIC}?(?:{name})\b(?=\s*[?!.]|\W*$)", re.I)
     rest = begins.sub(lambda found: found["denial"] or "", text, count=1)
-    found = ends.search(rest)
-    if found and not _BEFORE_A_NAME.search(rest[: found.start()].lower()):
-        rest = rest[: found.start()] + rest[found.end() :]
+    for found in reversed([*ends.finditer(rest)]):
+        if not _BEFORE_A_NAME.search(rest[: found.start()].lower()):
+            rest = rest[: found.start()] + rest[found.end() :]
     return rest if re.search(r"\w", rest) else text
 
 

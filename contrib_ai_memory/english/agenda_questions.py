@@ -143,6 +143,7 @@ def read(text: str, now: str) -> AgendaQuestion | None:
     lower = " ".join(text.lower().replace("’", "'").split())
     lower = re.sub(r"\b(what|wat|wot)s\b", r"\1's", lower)
     lower = re.sub(r"\b(any|some|no)thin'?(?!\w)", r"\1thing", lower)
+    lower = re.sub(r"\bowt\b", "anything", lower)
     if _OF_A_TRADE.search(lower):
         return None
     day, until, rest = _time_named(text, lower, now)

@@ -71,7 +71,9 @@ _YOU_GET = re.compile(
 )
 _PAYS = re.compile(rf"{_WILL} (?:re)?(?:pay|settle)\b(?! (?:you |u |him |her )?a visit)")
 _OWES = re.compile(
-    r"\bowe(?:s|d)?\b|\b(?:haven'?t|havent|not) paid (?:him|her|them|you|u|ye)\b"
+    r"\bowe(?:s|d)?\b"
+    r"|\b(?:i'?m|i am|we'?re|he'?s|she'?s|is|are) in(?:to| hock to) [\w' -]{2,24}? for\b"
+    r"|\b(?:haven'?t|havent|not) paid (?:him|her|them|you|u|ye)\b"
     r"|\b(?:on|to) (?:my|the|your|ur) (?:slate|tab)\b|\biou\b"
     r"|\bpay (?:you|u|ye|ya|him|her|them|it|that)(?: \w+)? (?:back|later|when|on|by|in|for)\b"
     r"|\bpay (?:you|u|ye|it|the) .{0,30}\b(?:rest|month|week|\w+day|tomorrow|tmrw)\b"
@@ -99,6 +101,10 @@ _OWED_AFTER = re.compile(
     rf"(?P<what>{_AMOUNT} [\w'-]+(?: (?:of|and|for|more) (?!to\b)[\w' -]+)?)"
     rf"(?: to (?P<to_after>{_CREDITOR}))?",
     re.IGNORECASE,
+)
+# "i'm into ulla for sixpence"
+_INTO = re.compile(
+    rf"\bin(?:to| hock to) (?P<to>{_CREDITOR}) for (?P<what>(?:{_AMOUNT} )?[\w'-]+)", re.IGNORECASE
 )
 _OWED_BEFORE = re.compile(
     rf"\b(?P<what>{_AMOUNT} [\w'-]+(?: [\w'-]+)?),? (?:i|you|u|he|she) (?:still )?owe"
@@ -167,7 +173,7 @@ _MESSAGE = re.compile(  # "tell bram that the boat is mended", "let bram know", 
     r" (?:that|to|about|not|i|i'm|im|i'll|ill|ive|i've|we|we're|my|our|the|there|there's|theres"
     r"|his|her|it|it's|its|he|he's|hes|she|she's|shes|they|they're|thats|that's|no|you)\b"
     r"|let (?P<knows>[\w'-]+)(?: \w+)? know\b"
-    r"|(?:pass|send|get) (?:the )?word (?:on )?to (?P<word>[\w'-]+)"
+    r"|(?:(?:pass|send|get) (?:the )?word (?:on )?|pass (?:it |this )?on )to (?P<word>[\w'-]+)"
     r"|(?:give|pass|hand|deliver|bring) (?:this|that|these|it|my|the|a)\b[^,.!?]{0,40}"
     r"\b(?:on to|to|for) (?P<gets>[\w'-]+))"
 )
@@ -304,7 +310,7 @@ def owed(text: str) -> str:
     'three marks'
     """
     plain = text.translate(_QUOTES)
-    found = _OWED_AFTER.search(plain) or _OWED_BEFORE.search(plain)
+    found = _OWED_AFTER.search(plain) or _INTO.search(plain) or _OWED_BEFORE.search(plain)
     return (found["what"] or found.groupdict().get("put") or "").strip() if found else ""
 
 
@@ -349,8 +355,9 @@ def creditor(text: str) -> str:
     >>> creditor("i owe the miller 12 silvers, ugh"), creditor("I owe you three marks.")
     ('the miller', '')
     """
-    found = _OWED_AFTER.search(text.translate(_QUOTES))
-    return _somebody(found["to"] or found["to_after"]) if found else ""
+    plain = text.translate(_QUOTES)
+    found = _OWED_AFTER.search(plain) or _INTO.search(plain)
+    return _somebody(found["to"] or found.groupdict().get("to_after")) if found else ""
 
 
 def paid_to(text: str) -> str:

@@ -37,6 +37,8 @@ _NO_DENIAL = re.compile(
     r" (?:i|you|he|she|it|we|they|there)\W*$"
 )
 _NAME = re.compile(r"(?<!^)(?<![.!?\"“] )\b[A-Z]\w+")
+_NEW_PLAN = re.compile(r"^\W*(?:\w+,? ){0,2}change of plans?\b", re.IGNORECASE)
+OF_A_PLAN = 2  # words that a plan and its change share
 SAME_MATTER = 0.6  # share of the words that two statements on one matter have in common
 OF_ITS_OWN = 1  # words that one of two counts may have and the other not
 
@@ -73,7 +75,7 @@ def changes(new: str, known: str, *, near: bool) -> bool:
     # two places need not be near in meaning, nor a name and the one that was wrong
     if replaces(new, known) or _corrects(new, known) or counts_anew(new, known):
         return True
-    if undoes(new, known) or is_no_longer(new, known):
+    if undoes(new, known) or is_no_longer(new, known) or _plans_anew(new, known):
         return True
     return near and contradicts(new, known)
 
@@ -82,6 +84,12 @@ def _corrects(new: str, known: str) -> bool:
     """Whether a statement names a word of a known one as wrong: "not Thunder, Lightning"."""
     wrong = [word for match in _CORRECTED.finditer(new) for word in content_words(match["wrong"])]
     return bool(set(wrong) & content_words(known))
+
+
+def _plans_anew(new: str, known: str) -> bool:
+    """Whether a statement changes a plan: "change of plan, we're not off to Ashby on Thursday"."""
+    shared = content_words(new) & content_words(known)
+    return bool(_NEW_PLAN.match(new)) and len(shared) >= OF_A_PLAN
 
 
 def contradicts(new: str, known: str) -> bool:

@@ -20,6 +20,7 @@ from .tokens import (
     THIRD,
     content_words,
     is_past,
+    stem,
     words_of,
     zipf,
 )
@@ -31,8 +32,9 @@ WORDS_AT_MOST = 4  # of what is right: more is a statement of its own
 
 _OPENS = (
     r"^\W*(?:(?:no|nay|nah|nope|wait|sorry|oops|ah|oh|well|actually|hold on|hang on|correction"
+    r"|scratch that|(?:oh )?silly me|i tell a lie|i counted(?: it| them)? wrong|i miscounted"
     r"|(?:that|it)(?:['’]?s| is| was)(?: all)? wrong|that(?:['’]?s| is) not (?:right|true)"
-    r"|i was wrong|my mistake)\b[\s,.;:!–—-]*)*"
+    r"|(?:i was|i told (?:you|u|ye)) wrong|my mistake)\b[\s,.;:!–—-]*)*"
 )
 _MEANT = (
     r"(?:(?:i|we) (?:meant?|should have said)(?: to say)?|make (?:that|it)|it(?:['’]?s| is))\s+"
@@ -58,7 +60,7 @@ _MEANT_ONLY = re.compile(
 _DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|tonight)"
 # "its wednesday not tuesday he's coming": whatever else it says, two days tell what is wrong
 _OTHER_DAY = re.compile(
-    rf"\b(?P<right>{_DAY})(?: instead)?,? (?:and )?not (?:on )?(?P<wrong>{_DAY})\b"
+    rf"\b(?P<right>{_DAY})(?:(?! not\b)[^.!?;]){{0,30}}?,? (?:and )?not (?:on )?(?P<wrong>{_DAY})\b"
     rf"|\bnot (?:on )?(?P<not>{_DAY})[,;]? (?:but )?(?:it['’]?s )?(?:on )?(?P<but>{_DAY})\b",
     re.IGNORECASE,
 )
@@ -80,6 +82,22 @@ _SAYS_ANEW = re.compile(
 _COUNTS_ANEW = re.compile(
     rf"(?P<anew>[^.!?]+?)\s+not (?P<wrong>{'|'.join([r'[0-9]+', *NUMBERS])})\W*$", re.IGNORECASE
 )
+# "the magpie is Countess, Duchess was my old cat"
+_WAS_ANOTHER = re.compile(
+    r"(?P<anew>[^.!?]+?)\s*[,;–—]\s*(?:and |since |as )?"
+    r"(?P<wrong>(?-i:[A-Z])[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)?) (?:was|is|were)"
+    r" (?:my|our|the|an?|his|her|their|last|only|where|what|before)\b[^.!?]*\W*$",
+    re.IGNORECASE,
+)
+# "it's eleven hives", "i've eleven hives"; not "eleven hives were stolen"
+_COUNTED = re.compile(
+    rf"\b(?P<number>\d+|{'|'.join(NUMBERS)}) (?P<of>[^\W\d_]{{3,}})\b", re.IGNORECASE
+)
+_HAS = re.compile(
+    r"\b(?:it['’]?s|it is|(?:i|we)(?:['’]?ve)?(?: got| have| keep)?|there(?:['’]?s| are)"
+    r"|make (?:it|that)|only)\W+$",
+    re.IGNORECASE,
+)
 # "the oysters'll have to be saturday", "the wedding is put off till monday"
 _PUT_ON = re.compile(
     r"^\W*(?:(?!if\b)[\w'’-]+,? ){0,2}?(?:the|my|our) (?P<what>[\w-]+)"
@@ -92,8 +110,8 @@ _PUT_ON = re.compile(
 # "i told you wrong, …", "change of plan: …"
 _ADMITS = re.compile(
     r"^\W*(?:[\w'’-]+,? ){0,3}?(?:no|nah|nope|nay|wait|sorry|oops|actually|correction"
-    r"|change of plans?"
-    r"|i (?:told you wrong|was wrong|misspoke|had it wrong))\b",
+    r"|change of plans?|scratch that|silly me|i tell a lie|i (?:counted wrong|miscounted)"
+    r"|i (?:told (?:you|u|ye) wrong|was wrong|misspoke|had it wrong))\b",
     re.IGNORECASE,
 )
 _HAPPENS = frozenset(
@@ -157,7 +175,9 @@ def may_correct(said: str) -> bool:
         _MOVED.match,
         *(form.search for form in (_OTHER_DAY, _PUT_OFF, _PUT_ON, _SAYS_ANEW, _COUNTS_ANEW)),
     )
-    return bool(_correction(said) or any(form(said) for form in forms))
+    if _correction(said) or any(form(said) for form in forms):
+        return True
+    return bool(_ADMITS.match(said) and (_WAS_ANOTHER.match(said) or _COUNTED.search(said)))
 
 
 def meant_in(said: str) -> str:
@@ -190,7 +210,7 @@ def _replaced(said: str, known: str) -> str:
     """The known line with what is right in place of what was wrong, "" if that is not clear."""
     if other := _OTHER_DAY.search(said):
         right, wrong = other["right"] or other["but"], other["wrong"] or other["not"]
-        rest = said[: other.start()] + said[other.end() :]
+        rest = re.sub(rf"\b(?:{right}|{wrong})\b", " ", said, flags=re.IGNORECASE)
         return _on_another_day(rest, right, wrong, known)
     put_off = _PUT_OFF.search(said)
     if put_off and not _is_told_of_the_past(known):
@@ -205,6 +225,11 @@ def _replaced(said: str, known: str) -> str:
             anew["anew"]
         )  # "Port Crane, not Port Amber"
         return _said_anew(anew["anew"], last if shared else anew["wrong"], known)
+    if found is None and _ADMITS.match(said):
+        was = _WAS_ANOTHER.match(said)
+        told = _said_anew(was["anew"], was["wrong"], known) if was else _recounted(said, known)
+        if told:
+            return told
     if found is None:
         meant = _MEANT_ONLY.match(said)
         if meant is None or _has_verb(meant["right"]):
@@ -255,14 +280,14 @@ def _said_anew(anew: str, wrong: str, known: str) -> str:
         return ""
     shared = [word for word in content_words(anew) & content_words(known) if zipf(word) < COMMON]
     admits = _ADMITS.match(anew)
-    if not (shared or (admits and shape == "name")):
+    if not (shared or (admits and shape in ("name", "number"))):
         return ""
     told = set(words_of(known))
-    first, *rest = re.findall(r"[\w'’-]+", anew)
-    fitting = [  # the first has a capital whatever it is
+    first, *rest = re.findall(r"[\w'’-]+", anew)  # the first has a capital whatever it is
+    fitting = [
         word
-        for word in (rest or [first])
-        if word.lower() not in told | FUNCTION_WORDS and _shape(word) == shape
+        for word in (_NUMBER.findall(anew) if shape == "number" else rest or [first])
+        if _bare(word) not in told | FUNCTION_WORDS and _shape(word) == shape
     ]
     if len(fitting) != 1:
         return ""
@@ -281,6 +306,27 @@ def _said_anew(anew: str, wrong: str, known: str) -> str:
     if all(len(named) == 1 for named in days):
         meant = meant.replace(days[1][0], days[0][0])
     return meant
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"['’]s$", "", word.lower())
+
+
+def _recounted(said: str, known: str) -> str:
+    """The known line with the number of a thing that a correction counts anew, "" if unsure."""
+    rest = _ADMITS.sub("", said, count=1)
+    now = {
+        stem(each["of"]): each["number"]
+        for each in _COUNTED.finditer(rest)
+        if _HAS.search(rest[: each.start()]) or not rest[each.end() :].strip(" .!")
+    }
+    places = [each for each in _COUNTED.finditer(known) if stem(each["of"]) in now]
+    if len(places) != 1 or len(now) != 1:
+        return ""
+    [place], [number] = places, now.values()
+    if number.lower() == place["number"].lower() or _subjects(rest) - _subjects(known) - {"i"}:
+        return ""
+    return known[: place.start()] + number + known[place.end("number") :]
 
 
 def _subjects(text: str) -> set[str]:

@@ -213,7 +213,8 @@ _TO_COME = re.compile(
     r"promised?|starting|want|wants|may|can|come|be|shan't|won't|wont)\b"
 )
 _DENIED = re.compile(
-    r"\b(?:not|never|no|isn't|isnt|don't|dont|won't|wont|can't|cant|cannot|struck out|was to \w+"
+    r"\b(?:not|never|no|isn't|isnt|aren't|arent|don't|dont|won't|wont|can't|cant|cannot"
+    r"|struck out|was to \w+"
     r"|were to \w+|instead of)"
     r"(?: \w+){0,3}$"
 )

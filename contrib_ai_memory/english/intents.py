@@ -80,7 +80,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     (
         Intent.ROLE,
         rf"{_WHAT} (?:do|are) (?:you|u|ye)(?: do)?(?: (?:a?round )?here| for a living| then)?"
-        rf"|{_WHAT}{_BE} (?:your|ur|yer) (?:job|trade|work|craft|role|business|calling)(?: here)?"
+        rf"|{_WHAT}{_BE} (?:your|ur|yer) (?:job|trade|work|craft|role|business|calling"
+        r"|line of work)(?: here| then)?"
         r"|(?:tell me|say something|talk) (?:about|of) yourself"
         rf"|{_WHAT} (?:sort|kind|manner) of (?:person|man|woman|one) (?:are|r) (?:you|u|ye)",
     ),
@@ -126,7 +127,7 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r"|got to|get to|run off)(?: to| off)*(?: now| just now)?"
         r"|(?:when|where) (?:did (?:you|u|ye) (?:last )?see|was)"
         r" (?!.*\b(?:found|born|headed|going|buried|hidden|when|that)\b)(?P<whom>.{2,40}?)"
-        r"(?: last)?(?: (?:here|in|around|seen))?(?: last)?"
+        r"(?: last)?(?: (?:here|in|around|about|by|round|seen))?(?: last)?"
         r"|have (?:you|u|ye) seen (?!me\b|us\b)(?P<seen>.{2,40}?)(?: around| lately| today| yet)?"
         r"|how long (?:ago (?:did|has|was) (?P<ago>[\w-]+(?: [\w-]+)??)"
         r" (?:go|gone|leave|left|here|in)"
@@ -285,8 +286,9 @@ _BEFORE = re.compile(
 )
 _BEHIND = re.compile(
     r"(?:[,.]? (?:if (?:i|you|u) (?:may|might|can|do not|don['’]?t)(?: (?:ask|tell|say|mind))?"
-    r"(?: (?:me )?asking)?|may i ask|exactly|precisely|please|pls|do (?:you|u) (?:know|recall"
-    r"|remember)|by the way|btw|anyway|right now|love|luv)|, (?:my )?(?:dear|friend|mate|pal))+$",
+    r"(?: (?:me )?asking)?|may i ask|exactly|precisely|please|pls"
+    r"|(?:do (?:you|u|ye)|d['’]?(?:you|ya|ye)) (?:know|recall|remember|reckon)"
+    r"|by the way|btw|anyway|right now|love|luv)|, (?:my )?(?:dear|friend|mate|pal))+$",
     re.IGNORECASE,
 )
 _OF_ONESELF = re.compile(r"\s*i(?:['’]?m|['’]?ve)?\b", re.IGNORECASE)  # "…, i'm all turned round"

@@ -134,6 +134,9 @@ def asks(text: str) -> bool:
     return bool(sentences) and _asks(sentences[-1])
 
 
+_ASK_OF = frozenset("has did does can could will would should".split())
+
+
 def asks_about(text: str, names: Collection[str]) -> bool:
     """Whether a text begins as a question about one of `names` does, whatever it ends in.
 
@@ -144,7 +147,7 @@ def asks_about(text: str, names: Collection[str]) -> bool:
     (True, False)
     """
     words = _words(text[:CHARACTERS_READ])
-    return len(words) > 2 and words[0] in BE | {"has", "did", "does"} and words[1] in names
+    return len(words) > 2 and words[0] in BE | _ASK_OF and words[1] in names
 
 
 def asked(text: str) -> float:

@@ -17,14 +17,25 @@ STEMS_KEPT = 20_000  # words whose stem is cached; the stemmer takes 40 µs a wo
 
 POSSESSIVES = frozenset("my your his her its our their".split())
 QUESTION_WORDS = frozenset("who whom whose what which where when why how".split())
+_UNITS = "one two three four five six seven eight nine".split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+# the longest first, as a regular expression needs them; "one" alone counts nothing
 NUMBERS = {
+    f"{ten}{between}{unit}": 10 * tens + units
+    for tens, ten in enumerate(_TENS, start=2)
+    for units, unit in enumerate(_UNITS, start=1)
+    for between in " -"
+}
+NUMBERS |= {
     word: value
     for value, word in enumerate(
         "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-        "sixteen seventeen eighteen nineteen twenty".split(),
+        "sixteen seventeen eighteen nineteen".split(),
         start=2,
     )
-} | {"thirty": 30, "forty": 40, "fifty": 50, "hundred": 100, "thousand": 1000}
+}
+NUMBERS |= {ten: 10 * tens for tens, ten in enumerate(_TENS, start=2)}
+NUMBERS |= {"hundred": 100, "thousand": 1000}
 # a line of nothing but these tells nothing
 FILLERS = frozenset(
     "a ah aha ahh all alright amen and are aw aww awesome aye be bye cheers come congrats "

@@ -62,6 +62,7 @@ _SETTLED = re.compile(
 )
 _NAME = re.compile(r"\b[A-Z]\w*")
 _NUMBER = re.compile(r"\d+")
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBERS)})\b")
 _SUREST: tuple[Commitment, ...] = ("request", "debt", "promise", "plan")
 _GENERIC = frozenset("thing day week month time promis swear word owe pay back get give".split())
 _MOVING = frozenset(  # stems: "no, make that monday instead", "sorry, i meant tuesday"
@@ -796,7 +797,7 @@ def _figures(text: str) -> set[str]:
 
 
 def _numbers(text: str) -> set[int]:
-    words = {NUMBERS[word] for word in re.findall(r"[a-z]+", text.lower()) if word in NUMBERS}
+    words = {NUMBERS[word] for word in _NUMBER_WORD.findall(text.lower())}
     return words | set(map(int, _figures(text)))
 
 

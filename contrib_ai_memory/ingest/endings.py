@@ -31,7 +31,7 @@ from twisted.internet import defer
 
 from .. import conf
 from ..embedding import embedder
-from ..english import commitments, sentence_classifier, supersession
+from ..english import commitments, corrections, sentence_classifier, supersession
 from ..english.addressing import forms, without_address
 from ..english.claims import tells
 from ..english.contradiction import changes, counts_anew, says_the_same
@@ -62,13 +62,13 @@ class NewLine:
 
     Attributes:
         before: The lines of the same talk just before it, oldest first.
-        corrects: The line of its speaker that it corrects, None if there is none.
+        corrects: The line of its speaker that it corrects, its journal id; 0 if there is none.
         meant: The corrected statement, with all else that this line told.
     """
 
     entry: Entry
     before: tuple[Entry, ...]
-    corrects: Entry | None = None
+    corrects: int = 0
     meant: str = ""
 
 
@@ -146,7 +146,12 @@ def may_end(entry: Entry) -> bool:
 def _with_context(memory: Any, entry: Entry) -> NewLine:
     last = memory.journal.read(entry.id - supersession.BEFORE, entry.id - 1)
     before = tuple(each for each in last if each.circle == entry.circle)
-    return NewLine(entry, before, *(corrected_before(memory, entry) or ()))
+    corrected = corrected_before(memory, entry)
+    return (
+        NewLine(entry, before, corrected[0].id, corrected[1])
+        if corrected
+        else NewLine(entry, before)
+    )
 
 
 # --- what ends (worker thread) --------------------------------------------------------------------
@@ -221,14 +226,16 @@ def _ended_by(
     by = entry_memory_id(agent_id, entry.id)
     words = [each.words for each in (*line.before, entry)]
     vectors = embedder.shared().encode(words, known=True)
+    called = forms([next(iter(names))])  # the NPC's
     near = store.nearest(agent_id, vectors[-1], 2 * NEAREST, record=record)
     past = [_first(near, lambda each: _may_be_ended(each, entry, by))]
+    if not line.corrects:
+        line = _corrects_one_of_its_own(store, agent_id, line, vectors[-1], record, called)
     if line.corrects:  # the fragment need not be near in meaning to what it corrects
-        told = store.get([entry_memory_id(agent_id, line.corrects.id)])
+        told = store.get([entry_memory_id(agent_id, line.corrects)])
         told += [each for old in told for each in store.derived_from(agent_id, old)]
         past.append([e for e in told if e.record == record and _may_be_ended(e, entry, by)])
     known = list({each.id: each for some in past for each in some}.values())
-    called = forms([next(iter(names))])  # the NPC's
     if record == "entry":  # a rule decides: most lines need no vectors
         known = [
             each
@@ -284,6 +291,29 @@ def _ended_by(
     return found
 
 
+def _corrects_one_of_its_own(
+    store: MemoryStore,
+    agent_id: str,
+    line: NewLine,
+    vector: np.ndarray,
+    record: str,
+    called: tuple[str, ...],
+) -> NewLine:
+    """Return a line with what it corrects of all that its speaker has said, however long ago."""
+    entry, by = line.entry, entry_memory_id(agent_id, line.entry.id)
+    said = without_address(entry.content, called)
+    if entry.kind not in TALK_KINDS or not corrections.may_correct(said):
+        return line
+    near = store.nearest(agent_id, vector, 2 * NEAREST, record=record, user_id=entry.source_entity)
+    for memory in (each.memory for each in near):
+        over = memory.invalid_at and memory.superseded_by != by
+        if over or len(memory.journal_ids) != 1 or not _is_said(memory):
+            continue
+        if found := corrections.completed(said, [without_address(_words(memory), called)]):
+            return replace(line, corrects=memory.journal_ids[0], meant=found[1])
+    return line
+
+
 def _is_changed(memory: MemoryRecord, entry: Entry, called: tuple[str, ...], *, near: bool) -> bool:
     """Whether a rule says that the speaker of a line has said otherwise now.
 
@@ -315,7 +345,7 @@ def _is_said_again(memory: MemoryRecord, entry: Entry) -> bool:
 
 def _is_corrected(memory: MemoryRecord, line: NewLine) -> bool:
     """Whether a memory rests on the line that is corrected, and tells what was wrong in it."""
-    if line.corrects is None or memory.journal_ids != (line.corrects.id,):
+    if not line.corrects or memory.journal_ids != (line.corrects,):
         return False
     return memory.record == "entry" or not content_words(_words(memory)) <= content_words(
         line.meant

@@ -930,7 +930,14 @@ def _whispered(request: ReplyRequest, whom: str) -> Reply | None:
 
 
 def _given(request: ReplyRequest, _whom: str) -> Reply | None:
-    """Say that the speaker gave nothing, if no gift of theirs and no words of one come to mind."""
+    """Tell the speaker's gifts.
+
+    That they gave nothing is said only if no words of a gift come to mind either.
+    """
+    given = set(request.situation.lines_asked_for)
+    gifts = [each.memory for each in request.recalled if each.memory.id in given]
+    if gifts:
+        return Reply(tell_all(gifts, request), told=tuple(each.id for each in gifts))
     theirs = [each.memory for each in request.recalled if each.memory.about == request.speaker_id]
     if any(_OF_GIVING & content_words(memory.content) for memory in theirs):
         return None

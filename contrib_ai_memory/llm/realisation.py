@@ -15,7 +15,7 @@ from ..english.addressing import forms, without_address
 from ..english.answer_types import holds
 from ..english.due_dates import due
 from ..english.questions import asks, pieces, sentences_of
-from ..english.tokens import content_words
+from ..english.tokens import content_words, is_past, words_of
 from ..records import MemoryRecord, ReplyRequest
 from ..text.sanitising import oneline
 
@@ -28,7 +28,7 @@ _MONTHS = (
 ).split()
 _NUMBERS = "two three four five six seven eight nine ten".split()
 
-_TO_COME = re.compile(r"\b(?:will|shall|gonna|i['’]?ll|(?:we|you|he|she|it|they)['’]ll)\b", re.I)
+_AGO = frozenset("was were did had last ago since yesterday".split())
 
 
 def tell_all(
@@ -50,8 +50,12 @@ def tell_all(
 def day_named(memory: MemoryRecord) -> date | None:
     """Return the day that the words of a memory name, None if that is the day they are from."""
     text, then = memory.quote or memory.content, memory.created_at
-    found = then and (due(text, then) or due(text, then, past=not _TO_COME.search(text)))
+    found = then and (due(text, then) or (_is_of_the_past(text) and due(text, then, past=True)))
     return found.day if found and found.iso != then[:10] else None
+
+
+def _is_of_the_past(text: str) -> bool:
+    return any(word in _AGO or is_past(word) for word in words_of(text))
 
 
 def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> tuple[str, str]:

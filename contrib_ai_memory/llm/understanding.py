@@ -11,12 +11,29 @@ from ..english import intent_classifier
 from ..english.addressing import forms
 from ..english.intents import Intent, courtesy_of, intent_of
 from ..english.questions import asked, asks_about, seems_to_ask
+from .small_talk import small_talk_in
 
 LIKELY = 0.45  # probability from which a question has an intent, and a courtesy is one
 SURE = 0.7  # from which a line has one that does not ask
 OF_THE_NPC = (Intent.NAME, Intent.ROLE, Intent.SERVICE, Intent.TIME, Intent.WELLBEING)
 _OF_ME = re.compile(r"\bmy\b|\b(?:do|did|am|was|have|had) i\b", re.IGNORECASE)  # of the speaker
+OF_SOMEBODY = (Intent.LAST_SEEN, Intent.OPINION, Intent.ABOUT, Intent.WHISPERED)
 COURTESIES = (Intent.GREETING, Intent.PARTING, Intent.THANKS)
+
+
+def understood(said: str, completed: str, names: Collection[str]) -> tuple[str, str]:
+    """Return a line as it is meant, and the name of its intent as of `learned_intent`.
+
+    Worker thread.
+
+    Args:
+        completed: The line with the subject that it takes from the talk before it. It is what is
+            meant unless the line alone says what it wants: "what do they call this place?".
+    """
+    intent = learned_intent(said, names)
+    if completed == said or (intent and Intent[intent] not in OF_SOMEBODY):
+        return said, intent
+    return completed, learned_intent(completed, names)
 
 
 def learned_intent(said: str, names: Collection[str]) -> str:
@@ -29,6 +46,7 @@ def learned_intent(said: str, names: Collection[str]) -> str:
     if (
         intent_of(said)
         or courtesy_of(said)
+        or small_talk_in(said)
         or not 0 < len(said.split()) <= (intent_classifier.LONGEST)
     ):
         return ""

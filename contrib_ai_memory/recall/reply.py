@@ -15,7 +15,7 @@ from ..english.addressing import forms, without_address
 from ..english.follow_ups import TURNS_READ, SaidBefore, completed
 from ..llm import prompts, router
 from ..llm.corrected_lines import corrected_before
-from ..llm.understanding import learned_intent
+from ..llm.understanding import understood
 from ..llm.usage import estimated
 from ..log import logger
 from ..records import (
@@ -135,17 +135,21 @@ def prepare(
     )
     turns = _turns_before(memory, entry)
     known = memory.people.get(entry.source_entity)
-    meant = _as_meant(memory, entry)
-    learned = yield offload.run(
+    said, whole = _as_meant(memory, entry)
+    meant, learned = yield offload.run(
         offload.MEMORY,
-        learned_intent,
-        without_address(meant, forms(memory.names)),
+        understood,
+        said,
+        whole,
         memory.people.names(),
         priority=offload.REPLY,
         reads=True,
     )
     situation, beside = situation_of(
-        memory, replace(entry, content=meant), (each.memory for each in recalled.memories), learned
+        memory,
+        entry if meant == said else replace(entry, content=meant),
+        (each.memory for each in recalled.memories),
+        learned,
     )
     settings = memory.settings
     request = ReplyRequest(
@@ -171,7 +175,7 @@ def prepare(
         mood=felt.felt,
         sentences=settings.REPLY_SENTENCES,
         language=settings.REPLY_LANGUAGE,
-        question=meant if meant != entry.content else "",
+        question=meant if meant != said else "",
         intent=learned,
     )
     transcript = _transcript(memory, entry, listener, request)
@@ -260,16 +264,17 @@ def _turns_before(memory: Any, entry: Entry) -> tuple[Message, ...]:
     )
 
 
-def _as_meant(memory: Any, entry: Entry) -> str:
-    """Return a line with the subject that it takes from the talk before it."""
-    own = forms(memory.names)
+def _as_meant(memory: Any, entry: Entry) -> tuple[str, str]:
+    """Return a line without its address, and with the subject that it takes from the talk."""
+    own, speaker = forms(memory.names), forms([entry.seen_as])
     turns = [
-        SaidBefore(without_address(turn.content, own), own=turn.role == "assistant")
+        SaidBefore(without_address(turn.content, speaker), own=True)
+        if turn.role == "assistant"
+        else SaidBefore(without_address(turn.content, own))
         for turn in _turns_before(memory, entry)[-TURNS_READ:]
     ]
     line = without_address(entry.content, own)
-    meant = completed(line, turns, memory.people.names())
-    return entry.content if meant == line else meant
+    return line, completed(line, turns, memory.people.names())
 
 
 def _beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
@@ -312,8 +317,9 @@ def recall_for(memory: Any, entry: Entry) -> Generator[Any, Any, RecallResult]:
             priority=offload.REPLY,
             reads=True,
         )
+    line, meant = _as_meant(memory, entry)
     request = RecallRequest(
-        _as_meant(memory, entry),
+        entry.content if meant == line else meant,
         listeners=listeners,
         without_entries=frozenset({entry.id}),
         emotions=felt,

@@ -39,6 +39,7 @@ LOOKED_BACK = 400  # journal entries that are read for visits and for the last t
 NEWS_LINES = 12  # among which the reply chooses
 CORRECTIONS_READ = 60  # newest lines that may correct news
 NEWS_WITHIN = timedelta(days=3)
+GIFTS = 8  # of the speaker, the last
 TALK_LINES = 5  # of the last talk, the most important
 ATTRIBUTES = 5  # of a profile
 NEXT_WITHIN = timedelta(hours=6)  # after somebody came in, for who came next
@@ -79,13 +80,8 @@ def situation_of(
     found = intent_of(said)
     meant = found[0] if found else Intent[learned] if learned else None
     who_was_there = presence_questions.read(said)
-    talk = (
-        _last_talk(memory, entry)
-        if meant is Intent.TALK
-        else _news(memory, entry)
-        if meant is Intent.NEWS
-        else ()
-    )
+    look_up = _LOOKED_UP.get(meant) if meant else None
+    talk = look_up(memory, entry) if look_up else ()
     agenda, evidence = open_items(memory, entry)
     people = tuple(_person(memory, each, here, listeners) for each in identities if each)
     asks_of_people = (
@@ -240,6 +236,23 @@ def _news(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
     later = [each for each in told if each.source_entity in speakers][-CORRECTIONS_READ:]
     corrected = {found[0].id for each in later if (found := corrected_before(memory, each))}
     return tuple(to_memory(memory.id, each) for each in best if each.id not in corrected)
+
+
+def _gifts(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
+    """Return the last gifts of the speaker."""
+    given = [
+        each
+        for each in _lately(memory)
+        if each.kind == "give"
+        and each.origin != "self"
+        and each.learnable
+        and each.source_entity == entry.source_entity
+        and each.id < entry.id
+    ]
+    return tuple(to_memory(memory.id, each) for each in given[-GIFTS:])
+
+
+_LOOKED_UP = {Intent.TALK: _last_talk, Intent.NEWS: _news, Intent.GIVEN: _gifts}
 
 
 def _lately(memory: Any) -> Iterator[Entry]:
