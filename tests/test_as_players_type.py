@@ -763,3 +763,45 @@ def test_the_place_is_told_in_the_middle_of_a_talk(says, alice, mara, question):
     says(alice, "my sister Nell is a midwife")
     says(alice, "what do you know of Nell?")
     assert mara.location.key in says(alice, question)
+
+
+# --- what is kept, put off and stated in short ----------------------------------------------------
+
+
+def states(mara):
+    return {item.text[:20]: item.state for item in mara.memory.agenda}
+
+
+def test_a_gift_that_is_seen_pays_what_was_owed(says, mara, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "bram them 5 crowns from cards, i owe you them, u get em the 25th")
+    says(alice, "pose gives Bram five crowns.", "")
+    assert set(states(mara).values()) == {"done"}
+
+
+def test_a_gift_of_less_pays_nothing_off(says, mara, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "i owe bram nine crowns")
+    says(alice, "pose gives Bram three crowns.", "")
+    assert set(states(mara).values()) == {"open"}
+
+
+def test_what_is_put_off_is_due_on_the_new_day_alone(says, mara, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "bram i'll pay you back the forty on friday, swear")
+    says(alice, "ok so. payday got moved. wednesday. on my life")
+    assert [item.due for item in mara.memory.agenda] == ["2026-11-25"]
+
+
+def test_a_bare_day_is_of_the_sentence_before_it(says, mara, alice):
+    says(alice, "WERE GETTIN MARRIED!!! me n wilf. 12th of december")
+    assert [item.due for item in mara.memory.agenda] == ["2026-12-12"]
+
+
+def test_a_plan_is_called_off_by_what_somebody_will_not_do(says, mara, alice):
+    says(alice, "i'm taking the vows at the chapel on friday")
+    says(alice, "im not taking the vows at the chapel. i decided!!!")
+    assert set(states(mara).values()) == {"done"}

@@ -164,7 +164,11 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
         rf"(?:{name})(?!['’]s)\b[\s,:;!.–—-]*(?=\w)",
         re.I,
     )
-    ends = re.compile(rf"[\s,]+@?{_HONORIFIC}?(?:{name})\b(?=\s*[?!.]|\W*$)", re.I)
+    ends = re.compile(
+        rf"[\s,]+@?{_HONORIFIC}?(?:{name})\b(?=\s*[?!]|\W*$)"
+        rf"|,\s*@?{_HONORIFIC}?(?:{name})\b(?=\.\s)",
+        re.I,
+    )
     rest = begins.sub(lambda found: found["denial"] or "", text, count=1)
     for found in reversed([*ends.finditer(rest)]):
         if not _BEFORE_A_NAME.search(rest[: found.start()].lower()):

@@ -215,8 +215,9 @@ _LET_KNOW = re.compile(r"\b(?:wake|warn) (?:me|us)\b|\blet (?:me|us) know (?:whe
 
 _DONE = re.compile(
     r"\b(?:paid|payed|settled up|settled with)(?: (?:in full|up|off|back|you|it|him|her|them))?\b"
-    r"|\b(?:we'?re|we are|i'?m|im|you'?re|ur|that'?s|thats|call (?:it|us)|it'?s) (?:all )?"
+    r"|\b(?:we'?re|we r|we are|i'?m|im|you'?re|ur|that'?s|thats|call (?:it|us)|it'?s) (?:all )?"
     r"(?:square|even|quits|quit|clear|clean|settled|paid|the lot)\b"
+    r"|\b(?:that|this|it) (?:squares|settles|clears|makes us (?:even|square|quits))\b"
     r"|\bslate'?s clean\b|\b(?:debt|tab|slate)(?:'s| is) (?:paid|clear|clean|settled)\b"
     r"|\bkept (?:your|his|her|my|ur|their|yer) (?:word|promise)\b"
     r"|\bas (?:i )?promised\b"
@@ -237,7 +238,9 @@ _OFF = re.compile(
     r"|\b(?:no longer|no more|no need|never mind|nevermind|nvm|don'?t bother"
     r"|dont bother|forget (?:it|about|what|that)|called off|cancell?ed|struck out|is off"
     r"|it'?s off|misspoke|changed (?:my|her|his) mind|take (?:it|that) back|i take back"
-    r"|don'?t (?:burn|send|tell|give|keep|post|wake)|dont (?:burn|send|tell|give|keep|post|wake))\b"
+    r"|(?:don'?t|dont|do not) (?:burn|send|tell|give|keep|post|wake))\b"
+    r"|\b(?:i'?m|i am|we'?re|we are) not (?:taking|going to|gonna|coming|selling|buying|leaving"
+    r"|marrying|doing|bringing)\b"
 )
 _WITHDRAWS = re.compile(
     r"\bmisspoke\b|\bforget (?:it|what i (?:said|asked)|about it)\b|\bnever ?mind\b|\bnvm\b"

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from twisted.internet import defer
 
 from ..english import addressing, commitments, corrections
-from ..english.commitments import Commitment
+from ..english.commitments import LEAST_WORDS, Commitment
 from ..english.due_dates import dates, due
 from ..english.questions import sentences_of
 from ..english.tokens import FUNCTION_WORDS, NUMBERS, content_words, stem, words_of
@@ -80,6 +80,11 @@ _PROMISED_TO = re.compile(
 _OWES_ME = re.compile(r"\bowes me\b", re.IGNORECASE)
 _CALLS_YOU = frozenset("you u ye ya him her them".split())
 _OWNER = re.compile(r"\b(\w+)['’]s\b")
+_PUT_OFF = re.compile(
+    r"\b(?:moved|put off|pushed back|postponed|delayed|late|instead|never came|not till"
+    r"|now it['’]?s|won['’]?t be (?:\w+ ){1,2}(?:till?|until))\b|\bnow\W*$",
+    re.IGNORECASE,
+)
 _TO_YOU = re.compile(r"\b(?:you|your|yer|ur|ye|ya|u|we['’]re|we are)\b", re.IGNORECASE)
 
 
@@ -379,7 +384,7 @@ def _stated(
     whole = " ".join(entry.content.split())
     found = [
         (number, sentence, kind)
-        for number, sentence in enumerate(sentences_of(whole))
+        for number, sentence in enumerate(_with_their_days(sentences_of(whole), entry))
         if (kind := judge(entry, _without_name(sentence, circle.names), to_npc))
     ]
     if not found and (kind := judge(entry, _without_name(whole, circle.names), to_npc)):
@@ -412,6 +417,19 @@ def _stated(
             )
         )
     return made
+
+
+def _with_their_days(sentences: Sequence[str], entry: Entry) -> list[str]:
+    """Put a bare day to the sentence before it: "We're getting married! The 12th of September."."""
+    found: list[str] = []
+    for sentence in sentences:
+        few = len(sentence.split()) < LEAST_WORDS and not sentence.endswith("?")
+        bare = few and _due(sentence, entry)
+        if bare and found and not _due(found[-1], entry):
+            found[-1] = f"{found[-1].rstrip(' .!?…~')}, {sentence}"
+        else:
+            found.append(sentence)
+    return found
 
 
 def _replied_to(entry: Entry, recent: Sequence[Entry]) -> Entry | None:
@@ -517,13 +535,18 @@ def spoken_to(entry: Entry, recent: Sequence[Entry], circle: Circle) -> str:
             continue
         if seconds_between(earlier.timestamp, entry.timestamp) > ANSWERED_WITHIN:
             break
-        if earlier.kind == "give" and earlier.source_entity == speaker:
+        if _is_gift(earlier) and earlier.source_entity == speaker:
             return _receiver(earlier, circle)
         if earlier.source_entity == speaker and earlier.kind in TALK_KINDS:
             return spoken_to(earlier, recent[: recent.index(earlier)], circle)
         if earlier.kind in TALK_KINDS:
             return circle.npc if earlier.origin == "self" else (earlier.source_entity or "")
     return ""
+
+
+def _is_gift(entry: Entry) -> bool:
+    """Whether somebody gives a thing to the NPC, or is seen to give it to another."""
+    return entry.kind == "give" or (entry.kind == "pose" and " gives " in entry.content)
 
 
 def _receiver(entry: Entry, circle: Circle) -> str:
@@ -614,7 +637,30 @@ def _add(agenda: dict[str, AgendaItem], item: AgendaItem, circle: Circle) -> Non
         if _is_same(known, item, circle):
             agenda[known.id] = repeated(known, item.due, item.evidence, item)
             return
+    if moved := _moved_to(item, earlier, circle):
+        agenda[moved.id] = repeated(moved, item.due, item.evidence, item)
+        return
     agenda[item.id] = item
+
+
+def _moved_to(item: AgendaItem, earlier: Iterable[AgendaItem], circle: Circle) -> AgendaItem | None:
+    """Return what somebody says is put off: "payday got moved. monday."; None if that is unsure."""
+    if not (item.due and _PUT_OFF.search(item.text)) or item.kind == "request":
+        return None
+    dated = [
+        known
+        for known in earlier
+        if known.state == "open"
+        and known.kind != "request"
+        and known.who == item.who
+        and known.due
+        and known.due != item.due
+        and known.audience == item.audience
+    ]
+    about = _about(item.text, item.created, circle)
+    same = [known for known in dated if about & _about(known.text, known.created, circle)]
+    chosen = same or dated
+    return chosen[0] if len(chosen) == 1 else None
 
 
 def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
@@ -672,7 +718,7 @@ def _matter(text: str) -> set[str]:
 
 def _may_close(entry: Entry) -> bool:
     """Whether a line may say that something is done; what the NPC says itself proves nothing."""
-    if entry.kind == "give":
+    if _is_gift(entry):
         return entry.learnable or entry.origin == "self"
     talk = _may_commit(entry) and entry.origin != "self"
     return talk and commitments.closes(entry.content) is not None
@@ -692,7 +738,7 @@ def _closed_by(
         and item.created <= entry.timestamp
         and (entry.audience in (None, item.audience) or _takes_back(entry, item))
     ]
-    if entry.kind == "give":
+    if _is_gift(entry):
         found = [item for item in open_items if _is_given(entry, item, circle)]
         return [_close(item, "done", entry) for item in found]
     how = commitments.closes(entry.content) if _may_commit(entry) else None
@@ -769,16 +815,27 @@ def _is_paid(text: str, item: AgendaItem, circle: Circle) -> bool:
 def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
     """Whether a gift is what an item asked for: from the one who owes it to the one it is owed."""
     giver = circle.npc if entry.origin == "self" else (entry.source_entity or "")
-    if item.who != giver or item.kind == "plan":
+    if item.who != giver:
         return False
     receiver = _receiver(entry, circle)
     if item.kind != "request" and item.to and receiver != item.to:
         return False
     thing = _NAME.sub(" ", entry.content.partition(" gives ")[2])
-    given, owed = _numbers(thing), _numbers(item.text)
+    text = _without_days(item.text, item.created)
+    given, owed = _numbers(thing), _numbers(text)
     if given and owed:
         return max(given) in owed and max(given) >= max(owed)
-    return bool(_matter(thing) & _matter(item.text))
+    if item.kind == "plan":
+        return False
+    if item.kind != "request" and item.to and item.due and len(_matter(text)) < BARE:
+        return True  # "friday, cross my heart"
+    return bool(_matter(thing) & _matter(text))
+
+
+def _without_days(text: str, said_at: str) -> str:
+    for each in dates(text, said_at):
+        text = text.replace(each.said, " ")
+    return text
 
 
 def _partly_paid(text: str, owed: str) -> bool:
