@@ -13,7 +13,7 @@ from ..english.intents import Intent, courtesy_of, intent_of
 from ..english.questions import asked, asks_about, seems_to_ask
 from .small_talk import small_talk_in
 
-LIKELY = 0.45  # probability from which a question has an intent, and a courtesy is one
+LIKELY = 0.5  # probability from which a question has an intent, and a courtesy is one
 SURE = 0.7  # from which a line has one that does not ask
 OF_THE_NPC = (Intent.NAME, Intent.ROLE, Intent.SERVICE, Intent.TIME, Intent.WELLBEING)
 _OF_ME = re.compile(r"\bmy\b|\b(?:do|did|am|was|have|had) i\b", re.IGNORECASE)  # of the speaker
