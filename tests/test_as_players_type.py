@@ -805,3 +805,42 @@ def test_a_plan_is_called_off_by_what_somebody_will_not_do(says, mara, alice):
     says(alice, "i'm taking the vows at the chapel on friday")
     says(alice, "im not taking the vows at the chapel. i decided!!!")
     assert set(states(mara).values()) == {"done"}
+
+
+# --- a friendly word ------------------------------------------------------------------------------
+
+
+def test_who_greets_is_greeted_once(says, alice):
+    assert says(alice, "hullo mara love", '"').lower().count("meet") == 1
+
+
+def test_news_of_what_befell_something_is_kept_though_it_is_asked(says, alice, bram):
+    says(alice, "did you hear the old bell tower fell down in the night")
+    turn(alice, bram)
+    assert "bell tower" in says(bram, "any news?")
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("ill drop you off a sack of coal wednesday", ("hold you to that", "look out for it")),
+        ("quiet tonight innit", ("Mm.", "Well, well.", "Indeed.")),
+        ("the missus Marit bakes the best rye bread in the valley", ("remember", "mind", "forget")),
+    ],
+)
+def test_what_is_said_is_taken_for_what_it_is(says, alice, said, answer):
+    heard = says(alice, said)
+    assert any(each in heard for each in answer) and "valley" not in heard
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "this stays with us: the ruby is real",
+        "swear you wont breathe a word. we struck silver",
+        "i water the honey down. keep it to yourself eh",
+    ],
+)
+def test_a_confidence_is_acknowledged_as_one(says, alice, said):
+    heard = says(alice, f"whisper Mara = {said}", "")
+    assert "stays with me" in heard or "from me" in heard

@@ -76,6 +76,8 @@ CONFIDENCES = (
     "Between you and me, {}",
     "between you an me, {}",
     "dont let this get out, {}",
+    "this stays with us: {}",
+    "swear you wont breathe a word. {}",
 )
 ABOUT_A_TOPIC = (
     "Where is the {topic}?",

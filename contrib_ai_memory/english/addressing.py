@@ -268,6 +268,7 @@ _CONFIDES = re.compile(
     r" (?:to|for) yoursel(?:f|ves)\b"
     r"|\bkeep (?:it|this|that) (?:a |our )?(?:secret|quiet|dark|under (?:your|ur|yer|ya) hat)\b"
     r"|\bour little secret\b|\b(?:this|it|that)(?: is|'?s| stays| remains) our secret\b"
+    r"|\b(?:this|it|that)(?: stays|['’]?s to stay| must stay) (?:with (?:us|you|me)|in this room)\b"
     r"|\bthis is (?:a |strictly |our )?(?:secret|confidential)\b"
     r"|\b(?:you|u|ya|ye) (?:did ?n'?t|never) hear (?:it|this|that) from me\b"
     r"|\b(?:your|ur|yer) ears (?:only|alone)\b"
@@ -275,7 +276,7 @@ _CONFIDES = re.compile(
     r"|\b(?:no ?one|nobody) (?:else )?(?:must|may|can|should|is to|has to) (?:ever )?"
     r"(?:know|hear|find out|learn)\b"
     r"|\b(?:swear|promise)(?: me)?(?: that)?,? (?:(?:you|u|ya|ye) (?:won'?t|will not|'?ll never"
-    r"|will never)|not to|never to) (?:ever )?tell\b",
+    r"|will never|wont)|not to|never to) (?:ever )?(?:tell|breathe a word|repeat)\b",
     re.IGNORECASE,
 )
 

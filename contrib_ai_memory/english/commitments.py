@@ -55,7 +55,7 @@ _WILL = (
     r"|we shall|shall i|let me|i'm to|i)"
 )
 _SERVICE = (
-    r"(?:bring|pay|fetch|mend|fix|repair|send|give|show|teach|build|return|carry|write|find|sing"
+    r"(?:bring|drop|pay|fetch|mend|fix|repair|send|give|show|teach|build|return|carry|write|find|sing"
     r"|play|cook|wake|guard|help|clean|polish|sew|darn|buy|settle|deliver|name|grind|hand|walk"
     r"|carve|forge|brew|bake|pick|plant|chop|paint|read|tell|keep|hold|save|make|stand|work|put"
     r"|take|have|get|come|be|post|draw|dig|feed|speak|ask|see to|count|trade|square|swap|lend"

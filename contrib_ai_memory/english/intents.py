@@ -274,7 +274,8 @@ _REQUESTS = re.compile(
 )
 # with a question mark alone: "slept well?", "busy night?"
 _HOW_WAS_IT = re.compile(
-    r"slept (?:well|ok|good)|(?:had a |a )?(?:busy|quiet|long|slow) (?:day|night|evening|morning"
+    r"(?:(?:are )?(?:you|u|ye) )?(?:alright|all right|ok|okay)|slept (?:well|ok|good)"
+    r"|(?:had a |a )?(?:busy|quiet|long|slow) (?:day|night|evening|morning"
     r"|week)",
     re.IGNORECASE,
 )

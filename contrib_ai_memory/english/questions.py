@@ -224,9 +224,10 @@ _OPENS_NEWS = re.compile(
 _NO_RELATIVE = r"(?!(?:what|who|whom|whose|where|when|why|how|which|that)\b)"
 _TOLD_AS_ASKED = re.compile(
     r"^(?:[\w'’-]+[,:]? )?did (?:you|u|ye|ya) (?:know|hear)(?: that)?,? "
-    r"(?!(?:if|whether|of|about|from|any\w*|the \w+ (?:i|you|he|she|they|[A-Z]\w+))\b)"
-    rf"(?:{_NO_RELATIVE}[\w'’-]+ ){{0,3}}?{_NO_RELATIVE}[\w-]+(?:['’]s (?:been|got|gone|going)"
-    r"| (?:has|have|had|was|were|is|are|got|went|left|died|came))\b",
+    r"(?!(?:if|whether|of|about|from|any\w*|the \w+ (?:i|you|he|she|they|(?-i:[A-Z])\w+))\b)"
+    rf"(?:{_NO_RELATIVE}[\w'’-]+ ){{0,4}}?{_NO_RELATIVE}[\w-]+(?:['’]s (?:been|got|gone|going)"
+    r"| (?:has|have|had|was|were|is|are|got|went|left|died|came|fell|burn(?:ed|t)|broke|sank|won"
+    r"|lost|drowned|married|ran|sold|bought|found|stole|opened|closed|moved|collapsed|escaped|arrived))\b",
     re.IGNORECASE,
 )
 

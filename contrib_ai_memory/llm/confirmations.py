@@ -23,6 +23,7 @@ from .realisation import dated
 
 PHRASES: Mapping[str, tuple[str, ...]] = {
     "unsaid": ("I will not speak of it.", "Nobody will hear of it from me, {name}."),
+    "confided": ("It stays with me, {name}.", "Nobody will hear it from me, {name}."),
     "reminds": ("{topic}. I will remind you, {name}.",),
     "asked for": ("I will see to it, {name}.", "You can count on me, {name}."),
     "asked for a day": ("{topic}. I will see to it, {name}.",),
@@ -44,6 +45,8 @@ def confirm(request: ReplyRequest) -> Reply | None:
     sentences = sentences_of(said)
     if sentences and all(map(hushes, sentences)):
         return _confirmed("unsaid", request)
+    if confides(said) and not any(map(asks, sentences)):
+        return _confirmed("confided", request)
     for sentence in sentences if request.now else ():
         if _requests(sentence, request.now):
             return _promised(sentence, request)

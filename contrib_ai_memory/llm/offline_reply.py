@@ -19,6 +19,7 @@ from ..embedding.model import ModelAway
 from ..english import agenda_questions, corrections, presence_questions
 from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
+from ..english.commitments import commitment
 from ..english.contradiction import are_apart
 from ..english.intents import Intent, courtesy_of, intent_of, is_chatter
 from ..english.questions import (
@@ -84,6 +85,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "I see. I will not forget it.",
     ),
     "taken up": ("{topic}, you say. I will remember that.", "{topic}. I will keep it in mind."),
+    "promised": ("I will hold you to that, {name}.", "Good. I will look out for it, {name}."),
     "no such thing": ("No {topic}, then. I will remember that.",),
     "asks who": ("I will remember that. Who is {topic}?",),
     "chatter": ("Mm.", "Well, well.", "Indeed."),
@@ -143,10 +145,13 @@ _THING = re.compile(
     r"|this|last|again|now|today|yesterday|tomorrow|near|under|before|after|until|when|if|[A-Z])\b"
     r"| [a-z]{1,2}\b)"
 )
+# before what a line is not about: "swears like a sailor", "the best bread in the valley"
+_BESIDE_A_TOPIC = frozenset("like such in at of from with under near by into through".split())
 _VAGUE = frozenset(
     "moment bit lot truth rest whole kind sort pair couple while word thing way end bunch".split()
 )
 _I_AM = r"\b(?:i(?:['’]m| am| feel|['’]ve been| have been)|im) (?:(?:so|very|really|too|all) )?"
+_I_WILL = re.compile(r"\b(?:i['’]?ll|i will|i shall)\b", re.IGNORECASE)
 _SORRY = re.compile(
     rf"{_I_AM}(?:sad|unhappy|miserable|lonely|afraid|scared|frightened|worried|heartbroken|lost|ill"
     r"|sick|hurt|ashamed|desperate|ruined)\b"
@@ -291,7 +296,7 @@ def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | Non
 def _greeted(answer: Reply, said: str, request: ReplyRequest) -> Reply:
     """Put a greeting before an answer to a first line that greets: "Hello Mara, how is trade?"."""
     greets = Intent.GREETING in (courtesy_of(said), courtesy_of(request.utterance))
-    if not greets or _has_spoken(request):
+    if not greets or _has_spoken(request) or answer.text.startswith(_greet(request).rstrip(".!")):
         return answer
     rest = answer.text.replace(f", {request.speaker}", "", 1)  # who is greeted is named there
     return replace(answer, text=f"{_greet(request)} {rest}")
@@ -574,6 +579,9 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return Reply(phrase("asks name", request, topic=kin["who"]), told=())
     if disliked := _DISLIKED.search(said):
         return Reply(phrase("no such thing", request, topic=disliked["what"]), told=())
+    promises = request.now and commitment(said, request.now, to_listener=True) == "promise"
+    if promises and _I_WILL.search(said):
+        return Reply(phrase("promised", request), told=())
     own = set(forms((request.npc_name, *request.npc_names)))
     if topic := _topic(corrections.meant_in(said), own):
         return Reply(phrase("taken up", request, topic=capital(topic)), told=())
@@ -655,7 +663,8 @@ def _topic(said: str, names: Collection[str]) -> str:
         words = found["thing"].split()
         while words and _is_no_noun(words[-1], names):
             words.pop()
-        if said[: found.start()].lower().endswith(("like ", "such ")):  # "swears like a sailor"
+        before = (words_of(said[: found.start()]) or [""])[-1]
+        if before in _BESIDE_A_TOPIC:
             continue
         noun = words[-1] if words else ""
         if noun and noun not in _VAGUE and not NOUN_ENDS.search(noun) and zipf(noun) < RARE:

@@ -57,6 +57,10 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
          r"(?:nice|lovely|foul|cold|hot|warm|wet|fine|grim|grand|rotten|miserable)"
          r" (?:weather|day|night|evening|morning|out|outside|in here)"
          r"(?:,? (?:today|tonight|again|innit|isn['’]?t it|for the time of year))*\W*$"),
+        ("chatter",
+         r"^\W*(?:it['’]?s )?(?:very |so |awful |a bit )?(?:quiet|busy|lively|packed|slow|dead)"
+         r"(?: in here| here| round here)?"
+         r"(?:,? (?:today|tonight|again|innit|isn['’]?t it|for the time of year))*\W*$"),
         ("compliment", rf"^\W*(?:(?:ha)+h?|lol|aw+|oh|ah|well)?\W*{_YOU_ARE} {_VERY}{_FINE}\b"
          rf"|^\W*(?:what an? |this is an? |that['’]?s an? |it['’]?s an? )?{_VERY}{_FINE}"
          r" (?:place|inn|tavern|shop|house|room|stew|ale|food|work|spot|hall|bar|pub|fire)\b"
