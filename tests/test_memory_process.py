@@ -263,6 +263,26 @@ def test_a_server_whose_reactor_does_not_run_yet_has_its_jobs_done_there_too(gam
     assert mine != where
 
 
+def test_a_process_whose_store_was_replaced_ends_and_writes_nothing(game):
+    """A killed server leaves it running; then somebody puts a backup back by hand."""
+    scene = """
+    seen["first"] = yield run(jobs.who)
+    yield run(jobs.remember, "The ferry is late.")
+    store = conf.directory()
+    shutil.copytree(store, f"{store}.copy")
+    shutil.rmtree(store)
+    shutil.copytree(f"{store}.copy", store)
+    yield task.deferLater(reactor, 2, lambda: None)
+    seen["lives"] = os.path.exists(f"/proc/{seen['first']}/exe")
+    seen["second"] = yield run(jobs.who)
+    seen["kept"] = "The ferry is late." in (yield run(jobs.remembered))
+"""
+    imports = "import shutil\nfrom contrib_ai_memory import conf\n"
+    told = json.loads(game(imports + GAME.replace("BODY", scene)).splitlines()[-1])
+    assert "broken" not in told, told["broken"]
+    assert not told["lives"] and told["second"] != told["first"] and told["kept"]
+
+
 def test_a_process_that_nobody_needs_ends_by_itself(game):
     alone = """
 from contrib_ai_memory.memory_process import server

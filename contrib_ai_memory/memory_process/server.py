@@ -4,6 +4,9 @@ It ends when it is told to, when its settings or its code are older than the gam
 client has been connected for `LINGER_SECONDS`: a reload is over by then, so the game is gone. A
 file lock makes it the only one of its game. It may be killed at any moment: what the store
 acknowledged is on disk, and a game that lost a job does it again as after a kill of its own.
+
+Where the store's folder is another than it was after the last job (somebody put a backup back by
+hand), it ends at once and writes nothing: what it has open are the files that were there before.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from typing import Any
 
 from django.conf import settings
 
-from .. import atomic_file, log
+from .. import atomic_file, conf, log
 from ..store import condition, memory_store
 from . import channel
 from .channel import Done, Greeting, Job, Welcome
@@ -36,6 +39,7 @@ from .channel import Done, Greeting, Job, Welcome
 LINGER_SECONDS = 60.0
 LOCK_SECONDS = 20.0  # for the process before this one to end
 LOOK_SECONDS = 0.5  # between looks whether anybody is connected
+REPLACED = 3  # exit status where the store's folder was replaced
 LOG_LINES = 1000  # kept for the next answer
 
 
@@ -68,6 +72,32 @@ def _only_one(file: Path) -> Iterator[bool]:
             pause.wait(0.05)
 
 
+class _Folder:
+    """A folder as it was seen last; held open, so that no new one gets its inode."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._held: int | None = None
+
+    def look(self) -> None:
+        """Take the folder that is there now, if there is one."""
+        if self._held is not None and self.is_another():
+            os.close(self._held)
+            self._held = None
+        if self._held is None:
+            with suppress(FileNotFoundError):
+                self._held = os.open(self._path, os.O_RDONLY)
+
+    def is_another(self) -> bool:
+        """Whether the folder is gone, or another than it was."""
+        if self._held is None:
+            return False
+        try:
+            return not os.path.samestat(os.fstat(self._held), self._path.stat())
+        except FileNotFoundError:
+            return True
+
+
 class MemoryServer:
     """Listener, connections and the queue of jobs.
 
@@ -85,6 +115,7 @@ class MemoryServer:
         self._lock = threading.Lock()
         self._ending = threading.Event()
         self._lines: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._store = _Folder(conf.directory())
 
     def serve(self) -> None:
         address, key = self._address(), secrets.token_bytes(32)
@@ -173,12 +204,20 @@ class MemoryServer:
             try:
                 connection, data = self._jobs.get(timeout=LOOK_SECONDS)
             except queue.Empty:
+                self._end_if_replaced()
                 if self._is_alone():
                     return
                 continue
+            self._end_if_replaced()
             answer = channel.dumps(self._do(data))
+            self._store.look()
             with suppress(OSError):  # nobody waits for it any more
                 connection.send_bytes(answer)
+
+    def _end_if_replaced(self) -> None:
+        if self._store.is_another():
+            logging.warning("The store's folder was replaced: this process ends.")
+            os._exit(REPLACED)  # nothing is closed, since closing writes
 
     def _is_alone(self) -> bool:
         with self._lock:
