@@ -694,6 +694,7 @@ class ReplyRequest:
         goals: The NPC's own, by its builder.
         lessons: Of recalled experiences, the most relevant first.
         mood: Labels of the strongest present emotions.
+        set_right: What the line says in place of something that its speaker said shortly before.
     """
 
     npc_name: str
@@ -717,6 +718,7 @@ class ReplyRequest:
     language: str = ""
     question: str = ""
     intent: str = ""
+    set_right: str = ""
 
 
 @dataclass(frozen=True, slots=True)

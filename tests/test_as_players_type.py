@@ -844,3 +844,33 @@ def test_what_is_said_is_taken_for_what_it_is(says, alice, said, answer):
 def test_a_confidence_is_acknowledged_as_one(says, alice, said):
     heard = says(alice, f"whisper Mara = {said}", "")
     assert "stays with me" in heard or "from me" in heard
+
+
+def test_a_correction_is_acknowledged_though_other_talk_lies_between(says, alice, bram):
+    says(alice, "my mare's called Pepper and she bit the smith")
+    for number in range(8):
+        says(alice, f"letter {number} goes to the reeve of Harrow")
+    assert "Paprika" in says(alice, "no wait, the mare's Paprika, Pepper was the last one")
+
+
+def test_a_message_may_be_any_clause(says, alice, bram):
+    says(bram, "good evening")
+    says(alice, "tell bram friday's fine")
+    turn(alice, bram)
+    assert "friday" in says(bram, "any word for me?")
+
+
+def test_where_somebody_goes_is_nobody_to_ask_for(says, alice):
+    heard = says(alice, "i drive the mail coach between here and Tarnbridge")
+    assert "Who is" not in heard
+
+
+def test_what_is_asked_about_somebody_is_no_opinion(says, alice, bram):
+    says(bram, "good evening")
+    assert "hardly know" not in says(alice, "do you know if bram has children?")
+
+
+def test_a_confidence_is_told_without_its_hush(says, alice):
+    says(alice, "whisper Mara = my wife's expecting in june, keep that under your hat", "")
+    told = says(alice, "whisper Mara = do you remember my wife?", "")
+    assert "june" in told and "under" not in told

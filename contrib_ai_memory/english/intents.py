@@ -165,7 +165,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r"|kind|trustworthy|reliable|dangerous)(?: (?:man|woman|fellow|fella|person|people|lad|lass"
         r"|sort|bloke|soul|one|egg))?(?:,? (?:d['’]?you|do you|you) (?:reckon|think))?"
         r"|(?:can|should|could) (?:i|we) trust (?P<trusted>.{2,40})"
-        r"|(?:do|can) (?:you|u|ye) (?:like|trust|hate|love|know) (?P<liked>.{2,40})"
+        r"|(?:do|can) (?:you|u|ye) (?:like|trust|hate|love|know)"
+        r" (?!(?:if|whether|what|who|whose|where|when|why|how|my|the)\b)(?P<liked>.{2,40})"
         r"|are we (?:friends|good|still friends)|how do you feel about (?P<felt>.{2,40})",
     ),
     (

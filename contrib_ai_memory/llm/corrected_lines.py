@@ -45,6 +45,17 @@ def corrected_before(memory: Any, entry: Entry) -> tuple[Entry, str] | None:
     return corrected(entry, before, memory.names)
 
 
+def set_right(memory: Any, entry: Entry) -> str:
+    """Return what an entry says in place of words of its speaker just before it, or "".
+
+    Reactor thread.
+    """
+    found = corrected_before(memory, entry)
+    if found is None:
+        return ""
+    return corrections.changed(without_address(found[0].content, forms(memory.names)), found[1])
+
+
 def _said(entry: Entry, names: Iterable[str]) -> str:
     """Return the words of an entry that may correct another, "" if it corrects none."""
     if entry.kind not in TALK_KINDS:

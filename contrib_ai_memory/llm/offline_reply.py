@@ -182,7 +182,7 @@ _GLAD = re.compile(
 _NAMED = re.compile(r"(?<=[a-z,] )(?P<name>[A-Z][a-z]{2,}(?: [A-Z][a-z]+)?)")
 # somebody whom the line leaves unexplained: "with Oswin", "Bram and Oswin"
 _WITH = re.compile(
-    r"\b(?:called|named|with|and|is|met|saw"
+    r"\b(?:called|named|with|(?<!here )and|is|met|saw"
     r"|(?:spoke|speak|talked|talk|gave|give|sold|lent|married|engaged|betrothed|promised|wrote)"
     r"(?: [a-z]+){0,2} to) $"
 )
@@ -590,6 +590,8 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
 
 def _set_right(said: str, request: ReplyRequest) -> str:
     """Return what a correction says in place of something that the speaker said before, or ""."""
+    if request.set_right:
+        return request.set_right
     if not corrections.may_correct(said):
         return ""
     turns = [

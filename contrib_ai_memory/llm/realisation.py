@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import date, datetime
 
 from ..english import reported_speech
-from ..english.addressing import forms, without_address
+from ..english.addressing import forms, hushes, without_address
 from ..english.answer_types import holds
 from ..english.due_dates import due
 from ..english.questions import asks, pieces, sentences_of
@@ -80,7 +80,8 @@ def _head_and_words(
     said = without_address(
         memory.quote or memory.content, forms((request.npc_name, *request.npc_names))
     )
-    said = reported_speech.capital(ended(oneline(_without_echo(said, request.utterance))))
+    said = _without_hushing(_without_echo(said, request.utterance))
+    said = reported_speech.capital(ended(oneline(said)))
     if gift := _gift(memory, request):
         return "", " ".join(filter(None, [gift, when])) + "."
     if memory.record == "entry" and memory.key == memory.content:  # a deed is nobody's words
@@ -105,6 +106,12 @@ def _without_echo(said: str, asked: str) -> str:
     now = content_words(asked)
     rest = [piece for piece in pieces(said) if not (asks(piece) and content_words(piece) <= now)]
     return " ".join(rest) or said
+
+
+def _without_hushing(said: str) -> str:
+    """Return words without what asks for confidence at their end: "…, keep it to yourself"."""
+    told, comma, rest = said.rpartition(",")
+    return told if comma and told.strip() and hushes(rest) else said
 
 
 def _gift(memory: MemoryRecord, request: ReplyRequest) -> str:

@@ -14,7 +14,7 @@ from .. import offload
 from ..english.addressing import forms, without_address
 from ..english.follow_ups import TURNS_READ, SaidBefore, completed
 from ..llm import prompts, router
-from ..llm.corrected_lines import corrected_before
+from ..llm.corrected_lines import corrected_before, set_right
 from ..llm.understanding import understood
 from ..llm.usage import estimated
 from ..log import logger
@@ -177,6 +177,7 @@ def prepare(
         language=settings.REPLY_LANGUAGE,
         question=meant if meant != said else "",
         intent=learned,
+        set_right=set_right(memory, entry),
     )
     transcript = _transcript(memory, entry, listener, request)
     open_items = situation.agenda[: prompts.OPEN_TOLD]
