@@ -307,6 +307,11 @@ def owed_to_speaker(text: str) -> bool:
     return bool(_OWED_TO_SPEAKER.search(text.translate(_QUOTES).lower()))
 
 
+def owed_by_another(text: str) -> bool:
+    """Whether a debt is what somebody but the listener owes the speaker: "the miller owes me"."""
+    return "owes me" in text.lower()
+
+
 def owed(text: str) -> str:
     """Return what a text says is owed, "" if that cannot be told.
 

@@ -77,7 +77,6 @@ _PROMISED_TO = re.compile(
     r"(?= (?:to|that|an?|the|my|i|i'?d|i'?ll|\w+ \w+s)\b)",
     re.IGNORECASE,
 )
-_OWES_ME = re.compile(r"\bowes me\b", re.IGNORECASE)
 _CALLS_YOU = frozenset("you u ye ya him her them".split())
 _OWNER = re.compile(r"\b(\w+)['’]s\b")
 _PUT_OFF = re.compile(
@@ -497,7 +496,7 @@ def _parties(
         if addressing.named(named, circle.names) is not addressing.Named.NOT:
             other = circle.npc
     if kind == "debt" and commitments.owed_to_speaker(sentence):
-        if not others and _OWES_ME.search(sentence):  # somebody whom it does not know
+        if not others and commitments.owed_by_another(sentence):  # whom it does not know
             return "", speaker
         return (other or speaker), (speaker if other else "")
     return speaker, other
