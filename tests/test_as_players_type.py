@@ -874,3 +874,32 @@ def test_a_confidence_is_told_without_its_hush(says, alice):
     says(alice, "whisper Mara = my wife's expecting in june, keep that under your hat", "")
     told = says(alice, "whisper Mara = do you remember my wife?", "")
     assert "june" in told and "under" not in told
+
+
+def test_what_is_put_off_is_not_broken(says, mara, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "i'll pay you thursday bram, i owe you three silvers")
+    heard = says(alice, "i won't be able to pay bram thursday, make it saturday")
+    assert "Saturday" in heard and "good news" not in heard
+    assert {(item.state, item.due) for item in mara.memory.agenda} == {("open", "2026-11-28")}
+
+
+def test_what_is_asked_after_a_greeting_is_answered(says, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    assert "Bram" in says(alice, "evening! anyone about?")
+
+
+@pytest.mark.parametrize(
+    ("said", "confided"),
+    [
+        ("Nell's not to know but i sold her arrows", True),
+        ("he mustn't find out about the ring", True),
+        ("you must not know him", False),
+        ("Nell must know the way", False),
+        ("he isn't to blame", False),
+    ],
+)
+def test_who_is_not_to_know_is_not_told(said, confided):
+    assert addressing.confides(said) is confided

@@ -65,11 +65,11 @@ _OTHER_DAY = re.compile(
     re.IGNORECASE,
 )
 # "the kettle wont be ready friday, ill bring it monday instead"
-_NOR = r"(?!\b(?:maybe|perhaps|might|or|only|just|also|too|from|to|till|until|and|since|because)\b)"
+_NOR = r"(?!\b(?:maybe|perhaps|might|or|only|just|also|too|from|till|until|and|since|because)\b)"
 _PUT_OFF = re.compile(
     rf"(?:\bnot|n['’]t|\bwont|\bcant|\bcannot)\b(?:{_NOR}[^.!?]){{0,30}}?\b(?P<wrong>{_DAY})\b"
     rf"(?=[^.!?]*(?:['’]ll\b|\bill\b|\bwill\b|\binstead\b|\bmake (?:it|that)\b))"
-    rf"(?:{_NOR}[^.!?]){{1,40}}?\b(?P<right>{_DAY})(?: instead)?\b",
+    rf"(?:{_NOR}(?!\bto\b)[^.!?]){{1,40}}?\b(?P<right>{_DAY})(?: instead)?\b",
     re.IGNORECASE,
 )
 # "my ferret is called Lightning, not Thunder": a whole sentence that says it anew

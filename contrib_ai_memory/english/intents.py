@@ -123,7 +123,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r"|when did (?P<left>[\w-]+(?: [\w-]+)?) (?:leave|go|head off|go off)(?: here| just now)?"
         r"|(?:when|(?:on )?(?:what|which) day) was (?P<oneself>i)"
         r" (?:last|here|in)(?: (?:in )?(?:here|in|around))?(?: last)?"
-        r"|where(?: did| has| is|['’]?s) (?P<gone>.{2,40}?) (?:go|gone|went|head(?:ed)?|off to"
+        r"|(?:where|which way)(?: did| has| is|['’]?s) (?P<gone>.{2,40}?)"
+        r" (?:go|gone|went|head(?:ed)?|off to"
         r"|got to|get to|run off)(?: to| off)*(?: now| just now)?"
         r"|(?:when|where) (?:did (?:you|u|ye) (?:last )?see|was)"
         r" (?!.*\b(?:found|born|headed|going|buried|hidden|when|that)\b)(?P<whom>.{2,40}?)"
@@ -322,6 +323,11 @@ def intent_of(text: str) -> tuple[Intent, str] | None:
     clause, _, rest = line.partition(",")
     found = _intent_of(clause) if _OF_ONESELF.match(rest) else None
     return found if found and found[0] in (Intent.PLACE, Intent.TIME) else None
+
+
+def without_greeting(text: str) -> str:
+    """Return a line without a greeting before what it wants: "evening! anyone about?"."""
+    return _GREETED_FIRST.sub("", text)
 
 
 def _intent_of(said: str) -> tuple[Intent, str] | None:

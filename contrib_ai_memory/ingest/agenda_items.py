@@ -345,10 +345,10 @@ def changes(
             if agenda is None:
                 known = {item.id: item for item in items}
                 agenda = dict(known)
-            for item in _closed_by(entry, agenda.values(), circle, recent):
+            moved = _moved_by(entry, agenda.values(), circle, recent)
+            closed = [] if moved else _closed_by(entry, agenda.values(), circle, recent)
+            for item in (moved, *closed) if moved else closed:
                 agenda[item.id] = item
-            if moved := _moved_by(entry, agenda.values(), circle, recent):
-                agenda[moved.id] = moved
             seen = {number for item in agenda.values() for number in item.evidence}
             if entry.id not in seen:
                 if entry.kind == "give":

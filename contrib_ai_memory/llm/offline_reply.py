@@ -146,7 +146,7 @@ _THING = re.compile(
     r"| [a-z]{1,2}\b)"
 )
 # before what a line is not about: "swears like a sailor", "the best bread in the valley"
-_BESIDE_A_TOPIC = frozenset("like such in at of from with under near by into through".split())
+_BESIDE_A_TOPIC = frozenset("like such as in at of from with under near by into through".split())
 _VAGUE = frozenset(
     "moment bit lot truth rest whole kind sort pair couple while word thing way end bunch".split()
 )
@@ -172,7 +172,7 @@ _SAYS_WHY = re.compile(
 )
 _GLAD = re.compile(
     rf"{_I_AM}(?:happy|glad|delighted|proud|overjoyed|thrilled|in love|engaged|married)\b"
-    r"|\bi (?:won|passed)\b|\b(?:is|was) born\b|\bit['’]?s a (?:boy|girl)\b|\bgave birth\b"
+    r"|\bi (?:won(?!['’])|passed)\b|\b(?:is|was) born\b|\bit['’]?s a (?:boy|girl)\b|\bgave birth\b"
     r"|\b(?:had|has had) (?:the|her|a|our|my) (?:baby|babby|bairn|child|twins)\b"
     r"|\bi(?:['’]?m| am) (?:getting|to be) (?:married|wed)\b"
     r"|\b(?:is|are|['’]s) (?:alive|safe(?: and sound)?|well again|cured|back home)\b"
@@ -243,7 +243,9 @@ _OF_GIVING = content_words(
 )
 _LETTER = re.compile(r"\b(?:messages?|letters?|notes?|word)\b", re.IGNORECASE)
 _TITLES = frozenset("the old young mr mrs miss master mistress lady lord sir that our".split())
-_GONE = re.compile(r"^\W*(?:where (?:did|has|is|['’]?s)|when did .* (?:leave|go))\b", re.IGNORECASE)
+_GONE = re.compile(
+    r"^\W*(?:(?:where|which way) (?:did|has|is|['’]?s)|when did .* (?:leave|go))\b", re.IGNORECASE
+)
 
 
 def reply(request: ReplyRequest) -> Reply:

@@ -9,7 +9,7 @@ from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english import intent_classifier
 from ..english.addressing import forms
-from ..english.intents import Intent, courtesy_of, intent_of
+from ..english.intents import Intent, courtesy_of, intent_of, without_greeting
 from ..english.questions import asked, asks_about, seems_to_ask
 from .small_talk import small_talk_in
 
@@ -43,6 +43,7 @@ def learned_intent(said: str, names: Collection[str]) -> str:
         said: A line without the name of whom it is addressed to.
         names: Names of everyone whom the NPC knows.
     """
+    said = without_greeting(said)
     if (
         intent_of(said)
         or courtesy_of(said)
