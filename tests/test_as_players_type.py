@@ -903,3 +903,76 @@ def test_what_is_asked_after_a_greeting_is_answered(says, alice, bram):
 )
 def test_who_is_not_to_know_is_not_told(said, confided):
     assert addressing.confides(said) is confided
+
+
+# --- what is only like it -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ("I can wait two days", "I stay at the inn for five days."),
+        ("There is no rush, we have three hours", "It is nine hours on foot to Ashby."),
+        ("No, I have two sons", "Hobb has three sons."),
+        ("sorry, i have only 3 coins", "The sword costs 10 coins."),
+        ("Wait, Ulla is ill, Bram was the healer", "I was healed by Bram."),
+        ("No, my dog is Rex, Fluff is my cat", "My cat is Fluff."),
+    ],
+)
+def test_what_counts_or_names_something_else_corrects_nothing(said, known):
+    assert corrections.completed(said, [known]) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Sorry I'm late, I will fix your roof on monday.",
+        "I'm going to the fair tomorrow instead of working.",
+        "My sister's wedding is moved to sunday.",
+    ],
+)
+def test_what_is_late_of_itself_moves_no_debt(says, mara, alice, bram, said):
+    bram.location = alice.location
+    says(alice, "I'll pay you five coppers on friday.")
+    says(alice, said)
+    assert "2026-11-27" in [item.due for item in mara.memory.agenda]
+
+
+@pytest.mark.parametrize(
+    ("promise", "gift"),
+    [
+        ("I'll sing for you on friday, promise.", "an empty mug"),
+        ("We leave for Wick on friday with three horses", "three apples"),
+    ],
+)
+def test_another_gift_keeps_no_promise(says, mara, alice, promise, gift):
+    says(alice, promise)
+    create_object("typeclasses.objects.Object", key=gift, location=alice)
+    says(alice, f"give {gift} to Mara", "")
+    assert set(states(mara).values()) == {"open"}
+
+
+@pytest.mark.parametrize(
+    "pose", ["gives Bram a smile and three kisses.", "gives up on the goat and sits by Mara."]
+)
+def test_a_gesture_pays_nothing(says, mara, alice, bram, pose):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "I owe Bram three coins")
+    says(alice, f"pose {pose}", "")
+    assert set(states(mara).values()) == {"open"}
+
+
+@pytest.mark.parametrize(
+    "said", ["Good dog. It stays with me.", "Promise me you won't repeat the same mistake."]
+)
+def test_what_stays_with_somebody_is_no_confidence(said):
+    assert not addressing.confides(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["My sister Mara! She is here", "I saw our captain! He ran", "actually mara lives in wick"],
+)
+def test_a_name_that_is_no_address_stays(said):
+    assert addressing.without_address(said, ("mara", "captain")) == said

@@ -56,6 +56,7 @@ _GOES_ON = re.compile(
     rf" (?!{_PRONOUN})"
     r")\b"
 )
+_LIVES = re.compile(r"\s+(?:lives?|lived|left|works|worked|died|moved|married)\b")
 
 # how a question that begins with a name goes on: "mara did alice promise", "mara is nell here?"
 _ASKED_OF = re.compile(
@@ -134,7 +135,11 @@ def beside(text: str, others: tuple[str, ...], names: tuple[str, ...]) -> bool:
     return False
 
 
-_BEFORE_A_NAME = re.compile(r"\b(?:of|about|from|to|by|with|for|the|a|an|is|are|was|and|or)\W*$")
+_BEFORE_A_NAME = re.compile(
+    r"\b(?:of|about|from|to|by|with|for|the|a|an|is|are|was|and|or"
+    r"|our|your|his|her|their|my|this|that|new|old|called|named|sister|brother"
+    r"|(?:seen?|saw|know|knew|met|meet|like|love|trust|hate|ask|tell|told)(?=[^,]*$))\W*$"
+)
 
 
 def without_address(text: str, names: tuple[str, ...]) -> str:
@@ -164,16 +169,21 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
         rf"(?:{name})(?!['’]s)\b[\s,:;!.–—-]*(?=\w)",
         re.I,
     )
-    ends = re.compile(
-        rf"[\s,]+@?{_HONORIFIC}?(?:{name})\b(?=\s*[?!]|\W*$)"
-        rf"|,\s*@?{_HONORIFIC}?(?:{name})\b(?=\.\s)",
-        re.I,
-    )
-    rest = begins.sub(lambda found: found["denial"] or "", text, count=1)
+    ends = re.compile(rf"[\s,]+@?{_HONORIFIC}?(?:{name})\b(?=\s*[?!]|\W*$)", re.I)
+    rest = begins.sub(_without_the_call, text, count=1)
     for found in reversed([*ends.finditer(rest)]):
         if not _BEFORE_A_NAME.search(rest[: found.start()].lower()):
             rest = rest[: found.start()] + rest[found.end() :]
     return rest if re.search(r"\w", rest) else text
+
+
+def _without_the_call(found: re.Match[str]) -> str:
+    """Return what stays of a beginning: "nah" of "nah mara", all of "actually mara lives …"."""
+    after = " " + found.string[found.end() :].lower()
+    told_of = _GOES_ON.match(after) or _LIVES.match(after)
+    if found["denial"] and not found[0].rstrip().endswith(",") and told_of:
+        return found[0]
+    return found["denial"] or ""
 
 
 @lru_cache(maxsize=KEPT)
@@ -268,7 +278,8 @@ _CONFIDES = re.compile(
     r" (?:to|for) yoursel(?:f|ves)\b"
     r"|\bkeep (?:it|this|that) (?:a |our )?(?:secret|quiet|dark|under (?:your|ur|yer|ya) hat)\b"
     r"|\bour little secret\b|\b(?:this|it|that)(?: is|'?s| stays| remains) our secret\b"
-    r"|\b(?:this|it|that)(?: stays|['’]?s to stay| must stay) (?:with (?:us|you|me)|in this room)\b"
+    r"|\bthis(?: stays|'?s to stay| must stay) (?:with us|in this room)\b"
+    r"|\bwhat i (?:say|said|tell you|told you) stays\b"
     # "Sal's not to know", "he mustn't find out"; not "you must not know him"
     r"|(?<!\byou )\b(?!i\b|we\b|you\b|u\b)[\w-]+"
     r"(?:'s not to| is not to| isn'?t to| mustn'?t| must (?:not|never))"
@@ -280,7 +291,8 @@ _CONFIDES = re.compile(
     r"|\b(?:no ?one|nobody) (?:else )?(?:must|may|can|should|is to|has to) (?:ever )?"
     r"(?:know|hear|find out|learn)\b"
     r"|\b(?:swear|promise)(?: me)?(?: that)?,? (?:(?:you|u|ya|ye) (?:won'?t|will not|'?ll never"
-    r"|will never|wont)|not to|never to) (?:ever )?(?:tell|breathe a word|repeat)\b",
+    r"|will never|wont)|not to|never to) (?:ever )?"
+    r"(?:tell|breathe a word|repeat (?:this|that|it|what i)\b)",
     re.IGNORECASE,
 )
 

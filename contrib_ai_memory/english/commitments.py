@@ -55,7 +55,8 @@ _WILL = (
     r"|we shall|shall i|let me|i'm to|i)"
 )
 _SERVICE = (
-    r"(?:bring|drop|pay|fetch|mend|fix|repair|send|give|show|teach|build|return|carry|write|find|sing"
+    r"(?:bring|drop(?= you (?:off|round|a (?!line\b)|the |some |\d)|(?: \w+){1,4} (?:off|round)\b)"
+    r"|pay|fetch|mend|fix|repair|send|give|show|teach|build|return|carry|write|find|sing"
     r"|play|cook|wake|guard|help|clean|polish|sew|darn|buy|settle|deliver|name|grind|hand|walk"
     r"|carve|forge|brew|bake|pick|plant|chop|paint|read|tell|keep|hold|save|make|stand|work|put"
     r"|take|have|get|come|be|post|draw|dig|feed|speak|ask|see to|count|trade|square|swap|lend"
@@ -72,7 +73,8 @@ _YOU_GET = re.compile(
 _PAYS = re.compile(rf"{_WILL} (?:re)?(?:pay|settle)\b(?! (?:you |u |him |her )?a visit)")
 _OWES = re.compile(
     r"\bowe(?:s|d)?\b"
-    r"|\b(?:i'?m|i am|we'?re|he'?s|she'?s|is|are) in(?:to| hock to) [\w' -]{2,24}? for\b"
+    r"|\b(?:i'?m|i am|we'?re|he'?s|she'?s|is|are) in(?:to| hock to) [\w' -]{2,24}? for"
+    rf" (?:(?:a|an|{'|'.join(NUMBERS)}|\d+) [\w'-]+|\w+pence)\b"
     r"|\b(?:haven'?t|havent|not) paid (?:him|her|them|you|u|ye)\b"
     r"|\b(?:on|to) (?:my|the|your|ur) (?:slate|tab)\b|\biou\b"
     r"|\bpay (?:you|u|ye|ya|him|her|them|it|that)(?: \w+)? (?:back|later|when|on|by|in|for)\b"
@@ -104,7 +106,8 @@ _OWED_AFTER = re.compile(
 )
 # "i'm into ulla for sixpence"
 _INTO = re.compile(
-    rf"\bin(?:to| hock to) (?P<to>{_CREDITOR}) for (?P<what>(?:{_AMOUNT} )?[\w'-]+)", re.IGNORECASE
+    rf"\bin(?:to| hock to) (?P<to>{_CREDITOR}) for (?P<what>{_AMOUNT} [\w'-]+|\w+pence)",
+    re.IGNORECASE,
 )
 _OWED_BEFORE = re.compile(
     rf"\b(?P<what>{_AMOUNT} [\w'-]+(?: [\w'-]+)?),? (?:i|you|u|he|she) (?:still )?owe"
@@ -164,7 +167,8 @@ _OPEN = (
 _KEEPS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_KEEPING})\b")
 _TELLS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_TELLING})\b")
 _NOT_TOLD = frozenset(
-    "everything whatever whoever people folk folks strangers someone somebody stories tales lies"
+    "yourself yourselves others everything whatever whoever people folk folks strangers someone"
+    " somebody stories tales lies"
     " jokes".split()
 )
 _MESSAGE = re.compile(  # "tell bram that the boat is mended", "let bram know", "pass this to bram"
@@ -172,7 +176,7 @@ _MESSAGE = re.compile(  # "tell bram that the boat is mended", "let bram know", 
     r"(?:(?:tell|warn|inform|remind) (?P<told>[\w'-]+)(?: \w+)?"
     r" (?:that|to|about|not|i|i'm|im|i'll|ill|ive|i've|we|we're|my|our|the|there|there's|theres"
     r"|his|her|it|it's|its|he|he's|hes|she|she's|shes|they|they're|thats|that's|no|you"
-    r"|[\w-]+(?:'s| is| are| was| were| will| can| has| have))\b"
+    r"|(?!wh|how)[\w-]+(?:'s| is| are| was| were| will| can| has| have))\b"
     r"|let (?P<knows>[\w'-]+)(?: \w+)? know\b"
     r"|(?:(?:pass|send|get) (?:the )?word (?:on )?|pass (?:it |this )?on )to (?P<word>[\w'-]+)"
     r"|(?:give|pass|hand|deliver|bring) (?:this|that|these|it|my|the|a)\b[^,.!?]{0,40}"
@@ -218,7 +222,8 @@ _DONE = re.compile(
     r"\b(?:paid|payed|settled up|settled with)(?: (?:in full|up|off|back|you|it|him|her|them))?\b"
     r"|\b(?:we'?re|we r|we are|i'?m|im|you'?re|ur|that'?s|thats|call (?:it|us)|it'?s) (?:all )?"
     r"(?:square|even|quits|quit|clear|clean|settled|paid|the lot)\b"
-    r"|\b(?:that|this|it) (?:squares|settles|clears|makes us (?:even|square|quits))\b"
+    r"|\b(?:that|this|it) (?:squares|makes us (?:even|square|quits))\b"
+    r"|\b(?:that|this|it) (?:settles|clears) (?:it|us|(?:my|the|your) (?:debt|tab|slate|score))\b"
     r"|\bslate'?s clean\b|\b(?:debt|tab|slate)(?:'s| is) (?:paid|clear|clean|settled)\b"
     r"|\bkept (?:your|his|her|my|ur|their|yer) (?:word|promise)\b"
     r"|\bas (?:i )?promised\b"
@@ -239,9 +244,8 @@ _OFF = re.compile(
     r"|\b(?:no longer|no more|no need|never mind|nevermind|nvm|don'?t bother"
     r"|dont bother|forget (?:it|about|what|that)|called off|cancell?ed|struck out|is off"
     r"|it'?s off|misspoke|changed (?:my|her|his) mind|take (?:it|that) back|i take back"
-    r"|(?:don'?t|dont|do not) (?:burn|send|tell|give|keep|post|wake))\b"
-    r"|\b(?:i'?m|i am|we'?re|we are) not (?:taking|going to|gonna|coming|selling|buying|leaving"
-    r"|marrying|doing|bringing)\b"
+    r"|(?:don'?t|dont|do not) (?:burn|send|tell|give|keep(?! me waiting)|post|wake))\b"
+    r"|\b(?:i'?m|i am|we'?re|we are) not (?:taking|coming|selling|buying|marrying|doing|bringing)\b"
 )
 _WITHDRAWS = re.compile(
     r"\bmisspoke\b|\bforget (?:it|what i (?:said|asked)|about it)\b|\bnever ?mind\b|\bnvm\b"

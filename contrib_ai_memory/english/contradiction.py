@@ -38,6 +38,10 @@ _NO_DENIAL = re.compile(
 )
 _NAME = re.compile(r"(?<!^)(?<![.!?\"“] )\b[A-Z]\w+")
 _NEW_PLAN = re.compile(r"^\W*(?:\w+,? ){0,2}change of plans?\b", re.IGNORECASE)
+_DAY_TO_COME = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|tonight|next (?:week|month|year))\b",
+    re.IGNORECASE,
+)
 OF_A_PLAN = 2  # words that a plan and its change share
 SAME_MATTER = 0.6  # share of the words that two statements on one matter have in common
 OF_ITS_OWN = 1  # words that one of two counts may have and the other not
@@ -89,7 +93,9 @@ def _corrects(new: str, known: str) -> bool:
 def _plans_anew(new: str, known: str) -> bool:
     """Whether a statement changes a plan: "change of plan, we're not off to Ashby on Thursday"."""
     shared = content_words(new) & content_words(known)
-    return bool(_NEW_PLAN.match(new)) and len(shared) >= OF_A_PLAN
+    if not _NEW_PLAN.match(new) or len(shared) < OF_A_PLAN:
+        return False
+    return bool(_WILL.search(known) or _DAY_TO_COME.search(known))
 
 
 def contradicts(new: str, known: str) -> bool:

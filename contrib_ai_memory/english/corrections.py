@@ -20,7 +20,6 @@ from .tokens import (
     THIRD,
     content_words,
     is_past,
-    stem,
     words_of,
     zipf,
 )
@@ -85,17 +84,20 @@ _COUNTS_ANEW = re.compile(
 # "the magpie is Countess, Duchess was my old cat"
 _WAS_ANOTHER = re.compile(
     r"(?P<anew>[^.!?]+?)\s*[,;–—]\s*(?:and |since |as )?"
-    r"(?P<wrong>(?-i:[A-Z])[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)?) (?:was|is|were)"
+    r"(?P<wrong>(?-i:[A-Z])[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)?) (?:was|were)"
     r" (?:my|our|the|an?|his|her|their|last|only|where|what|before)\b[^.!?]*\W*$",
     re.IGNORECASE,
 )
-# "it's eleven hives", "i've eleven hives"; not "eleven hives were stolen"
 _COUNTED = re.compile(
     rf"\b(?P<number>\d+|{'|'.join(NUMBERS)}) (?P<of>[^\W\d_]{{3,}})\b", re.IGNORECASE
 )
-_HAS = re.compile(
-    r"\b(?:it['’]?s|it is|(?:i|we)(?:['’]?ve)?(?: got| have| keep)?|there(?:['’]?s| are)"
-    r"|make (?:it|that)|only)\W+$",
+# "actually it's eleven hives, i split two"; not "sorry, eleven hives were stolen"
+_COUNTS_INSTEAD = re.compile(
+    r"^\W*(?:(?:no|nah|nope|wait|sorry|oops|actually|correction|scratch that|(?:oh )?silly me"
+    r"|i counted wrong|i miscounted)[\s,.!:;–—-]+)+"
+    r"(?P<whose>it['’]?s|it is|there(?:['’]?s| are)|make (?:it|that)"
+    r"|(?:i|we)(?:['’]?ve)?(?: got| have| keep)?)? ?(?:only |just )?"
+    rf"{_COUNTED.pattern}(?=\W*$|[,.;!])",
     re.IGNORECASE,
 )
 # "the oysters'll have to be saturday", "the wedding is put off till monday"
@@ -117,6 +119,7 @@ _ADMITS = re.compile(
 _HAPPENS = frozenset(
     "come go arriv leav meet happen start actual sorri wait make bring instead ready done".split()
 )  # stems
+_OF_SPEAKER = re.compile(r"\b(?:i|we)\b|\bive\b", re.IGNORECASE)
 _SUBJECTS = frozenset("i we they you it its it's that's thats he's hes she's shes there's".split())
 _DETERMINED = re.compile(rf"^{_DET} ", re.IGNORECASE)
 _THE = re.compile(r"\bthe (?:[^\W\d_]+ ){0,2}?[^\W\d_]+\b(?=\W*$|[,.;!]| and\b)", re.IGNORECASE)
@@ -130,11 +133,14 @@ _MOVED = re.compile(
 _LIVES = re.compile(r"\b(?:live|dwell|reside)(?:s|d)?\W*$", re.IGNORECASE)
 
 
-def completed(said: str, before: Sequence[str]) -> tuple[int, str] | None:
+def completed(
+    said: str, before: Sequence[str], *, names_wrong: bool = False
+) -> tuple[int, str] | None:
     """Return which line a correction corrects, and what its speaker meant to say.
 
     Args:
         before: Lines of the same speaker in the same talk, oldest first.
+        names_wrong: Read only what names what was wrong: "it's eleven hives" is of the same talk.
 
     >>> completed("No wait, not the mill, the chapel.", ["I weave, I live by the old mill."])
     (0, 'I weave, I live by the chapel.')
@@ -144,7 +150,7 @@ def completed(said: str, before: Sequence[str]) -> tuple[int, str] | None:
     if len(said) > LONGEST:
         return None
     for place in reversed(range(len(before))):
-        meant = _replaced(said, before[place]) or _moved(said, before[place])
+        meant = _replaced(said, before[place], names_wrong) or _moved(said, before[place])
         if meant and meant != before[place]:
             return place, meant
         if _MEANT_ONLY.match(said):  # without what was wrong, it is of the last line
@@ -177,7 +183,7 @@ def may_correct(said: str) -> bool:
     )
     if _correction(said) or any(form(said) for form in forms):
         return True
-    return bool(_ADMITS.match(said) and (_WAS_ANOTHER.match(said) or _COUNTED.search(said)))
+    return bool(_COUNTS_INSTEAD.match(said) or (_ADMITS.match(said) and _WAS_ANOTHER.match(said)))
 
 
 def meant_in(said: str) -> str:
@@ -206,7 +212,7 @@ def _has_verb(text: str) -> bool:
     )
 
 
-def _replaced(said: str, known: str) -> str:
+def _replaced(said: str, known: str, names_wrong: bool) -> str:
     """The known line with what is right in place of what was wrong, "" if that is not clear."""
     if other := _OTHER_DAY.search(said):
         right, wrong = other["right"] or other["but"], other["wrong"] or other["not"]
@@ -216,7 +222,7 @@ def _replaced(said: str, known: str) -> str:
     if put_off and not _is_told_of_the_past(known):
         rest = re.sub(rf"\b{_DAY}\b", " ", said, flags=re.IGNORECASE)
         return _on_another_day(rest, put_off["right"], put_off["wrong"], known)
-    if put_on := _PUT_ON.search(said):
+    if not names_wrong and (put_on := _PUT_ON.search(said)):
         return _put_on(said, put_on, known)
     found = _correction(said)
     if found is None and (anew := _SAYS_ANEW.search(said) or _COUNTS_ANEW.search(said)):
@@ -225,13 +231,12 @@ def _replaced(said: str, known: str) -> str:
             anew["anew"]
         )  # "Port Crane, not Port Amber"
         return _said_anew(anew["anew"], last if shared else anew["wrong"], known)
-    if found is None and _ADMITS.match(said):
-        was = _WAS_ANOTHER.match(said)
-        told = _said_anew(was["anew"], was["wrong"], known) if was else _recounted(said, known)
-        if told:
-            return told
+    if found is None and not names_wrong and (recounted := _recounted(said, known)):
+        return recounted
+    if found is None and _ADMITS.match(said) and (was := _WAS_ANOTHER.match(said)):
+        return _said_anew(was["anew"], was["wrong"], known, of_one_thing=True)
     if found is None:
-        meant = _MEANT_ONLY.match(said)
+        meant = None if names_wrong else _MEANT_ONLY.match(said)
         if meant is None or _has_verb(meant["right"]):
             return ""
         right = meant["right"]
@@ -268,11 +273,14 @@ def _replaced(said: str, known: str) -> str:
     return before + right + after
 
 
-def _said_anew(anew: str, wrong: str, known: str) -> str:
+def _said_anew(anew: str, wrong: str, known: str, *, of_one_thing: bool = False) -> str:
     """The known line with what a sentence says in place of the word that it calls wrong.
 
     "" if that word is not in the line once, or it is not clear what stands in its place. "I saw
     Nell, not Bram" corrects nothing that is said of Bram.
+
+    Args:
+        of_one_thing: Both have to name what it is said of, whatever the line admits.
     """
     places = list(re.finditer(rf"\b{re.escape(wrong)}(?!['’\w])", known, re.IGNORECASE))
     shape = _shape(wrong)
@@ -280,7 +288,7 @@ def _said_anew(anew: str, wrong: str, known: str) -> str:
         return ""
     shared = [word for word in content_words(anew) & content_words(known) if zipf(word) < COMMON]
     admits = _ADMITS.match(anew)
-    if not (shared or (admits and shape in ("name", "number"))):
+    if not (shared or (admits and shape in ("name", "number") and not of_one_thing)):
         return ""
     told = set(words_of(known))
     first, *rest = re.findall(r"[\w'’-]+", anew)  # the first has a capital whatever it is
@@ -314,19 +322,19 @@ def _bare(word: str) -> str:
 
 def _recounted(said: str, known: str) -> str:
     """The known line with the number of a thing that a correction counts anew, "" if unsure."""
-    rest = _ADMITS.sub("", said, count=1)
-    now = {
-        stem(each["of"]): each["number"]
-        for each in _COUNTED.finditer(rest)
-        if _HAS.search(rest[: each.start()]) or not rest[each.end() :].strip(" .!")
-    }
-    places = [each for each in _COUNTED.finditer(known) if stem(each["of"]) in now]
-    if len(places) != 1 or len(now) != 1:
+    now = _COUNTS_INSTEAD.match(said)
+    counted = [each for each in _COUNTED.finditer(known) if now and each["of"] in _alike(now["of"])]
+    if now is None or len(counted) != 1 or counted[0]["number"].lower() == now["number"].lower():
         return ""
-    [place], [number] = places, now.values()
-    if number.lower() == place["number"].lower() or _subjects(rest) - _subjects(known) - {"i"}:
+    of_speaker, subjects = _OF_SPEAKER.search(now["whose"] or ""), _subjects(known)
+    if (of_speaker and "i" not in subjects) or (not of_speaker and subjects - {"i"}):
         return ""
-    return known[: place.start()] + number + known[place.end("number") :]
+    place = counted[0]
+    return known[: place.start()] + now["number"] + known[place.end("number") :]
+
+
+def _alike(noun: str) -> set[str]:
+    return {noun.lower(), noun.lower().removesuffix("s"), noun.lower() + "s"}
 
 
 def _subjects(text: str) -> set[str]:
@@ -335,7 +343,7 @@ def _subjects(text: str) -> set[str]:
     names = {each.partition("'")[0].partition("’")[0] for each in found}
     kin = {each.lower() for each in re.findall(r"\bmy ([a-z]+)", text, re.IGNORECASE)}
     own = {"i"} if re.search(r"\bi(?:['’]?ve|['’]?m)?\b|\bive\b", text, re.IGNORECASE) else set()
-    return (names - FUNCTION_WORDS - FILLERS) | kin | (own - kin)
+    return (names - FUNCTION_WORDS - FILLERS - NUMBERS.keys()) | kin | (own - kin)
 
 
 def _is_counted(anew: str, number: str, after: str, told: set[str]) -> bool:

@@ -179,11 +179,11 @@ def dates(text: str, said_at: str | date, *, past: bool = False) -> list[DueDate
 
 def _without_weekdays_of(found: list[DueDate]) -> list[DueDate]:
     """Drop a weekday that a date beside it names more closely: "Saturday, the twenty-eighth"."""
-    exact = {each.day for each in found if not _is_weekday(each.said)}
+    exact = {each.day for each in found if not is_weekday(each.said)}
     kept = []
     for each in found:
         closer = any(
-            _is_weekday(each.said) and day != each.day and day.weekday() == each.day.weekday()
+            is_weekday(each.said) and day != each.day and day.weekday() == each.day.weekday()
             for day in exact
         )
         if not closer:
@@ -191,7 +191,8 @@ def _without_weekdays_of(found: list[DueDate]) -> list[DueDate]:
     return kept
 
 
-def _is_weekday(said: str) -> bool:
+def is_weekday(said: str) -> bool:
+    """Whether a text names a day of the week."""
     return any(word in _WEEKDAYS for word in said.lower().split())
 
 

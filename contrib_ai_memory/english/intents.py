@@ -118,7 +118,7 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.LAST_SEEN,
-        r"(?:is|['’]s) (?P<still>(?!any|there\b|some|every)[\w-]+(?: [\w-]+)??)"
+        r"(?:is|['’]s) (?P<still>(?!(?:any|some|every)(?:one|body)?\b|there\b)[\w-]+(?: [\w-]+)??)"
         r" (?:still )?(?:here|in here|around|about)"
         r"|when did (?P<left>[\w-]+(?: [\w-]+)?) (?:leave|go|head off|go off)(?: here| just now)?"
         r"|(?:when|(?:on )?(?:what|which) day) was (?P<oneself>i)"
@@ -252,7 +252,7 @@ _GREETS = re.compile(
 )
 _GREETED_FIRST = re.compile(rf"{_GREETS.pattern}(?: [\w'’-]+){{0,2}}[.!,]+\s+(?=\w)", re.IGNORECASE)
 _PARTS = re.compile(
-    r"\b(?:(?<!said )(?<!say )(?<!says )(?:good ?)?bye+|farewell|good ?night"
+    r"\b(?:(?<!said )(?<!says )(?:good ?)?bye+|farewell|good ?night"
     r"|(?:(?<!\w )|(?<=night ))night(?=(?: then| all| folks)?\W*$)"
     r"|(?:see|c|cu) ?(?:you|ya|u)|cya|cu"
     r"|laters?(?=\W*$)|ttyl|brb|g[2t]g|(?:got to|gotta|have to|must) (?:go|run|dash)"
@@ -264,7 +264,7 @@ _PARTS = re.compile(
     re.IGNORECASE,
 )
 _THANKS = re.compile(
-    r"\b(?:(?<!say )(?<!says )(?<!said )(?:thanks?|thank you)"
+    r"\b(?:(?<!says )(?<!said )(?:thanks?|thank you)"
     r"(?! to (?!you\b|u\b|ye\b|all\b|everyone\b)\w)|thx|cheers|much obliged|ta)\b",
     re.IGNORECASE,
 )

@@ -134,7 +134,7 @@ def asks(text: str) -> bool:
     return bool(sentences) and _asks(sentences[-1])
 
 
-_ASK_OF = frozenset("has did does can could will would should".split())
+_ASK_OF = frozenset("has did does can could would should".split())
 
 
 def asks_about(text: str, names: Collection[str]) -> bool:
@@ -221,11 +221,15 @@ _OPENS_NEWS = re.compile(
     re.IGNORECASE,
 )
 # "did you know Nell's been made reeve?": told in the form of a question
-_NO_RELATIVE = r"(?!(?:what|who|whom|whose|where|when|why|how|which|that)\b)"
+_NO_RELATIVE = (
+    r"(?!(?:what|who|whom|whose|where|when|why|how|which|that"
+    r"|before|after|until|since|well|much)\b)"
+)
+_ENDS_OPEN = re.compile(r"\b(?:to|for|with|from|at|on|about|of)\W*$", re.IGNORECASE)
 _TOLD_AS_ASKED = re.compile(
     r"^(?:[\w'’-]+[,:]? )?did (?:you|u|ye|ya) (?:know|hear)(?: that)?,? "
     r"(?!(?:if|whether|of|about|from|any\w*|the \w+ (?:i|you|he|she|they|(?-i:[A-Z])\w+))\b)"
-    rf"(?:{_NO_RELATIVE}[\w'’-]+ ){{0,4}}?{_NO_RELATIVE}[\w-]+(?:['’]s (?:been|got|gone|going)"
+    rf"(?:{_NO_RELATIVE}[\w'’-]+ ){{0,3}}?{_NO_RELATIVE}[\w-]+(?:['’]s (?:been|got|gone|going)"
     r"| (?:has|have|had|was|were|is|are|got|went|left|died|came|fell|burn(?:ed|t)|broke|sank|won"
     r"|lost|drowned|married|ran|sold|bought|found|stole|opened|closed|moved|collapsed|escaped|arrived))\b",
     re.IGNORECASE,
@@ -235,7 +239,8 @@ _TOLD_AS_ASKED = re.compile(
 def _asks(sentence: str) -> bool:
     """Whether one sentence asks."""
     bare = sentence.strip(_DRESSING + "\n")
-    if _TOLD_AS_ASKED.match(bare) or _OPENS_NEWS.fullmatch(bare):
+    told = _TOLD_AS_ASKED.match(bare) and not _ENDS_OPEN.search(bare)
+    if told or _OPENS_NEWS.fullmatch(bare):
         return False
     if bare.endswith("?"):
         return True

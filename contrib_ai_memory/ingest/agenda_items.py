@@ -79,9 +79,23 @@ _PROMISED_TO = re.compile(
 )
 _CALLS_YOU = frozenset("you u ye ya him her them".split())
 _OWNER = re.compile(r"\b(\w+)['’]s\b")
+_OATH = re.compile(
+    r"\b(?:on|upon|by) (?:my|me|ma) [\w']+(?:'s \w+)?|\bcross (?:my|me|ma) \w+|\bhand on it\b",
+    re.IGNORECASE,
+)
+_PAYS = re.compile(r"\b(?:pay|settle|owe|coins?|money)\b", re.IGNORECASE)
 _PUT_OFF = re.compile(
     r"\b(?:moved|put off|pushed back|postponed|delayed|late|instead|never came|not till"
     r"|now it['’]?s|won['’]?t be (?:\w+ ){1,2}(?:till?|until))\b|\bnow\W*$",
+    re.IGNORECASE,
+)
+_OF_PUTTING_OFF = content_words(
+    "payday late life word honour promised moved pushed postponed delayed"
+)
+_GESTURE = re.compile(  # "gives up", "gives Bram a smile"
+    r" gives (?:up|in|way|out|off|birth|chase|thanks)\b|\b(?:an?|two|three|some|more|another)"
+    r" (?:[\w-]+ )?(?:smiles?|nods?|winks?|looks?|hugs?|kiss(?:es)?|waves?|shrugs?|grins?|bows?"
+    r"|glares?|sighs?|laughs?|pats?|push|shove|slap|start|sign|wink|squeeze)\b",
     re.IGNORECASE,
 )
 _TO_YOU = re.compile(r"\b(?:you|your|yer|ur|ye|ya|u|we['’]re|we are)\b", re.IGNORECASE)
@@ -545,7 +559,8 @@ def spoken_to(entry: Entry, recent: Sequence[Entry], circle: Circle) -> str:
 
 def _is_gift(entry: Entry) -> bool:
     """Whether somebody gives a thing to the NPC, or is seen to give it to another."""
-    return entry.kind == "give" or (entry.kind == "pose" and " gives " in entry.content)
+    seen = entry.kind == "pose" and " gives " in entry.content
+    return entry.kind == "give" or (seen and not _GESTURE.search(entry.content))
 
 
 def _receiver(entry: Entry, circle: Circle) -> str:
@@ -656,9 +671,10 @@ def _moved_to(item: AgendaItem, earlier: Iterable[AgendaItem], circle: Circle) -
         and known.due != item.due
         and known.audience == item.audience
     ]
-    about = _about(item.text, item.created, circle)
-    same = [known for known in dated if about & _about(known.text, known.created, circle)]
-    chosen = same or dated
+    about = _about(item.text, item.created, circle) - _OF_PUTTING_OFF
+    chosen = [known for known in dated if about & _about(known.text, known.created, circle)]
+    if not about:
+        chosen = dated
     return chosen[0] if len(chosen) == 1 else None
 
 
@@ -814,20 +830,18 @@ def _is_paid(text: str, item: AgendaItem, circle: Circle) -> bool:
 def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
     """Whether a gift is what an item asked for: from the one who owes it to the one it is owed."""
     giver = circle.npc if entry.origin == "self" else (entry.source_entity or "")
-    if item.who != giver:
+    if item.who != giver or item.kind == "plan":
         return False
     receiver = _receiver(entry, circle)
-    if item.kind != "request" and item.to and receiver != item.to:
+    if item.kind != "request" and (not receiver or (item.to and receiver != item.to)):
         return False
     thing = _NAME.sub(" ", entry.content.partition(" gives ")[2])
     text = _without_days(item.text, item.created)
     given, owed = _numbers(thing), _numbers(text)
     if given and owed:
         return max(given) in owed and max(given) >= max(owed)
-    if item.kind == "plan":
-        return False
-    if item.kind != "request" and item.to and item.due and len(_matter(text)) < BARE:
-        return True  # "friday, cross my heart"
+    if item.kind != "request" and item.to and item.due and not _matter(_OATH.sub(" ", text)):
+        return not _PAYS.search(text) or bool(given)  # "friday, cross my heart"
     return bool(_matter(thing) & _matter(text))
 
 

@@ -309,7 +309,8 @@ def _corrects_one_of_its_own(
         over = memory.invalid_at and memory.superseded_by != by
         if over or len(memory.journal_ids) != 1 or not _is_said(memory):
             continue
-        if found := corrections.completed(said, [without_address(_words(memory), called)]):
+        told = [without_address(_words(memory), called)]
+        if found := corrections.completed(said, told, names_wrong=True):
             return replace(line, corrects=memory.journal_ids[0], meant=found[1])
     return line
 

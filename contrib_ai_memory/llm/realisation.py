@@ -13,7 +13,7 @@ from datetime import date, datetime
 from ..english import reported_speech
 from ..english.addressing import forms, hushes, without_address
 from ..english.answer_types import holds
-from ..english.due_dates import due
+from ..english.due_dates import due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
 from ..english.tokens import content_words, is_past, words_of
 from ..records import MemoryRecord, ReplyRequest
@@ -50,7 +50,9 @@ def tell_all(
 def day_named(memory: MemoryRecord) -> date | None:
     """Return the day that the words of a memory name, None if that is the day they are from."""
     text, then = memory.quote or memory.content, memory.created_at
-    found = then and (due(text, then) or (_is_of_the_past(text) and due(text, then, past=True)))
+    found = then and (due(text, then) or due(text, then, past=True))
+    if found and not due(text, then) and is_weekday(found.said) and not _is_of_the_past(text):
+        return None  # "I'll bring it monday", said on a Monday
     return found.day if found and found.iso != then[:10] else None
 
 
@@ -108,10 +110,23 @@ def _without_echo(said: str, asked: str) -> str:
     return " ".join(rest) or said
 
 
+_HUSH = re.compile(
+    r"\s*(?:so |and |please |pls |but )?(?:keep (?:it|this|that)\b|mum['’]?s\b|not a word\b)", re.I
+)
+# "Bram said, keep it to yourself", "my motto is, not a word"
+_LEADS_TO_WORDS = re.compile(
+    r"^\W*(?:if|when|unless)\b|\b(?:sa(?:id|ys?)|told|tells?|ask(?:s|ed)?|begg?(?:s|ed)|whispered"
+    r"|is|was|please)\W*(?:me|us|him|her|them)?\W*$",
+    re.I,
+)
+
+
 def _without_hushing(said: str) -> str:
     """Return words without what asks for confidence at their end: "…, keep it to yourself"."""
-    told, comma, rest = said.rpartition(",")
-    return told if comma and told.strip() and hushes(rest) else said
+    told, _comma, rest = said.rpartition(",")
+    if not told.strip() or not _HUSH.match(rest) or _LEADS_TO_WORDS.search(told):
+        return said
+    return told if hushes(rest) else said
 
 
 def _gift(memory: MemoryRecord, request: ReplyRequest) -> str:

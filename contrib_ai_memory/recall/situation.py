@@ -248,6 +248,8 @@ def _gifts(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
         and each.learnable
         and each.source_entity == entry.source_entity
         and each.id < entry.id
+        and may_hear(each.private, each.witnesses, (entry.source_entity or "",))
+        and (entry.private or not each.private)
     ]
     return tuple(to_memory(memory.id, each) for each in given[-GIFTS:])
 
