@@ -21,6 +21,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import embedding_server  # noqa: E402
 import real_stores  # noqa: E402
+import talk_scene  # noqa: E402
 
 from world.game import Game  # noqa: E402
 
@@ -251,3 +252,22 @@ def builder(types_as):
 def admin(types_as):
     """An admin in the tavern; admin(line) gives all that comes back, as plain text."""
     return types_as("Chief", "Admin")
+
+
+@pytest.fixture
+def says(mara, alice, bram):
+    """says(alice, "who is here?") gives what Mara answers, "" for nothing; Bram is elsewhere."""
+    from contrib_ai_memory import offload
+
+    mara.memory.clock = lambda: talk_scene.MONDAY
+    bram.location = None
+
+    def say(who, words, command="say "):
+        before = len(mara.memory.journal)
+        who.execute_cmd(f"{command}mara, {words}" if command == "say " else f"{command}{words}")
+        offload.wait(mara.assistant.at_tick())
+        own = [each for each in mara.memory.journal.read(before + 1) if each.origin == "self"]
+        mara.assistant.nattributes.clear()  # whoever asks is answered at once
+        return own[-1].content if own else ""
+
+    return say

@@ -2,37 +2,12 @@
 
 import pytest
 from evennia.utils.create import create_object
+from talk_scene import MONDAY, turn
 
-from contrib_ai_memory import offload
 from contrib_ai_memory.english import addressing, commitments, corrections, follow_ups, questions
 from contrib_ai_memory.english.intents import Intent, intent_of
 from contrib_ai_memory.llm import offline_reply, small_talk
 from contrib_ai_memory.llm.understanding import learned_intent
-
-MONDAY = "2026-11-23T12:00:00+00:00"
-
-
-@pytest.fixture
-def says(mara, alice, bram):
-    """says(alice, "who is here?") gives what Mara answers, "" for nothing."""
-    mara.memory.clock = lambda: MONDAY
-    bram.location = None
-
-    def say(who, words, command="say "):
-        before = len(mara.memory.journal)
-        who.execute_cmd(f"{command}mara, {words}" if command == "say " else f"{command}{words}")
-        offload.wait(mara.assistant.at_tick())
-        own = [each for each in mara.memory.journal.read(before + 1) if each.origin == "self"]
-        mara.assistant.nattributes.clear()  # whoever asks is answered at once
-        return own[-1].content if own else ""
-
-    return say
-
-
-def turn(alice, bram):
-    """Bram comes in for Alice."""
-    bram.location, alice.location = alice.location, None
-
 
 # --- confidences and messages ---------------------------------------------------------------------
 
@@ -62,93 +37,6 @@ def test_what_was_whispered_is_nobody_elses(says, alice, bram):
     turn(alice, bram)
     answer = says(bram, "what did alice whisper to you?")
     assert answer == "What is told to me in confidence stays with me, Bram."
-
-
-# --- corrections ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("first", "then", "question", "holds", "lacks"),
-    [
-        (
-            "ive got a ferret called Thunder, she rides in my coat pocket",
-            "oh wait i told you wrong, my ferret is called Lightning, not Thunder",
-            "whats my ferrets name",
-            "Lightning",
-            "called Thunder,",
-        ),
-        (
-            "i owe you for two ales, ill settle up on sunday",
-            "nah its two meads i owe ya for, not ales",
-            "what do i owe you?",
-            "two meads",
-            "two ales",
-        ),
-        (
-            "my cat had four kittens in the loft",
-            "sorry, five kittens, not four",
-            "how many kittens did my cat have?",
-            "five kittens",
-            "four kittens",
-        ),
-        (
-            "im takin sixty geese to Harrowgate market on saturday",
-            "change of plan, im takin the geese to Thornby market on sunday, not Harrowgate",
-            "where am i takin my geese?",
-            "Thornby",
-            "to Harrowgate",
-        ),
-        (
-            "i'll bring you a new copper kettle on friday",
-            "actually the copper kettle wont be ready friday, ill bring it monday instead",
-            "when am i bringing the kettle?",
-            "30 November",
-            "27 November",
-        ),
-    ],
-)
-def test_only_what_was_said_last_is_told(says, alice, first, then, question, holds, lacks):
-    says(alice, first)
-    says(alice, then)
-    answer = says(alice, question)
-    assert holds in answer
-    assert lacks not in answer
-
-
-@pytest.mark.parametrize(
-    ("first", "then", "question", "holds"),
-    [
-        (
-            "my brother is called Wilkin",
-            "I trust Nell, not Wilkin",
-            "whats my brother called",
-            "Wilkin",
-        ),
-        (
-            "my sister has four dogs",
-            "my sister has three cats, not four",
-            "how many dogs has my sister",
-            "four dogs",
-        ),
-        (
-            "the fair is on friday",
-            "the fair is not only on friday but also on saturday",
-            "when is the fair?",
-            "27 November",
-        ),
-    ],
-)
-def test_what_is_no_correction_ends_nothing(says, alice, first, then, question, holds):
-    says(alice, first)
-    says(alice, then)
-    assert holds in says(alice, question)
-
-
-def test_what_is_owed_is_told_to_the_one_who_owes_it(says, alice, bram):
-    bram.location = alice.location
-    says(bram, "im bram")
-    says(alice, "bram here owes me four crowns for a jug he broke")
-    assert "You owe Alice four crowns for a jug you broke." in says(bram, "do i owe anyone money?")
 
 
 # --- who was here ---------------------------------------------------------------------------------
@@ -306,30 +194,6 @@ def test_news_in_the_form_of_a_question_is_news(says, alice, bram):
     says(alice, "did you know nell's been made reeve of Harrow?")
     turn(alice, bram)
     assert "reeve" in says(bram, "who was made reeve?")
-
-
-# --- debts ----------------------------------------------------------------------------------------
-
-
-def test_a_debt_that_the_creditor_calls_paid_is_paid(says, alice, bram):
-    says(alice, "hello")
-    turn(alice, bram)
-    says(bram, "alice borrowed seven shillings off me for a saddle, she still owes me")
-    turn(bram, alice)
-    says(alice, "aye i owe bram seven shillings, i'll pay him on friday")
-    assert "You owe Bram" in says(alice, "do i owe anyone money?")
-    turn(alice, bram)
-    says(bram, "i've had my seven shillings off alice, so she's paid up")
-    assert says(bram, "does alice still owe me?").startswith("No.")
-    turn(bram, alice)
-    assert says(alice, "do i owe anyone money?").startswith("No.")
-
-
-def test_what_is_put_on_the_slate_is_owed(says, alice, bram):
-    says(alice, "put two bowls of broth on my slate will you, i'll settle friday")
-    assert "two bowls of broth, by Friday" in says(alice, "when did i say i'd settle?")
-    turn(alice, bram)
-    assert "Alice owes me two bowls of broth" in says(bram, "what do people owe you?")
 
 
 # --- the speaker, and how sure it is --------------------------------------------------------------
@@ -494,36 +358,6 @@ def test_a_message_without_that_is_one(says, alice, bram):
 
 
 @pytest.mark.parametrize(
-    ("first", "then", "question", "holds", "lacks"),
-    [
-        (
-            "my brother Halvor sails from Port Amber",
-            "No, Halvor sails from Port Crane, not Port Amber.",
-            "where does my brother sail from?",
-            "Port Crane",
-            "Port Amber",
-        ),
-        (
-            "i've twenty planks left on the cutter",
-            "its nineteen planks left not twenty",
-            "how many planks have i left?",
-            "nineteen",
-            "twenty",
-        ),
-        (
-            "ill fetch you a bucket of mussels thursday",
-            "the mussels'll have to be saturday, the tides are wrong",
-            "when am i bringing the mussels?",
-            "28 November",
-            "26 November",
-        ),
-    ],
-)
-def test_a_correction_in_other_forms_is_one(says, alice, first, then, question, holds, lacks):
-    test_only_what_was_said_last_is_told(says, alice, first, then, question, holds, lacks)
-
-
-@pytest.mark.parametrize(
     ("first", "then"),
     [
         ("ill fetch you a bucket of mussels thursday", "i'll be home saturday"),
@@ -663,150 +497,6 @@ def test_a_day_to_come_is_none_that_was(says, alice):
     assert "16 November" not in says(alice, "when do i bring the kettle?")
 
 
-# --- corrections in more forms --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("known", "said", "meant"),
-    [
-        (
-            "i keep a magpie, Duchess she's called",
-            "oh silly me, the magpie is Countess, Duchess was my old cat",
-            "i keep a magpie, Countess she's called",
-        ),
-        (
-            "thirty one men under me",
-            "scratch that, i counted wrong, twenty eight men not thirty one",
-            "twenty eight men under me",
-        ),
-        (
-            "i've got hives down in Fennick's Meadow",
-            "i told you wrong, my hives are at Larkhill, Fennick's Meadow was last summer",
-            "i've got hives down in Larkhill",
-        ),
-        (
-            "nine hives, an every one of em in a foul temper",
-            "actually it's eleven hives, i split two of em",
-            "eleven hives, an every one of em in a foul temper",
-        ),
-        (
-            "ill drop you off a sack of coal wednesday",
-            "make that thursday for the coal, not wednesday",
-            "ill drop you off a sack of coal thursday",
-        ),
-    ],
-)
-def test_a_correction_is_read_in_many_forms(known, said, meant):
-    assert corrections.completed(said, [known]) == (0, meant)
-
-
-@pytest.mark.parametrize(
-    ("known", "said"),
-    [
-        ("i keep four goats on the hill", "sorry, six goats got out last night"),
-        ("i keep four goats on the hill", "no, Bram has six goats"),
-        ("Alice brought me eggs", "well actually Duchess is fine, Alice was just worried"),
-        ("the ferry comes monday", "friday is market day, not monday"),
-        ("two men work for me", "wait, four men came by"),
-    ],
-)
-def test_what_is_only_like_a_correction_corrects_nothing(known, said):
-    assert corrections.completed(said, [known]) is None
-
-
-def test_a_correction_made_long_after_is_told_alone(says, alice, bram):
-    says(alice, "got a brother Lucan who teaches swordplay over in Harrowgate")
-    for number in range(45):
-        says(bram, f"barrel {number} of salted herring came in")
-    says(alice, "no wait, lucan's in Sallowby these days, not Harrowgate")
-    told = says(alice, "where's my brother teach?")
-    assert "Sallowby" in told and "swordplay over in Harrowgate" not in told
-
-
-def test_a_changed_plan_is_told_without_the_old_one(says, alice):
-    says(alice, "we pack up the wagons thursday and roll on to Ashby")
-    says(alice, "change of plan, we arent off to ashby thursday, we're stopping here")
-    told = says(alice, "when do we leave then?")
-    assert "pack up the wagons" not in told and "26 November" not in told
-
-
-# --- debts, gifts, messages and places in players' words ------------------------------------------
-
-
-def test_into_somebody_for_a_sum_is_a_debt_until_the_creditor_is_paid(says, alice, bram):
-    bram.location = alice.location
-    says(bram, "good evening")
-    says(alice, "i'm into bram for sixpence, he sold me a salve")
-    assert "sixpence" in says(alice, "do i owe anybody?")
-    says(bram, "alice's settled up with me, that sixpence is paid now")
-    assert "You owe" not in says(alice, "do i owe bram owt?")
-
-
-def test_gifts_are_told_however_they_are_asked_for(says, alice):
-    create_object("typeclasses.objects.Object", key="velvet mask", location=alice)
-    says(alice, "give velvet mask to Mara", "")
-    for question in ("what've i given you so far?", "what presents have you had from me"):
-        assert "velvet mask" in says(alice, question)
-
-
-def test_a_message_is_passed_on_to_somebody(says, alice, bram):
-    says(bram, "good evening")
-    says(alice, "pass on to bram that the salve worked a treat")
-    turn(alice, bram)
-    assert "the salve worked" in says(bram, "any messages?")
-
-
-@pytest.mark.parametrize(
-    "question", ["what do they call this place?", "where am i mara? had one too many"]
-)
-def test_the_place_is_told_in_the_middle_of_a_talk(says, alice, mara, question):
-    says(alice, "my sister Nell is a midwife")
-    says(alice, "what do you know of Nell?")
-    assert mara.location.key in says(alice, question)
-
-
-# --- what is kept, put off and stated in short ----------------------------------------------------
-
-
-def states(mara):
-    return {item.text[:20]: item.state for item in mara.memory.agenda}
-
-
-def test_a_gift_that_is_seen_pays_what_was_owed(says, mara, alice, bram):
-    bram.location = alice.location
-    says(bram, "good evening")
-    says(alice, "bram them 5 crowns from cards, i owe you them, u get em the 25th")
-    says(alice, "pose gives Bram five crowns.", "")
-    assert set(states(mara).values()) == {"done"}
-
-
-def test_a_gift_of_less_pays_nothing_off(says, mara, alice, bram):
-    bram.location = alice.location
-    says(bram, "good evening")
-    says(alice, "i owe bram nine crowns")
-    says(alice, "pose gives Bram three crowns.", "")
-    assert set(states(mara).values()) == {"open"}
-
-
-def test_what_is_put_off_is_due_on_the_new_day_alone(says, mara, alice, bram):
-    bram.location = alice.location
-    says(bram, "good evening")
-    says(alice, "bram i'll pay you back the forty on friday, swear")
-    says(alice, "ok so. payday got moved. wednesday. on my life")
-    assert [item.due for item in mara.memory.agenda] == ["2026-11-25"]
-
-
-def test_a_bare_day_is_of_the_sentence_before_it(says, mara, alice):
-    says(alice, "WERE GETTIN MARRIED!!! me n wilf. 12th of december")
-    assert [item.due for item in mara.memory.agenda] == ["2026-12-12"]
-
-
-def test_a_plan_is_called_off_by_what_somebody_will_not_do(says, mara, alice):
-    says(alice, "i'm taking the vows at the chapel on friday")
-    says(alice, "im not taking the vows at the chapel. i decided!!!")
-    assert set(states(mara).values()) == {"done"}
-
-
 # --- a friendly word ------------------------------------------------------------------------------
 
 
@@ -903,64 +593,6 @@ def test_what_is_asked_after_a_greeting_is_answered(says, alice, bram):
 )
 def test_who_is_not_to_know_is_not_told(said, confided):
     assert addressing.confides(said) is confided
-
-
-# --- what is only like it -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("said", "known"),
-    [
-        ("I can wait two days", "I stay at the inn for five days."),
-        ("There is no rush, we have three hours", "It is nine hours on foot to Ashby."),
-        ("No, I have two sons", "Hobb has three sons."),
-        ("sorry, i have only 3 coins", "The sword costs 10 coins."),
-        ("Wait, Ulla is ill, Bram was the healer", "I was healed by Bram."),
-        ("No, my dog is Rex, Fluff is my cat", "My cat is Fluff."),
-    ],
-)
-def test_what_counts_or_names_something_else_corrects_nothing(said, known):
-    assert corrections.completed(said, [known]) is None
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Sorry I'm late, I will fix your roof on monday.",
-        "I'm going to the fair tomorrow instead of working.",
-        "My sister's wedding is moved to sunday.",
-    ],
-)
-def test_what_is_late_of_itself_moves_no_debt(says, mara, alice, bram, said):
-    bram.location = alice.location
-    says(alice, "I'll pay you five coppers on friday.")
-    says(alice, said)
-    assert "2026-11-27" in [item.due for item in mara.memory.agenda]
-
-
-@pytest.mark.parametrize(
-    ("promise", "gift"),
-    [
-        ("I'll sing for you on friday, promise.", "an empty mug"),
-        ("We leave for Wick on friday with three horses", "three apples"),
-    ],
-)
-def test_another_gift_keeps_no_promise(says, mara, alice, promise, gift):
-    says(alice, promise)
-    create_object("typeclasses.objects.Object", key=gift, location=alice)
-    says(alice, f"give {gift} to Mara", "")
-    assert set(states(mara).values()) == {"open"}
-
-
-@pytest.mark.parametrize(
-    "pose", ["gives Bram a smile and three kisses.", "gives up on the goat and sits by Mara."]
-)
-def test_a_gesture_pays_nothing(says, mara, alice, bram, pose):
-    bram.location = alice.location
-    says(bram, "good evening")
-    says(alice, "I owe Bram three coins")
-    says(alice, f"pose {pose}", "")
-    assert set(states(mara).values()) == {"open"}
 
 
 @pytest.mark.parametrize(

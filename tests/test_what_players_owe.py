@@ -1,0 +1,141 @@
+"""Debts, promises, gifts and messages as players type them."""
+
+import pytest
+from evennia.utils.create import create_object
+from talk_scene import states, turn
+
+# --- debts ----------------------------------------------------------------------------------------
+
+
+def test_a_debt_that_the_creditor_calls_paid_is_paid(says, alice, bram):
+    says(alice, "hello")
+    turn(alice, bram)
+    says(bram, "alice borrowed seven shillings off me for a saddle, she still owes me")
+    turn(bram, alice)
+    says(alice, "aye i owe bram seven shillings, i'll pay him on friday")
+    assert "You owe Bram" in says(alice, "do i owe anyone money?")
+    turn(alice, bram)
+    says(bram, "i've had my seven shillings off alice, so she's paid up")
+    assert says(bram, "does alice still owe me?").startswith("No.")
+    turn(bram, alice)
+    assert says(alice, "do i owe anyone money?").startswith("No.")
+
+
+def test_what_is_put_on_the_slate_is_owed(says, alice, bram):
+    says(alice, "put two bowls of broth on my slate will you, i'll settle friday")
+    assert "two bowls of broth, by Friday" in says(alice, "when did i say i'd settle?")
+    turn(alice, bram)
+    assert "Alice owes me two bowls of broth" in says(bram, "what do people owe you?")
+
+
+# --- debts, gifts, messages and places in players' words ------------------------------------------
+
+
+def test_into_somebody_for_a_sum_is_a_debt_until_the_creditor_is_paid(says, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "i'm into bram for sixpence, he sold me a salve")
+    assert "sixpence" in says(alice, "do i owe anybody?")
+    says(bram, "alice's settled up with me, that sixpence is paid now")
+    assert "You owe" not in says(alice, "do i owe bram owt?")
+
+
+def test_gifts_are_told_however_they_are_asked_for(says, alice):
+    create_object("typeclasses.objects.Object", key="velvet mask", location=alice)
+    says(alice, "give velvet mask to Mara", "")
+    for question in ("what've i given you so far?", "what presents have you had from me"):
+        assert "velvet mask" in says(alice, question)
+
+
+def test_a_message_is_passed_on_to_somebody(says, alice, bram):
+    says(bram, "good evening")
+    says(alice, "pass on to bram that the salve worked a treat")
+    turn(alice, bram)
+    assert "the salve worked" in says(bram, "any messages?")
+
+
+@pytest.mark.parametrize(
+    "question", ["what do they call this place?", "where am i mara? had one too many"]
+)
+def test_the_place_is_told_in_the_middle_of_a_talk(says, alice, mara, question):
+    says(alice, "my sister Nell is a midwife")
+    says(alice, "what do you know of Nell?")
+    assert mara.location.key in says(alice, question)
+
+
+# --- what is kept, put off and stated in short ----------------------------------------------------
+
+
+def test_a_gift_that_is_seen_pays_what_was_owed(says, mara, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "bram them 5 crowns from cards, i owe you them, u get em the 25th")
+    says(alice, "pose gives Bram five crowns.", "")
+    assert set(states(mara).values()) == {"done"}
+
+
+def test_a_gift_of_less_pays_nothing_off(says, mara, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "i owe bram nine crowns")
+    says(alice, "pose gives Bram three crowns.", "")
+    assert set(states(mara).values()) == {"open"}
+
+
+def test_what_is_put_off_is_due_on_the_new_day_alone(says, mara, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "bram i'll pay you back the forty on friday, swear")
+    says(alice, "ok so. payday got moved. wednesday. on my life")
+    assert [item.due for item in mara.memory.agenda] == ["2026-11-25"]
+
+
+def test_a_bare_day_is_of_the_sentence_before_it(says, mara, alice):
+    says(alice, "WERE GETTIN MARRIED!!! me n wilf. 12th of december")
+    assert [item.due for item in mara.memory.agenda] == ["2026-12-12"]
+
+
+def test_a_plan_is_called_off_by_what_somebody_will_not_do(says, mara, alice):
+    says(alice, "i'm taking the vows at the chapel on friday")
+    says(alice, "im not taking the vows at the chapel. i decided!!!")
+    assert set(states(mara).values()) == {"done"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Sorry I'm late, I will fix your roof on monday.",
+        "I'm going to the fair tomorrow instead of working.",
+        "My sister's wedding is moved to sunday.",
+    ],
+)
+def test_what_is_late_of_itself_moves_no_debt(says, mara, alice, bram, said):
+    bram.location = alice.location
+    says(alice, "I'll pay you five coppers on friday.")
+    says(alice, said)
+    assert "2026-11-27" in [item.due for item in mara.memory.agenda]
+
+
+@pytest.mark.parametrize(
+    ("promise", "gift"),
+    [
+        ("I'll sing for you on friday, promise.", "an empty mug"),
+        ("We leave for Wick on friday with three horses", "three apples"),
+    ],
+)
+def test_another_gift_keeps_no_promise(says, mara, alice, promise, gift):
+    says(alice, promise)
+    create_object("typeclasses.objects.Object", key=gift, location=alice)
+    says(alice, f"give {gift} to Mara", "")
+    assert set(states(mara).values()) == {"open"}
+
+
+@pytest.mark.parametrize(
+    "pose", ["gives Bram a smile and three kisses.", "gives up on the goat and sits by Mara."]
+)
+def test_a_gesture_pays_nothing(says, mara, alice, bram, pose):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "I owe Bram three coins")
+    says(alice, f"pose {pose}", "")
+    assert set(states(mara).values()) == {"open"}
