@@ -214,6 +214,13 @@ def test_a_reminder_is_promised_listed_and_brought_up_in_time(says, mara, alice,
     assert "twine" in greeted and "That is due today" in greeted and "see u" not in greeted
 
 
+def test_what_is_to_be_kept_is_promised_with_its_secrecy_asked_for(says, mara, alice):
+    bram.location = None
+    says(alice, "Keep this letter for me. Don't tell anyone.")  # answered in a whisper
+    [promised] = [each for each in mara.memory.journal.read() if each.origin == "self"]
+    assert promised.content in {"I will see to it, Alice.", "You can count on me, Alice."}
+
+
 def test_a_reminder_without_a_day_is_brought_up_the_next_time(says, mara, alice, bram):
     bram.location = None
     assert says(alice, "remind me to feed my cat") == "Feed your cat. I will remind you, Alice."

@@ -215,6 +215,12 @@ def test_a_question_with_a_greeting_is_greeted_too(asks, alice):
     assert "know" in answer
 
 
+def test_an_order_with_a_greeting_is_greeted_and_served(asks, alice):
+    answer = asks(alice, "good evening. is there any ale left?")
+    assert answer.startswith(("Well met, Alice.", "Good to meet you, Alice."))
+    assert "can be done" in answer
+
+
 def test_what_was_talked_about_just_now_is_told_if_nothing_was_before(asks, alice):
     asks(alice, "I keep the ferry at Millbrook.")
     assert "ferry" in asks(alice, "what did we talk about?")

@@ -66,20 +66,19 @@ def test_the_place_is_told_in_the_middle_of_a_talk(says, alice, mara, question):
 # --- what is kept, put off and stated in short ----------------------------------------------------
 
 
-def test_a_gift_that_is_seen_pays_what_was_owed(says, mara, alice, bram):
+@pytest.mark.parametrize(
+    ("owed", "given", "state"),
+    [
+        ("bram them 5 crowns from cards, i owe you them, u get em the 25th", "five", "done"),
+        ("i owe bram nine crowns", "three", "open"),
+    ],
+)
+def test_a_gift_that_is_seen_pays_what_was_owed(says, mara, alice, bram, owed, given, state):
     bram.location = alice.location
     says(bram, "good evening")
-    says(alice, "bram them 5 crowns from cards, i owe you them, u get em the 25th")
-    says(alice, "pose gives Bram five crowns.", "")
-    assert set(states(mara).values()) == {"done"}
-
-
-def test_a_gift_of_less_pays_nothing_off(says, mara, alice, bram):
-    bram.location = alice.location
-    says(bram, "good evening")
-    says(alice, "i owe bram nine crowns")
-    says(alice, "pose gives Bram three crowns.", "")
-    assert set(states(mara).values()) == {"open"}
+    says(alice, owed)
+    says(alice, f"pose gives Bram {given} crowns.", "")
+    assert set(states(mara).values()) == {state}
 
 
 def test_what_is_put_off_is_due_on_the_new_day_alone(says, mara, alice, bram):

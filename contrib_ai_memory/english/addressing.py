@@ -143,9 +143,10 @@ _BEFORE_A_NAME = re.compile(
 
 
 def without_address(text: str, names: tuple[str, ...]) -> str:
-    """Strip the names by which a line addresses somebody, at its beginning and ends of sentences.
+    """Strip the names by which a line addresses somebody.
 
-    A word of greeting goes with the name; what denies or corrects stays.
+    They stand at its beginning, at its end, or before a question or exclamation mark. A word of
+    greeting goes with the name; what denies or corrects stays.
 
     Args:
         names: See `forms`.

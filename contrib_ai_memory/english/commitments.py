@@ -13,7 +13,7 @@ from typing import Literal
 
 from .due_dates import due
 from .questions import asks
-from .tokens import FUNCTION_WORDS, NUMBERS, without_quotations
+from .tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, without_quotations
 
 Commitment = Literal["promise", "debt", "request", "plan"]
 Closing = Literal["done", "off", "broken"]
@@ -41,7 +41,7 @@ _PROMISED = re.compile(
     r"(?:promised|swore|sworn|vowed|gave (?:\w+ )?my word)\b"
     r"(?: (?!to\b|when\b|if\b)[\w'-]+){0,3}? "
     r"(?:to|that|i'?d|i'?ll|i (?:would|will)|we'?d|an?|the|some|"
-    rf"{'|'.join(NUMBERS)}|\d+) \w"
+    rf"{NUMBER_WORD}|\d+) \w"
 )
 _PARTS = re.compile(
     r"\b(?:(?:i'?ll |we'?ll |will )?(?:see|c|catch|meet) (?:you|u|ya|ye|y'?all)(?: all)?|until|till"
@@ -74,7 +74,7 @@ _PAYS = re.compile(rf"{_WILL} (?:re)?(?:pay|settle)\b(?! (?:you |u |him |her )?a
 _OWES = re.compile(
     r"\bowe(?:s|d)?\b"
     r"|\b(?:i'?m|i am|we'?re|he'?s|she'?s|is|are) in(?:to| hock to) [\w' -]{2,24}? for"
-    rf" (?:(?:a|an|{'|'.join(NUMBERS)}|\d+) [\w'-]+|\w+pence)\b"
+    rf" (?:(?:a|an|{NUMBER_WORD}|\d+) [\w'-]+|\w+pence)\b"
     r"|\b(?:haven'?t|havent|not) paid (?:him|her|them|you|u|ye)\b"
     r"|\b(?:on|to) (?:my|the|your|ur) (?:slate|tab)\b|\biou\b"
     r"|\bpay (?:you|u|ye|ya|him|her|them|it|that)(?: \w+)? (?:back|later|when|on|by|in|for)\b"
@@ -93,7 +93,7 @@ _OWED_TO_SPEAKER = re.compile(
     r"\b(?:you|u|ya|ye)(?: still)? owe\b(?! (?:him|her|them|it)\b)|\bowes? me\b"
     r"|\byou(?:'re| are) (?:still )?short\b"
 )
-_AMOUNT = rf"(?:a|an|the|your|{'|'.join(NUMBERS)}|\d+)"
+_AMOUNT = rf"(?:a|an|the|your|{NUMBER_WORD}|\d+)"
 # "the miller", "my old uncle", "hobb"
 _CREDITOR = (
     r"(?:(?:the|my|our|his|her|their) (?:(?:old|young|poor) )?[^\W\d]['\w-]+|[^\W\d]['\w-]+)"
@@ -115,7 +115,7 @@ _OWED_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _PAID_TO = re.compile(
-    rf"\b(?:re)?(?:paid|payed) (?:(?:{'|'.join(NUMBERS)}|\d+) [\w'-]+ )?(?:back |off |up )?(?:to )?"
+    rf"\b(?:re)?(?:paid|payed) (?:(?:{NUMBER_WORD}|\d+) [\w'-]+ )?(?:back |off |up )?(?:to )?"
     rf"(?P<to>{_CREDITOR})|\b(?:settled|squared) (?:it |things |up )*with (?P<with>{_CREDITOR})"
     rf"|\b(?P<passive>{_CREDITOR})(?:'s| is| has been| got) (?:all )?paid\b",
     re.IGNORECASE,
@@ -168,8 +168,7 @@ _KEEPS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_KEEPING})\b")
 _TELLS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_TELLING})\b")
 _NOT_TOLD = frozenset(
     "yourself yourselves others everything whatever whoever people folk folks strangers someone"
-    " somebody stories tales lies"
-    " jokes".split()
+    " somebody stories tales lies jokes".split()
 )
 _MESSAGE = re.compile(  # "tell bram that the boat is mended", "let bram know", "pass this to bram"
     rf"{_OPEN}(?:please |kindly |just )?"
@@ -313,7 +312,7 @@ def owed_to_speaker(text: str) -> bool:
 
 def owed_by_another(text: str) -> bool:
     """Whether a debt is what somebody but the listener owes the speaker: "the miller owes me"."""
-    return "owes me" in text.lower()
+    return bool(re.search(r"\bowes me\b", text, re.IGNORECASE))
 
 
 def owed(text: str) -> str:

@@ -15,16 +15,16 @@ import re
 from . import tokens
 from .questions import asks
 from .time_words import times
-from .tokens import NUMBERS, WORD, content_words, stem, words_of
+from .tokens import NUMBER_WORD, NUMBERS, WORD, content_words, stem, words_of
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _LABEL = re.compile(
     r"(?:^\W*|[,.;:!?]\s+|\b(?:the|an?|in|at|on|of|to|from|by|near|for|with|and|my|our|your|his|her|their|this"
     r"|that)\s+)(?P<thing>[^\W\d_]+)\s+(?P<number>\d+)\b"
 )
-_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBERS)})\b")
+_NUMBER_WORD = re.compile(rf"\b(?:{NUMBER_WORD})\b")
 _COUNTED = re.compile(
-    rf"\b(?P<number>\d+(?:[.,]\d+)*|{'|'.join(NUMBERS)}) (?P<unit>[^\W\d_]{{3,}})(?! \d)"
+    rf"\b(?P<number>\d+(?:[.,]\d+)*|{NUMBER_WORD}) (?P<unit>[^\W\d_]{{3,}})(?! \d)"
 )
 _NOT = "not|no|never|nobody|nothing|none|without|cannot|neither|nor"
 _NEGATION = re.compile(rf"\b(?:{_NOT})\b|n['’]t\b")

@@ -16,6 +16,7 @@ from .tokens import (
     BASES,
     FILLERS,
     FUNCTION_WORDS,
+    NUMBER_WORD,
     NUMBERS,
     THIRD,
     content_words,
@@ -79,7 +80,7 @@ _SAYS_ANEW = re.compile(
 )
 # "it's nineteen planks left not twenty"
 _COUNTS_ANEW = re.compile(
-    rf"(?P<anew>[^.!?]+?)\s+not (?P<wrong>{'|'.join([r'[0-9]+', *NUMBERS])})\W*$", re.IGNORECASE
+    rf"(?P<anew>[^.!?]+?)\s+not (?P<wrong>[0-9]+|{NUMBER_WORD})\W*$", re.IGNORECASE
 )
 # "the magpie is Countess, Duchess was my old cat"
 _WAS_ANOTHER = re.compile(
@@ -88,9 +89,7 @@ _WAS_ANOTHER = re.compile(
     r" (?:my|our|the|an?|his|her|their|last|only|where|what|before)\b[^.!?]*\W*$",
     re.IGNORECASE,
 )
-_COUNTED = re.compile(
-    rf"\b(?P<number>\d+|{'|'.join(NUMBERS)}) (?P<of>[^\W\d_]{{3,}})\b", re.IGNORECASE
-)
+_COUNTED = re.compile(rf"\b(?P<number>\d+|{NUMBER_WORD}) (?P<of>[^\W\d_]{{3,}})\b", re.IGNORECASE)
 # "actually it's eleven hives, i split two"; not "sorry, eleven hives were stolen"
 _COUNTS_INSTEAD = re.compile(
     r"^\W*(?:(?:no|nah|nope|wait|sorry|oops|actually|correction|scratch that|(?:oh )?silly me"
@@ -123,7 +122,7 @@ _OF_SPEAKER = re.compile(r"\b(?:i|we)\b|\bive\b", re.IGNORECASE)
 _SUBJECTS = frozenset("i we they you it its it's that's thats he's hes she's shes there's".split())
 _DETERMINED = re.compile(rf"^{_DET} ", re.IGNORECASE)
 _THE = re.compile(r"\bthe (?:[^\W\d_]+ ){0,2}?[^\W\d_]+\b(?=\W*$|[,.;!]| and\b)", re.IGNORECASE)
-_NUMBER = re.compile(rf"\b(?:\d+|{'|'.join(NUMBERS)})\b", re.IGNORECASE)
+_NUMBER = re.compile(rf"\b(?:\d+|{NUMBER_WORD})\b", re.IGNORECASE)
 _MOVED = re.compile(
     rf"{_OPENS}(?P<moved>(?:{_DET} )?(?:[\w'’-]+ )?(?P<who>[\w'’-]+?)"
     r"(?: has|['’]s| have|['’]ve)? moved (?:house |back |away ){0,2}to"

@@ -36,6 +36,7 @@ NUMBERS |= {
 }
 NUMBERS |= {ten: 10 * tens for tens, ten in enumerate(_TENS, start=2)}
 NUMBERS |= {"hundred": 100, "thousand": 1000}
+NUMBER_WORD = "|".join(NUMBERS)  # the alternatives of a regular expression
 # a line of nothing but these tells nothing
 FILLERS = frozenset(
     "a ah aha ahh all alright amen and are aw aww awesome aye be bye cheers come congrats "

@@ -26,7 +26,7 @@ from ..english import addressing, commitments, corrections
 from ..english.commitments import LEAST_WORDS, Commitment
 from ..english.due_dates import dates, due
 from ..english.questions import sentences_of
-from ..english.tokens import FUNCTION_WORDS, NUMBERS, content_words, stem, words_of
+from ..english.tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem, words_of
 from ..llm import router
 from ..records import (
     TALK_KINDS,
@@ -62,7 +62,7 @@ _SETTLED = re.compile(
 )
 _NAME = re.compile(r"\b[A-Z]\w*")
 _NUMBER = re.compile(r"\d+")
-_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBERS)})\b")
+_NUMBER_WORD = re.compile(rf"\b(?:{NUMBER_WORD})\b")
 _SUREST: tuple[Commitment, ...] = ("request", "debt", "promise", "plan")
 _GENERIC = frozenset("thing day week month time promis swear word owe pay back get give".split())
 _MOVING = frozenset(  # stems: "no, make that monday instead", "sorry, i meant tuesday"
@@ -360,8 +360,8 @@ def changes(
                 known = {item.id: item for item in items}
                 agenda = dict(known)
             moved = _moved_by(entry, agenda.values(), circle, recent)
-            closed = [] if moved else _closed_by(entry, agenda.values(), circle, recent)
-            for item in (moved, *closed) if moved else closed:
+            closed = _closed_by(entry, agenda.values(), circle, recent)
+            for item in [moved] if moved else closed:  # what is put off is not broken
                 agenda[item.id] = item
             seen = {number for item in agenda.values() for number in item.evidence}
             if entry.id not in seen:

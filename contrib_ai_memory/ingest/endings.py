@@ -146,12 +146,9 @@ def may_end(entry: Entry) -> bool:
 def _with_context(memory: Any, entry: Entry) -> NewLine:
     last = memory.journal.read(entry.id - supersession.BEFORE, entry.id - 1)
     before = tuple(each for each in last if each.circle == entry.circle)
-    corrected = corrected_before(memory, entry)
-    return (
-        NewLine(entry, before, corrected[0].id, corrected[1])
-        if corrected
-        else NewLine(entry, before)
-    )
+    if corrected := corrected_before(memory, entry):
+        return NewLine(entry, before, corrected[0].id, corrected[1])
+    return NewLine(entry, before)
 
 
 # --- what ends (worker thread) --------------------------------------------------------------------

@@ -45,11 +45,11 @@ def confirm(request: ReplyRequest) -> Reply | None:
     sentences = sentences_of(said)
     if sentences and all(map(hushes, sentences)):
         return _confirmed("unsaid", request)
-    if confides(said) and not any(map(asks, sentences)):
-        return _confirmed("confided", request)
     for sentence in sentences if request.now else ():
         if _requests(sentence, request.now):
             return _promised(sentence, request)
+    if confides(said) and not any(map(asks, sentences)):
+        return _confirmed("confided", request)
     return None
 
 

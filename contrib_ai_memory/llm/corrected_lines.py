@@ -31,7 +31,7 @@ def corrected(
     meant: list[str] = []
     for line in lines:  # a correction may be corrected in its turn
         told = without_address(line.content, forms(names))
-        found = corrections.completed(told, meant)
+        found = corrections.completed(told, meant) if corrections.may_correct(told) else None
         meant.append(found[1] if found else told)
     found = corrections.completed(said, meant)
     return (lines[found[0]], found[1]) if found else None

@@ -591,23 +591,19 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
 
 
 def _set_right(said: str, request: ReplyRequest) -> str:
-    """Return what a correction says in place of something that the speaker said before, or ""."""
-    if request.set_right:
+    """Return what a correction says in place of something that the speaker said before, or "".
+
+    It has to name what was wrong, as it must to end what was said long ago (`ingest.endings`).
+    """
+    if request.set_right or not corrections.may_correct(said):
         return request.set_right
-    if not corrections.may_correct(said):
-        return ""
-    turns = [
-        turn.content
-        for turn in request.conversation
-        if turn.role == "user" and turn.name == request.speaker
-    ]
     known = [
         each.memory.quote or each.memory.content
         for each in request.recalled
         if each.memory.about == request.speaker_id and each.memory.record == "entry"
     ]
-    before = [each for each in (*known, *turns) if each != request.utterance]
-    found = corrections.completed(said, before)
+    before = [each for each in known if each != request.utterance]
+    found = corrections.completed(said, before, names_wrong=True)
     return corrections.changed(before[found[0]], found[1]) if found else ""
 
 

@@ -205,8 +205,7 @@ def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
         and each.source_entity == speaker
         and each.id < entry.id
         and not each.is_question
-        and may_hear(each.private, each.witnesses, (speaker,))
-        and (entry.private or not each.private)
+        and _may_be_told(each, entry)
     ]
     if day := day_asked(entry.content, memory.clock()):
         last = [each for each in said if each.timestamp[:10] == day.isoformat()]
@@ -248,10 +247,15 @@ def _gifts(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
         and each.learnable
         and each.source_entity == entry.source_entity
         and each.id < entry.id
-        and may_hear(each.private, each.witnesses, (entry.source_entity or "",))
-        and (entry.private or not each.private)
+        and _may_be_told(each, entry)
     ]
     return tuple(to_memory(memory.id, each) for each in given[-GIFTS:])
+
+
+def _may_be_told(known: Entry, entry: Entry) -> bool:
+    """Whether an answer to an entry may tell another; what is private is not told aloud."""
+    heard = may_hear(known.private, known.witnesses, (entry.source_entity or "",))
+    return heard and (entry.private or not known.private)
 
 
 _LOOKED_UP = {Intent.TALK: _last_talk, Intent.NEWS: _news, Intent.GIVEN: _gifts}
