@@ -214,7 +214,7 @@ def test_a_reminder_is_promised_listed_and_brought_up_in_time(says, mara, alice,
     assert "twine" in greeted and "That is due today" in greeted and "see u" not in greeted
 
 
-def test_what_is_to_be_kept_is_promised_with_its_secrecy_asked_for(says, mara, alice):
+def test_what_is_to_be_kept_is_promised_with_its_secrecy_asked_for(says, mara, alice, bram):
     bram.location = None
     says(alice, "Keep this letter for me. Don't tell anyone.")  # answered in a whisper
     [promised] = [each for each in mara.memory.journal.read() if each.origin == "self"]
