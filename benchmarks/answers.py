@@ -262,7 +262,7 @@ def main() -> int:
     with game():
         _keep_embeddings()
         given = [cases(each, played[file]) for file, each in zip(chosen, loaded, strict=True)]
-        over = supersession.left_out(supersession.compared(chosen))
+        over = supersession.left_out(supersession.compared(chosen), supersession.scenes())
         _measure_and_fit(report, given, over, write=options.fit)
     return report.finish(options.json)
 

@@ -104,6 +104,42 @@ def test_what_was_never_given_is_not_made_up(says, alice):
     assert answer == "You have given me nothing that I remember, Alice."
 
 
+def test_what_others_said_of_themselves_is_told_and_not_quoted(says, alice, bram):
+    says(alice, "i'm a ferryman, my brother Tom helps me")
+    turn(alice, bram)
+    said = says(bram, "who helps alice?")
+    assert "that they're a ferryman, their brother Tom helps them." in said and '"' not in said
+
+
+def test_what_would_not_be_clear_in_other_words_is_quoted(says, alice, bram):
+    says(alice, "i told my brothers they owe me a boat")
+    turn(alice, bram)
+    assert '"I told my brothers they owe me a boat."' in says(bram, "who owes alice a boat?")
+
+
+def test_a_taste_is_told_alone_and_without_a_doubt(says, alice, bram):
+    says(alice, "i keep the ferry at millbrook")
+    says(alice, "i prefer tea and cannot stand coffee")
+    answer = "earlier today that {} prefer tea and cannot stand coffee."
+    assert says(alice, "What do I like to drink?") == "You told me " + answer.format("you")
+    turn(alice, bram)
+    assert says(bram, "what does alice like to drink?") == "Alice said " + answer.format("they")
+
+
+@pytest.mark.parametrize("question", ["what music do i like?", "what would you like me to do?"])
+def test_another_taste_is_told_with_a_doubt_at_most(says, alice, question):
+    says(alice, "i prefer tea and cannot stand coffee")
+    assert not says(alice, question).startswith("You told me")
+
+
+def test_a_thing_of_somebody_is_no_question_for_their_whole_life(says, alice, bram):
+    says(alice, "i keep the ferry at millbrook")
+    says(alice, "my brother Tom has been missing since the flood")
+    assert says(alice, "what do you know about my brother?").endswith("since the flood.")
+    turn(alice, bram)
+    assert says(bram, "tell me about alice's silver key").startswith("I know nothing about that")
+
+
 def test_news_is_taken_as_told(says, alice, bram):
     assert '"' not in says(alice, "did you hear, the miller's barn burnt to the ground last nite")
     turn(alice, bram)

@@ -53,6 +53,12 @@ _WHAT_TRADE = re.compile(
     r"(?: for an? livin[g'’]?| for work)?(?: again| then| now)?\W*$",
     re.IGNORECASE,
 )
+# "what do I like to drink?", "what's Alice's favourite colour?"
+_WHAT_TASTE = re.compile(
+    r"\b(?:what|wat|which)\b.{0,30}\b(?:like|love|prefer|enjoy|hate|dislike|favou?rite"
+    r"|(?:can['’]?t|cannot) (?:stand|bear))\b(?!['’]?d?\s+(?:you|u|me)\s+to\b)",
+    re.IGNORECASE,
+)
 _ABOUT = re.compile(
     r"\btell (?:me|us)(?: more)? (?:about|of)\b"
     r"|\b(?:what|wat|whit|wot)\b.{0,14}\b(?:know|kno|ken|heard?|remember)\b.{0,6}\b(?:of|about|abt|on)\b"
@@ -60,6 +66,8 @@ _ABOUT = re.compile(
     r"|\bwhat (?:sort|kind|manner) of (?:man|woman|person|one)\b|\b(?:make|think) of\b",
     re.I,
 )
+# "tell me about Alice's silver key", "what do you know of my brother?"
+_OF_A_THING = re.compile(r"\b(?:of|about|abt|on)\s+(?:[\w-]+['’]s|my|our)\s+[^\W\d_]")
 _NEWEST = re.compile(
     r"\b(?:now|nowadays|these days|still|current\w*|today|latest|in the end)\b", re.I
 )
@@ -80,7 +88,9 @@ class AnswerTypes:
     Attributes:
         year: In which year; its number.
         trade: What somebody does for a living.
+        taste: What somebody likes or hates.
         portrait: A person as a whole ("tell me about Amabel").
+        thing: Something or somebody of a person's ("tell me about Amabel's horse").
         newest: What holds now, of things that change.
         handover: Who gave, brought or paid what.
         of_oneself: It is about the one who asks, `of_you` about the one who is asked.
@@ -94,7 +104,9 @@ class AnswerTypes:
     name: bool
     year: bool
     trade: bool
+    taste: bool
     portrait: bool
+    thing: bool
     newest: bool
     handover: bool
     of_oneself: bool
@@ -114,7 +126,9 @@ class AnswerTypes:
             name=has(_NAME),
             year=has(_YEAR),
             trade=has(_WHAT_TRADE),
-            portrait=has(_ABOUT),
+            taste=has(_WHAT_TASTE),
+            portrait=has(_ABOUT) and not has(_OF_A_THING),
+            thing=has(_ABOUT) and has(_OF_A_THING),
             newest=has(_NEWEST),
             handover=has(_GIVING),
             of_oneself=asks_of_oneself(question) or has(_FIRST_PERSON),

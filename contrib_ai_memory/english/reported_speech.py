@@ -9,6 +9,7 @@ Liora's. What a pose shows of its poser counts as seen; the rest is the poser's 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from .questions import sentences_of
 from .tokens import (
@@ -78,6 +79,10 @@ _OF_US = {
 _AND_I = re.compile(r"^(?P<mine>[Mm]y [\w-]+(?: [\w-]+)?) and I\b")
 _FIRST = {"you": "me", "your": "my", "yours": "mine", "yourself": "myself"}
 _SECOND = {"my": "your", "mine": "yours", "me": "you", "myself": "yourself"}
+_THIRD_PLURAL = {"my": "their", "mine": "theirs", "me": "them", "myself": "themselves"}
+_OTHERS = frozenset(  # beside whom "they" would not be clear
+    "they them their theirs themselves we us our ours you your yours u ur ye yourself".split()
+)
 
 
 def third_person(text: str, name: str) -> str:
@@ -166,20 +171,39 @@ def second_person(text: str) -> str:
     >>> second_person("I'm Colm. i carry the post, im late")
     "you're Colm. you carry the post, you're late"
     """
+    return _retold(text, "you", _SECOND | _FIRST)
+
+
+def indirect(text: str) -> str:
+    """Tell first-person talk as it stands after "Alice said that".
+
+    Returns:
+        "" where it would not be clear who is meant, or another is spoken to.
+
+    >>> indirect("I'm a ferryman, and my brother helps me.")
+    "they're a ferryman, and their brother helps them."
+    >>> indirect("I told them where I live.")
+    ''
+    """
+    text = _with_apostrophes(text)
+    meant = {token.lower().partition("'")[0] for token in _TOKEN.findall(text)}
+    return "" if meant & _OTHERS or quotes(text) else _retold(text, "they", _THIRD_PLURAL)
+
+
+def _retold(text: str, subject: str, forms: Mapping[str, str]) -> str:
+    """Tell first-person talk of somebody who is "you" or "they" now."""
     out: list[str] = []
     after_i = False
     for token in _TOKEN.findall(text.replace("’", "'")):
         word, _, clitic = token.partition("'")
         lower = token.lower()
         if lower == "im":
-            out.append("you're")
+            out.append(f"{subject}'re")
         elif word in ("I", "i") and (not clitic or clitic.lower() in _CONTRACTED):
-            out.append("you" + {"": "", "m": "'re"}.get(clitic.lower(), f"'{clitic}"))
+            out.append(subject + {"": "", "m": "'re"}.get(clitic.lower(), f"'{clitic}"))
             after_i = not clitic
-        elif lower in _SECOND:
-            out.append(_SECOND[lower])
-        elif lower in _FIRST:
-            out.append(_FIRST[lower])
+        elif lower in forms:
+            out.append(forms[lower])
         elif after_i and token[0].isalpha():
             out.append({"am": "are", "was": "were", "wasn't": "weren't"}.get(lower, token))
             after_i = False

@@ -31,6 +31,7 @@ from ..english.answer_types import AnswerTypes
 from ..english.contradiction import changes, tells_change, tense_and_mood
 from ..english.linear import Linear
 from ..english.questions import asks
+from ..english.stated_preferences import states_preference
 from ..english.tokens import content_words, stem, words_of, zipf
 from ..records import MemoryRecord, Recalled, ReplyRequest
 
@@ -56,7 +57,8 @@ SURE_FROM = 0.76  # confidence below which an answer begins with a doubt
 UNSURE = 0.4  # confidence below which what shares no word with the subject may not be told
 UNSURE_WHETHER = 0.6  # the same, where a question asks whether something is so
 NEAR = 0.45  # cosine from which it is told all the same
-OF_A_TRADE = 2.0  # more for what tells somebody's trade, if that is asked
+OF_WHAT_IS_SOUGHT = 2.0  # more for what tells somebody's trade or taste, if that is asked
+OF_ONE_TASTE = 0.35  # cosine from which a taste is the one that is asked for: tea, "to drink"
 LACKING = 0.5  # confidence at most, where no answer of the type asked for is told
 MOST_WORDS = 0.8  # share of a question's words by which what holds them bears on it,
 ALIKE = 0.3  # with this cosine
@@ -116,21 +118,19 @@ def select(request: ReplyRequest, weights: AnswerWeights | None = None) -> list[
     if not request.recalled:
         return []
     scores = (weights or AnswerWeights.shipped()).score(features(request))
-    return ranked(request, scores + OF_A_TRADE * _tell_the_trade(request))
-
-
-def _tell_the_trade(request: ReplyRequest) -> np.ndarray:
-    """Return which memories tell what somebody does for a living, where a question asks for it."""
     question = _Question.of(request)
-    if not question.types.trade:
-        return np.zeros(len(request.recalled))
-    return np.array([_tells_the_trade(question, each.memory) for each in request.recalled], float)
+    sought = [_tells_what_is_sought(question, each.memory) for each in request.recalled]
+    return ranked(request, scores + OF_WHAT_IS_SOUGHT * np.array(sought, dtype=float))
 
 
-def _tells_the_trade(question: _Question, memory: MemoryRecord) -> bool:
-    """Whether a memory tells the trade of whom a question is about, in their own words."""
+def _tells_what_is_sought(question: _Question, memory: MemoryRecord) -> bool:
+    """Whether a trade or a taste is asked for, and its owner tells it in a memory."""
     whose = question.named or ({question.asker} if question.types.of_oneself else ())
-    return memory.speaker in whose and answer_types.holds(_words(memory))["trade"]
+    if not (question.types.trade or question.types.taste) or memory.speaker not in whose:
+        return False
+    if question.types.trade:
+        return answer_types.holds(_words(memory))["trade"]
+    return states_preference(_words(memory))
 
 
 def ranked(request: ReplyRequest, scores: np.ndarray) -> list[AnswerCandidate]:
@@ -170,8 +170,8 @@ def told_of(
             break
         said = _stems(_words(answer.memory))
         idle = whole and not (question.subject & said) and not types.portrait
-        if types.trade and chosen and _tells_the_trade(question, chosen[0].memory):
-            idle = not _tells_the_trade(question, answer.memory)
+        if chosen and _tells_what_is_sought(question, chosen[0].memory):
+            idle = not _tells_what_is_sought(question, answer.memory)
         if answer.memory.id not in past and not known and not idle:
             if not chosen:
                 whole = question.share(said) >= WHOLE or _holds_the_subject(request, answer.memory)
@@ -191,7 +191,8 @@ def confidence(
     if best["shared"] >= MOST_WORDS and best["cosine"] >= ALIKE:
         return most
     question = _Question.of(request)
-    if question.types.trade and _tells_the_trade(question, told[0].memory):
+    of_it = question.types.trade or not question.subject or best["cosine"] >= OF_ONE_TASTE
+    if of_it and _tells_what_is_sought(question, told[0].memory):
         return most
     if best["types_held"] and _holds_the_subject(request, told[0].memory):
         return most
@@ -211,11 +212,13 @@ def is_beside_the_point(
     whether = bool(_WHETHER.match(question.text))
     if question.types.name and sure < SURE_FROM and _tells_of_no_such_kin(question, told):
         return True
+    said = set().union(*(_stems(_words(each.memory)) for each in told))
+    if question.types.thing:
+        return not question.subject & said and certainty(request, told)["cosine"] < ALIKE
     if (question.named and not whether) or question.types.portrait:
         return False
     if not (told and question.subject) or sure >= (UNSURE_WHETHER if whether else UNSURE):
         return False
-    said = set().union(*(_stems(_words(each.memory)) for each in told))
     return not question.subject & said and certainty(request, told)["cosine"] < NEAR
 
 
@@ -229,9 +232,13 @@ def _tells_of_no_such_kin(question: _Question, told: Sequence[AnswerCandidate]) 
 def _lacks_the_answer(request: ReplyRequest, told: Sequence[AnswerCandidate]) -> bool:
     """Whether a year is asked for and none is told, or somebody, and the best answer names nobody.
 
-    Who speaks is somebody, too, unless the question itself names them.
+    Who speaks is somebody, too, unless the question itself names them. Another taste than the one
+    that is asked for is no answer either.
     """
     question = _Question.of(request)
+    if question.types.taste and question.subject:
+        shared = question.subject & _stems(_words(told[0].memory))
+        return not shared and certainty(request, told[:1])["cosine"] < OF_ONE_TASTE
     if question.types.year:
         return not any(answer_types.holds(_words(each.memory))["year"] for each in told)
     if not question.types.person or question.types.portrait:

@@ -97,7 +97,11 @@ def _head_and_words(
         return head, f': "{said}"'
     if not memory.speaker:
         return "", said
-    return f"{memory.speaker} said {when}".rstrip(), f': "{said}"'
+    head = f"{memory.speaker} said {when}".rstrip()
+    told = ""
+    if reported_speech.speaks_of_self(said) and len(sentences_of(said)) == 1:
+        told = reported_speech.indirect(said)
+    return head, f" that {told}" if told else f': "{said}"'
 
 
 def _without_echo(said: str, asked: str) -> str:
