@@ -122,7 +122,7 @@ class MemoryMixin(_Base):
         Names change, and a rebuilt database reuses dbrefs. Override it if a person can have
         several bodies. No white space.
         """
-        return f"#{obj.id}@{int(obj.date_created.timestamp()):x}"
+        return f"#{obj.id}@{int(obj.db_date_created.timestamp()):x}"
 
     def get_persona(self) -> str:
         """Return the persona for a language model: by default the description."""

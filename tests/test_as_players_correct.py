@@ -39,6 +39,20 @@ from contrib_ai_memory.english import corrections
             "to Harrowgate",
         ),
         (
+            "i count the barges on the canal, two hundred and twelve so far",
+            "i must correct myself. two hundred and twenty one barges, not two hundred and twelve",
+            "how many barges have i counted?",
+            "two hundred and twenty one",
+            "two hundred and twelve so far",
+        ),
+        (
+            "my uncle Hob paints signs in Thornby",
+            "sorry mara, he's moved, he's not in Thornby any more, he's in Eastmere",
+            "where does my uncle paint signs?",
+            "Eastmere",
+            "signs in Thornby",
+        ),
+        (
             "i'll bring you a new copper kettle on friday",
             "actually the copper kettle wont be ready friday, ill bring it monday instead",
             "when am i bringing the kettle?",

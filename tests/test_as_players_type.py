@@ -117,6 +117,34 @@ def test_what_would_not_be_clear_in_other_words_is_quoted(says, alice, bram):
     assert '"I told my brothers they owe me a boat."' in says(bram, "who owes alice a boat?")
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("my gran's at death's door again mara, im off my food", "again, you're off your food."),
+        ("for shame mara, i told you wrong, my lodger's name is Osric", "lodger's name is Osric."),
+    ],
+)
+def test_what_only_calls_the_npc_or_admits_a_mistake_is_not_told(says, alice, said, told):
+    says(alice, said)
+    assert told in says(alice, "what do you know about me?")
+
+
+def test_a_portrait_begins_with_what_somebody_lives_by(says, alice, bram):
+    says(alice, "there was frost on the windows, cold enough to split stones")
+    says(alice, "i lost a glove down by the ford")
+    says(alice, "i cook for the miners up at the old pit")
+    turn(alice, bram)
+    answer = says(bram, "who's this alice then?")
+    assert answer.startswith('Alice said earlier today that they cook for the miners')
+
+
+def test_the_teller_is_told_that_they_told_it_themselves(says, alice, bram):
+    bram.location = alice.location
+    says(alice, "the north shaft flooded this morning")
+    assert "Alice said" in says(bram, "what happened at the north shaft?")
+    assert says(alice, "who told you that?").startswith("You told me yourself")
+
+
 def test_a_taste_is_told_alone_and_without_a_doubt(says, alice, bram):
     says(alice, "i keep the ferry at millbrook")
     says(alice, "i prefer tea and cannot stand coffee")

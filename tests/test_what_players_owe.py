@@ -21,6 +21,36 @@ def test_a_debt_that_the_creditor_calls_paid_is_paid(says, alice, bram):
     assert says(alice, "do i owe anyone money?").startswith("No.")
 
 
+def test_what_somebody_paid_for_is_still_owed_to_them(says, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "i owe bram nine groats mara, he paid for me new coat")
+    assert "You owe Bram nine groats" in says(alice, "how much do i owe bram?")
+    assert "nine groats" in says(bram, "who's in my debt?")
+    says(bram, "alice's settled up with me, the nine groats is square now")
+    assert "You owe" not in says(alice, "do i owe bram owt?")
+
+
+def test_a_correction_of_something_else_closes_no_debt(says, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "i owe bram two crowns, he found my tortoise when it went missing")
+    says(alice, "ive a tortoise by the name of Pebble")
+    says(alice, "no no, its not Pebble, i misspoke. the tortoise is Boulder")
+    assert "two crowns" in says(alice, "how much do i owe bram?")
+
+
+def test_a_farewell_until_tomorrow_promises_nothing(mara, says, alice):
+    says(alice, "i shall take my leave, mara. until tomorrow")
+    assert not [item for item in mara.memory.agenda if item.kind == "promise"]
+
+
+def test_what_another_promised_is_told(says, alice, bram):
+    says(alice, "you'll have your barrel of cider by sunday mara, my word on it")
+    turn(alice, bram)
+    assert "barrel of cider" in says(bram, "did alice promise you anything?")
+
+
 def test_what_is_put_on_the_slate_is_owed(says, alice, bram):
     says(alice, "put two bowls of broth on my slate will you, i'll settle friday")
     assert "two bowls of broth, by Friday" in says(alice, "when did i say i'd settle?")
@@ -47,15 +77,36 @@ def test_gifts_are_told_however_they_are_asked_for(says, alice):
         assert "velvet mask" in says(alice, question)
 
 
-def test_a_message_is_passed_on_to_somebody(says, alice, bram):
-    says(bram, "good evening")
-    says(alice, "pass on to bram that the salve worked a treat")
+def test_gifts_of_others_are_told_too(says, alice, bram):
+    create_object("typeclasses.objects.Object", key="velvet mask", location=alice)
+    says(alice, "give velvet mask to Mara", "")
     turn(alice, bram)
-    assert "the salve worked" in says(bram, "any messages?")
+    assert says(bram, "what did alice hand you earlier?").startswith("Alice gave me a velvet mask")
 
 
 @pytest.mark.parametrize(
-    "question", ["what do they call this place?", "where am i mara? had one too many"]
+    ("asked", "told"),
+    [
+        ("pass on to bram that the salve worked a treat", "The salve worked a treat"),
+        ("would you let bram know i need him to hold the ladder?", "I need him to hold the ladder"),
+        ("tell bram rowena had kittens", "Rowena had kittens"),
+    ],
+)
+def test_a_message_is_passed_on_to_somebody(says, alice, bram, asked, told):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, asked)
+    turn(alice, bram)
+    assert f'"{told}."' in says(bram, "any messages?")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what do they call this place?",
+        "where am i mara? had one too many",
+        "remind me mara, which inn am i in?",
+    ],
 )
 def test_the_place_is_told_in_the_middle_of_a_talk(says, alice, mara, question):
     says(alice, "my sister Nell is a midwife")

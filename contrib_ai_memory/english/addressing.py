@@ -140,13 +140,22 @@ _BEFORE_A_NAME = re.compile(
     r"|our|your|his|her|their|my|this|that|new|old|called|named|sister|brother"
     r"|(?:seen?|saw|know|knew|met|meet|like|love|trust|hate|ask|tell|told)(?=[^,]*$))\W*$"
 )
+# more of these for the middle of a line, where a name less often calls somebody
+_BEFORE_ONE_TOLD_OF = re.compile(
+    r"\b(?:but|than|as|at|on|in|near|past|over|beside|knows?|loves?|likes?|hates?|trusts?|gives?|gave"
+    r"|pa(?:ys?|id)|ow(?:es?|ed)|help(?:s|ed)?|visit(?:s|ed)?|miss(?:es|ed)?|hear[sd]?|call(?:s|ed)?"
+    r"|asks|asked|tells|thank(?:s|ed)?|marr(?:y|ied)|kiss(?:ed)?|find|found|let|show(?:ed)?"
+    r")(?=[^,]*$)\W*$"
+)
+# names that may be nouns: only "yes, innkeeper, …" calls one in the middle of a line
+_OF_A_ROLE = re.compile(r"(?:er|or|ess|ist|ian|man|woman|smith|guard|keep|maid|monk|cook|nurse)$")
 
 
 def without_address(text: str, names: tuple[str, ...]) -> str:
     """Strip the names by which a line addresses somebody.
 
-    They stand at its beginning, at its end, or before a question or exclamation mark. A word of
-    greeting goes with the name; what denies or corrects stays.
+    They stand at its beginning, at its end, or before a mark within it. A word of greeting goes with
+    the name; what denies or corrects stays.
 
     Args:
         names: See `forms`.
@@ -161,6 +170,8 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
     'nah its eleven'
     >>> without_address("where am i mara? had one too many", ("mara",))
     'where am i? had one too many'
+    >>> without_address("the cough's bad again mara, im worried", ("mara",))
+    "the cough's bad again, im worried"
     """
     name = "|".join(re.escape(each).replace("'", "['’]") for each in names)
     if not name:
@@ -173,7 +184,15 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
     ends = re.compile(rf"[\s,]+@?{_HONORIFIC}?(?:{name})\b(?=\s*[?!]|\W*$)", re.I)
     rest = begins.sub(_without_the_call, text, count=1)
     for found in reversed([*ends.finditer(rest)]):
-        if not _BEFORE_A_NAME.search(rest[: found.start()].lower()):
+        if "," in found[0] or not _BEFORE_A_NAME.search(rest[: found.start()].lower()):
+            rest = rest[: found.start()] + rest[found.end() :]
+    within = re.compile(
+        rf"(?P<comma>,)?\s+@?{_HONORIFIC}?(?P<name>{name})(?=[,.;](?! (?:and|or)\b))", re.I
+    )
+    for found in reversed([*within.finditer(rest)]):
+        before = rest[: found.start()].lower()
+        told_of = _BEFORE_A_NAME.search(before) or _BEFORE_ONE_TOLD_OF.search(before)
+        if found["comma"] or not (told_of or _OF_A_ROLE.search(found["name"].lower())):
             rest = rest[: found.start()] + rest[found.end() :]
     return rest if re.search(r"\w", rest) else text
 

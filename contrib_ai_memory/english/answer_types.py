@@ -31,7 +31,9 @@ _TRADE = re.compile(  # in one's own words
     rf"(?!monster|stranger|former|member|other|lover|loser|sister|brother)[\w-]{{2,}}(?:{_OF_TRADES})\b"
     r"|\b(?:i|we) (?:also |only |now )?(?:work|serve|run|herd|sell|make|bake|brew|weave|write|teach"
     r"|mend|build|grow|raise|breed|fish|hunt|farm|drive|sail|carve|forge|paint|sew|tend|guard|trade"
-    r"|dye|tan|mine|shoe|keep)\b(?! (?:mistakes?|sure|fun|[a-z]+ing)\b)",
+    r"|dye|tan|mine|shoe|keep|cook)\b(?! (?:mistakes?|sure|fun|[a-z]+ing)\b)"
+    rf"|(?:^|[,.:] ?)(?:an? |the )?(?:[\w-]+ )?[\w-]{{2,}}(?:{_OF_TRADES}) (?:to|of|by|at) (?!me\b|you\b|be\b)"
+    r"(?=(?:the |a |lord |lady |[A-Z]))",
     re.IGNORECASE,
 )
 _CHANGE = re.compile(
@@ -49,7 +51,8 @@ _WHAT_TRADE = re.compile(
     r"\b(?:for (?:an? livin[g'’]?|work)"
     r"|(?:what|wat|wot)(?:['’]?s| is| was) [\w'’]+"
     r" (?:trade|job|work|profession|craft|occupation|line of work)"
-    r"|(?:what|wat|wot)(?:['’]?s| do| does) (?!it\b|that\b|this\b)\w+ (?:do|work (?:as|at)))"
+    r"|(?:what|wat|wot)(?:['’]?s| do| does) (?!it\b|that\b|this\b)\w+ (?:do|work (?:as|at))"
+    r"|(?:what|wat|wot)(?:['’]?s| is| was) it(?: that)? \w+ do(?:es)?(?= for))"
     r"(?: for an? livin[g'’]?| for work)?(?: again| then| now)?\W*$",
     re.IGNORECASE,
 )

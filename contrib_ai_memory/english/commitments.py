@@ -13,7 +13,16 @@ from typing import Literal
 
 from .due_dates import due
 from .questions import asks
-from .tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, without_quotations
+from .tokens import (
+    AUXILIARIES,
+    FUNCTION_WORDS,
+    IRREGULAR,
+    NUMBER_WORD,
+    NUMBERS,
+    is_past,
+    without_quotations,
+    words_of,
+)
 
 Commitment = Literal["promise", "debt", "request", "plan"]
 Closing = Literal["done", "off", "broken"]
@@ -62,7 +71,9 @@ _SERVICE = (
     r"|take|have|get|come|be|post|draw|dig|feed|speak|ask|see to|count|trade|square|swap|lend"
     r"|learn|serve|fill|open|look)"
 )
-_SERVES = re.compile(rf"{_WILL} (?:just |then |also |gladly |personally )?(?P<verb>{_SERVICE})\b")
+_SERVES = re.compile(
+    rf"{_WILL} (?:just |then |also |gladly |personally )?(?P<verb>{_SERVICE})\b(?! my leave\b| off\b)"
+)
 _EVERYDAY = frozenset("have get take be come see to make put keep hold tell look open ask".split())
 _FOR_ANOTHER = re.compile(rf"\b{_YOU}\b|\b(?:your|yer|ur|back|for \w+)\b")
 _YOU_GET = re.compile(
@@ -143,7 +154,8 @@ _NOBODY = frozenset(
     .split()
 )  # fmt: skip
 _KEEPING = (
-    r"(?:keep|hold|hold on to|hang on to|save|hide|lock|guard|stash|store|remind|wake|post|mail"
+    r"(?:keep|hold|hold on to|hang on to|save|hide|lock|guard|stash|store|remind (?!me\b|us\b)"
+    r"|wake|post|mail"
     r"|burn|look after|see that|see to it|make sure|watch over|look out|put aside|set aside"
     r"|lay aside|put by)"
 )
@@ -175,7 +187,8 @@ _MESSAGE = re.compile(  # "tell bram that the boat is mended", "let bram know", 
     r"(?:(?:tell|warn|inform|remind) (?P<told>[\w'-]+)(?: \w+)?"
     r" (?:that|to|about|not|i|i'm|im|i'll|ill|ive|i've|we|we're|my|our|the|there|there's|theres"
     r"|his|her|it|it's|its|he|he's|hes|she|she's|shes|they|they're|thats|that's|no|you"
-    r"|(?!wh|how)[\w-]+(?:'s| is| are| was| were| will| can| has| have))\b"
+    r"|(?!wh|how|if\b)[\w-]+(?:'s| is| are| was| were| will| can| has| have| had| [\w-]{2,}ed"
+    rf"| (?:{'|'.join(IRREGULAR)})))\b"
     r"|let (?P<knows>[\w'-]+)(?: \w+)? know\b"
     r"|(?:(?:pass|send|get) (?:the )?word (?:on )?|pass (?:it |this )?on )to (?P<word>[\w'-]+)"
     r"|(?:give|pass|hand|deliver|bring) (?:this|that|these|it|my|the|a)\b[^,.!?]{0,40}"
@@ -212,7 +225,7 @@ _REMIND = re.compile(r"\bremind (?:me|us)\b")
 _REMIND_TO = re.compile(
     r"\bremind (?:me|us) (?:please |again )?"
     r"(?:(?:not )?to|that|when|if|before|at|in|on)\b(?: (?P<what>.+))?"
-    r"|\bremind (?:me|us)(?: (?:of|about) (?P<of>(?:the|my|a|an) .+))?$",
+    r"|\bremind (?:me|us)(?: about (?P<of>(?:the|my|a|an) .+))?$",
     re.IGNORECASE,
 )
 _LET_KNOW = re.compile(r"\b(?:wake|warn) (?:me|us)\b|\blet (?:me|us) know (?:when|if)\b")
@@ -232,6 +245,8 @@ _DONE = re.compile(
     r"|\b(?:got|had|has) (?:his|her|their|it|the) \w+(?: back)?\b|\bcame off\b"
     r"|\b(?:is|was|are) (?:mended|fixed|back|paid|finished|done|delivered|posted|sent)\b"
 )
+_STILL_OWED = re.compile(r"\bowes?\b(?=.*\bpa(?:id|yed) for\b)")
+_PAID_FOR = re.compile(r"\bpa(?:id|yed) for\b")
 # before what is done: "i haven't paid", "when i have paid"
 _NOT_YET = re.compile(
     r"\b(?:not|never|\w+n'?t|if|when|once|unless|until|till?|before)"
@@ -276,7 +291,7 @@ def commitment(text: str, said_at: str, *, to_listener: bool = False) -> Commitm
         return "request"
     if asks(plain) and not (later and _YOU_GET.search(lower)):
         return None
-    if _OWES.search(lower) and not _DONE.search(lower):
+    if _OWES.search(lower) and not _DONE.search(_without_loan(lower)):
         return "debt"
     if _promises(lower, dated=named is not None):
         return "debt" if _PAYS.search(lower) else "promise"
@@ -339,11 +354,33 @@ def recipient(text: str) -> str:
     if not found:
         return ""
     words = found["whom"].lower().split()
+    does = words_of(said[found.end() :])[:1]
+    if len(words) > 1 and does and (is_past(does[0]) or does[0] in AUXILIARIES):
+        words = words[:1]  # "tell nell rolf had puppies"
     sentence = _STOP.split(said[: found.start()])[-1]
     if words[0] in _THEM and (comes := [*_COMES.finditer(sentence)]):
         words = (comes[-1]["seen"] or comes[-1]["who"]).lower().split()
     named = list(itertools.takewhile(lambda word: word not in FUNCTION_WORDS, words))
     return "" if named and named[0] in _NOBODY else " ".join(named)
+
+
+def message(text: str) -> str:
+    """Return what a text asks to pass on, the whole of it where that is not clear.
+
+    >>> message("would you let nell know i need her to sign?")
+    'i need her to sign'
+    >>> message("pass on to Bram that his boat is mended")
+    'his boat is mended'
+    """
+    whom = recipient(text)
+    said = " ".join(text.split())
+    found = whom and re.search(
+        rf"\b(?:tell|warn|inform|let|to)\s+{re.escape(whom)}\b(?: know\b)?(?:[,:]| that\b)?"
+        r"\s+(?P<what>(?!about\b|to\b|not\b|what\b|how\b|when\b|where\b|why\b).{8,})$",
+        said,
+        re.IGNORECASE,
+    )
+    return found["what"].rstrip("? ") if found else text
 
 
 def reminds(text: str) -> bool:
@@ -395,9 +432,15 @@ def closes(text: str) -> Closing | None:
         return "off"
     if _BROKEN.search(lower):
         return "broken"
+    lower = _without_loan(lower)
     done = _DONE.search(lower)
     so_far = _STOP.split(lower[: done.start()])[-1] if done else ""
     return "done" if done and not (_NOT_YET.search(so_far) or asks(text)) else None
+
+
+def _without_loan(lower: str) -> str:
+    """Return a line without what was paid for a debtor: "i owe her ten, she paid for my boots"."""
+    return _PAID_FOR.sub(" ", lower) if _STILL_OWED.search(lower) else lower
 
 
 def _requests(lower: str, *, dated: bool) -> bool:

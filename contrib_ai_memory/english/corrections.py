@@ -36,15 +36,42 @@ _OPENS = (
     r"|(?:that|it)(?:['’]?s| is| was)(?: all)? wrong|that(?:['’]?s| is) not (?:right|true)"
     r"|(?:i was|i told (?:you|u|ye)) wrong|my mistake)\b[\s,.;:!–—-]*)*"
 )
+_CLAUSE = (
+    r"(?:^|(?<=[.,;:!–—]))\s*(?:(?:and|but|so|oh|no|nah|sorry|oops|wait|well|for the record),? )*"
+)
+# clauses that say no more than that something else was wrong
+_ADMISSION = re.compile(
+    rf"{_CLAUSE}(?:i (?:misspoke|was wrong|lied|told (?:you|u|ya|ye) wrong"
+    r"|(?:had|got) (?:it|that|this) wrong|mixed (?:it|them|that) up"
+    r"|(?:must|should|have to|need to|better) correct (?:my )?[\w-]+)"
+    r"|my (?:mistake|bad)|change of plans?)\s*(?:[.,;:!–—]+|$)",
+    re.IGNORECASE,
+)
+# or has changed
+_CHANGED = re.compile(
+    rf"{_CLAUSE}(?:(?:they|he|she|it|we|i|that|things|plans?)(?:['’]?ve|['’]?s| have| has)?"
+    r" (?:been )?(?:moved|changed)(?: it)?)\s*(?:[.,;:!–—]+|$)",
+    re.IGNORECASE,
+)
+_COUNT = (
+    rf"(?:\d+|(?:an?|one|{NUMBER_WORD}) (?:hundred|thousand)(?: (?:and )?(?:one\b|{NUMBER_WORD}))*"
+    rf"|{NUMBER_WORD})"
+)
+_OF_WHOM = (
+    r"(?:(?:it|that|there|he|she|they|we|i|(?:the|my|our|his|her) [\w-]+|(?-i:[A-Z])[\w-]+)"
+    r"(?:['’]?s|['’]?re|['’]?m| is| are| am| was| were))"
+)
 _MEANT = (
     r"(?:(?:i|we) (?:meant?|should have said)(?: to say)?|make (?:that|it)|it(?:['’]?s| is))\s+"
 )
 _DET = r"(?:the|an?|my|our|his|her|their|your)"
 _PREPOSITION = r"(?:(?:in|at|on|by|near|called|named) )?"
-_PART = r"[^\s,.;:!?]+(?: [^\s,.;:!?]+){0,3}?"
+_PART = rf"(?:{_COUNT}(?: [^\s,.;:!?]+){{0,3}}?|[^\s,.;:!?]+(?: [^\s,.;:!?]+){{0,3}}?)"
+_NO_MORE = r"(?: any ?more| no more| neither| either| after all)?"
 _NOT_BUT = re.compile(
-    rf"{_OPENS}(?:{_MEANT})?not {_PREPOSITION}(?P<wrong>{_PART})(?:\s*[,;:–—]\s*(?:but )?| but )"
-    rf"(?:{_MEANT})?{_PREPOSITION}(?P<right>{_PART})\W*$",
+    rf"{_OPENS}(?:{_MEANT}|(?P<of>{_OF_WHOM}) )?not {_PREPOSITION}(?P<wrong>{_PART}){_NO_MORE}"
+    rf"(?:\s*[.,;:–—]\s*(?:but )?| but )(?:{_MEANT}|(?P<then_of>{_OF_WHOM}) )?(?:now )?"
+    rf"{_PREPOSITION}(?P<right>{_PART})(?: now)?\W*$",
     re.IGNORECASE,
 )
 _BUT_NOT = re.compile(
@@ -61,7 +88,7 @@ _DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|tonight)"
 # "its wednesday not tuesday he's coming": whatever else it says, two days tell what is wrong
 _OTHER_DAY = re.compile(
     rf"\b(?P<right>{_DAY})(?:(?! not\b)[^.!?;]){{0,30}}?,? (?:and )?not (?:on )?(?P<wrong>{_DAY})\b"
-    rf"|\bnot (?:on )?(?P<not>{_DAY})[,;]? (?:but )?(?:it['’]?s )?(?:on )?(?P<but>{_DAY})\b",
+    rf"|\bnot (?:on )?(?P<not>{_DAY}){_NO_MORE}[,;]? (?:but )?(?:it['’]?s )?(?:on )?(?P<but>{_DAY})\b",
     re.IGNORECASE,
 )
 # "the kettle wont be ready friday, ill bring it monday instead"
@@ -74,14 +101,19 @@ _PUT_OFF = re.compile(
 )
 # "my ferret is called Lightning, not Thunder": a whole sentence that says it anew
 _SAYS_ANEW = re.compile(
-    rf"(?P<anew>[^.!?]+?)\s*[,;–—]\s*(?:and )?(?:not|rather than|instead of) {_PREPOSITION}"
-    r"(?:to |for )?(?P<wrong>[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)?)(?:\W*$|[.!?]\s)",
+    rf"(?P<anew>[^.!?]+?)(?:\s*[,;–—]\s*(?:and )?| and )(?:not|rather than|instead of) "
+    rf"{_PREPOSITION}(?:to |for )?(?:the |my |our )?"
+    r"(?P<wrong>[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)?)(?:\W*$|[.!?]\s)",
+    re.IGNORECASE,
+)
+# "it's not Thunder. the ferret is called Lightning"
+_NOT_SO = re.compile(
+    rf"^\W*(?:(?:no|nah|nope|wait|oh)\b[\s,]*)*{_OF_WHOM} not (?:called |named )?"
+    r"(?P<wrong>[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)?)\s*[.,;–—!]\s*(?:but )?(?P<anew>[^.!?]+)\W*$",
     re.IGNORECASE,
 )
 # "it's nineteen planks left not twenty"
-_COUNTS_ANEW = re.compile(
-    rf"(?P<anew>[^.!?]+?)\s+not (?P<wrong>[0-9]+|{NUMBER_WORD})\W*$", re.IGNORECASE
-)
+_COUNTS_ANEW = re.compile(rf"(?P<anew>[^.!?]+?)\s+not (?P<wrong>{_COUNT})\W*$", re.IGNORECASE)
 # "the magpie is Countess, Duchess was my old cat"
 _WAS_ANOTHER = re.compile(
     r"(?P<anew>[^.!?]+?)\s*[,;–—]\s*(?:and |since |as )?"
@@ -89,7 +121,7 @@ _WAS_ANOTHER = re.compile(
     r" (?:my|our|the|an?|his|her|their|last|only|where|what|before)\b[^.!?]*\W*$",
     re.IGNORECASE,
 )
-_COUNTED = re.compile(rf"\b(?P<number>\d+|{NUMBER_WORD}) (?P<of>[^\W\d_]{{3,}})\b", re.IGNORECASE)
+_COUNTED = re.compile(rf"\b(?P<number>{_COUNT}) (?P<of>[^\W\d_]{{3,}})\b", re.IGNORECASE)
 # "actually it's eleven hives, i split two"; not "sorry, eleven hives were stolen"
 _COUNTS_INSTEAD = re.compile(
     r"^\W*(?:(?:no|nah|nope|wait|sorry|oops|actually|correction|scratch that|(?:oh )?silly me"
@@ -116,13 +148,13 @@ _ADMITS = re.compile(
     re.IGNORECASE,
 )
 _HAPPENS = frozenset(
-    "come go arriv leav meet happen start actual sorri wait make bring instead ready done".split()
+    "come go arriv leav meet happen start actual sorri wait make bring instead ready done neither".split()
 )  # stems
 _OF_SPEAKER = re.compile(r"\b(?:i|we)\b|\bive\b", re.IGNORECASE)
 _SUBJECTS = frozenset("i we they you it its it's that's thats he's hes she's shes there's".split())
 _DETERMINED = re.compile(rf"^{_DET} ", re.IGNORECASE)
 _THE = re.compile(r"\bthe (?:[^\W\d_]+ ){0,2}?[^\W\d_]+\b(?=\W*$|[,.;!]| and\b)", re.IGNORECASE)
-_NUMBER = re.compile(rf"\b(?:\d+|{NUMBER_WORD})\b", re.IGNORECASE)
+_NUMBER = re.compile(rf"\b{_COUNT}\b", re.IGNORECASE)
 _MOVED = re.compile(
     rf"{_OPENS}(?P<moved>(?:{_DET} )?(?:[\w'’-]+ )?(?P<who>[\w'’-]+?)"
     r"(?: has|['’]s| have|['’]ve)? moved (?:house |back |away ){0,2}to"
@@ -148,8 +180,9 @@ def completed(
     """
     if len(said) > LONGEST:
         return None
+    said, admits = _read(said)
     for place in reversed(range(len(before))):
-        meant = _replaced(said, before[place], names_wrong) or _moved(said, before[place])
+        meant = _replaced(said, before[place], names_wrong, admits) or _moved(said, before[place])
         if meant and meant != before[place]:
             return place, meant
         if _MEANT_ONLY.match(said):  # without what was wrong, it is of the last line
@@ -168,21 +201,26 @@ def changed(known: str, meant: str) -> str:
     old, new = (re.sub(r"[^\w\s'’-]", "", text).split() for text in (known, meant))
     found = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     parts = [" ".join(new[first:last]) for tag, _i, _j, first, last in found if tag != "equal"]
-    return parts[0] if len(parts) == 1 else ""
+    if len(parts) != 1:
+        return ""
+    counts = [each[0] for each in _NUMBER.finditer(" ".join(new)) if parts[0] in each[0]]
+    return counts[0] if len(counts) == 1 else parts[0]
 
 
 def may_correct(said: str) -> bool:
     """Whether a line has the form of a correction, whatever stands before it; no question has."""
     if said.rstrip().endswith("?") or len(said) > LONGEST:
         return False
+    said, admits = _read(said)
     forms = (
+        _NOT_SO.match,
         _MEANT_ONLY.match,
         _MOVED.match,
         *(form.search for form in (_OTHER_DAY, _PUT_OFF, _PUT_ON, _SAYS_ANEW, _COUNTS_ANEW)),
     )
     if _correction(said) or any(form(said) for form in forms):
         return True
-    return bool(_COUNTS_INSTEAD.match(said) or (_ADMITS.match(said) and _WAS_ANOTHER.match(said)))
+    return bool(_COUNTS_INSTEAD.match(said) or (admits and _WAS_ANOTHER.match(said)))
 
 
 def meant_in(said: str) -> str:
@@ -193,6 +231,24 @@ def meant_in(said: str) -> str:
     """
     found = _correction(said) or _MEANT_ONLY.match(said)
     return found["right"] if found else said
+
+
+def without_admission(said: str) -> str:
+    """Return a line without the clauses that only say that something was wrong.
+
+    >>> without_admission("it is not the mill, i misspoke. it is the chapel")
+    'it is not the mill, it is the chapel'
+    """
+    rest = " ".join(_ADMISSION.sub(" ", said).split())
+    return rest if re.search(r"\w", rest) else said
+
+
+def _read(said: str) -> tuple[str, bool]:
+    """Return a line without what only says that it corrects, and whether it says so."""
+    bare = without_admission(said)
+    rest = " ".join(_CHANGED.sub(" ", bare).split())
+    rest = rest if re.search(r"\w", rest) else bare
+    return rest, rest != said or bool(_ADMITS.match(said))
 
 
 def _correction(said: str) -> re.Match[str] | None:
@@ -211,7 +267,7 @@ def _has_verb(text: str) -> bool:
     )
 
 
-def _replaced(said: str, known: str, names_wrong: bool) -> str:
+def _replaced(said: str, known: str, names_wrong: bool, admits: bool) -> str:
     """The known line with what is right in place of what was wrong, "" if that is not clear."""
     if other := _OTHER_DAY.search(said):
         right, wrong = other["right"] or other["but"], other["wrong"] or other["not"]
@@ -229,11 +285,13 @@ def _replaced(said: str, known: str, names_wrong: bool) -> str:
         shared = bool(last) and first.lower() in words_of(
             anew["anew"]
         )  # "Port Crane, not Port Amber"
-        return _said_anew(anew["anew"], last if shared else anew["wrong"], known)
+        return _said_anew(anew["anew"], last if shared else anew["wrong"], known, admits)
+    if found is None and (anew := _NOT_SO.match(said)):
+        return _said_anew(anew["anew"], anew["wrong"], known, admits=True)
     if found is None and not names_wrong and (recounted := _recounted(said, known)):
         return recounted
-    if found is None and _ADMITS.match(said) and (was := _WAS_ANOTHER.match(said)):
-        return _said_anew(was["anew"], was["wrong"], known, of_one_thing=True)
+    if found is None and admits and (was := _WAS_ANOTHER.match(said)):
+        return _said_anew(was["anew"], was["wrong"], known, admits, of_one_thing=True)
     if found is None:
         meant = None if names_wrong else _MEANT_ONLY.match(said)
         if meant is None or _has_verb(meant["right"]):
@@ -246,6 +304,9 @@ def _replaced(said: str, known: str, names_wrong: bool) -> str:
             return ""
         return known[: places[0].start()] + right + known[places[0].end() :]
     wrong, right = found["wrong"], found["right"]
+    of_whom = [found.groupdict().get(name) or "" for name in ("of", "then_of")]
+    if not all(_may_be_of(each, known) for each in of_whom if each):
+        return ""
     if not (content_words(wrong) or _NUMBER.fullmatch(wrong)):
         return ""
     bare = _DETERMINED.sub("", wrong)
@@ -272,13 +333,29 @@ def _replaced(said: str, known: str, names_wrong: bool) -> str:
     return before + right + after
 
 
-def _said_anew(anew: str, wrong: str, known: str, *, of_one_thing: bool = False) -> str:
+def _may_be_of(whom: str, known: str) -> bool:
+    """Whether a line may tell of whom a correction names: "he's", "my horse is"."""
+    first, *more = words_of(whom)
+    first = first.partition("'")[0]
+    if first in ("i", "im", "we", "were"):
+        return _subjects(known) <= {"i"}
+    if first in ("he", "hes", "she", "shes", "they", "theyre"):
+        return bool(_subjects(known) - {"i"})
+    if first in ("it", "its", "that", "thats", "there", "theres"):
+        return True
+    return (more[0].partition("'")[0] if _DETERMINED.match(whom) else first) in words_of(known)
+
+
+def _said_anew(
+    anew: str, wrong: str, known: str, admits: bool, *, of_one_thing: bool = False
+) -> str:
     """The known line with what a sentence says in place of the word that it calls wrong.
 
     "" if that word is not in the line once, or it is not clear what stands in its place. "I saw
     Nell, not Bram" corrects nothing that is said of Bram.
 
     Args:
+        admits: The line says that something was wrong or has changed.
         of_one_thing: Both have to name what it is said of, whatever the line admits.
     """
     places = list(re.finditer(rf"\b{re.escape(wrong)}(?!['’\w])", known, re.IGNORECASE))
@@ -286,7 +363,6 @@ def _said_anew(anew: str, wrong: str, known: str, *, of_one_thing: bool = False)
     if len(places) != 1 or not shape:
         return ""
     shared = [word for word in content_words(anew) & content_words(known) if zipf(word) < COMMON]
-    admits = _ADMITS.match(anew)
     if not (shared or (admits and shape in ("name", "number") and not of_one_thing)):
         return ""
     told = set(words_of(known))
@@ -305,9 +381,11 @@ def _said_anew(anew: str, wrong: str, known: str, *, of_one_thing: bool = False)
             return ""
         alike = _is_counted(anew, fitting[0], after, told)
     else:
-        alike = bool(admits) or _last_word(anew.partition(fitting[0])[0]) == _last_word(before)
+        alike = admits or _last_word(anew.partition(fitting[0])[0]) == _last_word(before)
     if not alike:
         return ""
+    if not shared and not content_words(known) - content_words(wrong):
+        return anew.strip()  # "the duel is at the Quarry, not Gallows Field" of "it's to be at …"
     meant = before + fitting[0] + after
     days = [re.findall(rf"\b{_DAY}\b", text, re.IGNORECASE) for text in (anew, known)]
     if all(len(named) == 1 for named in days):
@@ -349,7 +427,8 @@ def _is_counted(anew: str, number: str, after: str, told: set[str]) -> bool:
     """Whether a number counts the same thing as the one in the known line, before `after`."""
     counted = words_of(anew.partition(number)[2])[:1]
     now = words_of(after)[:1]
-    return bool(counted) and (counted == now or (now in ([], ["of"]) and counted[0] in told))
+    bare = not now or now[0] in FUNCTION_WORDS or now == ["so"]  # "two hundred of them so far"
+    return bool(counted) and (counted == now or (bare and counted[0] in told))
 
 
 def _last_word(text: str) -> str:

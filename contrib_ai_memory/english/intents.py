@@ -83,11 +83,15 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         rf"|{_WHAT}{_BE} (?:your|ur|yer) (?:job|trade|work|craft|role|business|calling"
         r"|line of work)(?: here| then)?"
         r"|(?:tell me|say something|talk) (?:about|of) yourself"
-        rf"|{_WHAT} (?:sort|kind|manner) of (?:person|man|woman|one) (?:are|r) (?:you|u|ye)",
+        rf"|{_WHAT} (?:sort|kind|manner) of (?:person|man|woman|one) (?:are|r) (?:you|u|ye)"
+        r"|(?:and |so )?(?:you(?:['’]?d| would|['’]?ll| must) be|you['’]?re)\W* the"
+        r" [\w-]*(?:keep|keeper|man|maid|wife|lady|er|or|master|mistress|guard|smith)"
+        r"(?: (?:here|then|of this place))?",
     ),
     (
         Intent.PLACE,
         r"(?:and )?where (?:are|r) (?:we|you|u)(?: now)?|where am i(?: now)?"
+        rf"|(?:{_WHAT}|which) (?:place|room|town|village|inn|tavern|street) (?:am i|are we) in"
         rf"|{_WHAT}{_BE} (?:this|that) (?:place|room|house|street)(?: called)?"
         rf"|(?:{_WHAT}|which) (?:place|room|town|village|inn|tavern|street) is (?:this|that)",
     ),
@@ -211,8 +215,9 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.GIVEN,
-        rf"{_WHAT} (?:did|have|was it(?: that)?) i (?:just |ever |last )?(?:give|gave|given)"
-        rf" (?:to )?(?:you|u|ye)(?: (?:just now|{_WHEN}))?",
+        rf"{_WHAT} (?:did|have|has|was it(?: that)?) (?:i|(?!(?:he|she|they|we|it)\b)(?P<giver>[\w'’-]+))"
+        r" (?:just |ever |last )?(?:give|gave|given|hand(?:ed)?|pass(?:ed)?|slip(?:ped)?|bring|brought)"
+        rf" (?:to )?(?:you|u|ye)(?: (?:just now|before|{_WHEN}))?",
     ),
     (Intent.ONESELF, r"(?:and )?who am i(?: again| to (?:you|u|ye)| then)?"),
     (
@@ -227,7 +232,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r" (?:an?|some|the|another|one|two|three|more|something|anything)\b.{0,60}"
         r"|i(?:['’]?ll have|['’]d like| would like|['’]?ll take)"
         r" (?:an?|some|the|another|one|two|three)\b.{0,60}"
-        r"|(?:give|bring|pour|get|fetch|sell|hand|pass) (?:me|us)"
+        r"|(?:(?:can|could|would|will) (?:you|u|ya|ye) )?(?:please )?"
+        r"(?:give|bring|pour|get|fetch|sell|hand|pass|lend|spare) (?:me|us)"
         r" (?:an?|some|the|another|one|two) (?!(?:\w+ )?(?:lowdown|skinny|headlines|tunes?"
         r"|shant(?:y|ies)|yarns?|songs?|story|tales?|hint|clue|moment|minute|break|hand|chance|time"
         r"|reason|news|gossip|truth|date|day)\b).{1,60}"
@@ -246,7 +252,7 @@ _COMPILED = tuple(
 )
 _GREETS = re.compile(
     r"^\W*(?:h?[aeu]llo+|hi+(?:ya)?|hey+[ao]?|wotcha|alright(?=,|\W*$)"
-    r"|yo|hail|howdy|greetings|well met|evenin['’]?g?"
+    r"|yo|ey ?up|hail|howdy|greetings|well met|evenin['’]?g?"
     r"|mornin['’]?g?|good (?:morning|day|evening|afternoon|morrow)|salut\w*|welcome back)\b",
     re.IGNORECASE,
 )
@@ -257,7 +263,8 @@ _PARTS = re.compile(
     r"|(?:see|c|cu) ?(?:you|ya|u)|cya|cu"
     r"|laters?(?=\W*$)|ttyl|brb|g[2t]g|(?:got to|gotta|have to|must) (?:go|run|dash)"
     r"|(?:sleep tight|ta[ -]ra|ta[ -]ta)(?=\W*$)|(?<!\w )cheerio"
-    r"|(?:(?<!\w )|(?<=right )|(?<=ok ))i(?:['’]?m| am) (?:away|off) (?:home|to (?:my )?bed)"
+    r"|(?:(?<!\w )|(?<=right )|(?<=ok ))i(?:['’]?m| am)"
+    r" (?:(?:away|off) (?:home|to (?:my )?bed)|off(?=\s*[,.!]|\W*$))"
     r"|until (?:next time|tomorrow)|i(?:['’]ll| will| must| have to|['’]ve got to| should)?"
     r" (?:be going|be off|get going|take my leave|go now)|so long|safe (?:travels|journey)"
     r"|take care)\b",
@@ -284,6 +291,7 @@ _HOW_WAS_IT = re.compile(
 # around a question: "and where am I exactly, if I may ask?"
 _BEFORE = re.compile(
     r"^(?:(?:and|so|but|well|now|oh|er|um|excuse me|pardon(?: me)?|sorry|please|say|also|then"
+    r"|remind me"
     r"|tell me|i(?:['’]m| am) back)\b[,.!: ]+)+",
     re.IGNORECASE,
 )

@@ -58,7 +58,8 @@ Judge = Callable[[Entry, str, bool], Commitment | None]  # (line, sentence, said
 _OF_ITSELF = re.compile(r"\b(?:I|[Ii]['’](?:ll|m)|we|We|we['’]ll|We['’]ll)\b")
 _OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IGNORECASE)
 _SETTLED = re.compile(
-    r"\b(?:square|even|quits|clean|clear|the lot|paid (?:up|off|in full|you))\b", re.IGNORECASE
+    r"\b(?:square|even|quits|clean|clear|the lot|settled|(?:is|are) paid|paid (?:up|off|in full|you))\b",
+    re.IGNORECASE,
 )
 _NAME = re.compile(r"\b[A-Z]\w*")
 _NUMBER = re.compile(r"\d+")
@@ -757,16 +758,19 @@ def _closed_by(
         found = [item for item in open_items if _is_given(entry, item, circle)]
         return [_close(item, "done", entry) for item in found]
     how = commitments.closes(entry.content) if _may_commit(entry) else None
-    if how is None:
-        return []
+    if how is None or (how == "off" and corrections.may_correct(_words(entry, circle))):
+        return []  # "it's not Button, i misspoke: Bobbin" is of something else
     between = _sides(entry, circle, recent)
     open_items = [item for item in open_items if _is_between(item, entry, between)]
     ended = [item for item in open_items if _is_ended(entry, item, how, circle)]
     if not ended and how == "done" and _SETTLED.search(entry.content):
+        named = {*circle.mentioned(entry.content)} - {entry.source_entity}
         debts = [
             item
             for item in open_items
-            if item.kind == "debt" and item.concerns(entry.source_entity or "")
+            if item.kind == "debt"
+            and item.concerns(entry.source_entity or "")
+            and (not named or named & {item.who, item.to})
         ]
         ended = debts if len(debts) == 1 else []
     if not ended and how == "off" and commitments.withdraws(entry.content):
@@ -810,7 +814,7 @@ def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
 def _is_ended(entry: Entry, item: AgendaItem, how: commitments.Closing, circle: Circle) -> bool:
     """Whether words that end something are about this item."""
     speaker = entry.source_entity or ""
-    shared = _shared(entry.content, item.text)
+    shared = _shared(_words(entry, circle), item.text)
     if how == "broken" and item.who != speaker:
         return False
     if how == "done" and item.kind == "debt" and _partly_paid(entry.content, item.text):

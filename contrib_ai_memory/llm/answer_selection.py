@@ -119,7 +119,10 @@ def select(request: ReplyRequest, weights: AnswerWeights | None = None) -> list[
         return []
     scores = (weights or AnswerWeights.shipped()).score(features(request))
     question = _Question.of(request)
-    sought = [_tells_what_is_sought(question, each.memory) for each in request.recalled]
+    sought = [
+        _tells_what_is_sought(question, each.memory) or _introduces(question, each.memory)
+        for each in request.recalled
+    ]
     return ranked(request, scores + OF_WHAT_IS_SOUGHT * np.array(sought, dtype=float))
 
 
@@ -131,6 +134,13 @@ def _tells_what_is_sought(question: _Question, memory: MemoryRecord) -> bool:
     if question.types.trade:
         return answer_types.holds(_words(memory))["trade"]
     return states_preference(_words(memory))
+
+
+def _introduces(question: _Question, memory: MemoryRecord) -> bool:
+    """Whether somebody whose portrait is asked for says what they live by."""
+    whose = question.named or ({question.asker} if question.types.of_oneself else ())
+    tells = question.types.portrait and memory.speaker in whose
+    return tells and answer_types.holds(_words(memory))["trade"]
 
 
 def ranked(request: ReplyRequest, scores: np.ndarray) -> list[AnswerCandidate]:

@@ -559,14 +559,14 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return _greeting(request)
     if courtesy is not None:
         return Reply(phrase("thanks" if courtesy is Intent.THANKS else "parting", request), told=())
+    if now := _set_right(said, request):
+        return Reply(phrase("set right", request, topic=capital(now)), told=())
     may_ask = not _last_words(request).endswith("?")  # nobody is questioned twice in a row
     kind = small_talk_in(said)
     if kind and (may_ask or kind != "corrected"):  # "no, I didn't" may be an answer
         return Reply(phrase(kind, request), told=())
     if is_chatter(said):
         return Reply(phrase("chatter", request), told=())
-    if now := _set_right(said, request):
-        return Reply(phrase("set right", request, topic=capital(now)), told=())
     if _SORRY.search(said):
         unsaid = may_ask and not _SAYS_WHY.search(said)
         asks_on = f" {phrase('asks what happened', request)}" if unsaid else ""
@@ -828,13 +828,25 @@ def _last_seen(request: ReplyRequest, whom: str) -> Reply | None:
     if person.identity == request.speaker_id:
         return _last_here(person, request)
     if person.here:
-        return Reply(f"{person.name} is right here.", told=())
+        return _visit_before(person, request)
     if left := _departure(request, person):
         return Reply(left, told=())
     if _GONE.search(request.utterance):  # it may have been told of
         return None
     when = day_told(person.last_seen, request.now) if person.last_seen else ""
     return Reply(f"I last saw {person.name} {when}.", told=()) if when else None
+
+
+def _visit_before(person: KnownPerson, request: ReplyRequest) -> Reply:
+    """Say that somebody is here, or whether they were on the past day that is asked for."""
+    day = day_asked(request.utterance, request.now)
+    today = datetime.fromisoformat(request.now).date() if request.now else None
+    if day is None or today is None or day >= today:
+        return Reply(f"{person.name} is right here.", told=())
+    days = {datetime.fromisoformat(each.when).date() for each in request.situation.visits
+            if each.name == person.name}
+    was = "was here" if day in days else "was not here that I saw"
+    return Reply(f"{person.name} {was} {on_day(day, today)}.", told=())
 
 
 def _last_here(speaker: KnownPerson, request: ReplyRequest) -> Reply:
@@ -923,7 +935,7 @@ def _teller(request: ReplyRequest, _whom: str) -> Reply | None:
         return None
     who = list(dict.fromkeys(each["who"] for each in found))
     when = f" {found[0]['when']}" if len(found) == 1 and found[0]["when"] else ""
-    if who in (["I"], ["You"]):
+    if who in (["I"], ["You"], [request.speaker]):
         oneself = "I said it" if who == ["I"] else "You told me yourself"
         return Reply(f"{oneself}{when}.", told=())
     who = [each for each in who if each != "You"]
@@ -938,8 +950,8 @@ def _whispered(request: ReplyRequest, whom: str) -> Reply | None:
     return Reply(phrase("stays with me", request), told=())
 
 
-def _given(request: ReplyRequest, _whom: str) -> Reply | None:
-    """Tell the speaker's gifts.
+def _given(request: ReplyRequest, whom: str) -> Reply | None:
+    """Tell the gifts of the speaker, or of whom the question names.
 
     That they gave nothing is said only if no words of a gift come to mind either.
     """
@@ -948,7 +960,7 @@ def _given(request: ReplyRequest, _whom: str) -> Reply | None:
     if gifts:
         return Reply(tell_all(gifts, request), told=tuple(each.id for each in gifts))
     theirs = [each.memory for each in request.recalled if each.memory.about == request.speaker_id]
-    if any(_OF_GIVING & content_words(memory.content) for memory in theirs):
+    if whom or any(_OF_GIVING & content_words(memory.content) for memory in theirs):
         return None
     return Reply(phrase("nothing given", request), told=())
 

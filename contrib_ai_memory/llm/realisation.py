@@ -12,6 +12,7 @@ from datetime import date, datetime
 
 from ..english import reported_speech
 from ..english.addressing import forms, hushes, without_address
+from ..english.corrections import without_admission
 from ..english.answer_types import holds
 from ..english.due_dates import due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
@@ -82,7 +83,7 @@ def _head_and_words(
     said = without_address(
         memory.quote or memory.content, forms((request.npc_name, *request.npc_names))
     )
-    said = _without_hushing(_without_echo(said, request.utterance))
+    said = _without_hushing(_without_echo(without_admission(said), request.utterance))
     said = reported_speech.capital(ended(oneline(said)))
     if gift := _gift(memory, request):
         return "", " ".join(filter(None, [gift, when])) + "."

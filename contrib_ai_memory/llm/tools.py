@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
@@ -167,8 +168,12 @@ def offered(kinds: Sequence[type[Arguments]] = (*REMEMBERING, *ACTING)) -> list[
     ]
 
 
-def _parameters(kind: type[Arguments]) -> dict[str, Any]:
-    """Return the JSON Schema of a tool's arguments, as far as a model needs it."""
+@cache
+def _parameters(kind: type[Arguments]) -> Mapping[str, Any]:
+    """Return the JSON Schema of a tool's arguments, as far as a model needs it.
+
+    Making one takes milliseconds, of the reactor thread too.
+    """
     whole = kind.model_json_schema()
     properties: dict[str, Any] = {}
     for name, full in whole.get("properties", {}).items():

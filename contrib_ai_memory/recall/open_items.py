@@ -16,7 +16,7 @@ from typing import Any
 from ..english import addressing, agenda_questions
 from ..english.addressing import forms, without_address
 from ..english.agenda_questions import AgendaQuestion
-from ..english.commitments import creditor, owed, reminds
+from ..english.commitments import creditor, message, owed, reminds
 from ..english.reported_speech import capital, second_person
 from ..english.tokens import content_words, is_past
 from ..ingest.agenda_items import messages_for
@@ -266,6 +266,7 @@ class _Telling:
             head = " ".join(filter(None, [who, "promised", to, when]))
         elif item in self._messages:
             head = f"{teller} left word for {self._object(self._asker or '')} {when}"
+            quote = f'"{capital(ended(message(_quoted(self._memory, item))))}"'
         elif item.kind == "request":
             head = " ".join(filter(None, [teller, "asked", self._object(item.who), when]))
         elif (

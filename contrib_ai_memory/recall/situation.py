@@ -238,14 +238,15 @@ def _news(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
 
 
 def _gifts(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
-    """Return the last gifts of the speaker."""
+    """Return the last gifts of whom a question names, else of the speaker."""
+    givers = memory.people.mentioned(entry.content) or (entry.source_entity,)
     given = [
         each
         for each in _lately(memory)
         if each.kind == "give"
         and each.origin != "self"
         and each.learnable
-        and each.source_entity == entry.source_entity
+        and each.source_entity in givers
         and each.id < entry.id
         and _may_be_told(each, entry)
     ]

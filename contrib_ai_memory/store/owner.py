@@ -46,7 +46,7 @@ class Carrier:
 
 def body_of(obj: Any) -> str:
     """Return the dbref of an object with its creation time in seconds: `#12@65f3a1b0`."""
-    return _body(obj.id, obj.date_created)
+    return _body(obj.id, obj.db_date_created)
 
 
 def id_of(obj: Any) -> str:
