@@ -69,6 +69,15 @@ def test_only_what_was_said_last_is_told(says, alice, first, then, question, hol
     assert lacks not in answer
 
 
+def test_a_correction_of_long_ago_tells_the_rest_of_what_it_corrects(says, alice):
+    says(alice, "my uncle Hob paints signs in Thornby, ugly ones mostly")
+    for number in range(25):
+        says(alice, f"wagon {number} of the salt came over the pass today")
+    says(alice, "i told you wrong, my uncle's name is Rob and not Hob")
+    answer = says(alice, "what does my uncle do?")
+    assert "your uncle Rob paints signs in Thornby" in answer and "Hob " not in answer
+
+
 @pytest.mark.parametrize(
     ("first", "then", "question", "holds"),
     [

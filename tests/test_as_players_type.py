@@ -138,6 +138,11 @@ def test_a_portrait_begins_with_what_somebody_lives_by(says, alice, bram):
     assert answer.startswith('Alice said earlier today that they cook for the miners')
 
 
+def test_what_one_does_oneself_is_no_question_of_the_npc(says, alice):
+    says(alice, "i cook for the miners up at the old pit")
+    assert "cook for the miners" in says(alice, "what is it i do for a living?")
+
+
 def test_the_teller_is_told_that_they_told_it_themselves(says, alice, bram):
     bram.location = alice.location
     says(alice, "the north shaft flooded this morning")

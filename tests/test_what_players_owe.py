@@ -84,6 +84,12 @@ def test_gifts_of_others_are_told_too(says, alice, bram):
     assert says(bram, "what did alice hand you earlier?").startswith("Alice gave me a velvet mask")
 
 
+def test_who_gave_nothing_is_not_told_to_have(says, alice, bram):
+    says(alice, "i was out on the moor with the dogs all day")
+    turn(alice, bram)
+    assert says(bram, "what did alice give you?") == "Alice has given me nothing that I remember."
+
+
 @pytest.mark.parametrize(
     ("asked", "told"),
     [

@@ -202,7 +202,8 @@ def changed(known: str, meant: str) -> str:
     found = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     parts = [" ".join(new[first:last]) for tag, _i, _j, first, last in found if tag != "equal"]
     if len(parts) != 1:
-        return ""
+        others = [word for word in new[1:] if _shape(word) == "name" and word not in old]
+        return others[0] if len(others) == 1 else ""
     counts = [each[0] for each in _NUMBER.finditer(" ".join(new)) if parts[0] in each[0]]
     return counts[0] if len(counts) == 1 else parts[0]
 

@@ -572,7 +572,7 @@ _WHEN = re.compile(
 _OF_ONESELF = re.compile(
     r"\b(?:my|mine|myself|our|ours)\b|\b(?:about|know|of|remember) (?:me|us)\b"
     r"|\b(?:do|did|am|was|have|had) (?:i|we)\b"
-    r"|\b(?:i|we) (?:said|told|mentioned|like|love|hate|prefer|promised|asked)\b",
+    r"|\b(?:i|we) (?:said|told|mentioned|like|love|hate|prefer|promised|asked|do for)\b",
     re.IGNORECASE,
 )
 

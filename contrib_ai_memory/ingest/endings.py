@@ -51,6 +51,7 @@ from ..store.people import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore, Neighbour
 from .agenda_items import TEXT_KEPT, repeated
 
+CORRECTED = 8  # memories that one correction has ended, looked at when it is told
 LINE_ENDS = 1.0  # probability from which a whole line ends: that of a rule, no learned one
 KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})
 SAME_CONTENT = 0.8  # share of a memory's words in what tells it: an attribute, a line said again
@@ -310,6 +311,32 @@ def _corrects_one_of_its_own(
         if found := corrections.completed(said, told, names_wrong=True):
             return replace(line, corrects=memory.journal_ids[0], meant=found[1])
     return line
+
+
+def completed_in_store(
+    agent_id: str, told: Sequence[MemoryRecord], called: tuple[str, ...]
+) -> dict[str, MemoryRecord]:
+    """Return corrections, by id, as the statements that they mean.
+
+    They are of lines of long ago, which they have ended, and which they rest on then. Lines that
+    others heard are not completed from.
+
+    Args:
+        told: Lines that may correct.
+        called: Forms of the NPC's name, by which they may address it.
+    """
+    store = memory_store.shared()
+    found: dict[str, MemoryRecord] = {}
+    for line in told:
+        said = without_address(_words(line), called)
+        for old in store.list(agent_id, limit=CORRECTED, superseded_by=line.id):
+            if old.record != "entry" or (old.about, old.audience) != (line.about, line.audience):
+                continue
+            known = [without_address(_words(old), called)]
+            if meant := corrections.completed(said, known, names_wrong=True):
+                ids = (*old.journal_ids, *line.journal_ids)
+                found[line.id] = replace(line, quote=meant[1], journal_ids=ids)
+    return found
 
 
 def _is_changed(memory: MemoryRecord, entry: Entry, called: tuple[str, ...], *, near: bool) -> bool:

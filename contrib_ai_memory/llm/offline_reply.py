@@ -115,6 +115,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "not sure": ("No, {name}. It is only what comes to mind.",),
     "quite sure": ("As sure as I can be, {name}.",),
     "stays with me": ("What is told to me in confidence stays with me, {name}.",),
+    "nothing given by": ("{whom} has given me nothing that I remember.",),
     "nothing given": ("You have given me nothing that I remember, {name}.",),
     "no word left": ("No word is waiting for you, {name}.",),
     "service": ("I will see what can be done, {name}.", "Let me see what there is, {name}."),
@@ -281,6 +282,8 @@ def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | Non
     """Answer a line by the intent that the classifier found; None if it cannot be so."""
     if intent is Intent.GREETING:
         return _greeting(request)
+    if intent in (Intent.NAME, Intent.ROLE) and asks_of_oneself(said):
+        return None  # "what is it i do for a living?"
     if intent in (Intent.PARTING, Intent.THANKS):
         return Reply(phrase(intent.name.lower(), request), told=())
     others = [p for p in request.situation.people if p.identity != request.speaker_id]
@@ -959,9 +962,15 @@ def _given(request: ReplyRequest, whom: str) -> Reply | None:
     gifts = [each.memory for each in request.recalled if each.memory.id in given]
     if gifts:
         return Reply(tell_all(gifts, request), told=tuple(each.id for each in gifts))
-    theirs = [each.memory for each in request.recalled if each.memory.about == request.speaker_id]
-    if whom or any(_OF_GIVING & content_words(memory.content) for memory in theirs):
+    person = _known(request, whom) if whom else None
+    if whom and person is None:
         return None
+    giver = person.identity if person else request.speaker_id
+    theirs = [each.memory for each in request.recalled if each.memory.about == giver]
+    if any(_OF_GIVING & content_words(memory.content) for memory in theirs):
+        return None
+    if person and giver != request.speaker_id:
+        return Reply(phrase("nothing given by", request, whom=person.name), told=())
     return Reply(phrase("nothing given", request), told=())
 
 

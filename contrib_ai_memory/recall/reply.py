@@ -11,8 +11,10 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import offload
+from ..english import corrections
 from ..english.addressing import forms, without_address
 from ..english.follow_ups import TURNS_READ, SaidBefore, completed
+from ..ingest.endings import completed_in_store
 from ..llm import prompts, router
 from ..llm.corrected_lines import corrected_before, set_right
 from ..llm.understanding import understood
@@ -152,16 +154,18 @@ def prepare(
         learned,
     )
     settings = memory.settings
+    brought_up = [
+        _with_correction(memory, each)
+        for each in (*recalled.memories, *_beside(beside, recalled.memories))
+    ]
+    brought_up = yield _with_old_corrections(memory, brought_up)
     request = ReplyRequest(
         npc_name=memory.name,
         persona=memory.owner.get_persona(),
         speaker=entry.seen_as,
         speaker_id=entry.source_entity,
         utterance=entry.content,
-        recalled=tuple(
-            _with_correction(memory, each)
-            for each in (*recalled.memories, *_beside(beside, recalled.memories))
-        ),
+        recalled=tuple(brought_up),
         prompt_block=recalled.prompt_block,
         conversation=turns,
         met_before=bool(known and known.interactions > _lines_now(memory, entry)),
@@ -299,6 +303,35 @@ def _with_correction(memory: Any, each: Recalled) -> Recalled:
     known, meant = found
     ids = (known.id, *told.journal_ids)
     return replace(each, memory=replace(told, quote=meant, journal_ids=ids))
+
+
+@defer.inlineCallbacks
+def _with_old_corrections(
+    memory: Any, recalled: list[Recalled]
+) -> Generator[Any, Any, list[Recalled]]:
+    """Complete the corrections of what was said long before them, as `_with_correction` does."""
+    if not router.rules_judge(memory.settings):
+        return recalled
+    called = forms(memory.names)
+    some = [
+        each.memory
+        for each in recalled
+        if each.memory.record == "entry"
+        and not each.memory.quote
+        and corrections.may_correct(without_address(each.memory.content, called))
+    ]
+    if not some:
+        return recalled
+    meant = yield offload.run(
+        offload.MEMORY,
+        completed_in_store,
+        memory.id,
+        some,
+        called,
+        priority=offload.REPLY,
+        reads=True,
+    )
+    return [replace(each, memory=meant.get(each.memory.id, each.memory)) for each in recalled]
 
 
 @defer.inlineCallbacks
