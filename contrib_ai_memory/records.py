@@ -694,7 +694,7 @@ class ReplyRequest:
         goals: The NPC's own, by its builder.
         lessons: Of recalled experiences, the most relevant first.
         mood: Labels of the strongest present emotions.
-        set_right: What the line says in place of something that its speaker said shortly before.
+        set_right: What the line says in place of something that its speaker said before.
     """
 
     npc_name: str

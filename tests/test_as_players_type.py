@@ -135,7 +135,7 @@ def test_a_portrait_begins_with_what_somebody_lives_by(says, alice, bram):
     says(alice, "i cook for the miners up at the old pit")
     turn(alice, bram)
     answer = says(bram, "who's this alice then?")
-    assert answer.startswith('Alice said earlier today that they cook for the miners')
+    assert answer.startswith("Alice said earlier today that they cook for the miners")
 
 
 def test_what_one_does_oneself_is_no_question_of_the_npc(says, alice):

@@ -154,8 +154,8 @@ _OF_A_ROLE = re.compile(r"(?:er|or|ess|ist|ian|man|woman|smith|guard|keep|maid|m
 def without_address(text: str, names: tuple[str, ...]) -> str:
     """Strip the names by which a line addresses somebody.
 
-    They stand at its beginning, at its end, or before a mark within it. A word of greeting goes with
-    the name; what denies or corrects stays.
+    They stand at its beginning, at its end, or before a mark within it. A word of greeting goes
+    with the name; what denies or corrects stays.
 
     Args:
         names: See `forms`.

@@ -77,20 +77,22 @@ _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
     (rf"(?:{_WHAT} (?:do|does) (?:people|folks?|every(?:one|body)|they|we all)"
      rf"|\b(?:do|does) (?:people|any(?:one|body))) (?:still )?owe {_YOU}\b"
      rf"|\bwho (?:all )?(?:still )?owes? {_YOU}\b", "", "listener", _OWED),
-    (r"\bwho(?:'?s| is| else is)? in my debt\b|\bwho (?:still )?owes me\b|\bam i (?:still )?owed\b", "", "asker", _OWED),
+    (r"\bwho(?:'?s| is| else is)? in my debt\b", "", "asker", _OWED),
+    (r"\bwho (?:still )?owes me\b|\bam i (?:still )?owed\b", "", "asker", _OWED),
     (rf"(?:{_WHAT} )?(?:does|do) (?!i\b).{{2,30}} (?:still )?owe me\b", "named", "asker", _OWED),
     (r"\b(?:does|do) (?!i\b|you\b|u\b|we\b|they\b|people\b|any)[\w']+ (?:still )?owe\b", "named",
      "", _OWED),
     (rf"\b(?:do|did) i (?:still )?owe {_YOU}\b|{_WHAT} .{{0,9}}\bi (?:still )?owe {_YOU}\b",
      "asker", "listener", _OWED),
-    (rf"\bwho(?:'?s| is) (?:still )?owed by me\b|\b(?:do|did) i (?:still )?owe\b|{_WHAT} .{{0,9}}\bi (?:still )?owe\b|\bin the hole for\b",
+    (r"\bwho(?:'?s| is) (?:still )?owed by me\b", "asker", "", _OWED),
+    (rf"\b(?:do|did) i (?:still )?owe\b|{_WHAT} .{{0,9}}\bi (?:still )?owe\b|\bin the hole for\b",
      "asker", "", _OWED),
     (rf"(?:{_WHAT}(?: thing)?|(?:till?|until|by) when) {_DID} (?:it )?{_YOU} (?:still )?(?:have "
      rf"|got |to |do )*{_SAID}", "listener", "", _ALL),
     (rf"{_WHAT}(?:'s| is) it {_YOU} (?:do|have|must|will|are) ", "listener", "", _ALL),
     (rf"\b(?:did|have) {_YOU} (?:promise|swear)", "listener", "", _ALL),
-    (rf"\b(?:did|has) (?!i\b|{_YOU}\b|it\b|that\b|any)[\w']+ (?:promised?|swear|sworn|vow(?:ed)?)\b",
-     "named", "", _DEEDS),
+    (rf"\b(?:did|has) (?!i\b|{_YOU}\b|it\b|that\b|any)[\w']+"
+     r" (?:promised?|swear|sworn|vow(?:ed)?)\b", "named", "", _DEEDS),
     (r"\bwhen (?:do|did|should|must|will) i (?:(?:say|promise) (?:i'?d|i would|to) )?"
      r"(?:settle(?= (?:up|my|the|it|with)\b|\W*$)|pay\b(?! (?:attention|heed|a visit)))",
      "asker", "", _DEEDS),

@@ -32,8 +32,8 @@ _TRADE = re.compile(  # in one's own words
     r"|\b(?:i|we) (?:also |only |now )?(?:work|serve|run|herd|sell|make|bake|brew|weave|write|teach"
     r"|mend|build|grow|raise|breed|fish|hunt|farm|drive|sail|carve|forge|paint|sew|tend|guard|trade"
     r"|dye|tan|mine|shoe|keep|cook)\b(?! (?:mistakes?|sure|fun|[a-z]+ing)\b)"
-    rf"|(?:^|[,.:] ?)(?:an? |the )?(?:[\w-]+ )?[\w-]{{2,}}(?:{_OF_TRADES}) (?:to|of|by|at) (?!me\b|you\b|be\b)"
-    r"(?=(?:the |a |lord |lady |[A-Z]))",
+    rf"|\b[\w-]{{2,}}(?:{_OF_TRADES}) to (?:the |our |his |her )?(?:lord|lady|king|queen|duke|earl"
+    r"|baron|count|crown|court|guild|abbey|abbot|bishop|prince|princess|emperor|mayor|house of)\b",
     re.IGNORECASE,
 )
 _CHANGE = re.compile(

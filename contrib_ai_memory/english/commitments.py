@@ -72,7 +72,8 @@ _SERVICE = (
     r"|learn|serve|fill|open|look)"
 )
 _SERVES = re.compile(
-    rf"{_WILL} (?:just |then |also |gladly |personally )?(?P<verb>{_SERVICE})\b(?! my leave\b| off\b)"
+    rf"{_WILL} (?:just |then |also |gladly |personally )?(?P<verb>{_SERVICE})\b"
+    r"(?! my leave\b| off\b)"
 )
 _EVERYDAY = frozenset("have get take be come see to make put keep hold tell look open ask".split())
 _FOR_ANOTHER = re.compile(rf"\b{_YOU}\b|\b(?:your|yer|ur|back|for \w+)\b")

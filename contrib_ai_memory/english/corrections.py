@@ -88,7 +88,8 @@ _DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|tonight)"
 # "its wednesday not tuesday he's coming": whatever else it says, two days tell what is wrong
 _OTHER_DAY = re.compile(
     rf"\b(?P<right>{_DAY})(?:(?! not\b)[^.!?;]){{0,30}}?,? (?:and )?not (?:on )?(?P<wrong>{_DAY})\b"
-    rf"|\bnot (?:on )?(?P<not>{_DAY}){_NO_MORE}[,;]? (?:but )?(?:it['’]?s )?(?:on )?(?P<but>{_DAY})\b",
+    rf"|\bnot (?:on )?(?P<not>{_DAY}){_NO_MORE}[,;]? (?:but )?(?:it['’]?s )?(?:on )?"
+    rf"(?P<but>{_DAY})\b",
     re.IGNORECASE,
 )
 # "the kettle wont be ready friday, ill bring it monday instead"
@@ -148,7 +149,8 @@ _ADMITS = re.compile(
     re.IGNORECASE,
 )
 _HAPPENS = frozenset(
-    "come go arriv leav meet happen start actual sorri wait make bring instead ready done neither".split()
+    "come go arriv leav meet happen start actual sorri wait make bring instead ready done nor"
+    " neither".split()
 )  # stems
 _OF_SPEAKER = re.compile(r"\b(?:i|we)\b|\bive\b", re.IGNORECASE)
 _SUBJECTS = frozenset("i we they you it its it's that's thats he's hes she's shes there's".split())

@@ -215,8 +215,9 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ),
     (
         Intent.GIVEN,
-        rf"{_WHAT} (?:did|have|has|was it(?: that)?) (?:i|(?!(?:he|she|they|we|it)\b)(?P<giver>[\w'’-]+))"
-        r" (?:just |ever |last )?(?:give|gave|given|hand(?:ed)?|pass(?:ed)?|slip(?:ped)?|bring|brought)"
+        rf"{_WHAT} (?:did|have|has|was it(?: that)?)"
+        r" (?:i|(?!(?:he|she|they|we|it)\b)(?P<giver>[\w'’-]+)) (?:just |ever |last )?"
+        r"(?:give|gave|given|hand(?:ed)?|pass(?:ed)?|slip(?:ped)?|bring|brought)"
         rf" (?:to )?(?:you|u|ye)(?: (?:just now|before|{_WHEN}))?",
     ),
     (Intent.ONESELF, r"(?:and )?who am i(?: again| to (?:you|u|ye)| then)?"),

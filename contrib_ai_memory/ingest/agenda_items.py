@@ -58,7 +58,8 @@ Judge = Callable[[Entry, str, bool], Commitment | None]  # (line, sentence, said
 _OF_ITSELF = re.compile(r"\b(?:I|[Ii]['’](?:ll|m)|we|We|we['’]ll|We['’]ll)\b")
 _OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IGNORECASE)
 _SETTLED = re.compile(
-    r"\b(?:square|even|quits|clean|clear|the lot|settled|(?:is|are) paid|paid (?:up|off|in full|you))\b",
+    r"\b(?:square|even|quits|clean|clear|the lot|settled|(?:is|are) paid"
+    r"|paid (?:up|off|in full|you))\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"\b[A-Z]\w*")

@@ -562,8 +562,8 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
         return _greeting(request)
     if courtesy is not None:
         return Reply(phrase("thanks" if courtesy is Intent.THANKS else "parting", request), told=())
-    if now := _set_right(said, request):
-        return Reply(phrase("set right", request, topic=capital(now)), told=())
+    if request.set_right:
+        return Reply(phrase("set right", request, topic=capital(request.set_right)), told=())
     may_ask = not _last_words(request).endswith("?")  # nobody is questioned twice in a row
     kind = small_talk_in(said)
     if kind and (may_ask or kind != "corrected"):  # "no, I didn't" may be an answer
@@ -591,23 +591,6 @@ def _acknowledge(said: str, request: ReplyRequest) -> Reply:
     if topic := _topic(corrections.meant_in(said), own):
         return Reply(phrase("taken up", request, topic=capital(topic)), told=())
     return Reply(phrase("heard", request), told=())
-
-
-def _set_right(said: str, request: ReplyRequest) -> str:
-    """Return what a correction says in place of something that the speaker said before, or "".
-
-    It has to name what was wrong, as it must to end what was said long ago (`ingest.endings`).
-    """
-    if request.set_right or not corrections.may_correct(said):
-        return request.set_right
-    known = [
-        each.memory.quote or each.memory.content
-        for each in request.recalled
-        if each.memory.about == request.speaker_id and each.memory.record == "entry"
-    ]
-    before = [each for each in known if each != request.utterance]
-    found = corrections.completed(said, before, names_wrong=True)
-    return corrections.changed(before[found[0]], found[1]) if found else ""
 
 
 def _greeting(request: ReplyRequest) -> Reply:
@@ -846,8 +829,11 @@ def _visit_before(person: KnownPerson, request: ReplyRequest) -> Reply:
     today = datetime.fromisoformat(request.now).date() if request.now else None
     if day is None or today is None or day >= today:
         return Reply(f"{person.name} is right here.", told=())
-    days = {datetime.fromisoformat(each.when).date() for each in request.situation.visits
-            if each.name == person.name}
+    days = {
+        datetime.fromisoformat(each.when).date()
+        for each in request.situation.visits
+        if each.name == person.name
+    }
     was = "was here" if day in days else "was not here that I saw"
     return Reply(f"{person.name} {was} {on_day(day, today)}.", told=())
 

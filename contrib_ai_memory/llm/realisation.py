@@ -12,8 +12,8 @@ from datetime import date, datetime
 
 from ..english import reported_speech
 from ..english.addressing import forms, hushes, without_address
-from ..english.corrections import without_admission
 from ..english.answer_types import holds
+from ..english.corrections import without_admission
 from ..english.due_dates import due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
 from ..english.tokens import content_words, is_past, words_of

@@ -14,7 +14,7 @@ from .. import offload
 from ..english import corrections
 from ..english.addressing import forms, without_address
 from ..english.follow_ups import TURNS_READ, SaidBefore, completed
-from ..ingest.endings import completed_in_store
+from ..ingest.endings import completed_in_store, set_right_in_store
 from ..llm import prompts, router
 from ..llm.corrected_lines import corrected_before, set_right
 from ..llm.understanding import understood
@@ -159,6 +159,7 @@ def prepare(
         for each in (*recalled.memories, *_beside(beside, recalled.memories))
     ]
     brought_up = yield _with_old_corrections(memory, brought_up)
+    right = set_right(memory, entry) or (yield _set_right_long_ago(memory, entry, said))
     request = ReplyRequest(
         npc_name=memory.name,
         persona=memory.owner.get_persona(),
@@ -181,7 +182,7 @@ def prepare(
         language=settings.REPLY_LANGUAGE,
         question=meant if meant != said else "",
         intent=learned,
-        set_right=set_right(memory, entry),
+        set_right=right,
     )
     transcript = _transcript(memory, entry, listener, request)
     open_items = situation.agenda[: prompts.OPEN_TOLD]
@@ -332,6 +333,24 @@ def _with_old_corrections(
         reads=True,
     )
     return [replace(each, memory=meant.get(each.memory.id, each.memory)) for each in recalled]
+
+
+@defer.inlineCallbacks
+def _set_right_long_ago(memory: Any, entry: Entry, said: str) -> Generator[Any, Any, str]:
+    """Return what a line corrects of what its speaker said long before it, or ""."""
+    if not (router.rules_judge(memory.settings) and corrections.may_correct(said)):
+        return ""
+    return (
+        yield offload.run(
+            offload.MEMORY,
+            set_right_in_store,
+            memory.id,
+            entry.id,
+            forms(memory.names),
+            priority=offload.REPLY,
+            reads=True,
+        )
+    )
 
 
 @defer.inlineCallbacks
