@@ -138,6 +138,30 @@ def test_a_portrait_begins_with_what_somebody_lives_by(says, alice, bram):
     assert answer.startswith("Alice said earlier today that they cook for the miners")
 
 
+def test_a_gift_on_the_way_in_is_not_all_that_was_talked_of(says, mara, alice):
+    create_object("typeclasses.objects.Object", key="ginger cake", location=alice)
+    says(alice, "give ginger cake to Mara", "")
+    mara.memory.clock = lambda: "2026-11-23T20:00:00+00:00"
+    says(alice, "the north pan cracked today, three men scalded")
+    says(alice, "my mam's bad with the cough again")
+    assert "scalded" in says(alice, "what did we talk about?")
+
+
+@pytest.mark.parametrize(
+    ("said", "answers"),
+    [
+        ("lovely ale you keep", ("compliment",)),
+        ("ooh my feet are killin me", ("tired",)),
+        ("bitter wind outside tonight", ("so it is",)),
+        ("the north pan cracked today, three men scalded!", ("sorry",)),
+    ],
+)
+def test_small_talk_is_answered_as_such(says, alice, said, answers):
+    phrases = [each for kind in answers for each in offline_reply.PHRASES[kind]]
+    answer = says(alice, said)
+    assert any(answer.startswith(each.format(name="Alice")) for each in phrases)
+
+
 def test_what_one_does_oneself_is_no_question_of_the_npc(says, alice):
     says(alice, "i cook for the miners up at the old pit")
     assert "cook for the miners" in says(alice, "what is it i do for a living?")

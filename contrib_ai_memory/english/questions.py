@@ -55,8 +55,9 @@ _TAG_WORD = re.compile(r",\s*(?:right|eh|huh|innit)$|\bor (?:what|not)$", re.IGN
 
 _OPENERS = frozenset(
     "and but or so well oh ah hey hi hello yo ok okay now then um uh er hm hmm please wait sorry "
-    "haha lol omg wow also anyway yes yeah no nah aye".split()
+    "haha lol omg wow also anyway yes yeah no nah aye psst".split()
 )
+_URGES = (["come", "on"], ["go", "on"])
 _SUBJECTS = frozenset("i you u ya ye he she we they thou".split())
 _THINGS = frozenset(
     "it this that these those there anyone anybody anything someone somebody something everyone "
@@ -278,6 +279,8 @@ def _inverted(words: list[str], *, last: bool, follows: bool) -> bool:
         last: It is the last part.
         follows: More stands before it than a name: then only a pronoun behind the verb tells.
     """
+    if words[:2] in _URGES and len(words) > 3:
+        words = words[2:]
     while len(words) > 2 and words[0] in _OPENERS and not _agrees(words):
         words = words[1:]
     if follows:

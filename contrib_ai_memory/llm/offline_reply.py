@@ -161,6 +161,7 @@ _SORRY = re.compile(
     r"|\b(?:wedding|marriage|engagement)(?:['’]?s| is| was) (?:called )?off\b"
     r"|\b(?:is|are|was|has been|have been|['’]s) (?:very |so |badly |still )?"
     r"(?:ill|sick|dying|missing|wounded|hurt|unwell)\b"
+    r"|\b(?:scalded|crushed|drowned|broke (?:his|her|their|my) (?:leg|arm|neck|back|hip))\b"
     r"|\b(?:died|is dead|passed away|was killed|burned down"
     r"|was stolen)\b|\bi (?:miss|lost) (?:my|him|her|them)\b",
     re.IGNORECASE,
@@ -267,11 +268,13 @@ def reply(request: ReplyRequest) -> Reply:
         return _due(request.situation.agenda)
     if request.situation.nothing_open:
         return _nothing_open(said, request)
-    if request.intent and (answer := _as_learned(Intent[request.intent], said, request)):
+    small = small_talk_in(said)
+    learned = "" if small else request.intent
+    if learned and (answer := _as_learned(Intent[learned], said, request)):
         return _greeted(answer, said, request)
     known = _known_words(request)
     asking = asked(said) or asks_about(said, known) or seems_to_ask(said, known)
-    if asking and small_talk_in(said) not in ("riddle", "no more"):
+    if asking and small not in ("riddle", "no more"):
         return _greeted(_from_memory(request), said, request)
     if courtesy_of(said) or is_chatter(said):
         return _acknowledge(said, request)

@@ -50,12 +50,14 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("tired", r"^\W*(?:(?:oh|ugh|phew|well)\W+)?(?:i['’]?m|i am|i feel)"
          r" (?:so |very |dead |really |all )?(?:tired|knackered|exhausted|weary|shattered"
          r"|worn out|beat|done in|frozen|freezing|soaked|starving|parched)"
-         r"(?: (?:today|tonight|now|stiff|through|out))*\W*$"),
+         r"(?: (?:today|tonight|now|stiff|through|out))*\W*$"
+         r"|^\W*(?:(?:oh|ooh|ugh|phew|ow)\W+)?(?:my|me) (?:poor )?(?:feet|back|head|legs?|bones|knees?"
+         r"|arms?)(?:['’]?s| is| are)? (?:killin[g'’]?|achin[g'’]?|sore|hurtin[g'’]?)\b(?: me\b)?\W*$"),
         ("so it is",
          r"^\W*(?:it )?(?:looks?|smells?|feels?) like (?:rain|snow|storms?|a storm|frost)\b"
          r"|^\W*(?:(?:what|it['’]?s|its) (?:a |an )?)?"
-         r"(?:nice|lovely|foul|cold|hot|warm|wet|fine|grim|grand|rotten|miserable)"
-         r" (?:weather|day|night|evening|morning|out|outside|in here)"
+         r"(?:nice|lovely|foul|cold|hot|warm|wet|fine|grim|grand|rotten|miserable|bitter|wild|raw)"
+         r" (?:weather|wind|day|night|evening|morning|out|outside|in here)(?: out(?:side)?)?"
          r"(?:,? (?:today|tonight|again|innit|isn['’]?t it|for the time of year))*\W*$"),
         ("chatter",
          r"^\W*(?:it['’]?s )?(?:very |so |awful |a bit )?(?:quiet|busy|lively|packed|slow|dead)"

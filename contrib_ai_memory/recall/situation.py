@@ -41,6 +41,7 @@ CORRECTIONS_READ = 60  # newest lines that may correct news
 NEWS_WITHIN = timedelta(days=3)
 GIFTS = 8  # of the speaker, the last
 TALK_LINES = 5  # of the last talk, the most important
+A_TALK = 3  # lines from which a conversation is one to tell of
 ATTRIBUTES = 5  # of a profile
 NEXT_WITHIN = timedelta(hours=6)  # after somebody came in, for who came next
 COMPANY = 8  # people in the room of whom is told how they are known
@@ -214,6 +215,8 @@ def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
         talk = said if _NOW.search(entry.content) else before or said
         session = talk[-1].session_id if talk else None
         last = [each for each in said if each.session_id == session]
+        if len(last) < A_TALK:
+            last = said  # a gift on the way in was no talk
     best = sorted(last, key=lambda each: (-each.importance, each.id))[:TALK_LINES]
     return tuple(to_memory(memory.id, each) for each in sorted(best, key=lambda each: each.id))
 
