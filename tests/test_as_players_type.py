@@ -129,6 +129,22 @@ def test_what_only_calls_the_npc_or_admits_a_mistake_is_not_told(says, alice, sa
     assert told in says(alice, "what do you know about me?")
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Mara", "I saw Bram, Mara, Nell and the cook at the fair"),
+        ("Mara", "my daughter, Mara, is nine"),
+        ("Mara", "Not Nell, Mara. She took it"),
+        ("Mara", "i meant Mara, not Nell"),
+        ("Mara", "i'd trust anyone except mara, she lies"),
+        ("Mara", "its between bram & mara, not me"),
+        ("Rose", "the river rose. we fled"),
+    ],
+)
+def test_a_name_that_is_told_of_stays(name, said):
+    assert addressing.without_address(said, addressing.forms([name])) == said
+
+
 def test_a_portrait_begins_with_what_somebody_lives_by(says, alice, bram):
     says(alice, "there was frost on the windows, cold enough to split stones")
     says(alice, "i lost a glove down by the ford")
@@ -156,7 +172,7 @@ def test_a_gift_on_the_way_in_is_not_all_that_was_talked_of(says, mara, alice):
         ("the north pan cracked today, three men scalded!", ("sorry",)),
     ],
 )
-def test_small_talk_is_answered_as_such(says, alice, said, answers):
+def test_a_moan_or_a_compliment_is_answered_as_such(says, alice, said, answers):
     phrases = [each for kind in answers for each in offline_reply.PHRASES[kind]]
     answer = says(alice, said)
     assert any(answer.startswith(each.format(name="Alice")) for each in phrases)

@@ -5,7 +5,7 @@ import pytest
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import forget
 from contrib_ai_memory.english.contradiction import changes
-from contrib_ai_memory.english.corrections import completed, meant_in
+from contrib_ai_memory.english.corrections import changed, completed, meant_in
 from contrib_ai_memory.store import memory_store
 
 pytestmark = pytest.mark.django_db
@@ -199,6 +199,14 @@ def test_a_correction_is_completed_from_the_line_before(said, before, meant):
         ("not the mill, the chapel", "the mill is by the other mill"),
         ("i meant the chapel", "the smith lives by the old mill, near the ford"),
         ("Not Thunder, my horse is called Lightning.", "My dog is called Thunder."),
+        ("that's not Bram! that's Rolf over there", "I owe Bram six silvers"),
+        ("it's not Bram. ask Nell, she knows", "Bram stole my purse"),
+        ("i was wrong. i should trust Nell, not Bram", "I bought my horse from Bram"),
+        ("my mistake, the abbey opened in Harrow, not Wick", "my sister lives in Wick"),
+        ("she's not Nell. ask Tilda", "I married Nell last spring"),
+        ("Nell is not Bram's. Rolf courts her", "Nell is Bram's wife"),
+        ("no, he's not Bram. Bram is taller than Rolf", "Bram is my brother"),
+        ("that's not much, three silvers", "I dont earn much"),
         ("he's not home, he's at work", "I'll be home by noon"),
         ("I'm not a fool. I'm a smith", "my brother is a fool"),
         ("I like tea and not coffee", "I drink coffee every morning"),
@@ -250,3 +258,30 @@ def test_a_count_is_over_only_of_the_same_in_the_same(known, over):
 )
 def test_a_state_ends_when_its_end_is_told(said, known, over):
     assert changes(said, known, near=False) is over
+
+
+@pytest.mark.parametrize(
+    ("known", "meant", "told"),
+    [
+        (
+            "i keep two hundred and twelve hens",
+            "i keep two hundred and ten hens",
+            "two hundred and ten",
+        ),
+        ("i live with rolf and keep seven hens", "i live with eve and keep seven hens", "eve"),
+        ("by the old mill, i keep three hens", "by the mill, i keep three hens", ""),
+    ],
+)
+def test_what_was_set_right_is_told_alone(known, meant, told):
+    assert changed(known, meant) == told
+
+
+def test_when_an_old_line_is_forgotten_no_preference_holds_its_words(mara, alice, says):
+    says("my favourite drink is tea with honey from my uncle Osric's hives")
+    for number in range(22):
+        says(f"wagon {number} of the salt came over the pass today")
+    says("no wait, not tea, cider")
+    assert "cider with honey" in " ".join(each.text for each in mara.memory.preferences)
+    [old] = [e for e in mara.memory.journal.read(1) if "Osric" in e.content and e.origin != "self"]
+    offload.wait(forget.forget(mara, alice, str(old.id)))
+    assert "Osric" not in str(list(mara.memory.preferences))

@@ -40,6 +40,47 @@ def test_a_correction_of_something_else_closes_no_debt(says, alice, bram):
     assert "two crowns" in says(alice, "how much do i owe bram?")
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "my men are paid well",
+        "the smith is paid now",
+        "it's settled, we wed in may",
+        "i settled with the tailor",
+        "that's not bram! that's Rolf over there",
+    ],
+)
+def test_what_others_are_paid_closes_no_debt(says, alice, bram, said):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "I owe Bram three marks.")
+    says(alice, said)
+    assert "You owe Bram three marks" in says(alice, "do i owe anybody?")
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["i owe nobody mara, i paid for everything", "i owe you nothing now, i've paid for the ale"],
+)
+def test_who_owes_nothing_has_no_debt(mara, says, alice, said):
+    says(alice, said)
+    assert not list(mara.memory.agenda)
+
+
+def test_a_request_is_called_off_with_a_not(says, alice):
+    says(alice, "mend my boots by friday please")
+    says(alice, "never mind the boots mara, not now")
+    assert "boots" not in says(alice, "what did i ask of you?")
+
+
+def test_what_is_never_to_be_told_is_no_message(says, alice, bram):
+    says(bram, "good evening")
+    says(alice, "never tell Bram Nell kissed Rolf")
+    turn(alice, bram)
+    assert "kissed" not in says(bram, "any word for me?")
+    assert "kissed" not in says(bram, "who did nell kiss?")
+
+
 def test_a_farewell_until_tomorrow_promises_nothing(mara, says, alice):
     says(alice, "i shall take my leave, mara. until tomorrow")
     assert not [item for item in mara.memory.agenda if item.kind == "promise"]
@@ -82,6 +123,15 @@ def test_gifts_of_others_are_told_too(says, alice, bram):
     says(alice, "give velvet mask to Mara", "")
     turn(alice, bram)
     assert says(bram, "what did alice hand you earlier?").startswith("Alice gave me a velvet mask")
+
+
+def test_who_is_mentioned_beside_is_no_giver(says, alice, bram):
+    for who, thing in ((alice, "velvet mask"), (bram, "brass key")):
+        turn(bram if who is alice else alice, who) if who.location is None else None
+        create_object("typeclasses.objects.Object", key=thing, location=who)
+        says(who, f"give {thing} to Mara", "")
+    turn(bram, alice)
+    assert "velvet mask" in says(alice, "what did i give you? bram says it was nothing")
 
 
 def test_who_gave_nothing_is_not_told_to_have(says, alice, bram):

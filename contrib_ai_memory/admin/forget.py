@@ -14,18 +14,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from twisted.internet import defer
 
 from .. import offload
 from ..embedding import embedder
+from ..english.tokens import content_words
 from ..ingest import index
 from ..ingest.index import to_memory
 from ..records import INSIGHT, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.links import link_id
-from ..store.preferences import Preference
+from ..store.preferences import PastPreference, Preference
 from ..text import plural
 from . import access, ids, inspect, undo_log
 from .jobs import change_job, journal_pages, look_job, pages_heard_from
@@ -361,14 +362,27 @@ def _preferences_of(memory: Any, memories: Sequence[MemoryRecord]) -> list[Prefe
     ]
 
 
+Held = TypeVar("Held", Preference, PastPreference)
+
+
+def _by_itself(memory: Any, held: Held) -> Held:
+    """Return a preference in the words of its own line alone, if an older line completed them."""
+    entry = memory.journal.get(held.journal_id) if held.journal_id else None
+    if entry is None or content_words(held.text) <= content_words(entry.words):
+        return held
+    return replace(held, text=entry.words)
+
+
 def _withdraw_preference(
     memory: Any, preference: Preference, memories: Sequence[MemoryRecord]
 ) -> None:
     """Take what these memories state out of a preference: the one before it holds again."""
     gone = {record.id for record in memories}
-    history = tuple(held for held in preference.history if held.memory_id not in gone)
+    history = tuple(
+        _by_itself(memory, held) for held in preference.history if held.memory_id not in gone
+    )
     if preference.memory_id not in gone:
-        memory.preferences.put(replace(preference, history=history))
+        memory.preferences.put(replace(_by_itself(memory, preference), history=history))
     elif history:
         last = history[-1]
         memory.preferences.put(

@@ -140,15 +140,28 @@ _BEFORE_A_NAME = re.compile(
     r"|our|your|his|her|their|my|this|that|new|old|called|named|sister|brother"
     r"|(?:seen?|saw|know|knew|met|meet|like|love|trust|hate|ask|tell|told)(?=[^,]*$))\W*$"
 )
-# more of these for the middle of a line, where a name less often calls somebody
-_BEFORE_ONE_TOLD_OF = re.compile(
-    r"\b(?:but|than|as|at|on|in|near|past|over|beside|knows?|loves?|likes?|hates?|trusts?|gives?|gave"
-    r"|pa(?:ys?|id)|ow(?:es?|ed)|help(?:s|ed)?|visit(?:s|ed)?|miss(?:es|ed)?|hear[sd]?|call(?:s|ed)?"
-    r"|asks|asked|tells|thank(?:s|ed)?|marr(?:y|ied)|kiss(?:ed)?|find|found|let|show(?:ed)?"
-    r")(?=[^,]*$)\W*$"
+# who is told of in the middle of a line, where a name less often calls somebody
+_TOLD_OF_WITHIN = re.compile(
+    r"(?:&|\b(?:but|than|as|at|on|in|near|past|over|beside|behind|under|without|except|between|not|nor"
+    r"|knows?|loves?|likes?|hates?|trusts?|gives?|gave|pays?|paid|owes?|helps?|misses|hears?|heard"
+    r"|calls?|asks?|tells?|marry|marries|kiss|find|found|let|shows?|left|took|meant?|mean|hires?"
+    r"|prefers?|fears?|blames?|thanks?|\w{2,}ed))(?=[^,]*$)\W*$"
 )
-# names that may be nouns: only "yes, innkeeper, …" calls one in the middle of a line
+# names that are words too
+_WORDS_TOO = frozenset(
+    "rose hope will grace faith joy mercy dawn ruby pearl ivy lily holly may june april summer "
+    "rain storm star sage reed heath glen dale cliff mark jack bill rob pat sue frank grant chase "
+    "ash rowan hazel robin wren raven martin victor clay stone wolf fox bear duke earl baron "
+    "prince king queen faye charity patience prudence honor honour constance chance angel gene "
+    "art".split()
+)
+# endings of names that may be trades: "the innkeeper"
 _OF_A_ROLE = re.compile(r"(?:er|or|ess|ist|ian|man|woman|smith|guard|keep|maid|monk|cook|nurse)$")
+# how a sentence goes on behind a name in commas that calls somebody: "im nell, mara, i cook"
+_GOES_ON_BEHIND_A_CALL = re.compile(
+    r",\s+(?:i|i'?m|i'?ve|i'?ll|i'?d|you|u|we|he|she|it|its|they|there|that|this|the|my|your|our"
+    r"|what|how|who|where|when|why|so|but|because|if|please|can|could|will|would|do|did)\b"
+)
 
 
 def without_address(text: str, names: tuple[str, ...]) -> str:
@@ -190,11 +203,22 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
         rf"(?P<comma>,)?\s+@?{_HONORIFIC}?(?P<name>{name})(?=[,.;](?! (?:and|or)\b))", re.I
     )
     for found in reversed([*within.finditer(rest)]):
-        before = rest[: found.start()].lower()
-        told_of = _BEFORE_A_NAME.search(before) or _BEFORE_ONE_TOLD_OF.search(before)
-        if found["comma"] or not (told_of or _OF_A_ROLE.search(found["name"].lower())):
+        if _calls_within(found, rest[: found.start()].lower(), rest[found.end() :].lower()):
             rest = rest[: found.start()] + rest[found.end() :]
     return rest if re.search(r"\w", rest) else text
+
+
+def _calls_within(found: re.Match[str], before: str, after: str) -> bool:
+    """Whether a name in the middle of a line calls somebody: "the cough again mara, im worried".
+
+    Without a comma before it, it has to be typed in lower case, as those do who leave out commas.
+    """
+    if found["comma"]:
+        return bool(_GOES_ON_BEHIND_A_CALL.match(after))
+    called = found["name"]
+    if not called.islower() or called in _WORDS_TOO or _OF_A_ROLE.search(called):
+        return False
+    return not (_BEFORE_A_NAME.search(before) or _TOLD_OF_WITHIN.search(before))
 
 
 def _without_the_call(found: re.Match[str]) -> str:
@@ -271,13 +295,14 @@ _CONFIDES = re.compile(
     # "don't tell anyone", "never breathe a word of it to anybody"; not "I don't tell anyone"
     rf"{_NOT_OF_OTHERS}\b{_NOT_TO}[^.!?\n]{{0,30}}?\b{_ANYONE}"
     # "dont tell the prior", "pls dont tell"; not "don't tell lies", "don't tell me"
-    rf"|{_NOT_OF_OTHERS}\b(?:do not|don'?t) (?:you |ever |dare |go )*"
+    rf"|{_NOT_OF_OTHERS}\b(?:do not|don'?t|never) (?:you |ever |dare |go )*"
     rf"tell(?: {_SOMEBODY})?{_WHAT_NOT}"
     # "dont tell bram hes getting a boat"; not "you don't tell bram how to bake"
-    rf"|(?:^|[.!?,;:-]\s*|\b(?:and|but|so|please|pls) )(?:do not|don'?t) (?:you |ever |dare |go )*"
+    r"|(?:^|[.!?,;:-]\s*|\b(?:and|but|so|please|pls) )(?:do not|don'?t|never)"
+    r" (?:you |ever |dare |go )*"
     rf"tell (?!(?:yourself|people|folks?|strangers|time|fortunes)\b){_SOMEBODY}"
     r" (?:ive|i've|ill|i'll|id|he|he's|hes|she|she's|shes|they|theyre|there|there's|theres"
-    r"|my|our|his|her|who|when|how|if|anything|a thing)\b"
+    r"|my|our|his|her|who|when|how|if|anything|a thing|(?-i:[A-Z])[\w'-]+)\b"
     rf"|{_UNSAID}"
     r"|\btell (?:this |it |that )?(?:to )?(?:no ?one|nobody|not a soul)\b"
     # "not a word to the girl"; not "he said not a word"

@@ -91,8 +91,8 @@ _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
      rf"|got |to |do )*{_SAID}", "listener", "", _ALL),
     (rf"{_WHAT}(?:'s| is) it {_YOU} (?:do|have|must|will|are) ", "listener", "", _ALL),
     (rf"\b(?:did|have) {_YOU} (?:promise|swear)", "listener", "", _ALL),
-    (rf"\b(?:did|has) (?!i\b|{_YOU}\b|it\b|that\b|any)[\w']+"
-     r" (?:promised?|swear|sworn|vow(?:ed)?)\b", "named", "", _DEEDS),
+    (rf"\b(?:did|has) (?!i\b|{_YOU}\b|it\b|that\b|any|every|some|no\b|nobody\b)[\w']+"
+     r" (?:promised?|vow(?:ed)?)\b", "named", "", _DEEDS),
     (r"\bwhen (?:do|did|should|must|will) i (?:(?:say|promise) (?:i'?d|i would|to) )?"
      r"(?:settle(?= (?:up|my|the|it|with)\b|\W*$)|pay\b(?! (?:attention|heed|a visit)))",
      "asker", "", _DEEDS),

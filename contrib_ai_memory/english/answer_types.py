@@ -31,9 +31,7 @@ _TRADE = re.compile(  # in one's own words
     rf"(?!monster|stranger|former|member|other|lover|loser|sister|brother)[\w-]{{2,}}(?:{_OF_TRADES})\b"
     r"|\b(?:i|we) (?:also |only |now )?(?:work|serve|run|herd|sell|make|bake|brew|weave|write|teach"
     r"|mend|build|grow|raise|breed|fish|hunt|farm|drive|sail|carve|forge|paint|sew|tend|guard|trade"
-    r"|dye|tan|mine|shoe|keep|cook)\b(?! (?:mistakes?|sure|fun|[a-z]+ing)\b)"
-    rf"|\b[\w-]{{2,}}(?:{_OF_TRADES}) to (?:the |our |his |her )?(?:lord|lady|king|queen|duke|earl"
-    r"|baron|count|crown|court|guild|abbey|abbot|bishop|prince|princess|emperor|mayor|house of)\b",
+    r"|dye|tan|mine|shoe|keep|cook)\b(?! (?:mistakes?|sure|fun|[a-z]+ing)\b)",
     re.IGNORECASE,
 )
 _CHANGE = re.compile(
@@ -58,8 +56,11 @@ _WHAT_TRADE = re.compile(
 )
 # "what do I like to drink?", "what's Alice's favourite colour?"
 _WHAT_TASTE = re.compile(
-    r"\b(?:what|wat|which)\b.{0,30}\b(?:like|love|prefer|enjoy|hate|dislike|favou?rite"
-    r"|(?:can['’]?t|cannot) (?:stand|bear))\b(?!['’]?d?\s+(?:you|u|me)\s+to\b)",
+    r"\b(?:what|wat|which)\b[^.?!]{0,25}\b(?:do|does|did|d['’]?(?:you|ya))\b[^.?!]{0,20}"
+    r"(?<!look )(?<!sound )(?<!smell )(?<!taste )(?<!feel )(?<!seem )"
+    r"\b(?:like|love|prefer|enjoy|hate|dislike)\b(?!['’]?d?\s+(?:you|u|me)\s+to\b)"
+    r"|\b(?:what|wat|which)\b[^.?!]{0,20}\bfavou?rite\b"
+    r"|\b(?:what|wat|which)\b[^.?!]{0,20}\b(?:can['’]?t|cannot)\b[^.?!]{0,20}\b(?:stand|bear|abide)\b",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(

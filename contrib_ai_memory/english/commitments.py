@@ -155,7 +155,7 @@ _NOBODY = frozenset(
     .split()
 )  # fmt: skip
 _KEEPING = (
-    r"(?:keep|hold|hold on to|hang on to|save|hide|lock|guard|stash|store|remind (?!me\b|us\b)"
+    r"(?:keep|hold|hold on to|hang on to|save|hide|lock|guard|stash|store|remind(?! me\b| us\b)"
     r"|wake|post|mail"
     r"|burn|look after|see that|see to it|make sure|watch over|look out|put aside|set aside"
     r"|lay aside|put by)"
@@ -177,14 +177,14 @@ _OPEN = (
     r"(?:^|[.!?;:,~]+\s*|\b(?:and|then|please|pls|so|but|just|also|otherwise|you|u|ye|ya|listen"
     r"|n|(?:would|could|can|will) (?:you|u|ya|ye)|ok|and if so|always|never)\s+)"
 )
-_KEEPS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_KEEPING})\b")
+_KEEPS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_KEEPING})\b(?!\W*$)")
 _TELLS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_TELLING})\b")
 _NOT_TOLD = frozenset(
     "yourself yourselves others everything whatever whoever people folk folks strangers someone"
     " somebody stories tales lies jokes".split()
 )
 _MESSAGE = re.compile(  # "tell bram that the boat is mended", "let bram know", "pass this to bram"
-    rf"{_OPEN}(?:please |kindly |just )?"
+    rf"{_OPEN.replace('|always|never', '|always')}(?:please |kindly |just )?"
     r"(?:(?:tell|warn|inform|remind) (?P<told>[\w'-]+)(?: \w+)?"
     r" (?:that|to|about|not|i|i'm|im|i'll|ill|ive|i've|we|we're|my|our|the|there|there's|theres"
     r"|his|her|it|it's|its|he|he's|hes|she|she's|shes|they|they're|thats|that's|no|you"
@@ -246,8 +246,14 @@ _DONE = re.compile(
     r"|\b(?:got|had|has) (?:his|her|their|it|the) \w+(?: back)?\b|\bcame off\b"
     r"|\b(?:is|was|are) (?:mended|fixed|back|paid|finished|done|delivered|posted|sent)\b"
 )
-_STILL_OWED = re.compile(r"\bowes?\b(?=.*\bpa(?:id|yed) for\b)")
-_PAID_FOR = re.compile(r"\bpa(?:id|yed) for\b")
+# what somebody else has paid for is owed to them: "i owe bram ten groats, he paid for my boots"
+_PAID_FOR = re.compile(
+    r"(?<!\bi )(?<!\bive )(?<!\bi've )(?<!\bwe )(?<!\bwe've )\bpa(?:id|yed) for\b"
+)
+_NOT_OWED = re.compile(
+    r"\b(?:not|never|don'?t|doesn'?t|no longer|who says)\b.*\bowe"
+    r"|\bowes? (?:\w+ )?(?:nothing|nobody|no)\b"
+)
 # before what is done: "i haven't paid", "when i have paid"
 _NOT_YET = re.compile(
     r"\b(?:not|never|\w+n'?t|if|when|once|unless|until|till?|before)"
@@ -376,8 +382,9 @@ def message(text: str) -> str:
     whom = recipient(text)
     said = " ".join(text.split())
     found = whom and re.search(
-        rf"\b(?:tell|warn|inform|let|to)\s+{re.escape(whom)}\b(?: know\b)?(?:[,:]| that\b)?"
-        r"\s+(?P<what>(?!about\b|to\b|not\b|what\b|how\b|when\b|where\b|why\b).{8,})$",
+        r"\b(?:tell|warn|inform|let|(?:say|pass|get|send)\b[^.!?]{0,20}\bto)\s+"
+        rf"{re.escape(whom)}\b(?: know\b)?(?:[,:]| that\b)?"
+        r"\s+(?P<what>(?!know\b|about\b|to\b|not\b|what\b|how\b|when\b|where\b|why\b).{8,})$",
         said,
         re.IGNORECASE,
     )
@@ -440,8 +447,9 @@ def closes(text: str) -> Closing | None:
 
 
 def _without_loan(lower: str) -> str:
-    """Return a line without what was paid for a debtor: "i owe her ten, she paid for my boots"."""
-    return _PAID_FOR.sub(" ", lower) if _STILL_OWED.search(lower) else lower
+    """Return a line that owes without what another has paid for: it is no payment of the debt."""
+    still_owed = re.search(r"\bowes?\b", lower) and not _NOT_OWED.search(lower)
+    return _PAID_FOR.sub(" ", lower) if still_owed else lower
 
 
 def _requests(lower: str, *, dated: bool) -> bool:

@@ -41,15 +41,15 @@ _CLAUSE = (
 )
 # clauses that say no more than that something else was wrong
 _ADMISSION = re.compile(
-    rf"{_CLAUSE}(?:i (?:misspoke|was wrong|lied|told (?:you|u|ya|ye) wrong"
+    rf"{_CLAUSE}(?:i (?:misspoke|was wrong|told (?:you|u|ya|ye) wrong"
     r"|(?:had|got) (?:it|that|this) wrong|mixed (?:it|them|that) up"
     r"|(?:must|should|have to|need to|better) correct (?:my )?[\w-]+)"
     r"|my (?:mistake|bad)|change of plans?)\s*(?:[.,;:!–—]+|$)",
     re.IGNORECASE,
 )
-# or has changed
+# clauses that say no more than that something has changed
 _CHANGED = re.compile(
-    rf"{_CLAUSE}(?:(?:they|he|she|it|we|i|that|things|plans?)(?:['’]?ve|['’]?s| have| has)?"
+    rf"{_CLAUSE}(?:(?:they|he|she|it|that|things|plans?)(?:['’]?ve|['’]?s| have| has)?"
     r" (?:been )?(?:moved|changed)(?: it)?)\s*(?:[.,;:!–—]+|$)",
     re.IGNORECASE,
 )
@@ -70,7 +70,8 @@ _PART = rf"(?:{_COUNT}(?: [^\s,.;:!?]+){{0,3}}?|[^\s,.;:!?]+(?: [^\s,.;:!?]+){{0
 _NO_MORE = r"(?: any ?more| no more| neither| either| after all)?"
 _NOT_BUT = re.compile(
     rf"{_OPENS}(?:{_MEANT}|(?P<of>{_OF_WHOM}) )?not {_PREPOSITION}(?P<wrong>{_PART}){_NO_MORE}"
-    rf"(?:\s*[.,;:–—]\s*(?:but )?| but )(?:{_MEANT}|(?P<then_of>{_OF_WHOM}) )?(?:now )?"
+    rf"(?:(?:\s*[.,;:–—]\s*(?:but )?| but )(?:{_MEANT}|(?P<then_of>{_OF_WHOM}) )"
+    r"|\s*[,;:–—]\s*(?:but )?| but )(?:now )?"
     rf"{_PREPOSITION}(?P<right>{_PART})(?: now)?\W*$",
     re.IGNORECASE,
 )
@@ -206,8 +207,9 @@ def changed(known: str, meant: str) -> str:
     if len(parts) != 1:
         others = [word for word in new[1:] if _shape(word) == "name" and word not in old]
         return others[0] if len(others) == 1 else ""
-    counts = [each[0] for each in _NUMBER.finditer(" ".join(new)) if parts[0] in each[0]]
-    return counts[0] if len(counts) == 1 else parts[0]
+    words = rf"\b{re.escape(parts[0])}\b"
+    counts = [each[0] for each in _NUMBER.finditer(" ".join(new)) if re.search(words, each[0])]
+    return counts[0] if parts[0] and len(counts) == 1 else parts[0]
 
 
 def may_correct(said: str) -> bool:
@@ -285,12 +287,11 @@ def _replaced(said: str, known: str, names_wrong: bool, admits: bool) -> str:
     found = _correction(said)
     if found is None and (anew := _SAYS_ANEW.search(said) or _COUNTS_ANEW.search(said)):
         first, _, last = anew["wrong"].partition(" ")
-        shared = bool(last) and first.lower() in words_of(
-            anew["anew"]
-        )  # "Port Crane, not Port Amber"
+        # "Port Crane, not Port Amber"
+        shared = bool(last) and first.lower() in words_of(anew["anew"])
         return _said_anew(anew["anew"], last if shared else anew["wrong"], known, admits)
     if found is None and (anew := _NOT_SO.match(said)):
-        return _said_anew(anew["anew"], anew["wrong"], known, admits=True)
+        return _said_anew(anew["anew"], anew["wrong"], known, admits=True, of_one_thing=True)
     if found is None and not names_wrong and (recounted := _recounted(said, known)):
         return recounted
     if found is None and admits and (was := _WAS_ANOTHER.match(said)):
@@ -309,6 +310,8 @@ def _replaced(said: str, known: str, names_wrong: bool, admits: bool) -> str:
     wrong, right = found["wrong"], found["right"]
     of_whom = [found.groupdict().get(name) or "" for name in ("of", "then_of")]
     if not all(_may_be_of(each, known) for each in of_whom if each):
+        return ""
+    if any(of_whom) and not _are_alike(wrong, right):
         return ""
     if not (content_words(wrong) or _NUMBER.fullmatch(wrong)):
         return ""
@@ -336,6 +339,16 @@ def _replaced(said: str, known: str, names_wrong: bool, admits: bool) -> str:
     return before + right + after
 
 
+def _are_alike(wrong: str, right: str) -> bool:
+    """Whether two parts are of one kind: names, numbers or things, as long as one another."""
+    parts = [_DETERMINED.sub("", each).split() for each in (wrong, right)]
+    if _NUMBER.match(wrong) or _NUMBER.match(right):
+        return bool(_NUMBER.match(wrong) and _NUMBER.match(right))
+    (first, *_), (then, *_) = parts
+    alike = _shape(first) == _shape(then) != "" and first.lower() != then.lower()
+    return alike and abs(len(parts[0]) - len(parts[1])) <= 1
+
+
 def _may_be_of(whom: str, known: str) -> bool:
     """Whether a line may tell of whom a correction names: "he's", "my horse is"."""
     first, *more = words_of(whom)
@@ -358,7 +371,7 @@ def _said_anew(
     Nell, not Bram" corrects nothing that is said of Bram.
 
     Args:
-        admits: The line says that something was wrong or has changed.
+        admits: The line says that something is not so, was wrong or has changed.
         of_one_thing: Both have to name what it is said of, whatever the line admits.
     """
     places = list(re.finditer(rf"\b{re.escape(wrong)}(?!['’\w])", known, re.IGNORECASE))
@@ -366,7 +379,9 @@ def _said_anew(
     if len(places) != 1 or not shape:
         return ""
     shared = [word for word in content_words(anew) & content_words(known) if zipf(word) < COMMON]
-    if not (shared or (admits and shape in ("name", "number") and not of_one_thing)):
+    alone = not content_words(known) - content_words(wrong)  # "it's to be at Gallows Field"
+    told_so = bool(_ADMITS.match(anew)) or (admits and alone)
+    if not (shared or (told_so and shape in ("name", "number") and not of_one_thing)):
         return ""
     told = set(words_of(known))
     first, *rest = re.findall(r"[\w'’-]+", anew)  # the first has a capital whatever it is
@@ -387,8 +402,8 @@ def _said_anew(
         alike = admits or _last_word(anew.partition(fitting[0])[0]) == _last_word(before)
     if not alike:
         return ""
-    if not shared and not content_words(known) - content_words(wrong):
-        return anew.strip()  # "the duel is at the Quarry, not Gallows Field" of "it's to be at …"
+    if not shared and alone:
+        return anew.strip()
     meant = before + fitting[0] + after
     days = [re.findall(rf"\b{_DAY}\b", text, re.IGNORECASE) for text in (anew, known)]
     if all(len(named) == 1 for named in days):

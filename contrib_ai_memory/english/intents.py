@@ -37,7 +37,7 @@ class Intent(Enum):
     MESSAGES = "whether somebody left word for the speaker"
     TELLER = "who told it what it has just said"
     WHISPERED = "what somebody else whispered"
-    GIVEN = "what the speaker gave it"
+    GIVEN = "what somebody gave it"
     ONESELF = "who the speaker is"
     SURE = "whether it is sure of what it has just said"
     NEWS = "what others have told lately"
@@ -85,13 +85,15 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r"|(?:tell me|say something|talk) (?:about|of) yourself"
         rf"|{_WHAT} (?:sort|kind|manner) of (?:person|man|woman|one) (?:are|r) (?:you|u|ye)"
         r"|(?:and |so )?(?:you(?:['’]?d| would|['’]?ll| must) be|you['’]?re)\W* the"
-        r" [\w-]*(?:keep|keeper|man|maid|wife|lady|er|or|master|mistress|guard|smith)"
-        r"(?: (?:here|then|of this place))?",
+        r" (?:(?:inn|bar|shop|gate|tavern)[ -]?keep(?:er)?|keeper|bar(?:man|maid)|land(?:lord|lady)"
+        r"|owner|host(?:ess)?|smith|blacksmith|guard|captain|healer|priest|cook|baker|miller|boss"
+        r"|merchant|trader|librarian|clerk)(?: (?:here|then|of this place))?",
     ),
     (
         Intent.PLACE,
         r"(?:and )?where (?:are|r) (?:we|you|u)(?: now)?|where am i(?: now)?"
-        rf"|(?:{_WHAT}|which) (?:place|room|town|village|inn|tavern|street) (?:am i|are we) in"
+        rf"|(?:remind me,? )?(?:{_WHAT}|which) (?:place|room|town|village|inn|tavern|street)"
+        r" (?:am i|are we) in"
         rf"|{_WHAT}{_BE} (?:this|that) (?:place|room|house|street)(?: called)?"
         rf"|(?:{_WHAT}|which) (?:place|room|town|village|inn|tavern|street) is (?:this|that)",
     ),
@@ -216,7 +218,9 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
     (
         Intent.GIVEN,
         rf"{_WHAT} (?:did|have|has|was it(?: that)?)"
-        r" (?:i|(?!(?:he|she|they|we|it)\b)(?P<giver>[\w'’-]+)) (?:just |ever |last )?"
+        r" (?:i|(?!(?:he|she|they|we|it|you|u|ye|ya|that|this|no|any|every|some)"
+        r"(?:body|one|thing)?\b)"
+        r"(?P<giver>[\w'’-]+)) (?:just |ever |last )?"
         r"(?:give|gave|given|hand(?:ed)?|pass(?:ed)?|slip(?:ped)?|bring|brought)"
         rf" (?:to )?(?:you|u|ye)(?: (?:just now|before|{_WHEN}))?",
     ),
@@ -233,8 +237,9 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r" (?:an?|some|the|another|one|two|three|more|something|anything)\b.{0,60}"
         r"|i(?:['’]?ll have|['’]d like| would like|['’]?ll take)"
         r" (?:an?|some|the|another|one|two|three)\b.{0,60}"
-        r"|(?:(?:can|could|would|will) (?:you|u|ya|ye) )?(?:please )?"
-        r"(?:give|bring|pour|get|fetch|sell|hand|pass|lend|spare) (?:me|us)"
+        r"|(?:can|could|would|will) (?:you|u|ya|ye) (?:please )?(?:lend|spare) (?:me|us)"
+        r" (?:an?|some|one|two) (?!ear\b|hand\b|moment\b|minute\b|thought\b|word\b|smile\b).{1,60}"
+        r"|(?:give|bring|pour|get|fetch|sell|hand|pass) (?:me|us)"
         r" (?:an?|some|the|another|one|two) (?!(?:\w+ )?(?:lowdown|skinny|headlines|tunes?"
         r"|shant(?:y|ies)|yarns?|songs?|story|tales?|hint|clue|moment|minute|break|hand|chance|time"
         r"|reason|news|gossip|truth|date|day)\b).{1,60}"
@@ -265,7 +270,8 @@ _PARTS = re.compile(
     r"|laters?(?=\W*$)|ttyl|brb|g[2t]g|(?:got to|gotta|have to|must) (?:go|run|dash)"
     r"|(?:sleep tight|ta[ -]ra|ta[ -]ta)(?=\W*$)|(?<!\w )cheerio"
     r"|(?:(?<!\w )|(?<=right )|(?<=ok ))i(?:['’]?m| am)"
-    r" (?:(?:away|off) (?:home|to (?:my )?bed)|off(?=\s*[,.!]|\W*$))"
+    r" (?:(?:away|off) (?:home|to (?:my )?bed)"
+    r"|off(?=\W*$|[\s,.!]+(?:ta|thanks?|thx|cheers|bye|see|good|night|then|all)\b))"
     r"|until (?:next time|tomorrow)|i(?:['’]ll| will| must| have to|['’]ve got to| should)?"
     r" (?:be going|be off|get going|take my leave|go now)|so long|safe (?:travels|journey)"
     r"|take care)\b",
@@ -292,7 +298,6 @@ _HOW_WAS_IT = re.compile(
 # around a question: "and where am I exactly, if I may ask?"
 _BEFORE = re.compile(
     r"^(?:(?:and|so|but|well|now|oh|er|um|excuse me|pardon(?: me)?|sorry|please|say|also|then"
-    r"|remind me"
     r"|tell me|i(?:['’]m| am) back)\b[,.!: ]+)+",
     re.IGNORECASE,
 )

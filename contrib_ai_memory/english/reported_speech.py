@@ -80,6 +80,12 @@ _AND_I = re.compile(r"^(?P<mine>[Mm]y [\w-]+(?: [\w-]+)?) and I\b")
 _FIRST = {"you": "me", "your": "my", "yours": "mine", "yourself": "myself"}
 _SECOND = {"my": "your", "mine": "yours", "me": "you", "myself": "yourself"}
 _THIRD_PLURAL = {"my": "their", "mine": "theirs", "me": "them", "myself": "themselves"}
+# "my God, am I tired", "me and Bram went", "I asked where am I", "I'ma get ale"
+_NOT_TOLD = re.compile(
+    r"^\W*(?:me\b|my (?:god|gods|word|lord|goodness|stars)\b)|\bi['’]?ma\b"
+    r"|\b(?:am|was|do|did|have|had|will|can|could|should|would|shall|must|may|might) i\b",
+    re.IGNORECASE,
+)
 _OTHERS = frozenset(  # beside whom "they" would not be clear
     "they them their theirs themselves we us our ours you your yours u ur ye yourself".split()
 )
@@ -178,7 +184,7 @@ def indirect(text: str) -> str:
     """Tell first-person talk as it stands after "Alice said that".
 
     Returns:
-        "" where it would not be clear who is meant, or another is spoken to.
+        "" where it would not be clear who is meant, another is spoken to, or it asks or cries out.
 
     >>> indirect("I'm a ferryman, and my brother helps me.")
     "they're a ferryman, and their brother helps them."
@@ -187,7 +193,8 @@ def indirect(text: str) -> str:
     """
     text = _with_apostrophes(text)
     meant = {token.lower().partition("'")[0] for token in _TOKEN.findall(text)}
-    return "" if meant & _OTHERS or quotes(text) else _retold(text, "they", _THIRD_PLURAL)
+    unclear = meant & _OTHERS or quotes(text) or _NOT_TOLD.search(text)
+    return "" if unclear else _retold(text, "they", _THIRD_PLURAL)
 
 
 def _retold(text: str, subject: str, forms: Mapping[str, str]) -> str:

@@ -58,10 +58,10 @@ Judge = Callable[[Entry, str, bool], Commitment | None]  # (line, sentence, said
 _OF_ITSELF = re.compile(r"\b(?:I|[Ii]['’](?:ll|m)|we|We|we['’]ll|We['’]ll)\b")
 _OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IGNORECASE)
 _SETTLED = re.compile(
-    r"\b(?:square|even|quits|clean|clear|the lot|settled|(?:is|are) paid"
-    r"|paid (?:up|off|in full|you))\b",
-    re.IGNORECASE,
+    r"\b(?:square|even|quits|clean|clear|the lot|paid (?:up|off|in full|you))\b", re.IGNORECASE
 )
+_SETTLED_WITH = re.compile(r"\b(?:settled|paid)\b", re.IGNORECASE)  # of somebody who is named
+_MISSPOKE = re.compile(r"\bmisspoke\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z]\w*")
 _NUMBER = re.compile(r"\d+")
 _NUMBER_WORD = re.compile(rf"\b(?:{NUMBER_WORD})\b")
@@ -759,19 +759,22 @@ def _closed_by(
         found = [item for item in open_items if _is_given(entry, item, circle)]
         return [_close(item, "done", entry) for item in found]
     how = commitments.closes(entry.content) if _may_commit(entry) else None
-    if how is None or (how == "off" and corrections.may_correct(_words(entry, circle))):
+    if how is None:
+        return []
+    if _MISSPOKE.search(entry.content) and corrections.may_correct(_words(entry, circle)):
         return []  # "it's not Button, i misspoke: Bobbin" is of something else
     between = _sides(entry, circle, recent)
     open_items = [item for item in open_items if _is_between(item, entry, between)]
     ended = [item for item in open_items if _is_ended(entry, item, how, circle)]
-    if not ended and how == "done" and _SETTLED.search(entry.content):
+    if not ended and how == "done" and _SETTLED_WITH.search(entry.content):
         named = {*circle.mentioned(entry.content)} - {entry.source_entity}
+        anybody = bool(_SETTLED.search(entry.content)) and not named
         debts = [
             item
             for item in open_items
             if item.kind == "debt"
             and item.concerns(entry.source_entity or "")
-            and (not named or named & {item.who, item.to})
+            and (anybody or named & {item.who, item.to})
         ]
         ended = debts if len(debts) == 1 else []
     if not ended and how == "off" and commitments.withdraws(entry.content):

@@ -50,9 +50,8 @@ from ..store.payload import entry_memory_id
 from ..store.people import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore, Neighbour
 from .agenda_items import TEXT_KEPT, repeated
+from .old_corrections import meaning
 
-CORRECTED_IN_TURN = 4  # corrections of corrections
-CORRECTED = 8  # memories that one correction has ended, looked at when it is told
 LINE_ENDS = 1.0  # probability from which a whole line ends: that of a rule, no learned one
 KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})
 SAME_CONTENT = 0.8  # share of a memory's words in what tells it: an attribute, a line said again
@@ -308,69 +307,10 @@ def _corrects_one_of_its_own(
         over = memory.invalid_at and memory.superseded_by != by
         if over or memory.id == by or len(memory.journal_ids) != 1 or not _is_said(memory):
             continue
-        told = [_meant(store, agent_id, memory, called)]
+        told = [meaning(store, agent_id, memory, called)]
         if found := corrections.completed(said, told, names_wrong=True):
             return replace(line, corrects=memory.journal_ids[0], meant=found[1])
     return line
-
-
-def completed_in_store(
-    agent_id: str, told: Sequence[MemoryRecord], called: tuple[str, ...]
-) -> dict[str, MemoryRecord]:
-    """Return corrections, by id, as the statements that they mean.
-
-    They are of lines of long ago, which they have ended, and which they rest on then. Lines that
-    others heard are not completed from.
-
-    Args:
-        told: Lines that may correct.
-        called: Forms of the NPC's name, by which they may address it.
-    """
-    store = memory_store.shared()
-    found = ((line, _completed(store, agent_id, line, called)) for line in told)
-    return {line.id: done[1] for line, done in found if done}
-
-
-def set_right_in_store(agent_id: str, entry_id: int, called: tuple[str, ...]) -> str:
-    """Return what an entry says in place of words of its speaker long before it, or ""."""
-    store = memory_store.shared()
-    for line in store.get([entry_memory_id(agent_id, entry_id)]):
-        if done := _completed(store, agent_id, line, called):
-            known, meant = done
-            return corrections.changed(known, meant.quote)
-    return ""
-
-
-def _completed(
-    store: MemoryStore,
-    agent_id: str,
-    line: MemoryRecord,
-    called: tuple[str, ...],
-    deep: int = CORRECTED_IN_TURN,
-) -> tuple[str, MemoryRecord] | None:
-    """Return what a line corrected, and the line as what it means; None if it corrected nothing.
-
-    What it corrected may be a correction too.
-    """
-    said = without_address(_words(line), called)
-    if not (deep and corrections.may_correct(said)):
-        return None
-    for old in store.list(agent_id, limit=CORRECTED, superseded_by=line.id):
-        if old.record != "entry" or (old.about, old.audience) != (line.about, line.audience):
-            continue
-        done = _completed(store, agent_id, old, called, deep - 1)
-        old = done[1] if done else old
-        known = without_address(_words(old), called)
-        if meant := corrections.completed(said, [known], names_wrong=True):
-            ids = (*old.journal_ids, *line.journal_ids)
-            return known, replace(line, quote=meant[1], journal_ids=ids)
-    return None
-
-
-def _meant(store: MemoryStore, agent_id: str, line: MemoryRecord, called: tuple[str, ...]) -> str:
-    """Return what a line says, or what it means if it corrected another."""
-    done = _completed(store, agent_id, line, called) if line.record == "entry" else None
-    return without_address(_words(done[1] if done else line), called)
 
 
 def _is_changed(memory: MemoryRecord, entry: Entry, called: tuple[str, ...], *, near: bool) -> bool:

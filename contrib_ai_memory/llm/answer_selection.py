@@ -120,7 +120,8 @@ def select(request: ReplyRequest, weights: AnswerWeights | None = None) -> list[
     scores = (weights or AnswerWeights.shipped()).score(features(request))
     question = _Question.of(request)
     sought = [
-        _tells_what_is_sought(question, each.memory) or _introduces(question, each.memory)
+        _tells_what_is_sought(question, each.memory)
+        or (question.types.portrait and _tells_own_trade(question, each.memory))
         for each in request.recalled
     ]
     return ranked(request, scores + OF_WHAT_IS_SOUGHT * np.array(sought, dtype=float))
@@ -128,19 +129,15 @@ def select(request: ReplyRequest, weights: AnswerWeights | None = None) -> list[
 
 def _tells_what_is_sought(question: _Question, memory: MemoryRecord) -> bool:
     """Whether a trade or a taste is asked for, and its owner tells it in a memory."""
-    whose = question.named or ({question.asker} if question.types.of_oneself else ())
-    if not (question.types.trade or question.types.taste) or memory.speaker not in whose:
-        return False
     if question.types.trade:
-        return answer_types.holds(_words(memory))["trade"]
-    return states_preference(_words(memory))
+        return _tells_own_trade(question, memory)
+    own = question.types.taste and memory.speaker in question.whose
+    return own and states_preference(_words(memory))
 
 
-def _introduces(question: _Question, memory: MemoryRecord) -> bool:
-    """Whether somebody whose portrait is asked for says what they live by."""
-    whose = question.named or ({question.asker} if question.types.of_oneself else ())
-    tells = question.types.portrait and memory.speaker in whose
-    return tells and answer_types.holds(_words(memory))["trade"]
+def _tells_own_trade(question: _Question, memory: MemoryRecord) -> bool:
+    """Whether somebody who is asked about says what they live by."""
+    return memory.speaker in question.whose and answer_types.holds(_words(memory))["trade"]
 
 
 def ranked(request: ReplyRequest, scores: np.ndarray) -> list[AnswerCandidate]:
@@ -496,6 +493,11 @@ class _Question:
     def subject(self) -> set[str]:
         """The words that say what is asked about: "cat" in "what is my cat called?"."""
         return set(self.words) - ANSWER_WORDS
+
+    @property
+    def whose(self) -> Collection[str]:
+        """The people whose trade or taste it may ask for: those it names, or the asker."""
+        return self.named or ({self.asker} if self.types.of_oneself else ())
 
     def share(self, bag: Collection[str]) -> float:
         """Return the share of the question's words in a text, by their rarity."""

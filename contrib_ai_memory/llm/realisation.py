@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterable
 from datetime import date, datetime
 
-from ..english import reported_speech
-from ..english.addressing import forms, hushes, without_address
+from ..english import corrections, reported_speech
+from ..english.addressing import Named, forms, hushes, named, without_address
 from ..english.answer_types import holds
-from ..english.corrections import without_admission
 from ..english.due_dates import due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
 from ..english.tokens import content_words, is_past, words_of
@@ -83,7 +82,9 @@ def _head_and_words(
     said = without_address(
         memory.quote or memory.content, forms((request.npc_name, *request.npc_names))
     )
-    said = _without_hushing(_without_echo(without_admission(said), request.utterance))
+    if corrections.may_correct(said):
+        said = corrections.without_admission(said)
+    said = _without_hushing(_without_echo(said, request.utterance))
     said = reported_speech.capital(ended(oneline(said)))
     if gift := _gift(memory, request):
         return "", " ".join(filter(None, [gift, when])) + "."
@@ -100,7 +101,8 @@ def _head_and_words(
         return "", said
     head = f"{memory.speaker} said {when}".rstrip()
     told = ""
-    if reported_speech.speaks_of_self(said) and len(sentences_of(said)) == 1:
+    of_npc = named(said, forms((request.npc_name, *request.npc_names))) is not Named.NOT
+    if reported_speech.speaks_of_self(said) and len(sentences_of(said)) == 1 and not of_npc:
         told = reported_speech.indirect(said)
     return head, f" that {told}" if told else f': "{said}"'
 

@@ -51,8 +51,9 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
          r" (?:so |very |dead |really |all )?(?:tired|knackered|exhausted|weary|shattered"
          r"|worn out|beat|done in|frozen|freezing|soaked|starving|parched)"
          r"(?: (?:today|tonight|now|stiff|through|out))*\W*$"
-         r"|^\W*(?:(?:oh|ooh|ugh|phew|ow)\W+)?(?:my|me) (?:poor )?(?:feet|back|head|legs?|bones|knees?"
-         r"|arms?)(?:['’]?s| is| are)? (?:killin[g'’]?|achin[g'’]?|sore|hurtin[g'’]?)\b(?: me\b)?\W*$"),
+         r"|^\W*(?:(?:oh|ooh|ugh|phew|ow)\W+)?(?:my|me) (?:poor )?"
+         r"(?:feet|back|head|legs?|bones|knees?|arms?)(?:['’]?s| is| are)?"
+         r" (?:killin[g'’]?|achin[g'’]?|sore|hurtin[g'’]?)\b(?: me\b)?\W*$"),
         ("so it is",
          r"^\W*(?:it )?(?:looks?|smells?|feels?) like (?:rain|snow|storms?|a storm|frost)\b"
          r"|^\W*(?:(?:what|it['’]?s|its) (?:a |an )?)?"

@@ -172,7 +172,7 @@ def offered(kinds: Sequence[type[Arguments]] = (*REMEMBERING, *ACTING)) -> list[
 def _parameters(kind: type[Arguments]) -> Mapping[str, Any]:
     """Return the JSON Schema of a tool's arguments, as far as a model needs it.
 
-    Making one takes milliseconds, of the reactor thread too.
+    It is made once: that takes milliseconds, and the reactor thread asks for it.
     """
     whole = kind.model_json_schema()
     properties: dict[str, Any] = {}

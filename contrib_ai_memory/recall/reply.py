@@ -14,7 +14,7 @@ from .. import offload
 from ..english import corrections
 from ..english.addressing import forms, without_address
 from ..english.follow_ups import TURNS_READ, SaidBefore, completed
-from ..ingest.endings import completed_in_store, set_right_in_store
+from ..ingest.old_corrections import completed_in_store, set_right_in_store
 from ..llm import prompts, router
 from ..llm.corrected_lines import corrected_before, set_right
 from ..llm.understanding import understood

@@ -39,7 +39,7 @@ LOOKED_BACK = 400  # journal entries that are read for visits and for the last t
 NEWS_LINES = 12  # among which the reply chooses
 CORRECTIONS_READ = 60  # newest lines that may correct news
 NEWS_WITHIN = timedelta(days=3)
-GIFTS = 8  # of the speaker, the last
+GIFTS = 8  # of one giver, the last
 TALK_LINES = 5  # of the last talk, the most important
 A_TALK = 3  # lines from which a conversation is one to tell of
 ATTRIBUTES = 5  # of a profile
@@ -241,8 +241,10 @@ def _news(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
 
 
 def _gifts(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
-    """Return the last gifts of whom a question names, else of the speaker."""
-    givers = memory.people.mentioned(entry.content) or (entry.source_entity,)
+    """Return the last gifts of whom a question asks for: the speaker, or somebody else."""
+    found = intent_of(without_address(entry.content, forms(memory.names)))
+    whom = found[1] if found and found[0] is Intent.GIVEN else ""
+    givers = memory.people.mentioned(whom) if whom else (entry.source_entity,)
     given = [
         each
         for each in _lately(memory)
