@@ -80,6 +80,21 @@ _AND_I = re.compile(r"^(?P<mine>[Mm]y [\w-]+(?: [\w-]+)?) and I\b")
 _FIRST = {"you": "me", "your": "my", "yours": "mine", "yourself": "myself"}
 _SECOND = {"my": "your", "mine": "yours", "me": "you", "myself": "yourself"}
 _THIRD_PLURAL = {"my": "their", "mine": "theirs", "me": "them", "myself": "themselves"}
+# "she paid for me boots"; not "she paid for me yesterday"
+_ME_FOR_MY = re.compile(
+    r"(?:(?<=\bfor )|(?<=\bwith )|(?<=\bin )|(?<=\bon )|(?<=\bof )|(?<=\bat )|(?<=\bfrom )"
+    r"|(?<=\boff )|(?<=\bunder ))me "
+    r"(?!yesterday|today|tonight|tomorrow|again|once|twice|now|then|too|either|instead|though|tho|please|pls|here|there|lol|alone|home|back|all|both|anyway|always"
+    r"|lately|earlier|personally|mostly|well|alright|since|first|last|really|already|still)"
+    r"(?=[a-z]{3,}\s*(?:[.,;!?]|$))",
+    re.IGNORECASE,
+)
+# "i love dancing me", where "me" is no object
+_I_ME = re.compile(
+    r"(?P<said>(?:^|[.!?;] )i (?:(?!\b(?:he|she|they|you|it|we|who|that)\b)[^.!?,;])*?ing) me"
+    r"(?=\s*(?:[.,;!?]|$))",
+    re.IGNORECASE,
+)
 # "my God, am I tired", "me and Bram went", "I asked where am I", "I'ma get ale"
 _NOT_TOLD = re.compile(
     r"^\W*(?:me\b|my (?:god|gods|word|lord|goodness|stars)\b)|\bi['’]?ma\b"
@@ -176,6 +191,8 @@ def second_person(text: str) -> str:
     'you owe me three crowns for my soup.'
     >>> second_person("I'm Colm. i carry the post, im late")
     "you're Colm. you carry the post, you're late"
+    >>> second_person("i love dancing me, ive paid for me boots")
+    "you love dancing, you've paid for your boots"
     """
     return _retold(text, "you", _SECOND | _FIRST)
 
@@ -201,11 +218,12 @@ def _retold(text: str, subject: str, forms: Mapping[str, str]) -> str:
     """Tell first-person talk of somebody who is "you" or "they" now."""
     out: list[str] = []
     after_i = False
-    for token in _TOKEN.findall(text.replace("’", "'")):
+    text = _ME_FOR_MY.sub("my ", _I_ME.sub(r"\g<said>", text.replace("’", "'")))
+    for token in _TOKEN.findall(text):
         word, _, clitic = token.partition("'")
         lower = token.lower()
-        if lower == "im":
-            out.append(f"{subject}'re")
+        if lower in ("im", "ive"):
+            out.append(subject + {"im": "'re", "ive": "'ve"}[lower])
         elif word in ("I", "i") and (not clitic or clitic.lower() in _CONTRACTED):
             out.append(subject + {"": "", "m": "'re"}.get(clitic.lower(), f"'{clitic}"))
             after_i = not clitic
