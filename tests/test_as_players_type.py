@@ -178,6 +178,35 @@ def test_a_moan_or_a_compliment_is_answered_as_such(says, alice, said, answers):
     assert any(answer.startswith(each.format(name="Alice")) for each in phrases)
 
 
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [("lovely evening isn't it", "so it is"), ("nite mara x", "parting")],
+)
+def test_pleasantries_are_no_questions(says, alice, said, kind):
+    answer = says(alice, said)
+    phrases = [each.format(name="Alice") for each in offline_reply.PHRASES[kind]]
+    assert any(answer.startswith(each) for each in phrases)
+
+
+def test_where_one_lodges_is_not_where_one_is(says, alice):
+    says(alice, "i'm lodging with the widow Agnes on Tanner's Row")
+    assert "widow Agnes" in says(alice, "where am i staying?")
+
+
+def test_what_was_said_of_the_asker_is_told(says, alice, bram):
+    says(alice, "bram smells of horse but he's kind")
+    says(alice, "i was on the Grey Heron when she went down off the point")
+    says(alice, "the warden wants a map of the whole coast now")
+    turn(alice, bram)
+    assert "smells of horse" in says(bram, "what did alice say about me?").split("Also")[0]
+
+
+def test_a_secret_is_not_told_beside_an_answer(says, alice):
+    says(alice, "im the census taker, the crown sends me round to count heads")
+    says(alice, "between us, i cant read above a thousand, i make the totals up", "whisper Mara = ")
+    assert "totals up" not in says(alice, "what's my trade?")
+
+
 def test_what_one_does_oneself_is_no_question_of_the_npc(says, alice):
     says(alice, "i cook for the miners up at the old pit")
     assert "cook for the miners" in says(alice, "what is it i do for a living?")

@@ -174,6 +174,11 @@ def test_when_the_corrected_line_is_forgotten_nothing_of_it_is_told(mara, alice,
             "its to be at Gallows Field",
             "duel's at the Quarry now",
         ),
+        (
+            "i meant St Bride's chapel not St Ode's",
+            "i'll wed on the first of may at St Ode's chapel",
+            "i'll wed on the first of may at St Bride's chapel",
+        ),
         ("its not wednesday neither, its thursday", "we meet wednesday", "we meet thursday"),
         (
             "i told you wrong, my brother's name is Alaric and not Aldous",

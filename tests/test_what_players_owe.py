@@ -81,6 +81,15 @@ def test_what_is_never_to_be_told_is_no_message(says, alice, bram):
     assert "kissed" not in says(bram, "who did nell kiss?")
 
 
+def test_what_is_borrowed_is_owed(says, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "i borrowed six crowns from bram for ink and vellum")
+    assert "You owe Bram six crowns" in says(alice, "do i owe anybody anything?")
+    says(bram, "alice's paid me back the six crowns, we're square")
+    assert "You owe" not in says(alice, "do i owe bram owt?")
+
+
 def test_a_farewell_until_tomorrow_promises_nothing(mara, says, alice):
     says(alice, "i shall take my leave, mara. until tomorrow")
     assert not [item for item in mara.memory.agenda if item.kind == "promise"]

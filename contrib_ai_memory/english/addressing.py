@@ -194,7 +194,7 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
         rf"(?:{name})(?!['’]s)\b[\s,:;!.–—-]*(?=\w)",
         re.I,
     )
-    ends = re.compile(rf"[\s,]+@?{_HONORIFIC}?(?:{name})\b(?=\s*[?!]|\W*$)", re.I)
+    ends = re.compile(rf"[\s,]+@?{_HONORIFIC}?(?:{name})\b(?=\s*[?!]|(?: x+)?\W*$)", re.I)
     rest = begins.sub(_without_the_call, text, count=1)
     for found in reversed([*ends.finditer(rest)]):
         if "," in found[0] or not _BEFORE_A_NAME.search(rest[: found.start()].lower()):

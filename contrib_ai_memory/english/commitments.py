@@ -95,6 +95,8 @@ _OWES = re.compile(
     r"|\b(?:lend|lent|loan(?:ed)?|lend us|borrow(?:ed)?)\b.{0,40}"
     r"\b(?:till?|until|by|back|for the|for a)\b"
     r"|\b(?:lent|lends) (?:me|him|her|you|u)\b"
+    rf"|\b(?:i|we|i'?ve|we'?ve) (?:have )?borrowed (?:(?:a|an|{NUMBER_WORD}|\d+) [\w'-]+|\w+pence)"
+    r" (?:from|off(?: of)?) (?!me\b)"
 )
 _ON_THE_SLATE = re.compile(
     r"(?:^|[.!?;:,]\s*|\b(?:and|please|pls|so|just|can you|could you|i'?ll) )(?:please |just )?"
@@ -119,6 +121,11 @@ _OWED_AFTER = re.compile(
 # "i'm into ulla for sixpence"
 _INTO = re.compile(
     rf"\bin(?:to| hock to) (?P<to>{_CREDITOR}) for (?P<what>{_AMOUNT} [\w'-]+|\w+pence)",
+    re.IGNORECASE,
+)
+# "i borrowed six crowns off ulla"
+_BORROWED = re.compile(
+    rf"\bborrowed (?P<what>{_AMOUNT} [\w'-]+|\w+pence) (?:from|off(?: of)?) (?P<to>{_CREDITOR})",
     re.IGNORECASE,
 )
 _OWED_BEFORE = re.compile(
@@ -344,7 +351,8 @@ def owed(text: str) -> str:
     'three marks'
     """
     plain = text.translate(_QUOTES)
-    found = _OWED_AFTER.search(plain) or _INTO.search(plain) or _OWED_BEFORE.search(plain)
+    forms = (_OWED_AFTER, _INTO, _BORROWED, _OWED_BEFORE)
+    found = next(filter(None, (form.search(plain) for form in forms)), None)
     return (found["what"] or found.groupdict().get("put") or "").strip() if found else ""
 
 
@@ -413,7 +421,7 @@ def creditor(text: str) -> str:
     ('the miller', '')
     """
     plain = text.translate(_QUOTES)
-    found = _OWED_AFTER.search(plain) or _INTO.search(plain)
+    found = _OWED_AFTER.search(plain) or _INTO.search(plain) or _BORROWED.search(plain)
     return _somebody(found["to"] or found.groupdict().get("to_after")) if found else ""
 
 

@@ -80,6 +80,11 @@ _BUT_NOT = re.compile(
     rf"{_PREPOSITION}(?P<wrong>{_PART})\W*$",
     re.IGNORECASE,
 )
+_MEANT_NOT = re.compile(
+    rf"{_OPENS}(?:i|we) (?:meant|should have said)(?: to say)? {_PREPOSITION}(?P<right>{_PART}),?"
+    rf" (?:and )?not {_PREPOSITION}(?P<wrong>{_PART})\W*$",
+    re.IGNORECASE,
+)
 _MEANT_ONLY = re.compile(
     rf"{_OPENS}(?:(?:i|we) meant(?: to say)?|make (?:that|it)) {_PREPOSITION}"
     rf"(?P<right>{_PART})\W*$",
@@ -258,7 +263,7 @@ def _read(said: str) -> tuple[str, bool]:
 
 def _correction(said: str) -> re.Match[str] | None:
     """What a fragment says is wrong and what is right, None if it is no such fragment."""
-    for form in (_NOT_BUT, _BUT_NOT):
+    for form in (_NOT_BUT, _BUT_NOT, _MEANT_NOT):
         found = form.match(said)
         if found and not (_has_verb(found["right"]) or _has_verb(found["wrong"])):
             return found
@@ -330,6 +335,8 @@ def _replaced(said: str, known: str, names_wrong: bool, admits: bool) -> str:
     if len(places) != 1:
         return ""
     before, after = known[: places[0].start()], known[places[0].end() :]
+    if " " in right and words_of(after)[:1] == words_of(right)[-1:]:
+        right = right.rpartition(" ")[0]  # "St Bride's chapel", of "at St Ode's chapel"
     number = _NUMBER.match(right)
     if _NUMBER.fullmatch(wrong) and not number and " " in right:
         return ""

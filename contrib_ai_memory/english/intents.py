@@ -112,6 +112,7 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         rf"who(?: else|['’]?s| is| all| else is| all is|(?: all)? are)* (?:also )?{_HERE}"
         r"(?: (?:now|right now|with us|at the moment|tonight))?|are we alone(?: here)?"
         rf"|(?:is )?any(?:one|body) else {_HERE}"
+        rf"|is it (?:just|only) (?:us|you and me|.{{2,30}} and (?:me|i)) {_HERE}"
         r"|who(?:m)? am i (?:sitting|drinking|standing|talking|speaking|stuck) (?:here )?with",
     ),
     (
@@ -265,7 +266,7 @@ _GREETS = re.compile(
 _GREETED_FIRST = re.compile(rf"{_GREETS.pattern}(?: [\w'’-]+){{0,2}}[.!,]+\s+(?=\w)", re.IGNORECASE)
 _PARTS = re.compile(
     r"\b(?:(?<!said )(?<!says )(?:good ?)?bye+|farewell|good ?night"
-    r"|(?:(?<!\w )|(?<=night ))night(?=(?: then| all| folks)?\W*$)"
+    r"|(?:(?<!\w )|(?<=night ))ni(?:ght|te)(?=(?: then| all| folks)?(?: x+)?\W*$)"
     r"|(?:see|c|cu) ?(?:you|ya|u)|cya|cu"
     r"|laters?(?=\W*$)|ttyl|brb|g[2t]g|(?:got to|gotta|have to|must) (?:go|run|dash)"
     r"|(?:sleep tight|ta[ -]ra|ta[ -]ta)(?=\W*$)|(?<!\w )cheerio"

@@ -80,6 +80,18 @@ _AND_I = re.compile(r"^(?P<mine>[Mm]y [\w-]+(?: [\w-]+)?) and I\b")
 _FIRST = {"you": "me", "your": "my", "yours": "mine", "yourself": "myself"}
 _SECOND = {"my": "your", "mine": "yours", "me": "you", "myself": "yourself"}
 _THIRD_PLURAL = {"my": "their", "mine": "theirs", "me": "them", "myself": "themselves"}
+_OWN_I = "\ue000"  # the NPC's "I" until all others are changed
+# "if you can", "you were late": the NPC is "I" there, and not "me"
+_YOU = re.compile(
+    r"(?P<opens>(?:^|[.,;:!?]\s*|\b(?:if|when|that|because|cos|since|but|so|what|where|how|why"
+    r"|till|until|before|after|while|than|whether) )(?!\w+ know\b))?"
+    r"\b(?:you|u|ye|ya)(?P<short>'(?:ll|d|ve|re))?"
+    r"(?P<verb> (?:can|could|will|would|shall|should|may|might|must|do|did|have|had|are|were|want"
+    r"|wanted|need|cannot|can't|don't|didn't|won't|haven't|aren't|weren't))?\b",
+    re.IGNORECASE,
+)
+_YOU_KNOW = re.compile(r",? (?:you|u|ye|ya) know(?=\s*(?:[.,;!?]|$))", re.IGNORECASE)
+_BE_I = {" are": " am", " were": " was", " aren't": " am not", " weren't": " wasn't", "'re": "'m"}
 # "she paid for me boots"; not "she paid for me yesterday"
 _ME_FOR_MY = re.compile(
     r"(?:(?<=\bfor )|(?<=\bwith )|(?<=\bin )|(?<=\bon )|(?<=\bof )|(?<=\bat )|(?<=\bfrom )"
@@ -193,6 +205,8 @@ def second_person(text: str) -> str:
     "you're Colm. you carry the post, you're late"
     >>> second_person("i love dancing me, ive paid for me boots")
     "you love dancing, you've paid for your boots"
+    >>> second_person("I want you to bake the cake, if you can")
+    'you want me to bake the cake, if I can'
     """
     return _retold(text, "you", _SECOND | _FIRST)
 
@@ -218,7 +232,10 @@ def _retold(text: str, subject: str, forms: Mapping[str, str]) -> str:
     """Tell first-person talk of somebody who is "you" or "they" now."""
     out: list[str] = []
     after_i = False
-    text = _ME_FOR_MY.sub("my ", _I_ME.sub(r"\g<said>", text.replace("’", "'")))
+    text = _YOU_KNOW.sub("", text.replace("’", "'"))
+    if "you" in forms:
+        text = _YOU.sub(_i_as_subject, text)
+    text = _ME_FOR_MY.sub("my ", _I_ME.sub(r"\g<said>", text))
     for token in _TOKEN.findall(text):
         word, _, clitic = token.partition("'")
         lower = token.lower()
@@ -234,7 +251,15 @@ def _retold(text: str, subject: str, forms: Mapping[str, str]) -> str:
             after_i = False
         else:
             out.append(token)
-    return "".join(out)
+    return "".join(out).replace(_OWN_I, "I")
+
+
+def _i_as_subject(found: re.Match[str]) -> str:
+    """Return "you" as the NPC says it where it is the subject: "if I can", "I was late"."""
+    more = (found["short"] or found["verb"] or "").lower()
+    if found["opens"] is None and not more:
+        return found[0]
+    return (found["opens"] or "") + _OWN_I + _BE_I.get(more, more)
 
 
 def first_person(text: str, name: str) -> str:

@@ -81,6 +81,9 @@ _KIN = {  # relatives by what players call them
     }.items()
     for name in given.split()
 }
+_SAID_OF = re.compile(
+    r"\b(?:say|said|says|tell|told|mention|think|thinks)\b.*\b(?:about|of)\b", re.I
+)
 _WHETHER = re.compile(
     r"^\W*(?:(?:so|and|but|well|ok|btw|hey)[, ]+)*"
     r"(?:is|are|was|were|does|do|did|has|have|had|can|will|could|would)\b",
@@ -122,6 +125,7 @@ def select(request: ReplyRequest, weights: AnswerWeights | None = None) -> list[
     sought = [
         _tells_what_is_sought(question, each.memory)
         or (question.types.portrait and _tells_own_trade(question, each.memory))
+        or (bool(_SAID_OF.search(question.text)) and _tells_of_another(question, each.memory))
         for each in request.recalled
     ]
     return ranked(request, scores + OF_WHAT_IS_SOUGHT * np.array(sought, dtype=float))
@@ -138,6 +142,13 @@ def _tells_what_is_sought(question: _Question, memory: MemoryRecord) -> bool:
 def _tells_own_trade(question: _Question, memory: MemoryRecord) -> bool:
     """Whether somebody who is asked about says what they live by."""
     return memory.speaker in question.whose and answer_types.holds(_words(memory))["trade"]
+
+
+def _tells_of_another(question: _Question, memory: MemoryRecord) -> bool:
+    """Whether one who is named in a question says something of another who is."""
+    others = [names(each) for each in question.named if each != memory.speaker]
+    said = set(words_of(_words(memory)))
+    return memory.speaker in question.named and any(each & said for each in others)
 
 
 def ranked(request: ReplyRequest, scores: np.ndarray) -> list[AnswerCandidate]:
@@ -179,6 +190,9 @@ def told_of(
         idle = whole and not (question.subject & said) and not types.portrait
         if chosen and _tells_what_is_sought(question, chosen[0].memory):
             idle = not _tells_what_is_sought(question, answer.memory)
+        # a secret of the asker's is told if it is the answer, and not beside one
+        secret = chosen and answer.memory.private > chosen[0].memory.private
+        idle = idle or (bool(secret) and not question.whispered)
         if answer.memory.id not in past and not known and not idle:
             if not chosen:
                 whole = question.share(said) >= WHOLE or _holds_the_subject(request, answer.memory)

@@ -161,7 +161,8 @@ _SORRY = re.compile(
     r"|\b(?:wedding|marriage|engagement)(?:['’]?s| is| was) (?:called )?off\b"
     r"|\b(?:is|are|was|has been|have been|['’]s) (?:very |so |badly |still )?"
     r"(?:ill|sick|dying|missing|wounded|hurt|unwell)\b"
-    r"|\b(?:scalded|crushed|drowned|broke (?:his|her|their|my) (?:leg|arm|neck|back|hip))\b"
+    r"|\b(?:scalded|crushed|drowned|broke(?:n)? (?:his|her|their|my)"
+    r" (?:leg|arm|neck|back|hip|ankle|wrist|ribs?|foot|hand|nose|collarbone))\b"
     r"|\b(?:died|is dead|passed away|was killed|burned down"
     r"|was stolen)\b|\bi (?:miss|lost) (?:my|him|her|them)\b",
     re.IGNORECASE,
@@ -222,6 +223,10 @@ _UNSPELLED = frozenset(
 _OWNED_BY_ME = {"my": "your", "your": "my", "our": "your"}  # as the listener says it
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _BY_WHAT = re.compile(r"\W*(?:what|wat|wot|whit|who|when|which|how)\b", re.IGNORECASE)
+_FOR_ANOTHER = re.compile(r"\bfor (?!me\b|us\b|my\b)[\w'’-]+\W*$", re.IGNORECASE)
+_OF_MY_PLACE = re.compile(  # "where am i staying?"
+    r"\b(?:am i \w+ing?|do i (?:live|stay|work|sleep|lodge|come))\b", re.IGNORECASE
+)
 _OF_ONESELF = re.compile(r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.I)
 _ASKS_OF_MOVES = re.compile(
     r"\b(?:where|when|who|way|com(?:e|es|ing)|came|arriv\w*|leav(?:e|es|ing)|left|go|goes|went|gone"
@@ -274,7 +279,7 @@ def reply(request: ReplyRequest) -> Reply:
         return _greeted(answer, said, request)
     known = _known_words(request)
     asking = asked(said) or asks_about(said, known) or seems_to_ask(said, known)
-    if asking and small not in ("riddle", "no more"):
+    if asking and small not in ("riddle", "no more", "so it is"):
         return _greeted(_from_memory(request), said, request)
     if courtesy_of(said) or is_chatter(said):
         return _acknowledge(said, request)
@@ -287,6 +292,8 @@ def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | Non
         return _greeting(request)
     if intent in (Intent.NAME, Intent.ROLE) and asks_of_oneself(said):
         return None  # "what is it i do for a living?"
+    if intent is Intent.PLACE and _OF_MY_PLACE.search(said):
+        return None
     if intent in (Intent.PARTING, Intent.THANKS):
         return Reply(phrase(intent.name.lower(), request), told=())
     others = [p for p in request.situation.people if p.identity != request.speaker_id]
@@ -911,6 +918,8 @@ def _news(request: ReplyRequest, _whom: str) -> Reply:
 
 
 def _word_left(request: ReplyRequest, _whom: str) -> Reply | None:
+    if _FOR_ANOTHER.search(_words_to_it(request)):
+        return None
     left = [item for item in request.situation.agenda if item.message]
     if left:
         return _due(left)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -54,6 +55,13 @@ from .tool_loop import (
     retells,
 )
 
+# "what did Bram say about me?"; not "what did I say about me"
+_SAID_OF_ME = re.compile(
+    r"(?P<said>\b(?:did|does|do|has|have) (?!i\b|you\b|u\b|ye\b)[\w'’-]+"
+    r" (?:say|said|says|tell|told|mention|think|thinks|reckon)\b"
+    r"(?: (?:to )?(?:you|u|ye))? (?:about|of) )me\b",
+    re.IGNORECASE,
+)
 ANSWER_SHARE = 1 / 8  # of the context window
 DROPPED_AT_ONCE = 1 / 4  # of the room for the conversation
 SECRETS_SHARE = 1 / 4  # of that room
@@ -280,7 +288,9 @@ def _as_meant(memory: Any, entry: Entry) -> tuple[str, str]:
         for turn in _turns_before(memory, entry)[-TURNS_READ:]
     ]
     line = without_address(entry.content, own)
-    return line, completed(line, turns, memory.people.names())
+    whole = completed(line, turns, memory.people.names())
+    # who asks what was said of them is named in it
+    return line, _SAID_OF_ME.sub(lambda found: f"{found['said']}{entry.seen_as}", whole)
 
 
 def _beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
