@@ -72,6 +72,7 @@ _TELLS_CHANGE = (
     "called_off",
     "admits",
 )
+_SETTLED = ("promise", "debt", "plan", "request_npc", "possession")
 _TAKES_BACK = ("corrects", "admits", "called_off", "gives")
 _LASTING = ("boast", "relationship", "debt", "place")  # "he asked me", "I borrowed", "I moved"
 CHANGING = ("place", "occupation", "world", "possession", "preference", "plan")
@@ -201,7 +202,12 @@ def changes_something(
     sort (barrel 3, barrel 4).
     """
     found = (columns["denied"] > 0) | (columns["numbers_differ"] > 0)
-    found |= any(new.flags[name] for name in _TELLS_CHANGE)
+    telling = {name for name in _TELLS_CHANGE if new.flags[name]}
+    if telling == {"settles"}:  # what was given or paid ends what was owed, no feeling
+        for kind in _SETTLED:
+            found |= columns[f"old_{kind}"] >= LASTS
+    else:
+        found |= bool(telling)
     found |= columns["new_correction"] >= CORRECTION
     for kind in CHANGING:
         found |= columns[f"both_{kind}"] >= SAME_SLOT

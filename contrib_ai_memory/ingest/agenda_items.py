@@ -766,9 +766,10 @@ def _closed_by(
     between = _sides(entry, circle, recent)
     open_items = [item for item in open_items if _is_between(item, entry, between)]
     ended = [item for item in open_items if _is_ended(entry, item, how, circle)]
-    if not ended and how == "done" and _SETTLED_WITH.search(entry.content):
+    settled = bool(_SETTLED.search(entry.content))
+    if not ended and how == "done" and (settled or _SETTLED_WITH.search(entry.content)):
         named = {*circle.mentioned(entry.content)} - {entry.source_entity}
-        anybody = bool(_SETTLED.search(entry.content)) and not named
+        anybody = settled and not named
         debts = [
             item
             for item in open_items
