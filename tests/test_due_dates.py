@@ -45,6 +45,8 @@ DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
         ("by lady day", "2026-03-25"),
         ("all hallows’ eve", "2026-10-31"),
         ("first of september", "2026-09-01"),
+        ("so we've shifted the wedding to the tenth of may", "2026-05-10"),
+        ("they moved the fair to friday", "2026-03-06"),
         ("on fifteenth march", "2026-03-15"),
         ("sign on may fourth", "2026-05-04"),
         ("on his bday, 3 july", "2026-07-03"),

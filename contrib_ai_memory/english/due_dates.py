@@ -229,6 +229,10 @@ _KEPT_TO = re.compile(
     r"\b(?:won't|wont|can't|cant|cannot) (?:fail|forget|let|mind|miss|need|be late)\b"
     r"|\b(?:by|than)$"
 )
+# "we've shifted the wedding to the tenth of may"
+_MOVED_TO = re.compile(
+    r"\b(?:shifted|moved|postponed|pushed|put)\b.{0,40}\b(?:to|till?|until)(?: the)?$"
+)
 _STRUCK = re.compile(r"^ (?:is|was) (?:off|struck|cancelled|moved)\b|^ got away\b")
 
 
@@ -241,6 +245,8 @@ def _is_of_the_past(lower: str, start: int, end: int) -> bool:
         return True
     clause = _CLAUSE.split(before)[-1]
     if _TO_COME.search(clause) or re.search(r"\b(?:by|till?|until)\b", lower[start:end]):
+        return False
+    if _MOVED_TO.search(clause.rstrip()):
         return False
     words = _WORD.findall(clause)
     return any(
