@@ -188,6 +188,24 @@ def test_pleasantries_are_no_questions(says, alice, said, kind):
     assert any(answer.startswith(each) for each in phrases)
 
 
+def test_where_one_is_again_is_told(says, alice):
+    assert "This is" in says(alice, "where am i again?")
+
+
+@pytest.mark.parametrize(
+    ("days_ago", "answer"), [(1, "Bram was here yesterday"), (3, "Bram was not")]
+)
+def test_somebody_present_may_have_been_away_yesterday(says, mara, alice, bram, days_ago, answer):
+    then, now = f"2026-11-{23 - days_ago}T12:00:00+00:00", mara.memory.clock()
+    mara.memory.clock = lambda: then
+    bram.move_to(alice.location)
+    says(bram, "good evening")
+    bram.move_to(create_object("typeclasses.rooms.Room", key="The Green"))
+    mara.memory.clock = lambda: now
+    bram.move_to(alice.location)
+    assert says(alice, "was bram here yesterday?").startswith(answer)
+
+
 def test_where_one_lodges_is_not_where_one_is(says, alice):
     says(alice, "i'm lodging with the widow Agnes on Tanner's Row")
     assert "widow Agnes" in says(alice, "where am i staying?")

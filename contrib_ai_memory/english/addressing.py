@@ -140,7 +140,7 @@ _BEFORE_A_NAME = re.compile(
     r"|our|your|his|her|their|my|this|that|new|old|called|named|sister|brother"
     r"|(?:seen?|saw|know|knew|met|meet|like|love|trust|hate|ask|tell|told)(?=[^,]*$))\W*$"
 )
-# who is told of in the middle of a line, where a name less often calls somebody
+# words before a name in the middle of a line that show it is not an address
 _TOLD_OF_WITHIN = re.compile(
     r"(?:&|\b(?:but|than|as|at|on|in|near|past|over|beside|behind|under|without|except|between|not|nor"
     r"|knows?|loves?|likes?|hates?|trusts?|gives?|gave|pays?|paid|owes?|helps?|misses|hears?|heard"

@@ -180,10 +180,11 @@ _AT_ONCE = re.compile(
     r"|\blet(?:'s|s| us)\b|\b(?:mind|watch|look out)(?:,|$| the step| your| yer| out)|\bsay,"
     r"|\bmake sure (?:you|u)\b|\bhide and\b"
 )
-_OPEN = (
-    r"(?:^|[.!?;:,~]+\s*|\b(?:and|then|please|pls|so|but|just|also|otherwise|you|u|ye|ya|listen"
-    r"|n|(?:would|could|can|will) (?:you|u|ya|ye)|ok|and if so|always|never)\s+)"
+_BEGINS = (
+    r"^|[.!?;:,~]+\s*|\b(?:and|then|please|pls|so|but|just|also|otherwise|you|u|ye|ya|listen"
+    r"|n|(?:would|could|can|will) (?:you|u|ya|ye)|ok|and if so|always)\s+"
 )
+_OPEN = rf"(?:{_BEGINS}|\bnever\s+)"
 _KEEPS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_KEEPING})\b(?!\W*$)")
 _TELLS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_TELLING})\b")
 _NOT_TOLD = frozenset(
@@ -191,7 +192,7 @@ _NOT_TOLD = frozenset(
     " somebody stories tales lies jokes".split()
 )
 _MESSAGE = re.compile(  # "tell bram that the boat is mended", "let bram know", "pass this to bram"
-    rf"{_OPEN.replace('|always|never', '|always')}(?:please |kindly |just )?"
+    rf"(?:{_BEGINS})(?:please |kindly |just )?"  # "never tell bram" is none
     r"(?:(?:tell|warn|inform|remind) (?P<told>[\w'-]+)(?: \w+)?"
     r" (?:that|to|about|not|i|i'm|im|i'll|ill|ive|i've|we|we're|my|our|the|there|there's|theres"
     r"|his|her|it|it's|its|he|he's|hes|she|she's|shes|they|they're|thats|that's|no|you"

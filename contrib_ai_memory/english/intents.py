@@ -127,6 +127,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         Intent.LAST_SEEN,
         r"(?:is|['’]s) (?P<still>(?!(?:any|some|every)(?:one|body)?\b|there\b)[\w-]+(?: [\w-]+)??)"
         r" (?:still )?(?:here|in here|around|about)"
+        r"|(?:was|were) (?P<present>(?!(?:any|some|every)(?:one|body)?\b|there\b)[\w-]+"
+        rf"(?: [\w-]+)??) {_HERE} {_WHEN}"
         r"|when did (?P<left>[\w-]+(?: [\w-]+)?) (?:leave|go|head off|go off)(?: here| just now)?"
         r"|(?:when|(?:on )?(?:what|which) day) was (?P<oneself>i)"
         r" (?:last|here|in)(?: (?:in )?(?:here|in|around))?(?: last)?"

@@ -225,7 +225,8 @@ _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _BY_WHAT = re.compile(r"\W*(?:what|wat|wot|whit|who|when|which|how)\b", re.IGNORECASE)
 _FOR_ANOTHER = re.compile(r"\bfor (?!me\b|us\b|my\b)[\w'’-]+\W*$", re.IGNORECASE)
 _OF_MY_PLACE = re.compile(  # "where am i staying?"
-    r"\b(?:am i \w+ing?|do i (?:live|stay|work|sleep|lodge|come))\b", re.IGNORECASE
+    r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
+    re.IGNORECASE,
 )
 _OF_ONESELF = re.compile(r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.I)
 _ASKS_OF_MOVES = re.compile(
