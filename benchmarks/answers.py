@@ -1,9 +1,9 @@
 """How the offline provider selects answers, fitted on evenings and measured on others.
 
 The evenings are played as in `benchmarks.evenings`; what the provider was given for each question
-is kept, and two linear scores are fitted to it: which memories answer (`llm.answer_selection`), and
-whether what is told holds the answer. What a later line ends is judged as `benchmarks.supersession`
-fits it. Evenings are left out of the fits in folds of four; the baseline is the order in which the
+is kept, and two linear scores are fitted to it: which memories answer
+(`offline.answer_selection`), and whether what is told holds the answer. What a later line ends is
+judged as `benchmarks.supersession` fits it. Evenings are left out of the fits in folds of four; the baseline is the order in which the
 recall brings them.
 
 `--fit` writes the weights of all evenings into the package. `--plays` keeps what was played, to
@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from contrib_ai_memory.embedding import embedder
-from contrib_ai_memory.llm import answer_selection, offline_reply, realisation
-from contrib_ai_memory.llm.answer_selection import AnswerCandidate, AnswerWeights, Linear
+from contrib_ai_memory.offline import answer_selection, memory_answers, realisation
+from contrib_ai_memory.offline.answer_selection import AnswerCandidate, AnswerWeights, Linear
 from contrib_ai_memory.records import ReplyRequest
 
 from . import evenings, evenings_play, fitting, supersession
@@ -82,7 +82,7 @@ def cases(evening: Evening, played: Any) -> list[Case]:
         if exchange.request is None or not exchange.request.recalled:
             continue
         question = asked[exchange.question]
-        request = offline_reply.tellable(exchange.request)
+        request = memory_answers.tellable(exchange.request)
         lines = [
             {played.line_of.get(number) for number in each.memory.journal_ids}
             for each in request.recalled

@@ -120,12 +120,12 @@ def _words(text: str) -> set[str]:
 
 def as_experience(text: str) -> str:
     """A sentence as the offline provider's experience tells it: in the third person, or quoted."""
-    from contrib_ai_memory.llm import offline
+    from contrib_ai_memory.offline import offline_provider
     from contrib_ai_memory.records import Entry, now_iso
 
     entry = Entry(1, now_iso(), text, "say", seen_as="Alice")
-    told = offline.sentences_of(text)[:2]
-    return " ".join(offline.reported(sentence, entry) for sentence in told)
+    told = offline_provider.sentences_of(text)[:2]
+    return " ".join(offline_provider.reported(sentence, entry) for sentence in told)
 
 
 # --- how often they are right ---------------------------------------------------------------------

@@ -22,15 +22,16 @@ import numpy as np
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
 from contrib_ai_memory.english.addressing import forms, without_address
 from contrib_ai_memory.english.answer_types import AnswerTypes
-from contrib_ai_memory.english.intent_classifier import (
+from contrib_ai_memory.english.intents import courtesy_of, intent_of
+from contrib_ai_memory.offline.learned_intents import (
     FILE,
+    LIKELY,
     NONE,
     SOMEBODY,
+    SURE,
     IntentClassifier,
     masked,
 )
-from contrib_ai_memory.english.intents import courtesy_of, intent_of
-from contrib_ai_memory.llm.understanding import LIKELY, SURE
 
 from .evenings_data import files, load
 from .harness import Report, arguments

@@ -323,14 +323,14 @@ def entry(line: Labelled) -> Entry:
 
 def after_the_night(line: Labelled) -> float:
     """The importance that the offline provider's night gives it."""
-    from contrib_ai_memory.llm.offline import OfflineProvider
+    from contrib_ai_memory.offline.offline_provider import OfflineProvider
 
     return OfflineProvider().score_importance([entry(line)], "")[0]
 
 
 def becomes_fact(line: Labelled) -> bool:
     """Whether the offline provider draws a fact from it."""
-    from contrib_ai_memory.llm.offline import OfflineProvider
+    from contrib_ai_memory.offline.offline_provider import OfflineProvider
 
     return bool(OfflineProvider().extract_facts([entry(line)], ""))
 

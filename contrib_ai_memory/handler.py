@@ -19,9 +19,9 @@ from .english import addressing
 from .english.questions import asks, sentences_of
 from .ingest import experiences, importance, index, pipeline
 from .llm import router
-from .llm.offline import without_address
-from .llm.tones import phrases_of
 from .log import logger
+from .offline.offline_provider import without_name
+from .offline.phrases import phrases_of
 from .recall import mood, reply, search, tool_loop
 from .records import (
     ASKS,
@@ -185,7 +185,7 @@ class MemoryHandler:
         """
         if percept.kind not in TALK_KINDS or asks(percept.content):
             return percept.tags
-        bare = [without_address(percept.content, name) for name in self.names]
+        bare = [without_name(percept.content, name) for name in self.names]
         unsaid = addressing.without_address(percept.content, addressing.forms(self.names))
         tells = not (any(map(asks, bare)) or all(map(addressing.hushes, sentences_of(unsaid))))
         return percept.tags if tells else (*percept.tags, ASKS)

@@ -22,8 +22,8 @@ from . import conf
 from .embedding import model as embedding_model
 from .embedding.model import BUNDLED_DIMENSIONS
 from .llm import router
-from .llm.confirmations import KINDS
 from .memory_process import channel
+from .offline.phrases import KINDS
 from .store import memory_store
 from .store.qdrant_config import EdgeConfig, QdrantServerConfig
 from .text import redaction

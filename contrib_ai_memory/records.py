@@ -686,8 +686,8 @@ class ReplyRequest:
     `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC. `now` is
     the time of the answer; `question` is a follow-up as it is meant, "" for any other line
     (`english.follow_ups`); `intent` the name of its intent where no rule knows it
-    (`llm.understanding`); `npc_names` are the NPC's name and its aliases,
-    `phrases` its stock phrases (`llm.confirmations.KINDS`). `sentences` is how many an answer may
+    (`offline.learned_intents`); `npc_names` are the NPC's name and its aliases,
+    `phrases` its stock phrases (`offline.phrases.KINDS`). `sentences` is how many an answer may
     have, `language` the one it is to be in ("": the speaker's).
 
     Attributes:

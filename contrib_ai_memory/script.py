@@ -31,9 +31,9 @@ from .english import salience
 from .english.questions import asks
 from .handler import open_memories, shed_copied
 from .ingest import agenda_items
-from .llm.offline_reply import asked_asleep
 from .log import logger
 from .memory_process import client
+from .offline.phrases import asked_asleep
 from .recall.tool_loop import ToolError
 from .records import Entry, Provenance, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact

@@ -3,7 +3,7 @@
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.llm.offline_reply import PHRASES
+from contrib_ai_memory.offline.phrases import PHRASES
 
 pytestmark = pytest.mark.django_db
 

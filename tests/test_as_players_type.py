@@ -6,8 +6,9 @@ from talk_scene import MONDAY, turn
 
 from contrib_ai_memory.english import addressing, commitments, corrections, follow_ups, questions
 from contrib_ai_memory.english.intents import Intent, intent_of
-from contrib_ai_memory.llm import offline_reply, small_talk
-from contrib_ai_memory.llm.understanding import learned_intent
+from contrib_ai_memory.offline import courtesies
+from contrib_ai_memory.offline import phrases as stock
+from contrib_ai_memory.offline.learned_intents import learned_intent
 
 # --- confidences and messages ---------------------------------------------------------------------
 
@@ -173,7 +174,7 @@ def test_a_gift_on_the_way_in_is_not_all_that_was_talked_of(says, mara, alice):
     ],
 )
 def test_a_moan_or_a_compliment_is_answered_as_such(says, alice, said, answers):
-    phrases = [each for kind in answers for each in offline_reply.PHRASES[kind]]
+    phrases = [each for kind in answers for each in stock.PHRASES[kind]]
     answer = says(alice, said)
     assert any(answer.startswith(each.format(name="Alice")) for each in phrases)
 
@@ -184,7 +185,7 @@ def test_a_moan_or_a_compliment_is_answered_as_such(says, alice, said, answers):
 )
 def test_pleasantries_are_no_questions(says, alice, said, kind):
     answer = says(alice, said)
-    phrases = [each.format(name="Alice") for each in offline_reply.PHRASES[kind]]
+    phrases = [each.format(name="Alice") for each in stock.PHRASES[kind]]
     assert any(answer.startswith(each) for each in phrases)
 
 
@@ -442,7 +443,7 @@ def test_what_is_asked_of_a_day_or_a_thing_is_no_news(question):
     ],
 )
 def test_small_talk_is_answered_as_such(says, alice, line, kind):
-    said = [each.replace("{name}", "Alice") for each in offline_reply.PHRASES[kind]]
+    said = [each.replace("{name}", "Alice") for each in stock.PHRASES[kind]]
     assert says(alice, line) in said
 
 
@@ -473,7 +474,7 @@ def test_what_is_asked_in_other_words_is_understood(says, alice, bram, question,
 @pytest.mark.parametrize("line", ["a hearty hello to you", "good eve to you"])
 def test_a_greeting_in_other_words_is_one(says, alice, line):
     said = says(alice, line)
-    assert any(each.partition(",")[0] in said for each in offline_reply.PHRASES["greeting"])
+    assert any(each.partition(",")[0] in said for each in stock.PHRASES["greeting"])
 
 
 @pytest.mark.parametrize(
@@ -610,7 +611,7 @@ def test_what_has_more_to_it_has_no_plain_intent(line):
     "line", ["I am so tired since my wife died.", "I'm done in Harrow, I leave tomorrow."]
 )
 def test_what_tells_something_is_no_small_talk(line):
-    assert small_talk.small_talk_in(line) == ""
+    assert courtesies.small_talk_in(line) == ""
 
 
 def test_corrected_news_is_not_told(says, alice, bram):

@@ -4,7 +4,7 @@ import pytest
 from twisted.internet import defer
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.llm.offline_reply import PHRASES
+from contrib_ai_memory.offline.phrases import PHRASES
 from contrib_ai_memory.script import KEY, AssistantScript
 from contrib_ai_memory.store import memory_store
 

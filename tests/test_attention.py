@@ -6,7 +6,7 @@ import pytest
 from evennia.utils.create import create_object
 
 from contrib_ai_memory.english.addressing import Named, forms, named
-from contrib_ai_memory.llm.offline_reply import PHRASES
+from contrib_ai_memory.offline.phrases import PHRASES
 
 
 def spoken(npc):

@@ -13,7 +13,7 @@ from contrib_ai_memory import conf
 from contrib_ai_memory.english import salience, tokens
 from contrib_ai_memory.english.salience import LEAST, MOST, content_importance, signals_of
 from contrib_ai_memory.ingest.importance import clamp, heuristic_importance
-from contrib_ai_memory.llm.offline import OfflineProvider
+from contrib_ai_memory.offline.offline_provider import OfflineProvider
 from contrib_ai_memory.records import Entry, Percept
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"

@@ -3,8 +3,8 @@
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.llm.offline import OfflineProvider
 from contrib_ai_memory.llm.provider import Pair, Relation, Statement
+from contrib_ai_memory.offline.offline_provider import OfflineProvider
 from contrib_ai_memory.records import INSIGHT, Percept
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.links import Link

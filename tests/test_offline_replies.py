@@ -8,7 +8,7 @@ from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.ingest.experiences import remember_or_reinforce
-from contrib_ai_memory.llm.tones import TONES
+from contrib_ai_memory.offline.phrases import TONES
 from contrib_ai_memory.recall import reply
 from contrib_ai_memory.recall.rank import EMOTION_BONUS
 from contrib_ai_memory.records import Entry, MemoryRecord

@@ -10,7 +10,7 @@ from contrib_ai_memory.llm import router
 from contrib_ai_memory.store import memory_store
 
 ORACLE = """
-    from contrib_ai_memory.llm.offline import OfflineProvider
+    from contrib_ai_memory.offline.offline_provider import OfflineProvider
     from contrib_ai_memory.llm.provider import ProviderError
     from contrib_ai_memory.records import FactDraft, Reply
 

@@ -8,8 +8,8 @@ import pytest
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.english.contradiction import contradicts, replaces
-from contrib_ai_memory.llm.offline import OfflineProvider
 from contrib_ai_memory.llm.provider import Pair, Relation, Statement
+from contrib_ai_memory.offline.offline_provider import OfflineProvider
 from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.sleep.reconciliation import reconcile
 from contrib_ai_memory.store import memory_store

@@ -56,7 +56,7 @@ def test_questions_and_talk_about_the_npc_make_no_facts(day):
 
 
 def test_what_a_provider_says_of_the_npc_itself_is_never_stored(day, monkeypatch):
-    from contrib_ai_memory.llm.offline import OfflineProvider
+    from contrib_ai_memory.offline.offline_provider import OfflineProvider
 
     def flattering(self, entries, npc_name, around=()):
         ids = (entries[0].id,)

@@ -20,6 +20,8 @@ STEPS = [
     {"conf", "records", "log", "atomic_file"},
     {"offload", "attention", "sqlite_file"},
     {"embedding", "hearing"},
+    {"llm.provider"},  # the protocol, of the providers on both steps above
+    {"offline"},
     {"llm"},
     {"store"},
     {"ingest", "memory_process"},

@@ -1,6 +1,6 @@
 """Reported speech: first person told in the third or second, and a pose told as its poser's claim.
 
-Rules, not a parser: where they do not reach, the words are quoted instead (see `llm.offline`).
+Rules, not a parser: where they do not reach, the words are quoted instead.
 
 A player may write anything into a pose: `Bram kneels. Liora says, "I stole it."` is no statement of
 Liora's. What a pose shows of its poser counts as seen; the rest is the poser's claim.

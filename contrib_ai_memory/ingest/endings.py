@@ -11,7 +11,7 @@ somebody else says is a claim, which ends nothing unless it is nearly certain; w
 to do counts like words of their own. What is locked or pinned never ends.
 
 A correction ("no, not the mill, the chapel") ends the line that it corrects as a whole: completed,
-it tells all else of that line too (`llm.corrected_lines`).
+it tells all else of that line too (`offline.corrected_lines`).
 
 A fact ends sooner than the line that told it, since a line may tell more. One that states what the
 agenda has closed (a debt that a gift paid, a message given) ends with it. Facts that a night draws
@@ -41,8 +41,8 @@ from ..english.sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION
 from ..english.supersession import ENDS, NEAREST, SURE, DatedStatement, Look
 from ..english.tokens import content_words
 from ..llm import router
-from ..llm.answer_selection import mentioned
-from ..llm.corrected_lines import corrected_before
+from ..offline.answer_selection import mentioned
+from ..offline.corrected_lines import corrected_before
 from ..records import LOCKED, MOVE_KINDS, OWN, PINNED, TALK_KINDS, AgendaItem, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work

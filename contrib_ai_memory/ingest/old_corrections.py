@@ -1,8 +1,9 @@
 """Corrections of what was said long before, read from the store.
 
-A correction of a line shortly before it is completed from the journal (`llm.corrected_lines`). One
-of a line that it ended long ago ("my brother is Rob, not Hob", a week later) finds that line here:
-completed, it tells all else that the line told. Worker threads only.
+A correction of a line shortly before it is completed from the journal
+(`offline.corrected_lines`). One of a line that it ended long ago ("my brother is Rob, not Hob", a
+week later) finds that line here: completed, it tells all else that the line told. Worker threads
+only.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from django.utils.module_loading import import_string
 from twisted.internet import defer
 
 from .. import conf, offload
+from ..offline.offline_provider import OfflineProvider
 from .breaker import Breaker
-from .offline import OfflineProvider
 from .provider import Provider, ProviderError, Unreachable
 from .usage import FILE, BudgetUsedUp, Usage
 

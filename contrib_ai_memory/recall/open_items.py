@@ -21,7 +21,7 @@ from ..english.reported_speech import capital, second_person
 from ..english.tokens import content_words, is_past
 from ..ingest.agenda_items import messages_for
 from ..ingest.index import to_memory
-from ..llm.realisation import dated, day_told, ended
+from ..offline.realisation import dated, day_told, ended
 from ..records import AgendaItem, Entry, MemoryRecord, OpenItem
 from ..store.agenda import RECENTLY_DUE
 from ..text.sanitising import oneline

@@ -17,10 +17,10 @@ from ..english.addressing import forms, without_address
 from ..english.follow_ups import TURNS_READ, SaidBefore, completed
 from ..ingest.old_corrections import completed_in_store, set_right_in_store
 from ..llm import prompts, router
-from ..llm.corrected_lines import corrected_before, set_right
-from ..llm.understanding import understood
 from ..llm.usage import estimated
 from ..log import logger
+from ..offline.corrected_lines import corrected_before, set_right
+from ..offline.learned_intents import understood
 from ..records import (
     NO_PROVENANCE,
     Entry,

@@ -20,8 +20,8 @@ from ..english.answer_types import AnswerTypes
 from ..english.intents import Intent, intent_of
 from ..english.presence_questions import PresenceQuestion
 from ..ingest.index import to_memory
-from ..llm.corrected_lines import corrected_before
-from ..llm.realisation import day_asked
+from ..offline.corrected_lines import corrected_before
+from ..offline.realisation import day_asked
 from ..records import (
     TALK_KINDS,
     Coming,
@@ -64,7 +64,7 @@ def situation_of(
     Args:
         memory: The NPC's MemoryHandler.
         recalled: What the line brought to mind.
-        learned: The name of its intent, where no rule knows it (`llm.understanding`).
+        learned: The name of its intent, where no rule knows it (`offline.learned_intents`).
 
     Returns:
         The situation, and the memories of `Situation.lines_asked_for` and `Situation.agenda`, and

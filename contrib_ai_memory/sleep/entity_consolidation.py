@@ -21,7 +21,6 @@ from twisted.internet import defer
 from .. import offload
 from ..embedding import emotions
 from ..llm import router
-from ..llm.offline import sentences_in, without_address
 from ..llm.provider import (
     ATTRIBUTE_TYPES,
     HIGHEST_CONFIDENCE,
@@ -31,6 +30,7 @@ from ..llm.provider import (
     Statement,
     combined_confidence,
 )
+from ..offline.offline_provider import sentences_in, without_name
 from ..records import LOCKED, TALK_KINDS, Entry, PassReport
 from ..store import memory_store
 from ..store.evidence import Work
@@ -138,7 +138,7 @@ def heard_in(
             cut and filter its sentences.
         over: Ids of entries that hold no longer: nothing is observed in them.
     """
-    said = {entry.id: without_address(entry.content, npc_name) for entry in batch}
+    said = {entry.id: without_name(entry.content, npc_name) for entry in batch}
     felt = [entry.id for entry in batch if entry.id in about_npc]
     labels = emotions.classify([said[entry_id] for entry_id in felt])
     warmth = {entry_id: warmth_of(found) for entry_id, found in zip(felt, labels, strict=True)}
@@ -181,7 +181,7 @@ def _is_about_npc(memory: Any, entry: Entry) -> bool:
     """Whether talk is about the NPC: a line about hating wolves shows no dislike of the NPC."""
     if entry.kind not in TALK_KINDS or entry.origin != "perceived" or not entry.source_entity:
         return False
-    if memory.owner.is_named(without_address(entry.content, memory.name)):
+    if memory.owner.is_named(without_name(entry.content, memory.name)):
         return True
     alone = set(entry.witnesses) <= {entry.source_entity}
     addressed = entry.private or alone or memory.owner.is_named(entry.content)

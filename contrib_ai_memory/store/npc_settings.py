@@ -16,8 +16,8 @@ from typing import Any
 from evennia.prototypes import prototypes, spawner
 
 from .. import conf
-from ..llm.confirmations import KINDS
 from ..log import logger
+from ..offline.phrases import KINDS
 from ..text.redaction import redact
 from . import attributes
 

@@ -30,13 +30,7 @@ from ..english.contradiction import changes, contradicts, says_the_same
 from ..english.persona import about_itself
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import claimed
-from ..english.salience import (
-    RARE_TERMS,
-    has_number,
-    has_rare_terms,
-    names_someone,
-    salience,
-)
+from ..english.salience import RARE_TERMS, has_number, has_rare_terms, names_someone, salience
 from ..english.sentence_classifier import (
     AGENDA,
     AGENDA_KINDS,
@@ -49,6 +43,18 @@ from ..english.sentence_classifier import (
 from ..english.stated_preferences import stated, states_preference
 from ..english.table_play import acts_now, at_play, of_game_rules, tells_the_past
 from ..english.tokens import content_words, stem, words_of
+from ..llm.provider import (
+    AttributeDraft,
+    Digest,
+    Ending,
+    InsightDraft,
+    Observation,
+    Pair,
+    Passage,
+    Relation,
+    Statement,
+    combined_confidence,
+)
 from ..records import (
     INSIGHT,
     LOCKED,
@@ -64,19 +70,7 @@ from ..records import (
 from . import offline_reply
 from .confirmations import confirm
 from .corrected_lines import corrected
-from .provider import (
-    AttributeDraft,
-    Digest,
-    Ending,
-    InsightDraft,
-    Observation,
-    Pair,
-    Passage,
-    Relation,
-    Statement,
-    combined_confidence,
-)
-from .realisation import ended
+from .realisation import ended, listed
 
 SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
@@ -131,7 +125,7 @@ class OfflineProvider:
         sentences = [
             (_weight(sentence, entry, snippet.known_names), entry, sentence)
             for entry in told
-            for sentence in sentences_of(without_address(entry.content, snippet.npc_name))
+            for sentence in sentences_of(without_name(entry.content, snippet.npc_name))
             if len(content_words(sentence)) >= 2 and not (asks(sentence) or hushes(sentence))
         ]
         if not sentences:
@@ -281,12 +275,12 @@ class OfflineProvider:
 # --- sentences ------------------------------------------------------------------------------------
 
 
-def without_address(text: str, name: str) -> str:
+def without_name(text: str, name: str) -> str:
     """Strip the name that a line is addressed to: "Mara, wolves came" is about wolves.
 
-    >>> without_address("Mara, wolves took my sheep.", "Mara")
+    >>> without_name("Mara, wolves took my sheep.", "Mara")
     'Wolves took my sheep.'
-    >>> without_address("mara what is the bridge", "Mara")
+    >>> without_name("mara what is the bridge", "Mara")
     'What is the bridge'
     """
     name = re.escape(name)
@@ -345,7 +339,7 @@ def sentences_in(entry: Entry, npc_name: str) -> list[tuple[str, str]]:
     """The sentences of an entry with what they claim; "" for a question or a greeting."""
     return [
         (sentence, reported(claim(sentence), entry) if tells(sentence) else "")
-        for sentence in sentences_of(without_address(entry.content, npc_name))
+        for sentence in sentences_of(without_name(entry.content, npc_name))
     ]
 
 
@@ -406,7 +400,7 @@ def _claims_of(
     entries: Sequence[Entry], npc_name: str, talk: _Talk
 ) -> Iterator[tuple[Entry, list[list[_Claim]]]]:
     """What each entry claims that is worth keeping: claims that need one another together."""
-    texts = [without_address(entry.content, npc_name) for entry in entries]
+    texts = [without_name(entry.content, npc_name) for entry in entries]
     parts = [sentences_of(text) for text in texts]
     lines = _judged([(entry, text, False) for entry, text in zip(entries, texts, strict=True)])
     several = [
@@ -678,7 +672,7 @@ def _of_one(
         return []
     cited = dict.fromkeys(of_them[place].id for theme in found for place in theme.places)
     about = [of_them[place] for place in found[0].places]
-    text = f"{name} often speaks of {_listed([theme.said for theme in found])}"
+    text = f"{name} often speaks of {listed([theme.said for theme in found])}"
     return [InsightDraft(text + _as_in(about, found[0].said), tuple(cited))]
 
 
@@ -689,7 +683,7 @@ def _of_many(theme: str, memories: Sequence[MemoryRecord]) -> list[InsightDraft]
     if len(people) < 2:
         return []
     both = "both" if len(people) == 2 else "all"
-    text = f"{_listed(people[:SPEAKERS])} {both} speak of {theme}"
+    text = f"{listed(people[:SPEAKERS])} {both} speak of {theme}"
     return [InsightDraft(text + _as_in(about, theme), tuple(memory.id for memory in about))]
 
 
@@ -710,10 +704,6 @@ def _as_in(memories: Sequence[MemoryRecord], theme: str) -> str:
 def _mentions(text: str, theme: str) -> bool:
     bare = theme.removeprefix("the ")
     return bool(re.search(rf"\b{re.escape(bare)}", text, re.IGNORECASE))
-
-
-def _listed(said: Sequence[str]) -> str:
-    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
 
 
 # --- comparisons ----------------------------------------------------------------------------------

@@ -7,8 +7,6 @@ to be kept, passed on or remembered is promised with its day, as the agenda has 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date
 
 from ..english.addressing import confides, forms, hushes, without_address
@@ -18,17 +16,8 @@ from ..english.intents import intent_of
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import capital, second_person
 from ..records import Reply, ReplyRequest
-from . import offline_reply
+from .phrases import phrase
 from .realisation import dated
-
-PHRASES: Mapping[str, tuple[str, ...]] = {
-    "unsaid": ("I will not speak of it.", "Nobody will hear of it from me, {name}."),
-    "confided": ("It stays with me, {name}.", "Nobody will hear it from me, {name}."),
-    "reminds": ("{topic}. I will remind you, {name}.",),
-    "asked for": ("I will see to it, {name}.", "You can count on me, {name}."),
-    "asked for a day": ("{topic}. I will see to it, {name}.",),
-}
-KINDS = (*offline_reply.PHRASES, *PHRASES)  # of stock phrases, as settings name them
 
 _POLITELY = re.compile(
     r"(?:and |so |please )?(?:can|could|will|would|won'?t) (?:you|u|ye)\b"
@@ -77,5 +66,4 @@ def _told(day: date, today: date) -> str:
 
 
 def _confirmed(kind: str, request: ReplyRequest, **more: str) -> Reply:
-    known = replace(request, phrases={**PHRASES, **request.phrases})
-    return Reply(offline_reply.phrase(kind, known, **more), told=())
+    return Reply(phrase(kind, request, **more), told=())

@@ -7,8 +7,8 @@ quoted where they do not, always with who said them and when.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from datetime import date, datetime
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, timedelta
 
 from ..english import corrections, reported_speech
 from ..english.addressing import Named, forms, hushes, named, without_address
@@ -218,3 +218,12 @@ def ended(text: str) -> str:
     """Give a sentence its full stop."""
     bare = text.rstrip("\"”'’)] ")
     return text if bare.endswith((".", "!", "?", "…")) else text + "."
+
+
+def age(then: str, now: str) -> timedelta:
+    return datetime.fromisoformat(now) - datetime.fromisoformat(then)
+
+
+def listed(said: Sequence[str]) -> str:
+    """Join names: "Alice, Bram and Liora"."""
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"

@@ -1,0 +1,1 @@
+"""What works without a language model: the offline provider, and its answers."""

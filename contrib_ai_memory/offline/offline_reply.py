@@ -1,0 +1,102 @@
+"""What the offline provider says to a line: the order in which it is understood.
+
+A line is understood before anything is told (`english.intents`). What is plain to see, such as who
+is here, comes from the situation (`situation_answers`); everything else from the memories that were
+recalled (`memory_answers`), or it is acknowledged (`courtesies`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ..english import agenda_questions
+from ..english.addressing import forms
+from ..english.intents import Intent, courtesy_of, intent_of, is_chatter
+from ..english.questions import asked, asks_about, asks_of_oneself, seems_to_ask
+from ..english.tokens import words_of
+from ..records import Reply, ReplyRequest
+from .answer_selection import names
+from .courtesies import acknowledge, greeted, greeting, small_talk_in
+from .memory_answers import from_memory, known_words, words_to_it
+from .phrases import phrase
+from .situation_answers import ANSWERS, due, last_seen, nothing_open, who_was_there
+
+_WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
+_OF_MY_PLACE = re.compile(  # "where am i staying?"
+    r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
+    re.IGNORECASE,
+)
+
+
+def reply(request: ReplyRequest) -> Reply:
+    """Answer a line as the NPC; never empty."""
+    if request.kind == "give":
+        return Reply(phrase("gift", request), told=())
+    if request.question:
+        request = replace(request, utterance=request.question)
+    said = words_to_it(request)
+    if _is_call(said, request):
+        return Reply(phrase("greeted again", request), told=())
+    meant = intent_of(said)
+    if meant and (answer := ANSWERS[meant[0]](request, meant[1])):
+        return greeted(answer, said, request)
+    if there := who_was_there(request, said):
+        return there
+    if request.now and agenda_questions.read(said, request.now) and request.situation.agenda:
+        return due(request.situation.agenda)
+    if request.situation.nothing_open:
+        return nothing_open(said, request)
+    small = small_talk_in(said)
+    learned = "" if small else request.intent
+    if learned and (answer := _as_learned(Intent[learned], said, request)):
+        return greeted(answer, said, request)
+    known = known_words(request)
+    asking = asked(said) or asks_about(said, known) or seems_to_ask(said, known)
+    if asking and small not in ("riddle", "no more", "so it is"):
+        return greeted(_remembered(request), said, request)
+    if courtesy_of(said) or is_chatter(said):
+        return acknowledge(said, request)
+    return greeted(acknowledge(said, request), said, request)
+
+
+def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
+    """Answer a line by the intent that the classifier found; None if it cannot be so."""
+    if intent is Intent.GREETING:
+        return greeting(request)
+    if intent in (Intent.NAME, Intent.ROLE) and asks_of_oneself(said):
+        return None  # "what is it i do for a living?"
+    if intent is Intent.PLACE and _OF_MY_PLACE.search(said):
+        return None
+    if intent in (Intent.PARTING, Intent.THANKS):
+        return Reply(phrase(intent.name.lower(), request), told=())
+    others = [p for p in request.situation.people if p.identity != request.speaker_id]
+    whom = others[0].name if others else "me" if asks_of_oneself(said) else ""
+    if intent is Intent.ABOUT:
+        asked_for = f"what do you know about {whom}?"
+        return _remembered(replace(request, utterance=asked_for)) if whom else None
+    if intent in (Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED) and not whom:
+        return None
+    if intent in (Intent.TALK, Intent.NEWS) and not request.situation.lines_asked_for:
+        return None
+    return ANSWERS[intent](request, whom)
+
+
+def _is_call(said: str, request: ReplyRequest) -> bool:
+    """Whether a line is nothing but the name of the NPC."""
+    return set(words_of(said)) <= set(
+        words_of(" ".join(forms((request.npc_name, *request.npc_names))))
+    )
+
+
+def _remembered(request: ReplyRequest) -> Reply:
+    """Answer from memory, or admit to know nothing and name who might know."""
+    if answer := from_memory(request):
+        return answer
+    said = set(words_of(request.utterance))
+    for person in request.situation.people:
+        if person.identity != request.speaker_id and names(person.name) & said:
+            if _WHERE.match(words_to_it(request)) and (seen := last_seen(request, person.name)):
+                return Reply(seen.text, told=())
+            return Reply(phrase("ask them", request, topic=person.name), told=())
+    return Reply(phrase("nothing", request), told=())

@@ -1,0 +1,218 @@
+"""Stock phrases of the offline provider, their tones, and which of them is said next.
+
+A builder chooses a tone for an NPC by the setting TONE; a tone replaces phrases of `PHRASES`, and
+the setting PHRASES goes before both. A tone is chosen, not read from the persona: a description
+tells who somebody is, seldom how they talk. No phrase is said twice in a row where there is
+another.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping
+
+from ..records import ReplyRequest
+
+Phrases = Mapping[str, tuple[str, ...]]
+
+PHRASES: Mapping[str, tuple[str, ...]] = {
+    "greeting": ("Well met, {name}.", "Good to meet you, {name}."),
+    "returning": ("Well met, {name}. Good to see you again.", "Ah, {name}. Welcome back."),
+    "greeted again": ("Yes, {name}?", "I am listening, {name}."),
+    "long absent": ("{name}! I have not seen you since {when}.",),
+    "parting": ("Farewell, {name}.", "Safe travels, {name}."),
+    "thanks": ("You are welcome, {name}.", "Gladly, {name}."),
+    "gift": ("Thank you, {name}.",),
+    "wellbeing": ("Well enough, {name}. And you?", "I cannot complain, {name}."),
+    "heard": (
+        "I will remember that, {name}.",
+        "I will keep that in mind, {name}.",
+        "I see. I will not forget it.",
+    ),
+    "taken up": ("{topic}, you say. I will remember that.", "{topic}. I will keep it in mind."),
+    "promised": ("I will hold you to that, {name}.", "Good. I will look out for it, {name}."),
+    "no such thing": ("No {topic}, then. I will remember that.",),
+    "asks who": ("I will remember that. Who is {topic}?",),
+    "chatter": ("Mm.", "Well, well.", "Indeed."),
+    "apology": ("No harm done, {name}.", "Think nothing of it, {name}."),
+    "riddle": ("Ha! I will tell that one to the next who asks.", "Ha! That is a good one, {name}."),
+    "corrected": ("Then I had it wrong, {name}.", "I stand corrected, {name}."),
+    "set right": (
+        "{topic}, then. I had it otherwise.",
+        "{topic}, then, {name}. So I will keep it.",
+    ),
+    "misheard": ("Then I misunderstood you, {name}. Ask me again in other words.",),
+    "dropped": ("As you like, {name}.",),
+    "compliment": ("You are kind, {name}.", "That is good to hear, {name}."),
+    "no more": ("That is all I have for you, {name}.",),
+    "tired": ("Sit down and rest a while, {name}.", "Then take your ease, {name}."),
+    "so it is": ("So it does seem, {name}.", "It does, {name}."),
+    "no news": ("I have heard nothing new, {name}.",),
+    "of itself": ("If you say so, {name}.", "So I have been told, {name}."),
+    "known": ("Of course, {name}.", "How could I forget you, {name}?"),
+    "not known": ("I do not think that we have met, {name}.",),
+    "not seen": ("I have not seen you here before today, {name}.",),
+    "no tale": ("I am no teller of tales, {name}. Tell me one of yours.",),
+    "secrecy": ("I can, {name}. What is told to me in confidence stays with me.",),
+    "own life": ("I could not tell you, {name}.", "I do not think much about that, {name}."),
+    "asks name": ("I will remember that. What is your {topic} called?",),
+    "as it was told": ("So I heard it, {name}.", "That is how I remember it, {name}."),
+    "not sure": ("No, {name}. It is only what comes to mind.",),
+    "quite sure": ("As sure as I can be, {name}.",),
+    "stays with me": ("What is told to me in confidence stays with me, {name}.",),
+    "nothing given by": ("{whom} has given me nothing that I remember.",),
+    "nothing given": ("You have given me nothing that I remember, {name}.",),
+    "no word left": ("No word is waiting for you, {name}.",),
+    "service": ("I will see what can be done, {name}.", "Let me see what there is, {name}."),
+    "sorry": ("I am sorry to hear that, {name}.", "That is hard, {name}."),
+    "asks what happened": ("What happened?",),
+    "glad": ("I am glad to hear it, {name}.", "That is good news, {name}."),
+    "asked asleep": ('{name}, you asked me something while I slept: "{question}"',),
+    "unsaid": ("I will not speak of it.", "Nobody will hear of it from me, {name}."),
+    "confided": ("It stays with me, {name}.", "Nobody will hear it from me, {name}."),
+    "reminds": ("{topic}. I will remind you, {name}.",),
+    "asked for": ("I will see to it, {name}.", "You can count on me, {name}."),
+    "asked for a day": ("{topic}. I will see to it, {name}.",),
+    "doubt": (
+        "I could not say for sure.",
+        "I am not sure of it.",
+        "I do not know for certain.",
+    ),
+    "nothing": ("I know nothing about that, {name}.",),
+    "nothing open": ("Nothing is open that I know of, {name}.",),
+    "ask them": ("I know nothing about that, {name}. {topic} might.",),
+}
+_FIELD = re.compile(r"\{\w+\}")
+KINDS = tuple(PHRASES)  # as settings name them
+
+TONES: Mapping[str, Phrases] = {
+    "plain": {},
+    "warm": {
+        "greeting": ("Welcome, {name}! Come in.", "A pleasure, {name}. Make yourself at home."),
+        "returning": ("{name}! How good to see you.", "Welcome back, my dear {name}."),
+        "greeted again": ("I am all ears, {name}.", "Still glad that you are here, {name}."),
+        "parting": ("Take good care of yourself, {name}.", "Come back soon, {name}."),
+        "thanks": ("You are most welcome, {name}.", "Always, {name}."),
+        "gift": ("Oh, {name}, how kind of you. Thank you!",),
+        "wellbeing": ("All the better for seeing you, {name}. How are you?",),
+        "heard": (
+            "I am glad that you told me, {name}.",
+            "Thank you for telling me. I will keep it in mind.",
+            "I will not forget that, {name}.",
+        ),
+        "taken up": (
+            "{topic}! I will remember that, {name}.",
+            "{topic}, is it? I am glad that you told me.",
+        ),
+        "sorry": ("Oh, {name}, I am so sorry.", "My poor {name}."),
+        "glad": ("How lovely, {name}!", "That warms my heart, {name}."),
+        "apology": ("Think nothing of it, my dear {name}.",),
+        "compliment": ("How kind of you to say so, {name}!",),
+        "of itself": ("You do notice things, {name}.",),
+        "known": ("How could I forget you, {name}?",),
+        "no tale": ("I would rather hear one of yours, {name}.",),
+        "nothing": ("I wish I knew, {name}, but I have heard nothing about that.",),
+    },
+    "gruff": {
+        "greeting": ("Aye. {name}, is it?", "What do you want, {name}?"),
+        "returning": ("You again, {name}.", "{name}. Back, are you?"),
+        "greeted again": ("You said that already.", "Well? Out with it."),
+        "parting": ("Off with you, then.", "Mind the step, {name}."),
+        "thanks": ("Hm.", "Forget it."),
+        "gift": ("Hm. My thanks.",),
+        "wellbeing": ("Still standing.", "Busy."),
+        "heard": ("Noted.", "Hm. Right.", "If you say so, {name}."),
+        "taken up": ("{topic}. Hm.", "{topic}, is it. Noted."),
+        "sorry": ("Hard luck, {name}.", "Bad business, that."),
+        "glad": ("Good for you.", "Well, that is something."),
+        "asks who": ("Noted. And who is {topic}?",),
+        "asks what happened": ("What happened?",),
+        "apology": ("Forget it.", "Aye, well."),
+        "riddle": ("Heard it.", "Hm. Ha."),
+        "corrected": ("Is that so.",),
+        "misheard": ("Then ask it plainly.",),
+        "compliment": ("Hm. If you like.",),
+        "of itself": ("And?", "What of it?"),
+        "known": ("Aye, {name}.",),
+        "not known": ("Should I?",),
+        "no tale": ("Do I look like a minstrel?",),
+        "own life": ("My own affair.", "What is it to you?"),
+        "nothing": ("No idea, {name}.", "How should I know?"),
+    },
+    "formal": {
+        "greeting": ("Good day to you, {name}.", "I bid you welcome, {name}."),
+        "returning": ("I am pleased to see you again, {name}.", "Welcome back, {name}."),
+        "greeted again": ("How may I be of service, {name}?", "I am listening, {name}."),
+        "parting": ("I wish you a safe journey, {name}.", "Until we meet again, {name}."),
+        "thanks": ("It was my pleasure, {name}.", "Not at all, {name}."),
+        "gift": ("I am much obliged to you, {name}.",),
+        "wellbeing": ("Very well, thank you, {name}. I trust that you are too?",),
+        "heard": (
+            "I shall bear that in mind, {name}.",
+            "I have taken note of it.",
+            "Very well, {name}. I shall remember it.",
+        ),
+        "taken up": ("{topic}. I have taken note of it.", "{topic}, you say. I shall remember."),
+        "sorry": ("You have my sympathy, {name}.", "I am grieved to hear it."),
+        "glad": ("I am delighted to hear it, {name}.", "My congratulations, {name}."),
+        "apology": ("Pray do not mention it, {name}.",),
+        "riddle": ("Most amusing, {name}.",),
+        "compliment": ("You are most kind, {name}.",),
+        "of itself": ("I must take your word for it, {name}.",),
+        "known": ("Certainly, {name}.",),
+        "no tale": ("I regret that I am no storyteller, {name}.",),
+        "nothing": ("I regret that I know nothing about that, {name}.",),
+    },
+}
+
+
+def phrases_of(tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Return the phrases of an NPC: those of its tone, then its own.
+
+    Args:
+        tone: A name of `TONES`.
+        own: Phrases that replace those of the tone, by kind.
+    """
+    return {**TONES[tone], **own}
+
+
+def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
+    """Return a stock phrase of the NPC, the same for the same line, another than it said last."""
+    choices = request.phrases.get(kind) or PHRASES[kind]
+    first = zlib.crc32(request.utterance.encode()) % len(choices)
+    turned = (*choices[first:], *choices[:first])
+    last = last_words(request)
+    chosen = next((each for each in turned if not said_in(each, last)), turned[0])
+    return _filled(chosen, {"name": request.speaker, **more})
+
+
+def asked_asleep(phrases: Mapping[str, tuple[str, ...]], name: str, question: str) -> str:
+    """Return what an NPC says before it answers what it was asked asleep."""
+    chosen = (phrases.get("asked asleep") or PHRASES["asked asleep"])[0]
+    return _filled(chosen, {"name": name, "question": question})
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    for key, value in values.items():
+        text = text.replace(f"{{{key}}}", value)
+    return text
+
+
+def said_in(template: str, text: str) -> bool:
+    """Whether a text holds a phrase, whatever it was filled with."""
+    pattern = ".+?".join(map(re.escape, _FIELD.split(template)))
+    return bool(re.search(rf"(?:^|[.!?\"] ){pattern}", text))
+
+
+def has_spoken(request: ReplyRequest) -> bool:
+    """Whether the speaker said something before in this conversation."""
+    return any(
+        turn.role == "user" and turn.name == request.speaker for turn in request.conversation
+    )
+
+
+def last_words(request: ReplyRequest) -> str:
+    """Return what the NPC said last in this conversation."""
+    own = (turn.content for turn in reversed(request.conversation) if turn.role == "assistant")
+    return next(own, "")

@@ -1,0 +1,407 @@
+"""Answers that are plain to see: who, where and when, and what was done, from the situation.
+
+`recall.situation` looks it up as the intent of a line asks; `ANSWERS` has a function for each
+intent, which returns None where it cannot answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+
+from ..embedding.model import ModelAway
+from ..english import agenda_questions, presence_questions
+from ..english.intents import Intent
+from ..english.reported_speech import capital
+from ..english.tokens import content_words, without_quotations, words_of
+from ..records import KnownPerson, MemoryRecord, OpenItem, Reply, ReplyRequest
+from .answer_selection import (
+    PORTRAIT,
+    SURE_FROM,
+    AnswerCandidate,
+    certainty,
+    confidence,
+    names,
+    select,
+    told_of,
+)
+from .memory_answers import (
+    NOTHING_BELOW,
+    from_memory,
+    of_whom_it_asks,
+    tellable,
+    words_to_it,
+    worth_telling,
+)
+from .phrases import PHRASES, has_spoken, last_words, phrase, said_in
+from .realisation import age, day_asked, day_told, listed, on_day, tell_all
+from .self_description import introduction
+
+PLAINLY_SHARED = 0.5  # share of an event's words that name it without a doubt
+VISITORS_TOLD = 6
+NEWS_TOLD = 2  # lines of others
+OPINION_TOLD = 2  # memories of somebody, beside what the NPC thinks of them
+LEFT_LATELY = timedelta(hours=12)  # somebody who left then may still be where they went
+JUST_NOW = timedelta(minutes=15)
+LATELY = timedelta(days=3)  # the visits told where no day is named
+_BY_WHAT = re.compile(r"\W*(?:what|wat|wot|whit|who|when|which|how)\b", re.IGNORECASE)
+_FOR_ANOTHER = re.compile(r"\bfor (?!me\b|us\b|my\b)[\w'’-]+\W*$", re.IGNORECASE)
+# whose words an answer tells: 'Bram said two days ago: "…"'
+_TOLD_BY = re.compile(
+    r"(?:^|[.!?\":] +)(?P<who>[^\W\d_][\w'’ -]{0,40}?) (?:told me|said)(?: (?P<when>"
+    r"earlier today|yesterday|\w+ days ago|on [^:\"]{3,40}?))?(?=:| that )"
+)
+_OF_GIVING = content_words(
+    "give gave given gives keep hold hand bring brought take lend left gift present pay paid sold"
+)
+_LETTER = re.compile(r"\b(?:messages?|letters?|notes?|word)\b", re.IGNORECASE)
+_TITLES = frozenset("the old young mr mrs miss master mistress lady lord sir that our".split())
+_GONE = re.compile(
+    r"^\W*(?:(?:where|which way) (?:did|has|is|['’]?s)|when did .* (?:leave|go))\b", re.IGNORECASE
+)
+
+
+def _knows_speaker(request: ReplyRequest, _whom: str) -> Reply | None:
+    known = request.met_before or has_spoken(request)
+    return Reply(phrase("known" if known else "not known", request), told=())
+
+
+def _oneself(request: ReplyRequest, _whom: str) -> Reply:
+    """Say who the speaker is, and what they are known for."""
+    known = from_memory(replace(request, utterance="what do you know about me?"))
+    named = f"You are {request.speaker}."
+    if known is None or not known.told:
+        return Reply(named, told=())
+    return Reply(f"{named} {known.text}", told=known.told)
+
+
+def _sureness(request: ReplyRequest, _whom: str) -> Reply:
+    """Say how sure the NPC is of what it has said last."""
+    last = last_words(request)
+    doubts = request.phrases.get("doubt") or PHRASES["doubt"]
+    if any(said_in(each, last) for each in doubts):
+        return Reply(phrase("not sure", request), told=())
+    told = _TOLD_BY.search(without_quotations(last))
+    return Reply(phrase("as it was told" if told else "quite sure", request), told=())
+
+
+def _says(kind: str) -> Callable[[ReplyRequest, str], Reply | None]:
+    return lambda request, _whom: Reply(phrase(kind, request), told=())
+
+
+def _name(request: ReplyRequest, _whom: str) -> Reply | None:
+    return Reply(introduction(request.npc_name, request.persona), told=())
+
+
+def _role(request: ReplyRequest, _whom: str) -> Reply | None:
+    return _name(request, _whom)
+
+
+def _place(request: ReplyRequest, _whom: str) -> Reply | None:
+    place = request.situation.place
+    return Reply(f"This is {place}.", told=()) if place else None
+
+
+def _time(request: ReplyRequest, _whom: str) -> Reply | None:
+    moment = request.situation.moment
+    return Reply(f"It is {moment}.", told=()) if moment else None
+
+
+def _present(request: ReplyRequest, _whom: str) -> Reply | None:
+    here = request.situation.present
+    who = f"{listed(here)} {'is' if len(here) == 1 else 'are'} here with us" if here else ""
+    return Reply(f"{who}." if who else f"Nobody but you and me, {request.speaker}.", told=())
+
+
+def _visitors(request: ReplyRequest, _whom: str) -> Reply | None:
+    """Tell who was here, on the day that is named or lately."""
+    if not request.now:
+        return None
+    today = datetime.fromisoformat(request.now).date()
+    day = day_asked(request.utterance, request.now)
+    first, last = (day, day) if day else (today - LATELY, today)
+    when = on_day(day, today) if day else "lately"
+    seen: dict[str, date] = {}
+    for visit in request.situation.visits:
+        then = datetime.fromisoformat(visit.when).date()
+        if first <= then <= last:
+            seen.setdefault(visit.name, then)
+    asker = seen.pop(request.speaker, None)
+    if not seen:
+        but = f", apart from you, {request.speaker}" if asker else ""
+        return Reply(f"Nobody that I saw {when}{but}.", told=())
+    who = list(seen)[:VISITORS_TOLD]
+    return Reply(f"{listed(who)} {'was' if len(who) == 1 else 'were'} here {when}.", told=())
+
+
+def who_was_there(request: ReplyRequest, said: str) -> Reply | None:
+    """Say who was there when something happened, or before or after the speaker came in."""
+    asked = presence_questions.read(said)
+    if asked is None:
+        return None
+    if asked.relation != "at":
+        return _beside_coming(request, asked.relation) if request.situation.coming else None
+    event = tellable(replace(request, utterance=asked.event))
+    seen = tuple(each for each in event.recalled if each.memory.record == "entry")
+    event = replace(event, recalled=seen)
+    try:
+        best = select(event)[:1]
+    except ModelAway:
+        return None
+    sure = confidence(event, best)
+    if not best or sure < NOTHING_BELOW:
+        return None
+    text = f"{_witnesses_told(best[0].memory, asked.whom, request)} {_events_told(best, event)}"
+    if sure < SURE_FROM and certainty(event, best)["shared"] < PLAINLY_SHARED:
+        text = f"{phrase('doubt', request)} {text}"
+    return Reply(text, told=(best[0].memory.id,))
+
+
+def _events_told(best: Sequence[AnswerCandidate], request: ReplyRequest) -> str:
+    return tell_all((each.memory for each in best), request, by_date=True)
+
+
+def _witnesses_told(memory: MemoryRecord, whom: str, request: ReplyRequest) -> str:
+    """Say who perceived something besides the one who did it, or whether somebody did."""
+    people = request.situation.witnesses
+    there = [who for who in memory.witnesses if people.get(who) != memory.speaker]
+    others = [people[who] for who in there if who in people and who != request.speaker_id]
+    if not people.keys() >= {*there}:
+        others.append("somebody whom I do not know")
+    you = request.speaker_id in there
+    person = _known(request, whom) if whom else None
+    if person is None:
+        everybody = [*others, *(["you"] if you else [])]
+        return f"{capital(_were(everybody))} here then." if everybody else "Nobody else was here."
+    oneself = person.identity == request.speaker_id
+    name = "you" if oneself else person.name
+    if person.identity in memory.witnesses:
+        return f"Yes, {_were([name])} here then."
+    besides = _were([*others, *(["you"] if you else [])]) if others or you else ""
+    no = f"No, {_were([name])} not here then"
+    return f"{no}; {besides}." if besides else f"{no}."
+
+
+def _were(who: Sequence[str]) -> str:
+    return f"{listed(who)} {'were' if len(who) > 1 or who == ['you'] else 'was'}"
+
+
+def _beside_coming(request: ReplyRequest, relation: str) -> Reply | None:
+    """Say who was there before the speaker came in, or who came next."""
+    coming = request.situation.coming
+    if coming is None:
+        return None
+    today = datetime.fromisoformat(request.now).date()
+    when = on_day(datetime.fromisoformat(coming.when).date(), today)
+    if relation == "after":
+        who = f"{coming.next} came" if coming.next else "Nobody came"
+        return Reply(f"{who} after you {when}.", told=())
+    if not coming.present:
+        return Reply(f"Nobody was here before you came {when}.", told=())
+    return Reply(f"{capital(_were(coming.present))} here before you came {when}.", told=())
+
+
+def last_seen(request: ReplyRequest, whom: str) -> Reply | None:
+    person = _known(request, whom)
+    if person is None or set(words_of(whom)) - _TITLES - names(person.name) - {"i", "me"}:
+        return None  # nobody, or "bram's boat"
+    if person.identity == request.speaker_id:
+        return _last_here(person, request)
+    if person.here:
+        return _visit_before(person, request)
+    if left := _departure(request, person):
+        return Reply(left, told=())
+    if _GONE.search(request.utterance):  # it may have been told of
+        return None
+    when = day_told(person.last_seen, request.now) if person.last_seen else ""
+    return Reply(f"I last saw {person.name} {when}.", told=()) if when else None
+
+
+def _visit_before(person: KnownPerson, request: ReplyRequest) -> Reply:
+    """Say that somebody is here, or whether they were on the past day that is asked for."""
+    day = day_asked(request.utterance, request.now)
+    today = datetime.fromisoformat(request.now).date() if request.now else None
+    if day is None or today is None or day >= today:
+        return Reply(f"{person.name} is right here.", told=())
+    days = {
+        datetime.fromisoformat(each.when).date()
+        for each in request.situation.visits
+        if each.name == person.name
+    }
+    was = "was here" if day in days else "was not here that I saw"
+    return Reply(f"{person.name} {was} {on_day(day, today)}.", told=())
+
+
+def _last_here(speaker: KnownPerson, request: ReplyRequest) -> Reply:
+    """Say when the speaker was here before now."""
+    when = day_told(speaker.seen_before, request.now) if speaker.seen_before else ""
+    said = f"You were last here {when}, {request.speaker}." if when else phrase("not seen", request)
+    return Reply(said, told=())
+
+
+def _departure(request: ReplyRequest, person: KnownPerson) -> str:
+    """Say where somebody went who was seen to leave within the last hours, "" if nobody saw it."""
+    seen = next((each for each in request.situation.visits if each.name == person.name), None)
+    if seen is None or not seen.left_for or age(seen.when, request.now) > LEFT_LATELY:
+        return ""
+    just = age(seen.when, request.now) < JUST_NOW
+    when = "just now" if just else day_told(seen.when, request.now)
+    return f"{person.name} left for {seen.left_for} {when}."
+
+
+_STANDINGS = {
+    "close": "{name} is very dear to me.",
+    "friend": "I count {name} among my friends.",
+    "acquaintance": "{name} and I get along.",
+    "stranger": "I hardly know {name}.",
+}
+
+
+def _opinion(request: ReplyRequest, whom: str) -> Reply | None:
+    """Say how the NPC stands with somebody, and what it knows of them."""
+    person = _known(request, whom or "me")
+    if person is None:
+        return None
+    oneself = person.identity == request.speaker_id
+    standing = _STANDINGS[person.standing].format(name="you" if oneself else person.name)
+    if oneself:
+        standing = standing.replace("you is", "you are").replace("you and I", "we")
+        return Reply(capital(standing), told=())
+    about = replace(request, utterance=f"tell me about {person.name}")
+    about = of_whom_it_asks(tellable(about))
+    try:
+        told = [each.memory for each in told_of(about, select(about))[:OPINION_TOLD]]
+    except ModelAway:
+        told = []
+    text = " ".join([standing, *([tell_all(told, request)] if told else [])])
+    return Reply(text, told=tuple(each.id for each in told))
+
+
+def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
+    """Recall what the speaker said when they last talked."""
+    talk = set(request.situation.lines_asked_for)
+    lines = [each.memory for each in worth_telling(request) if each.memory.id in talk][:PORTRAIT]
+    day = day_asked(request.utterance, request.now)
+    when = on_day(day, datetime.fromisoformat(request.now).date()) if day else ""
+    if not lines:
+        said = "We talked of nothing much" if talk else "We did not talk"
+        return Reply(f"{said} {when or 'before'}, {request.speaker}.", told=())
+    when = when or day_told(lines[0].created_at, request.now)
+    text = tell_all(lines, replace(request, now=""))
+    return Reply(f"We talked {when}. {text}", told=tuple(each.id for each in lines))
+
+
+def _news(request: ReplyRequest, _whom: str) -> Reply:
+    """Tell what others have told lately."""
+    heard = set(request.situation.lines_asked_for)
+    lines = [each.memory for each in worth_telling(request) if each.memory.id in heard]
+    lines = sorted(lines, key=lambda each: (-each.importance, each.id))[:NEWS_TOLD]
+    if not lines:
+        return Reply(phrase("no news", request), told=())
+    return Reply(tell_all(lines, request), told=tuple(each.id for each in lines))
+
+
+def _word_left(request: ReplyRequest, _whom: str) -> Reply | None:
+    if _FOR_ANOTHER.search(words_to_it(request)):
+        return None
+    left = [item for item in request.situation.agenda if item.message]
+    if left:
+        return due(left)
+    said = [each.memory.content for each in tellable(request).recalled]
+    if any(_LETTER.search(each) and names(request.speaker) & {*words_of(each)} for each in said):
+        return None  # there may be a letter that somebody spoke of
+    return Reply(phrase("no word left", request), told=())
+
+
+def _teller(request: ReplyRequest, _whom: str) -> Reply | None:
+    """Say whose words it told last: "Bram told me yesterday."."""
+    found = [*_TOLD_BY.finditer(without_quotations(last_words(request)))]
+    if not found:
+        return None
+    who = list(dict.fromkeys(each["who"] for each in found))
+    when = f" {found[0]['when']}" if len(found) == 1 and found[0]["when"] else ""
+    if who in (["I"], ["You"], [request.speaker]):
+        oneself = "I said it" if who == ["I"] else "You told me yourself"
+        return Reply(f"{oneself}{when}.", told=())
+    who = [each for each in who if each != "You"]
+    others = [each if each != "I" else "I myself" for each in who]
+    return Reply(f"{capital(listed(others))} told me{when}.", told=())
+
+
+def _whispered(request: ReplyRequest, whom: str) -> Reply | None:
+    person = _known(request, whom)
+    if person is None or person.identity == request.speaker_id:
+        return None
+    return Reply(phrase("stays with me", request), told=())
+
+
+def _given(request: ReplyRequest, whom: str) -> Reply | None:
+    """Tell the gifts of the speaker, or of whom the question names.
+
+    That they gave nothing is said only if no words of a gift come to mind either.
+    """
+    given = set(request.situation.lines_asked_for)
+    gifts = [each.memory for each in request.recalled if each.memory.id in given]
+    if gifts:
+        return Reply(tell_all(gifts, request), told=tuple(each.id for each in gifts))
+    person = _known(request, whom) if whom else None
+    if whom and person is None:
+        return None
+    giver = person.identity if person else request.speaker_id
+    theirs = [each.memory for each in request.recalled if each.memory.about == giver]
+    if any(_OF_GIVING & content_words(memory.content) for memory in theirs):
+        return None
+    if person and giver != request.speaker_id:
+        return Reply(phrase("nothing given by", request, whom=person.name), told=())
+    return Reply(phrase("nothing given", request), told=())
+
+
+def due(items: Sequence[OpenItem]) -> Reply:
+    """Tell what is asked for of the agenda."""
+    told = dict.fromkeys(each for item in items for each in item.evidence)
+    return Reply(" ".join(dict.fromkeys(item.text for item in items)), told=tuple(told))
+
+
+def nothing_open(said: str, request: ReplyRequest) -> Reply:
+    """Say that nothing is owed or promised; yes to "am I paid up?", no to "do I owe you?"."""
+    asked_for = agenda_questions.read(said, request.now) if request.now else None
+    told = phrase("nothing open", request)
+    if asked_for is None or not asked_for.whether or _BY_WHAT.match(said):
+        return Reply(told, told=())
+    return Reply(f"{'Yes' if asked_for.settled else 'No'}. {told}", told=())
+
+
+ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
+    Intent.WELLBEING: _says("wellbeing"),
+    Intent.NAME: _name,
+    Intent.ROLE: _role,
+    Intent.PLACE: _place,
+    Intent.TIME: _time,
+    Intent.PRESENT: _present,
+    Intent.VISITORS: _visitors,
+    Intent.LAST_SEEN: last_seen,
+    Intent.OPINION: _opinion,
+    Intent.TALK: _talk,
+    Intent.KNOWN: _knows_speaker,
+    Intent.TALE: _says("no tale"),
+    Intent.SECRECY: _says("secrecy"),
+    Intent.SERVICE: _says("service"),
+    Intent.MESSAGES: _word_left,
+    Intent.TELLER: _teller,
+    Intent.WHISPERED: _whispered,
+    Intent.GIVEN: _given,
+    Intent.ONESELF: _oneself,
+    Intent.SURE: _sureness,
+    Intent.NEWS: _news,
+}
+
+
+def _known(request: ReplyRequest, whom: str) -> KnownPerson | None:
+    """Find whom a line means among the people whom the NPC knows."""
+    people = request.situation.people
+    if whom.lower() in ("i", "me", "us", "myself"):
+        return next((p for p in people if p.identity == request.speaker_id), None)
+    wanted = set(words_of(whom))
+    return next((p for p in people if names(p.name) & wanted), None)
