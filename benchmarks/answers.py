@@ -3,8 +3,8 @@
 The evenings are played as in `benchmarks.evenings`; what the provider was given for each question
 is kept, and two linear scores are fitted to it: which memories answer
 (`offline.answer_selection`), and whether what is told holds the answer. What a later line ends is
-judged as `benchmarks.supersession` fits it. Evenings are left out of the fits in folds of four; the baseline is the order in which the
-recall brings them.
+judged as `benchmarks.supersession` fits it. Evenings are left out of the fits in folds of four; the
+baseline is the order in which the recall brings them.
 
 `--fit` writes the weights of all evenings into the package. `--plays` keeps what was played, to
 fit again without playing.

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from contrib_ai_memory.store import profiles
+
 from . import talk
 from .harness import make, progress
 
@@ -113,23 +115,22 @@ def pages_of(journal: list[Any]) -> Iterator[tuple[str, str, Any]]:
 
 
 def profiles_of(dice: random.Random, journal: list[Any]) -> Iterator[tuple[str, str, Any]]:
-    from contrib_ai_memory.store import people
-    from contrib_ai_memory.store.people import Relationship
+    from contrib_ai_memory.store.profiles import Relationship
 
     for name in talk.NAMES[:PEOPLE]:
         seen = dice.sample(journal, min(OBSERVATIONS, len(journal)))
         noted = tuple(
-            people.ProfileObservation(
+            profiles.ProfileObservation(
                 text=e.content, journal_id=e.id, timestamp=e.timestamp, consolidated=True
             )
             for e in sorted(seen, key=lambda entry: entry.id)
         )
         known = tuple(
-            people.ProfileAttribute("fact", each.text, (each.journal_id,), 0.5, each.timestamp)
+            profiles.ProfileAttribute("fact", each.text, (each.journal_id,), 0.5, each.timestamp)
             for each in noted[:10]
         )
         course = tuple((f"2026-01-{day:02}", day / 100) for day in range(1, 10))
-        profile = people.Profile(
+        profile = profiles.Profile(
             _identity(name),
             name=name,
             observations=noted,
@@ -137,7 +138,7 @@ def profiles_of(dice: random.Random, journal: list[Any]) -> Iterator[tuple[str, 
             relationship=Relationship(0.4, 500, journal[-1].timestamp, course),
             through=len(journal),
         )
-        key, plain = people.key_of(profile.entity_id), people.to_plain(profile)
+        key, plain = profiles.key_of(profile.entity_id), profiles.to_plain(profile)
         yield key, "entity_profiles", plain
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.recall.secrecy import Secret, Words, tells_secret
+from contrib_ai_memory.recall.told_secrets import Secret, Words, tells_secret
 from contrib_ai_memory.records import OWN
 
 from . import evenings

@@ -27,7 +27,7 @@ import numpy as np
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
 from contrib_ai_memory.english import claims, questions
 from contrib_ai_memory.english.addressing import Named, confides, forms, named
-from contrib_ai_memory.english.claims import kind_of
+from contrib_ai_memory.english.attribute_kinds import kind_of
 from contrib_ai_memory.english.questions import sentences_of
 from contrib_ai_memory.english.reported_speech import third_person
 from contrib_ai_memory.english.sentence_classifier import (

@@ -15,6 +15,8 @@ from django.conf import settings
 from twisted.internet import defer, reactor, task
 from twisted.python import log
 
+from contrib_ai_memory.admin import game_npcs
+
 from .lag_watch import late
 
 WARM = 10.0  # seconds from the first answer of the store until all is loaded
@@ -29,13 +31,12 @@ def at_server_start() -> None:
 @defer.inlineCallbacks
 def _watch():
     from contrib_ai_memory import offload
-    from contrib_ai_memory.admin import inspect
     from contrib_ai_memory.recall.mood import mood_of
     from contrib_ai_memory.records import now_iso
     from contrib_ai_memory.script import AssistantScript
 
     out, idle, asleep = os.environ[OUT].split("|")
-    scripts = [AssistantScript.of(npc) for npc in inspect.npcs()]
+    scripts = [AssistantScript.of(npc) for npc in game_npcs.npcs()]
     begun = time.perf_counter()
     job = "", now_iso()
     yield offload.run(offload.MEMORY, mood_of, *job, priority=offload.REPLY, timeout=300)

@@ -46,8 +46,9 @@ from .store.evidence import Evidence
 from .store.journal import Journal
 from .store.links import Links
 from .store.npc_settings import NPCSettings
-from .store.people import People, Profiles
+from .store.people import People
 from .store.preferences import Preferences
+from .store.profiles import Profiles
 from .text.sanitising import sanitise
 
 CONSCIOUS_IMPORTANCE = 8  # 1-10

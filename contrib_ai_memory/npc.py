@@ -25,7 +25,7 @@ from evennia.utils import lazy_property
 from evennia.utils.logger import log_err
 from evennia.utils.utils import make_iter
 
-from . import conf, deletion, hearing
+from . import conf, deletion, hearing_queue
 from .attention import Attention, Floor, HeardLine, attend
 from .english import addressing
 from .handler import MemoryHandler, shed_copied
@@ -95,7 +95,7 @@ class MemoryMixin(_Base):
     @property
     def memory(self) -> MemoryHandler:
         """Everything this character remembers. The first access starts its heartbeat."""
-        hearing.catch_up(self)
+        hearing_queue.catch_up(self)
         if "memory" not in self.__dict__:
             self.__dict__["memory"] = self._open_memory()
         return self.__dict__["memory"]
@@ -244,7 +244,7 @@ class MemoryMixin(_Base):
         return gone
 
     def _flush_memory(self) -> None:
-        hearing.catch_up(self)
+        hearing_queue.catch_up(self)
         if "memory" in self.__dict__:
             self.memory.flush()
 
@@ -409,7 +409,7 @@ class MemoryMixin(_Base):
             percept["witnesses"] = self._identities([speaker, *hearers])
         noticed = self._percept(speaker, speech, kind, seen_as, **percept)
         barred = self._is_barred(speaker)
-        hearing.take_in(
+        hearing_queue.take_in(
             self,
             lambda: self._take_in_talk(speaker, noticed, whole or speech, hearers, barred=barred),
         )
@@ -504,9 +504,9 @@ class MemoryMixin(_Base):
         return self._remember(self._percept(source, *args, **more), source)
 
     def _notice(self, source: Any, *args: Any, **more: Any) -> None:
-        """Take in what `_percept` is given, soon (`hearing`)."""
+        """Take in what `_percept` is given, soon (`hearing_queue`)."""
         noticed = self._percept(source, *args, **more)
-        hearing.take_in(self, lambda: self._remember(noticed, source))
+        hearing_queue.take_in(self, lambda: self._remember(noticed, source))
 
     def _percept(
         self,

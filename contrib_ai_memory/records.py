@@ -6,14 +6,15 @@ ISO 8601 in UTC. A person is an identity (`MemoryMixin.get_memory_identity`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, Literal, Self
 
 from .english.commitments import Commitment
 from .english.questions import asks
 from .english.reported_speech import as_posed
+from .privacy import may_hear
 
 TALK_KINDS = frozenset({"say", "whisper"})
 ASKS = "asks"  # tag: tells nothing: a question behind the NPC's name, a request to keep quiet
@@ -37,13 +38,6 @@ def now_iso() -> str:
 def seconds_between(earlier: str, later: str) -> float:
     """Return the seconds from one timestamp to another, negative if they are reversed."""
     return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
-
-
-def may_hear(private: bool, witnesses: Iterable[str], listeners: tuple[str, ...] | None) -> bool:
-    """Return whether all `listeners` may hear of a memory. None means staff, who see everything."""
-    if not private or listeners is None:
-        return True
-    return bool(listeners) and set(listeners) <= set(witnesses)
 
 
 def _is_empty(value: Any) -> bool:
@@ -244,35 +238,6 @@ class Entry(_Plain):
         if self.kind in TALK_KINDS and self.seen_as:
             return f"{self.seen_as}: {self.content}"
         return self.words
-
-
-class Privacy(NamedTuple):
-    """Whether something is private, and the witnesses who may still hear of it."""
-
-    private: bool = False
-    witnesses: tuple[str, ...] = ()
-
-
-class Witnessed(Protocol):
-    """Anything with privacy: an entry, a memory, a `Privacy`."""
-
-    @property
-    def private(self) -> bool: ...
-
-    @property
-    def witnesses(self) -> tuple[str, ...]: ...
-
-
-def shared_privacy(sources: Iterable[Witnessed]) -> Privacy:
-    """Return the privacy of a memory drawn from several sources.
-
-    It is private if any source is, and witnessed only by people who witnessed every source that
-    names witnesses or is private.
-    """
-    sources = list(sources)
-    witnessed = [set(s.witnesses) for s in sources if s.witnesses or s.private]
-    shared = set.intersection(*witnessed) if witnessed else set()
-    return Privacy(any(source.private for source in sources), tuple(sorted(shared)))
 
 
 @dataclass(frozen=True, slots=True)

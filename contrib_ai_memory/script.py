@@ -6,15 +6,11 @@ errback of their own. Everything runs on the reactor thread; the work itself goe
 
 from __future__ import annotations
 
-import enum
-import gc
 import math
 import random
 import re
 import time
-from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -24,12 +20,11 @@ from evennia.utils.create import create_script
 from twisted.internet import defer, task
 from twisted.python.failure import Failure
 
-from . import conf, hearing, offload
+from . import conf, hearing_queue, offload, opening
+from .answer_queue import LINES_IN_ALL, AnswerQueue, PendingLine, Verdict
 from .attention import Floor
-from .embedding import embedder
-from .english import salience
 from .english.questions import asks
-from .handler import open_memories, shed_copied
+from .handler import shed_copied
 from .ingest import agenda_items
 from .log import logger
 from .memory_process import client
@@ -38,7 +33,7 @@ from .recall.tool_loop import ToolError
 from .records import Entry, Provenance, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, NotNow, Sleep, SwitchedOff
-from .store import attributes, condition, game_database, generations, memory_store, pause, snapshot
+from .store import attributes, game_database, memory_store, pause
 from .store.chat_log import exchange
 from .store.condition import HELD, StoreError
 from .store.evidence import EvidenceGone
@@ -106,7 +101,7 @@ class AssistantScript(DefaultScript):
 
     def at_start(self, **kwargs: Any) -> None:
         if conf.get().ENABLED:
-            _warm_up()
+            opening.warm_up()
 
     def at_server_start(self) -> None:
         """Restart the timer: after a crash a persistent Script has none (EVENNIA.md)."""
@@ -131,7 +126,7 @@ class AssistantScript(DefaultScript):
                 self.wants_reply(entry, speaker)
 
     def at_server_reload(self) -> None:
-        hearing.catch_up(self.obj)
+        hearing_queue.catch_up(self.obj)
         waiting = [self.ndb.answering_line, *self.answer_queue.lines]
         self.db.unanswered = [line.entry.id for line in waiting if line][:LINES_IN_ALL]
         self._settle()
@@ -143,7 +138,7 @@ class AssistantScript(DefaultScript):
 
     def _settle(self) -> None:
         """Write the last lines (departures are heard late), then close the store."""
-        for npc in [self.obj, *hearing.catch_up_all()]:
+        for npc in [self.obj, *hearing_queue.catch_up_all()]:
             if npc is not None and npc.pk:
                 npc.memory.flush()
         offload.drain()
@@ -205,7 +200,7 @@ class AssistantScript(DefaultScript):
             self.obj.memory.flush_talk()
             if self.obj.memory.unwritten:
                 return  # no work on lines that a crash would lose
-            yield _mark_generation()
+            yield opening.mark_generation()
             yield self.sleep.beat() if self.asleep else self._awake_beat()
         except HELD:  # only the journal goes on; nobody waits for the end of a night
             if self.asleep:
@@ -562,190 +557,5 @@ class ReplyActions:
 
 # --- the lines that wait --------------------------------------------------------------------------
 
-LINES_EACH = 3  # of one speaker in the queue
-LINES_IN_ALL = 30
-FLOOD_SECONDS = 10.0  # without a line before a speaker who flooded is heard again
-EXCUSE_SECONDS = 60.0  # between two excuses to the same speaker
-SPEAKERS_KEPT = 200  # of whom floods and excuses are remembered
-
-
-@dataclass(frozen=True, slots=True)
-class PendingLine:
-    """A line that waits for its answer; `asleep` if the NPC was asleep when it was said."""
-
-    entry: Entry
-    speaker: Any
-    asleep: bool = False
-
-
-class Verdict(enum.Enum):
-    """What becomes of a line that asks for an answer."""
-
-    QUEUED = "queued"
-    TOO_FAST = "too fast"  # refused, and the speaker is to be told
-    CROWDED = "crowded"  # the same, because too many speakers wait already
-    DROPPED = "dropped"  # refused, and the speaker has been told before
-
-
-class AnswerQueue:
-    """The lines that wait for an answer, one line of each speaker in turn.
-
-    A speaker with more lines than may wait is flooding: the first one waiting is still answered,
-    the others are not, nor what follows until the speaker has been quiet for a while.
-
-    Args:
-        clock: Gives monotonic seconds.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic):
-        self._clock = clock
-        self._lines: OrderedDict[str | None, deque[PendingLine]] = OrderedDict()
-        self._flooding: OrderedDict[str | None, float] = OrderedDict()
-        self._excused: OrderedDict[str | None, float] = OrderedDict()
-
-    def __len__(self) -> int:
-        return sum(map(len, self._lines.values()))
-
-    def add(self, line: PendingLine) -> Verdict:
-        """Queue a line, if it may wait."""
-        who, now = line.entry.source_entity, self._clock()
-        if now - self._flooding.get(who, -FLOOD_SECONDS) < FLOOD_SECONDS:
-            _note_time(self._flooding, who, now)
-            return Verdict.DROPPED
-        self._flooding.pop(who, None)
-        own = self._lines.get(who) or deque()
-        if len(own) >= LINES_EACH:
-            self._lines[who] = deque([own[0]])
-            _note_time(self._flooding, who, now)
-            verdict = Verdict.TOO_FAST
-        elif len(self) < LINES_IN_ALL:
-            self._lines.setdefault(who, deque()).append(line)
-            return Verdict.QUEUED
-        else:
-            verdict = Verdict.CROWDED
-        if now - self._excused.get(who, -EXCUSE_SECONDS) < EXCUSE_SECONDS:
-            return Verdict.DROPPED
-        _note_time(self._excused, who, now)
-        return verdict
-
-    def take(self) -> PendingLine:
-        """Take the next line; its speaker's remaining lines go behind all others.
-
-        Raises:
-            KeyError: Nothing waits.
-        """
-        who, lines = self._lines.popitem(last=False)
-        if len(lines) > 1:
-            self._lines[who] = lines
-        return lines.popleft()
-
-    @property
-    def lines(self) -> list[PendingLine]:
-        """The lines that wait, oldest first."""
-        waiting = [line for lines in self._lines.values() for line in lines]
-        return sorted(waiting, key=lambda line: line.entry.id)
-
-    def drop(self, identity: str | None) -> None:
-        """Forget a speaker and their lines."""
-        for known in (self._lines, self._flooding, self._excused):
-            known.pop(identity, None)
-
-    def clear(self) -> None:
-        for known in (self._lines, self._flooding, self._excused):
-            known.clear()
-
-
-def _note_time(seconds: OrderedDict[str | None, float], who: str | None, now: float) -> None:
-    seconds[who] = now
-    seconds.move_to_end(who)
-    while len(seconds) > SPEAKERS_KEPT:
-        seconds.popitem(last=False)
-
 
 # --- opening the store, once a process ------------------------------------------------------------
-
-_warming = False
-_compared = False  # whether the store was opened and compared with the game's database
-
-
-def _warm_up() -> None:
-    """Load the model and open the store before anybody waits for them, once a process."""
-    global _warming
-    if _warming:
-        return
-    _warming = True
-    if offload.in_game():
-        generations.expect()
-        snapshot.watch(_flush_all)
-    _open().addErrback(_log_unusable)
-    # what not every answer needs; queued answers go first
-    jobs = (_import_model_client, True), (_load_the_rest, False), (_keep_from_collection, True)
-    for load, here in jobs:
-        more = offload.run(offload.MEMORY, load, priority=offload.NIGHT, timeout=300, here=here)
-        more.addErrback(offload.log_failure, "loading what later answers need")
-
-
-@defer.inlineCallbacks
-def _open() -> Generator[Any, Any, None]:
-    """Open the store; mark it and the game's database as one generation, if they match."""
-    global _compared
-    stored = yield offload.run(offload.MEMORY, _open_all, priority=offload.REPLY, timeout=300)
-    _compared = True
-    if not generations.compare(stored):
-        yield generations.mark_anew()
-
-
-@defer.inlineCallbacks
-def _flush_all() -> Generator[Any, Any, None]:
-    """Write what all NPCs heard to the game's database."""
-    hearing.catch_up_all()
-    for memory in open_memories():
-        if memory.owner.pk:
-            memory.flush()
-            if memory.unwritten:
-                raise RuntimeError("its disk is full")
-        yield offload.breathe()
-
-
-@defer.inlineCallbacks
-def _mark_generation() -> Generator[Any, Any, None]:
-    """Mark store and database as a new generation where that is due; open the store if it is not.
-
-    Raises (in the Deferred):
-        StoreHeld: The store takes no writes.
-    """
-    if not _compared:
-        yield _open()
-    if condition.held():
-        yield offload.run(offload.MEMORY, memory_store.check_writable)
-    if generations.due():
-        yield generations.mark_anew()
-
-
-def _open_all() -> dict[str, Any]:
-    embedder.shared()
-    memory_store.shared()
-    return generations.of_store()
-
-
-def _import_model_client() -> None:
-    if conf.get().LLM is not None:
-        import openai.resources.chat  # noqa: F401 - takes 0.4 s: not during the first answer
-
-
-def _load_the_rest() -> None:
-    salience.load()
-    _keep_from_collection()
-
-
-def _keep_from_collection() -> None:
-    """Leave what is loaded to no full collection, which stops the process.
-
-    That takes 0.2 s with the model loaded, 0.1 s without it (in a server beside a memory process).
-    """
-    gc.freeze()
-
-
-def _log_unusable(reason: Any) -> None:
-    if not reason.check(*HELD):  # which is logged where it begins
-        logger().error("NPC memories do not work: %s", reason.getErrorMessage())

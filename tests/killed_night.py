@@ -195,7 +195,7 @@ class Boundaries:
         from evennia.typeclasses.attributes import AttributeHandler
 
         from contrib_ai_memory.sqlite_file import SqliteFile
-        from contrib_ai_memory.store import attributes, history
+        from contrib_ai_memory.store import attributes, mem0_history
         from contrib_ai_memory.store.qdrant_edge import QdrantEdge
 
         self.passed = 0
@@ -203,7 +203,7 @@ class Boundaries:
         for owner, names in (
             (attributes, ("write", "write_json", "remove_json")),
             (QdrantEdge, ("_change",)),
-            (history.MemoryHistory, ("note", "delete")),
+            (mem0_history.MemoryHistory, ("note", "delete")),
             (SqliteFile, ("use",)),
             (AttributeHandler, ("add", "remove")),
         ):

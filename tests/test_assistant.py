@@ -223,15 +223,15 @@ def test_what_talks_to_a_model_is_loaded_at_start_and_only_where_there_is_one(
 ):
     import sys
 
-    from contrib_ai_memory import script
-
     name = "openai.resources.chat"
     monkeypatch.delitem(sys.modules, name, raising=False)
-    script._open_all()
-    script._import_model_client()
+    from contrib_ai_memory import opening
+
+    opening._open_all()
+    opening._import_model_client()
     assert name not in sys.modules
     settings.CONTRIB_AI_MEMORY |= {"LLM": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}}
-    script._import_model_client()
+    opening._import_model_client()
     assert name in sys.modules
 
 

@@ -13,7 +13,7 @@ from evennia.utils.create import create_account, create_object
 from evennia.utils.search import search_object
 
 from contrib_ai_memory import deletion, offload
-from contrib_ai_memory.admin import archive, doctor, inspect
+from contrib_ai_memory.admin import archive, doctor, game_npcs
 from contrib_ai_memory.script import KEY
 from contrib_ai_memory.store import attributes, memory_store, owner
 from typeclasses.npcs import AssistantNPC
@@ -476,8 +476,8 @@ def test_the_status_does_not_count_the_originals_memory_for_a_copy(spoken, admin
 
 def test_a_memory_is_known_by_the_body_that_owns_it(spoken, admin):
     cloned_rows(spoken, admin)
-    assert inspect.owners_of(spoken.memory.id) == [spoken]
-    assert inspect.known_agent_ids() == {spoken.memory.id}
+    assert game_npcs.owners_of(spoken.memory.id) == [spoken]
+    assert game_npcs.known_agent_ids() == {spoken.memory.id}
 
 
 def test_an_import_gives_a_memory_to_its_new_body_though_a_copy_carries_its_id(

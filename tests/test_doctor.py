@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import archive, erase, inspect, reindex
+from contrib_ai_memory.admin import archive, erase, game_npcs, reindex
 from contrib_ai_memory.admin import doctor as memory_doctor
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.ingest import novelty
@@ -206,7 +206,7 @@ def test_on_a_server_an_import_leaves_the_mind_to_the_game_that_has_it(
     assert mara.memory.id != agent_id
     assert memory_store.shared().count(agent_id) == 1, "the mind of another game was deleted"
     assert told(mara, "cellar") == ["The cellar floods in spring."]
-    assert len(inspect.known_agent_ids()) == 1
+    assert len(game_npcs.known_agent_ids()) == 1
 
 
 def test_half_an_import_is_told_of(talked):

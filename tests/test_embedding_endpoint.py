@@ -13,7 +13,7 @@ from contrib_ai_memory import conf, offload, preflight
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.embedding.endpoint import EndpointModel
 from contrib_ai_memory.embedding.model import ModelAway, ModelError, open_model
-from contrib_ai_memory.recall.secrecy import Secret, Words, tells_secret
+from contrib_ai_memory.recall.told_secrets import Secret, Words, tells_secret
 from contrib_ai_memory.store import condition, memory_store
 
 pytestmark = pytest.mark.skipif(bool(NO_MODEL), reason=NO_MODEL)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.llm import prompts, tools
 from contrib_ai_memory.records import Entry
+from contrib_ai_memory.sleep import chat_compaction
 from contrib_ai_memory.sleep.chat_compaction import compact_conversation_history
 from contrib_ai_memory.store import attributes, chat_log
 from contrib_ai_memory.store.chat_log import ChatLog
@@ -332,7 +333,7 @@ def test_while_awake_it_is_compacted_at_80_percent(server, llm, context, mara, a
 def test_what_is_said_while_it_is_compacted_is_not_lost(mara):
     kept = mara.memory.chat_log
     kept.add(message for n in range(15) for message in told(n))
-    fallen = chat_log.to_compact(kept.messages)
+    fallen = chat_compaction.to_compact(kept.messages)
     kept.add(told(15))
     assert kept.replace(fallen, [])
     assert [message["entry"] for message in kept.messages][-1] == 31
@@ -414,10 +415,10 @@ def test_no_compaction_parts_a_pair_touches_the_newest_or_tells_a_secret(parts):
     messages = []
     for part in parts:  # later ones fold the summaries of the earlier
         messages = [*messages, *part]
-        fallen = chat_log.to_compact(messages)
-        lines = chat_log.lines_by_audience(fallen, "Mara")
+        fallen = chat_compaction.to_compact(messages)
+        lines = chat_compaction.lines_by_audience(fallen, "Mara")
         summaries = [
-            chat_log.summary_of(fallen, audience, " ".join(said)[-1000:])
+            chat_compaction.summary_of(fallen, audience, " ".join(said)[-1000:])
             for audience, said in lines.items()
         ]
         before = messages

@@ -4,7 +4,7 @@ import pytest
 from spent_day import add_insight, entry_of, everything, fact_of, line
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import ids, inspect, preview
+from contrib_ai_memory.admin import game_npcs, ids, inspect, prompt_preview
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id, memory_id_for
@@ -75,7 +75,7 @@ def test_people_are_found_by_name_part_of_it_dbref_and_identity(day, alice):
 
 
 def test_all_npcs_with_a_memory_are_listed_and_no_others(mara, alice, tavern):
-    assert inspect.npcs() == [mara]
+    assert game_npcs.npcs() == [mara]
 
 
 def test_the_overview_counts_what_there_is(night):
@@ -204,7 +204,7 @@ def test_statistics_count_entries_by_importance_kind_and_day(night):
 
 
 def test_a_preview_is_the_prompt_that_the_model_would_be_sent(day, alice, settings, monkeypatch):
-    seen = wait(preview.preview(day, "Alice", "Who keeps the ferry?"))
+    seen = wait(prompt_preview.preview(day, "Alice", "Who keeps the ferry?"))
     from contrib_ai_memory.llm import router
 
     sent = []
@@ -218,7 +218,7 @@ def test_a_preview_is_the_prompt_that_the_model_would_be_sent(day, alice, settin
     }
     monkeypatch.setattr(router, "ask_model", ask_model)  # the network's edge
     alice.execute_cmd("say Mara, Who keeps the ferry?")
-    again = wait(preview.preview(day, "Alice", "x"))
+    again = wait(prompt_preview.preview(day, "Alice", "x"))
     assert again.model == "m"
     asked = [(m["role"], m["content"]) for m in sent[0]]
     assert asked[0] == seen.messages[0]
@@ -233,7 +233,8 @@ def test_a_preview_is_the_prompt_that_the_model_would_be_sent(day, alice, settin
 def test_a_preview_keeps_secrets_from_those_who_did_not_hear_them(day, alice, bram):
     question = "Where is the silver key?"
     told = {
-        name: str(wait(preview.preview(day, name, question)).messages) for name in ("Alice", "Bram")
+        name: str(wait(prompt_preview.preview(day, name, question)).messages)
+        for name in ("Alice", "Bram")
     }
     assert "Elmstead" not in told["Bram"].split("Bram says to you: Where")[0].split("bridge")[0]
     assert "silver key in Elmstead" in told["Alice"]
@@ -246,7 +247,7 @@ def test_a_preview_of_an_llmnpc_is_the_one_prompt_that_its_own_server_gets(taver
     odo = create_object("contrib_ai_memory.MemoryLLMNPC", key="Odo", location=tavern)
     wait(odo.memory.add("The cellar of the inn floods in spring."))
     alice.execute_cmd("say The weir is broken.")
-    seen = wait(preview.preview(odo, "Alice", "When does the cellar flood?"))
+    seen = wait(prompt_preview.preview(odo, "Alice", "When does the cellar flood?"))
     [(role, prompt)] = seen.messages
     assert role == "prompt" and seen.model == "LLMNPC"
     assert prompt.startswith("<scene>\n") and "floods in spring" in prompt
@@ -255,7 +256,7 @@ def test_a_preview_of_an_llmnpc_is_the_one_prompt_that_its_own_server_gets(taver
 
 def test_a_preview_leaves_no_trace(day):
     before = everything(day)
-    wait(preview.preview(day, "Alice", "Who keeps the ferry?"))
+    wait(prompt_preview.preview(day, "Alice", "Who keeps the ferry?"))
     assert everything(day) == before
     assert (
         day.memory.conversations.going_on(f"room:#{day.location.id}", day.memory.clock())

@@ -12,7 +12,7 @@ from evennia.utils.create import create_object
 from evennia.utils.text2html import parse_html
 
 from contrib_ai_memory import AIMemoryCmdSet, offload
-from contrib_ai_memory.admin import access, ids, inspect, undo_log
+from contrib_ai_memory.admin import audit, ids, inspect, undo_log
 from contrib_ai_memory.commands import CmdForgetMe, CmdMemories, CmdMemory, CmdSleep
 from contrib_ai_memory.commands.memory import SWITCHES
 from contrib_ai_memory.records import MemoryRecord
@@ -524,7 +524,7 @@ def test_an_unknown_switch_does_nothing(day, builder):
 @pytest.fixture
 def nasty(mara, alice, builder):
     """Hostile text wherever memory keeps any, past every filter on its way in."""
-    from contrib_ai_memory.store.people import Profile, ProfileAttribute, ProfileObservation
+    from contrib_ai_memory.store.profiles import Profile, ProfileAttribute, ProfileObservation
 
     handler = mara.memory
     huge = NASTY + "y" * 65_536
@@ -753,9 +753,9 @@ def log(monkeypatch):
 
     lines = []
     monkeypatch.setattr(logger, "log_sec", lines.append)
-    access._looks.clear()
+    audit._looks.clear()
     yield lines
-    access._looks.clear()
+    audit._looks.clear()
 
 
 def test_a_look_into_a_memory_is_one_line_in_the_log_and_again_after_ten_minutes(
@@ -768,17 +768,17 @@ def test_a_look_into_a_memory_is_one_line_in_the_log_and_again_after_ten_minutes
     assert "Builder" in journal and "@memory/journal" in journal and day.dbref in journal
     assert "@memory/search" in search
     assert "silver" not in "".join(log)
-    later = time.monotonic() + access.AGAIN_AFTER + 1
-    monkeypatch.setattr(access.time, "monotonic", lambda: later)
+    later = time.monotonic() + audit.AGAIN_AFTER + 1
+    monkeypatch.setattr(audit.time, "monotonic", lambda: later)
     builder("@memory/journal mara")
     assert len(log) == 3
 
 
 def test_so_many_looks_are_kept_in_mind_and_no_more(day, log, monkeypatch):
-    monkeypatch.setattr(access, "LOOKS_KEPT", 5)
+    monkeypatch.setattr(audit, "LOOKS_KEPT", 5)
     for number in range(20):
-        access.record_look(day, f"page {number}", day)
-    assert (len(access._looks), len(log)) == (5, 20)
+        audit.record_look(day, f"page {number}", day)
+    assert (len(audit._looks), len(log)) == (5, 20)
 
 
 def test_what_is_done_with_sleep_stands_in_the_log(day, builder, log):

@@ -13,7 +13,7 @@ from contrib_ai_memory.recall import reply
 from contrib_ai_memory.recall.rank import EMOTION_BONUS
 from contrib_ai_memory.records import Entry, MemoryRecord
 from contrib_ai_memory.store.payload import memory_id_for
-from contrib_ai_memory.store.people import Profile, ProfileAttribute
+from contrib_ai_memory.store.profiles import Profile, ProfileAttribute
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from contrib_ai_memory.store import people as stored
 from contrib_ai_memory.store.attributes import from_plain
-from contrib_ai_memory.store.people import (
+from contrib_ai_memory.store.profiles import (
     Profile,
     ProfileAttribute,
     ProfileObservation,

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.english.claims import kind_of
+from contrib_ai_memory.english.attribute_kinds import kind_of
 from contrib_ai_memory.llm import router
 from contrib_ai_memory.llm.provider import AttributeDraft, Pair, Relation, Statement
 from contrib_ai_memory.records import Percept
@@ -13,7 +13,7 @@ from contrib_ai_memory.sleep import consolidation, entity_consolidation
 from contrib_ai_memory.sleep import entity_consolidation as learning
 from contrib_ai_memory.store import attributes
 from contrib_ai_memory.store import people as stored
-from contrib_ai_memory.store.people import (
+from contrib_ai_memory.store.profiles import (
     Profile,
     ProfileAttribute,
     ProfileObservation,

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.english import questions
+from contrib_ai_memory.privacy import may_hear
 from contrib_ai_memory.recall import budget, rank, reranker, search
 from contrib_ai_memory.recall.search import is_permitted
-from contrib_ai_memory.records import MemoryRecord, RecallRequest, ScoreParts, may_hear
+from contrib_ai_memory.records import MemoryRecord, RecallRequest, ScoreParts
 from contrib_ai_memory.store.payload import Candidate
 
 NOW = "2026-03-10T00:00:00+00:00"

@@ -11,7 +11,7 @@ from contrib_ai_memory.admin import erase
 from contrib_ai_memory.llm import prompts
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import memory_store
-from contrib_ai_memory.store.people import Profile, ProfileAttribute, Relationship
+from contrib_ai_memory.store.profiles import Profile, ProfileAttribute, Relationship
 
 
 @pytest.fixture

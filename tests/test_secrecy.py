@@ -4,7 +4,7 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.llm.spoken import utterance
-from contrib_ai_memory.recall.secrecy import Secret, Words, tells_secret
+from contrib_ai_memory.recall.told_secrets import Secret, Words, tells_secret
 
 SECRET = "I hide a silver key under the third step."
 

@@ -367,7 +367,7 @@ def test_what_is_heard_while_a_batch_is_scored_is_scored_too(mara, alice, bram, 
 
 
 def test_it_does_not_go_to_sleep_of_its_own_will_where_that_would_be_rude(mara, alice):
-    from contrib_ai_memory.script import PendingLine
+    from contrib_ai_memory.answer_queue import PendingLine
     from contrib_ai_memory.sleep.night import NotNow
 
     alice.execute_cmd("say Mara, I keep the ferry.")

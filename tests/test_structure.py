@@ -17,9 +17,10 @@ PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
 STEPS = [
     {"text"},
     {"english"},
-    {"conf", "records", "log", "atomic_file"},
-    {"offload", "attention", "sqlite_file"},
-    {"embedding", "hearing"},
+    {"conf", "privacy", "log", "atomic_file"},
+    {"records"},
+    {"offload", "attention", "sqlite_file", "answer_queue"},
+    {"embedding", "hearing_queue"},
     {"llm.provider"},  # the protocol, of the providers on both steps above
     {"offline"},
     {"llm"},
@@ -28,7 +29,7 @@ STEPS = [
     {"recall"},
     {"sleep"},
     {"handler"},
-    {"deletion"},
+    {"deletion", "opening"},
     {"script"},
     {"npc"},
     {"llmnpc", "start"},

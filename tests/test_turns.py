@@ -4,7 +4,7 @@ import pytest
 from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.script import AnswerQueue
+from contrib_ai_memory.answer_queue import AnswerQueue
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ from hypothesis import strategies as st
 from model_server import digest, numbered_in
 
 from contrib_ai_memory import AIMemoryCmdSet, offload
-from contrib_ai_memory.records import may_hear
+from contrib_ai_memory.privacy import may_hear
 from contrib_ai_memory.store import memory_store
 
 PLAYS_IN_A_WORLD = 6

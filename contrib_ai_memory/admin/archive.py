@@ -34,8 +34,9 @@ from ..store.conversations import Conversations
 from ..store.links import Link
 from ..store.payload import entry_memory_id
 from ..store.people import ATTRIBUTE as PEOPLE
-from ..store.people import People, Profiles
-from . import access, erase, inspect, reindex
+from ..store.people import People
+from ..store.profiles import Profiles
+from . import access, erase, game_npcs, reindex
 from .archive_format import (
     ROWS_OF,
     SCRIPT,
@@ -238,7 +239,7 @@ def check_access(who: Any, header: ArchiveHeader) -> None:
     Raises:
         Closed
     """
-    owners = inspect.owners_of(header.agent_id)
+    owners = game_npcs.owners_of(header.agent_id)
     closed = [each for each in owners if not access.may(who, each, "look")]
     if closed:
         raise Closed(
@@ -358,10 +359,10 @@ def _read_lines(
 ) -> Generator[Any, Any, Imported]:
     memory = npc.memory
     old = reader.header
-    copied = old.agent_id in inspect.known_agent_ids(but=npc)
+    copied = old.agent_id in game_npcs.known_agent_ids(but=npc)
     if copied and memory.id == old.agent_id:
         _set_id(npc, str(uuid.uuid4()))
-    elif not copied and memory.id != old.agent_id and inspect.store_is_own():
+    elif not copied and memory.id != old.agent_id and game_npcs.store_is_own():
         # on a server, where the old id may live on in another game, the NPC keeps its own
         _set_id(npc, old.agent_id)
         yield batch_job(memory_store.delete_all, memory.id)  # left by an NPC that is gone

@@ -37,20 +37,19 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from ..embedding import embedder
 from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord
-from ..store import agenda, memory_store, people, preferences
+from ..store import agenda, memory_store, preferences, profiles
 from ..store.chat_log import ATTRIBUTE as CHAT_LOG
 from ..store.conversations import CONVERSATIONS_KEPT, Conversation
 from ..store.payload import ANYONE, entry_memory_id, from_payload
-from ..store.people import (
+from ..store.people import PEOPLE_KEPT, Acquaintance
+from ..store.preferences import PastPreference, Preference
+from ..store.profiles import (
     FIRST_FAVORABILITY,
-    PEOPLE_KEPT,
-    Acquaintance,
     Profile,
     ProfileAttribute,
     ProfileObservation,
     Relationship,
 )
-from ..store.preferences import PastPreference, Preference
 
 FORMAT = "contrib_ai_memory"
 VERSION = 1
@@ -61,7 +60,7 @@ LONGEST_TEXT = 200_000  # characters of one text
 CHECKED_AT_ONCE = 256  # lines
 BYTES_AT_ONCE = 4_000_000  # of the lines that are held at one time
 LAST_ID = 100_000_000  # of a journal
-ROWS_OF = (people.CATEGORY, preferences.CATEGORY, agenda.CATEGORY)
+ROWS_OF = (profiles.CATEGORY, preferences.CATEGORY, agenda.CATEGORY)
 SCRIPT = ("sleep_schedule", "night_records", CHAT_LOG)
 
 Line = dict[str, Any]
@@ -517,7 +516,7 @@ Flag = Annotated[int, Field(ge=0, le=1)]
 class _MemoryLine(_Line):
     id: MemoryId
     payload: _Payload
-    history: list[tuple[Text, Text, str, Text, Text, Flag | None]]  # `store.history.COLUMNS`
+    history: list[tuple[Text, Text, str, Text, Text, Flag | None]]  # `store.mem0_history.COLUMNS`
 
 
 class _CentroidLine(_Line):
@@ -538,7 +537,7 @@ LINES: dict[str, type[_Line]] = {  # by kind, and by category or key where a kin
     "script sleep_schedule": _OfScript[_Schedule | None],
     "script night_records": _OfScript[Nights | None],
     f"script {CHAT_LOG}": _OfScript[list[_ChatMessage] | None],
-    f"row {people.CATEGORY}": _Row[_Profile],
+    f"row {profiles.CATEGORY}": _Row[_Profile],
     f"row {preferences.CATEGORY}": _Row[_Preference],
     f"row {agenda.CATEGORY}": _Row[_AgendaItem],
     "entry": _Valued[_Entry],
@@ -662,8 +661,8 @@ class Checker:
 
     def _row(self, line: Line) -> None:
         value = line["value"]
-        if line["category"] == people.CATEGORY:
-            key = people.key_of(value["entity_id"])
+        if line["category"] == profiles.CATEGORY:
+            key = profiles.key_of(value["entity_id"])
         elif line["category"] == agenda.CATEGORY:
             for name in ("evidence", "closed_by"):
                 for number in value.get(name, ()):

@@ -1,23 +1,33 @@
 """The log of what staff changed: who, when, what, and the ids it was done to, never a text.
 
 ServerConfig entries hold it, a page of records each; the newest 2,000 records stay. Looks are only
-in the server's security log (`access`). Reactor thread.
+in the server's security log. Reactor thread.
 """
 
 from __future__ import annotations
 
 import json
+import time
+from collections import OrderedDict
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from evennia.server.models import ServerConfig
+from evennia.utils import logger
 
 from ..records import now_iso
 from ..store.attributes import as_json
+from ..text.sanitising import oneline, sanitise
+from .access import may
 
 KEY = "ai_memory_audit_"  # + the number of the page
 RECORDS_OF_PAGE = 50
 PAGES_KEPT = 40
+IDS_LOGGED = 20
+AGAIN_AFTER = 600.0  # seconds in which the same look is not logged again
+LOOKS_KEPT = 4096
+
+_looks: OrderedDict[tuple[str, str, int], float] = OrderedDict()  # when each was logged last
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +92,54 @@ def _read(page: int) -> list[dict[str, Any]]:
 
 def _key(page: int) -> str:
     return f"{KEY}{page}"
+
+
+def record(who: Any, action: str, npc: Any, *ids: Any) -> None:
+    """Write one line to the server's security log and, for staff, a record to the audit log.
+
+    Args:
+        who: An Account, a Character, or None for the server itself.
+        action: A word for what was done: "edit", "forget".
+        npc: Whose memory; None is all of them.
+        ids: Short ids or memory identities it was done to.
+    """
+    told = tuple(oneline(sanitise(str(each), 80)) for each in ids[:IDS_LOGGED])
+    more = (f"and {len(ids) - IDS_LOGGED} more",) if len(ids) > IDS_LOGGED else ()
+    _log(who, action, npc, *told, *more)
+    if who is None or may(who, None, "look"):  # players cannot fill it with requests of theirs
+        whom = (_name_of(who), who.id) if who else ("the server", 0)
+        add(whom, action, (_name_of(npc), npc.id) if npc else ("", 0), (*told, *more))
+
+
+def _log(who: Any, action: str, npc: Any, *told: str) -> None:
+    what = f": {', '.join(told)}" if told else ""
+    logger.log_sec(f"AI memory: {_named(who)}: {action} {_named(npc, 'all NPCs')}{what}")
+
+
+def record_look(who: Any, what: str, npc: Any) -> None:
+    """Write one line for a look into a memory, at most one in ten minutes for the same look.
+
+    Args:
+        who: An Account or a Character.
+        what: What they looked at: "@memory/journal", "the page facts".
+        npc: Whose memory.
+    """
+    look, now = (_named(who), what, npc.id), time.monotonic()
+    last = _looks.get(look)
+    if last is not None and now - last < AGAIN_AFTER:
+        return
+    _looks[look] = now
+    _looks.move_to_end(look)
+    if len(_looks) > LOOKS_KEPT:
+        _looks.popitem(last=False)
+    _log(who, f"look with {what} into the memory of", npc)
+
+
+def _named(obj: Any, nobody: str = "the server") -> str:
+    if obj is None:
+        return nobody
+    return f"{_name_of(obj)} (#{obj.id})"
+
+
+def _name_of(obj: Any) -> str:
+    return oneline(sanitise(str(obj.key), 80))

@@ -22,7 +22,7 @@ from ..store import attributes, condition, generations, links, memory_store, met
 from ..store.condition import StoreError
 from ..store.journal import page_name
 from ..store.payload import entry_memory_id
-from . import erase, inspect
+from . import erase, game_npcs
 from .jobs import (
     ENTRIES_AT_ONCE,
     batch_job,
@@ -91,7 +91,7 @@ def check(
         found = yield _check_store(mend, whole)
     except StoreError as problem:
         return [Finding("the store", str(problem))]
-    npcs = inspect.npcs() if npcs is None else list(npcs)
+    npcs = game_npcs.npcs() if npcs is None else list(npcs)
     found += _copies(None if whole else npcs, mend)
     for npc in npcs:
         if mend or not owner.has_foreign_id(npc):  # opening its memory would repair that
@@ -159,7 +159,7 @@ def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
         found.append(Finding("the store", metadata.loss_message(lost), 1, mend))
         if mend:
             yield batch_job(_settle_loss)
-    known = inspect.known_agent_ids()
+    known = game_npcs.known_agent_ids()
     for agent_id, count in sorted(counts.items()) if whole else ():
         if agent_id not in known:
             if mend:

@@ -33,10 +33,10 @@ from ..store import memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
-from ..store.people import Profile, ProfileAttribute, ProfileObservation
 from ..store.preferences import PastPreference, Preference, from_plain
+from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
 from ..text.sanitising import oneline, sanitise
-from . import access, forget, ids, inspect, undo_log
+from . import audit, forget, ids, inspect, undo_log
 from .jobs import change_job
 from .undo_log import Act, Before, one_at_a_time
 
@@ -72,7 +72,7 @@ def add(
         CannotEdit: The text is too long, or the importance is not from 1 to 10.
     """
     entry = yield npc.memory.add(_checked_text(text), importance=_checked_importance(importance))
-    access.record(who, "add", npc, entry.id)
+    audit.record(who, "add", npc, entry.id)
     undo_log.add(npc, who, "add", [str(entry.id)], Before(made=[str(entry.id)]))
     return entry
 
@@ -97,7 +97,7 @@ def teach(npc: Any, who: Any, text: str) -> Generator[Any, Any, pipeline.Learned
     shorts = [memory_id[: ids.LENGTH] for memory_id in new]
     if new:
         undo_log.add(npc, who, "teach", shorts, Before(made=new, preferences=replaced))
-    access.record(who, "teach", npc, *shorts)
+    audit.record(who, "teach", npc, *shorts)
     return learned
 
 
@@ -135,7 +135,7 @@ def edit(
     short = ids.short(old)
     if not undo_log.add(npc, who, "edit", [short], before):
         raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
-    access.record(who, "edit", npc, short)
+    audit.record(who, "edit", npc, short)
     with npc.memory.evidence.withdraw([link_id(old)]):
         new = yield _write(npc, old, new)
     return new
@@ -244,7 +244,7 @@ def _tag(
         fields=["tags"],
     )
     undo_log.add(npc, who, action, [short], before)
-    access.record(who, action, npc, short)
+    audit.record(who, action, npc, short)
     if entry:
         npc.memory.journal.update({entry.id: {"tags": tags}})
         npc.memory.flush()
@@ -281,7 +281,7 @@ def undo(npc: Any, who: Any) -> Generator[Any, Any, Act]:
     act = kept[-1]
     yield _restore(npc, act.before)
     undo_log.remove(npc, act)
-    access.record(who, f"undo of {act.action}", npc, *act.ids)
+    audit.record(who, f"undo of {act.action}", npc, *act.ids)
     return act
 
 
@@ -293,7 +293,7 @@ def pause(npc: Any, who: Any, on: bool = True) -> bool:
     npc.memory.flush()
     changed = pause_switch.pause(npc, on)
     if changed:
-        access.record(who, "pause" if on else "resume", npc)
+        audit.record(who, "pause" if on else "resume", npc)
     return changed
 
 
@@ -306,7 +306,7 @@ def pause_all(who: Any, on: bool = True, untouched: Sequence[Any] = ()) -> bool:
     changed = pause_switch.pause_all(on, untouched)
     if changed:
         but = ["but", *(npc.dbref for npc in untouched)] if untouched else []
-        access.record(who, "pause" if on else "resume", None, *but)
+        audit.record(who, "pause" if on else "resume", None, *but)
     return changed
 
 
@@ -320,7 +320,7 @@ def set_setting(npc: Any, who: Any, name: str, value: Any) -> None:
         raise conf.InvalidSetting(f"This is set with @sleep/schedule {npc.key}.")
     npc.memory.own_settings.set(name, value)
     npc.assistant.rearm()
-    access.record(who, "set a setting of", npc, name)
+    audit.record(who, "set a setting of", npc, name)
 
 
 def clear_setting(npc: Any, who: Any, name: str) -> bool:
@@ -328,7 +328,7 @@ def clear_setting(npc: Any, who: Any, name: str) -> bool:
     cleared = npc.memory.own_settings.clear(name)
     if cleared:
         npc.assistant.rearm()
-        access.record(who, "clear a setting of", npc, name)
+        audit.record(who, "clear a setting of", npc, name)
     return cleared
 
 
@@ -389,7 +389,7 @@ def set_schedule(
     else:
         sleep.set_schedule()
     told = (hour, hours, clock) if plan == "own" else (plan,)
-    access.record(who, "schedule the sleep of", npc, *told)
+    audit.record(who, "schedule the sleep of", npc, *told)
 
 
 # --- writing an edit ------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import hearing, offload
+from .. import hearing_queue, offload
 from ..embedding import embedder
 from ..ingest import novelty
 from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord, Message
@@ -46,14 +46,14 @@ from ..store import (
     links,
     memory_store,
     pause,
-    people,
     preferences,
+    profiles,
 )
 from ..store.journal import ranges_include
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..text import plural
-from . import inspect, reindex, requests, undo_log
+from . import game_npcs, reindex, requests, undo_log
 from .jobs import (
     batch_job,
     compact_store,
@@ -181,7 +181,7 @@ def erase_everywhere(
     Args:
         progress: Called with each NPC when it is done.
     """
-    others = [npc for npc in inspect.npcs() if npc.get_memory_identity(npc) != identity]
+    others = [npc for npc in game_npcs.npcs() if npc.get_memory_identity(npc) != identity]
     found = yield erase_from(others, identity, names, progress)
     return found
 
@@ -242,7 +242,7 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
     The plan stays at the NPC until the end: broken off and called again, it goes on.
     """
     _refuse_itself(npc, identity)
-    hearing.catch_up_all()
+    hearing_queue.catch_up_all()
     plan, erased = yield exclusively(npc, _erase_at_npc, identity, names)
     elsewhere = yield _erase_heard(npc, plan)
     if npc.pk:
@@ -281,7 +281,7 @@ def _erase_heard(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
     while new:
         _save(npc, plan)
         heard, new = frozenset(new), set()
-        for listener in inspect.npcs_that_heard(heard):
+        for listener in game_npcs.npcs_that_heard(heard):
             entries, passed_on = yield exclusively(listener, _erase_heard_by, npc, plan)
             elsewhere += entries
             new |= passed_on
@@ -365,7 +365,7 @@ def _count_heard(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
     new, found = set(utterances), set()
     while new:
         heard, new = frozenset(new), set()
-        for listener in inspect.npcs_that_heard(heard):
+        for listener in game_npcs.npcs_that_heard(heard):
             key = FOLLOWING + plan.key
             own = yield plan_heard(listener.memory, key, frozenset(utterances))
             found |= {(listener.id, number) for number in own.entries}
@@ -659,7 +659,7 @@ def wipe_held(npc: Any) -> Generator[Any, Any, Erased]:
     kinds, vectors = yield _wipe_store(memory.id)
     yield batch_job(novelty.forget, memory.id)
     entries = yield _wipe_texts(memory)
-    for category in (links.CATEGORY, preferences.CATEGORY, people.CATEGORY, agenda.CATEGORY):
+    for category in (links.CATEGORY, preferences.CATEGORY, profiles.CATEGORY, agenda.CATEGORY):
         yield _wipe_rows(npc, category)
     for part in (
         memory.links,

@@ -28,7 +28,7 @@ from ..store import memory_store
 from ..store.links import link_id
 from ..store.preferences import PastPreference, Preference
 from ..text import plural
-from . import access, ids, inspect, undo_log
+from . import audit, game_npcs, ids, inspect, undo_log
 from .jobs import change_job, journal_pages, look_job, pages_heard_from
 from .undo_log import Before, one_at_a_time
 
@@ -90,7 +90,7 @@ def forget_several(
     new = _utterances(npc, forgotten) if cascade else frozenset()
     while new:
         passed_on: set[str] = set()
-        for other in inspect.npcs_that_heard(new):
+        for other in game_npcs.npcs_that_heard(new):
             heard = yield _forget_heard(other, who, new)
             passed_on |= _utterances(other, heard)
             yield offload.breathe()
@@ -127,7 +127,7 @@ def _record_and_remove(
     before = yield _state_before(npc, selection, cascade)
     shorts = [ids.short(memory) for memory in selection.memories]
     undoable = undo_log.add(npc, who, "forget", shorts, before)
-    access.record(who, "forget with all from it" if cascade else "forget", npc, *shorts)
+    audit.record(who, "forget with all from it" if cascade else "forget", npc, *shorts)
     yield remove(npc, selection, cascade=cascade)
     return Forgotten(selection.memories, selection.summary(), undoable)
 

@@ -14,7 +14,7 @@ from twisted.internet import defer
 
 from .. import offload
 from ..records import Recalled
-from . import access, ids, inspect, preview
+from . import access, audit, game_npcs, ids, prompt_preview
 
 OF_NPC = 5  # memories of one NPC
 SHOWN = 50
@@ -65,7 +65,7 @@ def search(
     Raises (in the Deferred):
         ids.UnknownPerson: No NPC knows the listener, and no character has that name.
     """
-    npcs = [npc for npc in inspect.npcs() if access.may(who, npc, "look")]
+    npcs = [npc for npc in game_npcs.npcs() if access.may(who, npc, "look")]
     until = time.monotonic() + SECONDS
     found: list[FoundAt] = []
     name, searched, strangers, unknown = "", 0, 0, None
@@ -76,11 +76,11 @@ def search(
         identity = None
         if listener:
             try:
-                identity, name = preview.find_person(npc, listener)
+                identity, name = prompt_preview.find_person(npc, listener)
             except (ids.UnknownPerson, ids.Ambiguous) as error:
                 strangers, unknown = strangers + 1, error
                 continue
-        access.record_look(who, "a search of all NPCs", npc)
+        audit.record_look(who, "a search of all NPCs", npc)
         result = yield npc.memory.recall(query, speaker=identity, top_k=OF_NPC)
         found += [
             FoundAt(npc.id, npc.key, ids.short(each.memory), each) for each in result.memories

@@ -14,30 +14,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
-from evennia.objects.models import ObjectDB
-from evennia.utils.utils import class_from_module
 from twisted.internet import defer
 
 from .. import conf, offload
 from ..conf import PAGE_SIZE
 from ..ingest.index import to_memory
 from ..llm import router
-from ..npc import CATEGORY, OFF_TAG, MemoryMixin
+from ..npc import CATEGORY, OFF_TAG
 from ..records import INSIGHT, LOCKED, PINNED, RETOLD, AgendaItem, Entry, MemoryRecord
 from ..script import AssistantScript
 from ..sleep.night import TITLES
-from ..store import memory_store, owner, pause
+from ..store import memory_store, pause
 from ..store.journal import Journal, page_name
 from ..store.links import link_id, linked_memory_id
 from ..store.npc_settings import OWN
 from ..store.payload import entry_memory_id
-from ..store.people import Profile, ProfileAttribute, ProfileObservation, Relationship
 from ..store.preferences import Preference
+from ..store.profiles import Profile, ProfileAttribute, ProfileObservation, Relationship
 from ..text.redaction import redact
 from . import ids
 from .jobs import journal_pages, link_pages, look_job
@@ -208,54 +206,6 @@ class AgendaEntry:
 
 
 # --- NPCs -----------------------------------------------------------------------------------------
-
-
-def npcs() -> list[Any]:
-    """Return all NPCs with a memory, by name."""
-    paths = ObjectDB.objects.values_list("db_typeclass_path", flat=True).distinct()
-    remembering = [path for path in paths if _remembers(path)]
-    found = ObjectDB.objects.filter(db_typeclass_path__in=remembering)
-    return sorted(found, key=lambda npc: (npc.key.lower(), npc.id))
-
-
-def npcs_that_heard(utterances: Iterable[str]) -> Iterator[Any]:
-    """Yield the NPCs that ever heard one of the speakers of these (`Entry.utterance`)."""
-    speakers = {each.partition(":")[0] for each in utterances}
-    for npc in npcs():
-        remembers = npc.pk and npc.attributes.has("memory_id")
-        if remembers and any(map(npc.memory.journal.heard_from, speakers)):
-            yield npc
-
-
-def owners_of(agent_id: str) -> list[Any]:
-    """Return the object of this game with that memory id, whatever its typeclass; at most one."""
-    number = owner.owned().get(agent_id)
-    return list(ObjectDB.objects.filter(id=number)) if number else []
-
-
-def known_agent_ids(but: Any = None) -> set[str]:
-    """Return the memory ids of this game's objects, whatever their typeclass is now.
-
-    A copy that carries the id of another object does not count.
-
-    Args:
-        but: An object to leave out.
-    """
-    return {
-        agent_id for agent_id, number in owner.owned().items() if but is None or number != but.id
-    }
-
-
-def store_is_own() -> bool:
-    """Return whether the store of the settings is this game's alone."""
-    return conf.get().VECTOR_STORE.provider == OWN_PROVIDER
-
-
-def _remembers(path: str) -> bool:
-    try:
-        return issubclass(class_from_module(path), MemoryMixin)
-    except ImportError:  # a typeclass that is gone; Evennia logs it
-        return False
 
 
 def state_of(npc: Any) -> str:

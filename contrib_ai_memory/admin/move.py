@@ -23,7 +23,7 @@ from ..store import memory_store, metadata
 from ..store.lanes import LaneVectors
 from ..store.payload import Row, completed, from_payload, is_foreign
 from ..store.protocol import PAGE, MemoryStore
-from . import inspect
+from . import game_npcs
 from .jobs import Progress, batch_job, silent, store_pages
 
 AT_ONCE = 4 * PAGE  # memories of one page
@@ -84,7 +84,7 @@ def move(
     source: MemoryStore = yield batch_job(memory_store.shared)
     other: MemoryStore = yield batch_job(memory_store.open_store, target)
     try:
-        agents: WholeOrAgents = [None] if source.scoped else sorted(inspect.known_agent_ids())
+        agents: WholeOrAgents = [None] if source.scoped else sorted(game_npcs.known_agent_ids())
         if metadata.read(folder).get("moving") != there and not replace:
             yield batch_job(_check_empty, other, agents, there)
         metadata.note(folder, moving=there)
@@ -186,7 +186,7 @@ def _check_count(source: MemoryStore, other: MemoryStore, agent_id: str) -> None
 
 
 def _check_empty(other: MemoryStore, agents: WholeOrAgents, place: str) -> None:
-    ids = inspect.known_agent_ids().union(filter(None, agents))
+    ids = game_npcs.known_agent_ids().union(filter(None, agents))
     held = sum(other.agents().values()) if other.scoped else sum(map(other.count, sorted(ids)))
     if held:
         raise CannotMove(

@@ -21,7 +21,7 @@ from ..store.condition import StoreMismatch
 from ..store.lanes import REACH, Keys
 from ..store.payload import Row, from_payload
 from ..store.protocol import PAGE
-from . import inspect
+from . import game_npcs
 from .jobs import ENTRIES_AT_ONCE, Progress, batch_job, silent, store_pages
 
 
@@ -47,7 +47,7 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
         StoreMismatch: The store is a server, and its vectors have another length.
     """
     store = yield batch_job(memory_store.open_of_any_model)
-    agents = None if inspect.store_is_own() else sorted(inspect.known_agent_ids())
+    agents = None if game_npcs.store_is_own() else sorted(game_npcs.known_agent_ids())
     total = yield batch_job(_count, agents)
     if (yield batch_job(memory_store.begin_rewriting, _remade)):
         done = 0
@@ -60,7 +60,7 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
     progress("vectors", total, total)
     model = embedder.shared()
     metadata.note(conf.directory(), embedding_model=model.name, dimensions=model.dimensions)
-    for npc in inspect.npcs():
+    for npc in game_npcs.npcs():
         yield _recount(npc.memory.id)
         yield batch_job(novelty.carry_over, npc.memory.id)
         yield rekey(npc, progress=progress)

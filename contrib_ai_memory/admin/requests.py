@@ -19,7 +19,7 @@ from .. import offload
 from ..npc import MemoryMixin
 from ..records import now_iso
 from ..store.attributes import as_json
-from . import inspect
+from . import game_npcs, inspect
 
 KEY = "ai_memory_erasure_requests"
 KEPT = 500
@@ -61,7 +61,7 @@ def who_remembers(character: Any) -> Generator[Any, Any, list[Remembered]]:
     """List the NPCs that know a character, by name, as a Deferred list."""
     found = []
     asked = {(request.npc_id, request.identity) for request in _read()}
-    for number, npc in enumerate(inspect.npcs()):
+    for number, npc in enumerate(game_npcs.npcs()):
         if npc == character or not npc.pk:
             continue
         identity = npc.get_memory_identity(character)

@@ -18,12 +18,14 @@ from ..admin import (
     access,
     archive,
     archive_format,
+    audit,
     edit,
     erase,
     forget,
+    game_npcs,
     ids,
     inspect,
-    preview,
+    prompt_preview,
     requests,
     undo_log,
 )
@@ -83,7 +85,7 @@ RECORDS = {  # as it is stored: what a builder calls one and several
 @defer.inlineCallbacks
 def _roster(command: MemoryCommand) -> Steps:
     """All NPCs with a memory, one a line."""
-    npcs = inspect.npcs()
+    npcs = game_npcs.npcs()
     visible = [npc for npc in npcs if access.may(command.caller, npc, "look")]
     if not npcs:
         command.tell(
@@ -806,7 +808,9 @@ def _preview(command: MemoryCommand, npc: Any, text: str) -> Steps:
         return
     player = player.strip()
     name = _WHISPERS.sub("", player)
-    seen: preview.Preview = yield preview.preview(npc, name, words, whispered=name != player)
+    seen: prompt_preview.Preview = yield prompt_preview.preview(
+        npc, name, words, whispered=name != player
+    )
     lines = [heading(f"Prompt for {seen.listener}", f"about {seen.tokens} tokens")]
     for role, content in seen.messages:
         lines += [f"|c[{safe(role)}]|n", prose(content, indent=0, limit=PROMPT_LIMIT)]
@@ -971,7 +975,7 @@ def _erase_person(command: MemoryCommand, npc: Any, person: str) -> Steps:
     )
     if not sure:
         return
-    access.record(command.caller, "erase a person", npc, identity)
+    audit.record(command.caller, "erase a person", npc, identity)
     command.tell(f"Erasing {name} from the memory of {key} ...")
     gone: erase.Erased = yield erase.erase_person(npc, identity)
     command.caller.msg(hanging(f"{key} no longer knows {name}. Erased: ", gone.summary()))
@@ -992,7 +996,7 @@ def _wipe(command: MemoryCommand, npc: Any) -> Steps:
     )
     if not sure:
         return
-    access.record(command.caller, "wipe", npc)
+    audit.record(command.caller, "wipe", npc)
     command.tell(f"Erasing the memory of {name} ...")
     gone: erase.Erased = yield erase.wipe(npc)
     command.caller.msg(hanging(f"{name} remembers nothing now. Erased: ", gone.summary()))
@@ -1048,7 +1052,7 @@ def _drop_request(command: MemoryCommand, text: str) -> Steps:
     if npc is not None and not command.may(npc, "erase"):
         return
     dropped: requests.Request = yield requests.drop(number)
-    access.record(command.caller, "drop a request of", None, dropped.identity, f"#{dropped.npc_id}")
+    audit.record(command.caller, "drop a request of", None, dropped.identity, f"#{dropped.npc_id}")
     command.tell(f"Dropped: {safe(dropped.npc)} still knows {safe(dropped.name)}.")
 
 
@@ -1062,7 +1066,7 @@ def _undo(command: MemoryCommand, npc: Any, text: str) -> Steps:
     name = safe(npc.key)
     if text.lower() == "clear":
         count = undo_log.clear(npc)
-        access.record(command.caller, "clear what could be undone", npc)
+        audit.record(command.caller, "clear what could be undone", npc)
         command.tell(f"{plural(count, 'change')} of {name} can no longer be undone.")
     elif text:
         command.tell(
@@ -1106,7 +1110,7 @@ def _pause_all(command: MemoryCommand, on: bool) -> None:
     """Pause or resume every NPC whose lock memory_edit admits the caller."""
     if not command.may(None, "edit"):
         return
-    npcs = inspect.npcs()
+    npcs = game_npcs.npcs()
     locked = [npc for npc in npcs if not access.may(command.caller, npc, "edit")]
     if npcs and len(locked) == len(npcs):
         command.tell("Nothing was done: the locks memory_edit of all NPCs keep you out.")
@@ -1153,7 +1157,7 @@ def _export(command: MemoryCommand, npc: Any, file_name: str) -> Steps:
             f"Admin. Use another name: @memory/export {name} = <file name>"
         )
         return
-    access.record(command.caller, "export", npc, path.name)
+    audit.record(command.caller, "export", npc, path.name)
     command.tell(f"Exporting the memory of {name} ...")
     done: archive.Exported = yield archive.export(npc, path)
     text = f"{_counts(done)}. The file contains secrets in plain text: {done.path}"
@@ -1188,7 +1192,7 @@ def _import(command: MemoryCommand, npc: Any, file_name: str) -> Steps:
 
 @defer.inlineCallbacks
 def _read_file(command: MemoryCommand, npc: Any, path: Path, *, replace: bool) -> Steps:
-    access.record(command.caller, "import", npc, path.name)
+    audit.record(command.caller, "import", npc, path.name)
     command.tell(f"Importing {safe(path.name)} into the memory of {safe(npc.key)} ...")
     done: archive.Imported = yield archive.import_(npc, path, replace=replace)
     copied = (
@@ -1332,5 +1336,5 @@ class CmdMemory(MemoryCommand):
             return
         # an export is logged with its file, and requests are no look into a memory
         if switch.access_type == "look" and switch.of_npc and name != "export":
-            access.record_look(self.caller, f"@memory/{name}" if name else "@memory", arguments[1])
+            audit.record_look(self.caller, f"@memory/{name}" if name else "@memory", arguments[1])
         self.run(switch.run, *arguments)

@@ -11,7 +11,7 @@ from evennia.utils.ansi import strip_ansi
 from twisted.internet import defer
 
 from .. import conf
-from ..admin import access, erase, requests
+from ..admin import audit, erase, requests
 from ..text import plural
 from .base import MemoryCommand
 from .display import safe, table
@@ -146,7 +146,7 @@ class CmdForgetMe(MemoryCommand):
     def _request(self, chosen: list[requests.Remembered]) -> None:
         new = requests.submit(self.caller, chosen)
         npcs = (each.npc.dbref for each in chosen)
-        access.record(self.caller, "ask to be forgotten by", None, *npcs)
+        audit.record(self.caller, "ask to be forgotten by", None, *npcs)
         self.tell(
             "The staff will see your request. To see when it is done: memories"
             if new
@@ -168,11 +168,11 @@ class CmdForgetMe(MemoryCommand):
         self.tell("This takes a while ...")
         if everywhere:
             for identity in dict.fromkeys(each.identity for each in chosen):  # may differ by NPC
-                access.record(self.caller, "erase themselves from", None, identity)
+                audit.record(self.caller, "erase themselves from", None, identity)
                 yield erase.erase_everywhere(identity)
         else:
             for each in chosen:
-                access.record(self.caller, "erase themselves", each.npc, each.identity)
+                audit.record(self.caller, "erase themselves", each.npc, each.identity)
                 yield erase.erase_person(each.npc, each.identity)
         self.tell(f"You are forgotten by {names}.")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from ..admin import access, edit
+from ..admin import audit, edit
 from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES
 from ..store.pause import paused
@@ -46,7 +46,7 @@ def _sleep(command: MemoryCommand, npc: Any) -> None:
         command.tell(f"{name} is already asleep ({script.db.sleep_phase}).")
         return
     script.sleep.begin()
-    access.record(command.caller, "sleep", npc)
+    audit.record(command.caller, "sleep", npc)
     command.tell(f"{name} falls asleep. To wake it: @sleep/wake {name}")
 
 
@@ -56,7 +56,7 @@ def _now(command: MemoryCommand, npc: Any) -> Generator[Any, Any, None]:
     name, script = safe(npc.key), AssistantScript.of(npc)
     does = "sleeps on" if script.asleep else "falls asleep"
     script.sleep.begin()
-    access.record(command.caller, "sleep now", npc)
+    audit.record(command.caller, "sleep now", npc)
     command.tell(f"{name} {does} ...")
 
     def show_pass(each: str) -> None:
@@ -79,7 +79,7 @@ def _wake(command: MemoryCommand, npc: Any) -> None:
     if not script.asleep:
         command.tell(f"{name} is awake.")
         return
-    access.record(command.caller, "wake", npc)
+    audit.record(command.caller, "wake", npc)
     if script.sleep.wake():
         command.tell(f"{name} wakes up.")
     else:

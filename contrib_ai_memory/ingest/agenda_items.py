@@ -28,15 +28,8 @@ from ..english.due_dates import dates, due
 from ..english.questions import sentences_of
 from ..english.tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem, words_of
 from ..llm import router
-from ..records import (
-    TALK_KINDS,
-    AgendaItem,
-    Entry,
-    FactDraft,
-    MemoryRecord,
-    seconds_between,
-    shared_privacy,
-)
+from ..privacy import shared_privacy
+from ..records import TALK_KINDS, AgendaItem, Entry, FactDraft, MemoryRecord, seconds_between
 
 if TYPE_CHECKING:
     from ..llm.provider import Passage

@@ -47,7 +47,7 @@ from ..records import LOCKED, MOVE_KINDS, OWN, PINNED, TALK_KINDS, AgendaItem, E
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id
-from ..store.people import ProfileAttribute, audience_of
+from ..store.profiles import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore, Neighbour
 from .agenda_items import TEXT_KEPT, repeated
 from .old_corrections import meaning

@@ -18,15 +18,8 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..embedding import embedder, emotions
 from ..llm import router
-from ..records import (
-    LOCKED,
-    Entry,
-    ExperienceDraft,
-    MemoryRecord,
-    Snippet,
-    seconds_between,
-    shared_privacy,
-)
+from ..privacy import shared_privacy
+from ..records import LOCKED, Entry, ExperienceDraft, MemoryRecord, Snippet, seconds_between
 from ..store import memory_store
 from ..store.journal import join_ranges, ranges_of
 from ..store.payload import memory_id_for

@@ -17,10 +17,10 @@ from .. import conf, offload
 from ..embedding import embedder
 from ..english import reported_speech, sentence_classifier, themes
 from ..english.addressing import hushes
+from ..english.attribute_kinds import kind_of
 from ..english.claims import (
     breaks_off,
     claim,
-    kind_of,
     names_before_pronouns,
     of_oneself,
     stands_alone,

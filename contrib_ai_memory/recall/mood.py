@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..embedding import emotions
-from ..records import MemoryRecord, may_hear
+from ..privacy import may_hear
+from ..records import MemoryRecord
 from ..store import memory_store
 from .rank import recency_of
 

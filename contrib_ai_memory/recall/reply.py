@@ -41,8 +41,8 @@ from ..store.links import link_id
 from .budget import BudgetExceeded, prompt_block
 from .mood import felt_at, mood_towards
 from .search import recall
-from .secrecy import Secret
 from .situation import situation_of
+from .told_secrets import Secret
 from .tool_loop import (
     RESULTS_SHARE,
     UNKNOWN_SPEAKER,

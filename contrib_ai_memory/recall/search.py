@@ -27,14 +27,8 @@ from ..english import questions
 from ..english.addressing import folded, forms, without_address
 from ..english.tokens import QUESTION_WORDS
 from ..ingest import index
-from ..records import (
-    NO_EVIDENCE,
-    MemoryRecord,
-    RecallRequest,
-    RecallResult,
-    ScoreParts,
-    may_hear,
-)
+from ..privacy import may_hear
+from ..records import NO_EVIDENCE, MemoryRecord, RecallRequest, RecallResult, ScoreParts
 from ..store import memory_store
 from ..store.condition import HELD
 from ..store.evidence import EvidenceGone

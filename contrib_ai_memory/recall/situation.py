@@ -22,17 +22,9 @@ from ..english.presence_questions import PresenceQuestion
 from ..ingest.index import to_memory
 from ..offline.corrected_lines import corrected_before
 from ..offline.realisation import day_asked
-from ..records import (
-    TALK_KINDS,
-    Coming,
-    Entry,
-    KnownPerson,
-    MemoryRecord,
-    Situation,
-    Visit,
-    may_hear,
-)
-from ..store.people import ProfileAttribute
+from ..privacy import may_hear
+from ..records import TALK_KINDS, Coming, Entry, KnownPerson, MemoryRecord, Situation, Visit
+from ..store.profiles import ProfileAttribute
 from .open_items import nothing_open, open_items
 
 LOOKED_BACK = 400  # journal entries that are read for visits and for the last talk

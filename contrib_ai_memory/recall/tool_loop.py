@@ -22,6 +22,7 @@ from ..ingest.experiences import remember_or_reinforce
 from ..llm import prompts, router, tools
 from ..llm.spoken import Voice, is_silence, utterance
 from ..log import logger
+from ..privacy import Privacy, Witnessed, may_hear, shared_privacy
 from ..records import (
     CONSCIOUS,
     NO_PROVENANCE,
@@ -30,24 +31,20 @@ from ..records import (
     Entry,
     MemoryRecord,
     Percept,
-    Privacy,
     Provenance,
     Recalled,
     RecallRequest,
     ReplyRequest,
-    Witnessed,
-    may_hear,
-    shared_privacy,
 )
 from ..store import memory_store
 from ..store.chat_log import bare
 from ..store.evidence import EvidenceGone, Work
 from ..store.links import link_id
 from ..store.payload import memory_id_for
-from ..store.people import Profile, ProfileObservation
+from ..store.profiles import Profile, ProfileObservation
 from .budget import BudgetExceeded
 from .search import emotion_request, recall
-from .secrecy import Secret, Words, tells_secret
+from .told_secrets import Secret, Words, tells_secret
 
 UNKNOWN_SPEAKER = "?"  # identity of a speaker without one; no memory has it as a witness
 ROUNDS = 5  # DESIGN §7; after them the model is asked for text alone

@@ -7,16 +7,27 @@ is put in place with one write: killed before it, nothing happened.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
+from .. import conf, offload
+from ..llm import prompts
 from ..records import PassReport
 from ..store import chat_log
+from ..store.chat_log import (
+    BESIDE,
+    EARLIER,
+    Audience,
+    Stored,
+    audience_of,
+    provenance_of_messages,
+)
 
 AT_NIGHT, EMERGENCY = 0.7, 0.8  # [A] share of the context window
+SUMMARY_LENGTH = 1200  # characters
+SUMMARIES_SHARE = 0.25  # of the context window; beyond that the oldest summaries are dropped
 
 
 def compact_conversation_history(memory: Any) -> defer.Deferred:
@@ -35,16 +46,71 @@ def compact(memory: Any, share: float, priority: int) -> Generator[Any, Any, Pas
     context = min(memory.settings.CONTEXT_TOKENS, chat_log.LARGEST)
     if memory.chat_log.tokens < share * context:
         return PassReport(done=True)
-    dropped = chat_log.to_compact(memory.chat_log.messages)
+    dropped = to_compact(memory.chat_log.messages)
     summaries = []
-    # `history.replace` refuses if some of it was forgotten meanwhile
+    # `chat_log.replace` refuses if some of it was forgotten meanwhile
     with memory.evidence.work_on(priority=priority) as work:
-        for audience, lines in chat_log.lines_by_audience(dropped, memory.name).items():
+        for audience, lines in lines_by_audience(dropped, memory.name).items():
             text = lines[0]
             if len(lines) > 1:
                 _provider, text = yield work.ask("summarise", lines)
-            summaries.append(chat_log.summary_of(dropped, audience, text))
+            summaries.append(summary_of(dropped, audience, text))
     if not dropped:
         return PassReport(done=True)
-    done = memory.chat_log.replace(dropped, chat_log.bounded(summaries, context))
+    done = memory.chat_log.replace(dropped, bounded(summaries, context))
     return PassReport(done=done, read=len(dropped), changed=len(summaries) if done else 0)
+
+
+def to_compact(messages: Sequence[Stored]) -> list[Stored]:
+    """Return the messages to compact: all but the newest, no tool call without its results."""
+    cut = max(0, len(messages) - conf.KEPT_WHOLE)
+    while cut and messages[cut]["role"] == "tool":
+        cut -= 1
+    oldest = list(messages[:cut])
+    return [] if all(message["summary"] for message in oldest) else oldest
+
+
+def lines_by_audience(compacted: Iterable[Stored], npc_name: str) -> dict[Audience, list[str]]:
+    """Return the words of messages as lines with their speakers, separately for each audience.
+
+    Tool results come from the store, and messages nobody may hear again need no summary.
+    """
+    lines: dict[Audience, list[str]] = {}
+    for message in compacted:
+        content, audience = message["content"], audience_of(message)
+        if message["role"] == "tool" or not content or audience == ():
+            continue
+        if message["summary"]:
+            content = content.removeprefix(EARLIER)
+        elif message["role"] == "user":
+            content = prompts.untold(content)
+        else:
+            content = f"{npc_name}: {content}"
+        lines.setdefault(audience, []).append(content)
+    return lines
+
+
+def summary_of(compacted: Iterable[Stored], audience: Audience, text: str) -> Stored:
+    """Return the message that replaces all compacted ones of one audience."""
+    before = [message for message in compacted if audience_of(message) == audience]
+    people = {who for message in before for who in message["people"]}
+    if len(text) > SUMMARY_LENGTH:
+        text = text[: SUMMARY_LENGTH - 1].rstrip() + "…"
+    return BESIDE | {
+        "role": "user",
+        "content": EARLIER + text,
+        "private": audience is not None,
+        "witnesses": list(audience or ()),
+        "entry": max(message["entry"] for message in before),
+        "people": sorted(people),
+        "talk": provenance_of_messages(before).context,
+        "summary": True,
+    }
+
+
+def bounded(summaries: Sequence[Stored], context_tokens: int) -> list[Stored]:
+    """Return the newest summaries that fit into their share of the context window, in order."""
+    kept = sorted(summaries, key=lambda summary: summary["entry"])
+    while kept and prompts.tokens(kept) > SUMMARIES_SHARE * context_tokens:
+        kept.pop(0)
+    return kept

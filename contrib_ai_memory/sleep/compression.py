@@ -17,15 +17,8 @@ from twisted.internet import defer
 
 from .. import offload
 from ..embedding import embedder
-from ..records import (
-    LOCKED,
-    PINNED,
-    Entry,
-    MemoryRecord,
-    PassReport,
-    seconds_between,
-    shared_privacy,
-)
+from ..privacy import shared_privacy
+from ..records import LOCKED, PINNED, Entry, MemoryRecord, PassReport, seconds_between
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id, memory_id_for

@@ -27,21 +27,14 @@ from ..ingest import agenda_items, endings, experiences, preference_slots
 from ..ingest.index import reweigh
 from ..llm import router
 from ..llm.provider import Digest, Passage
-from ..records import (
-    LOCKED,
-    Entry,
-    FactDraft,
-    MemoryRecord,
-    PassReport,
-    seconds_between,
-    shared_privacy,
-)
+from ..privacy import shared_privacy
+from ..records import LOCKED, Entry, FactDraft, MemoryRecord, PassReport, seconds_between
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges, ranges_of
 from ..store.links import Link
 from ..store.payload import entry_memory_id, memory_id_for
-from . import scoring
+from . import outage, scoring
 from .reconciliation import Judged, reconcile
 
 CURSOR = "consolidated"
@@ -233,7 +226,7 @@ def _look(
             return None
         away = router.is_away(memory.settings, memory.id)
         if away:  # the model does it in a later night; what it cannot do is left to rules for good
-            scoring.note_outage(memory, entries)
+            outage.note_outage(memory, entries)
         if away or not halve or len(entries) <= FEWEST:
             digest = yield work.run(router.OFFLINE.digest, passage)
             return (yield _apply(memory, digest, passage, router.OFFLINE.name, work))

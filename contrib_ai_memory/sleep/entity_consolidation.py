@@ -36,7 +36,7 @@ from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges, ranges_of
 from ..store.payload import entry_memory_id
-from ..store.people import (
+from ..store.profiles import (
     EVIDENCE_KEPT,
     OBSERVATIONS_KEPT,
     Profile,

@@ -272,7 +272,9 @@ class Sleep:
             self._script.db.operating_mode = "sleep"
             self._script.db.wake_requested = False
             self.make_due()
-            outage.put_back_offline_work(self._script.obj.memory)
+            outage.put_back_offline_work(
+                self._script.obj.memory, scoring.CURSOR, consolidation.CURSOR
+            )
             self._put(Night(started=now_iso()))
 
     def go_to_sleep(self, asked_by: str | None = None) -> None:

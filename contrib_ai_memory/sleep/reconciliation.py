@@ -28,7 +28,7 @@ from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges
 from ..store.payload import entry_memory_id
-from ..store.people import ProfileAttribute, audience_of
+from ..store.profiles import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore
 
 LOOKED_AT = 8  # known facts nearest to a new one

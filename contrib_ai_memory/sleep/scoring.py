@@ -5,7 +5,7 @@ Any other provider scores lines in its one look at them (`consolidation`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +14,9 @@ from twisted.internet import defer
 from .. import offload
 from ..ingest.index import reweigh
 from ..llm import router
-from ..records import LOCKED, Entry, PassReport
+from ..records import LOCKED, PassReport
 
 CURSOR = "scored"
-OUTAGE = "outage"  # cursor: the first entry that rules worked on in place of a model
 
 
 @defer.inlineCallbacks
@@ -48,9 +47,3 @@ def score_pending_entries(memory: Any) -> Generator[Any, Any, PassReport]:
         )
     memory.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= len(memory.journal), read=len(batch), changed=len(pending))
-
-
-def note_outage(memory: Any, entries: Sequence[Entry]) -> None:
-    """Note entries that the offline provider works on in place of a model (`outage`)."""
-    first = min(entry.id for entry in entries)
-    memory.journal.set_cursor(OUTAGE, min(first, memory.journal.cursors.get(OUTAGE) or first))

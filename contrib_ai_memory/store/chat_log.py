@@ -19,25 +19,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .. import conf
 from ..llm import prompts
 from ..llm.tools import paired
-from ..records import NO_PROVENANCE, Entry, Message, Provenance, may_hear
+from ..privacy import may_hear
+from ..records import NO_PROVENANCE, Entry, Message, Provenance
 from . import attributes
 from .journal import join_ranges, ranges_include, ranges_of
 
 ATTRIBUTE = "conversation_history"
 LARGEST = 32_000  # tokens, whatever the context window: each exchange rewrites all, some 10 ms
-SUMMARY_LENGTH = 1200  # characters
-SUMMARIES_SHARE = 0.25  # of the context window; beyond that the oldest summaries are dropped
 
 REMEMBERED = "You remembered it."  # what is kept of the result of a recall
 WHISPERED = "(You whispered your answer.)"
 
-_EARLIER = "(Earlier talk in short) "
+EARLIER = "(Earlier talk in short) "
 _ROLES = ("user", "assistant", "tool")
 _SENT = ("role", "content", "tool_calls", "tool_call_id")
-_BESIDE = {
+BESIDE = {
     "private": False,
     "witnesses": [],
     "entry": 0,
@@ -75,7 +73,7 @@ def exchange(
         provenance: What the provider was given for it.
     """
     with_whom = sorted({*filter(None, [asked.source_entity]), *provenance.sources})
-    beside = _BESIDE | {"entry": asked.id, "people": with_whom}
+    beside = BESIDE | {"entry": asked.id, "people": with_whom}
     words = prompts.told(asked.seen_as, asked.content, asked.kind)
     said = {"role": "user", "content": words}
     messages = [beside | said | _privacy(asked)]
@@ -95,7 +93,7 @@ def _is_answer(message: Stored) -> bool:
 
 def _whispered(answer: Stored) -> Stored:
     """Return what everybody knows of an answer that was whispered."""
-    return _BESIDE | {"role": "user", "content": WHISPERED, "entry": answer["entry"]}
+    return BESIDE | {"role": "user", "content": WHISPERED, "entry": answer["entry"]}
 
 
 def _in_short(message: Stored) -> Stored:
@@ -116,7 +114,7 @@ def heard(turn: Message, entry: Entry | None) -> Stored:
     kind = entry.kind if entry else "say"
     message = prompts.said(turn, kind)
     return (
-        _BESIDE
+        BESIDE
         | message
         | {
             "private": turn.private,
@@ -148,64 +146,6 @@ def audience_of(message: Stored) -> Audience:
     return tuple(sorted(message["witnesses"])) if message["private"] else None
 
 
-# --- compaction -----------------------------------------------------------------------------------
-
-
-def to_compact(messages: Sequence[Stored]) -> list[Stored]:
-    """Return the messages to compact: all but the newest, no tool call without its results."""
-    cut = max(0, len(messages) - conf.KEPT_WHOLE)
-    while cut and messages[cut]["role"] == "tool":
-        cut -= 1
-    oldest = list(messages[:cut])
-    return [] if all(message["summary"] for message in oldest) else oldest
-
-
-def lines_by_audience(compacted: Iterable[Stored], npc_name: str) -> dict[Audience, list[str]]:
-    """Return the words of messages as lines with their speakers, separately for each audience.
-
-    Tool results come from the store, and messages nobody may hear again need no summary.
-    """
-    lines: dict[Audience, list[str]] = {}
-    for message in compacted:
-        content, audience = message["content"], audience_of(message)
-        if message["role"] == "tool" or not content or audience == ():
-            continue
-        if message["summary"]:
-            content = content.removeprefix(_EARLIER)
-        elif message["role"] == "user":
-            content = prompts.untold(content)
-        else:
-            content = f"{npc_name}: {content}"
-        lines.setdefault(audience, []).append(content)
-    return lines
-
-
-def summary_of(compacted: Iterable[Stored], audience: Audience, text: str) -> Stored:
-    """Return the message that replaces all compacted ones of one audience."""
-    before = [message for message in compacted if audience_of(message) == audience]
-    people = {who for message in before for who in message["people"]}
-    if len(text) > SUMMARY_LENGTH:
-        text = text[: SUMMARY_LENGTH - 1].rstrip() + "…"
-    return _BESIDE | {
-        "role": "user",
-        "content": _EARLIER + text,
-        "private": audience is not None,
-        "witnesses": list(audience or ()),
-        "entry": max(message["entry"] for message in before),
-        "people": sorted(people),
-        "talk": provenance_of_messages(before).context,
-        "summary": True,
-    }
-
-
-def bounded(summaries: Sequence[Stored], context_tokens: int) -> list[Stored]:
-    """Return the newest summaries that fit into their share of the context window, in order."""
-    kept = sorted(summaries, key=lambda summary: summary["entry"])
-    while kept and prompts.tokens(kept) > SUMMARIES_SHARE * context_tokens:
-        kept.pop(0)
-    return kept
-
-
 # --- the chat log of one NPC ----------------------------------------------------------------------
 
 
@@ -225,7 +165,7 @@ class ChatLog:
         """All messages, oldest first."""
         if self._read is None:
             stored = attributes.read(self._npc.assistant, ATTRIBUTE) or []
-            self._read = paired([_BESIDE | each for each in stored if _is_message(each)])
+            self._read = paired([BESIDE | each for each in stored if _is_message(each)])
         return self._read
 
     @property

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..records import Message, may_hear, seconds_between
+from ..privacy import may_hear
+from ..records import Message, seconds_between
 from . import attributes
 
 ATTRIBUTE = "working_memory"

@@ -3,8 +3,9 @@ servers (`qdrant_server`) and PostgreSQL (`pgvector`).
 
 `LaneStore` is the store of memories. `LaneVectorStore` is the Mem0 vector store below it: points
 with a vector for each search lane (`lanes`), two dense and two sparse ones side by side, and
-payloads with `agent_id` and other fields indexed (`INDEXED`). How rare a word is, the query side of
-the sparse lanes, is counted for each NPC in a file of the game (`lanes.Vocabulary`).
+payloads with `agent_id` and other fields indexed (`payload.INDEXED_FIELDS`). How rare a word is,
+the query side of the sparse lanes, is counted for each NPC in a file of the game
+(`lanes.Vocabulary`).
 """
 
 from __future__ import annotations
@@ -50,11 +51,6 @@ from .protocol import LaneSearch, Memories
 
 PAGE = 1000  # points read in one scroll
 VALUES_AT_MOST = 100_000  # of one field: agent ids
-
-KEYWORD, TIME = "keyword", "datetime"
-INDEXED = dict.fromkeys(  # payload fields
-    "agent_id user_id run_id record memory_type audience dominant_emotions tells".split(), KEYWORD
-) | {"created_at": TIME}
 
 
 class LaneStore(Mem0Store):

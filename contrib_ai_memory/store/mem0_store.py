@@ -22,8 +22,8 @@ from ..embedding import embedder
 from ..records import MemoryRecord
 from . import condition
 from .filters import Filters
-from .history import MemoryHistory
 from .lanes import Keys, LaneVectors
+from .mem0_history import MemoryHistory
 from .payload import ANYONE, FOREIGN, Candidate, PointId, Row, from_payload, to_candidate
 from .protocol import PAGE, LaneSearch, Memories, MemoryStore, Neighbour, Rows
 

@@ -24,6 +24,10 @@ ANYONE = "*"
 OF_NIGHTS = ("fact", "summary", "insight")
 FOREIGN = "taught"  # what other programs wrote counts as this: nobody in the game said it
 DRAWN_RECORDS = ("experience", *OF_NIGHTS)  # drawn from what others said
+KEYWORD, TIME = "keyword", "datetime"
+INDEXED_FIELDS = dict.fromkeys(  # of payloads; servers also index the game's id and superseded_by
+    "agent_id user_id run_id record memory_type audience dominant_emotions tells".split(), KEYWORD
+) | {"created_at": TIME}
 # Qdrant Edge returns UUIDs; converting hundreds of them to text takes longer than the search.
 PointId = uuid.UUID | str | int
 Row = tuple[str, dict[str, Any]]  # id, payload

@@ -2,9 +2,10 @@
 
 `PostgresStore` is the store of memories, `PGVectorStore` the Mem0 vector store below it, which
 takes the connection and the table from Mem0's own adapter; what they share with the Qdrant stores
-is in `qdrant`. The vectors of the two dense lanes are columns of pgvector's type, the keys of the
-word lanes are JSON objects (term → weight), weighed in the database by our own BM25: PostgreSQL's
-full-text search knows no rarity per NPC, and measured it finds a fifth less (docs/adr/006).
+is in `lane_store`. The vectors of the two dense lanes are columns of pgvector's type, the keys of
+the word lanes are JSON objects (term → weight), weighed in the database by our own BM25:
+PostgreSQL's full-text search knows no rarity per NPC, and measured it finds a fifth less
+(docs/adr/006).
 
 The search is exact, over the memories of one NPC, unless `hnsw` is set: an HNSW index over all NPCs
 filters afterwards, and would find little of one among many. Worker thread only.

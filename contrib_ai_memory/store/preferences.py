@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import conf
-from ..records import may_hear
+from ..privacy import may_hear
 from . import attributes
 
 CATEGORY = "preferences"

@@ -18,8 +18,8 @@ from .. import conf
 from ..embedding import embedder
 from ..records import LOCKED, MemoryRecord
 from . import condition, metadata
-from .history import MemoryHistory
 from .lanes import Keys, LaneVectors, WordCounts
+from .mem0_history import MemoryHistory
 from .payload import (
     EPOCH,
     FOREIGN,

@@ -1,7 +1,7 @@
 """The default memory store: Qdrant Edge, the real Qdrant engine in process, with a write-ahead log.
 
 `EdgeStore` is the store of memories, `QdrantEdge` the Mem0 vector store below it; what they share
-with a Qdrant server is in `qdrant`. What was acknowledged survives `kill -9`. One process at a
+with a Qdrant server is in `lane_store`. What was acknowledged survives `kill -9`. One process at a
 time: the write-ahead log is locked. Worker thread only.
 
 Qdrant marks what is deleted and keeps its bytes: in the write-ahead log, in the pages of payloads
@@ -30,18 +30,9 @@ from ..log import logger
 from . import condition, metadata
 from .condition import StoreFull, StoreInUse, StoreMismatch
 from .filters import Dialect, Filters, to_filter
-from .lane_store import (
-    INDEXED,
-    KEYWORD,
-    TIME,
-    VALUES_AT_MOST,
-    Hit,
-    Hits,
-    LaneStore,
-    LaneVectorStore,
-)
+from .lane_store import VALUES_AT_MOST, Hit, Hits, LaneStore, LaneVectorStore
 from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
-from .payload import Candidate, PointId, to_candidate
+from .payload import INDEXED_FIELDS, KEYWORD, TIME, Candidate, PointId, to_candidate
 from .protocol import Remake
 
 UNNAMED_VECTOR = ""  # of the lane `line`; the others have names
@@ -144,13 +135,13 @@ class QdrantEdge(LaneVectorStore):
                 "another version of this contrib. Give this one a folder of its own with "
                 'CONTRIB_AI_MEMORY["DIR"], or go back to the version that wrote it.'
             ) from error
-        for name in INDEXED.keys() - shard.info().payload_schema.keys():
+        for name in INDEXED_FIELDS.keys() - shard.info().payload_schema.keys():
             add_index(shard, name)
         return shard
 
     def _create(self, path: Path) -> edge.EdgeShard:
         shard = self.create_bare(path)
-        for name in INDEXED:
+        for name in INDEXED_FIELDS:
             add_index(shard, name)
         return shard
 
@@ -531,7 +522,7 @@ class Rewriting:
         self._path = path.with_name(f"{name}.{_number(path) + 1}")
         shutil.rmtree(self._path, ignore_errors=True)
         self._new = store.create_bare(self._path)
-        self._to_index = list(INDEXED)
+        self._to_index = list(INDEXED_FIELDS)
         self._offset: Any = None
         self._over = False
         self._touched: set[str] = set()
@@ -589,8 +580,8 @@ class Rewriting:
 
 
 def add_index(shard: edge.EdgeShard, name: str) -> None:
-    """Index one payload field of `INDEXED`."""
-    shard.update(edge.UpdateOperation.create_field_index(name, _SCHEMAS[INDEXED[name]]))
+    """Index one payload field of `INDEXED_FIELDS`."""
+    shard.update(edge.UpdateOperation.create_field_index(name, _SCHEMAS[INDEXED_FIELDS[name]]))
 
 
 def current(folder: Path, name: str) -> Path:

@@ -1,9 +1,9 @@
 """A Qdrant server or cluster as the memory store, by the calls of its own client.
 
 `ServerStore` is the store of memories, `QdrantServer` the Mem0 vector store below it; what they
-share with Edge is in `qdrant`. A recall takes two requests: all lanes at once for candidates, all
-lanes at once to weigh them. With `path` in the settings, the client keeps the points in files of
-its own, in pure Python: for trying things out.
+share with Edge is in `lane_store`. A recall takes two requests: all lanes at once for candidates,
+all lanes at once to weigh them. With `path` in the settings, the client keeps the points in files
+of its own, in pure Python: for trying things out.
 
 Several games may share a collection. The memories of an NPC are found by its `agent_id`, a UUID,
 and each point also bears the id of its game, `game_id`: what concerns a whole store (`agents`, a
@@ -27,18 +27,9 @@ from .. import conf
 from . import condition
 from .condition import StoreError, StoreMismatch, StoreRefused, StoreUnreachable
 from .filters import Dialect, Filters, to_filter
-from .lane_store import (
-    INDEXED,
-    KEYWORD,
-    TIME,
-    VALUES_AT_MOST,
-    Hit,
-    Hits,
-    LaneStore,
-    LaneVectorStore,
-)
+from .lane_store import VALUES_AT_MOST, Hit, Hits, LaneStore, LaneVectorStore
 from .lanes import LANES, LINE, WINDOW, WORD_LANES, Keys, LaneVectors
-from .payload import Candidate, PointId, to_candidate
+from .payload import INDEXED_FIELDS, KEYWORD, TIME, Candidate, PointId, to_candidate
 from .qdrant_config import QdrantServerConfig
 
 GAME = "game_id"
@@ -318,7 +309,7 @@ class QdrantServer(LaneVectorStore):
 
 
 # clusters may refuse to filter by a field without an index (strict mode)
-_INDEXES: dict[str, Any] = {name: _SCHEMAS[kind] for name, kind in INDEXED.items()} | {
+_INDEXES: dict[str, Any] = {name: _SCHEMAS[kind] for name, kind in INDEXED_FIELDS.items()} | {
     GAME: models.PayloadSchemaType.KEYWORD,
     "superseded_by": models.PayloadSchemaType.KEYWORD,
     # what is of one NPC lies together on the disk

@@ -18,7 +18,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from twisted.internet import defer
 
 from .. import offload
-from ..admin import access, edit, forget, ids, inspect, undo_log
+from ..admin import access, audit, edit, forget, ids, inspect, undo_log
 from ..script import AssistantScript
 from ..sleep.night import SwitchedOff
 from ..store.pause import paused
@@ -120,7 +120,7 @@ def wake(npc: Any, who: Any) -> bool:
     if not script.asleep:
         return False
     script.sleep.wake()
-    access.record(who, "wake", npc)
+    audit.record(who, "wake", npc)
     return True
 
 
@@ -134,7 +134,7 @@ def start_night(npc: Any, who: Any, *, at_once: bool) -> None:
     script.sleep.begin()
     if at_once:
         script.sleep.whole_night().addErrback(offload.log_failure, f"the night of #{npc.id}")
-    access.record(who, "sleep now" if at_once else "sleep", npc)
+    audit.record(who, "sleep now" if at_once else "sleep", npc)
 
 
 def _wake(npc: Any, who: Any) -> str | None:

@@ -13,7 +13,7 @@ from rest_framework.utils.urls import replace_query_param
 from rest_framework.viewsets import ViewSetMixin
 from twisted.internet import defer
 
-from ..admin import access, edit, erase, forget, ids, inspect, preview, undo_log
+from ..admin import audit, edit, erase, forget, ids, inspect, prompt_preview, undo_log
 from ..script import AssistantScript
 from ..sleep.night import NotNow
 from . import actions, erasure, game_pages, gate, views
@@ -228,7 +228,7 @@ class MemoryAPI(ViewSetMixin, Resource):
     def preview_prompt(self, line: dict[str, Any], npc_id: int) -> Any:
         """Show the exact prompt a line would send to the language model. Nothing is sent, said or
         remembered."""
-        return self.ask(npc_id, lambda npc, who: preview.preview(npc, **line))
+        return self.ask(npc_id, lambda npc, who: prompt_preview.preview(npc, **line))
 
     # --- people -----------------------------------------------------------------------------------
 
@@ -337,7 +337,7 @@ def _people(npc: Any, who: Any, query: dict[str, Any]) -> Any:
 def _erase(npc: Any, who: Any, person: str) -> Any:
     identity = ids.person(npc, person)
     erased = yield erase.erase_person(npc, identity)
-    access.record(who, "erase person", npc, identity)
+    audit.record(who, "erase person", npc, identity)
     return erased
 
 

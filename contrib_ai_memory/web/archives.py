@@ -20,7 +20,7 @@ from django.urls import reverse
 from twisted.internet import defer
 
 from .. import conf
-from ..admin import access, archive, archive_format
+from ..admin import access, archive, archive_format, audit
 from ..admin.jobs import batch_job
 from ..store import condition
 from ..text import plural
@@ -73,7 +73,7 @@ class ExportView(TransferView):
         return forms.Form(data)
 
     def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:
-        access.record(who, "export", npc)
+        audit.record(who, "export", npc)
         back = reverse("ai_memory:overview", args=[npc.id])
         return tasks.start(
             who, f"Export the memory of {npc.key}", back, lambda note: _export(npc, note)
@@ -158,7 +158,7 @@ def _import(npc: Any, who: Any, path: Path, name: str, replace: bool, note: Note
     try:
         header = yield batch_job(archive_format.header_of, path)
         archive.check_access(who, header)
-        access.record(who, "import", npc)
+        audit.record(who, "import", npc)
         done = yield archive.import_(npc, path, replace=replace, progress=_progress(note))
     except archive.BadArchive as bad:
         raise archive.BadArchive(str(bad).replace(str(path), name)) from None

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from twisted.internet import defer
 
-from ..admin import access, erase, ids, requests
+from ..admin import access, audit, erase, ids, requests
 from ..text import plural
 from . import gate, tasks
 from .actions import FormView
@@ -92,7 +92,7 @@ def _erase(npcs: Sequence[Any], who: Any, identity: str, note: Any) -> Any:
         note(told=f"{done} of {plural(len(npcs), 'NPC')} done.")
 
     for npc in npcs:
-        access.record(who, "erase a person", npc, identity)
+        audit.record(who, "erase a person", npc, identity)
     keys = {npc.dbref: npc.key for npc in npcs}
     erased: dict[str, erase.Erased] = yield erase.erase_from(npcs, identity, progress=progress)
     told = [f"Erased from {keys[dbref]}: {each.summary()}." for dbref, each in erased.items()]
@@ -241,5 +241,5 @@ def _drop(who: Any, identity: str, chosen: set[int]) -> Any:
     npcs = [npc.id for npc in _npcs_of(asked, chosen)]
     dropped = requests.drop_of(identity, npcs)
     numbers = (f"#{each.npc_id}" for each in dropped)
-    access.record(who, "drop a request of", None, identity, *numbers)
+    audit.record(who, "drop a request of", None, identity, *numbers)
     return len(dropped)

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from twisted.internet import defer
 
 from .. import conf
-from ..admin import access, audit, game_search, ids, inspect
+from ..admin import access, audit, game_npcs, game_search, ids, inspect
 from ..text import redaction
 from . import gate
 from .forms import SearchForm
@@ -87,7 +87,7 @@ def _column(request: HttpRequest, name: str, sorted_by: str, descending: bool) -
 @defer.inlineCallbacks
 def npcs(who: Any, text: str, offset: int, limit: int) -> Any:
     """Return how many NPCs match, and the overviews of some of them by name, as a Deferred."""
-    named = [npc for npc in inspect.npcs() if text.lower() in npc.key.lower()]
+    named = [npc for npc in game_npcs.npcs() if text.lower() in npc.key.lower()]
     found = [npc for npc in named if access.may(who, npc, "look")]
     overviews = yield inspect.overviews(found[offset : offset + limit])
     return len(found), overviews

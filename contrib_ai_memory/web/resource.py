@@ -34,7 +34,7 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView, set_rollback
 
-from ..admin import access
+from ..admin import access, audit
 from ..admin.undo_log import NothingToUndo
 from ..log import logger
 from ..sleep.night import NotNow, SwitchedOff
@@ -255,7 +255,7 @@ class Resource(APIView):
 
         def logged(npc: Any, who: Any) -> Any:
             if access_type == "look":
-                access.record_look(who, f"the API's {name}", npc)
+                audit.record_look(who, f"the API's {name}", npc)
             return function(npc, who, *args)
 
         account_id = self.request.user.pk

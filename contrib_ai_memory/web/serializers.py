@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from rest_framework import serializers
 
-from ..admin import audit, edit, erase, inspect, preview
+from ..admin import audit, edit, erase, inspect, prompt_preview
 from ..conf import EMOTIONS_PER_EXPERIENCE
 from ..embedding.emotions import LABELS
 from ..ingest.pipeline import Learned
@@ -105,7 +105,7 @@ NightSerializer = derived(inspect.NightDone, "Night")
 CostSerializer = derived(inspect.Cost)
 StatsSerializer = derived(inspect.Stats)
 NPCSettingsSerializer = derived(inspect.NPCSettingsShown, "NPCSettings")
-PreviewSerializer = derived(preview.Preview)
+PreviewSerializer = derived(prompt_preview.Preview)
 ErasedSerializer = derived(erase.Erased)
 LearnedSerializer = derived(Learned)
 ScheduleSerializer = derived(edit.Schedule)

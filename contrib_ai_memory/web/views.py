@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.views import View
 from twisted.internet import defer
 
-from ..admin import access, ids, inspect, preview, undo_log
+from ..admin import access, audit, ids, inspect, prompt_preview, undo_log
 from ..admin.jobs import is_expected
 from ..log import logger
 from ..recall.rank import CLUES
@@ -129,7 +129,7 @@ class NPCView(StaffView):
         """Return the NPC's header and `function(npc, *args, **kwargs)`; log the look."""
 
         def looked(npc: Any, who: Any) -> defer.Deferred:
-            access.record_look(who, f"the page {self.tab}", npc)
+            audit.record_look(who, f"the page {self.tab}", npc)
             result = defer.maybeDeferred(function, npc, *args, **kwargs)
             return result.addCallback(lambda found: (_header(npc, who), found))
 
@@ -378,7 +378,7 @@ class SearchView(NPCView):
 @defer.inlineCallbacks
 def _search(npc: Any, q: str, who: str) -> Any:
     # without a listener, secrets are among the results, as the page says
-    identity, name = preview.find_person(npc, who) if who else (None, "")
+    identity, name = prompt_preview.find_person(npc, who) if who else (None, "")
     result = RecallResult()
     if q:
         result = yield npc.memory.recall(q, speaker=identity, top_k=SEARCHED)
@@ -559,5 +559,5 @@ class PromptView(NPCView):
 def _prompt(npc: Any, who: str, text: str, whispered: bool) -> Any:
     prompt = None
     if who and text:
-        prompt = yield preview.preview(npc, who, text, whispered=whispered)
+        prompt = yield prompt_preview.preview(npc, who, text, whispered=whispered)
     return people_offered(npc), prompt

@@ -17,7 +17,7 @@ from api_client import (
 )
 from django.test import Client
 
-from contrib_ai_memory.admin import access, inspect
+from contrib_ai_memory.admin import audit, inspect
 
 
 def test_every_url_is_in_the_table_of_requests():
@@ -107,7 +107,7 @@ def test_each_look_is_logged_once_without_content(builder_api, lived, monkeypatc
 
     lines = []
     monkeypatch.setattr(logger, "log_sec", lines.append)
-    access._looks.clear()
+    audit._looks.clear()
     for _ in range(3):
         assert builder_api("GET", f"/npcs/{lived.id}/journal/", text="ferry")[0] == 200
     body = {"player": "Alice", "text": "What of the ferry?"}

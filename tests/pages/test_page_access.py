@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 from page_visits import PAGES, logged_in, main_of, told, url, words
 
-from contrib_ai_memory.admin import access
+from contrib_ai_memory.admin import audit
 from contrib_ai_memory.web import headers
 
 
@@ -70,7 +70,7 @@ def test_a_builder_without_edit_access_sees_no_buttons_and_can_change_nothing(cl
 
 
 def test_each_look_at_an_npc_is_logged_once_without_content(keeper, mara, alice, log):
-    access._looks.clear()
+    audit._looks.clear()
     told(mara, alice, "I keep the ferry at Millbrook.")
     for page in (*PAGES, "journal"):
         keeper.get(url(page, mara), {"q": "ferry", "text": "ferry"})
@@ -86,7 +86,7 @@ def test_each_look_at_an_npc_is_logged_once_without_content(keeper, mara, alice,
 
 
 def test_a_refused_look_is_not_logged(client, mara, log):
-    access._looks.clear()
+    audit._looks.clear()
     mara.locks.add("memory_look:false()")
     logged_in(client, "Builder", builder=True)
     client.get(url("journal", mara))

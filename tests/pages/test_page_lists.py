@@ -178,14 +178,13 @@ def test_the_log_names_no_npc_that_a_lock_hides(client, mara, alice):
 
 
 def test_players_leave_no_records_and_the_log_stays_bounded(mara, alice, monkeypatch):
-    from contrib_ai_memory.admin import access
 
-    access.record(alice, "ask to be forgotten by", None, mara.dbref)
+    audit.record(alice, "ask to be forgotten by", None, mara.dbref)
     assert audit.records() == []
     monkeypatch.setattr(audit, "RECORDS_OF_PAGE", 3)
     monkeypatch.setattr(audit, "PAGES_KEPT", 2)
     for number in range(20):
-        access.record(None, "edit", mara, number)
+        audit.record(None, "edit", mara, number)
     found = audit.records()
     assert [each.ids for each in found] == [(str(n),) for n in range(19, 13, -1)][: len(found)]
     assert 4 <= len(found) <= 6 and found[0].who == "the server"

@@ -20,7 +20,7 @@ from contrib_ai_memory.admin.requests import Request
 from contrib_ai_memory.ingest.index import to_memory
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.links import Link
-from contrib_ai_memory.store.people import COURSE_KEPT, Relationship
+from contrib_ai_memory.store.profiles import COURSE_KEPT, Relationship
 
 
 def test_the_list_shows_every_npc_with_state_size_and_cost(keeper, mara, alice):

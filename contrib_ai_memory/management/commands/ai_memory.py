@@ -40,7 +40,7 @@ from pydantic import ValidationError
 from tqdm import tqdm
 
 from contrib_ai_memory import conf, offload, sqlite_file
-from contrib_ai_memory.admin import access, archive, backup, doctor, erase, inspect, move, reindex
+from contrib_ai_memory.admin import archive, backup, doctor, erase, move, reindex
 from contrib_ai_memory.embedding.model import ModelError
 from contrib_ai_memory.ingest import pipeline
 from contrib_ai_memory.ingest.replay import BadLine, LogPerson, Replay, read_log
@@ -65,6 +65,8 @@ from contrib_ai_memory.store.condition import StoreError
 from contrib_ai_memory.store.journal import Journal
 from contrib_ai_memory.text import plural
 from contrib_ai_memory.text.redaction import shown
+
+from ...admin import audit, game_npcs
 
 PROCESS_ENDS_SECONDS = 30.0  # the memory process of a killed server may take
 
@@ -129,7 +131,7 @@ def _status(command: BaseCommand, _options: dict[str, Any]) -> None:
     edge = conf.get().VECTOR_STORE.provider == "qdrant_edge"
     held = edge and server_runs() and not (conf.get().MEMORY_PROCESS and client.lives())
     counts, problem = (None, "") if held else _counts_by_npc()
-    rows = [_row(npc, counts) for npc in inspect.npcs()]
+    rows = [_row(npc, counts) for npc in game_npcs.npcs()]
     if rows:
         command.stdout.write("\n".join(_table([HEAD, *rows])))
     else:
@@ -415,14 +417,14 @@ def _names_of_npcs() -> frozenset[str]:
 def _erase(command: BaseCommand, options: dict[str, Any]) -> None:
     """Erase a person from one NPC's memory, or from all."""
     only = _find_npc(options["npc"]) if options["npc"] else None
-    npcs = [only] if only else inspect.npcs()
+    npcs = [only] if only else game_npcs.npcs()
     identity, name = _person(options["person"], npcs)
     whose = f"of {only.key}" if only else f"of all {len(npcs)} NPCs"
     _confirm(options, f"Erase {name} ({identity}) from the memory {whose}? This cannot be undone.")
     command.stdout.write(f"{name} is {identity}.")
     _open_store(command)
     for npc in npcs:
-        access.record(None, "erase a person", npc, identity)
+        audit.record(None, "erase a person", npc, identity)
     names = () if name == identity else (name,)
     if only:
         erased = offload.wait(erase.erase_person(only, identity, names))
@@ -730,7 +732,7 @@ def _clear_server_store() -> None:
     if not metadata.read(conf.directory()):
         return
     store = memory_store.shared()
-    ids = set(inspect.known_agent_ids())
+    ids = set(game_npcs.known_agent_ids())
     if store.scoped:
         ids.update(store.agents())  # of this game alone, with those whose NPC is gone
     for agent_id in tqdm(sorted(ids), unit=" NPCs", desc="store"):

@@ -3,7 +3,7 @@
 import pytest
 from twisted.internet import reactor
 
-from contrib_ai_memory import hearing, offload
+from contrib_ai_memory import hearing_queue, offload
 from contrib_ai_memory.admin import erase
 
 WOLVES = "Wolves took two sheep at Thornwick."
@@ -93,7 +93,7 @@ def test_the_last_words_of_somebody_who_is_deleted_are_kept(mara, bram, written,
 
 
 def test_a_hook_that_fails_costs_one_line(mara, alice, written, turns):
-    hearing.take_in(mara, lambda: 1 / 0)
+    hearing_queue.take_in(mara, lambda: 1 / 0)
     alice.execute_cmd(f"say {WOLVES}")
     turns()
     assert written()[-1] == WOLVES

@@ -1,0 +1,62 @@
+"""The NPCs of the game that have a memory, and whose the memories in the store are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from evennia.objects.models import ObjectDB
+from evennia.utils.utils import class_from_module
+
+from .. import conf
+from ..npc import MemoryMixin
+from ..store import owner
+from .inspect import OWN_PROVIDER
+
+
+def npcs() -> list[Any]:
+    """Return all NPCs with a memory, by name."""
+    paths = ObjectDB.objects.values_list("db_typeclass_path", flat=True).distinct()
+    remembering = [path for path in paths if _remembers(path)]
+    found = ObjectDB.objects.filter(db_typeclass_path__in=remembering)
+    return sorted(found, key=lambda npc: (npc.key.lower(), npc.id))
+
+
+def npcs_that_heard(utterances: Iterable[str]) -> Iterator[Any]:
+    """Yield the NPCs that ever heard one of the speakers of these (`Entry.utterance`)."""
+    speakers = {each.partition(":")[0] for each in utterances}
+    for npc in npcs():
+        remembers = npc.pk and npc.attributes.has("memory_id")
+        if remembers and any(map(npc.memory.journal.heard_from, speakers)):
+            yield npc
+
+
+def owners_of(agent_id: str) -> list[Any]:
+    """Return the object of this game with that memory id, whatever its typeclass; at most one."""
+    number = owner.owned().get(agent_id)
+    return list(ObjectDB.objects.filter(id=number)) if number else []
+
+
+def known_agent_ids(but: Any = None) -> set[str]:
+    """Return the memory ids of this game's objects, whatever their typeclass is now.
+
+    A copy that carries the id of another object does not count.
+
+    Args:
+        but: An object to leave out.
+    """
+    return {
+        agent_id for agent_id, number in owner.owned().items() if but is None or number != but.id
+    }
+
+
+def store_is_own() -> bool:
+    """Return whether the store of the settings is this game's alone."""
+    return conf.get().VECTOR_STORE.provider == OWN_PROVIDER
+
+
+def _remembers(path: str) -> bool:
+    try:
+        return issubclass(class_from_module(path), MemoryMixin)
+    except ImportError:  # a typeclass that is gone; Evennia logs it
+        return False

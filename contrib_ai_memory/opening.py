@@ -1,0 +1,103 @@
+"""Opening the model and the store, once a process, before anybody waits for them."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Generator
+from typing import Any
+
+from twisted.internet import defer
+
+from . import conf, hearing_queue, offload
+from .embedding import embedder
+from .english import salience
+from .handler import open_memories
+from .log import logger
+from .store import condition, generations, memory_store, snapshot
+from .store.condition import HELD
+
+_warming = False
+_compared = False  # whether the store was opened and compared with the game's database
+
+
+def warm_up() -> None:
+    """Load the model and open the store before anybody waits for them, once a process."""
+    global _warming
+    if _warming:
+        return
+    _warming = True
+    if offload.in_game():
+        generations.expect()
+        snapshot.watch(_flush_all)
+    _open().addErrback(_log_unusable)
+    # what not every answer needs; queued answers go first
+    jobs = (_import_model_client, True), (_load_the_rest, False), (_keep_from_collection, True)
+    for load, here in jobs:
+        more = offload.run(offload.MEMORY, load, priority=offload.NIGHT, timeout=300, here=here)
+        more.addErrback(offload.log_failure, "loading what later answers need")
+
+
+@defer.inlineCallbacks
+def _open() -> Generator[Any, Any, None]:
+    """Open the store; mark it and the game's database as one generation, if they match."""
+    global _compared
+    stored = yield offload.run(offload.MEMORY, _open_all, priority=offload.REPLY, timeout=300)
+    _compared = True
+    if not generations.compare(stored):
+        yield generations.mark_anew()
+
+
+@defer.inlineCallbacks
+def _flush_all() -> Generator[Any, Any, None]:
+    """Write what all NPCs heard to the game's database."""
+    hearing_queue.catch_up_all()
+    for memory in open_memories():
+        if memory.owner.pk:
+            memory.flush()
+            if memory.unwritten:
+                raise RuntimeError("its disk is full")
+        yield offload.breathe()
+
+
+@defer.inlineCallbacks
+def mark_generation() -> Generator[Any, Any, None]:
+    """Mark store and database as a new generation where that is due; open the store if it is not.
+
+    Raises (in the Deferred):
+        StoreHeld: The store takes no writes.
+    """
+    if not _compared:
+        yield _open()
+    if condition.held():
+        yield offload.run(offload.MEMORY, memory_store.check_writable)
+    if generations.due():
+        yield generations.mark_anew()
+
+
+def _open_all() -> dict[str, Any]:
+    embedder.shared()
+    memory_store.shared()
+    return generations.of_store()
+
+
+def _import_model_client() -> None:
+    if conf.get().LLM is not None:
+        import openai.resources.chat  # noqa: F401 - takes 0.4 s: not during the first answer
+
+
+def _load_the_rest() -> None:
+    salience.load()
+    _keep_from_collection()
+
+
+def _keep_from_collection() -> None:
+    """Leave what is loaded to no full collection, which stops the process.
+
+    That takes 0.2 s with the model loaded, 0.1 s without it (in a server beside a memory process).
+    """
+    gc.freeze()
+
+
+def _log_unusable(reason: Any) -> None:
+    if not reason.check(*HELD):  # which is logged where it begins
+        logger().error("NPC memories do not work: %s", reason.getErrorMessage())

@@ -1,0 +1,46 @@
+"""Privacy: who may hear of something again, and of what is drawn from several things.
+
+Every way out of a memory asks `may_hear`: recall, the chat log, profiles, preferences, the agenda,
+mood. Whether an answer has to be whispered is judged by `recall.told_secrets`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+
+def may_hear(private: bool, witnesses: Iterable[str], listeners: tuple[str, ...] | None) -> bool:
+    """Return whether all `listeners` may hear of a memory. None means staff, who see everything."""
+    if not private or listeners is None:
+        return True
+    return bool(listeners) and set(listeners) <= set(witnesses)
+
+
+class Privacy(NamedTuple):
+    """Whether something is private, and the witnesses who may still hear of it."""
+
+    private: bool = False
+    witnesses: tuple[str, ...] = ()
+
+
+class Witnessed(Protocol):
+    """Anything with privacy: an entry, a memory, a `Privacy`."""
+
+    @property
+    def private(self) -> bool: ...
+
+    @property
+    def witnesses(self) -> tuple[str, ...]: ...
+
+
+def shared_privacy(sources: Iterable[Witnessed]) -> Privacy:
+    """Return the privacy of a memory drawn from several sources.
+
+    It is private if any source is, and witnessed only by people who witnessed every source that
+    names witnesses or is private.
+    """
+    sources = list(sources)
+    witnessed = [set(s.witnesses) for s in sources if s.witnesses or s.private]
+    shared = set.intersection(*witnessed) if witnessed else set()
+    return Privacy(any(source.private for source in sources), tuple(sorted(shared)))

@@ -1,0 +1,333 @@
+"""Entity profiles [A 4.2]: what an NPC knows of somebody, and its relationship with them.
+
+Keyed by memory identity, in one JSON Attribute each, category `entity_profiles`. O-MEM:
+observations (Pf) are recorded as they come and consolidated into attributes (Pa) at night
+(`sleep.entity_consolidation`). Whispered observations stay with those who heard them.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..llm.provider import Observation
+from ..privacy import may_hear
+from . import attributes
+
+CATEGORY = "entity_profiles"
+FIRST_FAVORABILITY = 0.1
+COURSE_KEPT = 90  # days with a change of favorability, the newest
+OBSERVATIONS_KEPT = 200  # of one entity
+CONSOLIDATED_KEPT = 50  # of these, once they have become attributes
+ATTRIBUTES_KEPT = 50
+EVIDENCE_KEPT = 50  # journal ids of one attribute, the newest
+PROFILES_IN_MEMORY = 64
+
+
+def state_of(favorability: float) -> str:
+    """Return the state of a relationship: stranger, acquaintance, friend or close."""
+    states = (state for below, state in conf.RELATIONSHIP_STATES if favorability < below)
+    return next(states, "close")
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """The NPC's relationship with an entity.
+
+    Attributes:
+        favorability: 0-1.
+        interactions: How many lines they said to it.
+        last_seen: ISO 8601 UTC.
+        course: (day, favorability at its end), the newest last.
+        gained: What each of the latest conversations added: (session, favorability).
+    """
+
+    favorability: float = FIRST_FAVORABILITY
+    interactions: int = 0
+    last_seen: str = ""
+    course: tuple[tuple[str, float], ...] = ()
+    gained: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def state(self) -> str:
+        return state_of(self.favorability)
+
+    def course_with(self, day: str, favorability: float) -> tuple[tuple[str, float], ...]:
+        """Return the course with the favorability at the end of a day added or replaced."""
+        others = tuple(each for each in self.course if each[0] != day)
+        return (*others, (day, favorability))[-COURSE_KEPT:]
+
+
+NOT_MET = Relationship()
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileObservation(Observation):
+    """An observation (Pf) as a profile keeps it.
+
+    Attributes:
+        sentence: Number of the sentence in the entry; identifies it together with the journal id.
+        consolidated: Whether it has become part of an attribute.
+    """
+
+    sentence: int = 0
+    consolidated: bool = False
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.journal_id, self.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileAttribute:
+    """Stable knowledge of an entity (Pa), as private as its evidence.
+
+    `type` is one of `llm.provider.ATTRIBUTE_TYPES`, `evidence` are journal ids, `confidence` 0-1,
+    `updated` is the time of the newest evidence, ISO 8601 UTC, `context` are the journal ids of all
+    that a language model was shown (`store.journal.ranges_of`).
+    """
+
+    type: str
+    value: str
+    evidence: tuple[int, ...] = ()
+    confidence: float = 0.5
+    updated: str = ""
+    private: bool = False
+    witnesses: tuple[str, ...] = ()
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Everything one NPC knows of an entity.
+
+    Attributes:
+        entity_id: Memory identity.
+        entity_type: player, npc or object.
+        observations, attributes: Oldest first.
+        through: The newest journal entry counted in the profile, so that none is counted twice.
+        settling: Observations up to this journal entry are being consolidated.
+    """
+
+    entity_id: str
+    entity_type: str = "player"
+    name: str = ""
+    observations: tuple[ProfileObservation, ...] = ()
+    attributes: tuple[ProfileAttribute, ...] = ()
+    relationship: Relationship = NOT_MET
+    through: int = 0
+    settling: int = 0
+
+    @property
+    def new(self) -> tuple[ProfileObservation, ...]:
+        """The observations that are not consolidated yet."""
+        return tuple(seen for seen in self.observations if not seen.consolidated)
+
+    @property
+    def in_work(self) -> bool:
+        """Whether a consolidation has started and not finished."""
+        return any(seen.journal_id <= self.settling for seen in self.new)
+
+    def for_listeners(self, listeners: Iterable[str] | None) -> Profile:
+        """Return the part that all `listeners` may hear; None is all of it."""
+        heard_by = None if listeners is None else tuple(listeners)
+        return replace(
+            self,
+            observations=_audible(self.observations, heard_by),
+            attributes=_audible(self.attributes, heard_by),
+        )
+
+    def with_observations(self, added: Iterable[ProfileObservation]) -> Profile:
+        """Return the profile with these observations; known ones change nothing."""
+        known = {seen.key for seen in self.observations}
+        new = {seen.key: seen for seen in added if seen.key not in known}
+        kept = sorted((*self.observations, *new.values()), key=lambda seen: seen.key)
+        return replace(self, observations=_bounded(kept)) if new else self
+
+    def consolidated(
+        self, keys: Collection[tuple[int, int]], known: Iterable[ProfileAttribute], settling: int
+    ) -> Profile:
+        """Return the profile with new attributes and the observations of `keys` consolidated.
+
+        Old consolidated observations are pruned.
+        """
+        marked = [
+            replace(seen, consolidated=seen.consolidated or seen.key in keys)
+            for seen in self.observations
+        ]
+        done = [seen.key for seen in marked if seen.consolidated]
+        pruned = set(done[:-CONSOLIDATED_KEPT])
+        return replace(
+            self,
+            observations=tuple(seen for seen in marked if seen.key not in pruned),
+            attributes=_most_confident(tuple(known)),
+            settling=settling,
+        )
+
+
+def audience_of(known: ProfileObservation | ProfileAttribute) -> tuple[str, ...] | None:
+    """Return who may hear of it again; None is anyone."""
+    return tuple(sorted(known.witnesses)) if known.private else None
+
+
+def _bounded(observations: Sequence[ProfileObservation]) -> tuple[ProfileObservation, ...]:
+    """Return at most `OBSERVATIONS_KEPT`, dropping consolidated ones first, the oldest first."""
+    too_many = len(observations) - OBSERVATIONS_KEPT
+    if too_many <= 0:
+        return tuple(observations)
+    dropped = sorted(observations, key=lambda seen: (not seen.consolidated, seen.key))[:too_many]
+    keys = {seen.key for seen in dropped}
+    return tuple(seen for seen in observations if seen.key not in keys)
+
+
+def _most_confident(known: Sequence[ProfileAttribute]) -> tuple[ProfileAttribute, ...]:
+    """Return at most `ATTRIBUTES_KEPT`, dropping the least confident, of these the oldest."""
+    by_confidence = sorted(known, key=lambda each: (each.confidence, each.updated))
+    kept = {id(each) for each in by_confidence[-ATTRIBUTES_KEPT:]}
+    return tuple(each for each in known if id(each) in kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Digest:
+    """The part of a profile that is needed too often to read its row each time."""
+
+    new: int
+    in_work: bool
+    bonus: int
+
+
+class Profiles:
+    """The profiles one NPC has of others. Reactor thread only.
+
+    Profiles refer to journal entries: clear them whenever the journal is cleared.
+    """
+
+    def __init__(self, npc: Any):
+        self._npc = npc
+        self._read: OrderedDict[str, Profile] = OrderedDict()
+        self._digests: dict[str, _Digest | None] | None = None  # None: not read yet
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def identities(self) -> tuple[str, ...]:
+        """Return the identities with a profile, in a stable order."""
+        return tuple(sorted(self._known))
+
+    def get(self, identity: str | None) -> Profile | None:
+        """Return the profile of one entity, or None."""
+        if identity is None or identity not in self._known:
+            return None
+        if identity not in self._read:
+            plain = attributes.read_json(self._npc, key_of(identity), CATEGORY)
+            if plain is None:
+                del self._known[identity]
+                return None
+            self._remember(attributes.from_plain(Profile, plain))
+        self._read.move_to_end(identity)
+        return self._read[identity]
+
+    def put(self, profile: Profile) -> None:
+        """Write a profile with one write."""
+        attributes.write_json(self._npc, key_of(profile.entity_id), to_plain(profile), CATEGORY)
+        self._remember(profile)
+
+    def is_at_hand(self, identity: str) -> bool:
+        """Return whether `due` and `sender_bonus` need no database query."""
+        return self._known.get(identity) is not None
+
+    def due(self, identity: str, at_least: int) -> bool:
+        """Return whether to consolidate: enough observations are new, or it has started."""
+        digest = self._digest(identity)
+        return digest is not None and (digest.new >= at_least or digest.in_work)
+
+    def sender_bonus(self, identity: str | None) -> int:
+        """[A] Return 0-2 importance: 1 if a friend speaks, 2 if the speaker is close."""
+        digest = self._digest(identity)
+        return digest.bonus if digest else 0
+
+    def forget(self, identity: str) -> bool:
+        """Delete the profile of one entity. Returns whether there was one."""
+        if self.get(identity) is None:
+            return False
+        attributes.remove_json(self._npc, key_of(identity), CATEGORY)
+        del self._known[identity]
+        self._read.pop(identity, None)
+        return True
+
+    @defer.inlineCallbacks
+    def forget_entries(self, journal_ids: Iterable[int]) -> Generator[Any, Any, int]:
+        """Remove what rests on these entries from all profiles, yielding to the reactor.
+
+        Returns:
+            A Deferred with the number of observations and attributes removed.
+        """
+        gone = frozenset(journal_ids)
+        count = 0
+        for identity in self.identities():
+            yield offload.breathe()
+            profile = self.get(identity)
+            if profile is None or not self._npc.pk:
+                continue
+            seen = tuple(o for o in profile.observations if o.journal_id not in gone)
+            known = tuple(a for a in profile.attributes if gone.isdisjoint(a.evidence))
+            removed = len(profile.observations) - len(seen) + len(profile.attributes) - len(known)
+            if removed:
+                self.put(replace(profile, observations=seen, attributes=known))
+                count += removed
+        return count
+
+    def clear(self) -> None:
+        """Delete all profiles."""
+        self._npc.attributes.clear(category=CATEGORY)
+        self._digests = {}
+        self._read.clear()
+
+    @property
+    def _known(self) -> dict[str, _Digest | None]:
+        if self._digests is None:
+            keys = attributes.keys_of(self._npc, "", CATEGORY)
+            self._digests = dict.fromkeys(self._identity_of(key) for key in keys)
+        return self._digests
+
+    def _identity_of(self, key: str) -> str:
+        exact = "/" not in key
+        return key if exact else attributes.read_json(self._npc, key, CATEGORY)["entity_id"]
+
+    def _digest(self, identity: str | None) -> _Digest | None:
+        known = self._known.get(identity or "")
+        if known is None and self.get(identity) is not None:
+            known = self._known[identity or ""]
+        return known
+
+    def _remember(self, profile: Profile) -> None:
+        bonus = conf.SENDER_BONUS.get(profile.relationship.state, 0)
+        self._known[profile.entity_id] = _Digest(len(profile.new), profile.in_work, bonus)
+        self._read[profile.entity_id] = profile
+        self._read.move_to_end(profile.entity_id)
+        while len(self._read) > PROFILES_IN_MEMORY:
+            self._read.popitem(last=False)
+
+
+def _audible(known: tuple[Any, ...], listeners: tuple[str, ...] | None) -> tuple[Any, ...]:
+    return tuple(each for each in known if may_hear(each.private, each.witnesses, listeners))
+
+
+def key_of(identity: str) -> str:
+    """Return the key of a profile's Attribute: the identity, with a digest if not exact without."""
+    exact = identity == identity.strip().lower() and "/" not in identity
+    if exact and len(identity) <= attributes.KEY_LENGTH:
+        return identity
+    return attributes.key_with_digest(identity, identity)
+
+
+def to_plain(profile: Profile) -> dict[str, Any]:
+    """Return a profile as it is stored."""
+    relationship = attributes.to_plain(profile.relationship)
+    relationship["state"] = profile.relationship.state  # for readers of the row; not read back
+    return attributes.to_plain(profile) | {"relationship": relationship}
