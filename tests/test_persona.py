@@ -5,7 +5,7 @@ import json
 import pytest
 from model_server import WELL_FORMED, digest, numbered_in
 
-from contrib_ai_memory.english.persona import about_itself
+from contrib_ai_memory.english.persona_protection import about_itself
 
 OF_ITSELF = [
     "I helped Alice find the ferry.",

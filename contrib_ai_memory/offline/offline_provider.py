@@ -27,7 +27,7 @@ from ..english.claims import (
     tells,
 )
 from ..english.contradiction import changes, contradicts, says_the_same
-from ..english.persona import about_itself
+from ..english.persona_protection import about_itself
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import claimed
 from ..english.salience import RARE_TERMS, has_number, has_rare_terms, names_someone, salience

@@ -22,7 +22,7 @@ from twisted.internet import defer
 
 from .. import offload
 from ..embedding import embedder
-from ..english.persona import about_itself
+from ..english.persona_protection import about_itself
 from ..ingest import agenda_items, endings, experiences, preference_slots
 from ..ingest.index import reweigh
 from ..llm import router
