@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 from .english.commitments import Commitment
 from .english.questions import asks
 from .english.reported_speech import as_posed
+from .game_clock import local
 from .privacy import may_hear
 
 TALK_KINDS = frozenset({"say", "whisper"})
@@ -374,13 +375,13 @@ class AgendaItem(_Plain):
 
     def is_due(self, now: str) -> bool:
         """Return whether it is open and its date has come, at an ISO 8601 time."""
-        return self.state == "open" and bool(self.due) and self.due <= now[:10]
+        return self.state == "open" and bool(self.due) and self.due <= local(now)[:10]
 
     def state_at(self, now: str) -> str:
         """Return the state in words: open, due, overdue, done or broken."""
         if not self.is_due(now):
             return self.state
-        return "due" if self.due == now[:10] else "overdue"
+        return "due" if self.due == local(now)[:10] else "overdue"
 
 
 @dataclass(frozen=True, slots=True)

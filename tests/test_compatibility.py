@@ -162,6 +162,34 @@ def test_an_npc_tells_day_and_time_by_the_games_own_clock(mara, settings, zone, 
     assert mara.get_memory_moment() == told
 
 
+EVENING, NOON = "2026-05-05T04:00:00.000+00:00", "2026-05-05T19:00:00.000+00:00"
+
+
+@pytest.mark.parametrize(
+    ("zone", "due", "said", "told", "talked"),
+    [
+        # Monday evening there, and Tuesday noon
+        ("America/Los_Angeles", "2026-05-05", "yesterday", "today", "We talked yesterday."),
+        ("UTC", "2026-05-06", "earlier today", "tomorrow", "We did not talk yesterday"),
+    ],
+)
+def test_days_are_those_of_the_games_own_clock(
+    says, alice, mara, settings, zone, due, said, told, talked
+):
+    settings.TIME_ZONE = zone
+    mara.memory.clock = lambda: EVENING
+    says(alice, "I will pay you nine crowns tomorrow.")
+    says(alice, "the old mill has a new wheel of oak")
+    assert [item.due for item in mara.memory.agenda] == [due]
+    mara.memory.clock = lambda: NOON
+    owed = says(alice, "what do I owe you?")
+    assert owed.startswith(
+        f'You said {said}: "I will pay you nine crowns tomorrow." That is due {told},'
+    )
+    assert f"You told me {said}:" in says(alice, "what do you know about the mill?")
+    assert says(alice, "what did we talk about yesterday?").startswith(talked)
+
+
 @pytest.mark.parametrize("zone", ["Asia/Kolkata", "America/New_York"])
 def test_a_sleep_schedule_goes_by_the_games_own_clock(mara, alice, builder, settings, zone):
     settings.TIME_ZONE = zone

@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
 STEPS = [
     {"text"},
     {"english"},
-    {"conf", "privacy", "log", "atomic_file"},
+    {"conf", "privacy", "game_clock", "log", "atomic_file"},
     {"records"},
     {"offload", "attention", "sqlite_file", "answer_queue"},
     {"embedding", "hearing_queue"},

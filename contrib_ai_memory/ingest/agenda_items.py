@@ -27,6 +27,7 @@ from ..english.commitments import LEAST_WORDS, Commitment
 from ..english.due_dates import dates, due
 from ..english.questions import sentences_of
 from ..english.tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem, words_of
+from ..game_clock import local
 from ..llm import router
 from ..privacy import shared_privacy
 from ..records import TALK_KINDS, AgendaItem, Entry, FactDraft, MemoryRecord, seconds_between
@@ -115,7 +116,7 @@ class Circle:
 
 def by_rules(entry: Entry, sentence: str, to_npc: bool) -> Commitment | None:
     """Judge a sentence by the rules of English (`english.commitments`)."""
-    return commitments.commitment(sentence, entry.timestamp, to_listener=to_npc)
+    return commitments.commitment(sentence, local(entry.timestamp), to_listener=to_npc)
 
 
 @defer.inlineCallbacks
@@ -378,7 +379,7 @@ def _may_commit(entry: Entry) -> bool:
 
 def _is_own_plan(kind: Commitment, sentence: str, entry: Entry) -> bool:
     """Whether the NPC says what it will do, and when."""
-    dated = _due(sentence, entry) > entry.timestamp[:10]
+    dated = _due(sentence, entry) > local(entry.timestamp)[:10]
     return kind in ("promise", "plan") and dated and bool(_OF_ITSELF.search(sentence))
 
 
@@ -483,7 +484,7 @@ def _without_name(sentence: str, names: Sequence[str]) -> str:
 
 
 def _due(text: str, entry: Entry) -> str:
-    found = due(text, entry.timestamp)
+    found = due(text, local(entry.timestamp))
     return found.iso if found else ""
 
 
@@ -571,7 +572,7 @@ def _is_bare_date(entry: Entry, circle: Circle) -> bool:
     """Whether a line of somebody else gives nothing but a day to come: "make that monday"."""
     if entry.origin == "self" or not _may_commit(entry) or entry.is_question:
         return False
-    if _due(entry.content, entry) <= entry.timestamp[:10]:
+    if _due(entry.content, entry) <= local(entry.timestamp)[:10]:
         return False
     return not _about(entry.content, entry.timestamp, circle)
 

@@ -40,6 +40,7 @@ from ..english.questions import sentences_of
 from ..english.sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION
 from ..english.supersession import ENDS, NEAREST, SURE, DatedStatement, Look
 from ..english.tokens import content_words
+from ..game_clock import local
 from ..llm import router
 from ..offline.answer_selection import mentioned
 from ..offline.corrected_lines import corrected_before
@@ -407,7 +408,7 @@ def _statement(memory: MemoryRecord, names: Collection[str]) -> DatedStatement:
         memory.speaker,
         said=said,
         mentions=mentioned(text, names) - (set() if said else {memory.speaker}),
-        time=memory.created_at,
+        time=local(memory.created_at),
     )
 
 
@@ -418,7 +419,7 @@ def _new_statement(entry: Entry, names: Collection[str]) -> DatedStatement:
         entry.seen_as,
         said=said,
         mentions=mentioned(entry.words, names) - (set() if said else {entry.seen_as}),
-        time=entry.timestamp,
+        time=local(entry.timestamp),
     )
 
 
@@ -465,7 +466,7 @@ def _end_in_agenda(memory: Any, ended: EndedMemory) -> None:
         if item.state != "open" or not stated or ended.by.id in item.evidence:
             continue
         if ended.meant:
-            day = due(ended.meant, ended.by.timestamp)
+            day = due(ended.meant, local(ended.by.timestamp))
             memory.agenda.remove(str(ended.by.id))  # what it says by itself
             moved = repeated(item, day.iso if day else "", (ended.by.id,), ended.by)
             memory.agenda.put(replace(moved, text=ended.meant[:TEXT_KEPT]))

@@ -33,6 +33,7 @@ from ..english.linear import Linear
 from ..english.questions import asks
 from ..english.stated_preferences import states_preference
 from ..english.tokens import content_words, stem, words_of, zipf
+from ..game_clock import local
 from ..records import MemoryRecord, Recalled, ReplyRequest
 
 WEIGHTS = Path(__file__).with_name("answer_weights.json")
@@ -390,7 +391,7 @@ def _statement(
         memory.speaker,
         said=not deed,
         mentions=mentioned(text, people) - ({memory.speaker} if deed else set()),
-        time=memory.created_at,
+        time=local(memory.created_at),
         own=memory.speaker == npc_name,
     )
 

@@ -20,7 +20,7 @@ from .answer_selection import names
 from .courtesies import acknowledge, greeted, greeting, small_talk_in
 from .memory_answers import from_memory, known_words, words_to_it
 from .phrases import phrase
-from .situation_answers import ANSWERS, due, last_seen, nothing_open, who_was_there
+from .situation_answers import ANSWERS, agenda_told, last_seen, nothing_open, who_was_there
 
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _OF_MY_PLACE = re.compile(  # "where am i staying?"
@@ -44,7 +44,7 @@ def reply(request: ReplyRequest) -> Reply:
     if there := who_was_there(request, said):
         return there
     if request.now and agenda_questions.read(said, request.now) and request.situation.agenda:
-        return due(request.situation.agenda)
+        return agenda_told(request.situation.agenda)
     if request.situation.nothing_open:
         return nothing_open(said, request)
     small = small_talk_in(said)

@@ -16,6 +16,7 @@ from ..english.answer_types import holds
 from ..english.due_dates import due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
 from ..english.tokens import content_words, is_past, words_of
+from ..game_clock import local
 from ..records import MemoryRecord, ReplyRequest
 from ..text.sanitising import oneline
 
@@ -49,7 +50,7 @@ def tell_all(
 
 def day_named(memory: MemoryRecord) -> date | None:
     """Return the day that the words of a memory name, None if that is the day they are from."""
-    text, then = memory.quote or memory.content, memory.created_at
+    text, then = memory.quote or memory.content, local(memory.created_at)
     found = then and (due(text, then) or due(text, then, past=True))
     if found and not due(text, then) and is_weekday(found.said) and not _is_of_the_past(text):
         return None  # "I'll bring it monday", said on a Monday
@@ -193,7 +194,7 @@ def day_told(then: str, now: str, *, by_date: bool = False) -> str:
     """
     if not then or not now:
         return ""
-    day, today = datetime.fromisoformat(then).date(), datetime.fromisoformat(now).date()
+    day, today = (datetime.fromisoformat(local(each)).date() for each in (then, now))
     past = (today - day).days
     if by_date:
         return f"on {dated(day, today)}"

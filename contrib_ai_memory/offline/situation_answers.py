@@ -16,6 +16,7 @@ from ..english import agenda_questions, presence_questions
 from ..english.intents import Intent
 from ..english.reported_speech import capital
 from ..english.tokens import content_words, without_quotations, words_of
+from ..game_clock import local
 from ..records import KnownPerson, MemoryRecord, OpenItem, Reply, ReplyRequest
 from .answer_selection import (
     PORTRAIT,
@@ -125,7 +126,7 @@ def _visitors(request: ReplyRequest, _whom: str) -> Reply | None:
     when = on_day(day, today) if day else "lately"
     seen: dict[str, date] = {}
     for visit in request.situation.visits:
-        then = datetime.fromisoformat(visit.when).date()
+        then = datetime.fromisoformat(local(visit.when)).date()
         if first <= then <= last:
             seen.setdefault(visit.name, then)
     asker = seen.pop(request.speaker, None)
@@ -194,7 +195,7 @@ def _beside_coming(request: ReplyRequest, relation: str) -> Reply | None:
     if coming is None:
         return None
     today = datetime.fromisoformat(request.now).date()
-    when = on_day(datetime.fromisoformat(coming.when).date(), today)
+    when = on_day(datetime.fromisoformat(local(coming.when)).date(), today)
     if relation == "after":
         who = f"{coming.next} came" if coming.next else "Nobody came"
         return Reply(f"{who} after you {when}.", told=())
@@ -226,7 +227,7 @@ def _visit_before(person: KnownPerson, request: ReplyRequest) -> Reply:
     if day is None or today is None or day >= today:
         return Reply(f"{person.name} is right here.", told=())
     days = {
-        datetime.fromisoformat(each.when).date()
+        datetime.fromisoformat(local(each.when)).date()
         for each in request.situation.visits
         if each.name == person.name
     }
@@ -308,7 +309,7 @@ def _word_left(request: ReplyRequest, _whom: str) -> Reply | None:
         return None
     left = [item for item in request.situation.agenda if item.message]
     if left:
-        return due(left)
+        return agenda_told(left)
     said = [each.memory.content for each in tellable(request).recalled]
     if any(_LETTER.search(each) and names(request.speaker) & {*words_of(each)} for each in said):
         return None  # there may be a letter that somebody spoke of
@@ -358,7 +359,7 @@ def _given(request: ReplyRequest, whom: str) -> Reply | None:
     return Reply(phrase("nothing given", request), told=())
 
 
-def due(items: Sequence[OpenItem]) -> Reply:
+def agenda_told(items: Sequence[OpenItem]) -> Reply:
     """Tell what is asked for of the agenda."""
     told = dict.fromkeys(each for item in items for each in item.evidence)
     return Reply(" ".join(dict.fromkeys(item.text for item in items)), told=tuple(told))

@@ -19,6 +19,7 @@ from ..english.agenda_questions import AgendaQuestion
 from ..english.commitments import creditor, message, owed, reminds
 from ..english.reported_speech import capital, second_person
 from ..english.tokens import content_words, is_past
+from ..game_clock import local
 from ..ingest.agenda_items import messages_for
 from ..ingest.index import to_memory
 from ..offline.realisation import dated, day_told, ended
@@ -45,7 +46,7 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
     """
     if not len(memory.agenda):
         return (), ()
-    now = memory.clock()
+    now = local(memory.clock())
     said = without_address(entry.content, forms(memory.names))
     question = agenda_questions.read(said, now)
     asker = entry.source_entity or ""
@@ -104,7 +105,7 @@ def _is_pressing(item: AgendaItem, identity: str, now: str) -> bool:
     if item.state != "open" or not item.concerns(identity):
         return False
     if not item.due:
-        return item.kind == "request" and reminds(item.text) and item.created[:10] < now[:10]
+        return item.kind == "request" and reminds(item.text) and local(item.created)[:10] < now[:10]
     late = date.fromisoformat(now[:10]) - date.fromisoformat(item.due)
     if late > timedelta(0) and item.kind == "plan":
         return False
@@ -178,7 +179,7 @@ def nothing_open(memory: Any, entry: Entry) -> bool:
     some: what was owed may have been said in words that made no item.
     """
     said = without_address(entry.content, forms(memory.names))
-    question = agenda_questions.read(said, memory.clock())
+    question = agenda_questions.read(said, local(memory.clock()))
     if question is None:
         return False
     asked = _Asked(memory, entry, question)
@@ -341,7 +342,7 @@ class _Noting(_Telling):
     """
 
     def _when(self, time: str) -> str:
-        return f"on {time[:10]}"
+        return f"on {local(time)[:10]}"
 
     def _date(self, day: str) -> str:
         return day

@@ -19,6 +19,7 @@ from django.utils.module_loading import import_string
 
 from ..english.questions import asks_for_several, asks_when
 from ..english.time_words import NamedDate, named_in
+from ..game_clock import local
 from ..records import RecallRequest, ScoreParts, seconds_between
 from ..store.payload import DRAWN_RECORDS, OF_NIGHTS, Candidate
 
@@ -78,7 +79,7 @@ class QueryClues:
 
     @classmethod
     def of(cls, request: RecallRequest) -> QueryClues:
-        today = datetime.fromisoformat(request.now).date()
+        today = datetime.fromisoformat(local(request.now)).date()
         dates = tuple(named_in(request.query, today))
         query = request.query
         return cls(frozenset(request.who), dates, asks_when(query), asks_for_several(query))
@@ -169,7 +170,7 @@ def clues(candidates: Sequence[Candidate], asked: QueryClues) -> np.ndarray:
     looks = [
         (
             c.about in asked.who,
-            _date_clue(c.created_at[:10], asked.dates),
+            _date_clue(c.created_at, asked.dates),
             asked.when and c.tells_time,
             c.asking,
             c.length,
@@ -237,7 +238,8 @@ def recency_of(when: str, now: str) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _date_clue(day: str, dates: tuple[NamedDate, ...]) -> float:
-    if not dates or not day:
+def _date_clue(created_at: str, dates: tuple[NamedDate, ...]) -> float:
+    if not dates or not created_at:
         return 0.0
+    day = local(created_at)[:10]
     return max(named.nearness(date.fromisoformat(day)) for named in dates)

@@ -15,6 +15,7 @@ from .. import offload
 from ..english import corrections
 from ..english.addressing import forms, without_address
 from ..english.follow_ups import TURNS_READ, SaidBefore, completed
+from ..game_clock import local
 from ..ingest.old_corrections import completed_in_store, set_right_in_store
 from ..llm import prompts, router
 from ..llm.usage import estimated
@@ -179,7 +180,7 @@ def prepare(
         conversation=turns,
         met_before=bool(known and known.interactions > _lines_now(memory, entry)),
         kind=entry.kind,
-        now=memory.clock(),
+        now=local(memory.clock()),
         npc_names=memory.names,
         phrases=memory.phrases,
         situation=situation,

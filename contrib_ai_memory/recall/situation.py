@@ -19,6 +19,7 @@ from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
 from ..english.intents import Intent, intent_of
 from ..english.presence_questions import PresenceQuestion
+from ..game_clock import local
 from ..ingest.index import to_memory
 from ..offline.corrected_lines import corrected_before
 from ..offline.realisation import day_asked
@@ -159,7 +160,7 @@ def _coming(memory: Any, entry: Entry, asked: PresenceQuestion) -> Coming | None
     """Return when the speaker came in: on the day that is named, the first time, or last."""
     if asked.relation == "at":
         return None
-    speaker, now = entry.source_entity or "", memory.clock()
+    speaker, now = entry.source_entity or "", local(memory.clock())
     seen = [
         each
         for each in _lately(memory)
@@ -168,7 +169,7 @@ def _coming(memory: Any, entry: Entry, asked: PresenceQuestion) -> Coming | None
     came = [each for each in seen if each.kind == "arrive" and each.source_entity == speaker]
     day = None if asked.first else day_asked(entry.content, now)
     if day:
-        came = [each for each in came if each.timestamp[:10] == day.isoformat()]
+        came = [each for each in came if local(each.timestamp)[:10] == day.isoformat()]
     if not came:
         return None
     at = came[0] if asked.first else came[-1]
@@ -200,8 +201,8 @@ def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
         and not each.is_question
         and _may_be_told(each, entry)
     ]
-    if day := day_asked(entry.content, memory.clock()):
-        last = [each for each in said if each.timestamp[:10] == day.isoformat()]
+    if day := day_asked(entry.content, local(memory.clock())):
+        last = [each for each in said if local(each.timestamp)[:10] == day.isoformat()]
     else:
         before = [each for each in said if each.session_id != entry.session_id]
         talk = said if _NOW.search(entry.content) else before or said

@@ -20,6 +20,7 @@ from twisted.internet import defer
 
 from .. import offload
 from ..embedding import emotions
+from ..game_clock import local
 from ..llm import router
 from ..llm.provider import (
     ATTRIBUTE_TYPES,
@@ -495,7 +496,7 @@ def moved(before: Relationship, entry: Entry, warmth: float) -> Relationship:
         favorability=favorability,
         interactions=before.interactions + (entry.kind in TALK_KINDS),
         last_seen=max(before.last_seen, entry.timestamp),
-        course=before.course_with(entry.timestamp[:10], favorability),
+        course=before.course_with(local(entry.timestamp)[:10], favorability),
     )
     if talk + kind <= 0:
         return now

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from ..game_clock import local
 from ..records import AgendaItem
 from . import attributes
 from .journal import ranges_include
@@ -134,4 +135,4 @@ def without(item: AgendaItem, journal_ids: Collection[int]) -> AgendaItem | None
 
 
 def _days_late(item: AgendaItem, now: str) -> int:
-    return (datetime.fromisoformat(now[:10]) - datetime.fromisoformat(item.due)).days
+    return (datetime.fromisoformat(local(now)[:10]) - datetime.fromisoformat(item.due)).days

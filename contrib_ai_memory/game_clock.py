@@ -1,0 +1,16 @@
+"""The game's clock: times are kept in UTC; the days that players name are those of TIME_ZONE."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.conf import settings
+from django.utils import timezone
+
+
+def local(moment: str) -> str:
+    """Return an ISO 8601 time as the clock of the game shows it, with its offset; "" for ""."""
+    if not moment or settings.TIME_ZONE == "UTC":
+        return moment
+    here = timezone.get_default_timezone()
+    return datetime.fromisoformat(moment).astimezone(here).isoformat(timespec="milliseconds")
