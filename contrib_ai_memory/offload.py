@@ -45,6 +45,9 @@ SETTLE_SECONDS = 20.0
 SWITCH_SECONDS = 0.001  # interpreter switch interval: how long a busy worker holds the GIL
 GIVE_WAY_SECONDS = 0.05  # longest wait of `give_way`
 TURN_SECONDS = 0.001  # of one reactor turn, for all work that waits in `breathe`
+REST = (
+    3.0  # times as long as a piece of housekeeping took, the reactor is the game's alone after it
+)
 
 
 Apart = Callable[[Callable[..., Any], tuple[Any, ...], bool], Any]
@@ -112,19 +115,20 @@ def run_apart(do: Apart) -> None:
     _apart = do
 
 
-def breathe() -> defer.Deferred:
+def breathe(priority: int = LOOK) -> defer.Deferred:
     """Pause work of the reactor thread; fires at one of its next turns.
 
-    However many NPCs work at once, a turn runs only as many of them as fit into `TURN_SECONDS`; the
-    rest of every turn belongs to the game.
+    However many NPCs work at once, a turn runs only as many of them as fit into `TURN_SECONDS`.
+    Housekeeping, of priority AWAKE or NIGHT, has at most a share of 1 / (1 + `REST`) of the
+    reactor's time; the rest of it belongs to the game.
     """
     from twisted.internet import reactor
 
+    done: defer.Deferred = defer.Deferred()
     if not reactor.running:
         return defer.succeed(None)
-    _breathing.append(defer.Deferred())
-    _schedule_turn(reactor)
-    return _breathing[-1]
+    _wait_for_turn(reactor, done, None, priority)
+    return done
 
 
 def give_way() -> None:
@@ -256,7 +260,7 @@ class Lane:
                 result = failure.Failure()
             finally:
                 self._idle.set()
-            reactor.callFromThread(_deliver, done, result)
+            reactor.callFromThread(_deliver, done, result, priority)
 
 
 _lanes: dict[str, Lane] = {}
@@ -264,7 +268,10 @@ _apart: Apart | None = None  # does the jobs of MEMORY in a process apart
 _here = threading.local()  # `gives_way`: whether this thread runs a job of the night
 _at_work, _paused = threading.Event(), threading.Event()  # whether the reactor runs a piece of work
 _stopping = threading.Event()
-_breathing: deque[defer.Deferred] = deque()  # work that waits for a turn, longest first
+# work that waits for a turn, with what it is given, longest first: for people, and housekeeping
+_breathing: deque[tuple[defer.Deferred, Any]] = deque()
+_housekeeping: deque[tuple[defer.Deferred, Any]] = deque()
+_rests_until = 0.0  # seconds of time.perf_counter, for housekeeping
 _turn: Any = None  # the scheduled call of `_give_turn`
 
 
@@ -276,8 +283,12 @@ def _threads_of(lane: str) -> int:
     return llm.max_concurrency if llm else 1
 
 
-def _deliver(done: defer.Deferred, result: Any) -> None:
-    if not done.called:
+def _deliver(done: defer.Deferred, result: Any, priority: int) -> None:
+    from twisted.internet import reactor
+
+    if priority >= AWAKE:
+        _wait_for_turn(reactor, done, result, priority)
+    elif not done.called:
         _fire(done, result)
 
 
@@ -291,16 +302,40 @@ def _fire(done: defer.Deferred, result: Any) -> None:
         _paused.set()
 
 
+def _wait_for_turn(reactor: Any, done: defer.Deferred, result: Any, priority: int) -> None:
+    (_housekeeping if priority >= AWAKE else _breathing).append((done, result))
+    _schedule_turn(reactor)
+
+
 def _schedule_turn(reactor: Any) -> None:
     global _turn
-    if _breathing and not (_turn and _turn.active()):
-        _turn = reactor.callLater(0, _give_turn, reactor)
+    if not (_breathing or _housekeeping):
+        return
+    delay = 0.0 if _breathing else max(0.0, _rests_until - time.perf_counter())
+    if _turn and _turn.active():
+        if _turn.getTime() <= reactor.seconds() + delay:
+            return
+        _turn.cancel()
+    _turn = reactor.callLater(delay, _give_turn, reactor)
 
 
 def _give_turn(reactor: Any) -> None:
-    until = time.perf_counter() + TURN_SECONDS
-    while _breathing:
-        _fire(_breathing.popleft(), None)
+    global _rests_until
+    begun = time.perf_counter()
+    _fire_waiting(_breathing, begun + TURN_SECONDS)
+    begun_housekeeping = time.perf_counter()
+    if begun_housekeeping >= _rests_until and begun_housekeeping < begun + TURN_SECONDS:
+        _fire_waiting(_housekeeping, begun + TURN_SECONDS)
+        ended = time.perf_counter()
+        _rests_until = ended + REST * (ended - begun_housekeeping)
+    _schedule_turn(reactor)
+
+
+def _fire_waiting(waiting: deque[tuple[defer.Deferred, Any]], until: float) -> None:
+    """Resume work that waits for a turn, at least one piece of it."""
+    while waiting:
+        done, result = waiting.popleft()
+        if not done.called:  # it may have timed out
+            _fire(done, result)
         if time.perf_counter() >= until:
             break
-    _schedule_turn(reactor)

@@ -158,6 +158,45 @@ def test_of_many_who_breathe_a_turn_goes_to_no_more_than_fit():
     assert turns >= 18
 
 
+def test_housekeeping_rests_after_each_piece_while_people_are_served():
+    assert play(
+        """
+        def piece(name):
+            until = time.perf_counter() + 20 * offload.TURN_SECONDS
+            while name == "night" and time.perf_counter() < until:
+                pass
+            seen.append(name)
+
+        @defer.inlineCallbacks
+        def people():
+            for _ in range(5):
+                yield offload.breathe()
+                piece("people")
+
+        nights = [offload.breathe(offload.NIGHT).addCallback(lambda _: piece("night"))
+                  for _ in range(2)]
+        yield nights[0]
+        yield people()
+        yield nights[1]
+        """
+    ) == ["night", *["people"] * 5, "night"]
+
+
+def test_what_a_job_of_the_night_found_waits_its_turn():
+    assert play(
+        """
+        done = [offload.run(offload.MEMORY, seen.append, "worker", priority=offload.NIGHT)
+                for _ in range(2)]
+        for each in done:
+            each.addCallback(lambda _: (time.sleep(0.05), seen.append("reactor")))
+        yield done[0]
+        looked = offload.run(offload.MEMORY, seen.append, "look", priority=offload.LOOK)
+        yield looked
+        yield done[1]
+        """
+    ) == ["worker", "worker", "reactor", "look", "reactor"]
+
+
 def test_a_job_of_the_night_gives_way_while_the_reactor_is_at_a_piece_of_work_and_no_longer():
     assert play(
         """

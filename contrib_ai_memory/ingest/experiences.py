@@ -65,7 +65,7 @@ def extract_experiences(
         done += bool(window.entries)
         if window.end == start or done == SNIPPETS_A_TICK:
             return done
-        yield offload.breathe()
+        yield offload.breathe(offload.AWAKE)
     return SNIPPETS_A_TICK  # there is more
 
 

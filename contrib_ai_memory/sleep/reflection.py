@@ -70,7 +70,7 @@ def _gather(memory: Any) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]:
             if entry.learnable and not entry.private:
                 public.append(entry)
         public = sorted(public, key=lambda entry: (-entry.importance, entry.id))[:LOOKED_AT]
-        yield offload.breathe()
+        yield offload.breathe(offload.NIGHT)
     return cumulative >= memory.settings.REFLECT_AT, settled, public
 
 
@@ -217,4 +217,4 @@ def _link_insights(memory: Any) -> Generator[Any, Any, None]:
                     for cited in entry.evidence
                 )
         memory.journal.advance_cursor(LINKED_CURSOR, last)
-        yield offload.breathe()
+        yield offload.breathe(offload.NIGHT)

@@ -186,7 +186,7 @@ class Work:
     @defer.inlineCallbacks
     def breathe(self) -> Generator[Any, Any, None]:
         """Let the reactor go on between two writes (`offload.breathe`)."""
-        yield offload.breathe()
+        yield offload.breathe(self._priority)
         self.check()
 
     def _check_void(self) -> None:

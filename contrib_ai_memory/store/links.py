@@ -94,7 +94,7 @@ class Links:
         for _memory_id, of_it in itertools.groupby(links, key=lambda link: link.a):
             while some := list(itertools.islice(of_it, AT_ONCE)):
                 new += self.add(some)
-                yield offload.breathe()
+                yield offload.breathe(offload.NIGHT)
         return new
 
     def remove(self, memory_ids: Iterable[str]) -> int:
