@@ -191,7 +191,7 @@ class Playing:
     def _told(self) -> Iterator[str]:
         """What the profiles and the agenda say, as text."""
         from contrib_ai_memory.admin import inspect
-        from contrib_ai_memory.offline.realisation import dated
+        from contrib_ai_memory.offline.told_days import dated
 
         memory = self.npc.memory
         for identity in memory.profiles.identities():

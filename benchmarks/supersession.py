@@ -29,10 +29,10 @@ from pydantic import BaseModel
 
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
 from contrib_ai_memory.english import supersession
+from contrib_ai_memory.english.addressing import mentioned
 from contrib_ai_memory.english.linear import Linear
 from contrib_ai_memory.english.sentence_classifier import LABELS, Sentence, SentenceClassifier
 from contrib_ai_memory.english.sentence_classifier import load as load_classifier
-from contrib_ai_memory.offline.answer_selection import mentioned
 
 from . import sentences
 from .evenings_data import Evening, files, load

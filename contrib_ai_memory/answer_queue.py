@@ -1,4 +1,7 @@
-"""AnswerQueue: the lines that wait for an NPC's answer, one of each speaker in turn."""
+"""AnswerQueue: lines that wait for an NPC's answer, taken in turn, one line per speaker.
+
+Who sends more lines than may wait is flooding, and is told so now and then.
+"""
 
 from __future__ import annotations
 

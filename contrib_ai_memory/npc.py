@@ -30,7 +30,7 @@ from .attention import Attention, Floor, HeardLine, attend
 from .english import addressing
 from .handler import MemoryHandler, shed_copied
 from .log import logger
-from .recall.situation import moment_told
+from .offline.told_days import moment_told
 from .records import NO_PROVENANCE, OF_NPC, RETOLD, Entry, Percept, Provenance
 from .script import AssistantScript
 from .store import owner, pause

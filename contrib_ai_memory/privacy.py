@@ -1,7 +1,9 @@
-"""Privacy: who may hear of something again, and of what is drawn from several things.
+"""Privacy: who may be told something again, and what holds for things drawn from several sources.
 
-Every way out of a memory asks `may_hear`: recall, the chat log, profiles, preferences, the agenda,
-mood. Whether an answer has to be whispered is judged by `recall.told_secrets`.
+Every way out of a memory asks `may_hear`: recall, conversations and the chat log, profiles,
+preferences, the agenda, mood. Whether an answer has to be whispered is judged by
+`recall.told_secrets` where a language model wrote it; without one, an answer that tells a private
+memory is whispered (`recall.reply`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 from .english.commitments import Commitment
 from .english.questions import asks
 from .english.reported_speech import as_posed
-from .game_clock import local
+from .local_time import local
 from .privacy import may_hear
 
 TALK_KINDS = frozenset({"say", "whisper"})
@@ -292,6 +292,16 @@ class MemoryRecord(_Plain):
     quote: str = ""
     shown: str = ""
     context: str = ""
+
+    @property
+    def is_talk(self) -> bool:
+        """Whether it is a line of the journal that somebody said."""
+        return self.record == "entry" and self.key != self.content
+
+    @property
+    def is_deed(self) -> bool:
+        """Whether it is a line of the journal that tells what somebody did."""
+        return self.record == "entry" and self.key == self.content
 
     @property
     def learnable(self) -> bool:

@@ -20,7 +20,7 @@ from evennia.utils.create import create_script
 from twisted.internet import defer, task
 from twisted.python.failure import Failure
 
-from . import conf, hearing_queue, offload, opening
+from . import conf, hearing_queue, offload, store_opening
 from .answer_queue import LINES_IN_ALL, AnswerQueue, PendingLine, Verdict
 from .attention import Floor
 from .english.questions import asks
@@ -101,7 +101,7 @@ class AssistantScript(DefaultScript):
 
     def at_start(self, **kwargs: Any) -> None:
         if conf.get().ENABLED:
-            opening.warm_up()
+            store_opening.warm_up()
 
     def at_server_start(self) -> None:
         """Restart the timer: after a crash a persistent Script has none (EVENNIA.md)."""
@@ -200,7 +200,7 @@ class AssistantScript(DefaultScript):
             self.obj.memory.flush_talk()
             if self.obj.memory.unwritten:
                 return  # no work on lines that a crash would lose
-            yield opening.mark_generation()
+            yield store_opening.mark_generation()
             yield self.sleep.beat() if self.asleep else self._awake_beat()
         except HELD:  # only the journal goes on; nobody waits for the end of a night
             if self.asleep:
@@ -556,6 +556,3 @@ class ReplyActions:
 
 
 # --- the lines that wait --------------------------------------------------------------------------
-
-
-# --- opening the store, once a process ------------------------------------------------------------

@@ -225,13 +225,13 @@ def test_what_talks_to_a_model_is_loaded_at_start_and_only_where_there_is_one(
 
     name = "openai.resources.chat"
     monkeypatch.delitem(sys.modules, name, raising=False)
-    from contrib_ai_memory import opening
+    from contrib_ai_memory import store_opening
 
-    opening._open_all()
-    opening._import_model_client()
+    store_opening._open_all()
+    store_opening._import_model_client()
     assert name not in sys.modules
     settings.CONTRIB_AI_MEMORY |= {"LLM": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}}
-    opening._import_model_client()
+    store_opening._import_model_client()
     assert name in sys.modules
 
 

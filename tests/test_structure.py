@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
 STEPS = [
     {"text"},
     {"english"},
-    {"conf", "privacy", "game_clock", "log", "atomic_file"},
+    {"conf", "privacy", "local_time", "log", "atomic_file"},
     {"records"},
     {"offload", "attention", "sqlite_file", "answer_queue"},
     {"embedding", "hearing_queue"},
@@ -29,7 +29,7 @@ STEPS = [
     {"recall"},
     {"sleep"},
     {"handler"},
-    {"deletion", "opening"},
+    {"deletion", "store_opening"},
     {"script"},
     {"npc"},
     {"llmnpc", "start"},

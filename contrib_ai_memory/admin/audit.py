@@ -1,7 +1,7 @@
-"""The log of what staff changed: who, when, what, and the ids it was done to, never a text.
+"""The audit log: who changed what and when, with ids or names, never the text of a memory.
 
-ServerConfig entries hold it, a page of records each; the newest 2,000 records stay. Looks are only
-in the server's security log. Reactor thread.
+ServerConfig entries hold it, a page of records each; about the newest 2,000 are kept. Looks, and
+what players do, are only in the server's security log. Reactor thread.
 """
 
 from __future__ import annotations

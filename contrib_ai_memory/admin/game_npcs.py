@@ -1,4 +1,4 @@
-"""The NPCs of the game that have a memory, and whose the memories in the store are."""
+"""The NPCs of the game that have a memory, and which object each memory in the store belongs to."""
 
 from __future__ import annotations
 

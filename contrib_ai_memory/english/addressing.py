@@ -10,8 +10,10 @@ from __future__ import annotations
 import enum
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
+
+from .tokens import words_of
 
 SHORTEST = 2  # characters of a name; one of a single letter would be found everywhere
 SHORTEST_PART = 3  # of a part of a longer name
@@ -370,3 +372,21 @@ def hushes(text: str) -> bool:
     """
     bare = text.replace("’", "'").strip(' \t\n.,!?;:…"()-–—~*')
     return bool(_KEEPS_QUIET.fullmatch(bare))
+
+
+def names(name: str) -> set[str]:
+    """Return the words by which somebody may be named, in lower case, of three letters or more.
+
+    >>> sorted(names("T'sala of Windside"))
+    ["t'sala", 'tsala', 'windside']
+    """
+    lowered = name.lower().replace("’", "'")
+    words = set(re.findall(r"[^\W\d_]+(?:['-][^\W\d_]+)*", lowered))
+    words |= {word.replace("'", "") for word in words}
+    return {word for word in words if len(word) > 2}
+
+
+def mentioned(text: str, people: Collection[str]) -> frozenset[str]:
+    """Return who of `people` is named in a text."""
+    said = set(words_of(text))
+    return frozenset(name for name in people if names(name) & said)

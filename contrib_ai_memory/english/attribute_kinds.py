@@ -1,7 +1,7 @@
-"""Kinds of attributes: what lasts of what is said of somebody: kin, trade, home, taste.
+"""Kinds of attributes: whether a sentence about somebody tells something that lasts.
 
-Sentences are in the third person and begin with a name. What somebody is about to do, feels at the
-moment or did once is no lasting attribute.
+Kin, trade, home, taste, a trait or another fact. Sentences are in the third person and begin with a
+name. What somebody is about to do, feels just now or did only once does not count.
 """
 
 from __future__ import annotations

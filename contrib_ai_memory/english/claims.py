@@ -1,9 +1,8 @@
-"""Claims in talk: what a sentence states, alone and of somebody.
+"""Claims in talk: what a sentence states by itself.
 
 `claim` strips openers and fillers from a sentence, `tells` returns whether a sentence is more than
 a question, a greeting or filler, and `stands_alone` whether a stranger would understand it a year
-later: it names its subject, has a verb, and is no order, cheer or mere "I agree". `kind_of` finds
-the lasting attribute of a person that a statement in the third person states.
+later: it names its subject, has a verb, and is no order, cheer or mere "I agree".
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ from ..english.commitments import LEAST_WORDS, Commitment
 from ..english.due_dates import dates, due
 from ..english.questions import sentences_of
 from ..english.tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem, words_of
-from ..game_clock import local
 from ..llm import router
+from ..local_time import local
 from ..privacy import shared_privacy
 from ..records import TALK_KINDS, AgendaItem, Entry, FactDraft, MemoryRecord, seconds_between
 

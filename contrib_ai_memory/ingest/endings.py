@@ -32,7 +32,7 @@ from twisted.internet import defer
 from .. import conf
 from ..embedding import embedder
 from ..english import commitments, corrections, sentence_classifier, supersession
-from ..english.addressing import forms, without_address
+from ..english.addressing import forms, mentioned, without_address
 from ..english.claims import tells
 from ..english.contradiction import changes, counts_anew, says_the_same
 from ..english.due_dates import due
@@ -40,9 +40,8 @@ from ..english.questions import sentences_of
 from ..english.sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION
 from ..english.supersession import ENDS, NEAREST, SURE, DatedStatement, Look
 from ..english.tokens import content_words
-from ..game_clock import local
 from ..llm import router
-from ..offline.answer_selection import mentioned
+from ..local_time import local
 from ..offline.corrected_lines import corrected_before
 from ..records import LOCKED, MOVE_KINDS, OWN, PINNED, TALK_KINDS, AgendaItem, Entry, MemoryRecord
 from ..store import memory_store
@@ -398,7 +397,7 @@ def _kind(memory: MemoryRecord) -> str:
 
 
 def _is_said(memory: MemoryRecord) -> bool:
-    return bool(memory.quote) or (memory.record == "entry" and memory.key != memory.content)
+    return bool(memory.quote) or memory.is_talk
 
 
 def _statement(memory: MemoryRecord, names: Collection[str]) -> DatedStatement:

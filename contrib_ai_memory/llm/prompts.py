@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..embedding.emotions import EMOTIONS
-from ..game_clock import local
+from ..local_time import local
 from ..records import Entry, KnownPerson, MemoryRecord, Message, ReplyRequest
 from ..text.sanitising import neutralise
 from . import schemas

@@ -5,7 +5,8 @@ another. All methods take and return plain data and may block: they run on worke
 
 Where rules judge (`router.rules_judge`), that is with the offline provider or a class that inherits
 it, the night asks `score_importance` and `extract_facts`, and the background loop
-`extract_experience`, all of `offline.OfflineProvider`; with any other provider both ask `digest`.
+`extract_experience`, all of `offline.offline_provider.OfflineProvider`; with any other provider
+both ask `digest`.
 """
 
 from __future__ import annotations

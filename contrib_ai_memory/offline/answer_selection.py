@@ -3,12 +3,13 @@
 The offline provider tells memories in place of words of its own, so everything hangs on the choice.
 Each memory gets a score from clues of the question and of the memory (answer-sentence selection,
 Yu et al. 2014): similarity, shared words, who speaks and who is spoken of, the type of the answer.
-The score is linear and fitted listwise (Cao et al. 2007): the softmax over the memories of a
-question, and over 0 for "nothing", is the probability that each answers it. The confidence in the
-result is linear too.
+A linear score, fitted listwise (Cao et al. 2007), ranks them: the softmax over the memories of a
+question, and over 0 for "nothing", is the probability that each answers it. Rules add to it where a
+trade or a taste is asked for, among others. The confidence in the result is logistic; rules limit
+it where no answer of the kind asked for is told.
 
-`python -m benchmarks.answers` fits the weights on recorded evenings and measures them on evenings
-left out of the fit; docs/measured.md has the figures.
+`python -m benchmarks.answers` measures on recorded evenings that are left out of each fit, and with
+`--fit` writes the weights; docs/measured.md has the figures.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ import numpy as np
 from .. import conf
 from ..embedding import embedder
 from ..english import answer_types, corrections, sentence_classifier, supersession
-from ..english.addressing import forms, without_address
+from ..english.addressing import forms, mentioned, names, without_address
 from ..english.answer_types import AnswerTypes
 from ..english.contradiction import changes, tells_change, tense_and_mood
 from ..english.linear import Linear
 from ..english.questions import asks
 from ..english.stated_preferences import states_preference
 from ..english.tokens import content_words, stem, words_of, zipf
-from ..game_clock import local
+from ..local_time import local
 from ..records import MemoryRecord, Recalled, ReplyRequest
 
 WEIGHTS = Path(__file__).with_name("answer_weights.json")
@@ -376,7 +377,7 @@ def _takes_back(line: supersession.Look) -> bool:
 
 def _line_kind(memory: MemoryRecord) -> str:
     """Return the kind of line that a memory is of, as the sentence classifier knows them."""
-    if memory.record == "entry" and memory.key == memory.content:
+    if memory.is_deed:
         return "give" if " gives " in memory.content else "pose"
     return "whisper" if memory.private else "say"
 
@@ -385,7 +386,7 @@ def _statement(
     memory: MemoryRecord, people: Collection[str], npc_name: str
 ) -> supersession.DatedStatement:
     text = _words(memory)
-    deed = memory.record == "entry" and memory.key == memory.content
+    deed = memory.is_deed
     return supersession.DatedStatement(
         text,
         memory.speaker,
@@ -524,24 +525,6 @@ class _Question:
         return float(bool(self.words) and max(self.words, key=self.words.__getitem__) in bag)
 
 
-def names(name: str) -> set[str]:
-    """Return the words by which somebody may be named, in lower case, of three letters or more.
-
-    >>> sorted(names("T'sala of Windside"))
-    ["t'sala", 'tsala', 'windside']
-    """
-    lowered = name.lower().replace("’", "'")
-    words = set(re.findall(r"[^\W\d_]+(?:['-][^\W\d_]+)*", lowered))
-    words |= {word.replace("'", "") for word in words}
-    return {word for word in words if len(word) > 2}
-
-
-def mentioned(text: str, people: Collection[str]) -> frozenset[str]:
-    """Return who of `people` is named in a text."""
-    said = set(words_of(text))
-    return frozenset(name for name in people if names(name) & said)
-
-
 def _clues(
     question: _Question, memory: MemoryRecord, text: str, bag: Collection[str]
 ) -> dict[str, float]:
@@ -550,7 +533,7 @@ def _clues(
     said = set(words_of(text))
     own = memory.speaker == question.npc
     asker = memory.speaker == question.asker
-    talk = memory.record == "entry" and memory.key != memory.content
+    talk = memory.is_talk
     deed = memory.record == "entry" and not talk
     mentions = any(names(name) & said for name in question.named)
     gives = deed and bool(re.match(r"\S+(?: \S+)? gives ", memory.content))

@@ -1,7 +1,7 @@
 """Confirmations: what the offline provider says to a line that asks the NPC to do something later.
 
-A request to forget something or to keep quiet about it is promised, and tells nothing else. What is
-to be kept, passed on or remembered is promised with its day, as the agenda has it.
+Asked to forget something or to keep it quiet, the NPC promises to, and says nothing else. Asked to
+keep, pass on or remember something, it promises to, and names the day if the line does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..english.questions import asks, sentences_of
 from ..english.reported_speech import capital, second_person
 from ..records import Reply, ReplyRequest
 from .phrases import phrase
-from .realisation import dated
+from .told_days import dated
 
 _POLITELY = re.compile(
     r"(?:and |so |please )?(?:can|could|will|would|won'?t) (?:you|u|ye)\b"

@@ -1,4 +1,4 @@
-"""Corrections in the journal: which line of its speaker a new line corrects, and what it means.
+"""Corrections in the journal: which earlier line of the same speaker a new line corrects.
 
 What a correction means is read from the journal each time (`english.corrections`): when the older
 line is forgotten, nothing of it stays in the newer one.

@@ -1,7 +1,7 @@
-"""Courtesies: greetings, thanks, small talk, and the word that acknowledges what somebody told.
+"""Courtesies: greetings, thanks, small talk, and an acknowledgement of what somebody has said.
 
-Apologies, compliments, teasing and riddles are known by their form. Whatever else is not worth
-remembering is judged by the sentence classifier, as for the night.
+Apologies, compliments, teasing and riddles are known by their form. Whether any other line is small
+talk is judged by the sentence classifier that the night uses, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import timedelta
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english import corrections, sentence_classifier
-from ..english.addressing import forms
+from ..english.addressing import forms, names
 from ..english.commitments import commitment
 from ..english.intents import Intent, courtesy_of, is_chatter
 from ..english.reported_speech import capital
@@ -22,9 +22,8 @@ from ..english.sentence_classifier import NOISE, Sentence
 from ..english.time_words import tells_time
 from ..english.tokens import FILLERS, words_of, zipf
 from ..records import Reply, ReplyRequest
-from .answer_selection import names
 from .phrases import has_spoken, last_words, phrase
-from .realisation import age, day_told
+from .told_days import age, day_told
 
 LONGEST = 10  # words of small talk
 _YOU_ARE = r"(?:you|u|ye|ya)(?:['’]?re| are| r| look| seem| sound| smell)"

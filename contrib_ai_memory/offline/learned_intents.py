@@ -2,9 +2,10 @@
 
 A multinomial logistic regression over the embedding of the line, in which one name stands for
 whoever is named. The weights are in learned_intents.npz; `python -m benchmarks.intents --fit` fits
-them on the paraphrases of benchmarks/data/intents.json, against questions and lines of the evenings
-that want none of it, and without `--fit` measures them on paraphrases left out. They fit one
-embedding model: with another, `load` returns None, and the rules are alone.
+them on the paraphrases of benchmarks/data/intents.json, with questions and lines of recorded
+evenings as counter-examples; without `--fit` it measures classifiers fitted without the paraphrases
+that they judge. They fit one embedding model: with another, `load` returns None, and only the rules
+remain.
 """
 
 from __future__ import annotations

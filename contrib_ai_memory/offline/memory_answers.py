@@ -1,6 +1,7 @@
 """Answers from memory: which recalled memories may be told, and what is said of them.
 
-`answer_selection` chooses among them. Where an answer may well be none, it begins with a doubt.
+`answer_selection` chooses among them. An answer that may well miss the question begins with an
+expression of doubt.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..embedding.model import ModelAway
-from ..english.addressing import forms, without_address
+from ..english.addressing import forms, names, without_address
 from ..english.answer_types import AnswerTypes
 from ..english.contradiction import are_apart
 from ..english.questions import (
@@ -25,7 +26,7 @@ from ..english.questions import (
 )
 from ..english.tokens import content_words, words_of
 from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, Recalled, Reply, ReplyRequest
-from .answer_selection import SURE_FROM, confidence, is_beside_the_point, names, select, told_of
+from .answer_selection import SURE_FROM, confidence, is_beside_the_point, select, told_of
 from .courtesies import are_noise, is_mere_courtesy
 from .phrases import phrase
 from .realisation import ended, tell_all
@@ -66,7 +67,7 @@ def worth_telling(request: ReplyRequest) -> list[Recalled]:
         (each, said)
         for each, said in lines
         if not (asks(said) or asks_about(said, known) or is_mere_courtesy(said))
-        if not (_is_talk(each.memory) and _only_seems_to_ask(said, known))
+        if not (each.memory.is_talk and _only_seems_to_ask(said, known))
     ]
     noise = are_noise([statements(said) or said for _each, said in lines])
     return [
@@ -83,11 +84,7 @@ def _only_seems_to_ask(said: str, known: set[str]) -> bool:
 
 def _is_open_talk(memory: MemoryRecord) -> bool:
     """Whether a memory is a line that somebody said aloud to whoever was there."""
-    return _is_talk(memory) and not memory.private
-
-
-def _is_talk(memory: MemoryRecord) -> bool:
-    return memory.record == "entry" and memory.key != memory.content
+    return memory.is_talk and not memory.private
 
 
 def known_words(request: ReplyRequest) -> set[str]:
@@ -123,7 +120,7 @@ def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:
         return bool(_ASKS_OF_MOVES.search(request.utterance))
     own = forms((request.npc_name, *request.npc_names))
     said = without_address(memory.quote or memory.content, own)
-    return not _TO_ITS_FACE.match(said) or not _is_talk(memory) or asks_of_you(request.utterance)
+    return not _TO_ITS_FACE.match(said) or not memory.is_talk or asks_of_you(request.utterance)
 
 
 def from_memory(request: ReplyRequest) -> Reply | None:

@@ -1,8 +1,9 @@
 """The offline provider: no language model, simple and deterministic.
 
-Replies are built from recalled memories alone. Sentences are weighed by rules, put in the third
-person where the rules reach and quoted where they do not. Summaries are made of a talk's own
-sentences, attributes of what people say of themselves, insights of what is mentioned often.
+Replies are built from recalled memories, the situation, the persona and stock phrases; nothing is
+invented. Sentences are weighed by a classifier and by rules, put in the third person where the
+rules reach and quoted where they do not. Summaries are made of a talk's own sentences, attributes
+of what people say of themselves, insights of what is mentioned often.
 """
 
 from __future__ import annotations

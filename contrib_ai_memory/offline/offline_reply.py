@@ -1,8 +1,8 @@
-"""What the offline provider says to a line: the order in which it is understood.
+"""What the offline provider says to a line, and in which order its meanings are tried.
 
-A line is understood before anything is told (`english.intents`). What is plain to see, such as who
-is here, comes from the situation (`situation_answers`); everything else from the memories that were
-recalled (`memory_answers`), or it is acknowledged (`courtesies`).
+A line is understood before anything is told (`english.intents`). What its intent asks for, such as
+who is here, comes from the situation (`situation_answers`), the answer to any other question from
+memory (`memory_answers`); a line that asks nothing is acknowledged (`courtesies`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import re
 from dataclasses import replace
 
 from ..english import agenda_questions
-from ..english.addressing import forms
+from ..english.addressing import forms, names
 from ..english.intents import Intent, courtesy_of, intent_of, is_chatter
 from ..english.questions import asked, asks_about, asks_of_oneself, seems_to_ask
 from ..english.tokens import words_of
 from ..records import Reply, ReplyRequest
-from .answer_selection import names
 from .courtesies import acknowledge, greeted, greeting, small_talk_in
 from .memory_answers import from_memory, known_words, words_to_it
 from .phrases import phrase

@@ -1,9 +1,8 @@
 """Stock phrases of the offline provider, their tones, and which of them is said next.
 
 A builder chooses a tone for an NPC by the setting TONE; a tone replaces phrases of `PHRASES`, and
-the setting PHRASES goes before both. A tone is chosen, not read from the persona: a description
-tells who somebody is, seldom how they talk. No phrase is said twice in a row where there is
-another.
+the setting PHRASES overrides both. A tone is chosen, not read from the persona: a description tells
+who somebody is, seldom how they talk. No phrase is said twice in a row if there is another.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Surface realisation: memories as sentences that an NPC can say.
 
-The words of others stay their words: reported where the rules of `english.reported_speech` reach,
-quoted where they do not, always with who said them and when.
+What others said is told as theirs: reported where the rules of `english.reported_speech` reach,
+quoted where they do not, with who said it and when, as far as that is known.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 from ..english import corrections, reported_speech
 from ..english.addressing import Named, forms, hushes, named, without_address
@@ -16,18 +16,12 @@ from ..english.answer_types import holds
 from ..english.due_dates import due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
 from ..english.tokens import content_words, is_past, words_of
-from ..game_clock import local
+from ..local_time import local
 from ..records import MemoryRecord, ReplyRequest
 from ..text.sanitising import oneline
+from .told_days import dated, day_told
 
-_TODAY = re.compile(r"\b(?:today|tonight|earlier|this (?:morning|evening|afternoon))\b", re.I)
 _DETERMINED = frozenset("a an the some my your his her their our".split())
-DAYS_BY_NUMBER = 10  # older days are told by their date
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
-_NUMBERS = "two three four five six seven eight nine ten".split()
 
 _AGO = frozenset("was were did had last ago since yesterday".split())
 
@@ -89,7 +83,7 @@ def _head_and_words(
     said = reported_speech.capital(ended(oneline(said)))
     if gift := _gift(memory, request):
         return "", " ".join(filter(None, [gift, when])) + "."
-    if memory.record == "entry" and memory.key == memory.content:  # a deed is nobody's words
+    if memory.is_deed:  # a deed is nobody's words
         return (f"I saw it {when}", f": {said}") if when else ("", said)
     if memory.speaker == request.npc_name:
         return f"I said {when}".rstrip(), f': "{said}"'
@@ -143,7 +137,7 @@ def _gift(memory: MemoryRecord, request: ReplyRequest) -> str:
     "" for any other memory.
     """
     head = f"{memory.speaker} gives {request.npc_name} "
-    given = memory.record == "entry" and memory.key == memory.content
+    given = memory.is_deed
     if not (given and memory.speaker and memory.content.startswith(head)):
         return ""
     thing = memory.content[len(head) :].rstrip(".")
@@ -164,65 +158,10 @@ def _with_article(thing: str) -> str:
     return f"{'an' if first[0] in 'aeiou' else 'a'} {thing}"
 
 
-def day_asked(question: str, now: str) -> date | None:
-    """Return the past day, or today, that a question names: "who was here on Monday?"."""
-    if not now:
-        return None
-    today = datetime.fromisoformat(now).date()
-    found = due(question, today, past=True)
-    if found is None:
-        return today if _TODAY.search(question) else None
-    return found.day if found.day <= today else None
-
-
-def on_day(day: date, today: date) -> str:
-    """Say when a day was: "today", "yesterday", "on Monday, 9 March"."""
-    past = (today - day).days
-    return {0: "today", 1: "yesterday"}.get(past, f"on {dated(day, today)}")
-
-
-def day_told(then: str, now: str, *, by_date: bool = False) -> str:
-    """Return when something was: "two days ago", or "on 9 May"; "" without a time.
-
-    Args:
-        by_date: Name the day, by its date and weekday.
-
-    >>> day_told("2026-05-09T21:00:00+00:00", "2026-05-11T09:00:00+00:00")
-    'two days ago'
-    >>> day_told("2026-05-09T21:00:00+00:00", "2026-05-11T09:00:00+00:00", by_date=True)
-    'on Saturday, 9 May'
-    """
-    if not then or not now:
-        return ""
-    day, today = (datetime.fromisoformat(local(each)).date() for each in (then, now))
-    past = (today - day).days
-    if by_date:
-        return f"on {dated(day, today)}"
-    if not 0 <= past <= DAYS_BY_NUMBER:
-        return f"on {_without_weekday(day, today)}"
-    if past < 2:
-        return ("earlier today", "yesterday")[past]
-    return f"{_NUMBERS[past - 2]} days ago"
-
-
-def dated(day: date, today: date) -> str:
-    """Name a day, with its year if it is another one."""
-    return f"{_DAYS[day.weekday()]}, {_without_weekday(day, today)}"
-
-
-def _without_weekday(day: date, today: date) -> str:
-    year = f" {day.year}" if day.year != today.year else ""
-    return f"{day.day} {_MONTHS[day.month - 1]}{year}"
-
-
 def ended(text: str) -> str:
     """Give a sentence its full stop."""
     bare = text.rstrip("\"”'’)] ")
     return text if bare.endswith((".", "!", "?", "…")) else text + "."
-
-
-def age(then: str, now: str) -> timedelta:
-    return datetime.fromisoformat(now) - datetime.fromisoformat(then)
 
 
 def listed(said: Sequence[str]) -> str:

@@ -1,7 +1,8 @@
 """What an NPC says of itself: sentences of its persona, in the first person.
 
 A persona is written in the third person or the second ("Mara has kept the inn", "You keep the
-inn"). Where a sentence cannot be turned, or has another subject, the NPC says nothing of it.
+inn"). Of a sentence that has another subject or cannot be put in the first person the NPC says
+nothing.
 """
 
 from __future__ import annotations

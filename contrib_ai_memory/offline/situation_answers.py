@@ -1,7 +1,7 @@
-"""Answers that are plain to see: who, where and when, and what was done, from the situation.
+"""Answers to recognised intents: who is or was here, where and when, gifts, news, opinions.
 
-`recall.situation` looks it up as the intent of a line asks; `ANSWERS` has a function for each
-intent, which returns None where it cannot answer.
+`recall.situation` looks up what each intent needs. A function of `ANSWERS` returns None where it
+cannot answer.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from datetime import date, datetime, timedelta
 
 from ..embedding.model import ModelAway
 from ..english import agenda_questions, presence_questions
+from ..english.addressing import names
 from ..english.intents import Intent
 from ..english.reported_speech import capital
 from ..english.tokens import content_words, without_quotations, words_of
-from ..game_clock import local
+from ..local_time import local
 from ..records import KnownPerson, MemoryRecord, OpenItem, Reply, ReplyRequest
 from .answer_selection import (
     PORTRAIT,
@@ -24,7 +25,6 @@ from .answer_selection import (
     AnswerCandidate,
     certainty,
     confidence,
-    names,
     select,
     told_of,
 )
@@ -37,8 +37,9 @@ from .memory_answers import (
     worth_telling,
 )
 from .phrases import PHRASES, has_spoken, last_words, phrase, said_in
-from .realisation import age, day_asked, day_told, listed, on_day, tell_all
+from .realisation import listed, tell_all
 from .self_description import introduction
+from .told_days import age, day_asked, day_told, on_day
 
 PLAINLY_SHARED = 0.5  # share of an event's words that name it without a doubt
 VISITORS_TOLD = 6
@@ -94,10 +95,6 @@ def _says(kind: str) -> Callable[[ReplyRequest, str], Reply | None]:
 
 def _name(request: ReplyRequest, _whom: str) -> Reply | None:
     return Reply(introduction(request.npc_name, request.persona), told=())
-
-
-def _role(request: ReplyRequest, _whom: str) -> Reply | None:
-    return _name(request, _whom)
 
 
 def _place(request: ReplyRequest, _whom: str) -> Reply | None:
@@ -377,7 +374,7 @@ def nothing_open(said: str, request: ReplyRequest) -> Reply:
 ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
     Intent.WELLBEING: _says("wellbeing"),
     Intent.NAME: _name,
-    Intent.ROLE: _role,
+    Intent.ROLE: _name,
     Intent.PLACE: _place,
     Intent.TIME: _time,
     Intent.PRESENT: _present,

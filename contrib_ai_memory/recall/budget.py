@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from ..english.contradiction import says_the_same
-from ..game_clock import local
+from ..local_time import local
 from ..records import OWN, MemoryRecord, Recalled, RecallRequest, ScoreParts
 from ..text.sanitising import neutralise
 

@@ -19,10 +19,11 @@ from ..english.agenda_questions import AgendaQuestion
 from ..english.commitments import creditor, message, owed, reminds
 from ..english.reported_speech import capital, second_person
 from ..english.tokens import content_words, is_past
-from ..game_clock import local
 from ..ingest.agenda_items import messages_for
 from ..ingest.index import to_memory
-from ..offline.realisation import dated, day_told, ended
+from ..local_time import local
+from ..offline.realisation import ended
+from ..offline.told_days import dated, day_told
 from ..records import AgendaItem, Entry, MemoryRecord, OpenItem
 from ..store.agenda import RECENTLY_DUE
 from ..text.sanitising import oneline

@@ -19,7 +19,7 @@ from django.utils.module_loading import import_string
 
 from ..english.questions import asks_for_several, asks_when
 from ..english.time_words import NamedDate, named_in
-from ..game_clock import local
+from ..local_time import local
 from ..records import RecallRequest, ScoreParts, seconds_between
 from ..store.payload import DRAWN_RECORDS, OF_NIGHTS, Candidate
 

@@ -15,10 +15,10 @@ from .. import offload
 from ..english import corrections
 from ..english.addressing import forms, without_address
 from ..english.follow_ups import TURNS_READ, SaidBefore, completed
-from ..game_clock import local
 from ..ingest.old_corrections import completed_in_store, set_right_in_store
 from ..llm import prompts, router
 from ..llm.usage import estimated
+from ..local_time import local
 from ..log import logger
 from ..offline.corrected_lines import corrected_before, set_right
 from ..offline.learned_intents import understood

@@ -12,17 +12,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
-
 from ..english import presence_questions
 from ..english.addressing import forms, without_address
 from ..english.answer_types import AnswerTypes
 from ..english.intents import Intent, intent_of
 from ..english.presence_questions import PresenceQuestion
-from ..game_clock import local
 from ..ingest.index import to_memory
+from ..local_time import local
 from ..offline.corrected_lines import corrected_before
-from ..offline.realisation import day_asked
+from ..offline.told_days import day_asked
 from ..privacy import may_hear
 from ..records import TALK_KINDS, Coming, Entry, KnownPerson, MemoryRecord, Situation, Visit
 from ..store.profiles import ProfileAttribute
@@ -39,14 +37,9 @@ ATTRIBUTES = 5  # of a profile
 NEXT_WITHIN = timedelta(hours=6)  # after somebody came in, for who came next
 COMPANY = 8  # people in the room of whom is told how they are known
 
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
 # "Bram is leaving The Drowned Lantern, heading for The Village Green."
 _HEADING = re.compile(r"\bheading (?:for|to|towards) (?P<place>[^.]+)")
 _NOW = re.compile(r"\bbeen talking\b", re.IGNORECASE)
-_HOURS = ((5, "night"), (12, "morning"), (17, "afternoon"), (22, "evening"), (24, "night"))
 
 
 def situation_of(
@@ -105,14 +98,6 @@ def situation_of(
         coming=_coming(memory, entry, who_was_there) if who_was_there else None,
     )
     return found_here, (*talk, *evidence, *profiled)
-
-
-def moment_told(now: str) -> str:
-    """Say a time as people do, on the clock of TIME_ZONE: "Saturday, 9 May, in the evening"."""
-    when = timezone.localtime(datetime.fromisoformat(now))
-    part = next(name for until, name in _HOURS if when.hour < until)
-    within = "at night" if part == "night" else f"in the {part}"
-    return f"{_DAYS[when.weekday()]}, {when.day} {_MONTHS[when.month - 1]}, {within}"
 
 
 def _person(

@@ -2,7 +2,8 @@
 
 Tools run on the reactor thread, their work on the store on the memory worker thread. Memories that
 a tool recalls are filtered for the listener. What the NPC notes in the loop is as private as the
-most private of what the model was given; what it says and does, if that tells a secret (`secrecy`).
+most private of what the model was given; what it says and does, if that tells a secret
+(`told_secrets`).
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ from twisted.internet import defer
 
 from .. import offload
 from ..embedding import emotions
-from ..game_clock import local
 from ..llm import router
 from ..llm.provider import (
     ATTRIBUTE_TYPES,
@@ -31,6 +30,7 @@ from ..llm.provider import (
     Statement,
     combined_confidence,
 )
+from ..local_time import local
 from ..offline.offline_provider import sentences_in, without_name
 from ..records import LOCKED, TALK_KINDS, Entry, PassReport
 from ..store import memory_store

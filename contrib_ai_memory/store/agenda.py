@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from ..game_clock import local
+from ..local_time import local
 from ..records import AgendaItem
 from . import attributes
 from .journal import ranges_include

@@ -1,8 +1,8 @@
 """Entity profiles [A 4.2]: what an NPC knows of somebody, and its relationship with them.
 
-Keyed by memory identity, in one JSON Attribute each, category `entity_profiles`. O-MEM:
-observations (Pf) are recorded as they come and consolidated into attributes (Pa) at night
-(`sleep.entity_consolidation`). Whispered observations stay with those who heard them.
+Each profile is one JSON Attribute (category `entity_profiles`), keyed by memory identity. As in
+O-MEM, observations (Pf) are recorded as they come, and a night consolidates them into attributes
+(Pa) (`sleep.entity_consolidation`). Whispered observations stay with those who heard them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What `CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]` may hold for the Qdrant stores.
 
-Importing this imports no client: the settings are checked before the game starts.
+Importing this imports no client: the settings are checked before the game starts. Which payload
+fields are indexed is in `payload.INDEXED_FIELDS`.
 """
 
 from __future__ import annotations

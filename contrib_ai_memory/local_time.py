@@ -1,4 +1,4 @@
-"""The game's clock: times are kept in UTC; the days that players name are those of TIME_ZONE."""
+"""Local time: times are stored in UTC; days such as "tomorrow" are days of TIME_ZONE."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.utils import timezone
 
 
 def local(moment: str) -> str:
-    """Return an ISO 8601 time as the clock of the game shows it, with its offset; "" for ""."""
+    """Return an ISO 8601 time as TIME_ZONE has it, with its offset; "" for ""."""
     if not moment or settings.TIME_ZONE == "UTC":
         return moment
     here = timezone.get_default_timezone()

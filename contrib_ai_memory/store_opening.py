@@ -1,4 +1,7 @@
-"""Opening the model and the store, once a process, before anybody waits for them."""
+"""Loads the model and opens the store, once per process, before anybody has to wait for them.
+
+It also marks the store and the game's database as one generation (docs/adr/020).
+"""
 
 from __future__ import annotations
 
