@@ -353,7 +353,7 @@ def test_every_setting_of_an_npc_is_read_from_its_own_settings():
     of_npc = set(conf.Settings.model_fields) - set(conf.GAME_ONLY)
     whole_game = {
         ("offload", "LLM"),  # the threads of the one server
-        ("script", "LLM"),  # loads its client at start
+        ("store_opening", "LLM"),  # loads its client at start
         ("script", "TICK_RATE"),  # before the heartbeat knows its NPC
         ("admin.inspect", "LLM"),  # compared with the NPC's
         ("preflight", "PHRASES"),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contrib_ai_memory.store import people as stored
+from contrib_ai_memory.store import profiles as stored
 from contrib_ai_memory.store.attributes import from_plain
 from contrib_ai_memory.store.profiles import (
     Profile,

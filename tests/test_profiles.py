@@ -12,7 +12,7 @@ from contrib_ai_memory.records import Percept
 from contrib_ai_memory.sleep import consolidation, entity_consolidation
 from contrib_ai_memory.sleep import entity_consolidation as learning
 from contrib_ai_memory.store import attributes
-from contrib_ai_memory.store import people as stored
+from contrib_ai_memory.store import profiles as stored
 from contrib_ai_memory.store.profiles import (
     Profile,
     ProfileAttribute,
