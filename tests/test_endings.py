@@ -62,6 +62,8 @@ CHANGES = [
     ("I live in Wick, in the house of my mother.", "I live in Harbourtown now."),
     ("I sold the grey mare to the miller.", "I did not sell the grey mare to the miller."),
     ("I owe Bram twelve marks for the boots.", "I paid Bram the twelve marks for the boots."),
+    ("The north bridge is down, nobody can cross.", "The north bridge is open again."),
+    ("The road to Wick is cut off, not a cart gets through.", "The road to Wick is passable."),
 ]
 
 
@@ -121,6 +123,7 @@ def test_a_fact_drawn_at_night_from_a_line_that_was_over_is_history_from_the_sta
         ("My sister works at the customs house.", "My sister fears the smugglers of the cove."),
         ("My father loves the lighthouse.", "My father saw a ship near the lighthouse."),
         ("I keep the ferry at Millbrook.", "I still keep the ferry at Millbrook."),
+        ("My cousin Rolf is down at the mill door.", "The mill door is open."),
         (
             "My father no longer keeps the lighthouse at Ravenscar.",
             "I will keep the lighthouse at Ravenscar for my father.",

@@ -357,6 +357,13 @@ _STATES = tuple(
             True,
         ),
         (r"\b(?:closed|shut|blocked|flooded)\b", r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b", False),
+        (
+            r"\b(?:is|are|['’]s|was|were) (?:washed (?:out|away)|cut off|impassable"
+            r"|down(?! (?:at|by|in|to|with|on|from|for|there|here|the)\b))\b",
+            r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b|\b(?:mended|fixed|repaired|rebuilt)\b"
+            r"|\b(?:is|are|['’]s) (?:back )?up (?:again|and)\b|\bstands? again\b",
+            False,
+        ),
         (r"\b(?:is|are|['’]s) open\b", r"\b(?:closed|shut)\b", False),
         (
             r"\b(?:broken|ruined|torn|leaks|leaking)\b",  # that it broke once stays true
@@ -391,6 +398,8 @@ def undoes(new: str, known: str) -> bool:
     True
     >>> undoes("They found my brother!", "My purse is missing.")
     False
+    >>> undoes("The bridge is open again.", "The bridge is down, nobody can cross.")
+    True
     """
     new, known = _said(new), _said(known)
     of_new, of_known = _OF_MINE.search(new), _OF_MINE.search(known)
@@ -402,7 +411,7 @@ def undoes(new: str, known: str) -> bool:
             continue
         for state, over, own in _STATES:
             ending = over.search(sentence)
-            if not ending or not state.search(known) or negated(known):
+            if not ending or not _is_in(state, known):
                 continue
             if negated(sentence) and not negated(ending[0]):
                 continue
@@ -410,6 +419,11 @@ def undoes(new: str, known: str) -> bool:
             if alike or (own and _OF_ONESELF.match(sentence) and _OF_ONESELF.match(known)):
                 return True
     return False
+
+
+def _is_in(state: re.Pattern[str], known: str) -> bool:
+    """Whether a clause of a statement tells a state, and does not deny it."""
+    return any(state.search(each) and not negated(each) for each in _CLAUSE_END.split(known))
 
 
 def is_no_longer(new: str, known: str) -> bool:

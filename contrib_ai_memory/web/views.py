@@ -313,10 +313,12 @@ class MemoryListView(NPCView):
             text=query.get("text", ""),
             ended=query.get("ended", False),
         )
+        filtered = any(query.values())
         return self.show(
             npc=npc,
             form=form,
-            filtered=any(query.values()),
+            filtered=filtered,
+            superseded=0 if filtered else max(0, counts.get(record, 0) - page.total),
             record=record,
             record_name=dict(RECORDS)[record],
             records=[(name, label, counts.get(name, 0)) for name, label in RECORDS],
