@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from contrib_ai_memory.offline import reported_lines
+
 from .harness import Bar, Report, arguments, game
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
@@ -125,7 +127,7 @@ def as_experience(text: str) -> str:
 
     entry = Entry(1, now_iso(), text, "say", seen_as="Alice")
     told = offline_provider.sentences_of(text)[:2]
-    return " ".join(offline_provider.reported(sentence, entry) for sentence in told)
+    return " ".join(reported_lines.reported(sentence, entry) for sentence in told)
 
 
 # --- how often they are right ---------------------------------------------------------------------

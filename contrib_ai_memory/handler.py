@@ -20,8 +20,8 @@ from .english.questions import asks, sentences_of
 from .ingest import experiences, importance, index, pipeline
 from .llm import router
 from .log import logger
-from .offline.offline_provider import without_name
 from .offline.phrases import phrases_of
+from .offline.reported_lines import without_name
 from .recall import mood, reply, search, tool_loop
 from .records import (
     ASKS,

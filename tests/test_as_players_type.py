@@ -5,8 +5,7 @@ from evennia.utils.create import create_object
 from talk_scene import MONDAY, turn
 
 from contrib_ai_memory.english import addressing, commitments, corrections, follow_ups, questions
-from contrib_ai_memory.english.intents import Intent, intent_of
-from contrib_ai_memory.offline import courtesies
+from contrib_ai_memory.english.intents import Intent, intent_of, small_talk_in
 from contrib_ai_memory.offline import phrases as stock
 from contrib_ai_memory.offline.learned_intents import learned_intent
 
@@ -611,7 +610,7 @@ def test_what_has_more_to_it_has_no_plain_intent(line):
     "line", ["I am so tired since my wife died.", "I'm done in Harrow, I leave tomorrow."]
 )
 def test_what_tells_something_is_no_small_talk(line):
-    assert courtesies.small_talk_in(line) == ""
+    assert small_talk_in(line) == ""
 
 
 def test_corrected_news_is_not_told(says, alice, bram):

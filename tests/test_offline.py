@@ -11,7 +11,14 @@ from contrib_ai_memory import english
 from contrib_ai_memory.embedding import emotions
 from contrib_ai_memory.english import reported_speech, themes
 from contrib_ai_memory.llm.provider import Observation
-from contrib_ai_memory.offline import offline_provider
+from contrib_ai_memory.offline import (
+    learned_intents,
+    offline_provider,
+    realisation,
+    reported_lines,
+    self_description,
+    told_days,
+)
 from contrib_ai_memory.offline.offline_provider import OfflineProvider
 from contrib_ai_memory.records import (
     RETOLD,
@@ -76,8 +83,11 @@ def test_the_examples_in_the_docstrings_of_english_run(name):
     assert doctest.testmod(module).failed == 0
 
 
-def test_the_examples_in_the_docstrings_of_the_offline_provider_run():
-    examples = doctest.testmod(offline_provider)
+@pytest.mark.parametrize(
+    "module", [learned_intents, realisation, reported_lines, self_description, told_days]
+)
+def test_the_examples_in_the_docstrings_of_the_offline_provider_run(module):
+    examples = doctest.testmod(module)
     assert examples.attempted and not examples.failed
 
 
@@ -258,10 +268,10 @@ def test_labels_of_a_model_are_checked():
 
 def test_what_is_said_to_somebody_is_quoted_and_marks_do_not_pile_up():
     entry = Entry(1, "2026-01-01T00:00:00+00:00", "x", "say", seen_as="Alice")
-    assert offline_provider.reported("I owe you a boat", entry) == 'Alice says: "I owe you a boat."'
-    said = offline_provider.reported('The sign says "Mind the step."', entry)
+    assert reported_lines.reported("I owe you a boat", entry) == 'Alice says: "I owe you a boat."'
+    said = reported_lines.reported('The sign says "Mind the step."', entry)
     assert said == "Alice says: \"The sign says 'Mind the step.'\""
-    assert '.".' not in offline_provider.reported('Bram shouted: "Wolves."', entry)
+    assert '.".' not in reported_lines.reported('Bram shouted: "Wolves."', entry)
 
 
 @pytest.mark.parametrize(
@@ -322,9 +332,9 @@ def test_of_talk_among_others_only_what_a_stranger_understands_is_a_fact(store_f
 def test_what_a_speaker_quotes_is_not_told_of_the_speaker():
     text = 'The smith said, "I have two arrows." I keep the ferry.'
     entry = Entry(1, "2026-11-01T12:00:00+00:00", text, "say", "Alice")
-    quoted = offline_provider.reported("I have two arrows.", entry)
+    quoted = reported_lines.reported("I have two arrows.", entry)
     assert quoted == 'Alice says: "I have two arrows."'
-    assert offline_provider.reported("I keep the ferry.", entry) == "Alice keeps the ferry."
+    assert reported_lines.reported("I keep the ferry.", entry) == "Alice keeps the ferry."
 
 
 def test_what_is_thought_of_somebody_not_named_is_no_fact_and_what_is_heard_of_a_place_is():

@@ -22,9 +22,8 @@ import numpy as np
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.addressing import forms
-from ..english.intents import Intent, courtesy_of, intent_of, without_greeting
+from ..english.intents import Intent, courtesy_of, intent_of, small_talk_in, without_greeting
 from ..english.questions import asked, asks_about, seems_to_ask
-from .courtesies import small_talk_in
 
 FILE = Path(__file__).with_suffix(".npz")
 SOMEBODY = "Bram"  # stands for every name

@@ -30,7 +30,6 @@ from ..english.claims import (
 from ..english.contradiction import changes, contradicts, says_the_same
 from ..english.persona_protection import about_itself
 from ..english.questions import asks, sentences_of
-from ..english.reported_speech import claimed
 from ..english.salience import RARE_TERMS, has_number, has_rare_terms, names_someone, salience
 from ..english.sentence_classifier import (
     AGENDA,
@@ -72,6 +71,7 @@ from . import offline_reply
 from .confirmations import confirm
 from .corrected_lines import corrected
 from .realisation import ended, listed
+from .reported_lines import _QUOTATION, quoted, reported, voices, without_name
 
 SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
@@ -101,9 +101,6 @@ DOUBTED = 0.4
 OVERHEARD_FROM = 16  # lines of a talk that never turns to the NPC
 
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
-_TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
-_QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
-_QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
 _OF_A_THEME = re.compile(r"^What is said of (?P<theme>.+)\?$")
 
 
@@ -276,72 +273,15 @@ class OfflineProvider:
 # --- sentences ------------------------------------------------------------------------------------
 
 
-def without_name(text: str, name: str) -> str:
-    """Strip the name that a line is addressed to: "Mara, wolves came" is about wolves.
-
-    >>> without_name("Mara, wolves took my sheep.", "Mara")
-    'Wolves took my sheep.'
-    >>> without_name("mara what is the bridge", "Mara")
-    'What is the bridge'
-    """
-    name = re.escape(name)
-    text = re.sub(
-        rf"^\W*(?:(?:hey|hello|hi|oh|say|listen|well)\W+)?@?{name}\b"
-        rf"(?:\s*[,:;!.-]+\s*|\s+(?={_QUESTION_WORD}))",
-        "",
-        text,
-        flags=re.IGNORECASE,
-    )
-    text = re.sub(rf"\s*,\s*@?{name}\b(?=\W*$)", "", text, flags=re.IGNORECASE)
-    return reported_speech.capital(text)
-
-
-def reported(sentence: str, entry: Entry) -> str:
-    """Report a sentence as a claim of its speaker: in the third person, or quoted.
-
-    What is said to the NPC is quoted: "I am proud of you" does not work in the third person. So is
-    what a speaker quotes: in 'The smith said, "I have two"' the smith has them.
-    """
-    sentence = ended(sentence)
-    if entry.kind == "pose":
-        return claimed(sentence, entry.seen_as)
-    if entry.kind not in TALK_KINDS or not entry.seen_as:
-        return sentence
-    of_speaker = of_oneself(sentence) and not _voices(sentence, entry)
-    if of_speaker and not _TO_THE_NPC.search(sentence):
-        return reported_speech.third_person(sentence, entry.seen_as)
-    return quoted(sentence, entry)
-
-
 def _report_all(claims: Sequence[_Claim], entry: Entry) -> str:
     """Report the claims of one line that belong together, as `reported` does a single one."""
     if len(claims) > 1 and entry.kind in TALK_KINDS:
         together = " ".join(ended(each.text) for each in claims)
-        of_speaker = all(of_oneself(each.text) and not _voices(each.text, entry) for each in claims)
+        of_speaker = all(of_oneself(each.text) and not voices(each.text, entry) for each in claims)
         return reported(together, entry) if of_speaker else quoted(together, entry)
     if any(each.doubtful for each in claims) and entry.kind in TALK_KINDS:
         return quoted(claims[0].text, entry)
     return " ".join(reported(each.text, entry) for each in claims)
-
-
-def _voices(sentence: str, entry: Entry) -> bool:
-    """Whether a speaker says a sentence in quotation marks: as somebody else's words."""
-    words = sentence.rstrip('.!?…"” ').lower()
-    return any(words in found.group().lower() for found in _QUOTATION.finditer(entry.content))
-
-
-def quoted(sentence: str, entry: Entry) -> str:
-    """Quote a sentence of its speaker."""
-    within = ended(sentence).replace('"', "'").replace("“", "'").replace("”", "'")
-    return f'{entry.seen_as} says: "{within}"' if entry.seen_as else ended(sentence)
-
-
-def sentences_in(entry: Entry, npc_name: str) -> list[tuple[str, str]]:
-    """The sentences of an entry with what they claim; "" for a question or a greeting."""
-    return [
-        (sentence, reported(claim(sentence), entry) if tells(sentence) else "")
-        for sentence in sentences_of(without_name(entry.content, npc_name))
-    ]
 
 
 # --- what is worth keeping ------------------------------------------------------------------------

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from ..english import agenda_questions
 from ..english.addressing import forms, names
-from ..english.intents import Intent, courtesy_of, intent_of, is_chatter
+from ..english.intents import Intent, courtesy_of, intent_of, is_chatter, small_talk_in
 from ..english.questions import asked, asks_about, asks_of_oneself, seems_to_ask
 from ..english.tokens import words_of
 from ..records import Reply, ReplyRequest
-from .courtesies import acknowledge, greeted, greeting, small_talk_in
+from .courtesies import acknowledge, greeted, greeting
 from .memory_answers import from_memory, known_words, words_to_it
 from .phrases import phrase
 from .situation_answers import ANSWERS, agenda_told, last_seen, nothing_open, who_was_there

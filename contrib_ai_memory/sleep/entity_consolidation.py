@@ -31,7 +31,7 @@ from ..llm.provider import (
     combined_confidence,
 )
 from ..local_time import local
-from ..offline.offline_provider import sentences_in, without_name
+from ..offline.reported_lines import sentences_in, without_name
 from ..records import LOCKED, TALK_KINDS, Entry, PassReport
 from ..store import memory_store
 from ..store.evidence import Work

@@ -1,0 +1,73 @@
+"""Reported lines: what a line claims, sentence by sentence, told of its speaker or quoted."""
+
+from __future__ import annotations
+
+import re
+
+from ..english import reported_speech
+from ..english.claims import claim, of_oneself, tells
+from ..english.questions import sentences_of
+from ..english.reported_speech import claimed
+from ..records import TALK_KINDS, Entry
+from .realisation import ended
+
+_TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+_QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
+_QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
+
+
+def without_name(text: str, name: str) -> str:
+    """Strip the name that a line is addressed to: "Mara, wolves came" is about wolves.
+
+    >>> without_name("Mara, wolves took my sheep.", "Mara")
+    'Wolves took my sheep.'
+    >>> without_name("mara what is the bridge", "Mara")
+    'What is the bridge'
+    """
+    name = re.escape(name)
+    text = re.sub(
+        rf"^\W*(?:(?:hey|hello|hi|oh|say|listen|well)\W+)?@?{name}\b"
+        rf"(?:\s*[,:;!.-]+\s*|\s+(?={_QUESTION_WORD}))",
+        "",
+        text,
+        flags=re.IGNORECASE,
+    )
+    text = re.sub(rf"\s*,\s*@?{name}\b(?=\W*$)", "", text, flags=re.IGNORECASE)
+    return reported_speech.capital(text)
+
+
+def reported(sentence: str, entry: Entry) -> str:
+    """Report a sentence as a claim of its speaker: in the third person, or quoted.
+
+    What is said to the NPC is quoted: "I am proud of you" does not work in the third person. So is
+    what a speaker quotes: in 'The smith said, "I have two"' the smith has them.
+    """
+    sentence = ended(sentence)
+    if entry.kind == "pose":
+        return claimed(sentence, entry.seen_as)
+    if entry.kind not in TALK_KINDS or not entry.seen_as:
+        return sentence
+    of_speaker = of_oneself(sentence) and not voices(sentence, entry)
+    if of_speaker and not _TO_THE_NPC.search(sentence):
+        return reported_speech.third_person(sentence, entry.seen_as)
+    return quoted(sentence, entry)
+
+
+def voices(sentence: str, entry: Entry) -> bool:
+    """Whether a speaker says a sentence in quotation marks: as somebody else's words."""
+    words = sentence.rstrip('.!?…"” ').lower()
+    return any(words in found.group().lower() for found in _QUOTATION.finditer(entry.content))
+
+
+def quoted(sentence: str, entry: Entry) -> str:
+    """Quote a sentence of its speaker."""
+    within = ended(sentence).replace('"', "'").replace("“", "'").replace("”", "'")
+    return f'{entry.seen_as} says: "{within}"' if entry.seen_as else ended(sentence)
+
+
+def sentences_in(entry: Entry, npc_name: str) -> list[tuple[str, str]]:
+    """The sentences of an entry with what they claim; "" for a question or a greeting."""
+    return [
+        (sentence, reported(claim(sentence), entry) if tells(sentence) else "")
+        for sentence in sentences_of(without_name(entry.content, npc_name))
+    ]
