@@ -1,7 +1,8 @@
 """Intents: recognise lines that memory cannot answer, such as who is here or what time it is.
 
-Greetings and partings too. Rules on whole short clauses: in doubt a line has no intent, and what it
-asks is looked for in memory. Case and punctuation at the ends are ignored.
+Greetings and partings too, and small talk by its form. Rules on whole short clauses: in doubt a
+line has no intent, and what it asks is looked for in memory. Case and punctuation at the ends are
+ignored.
 """
 
 from __future__ import annotations
