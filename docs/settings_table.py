@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def page() -> str:
     """The whole page as Markdown."""
     parts = [HEAD]
     for title, section in SECTIONS.items():
-        about = "" if section is conf.Settings else f"{section.__doc__}\n\n"
+        about = "" if section is conf.Settings else f"{inspect.cleandoc(section.__doc__)}\n\n"
         parts.append(f"## `{title}`\n\n{about}{_table(section)}")
     return "\n".join(parts)
 
