@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from ..english.salience import content_importance
 from ..english.tokens import WORD
@@ -34,11 +35,16 @@ def heuristic_importance(percept: Percept, keywords: tuple[str, ...], sender_bon
 
 
 def _keywords_in(lowered: str, keywords: tuple[str, ...]) -> int:
-    likely = [word for keyword in keywords if (word := keyword.lower()) in lowered]
+    likely = [keyword for keyword in _in_lower_case(keywords) if keyword in lowered]
     if not likely:
         return 0  # the usual case, without splitting the text into words
     words = set(WORD.findall(lowered))
     return sum(keyword in words for keyword in likely)
+
+
+@lru_cache(maxsize=256)
+def _in_lower_case(keywords: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(keyword.lower() for keyword in keywords)
 
 
 def clamp(score: float) -> int:
