@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -45,6 +46,7 @@ def step_of(module: str) -> int:
     raise AssertionError(f"{module} has no place in the order of rooms")
 
 
+@cache
 def modules() -> dict[str, Path]:
     found = {}
     for path in PACKAGE.rglob("*.py"):
