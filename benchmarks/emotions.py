@@ -23,8 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from contrib_ai_memory.offline import reported_lines
-
 from .harness import Bar, Report, arguments, game
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
@@ -122,11 +120,12 @@ def _words(text: str) -> set[str]:
 
 def as_experience(text: str) -> str:
     """A sentence as the offline provider's experience tells it: in the third person, or quoted."""
-    from contrib_ai_memory.offline import offline_provider
+    from contrib_ai_memory.english.questions import sentences_of
+    from contrib_ai_memory.offline import reported_lines
     from contrib_ai_memory.records import Entry, now_iso
 
     entry = Entry(1, now_iso(), text, "say", seen_as="Alice")
-    told = offline_provider.sentences_of(text)[:2]
+    told = sentences_of(text)[:2]
     return " ".join(reported_lines.reported(sentence, entry) for sentence in told)
 
 

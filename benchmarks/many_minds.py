@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from contrib_ai_memory.store import profiles
-
 from . import talk
 from .harness import make, progress
 
@@ -115,6 +113,7 @@ def pages_of(journal: list[Any]) -> Iterator[tuple[str, str, Any]]:
 
 
 def profiles_of(dice: random.Random, journal: list[Any]) -> Iterator[tuple[str, str, Any]]:
+    from contrib_ai_memory.store import profiles
     from contrib_ai_memory.store.profiles import Relationship
 
     for name in talk.NAMES[:PEOPLE]:

@@ -15,8 +15,6 @@ from django.conf import settings
 from twisted.internet import defer, reactor, task
 from twisted.python import log
 
-from contrib_ai_memory.admin import game_npcs
-
 from .lag_watch import late
 
 WARM = 10.0  # seconds from the first answer of the store until all is loaded
@@ -31,6 +29,7 @@ def at_server_start() -> None:
 @defer.inlineCallbacks
 def _watch():
     from contrib_ai_memory import offload
+    from contrib_ai_memory.admin import game_npcs
     from contrib_ai_memory.recall.mood import mood_of
     from contrib_ai_memory.records import now_iso
     from contrib_ai_memory.script import AssistantScript

@@ -372,10 +372,10 @@ class World:
             line = turn.rpartition("</")[2]  # behind the scene and the memories
             names = re.findall(r"^(\w+) (?:(?:says|whispers) to you: |gives )", line, re.MULTILINE)
             self.holds(names, f"nobody is answered: {turn}")
-            for person in self.players:
-                if names and person.name == names[-1]:
-                    unknown = self.oracle.unknown_to(text, person.id)
-                    self.holds(not unknown, f"asked for {person.name}, {unknown} in: {text}")
+            answered = [each for each in self.players if names and each.name == names[-1]]
+            unknown = [self.oracle.unknown_to(text, each.id) for each in answered]
+            # two may have one name: it must be fit for one of them
+            self.holds(not all(unknown) or not unknown, f"for {names[-1:]}, {unknown} in: {text}")
 
     def judge_kept(self):
         """All that the NPCs keep, by whom each piece of it may be told."""
