@@ -114,7 +114,7 @@ def watched() -> Iterator[Watch]:
 
     router.ask = asked
     offload.run = lambda *args, **options: elsewhere(run, *args, **options)
-    offload.breathe = lambda: elsewhere(breathe)
+    offload.breathe = lambda *priority: elsewhere(breathe, *priority)
     try:
         yield watch
     finally:
