@@ -45,9 +45,8 @@ SETTLE_SECONDS = 20.0
 SWITCH_SECONDS = 0.001  # interpreter switch interval: how long a busy worker holds the GIL
 GIVE_WAY_SECONDS = 0.05  # longest wait of `give_way`
 TURN_SECONDS = 0.001  # of one reactor turn, for all work that waits in `breathe`
-REST = (
-    3.0  # times as long as a piece of housekeeping took, the reactor is the game's alone after it
-)
+# how many times as long as a piece of housekeeping took the game has the reactor to itself after it
+REST = 3.0
 
 
 Apart = Callable[[Callable[..., Any], tuple[Any, ...], bool], Any]
