@@ -71,7 +71,7 @@ from . import offline_reply
 from .confirmations import confirm
 from .corrected_lines import corrected
 from .realisation import ended, listed
-from .reported_lines import _QUOTATION, quoted, reported, voices, without_name
+from .reported_lines import QUOTATION, quoted, reported, voices, without_name
 
 SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
@@ -675,7 +675,7 @@ def _of_attributes(pair: Pair) -> Relation:
 
 def _of_insights(pair: Pair) -> Relation:
     """Relate two insights: their words count, in any order, and not their quotations."""
-    gists = [set(content_words(_QUOTATION.sub("", each.text))) for each in (pair.new, pair.known)]
+    gists = [set(content_words(QUOTATION.sub("", each.text))) for each in (pair.new, pair.known)]
     same = gists[0] == gists[1] if all(gists) else pair.new.text == pair.known.text
     return Relation.SAME if same else Relation.UNRELATED
 

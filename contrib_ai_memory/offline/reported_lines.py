@@ -13,7 +13,7 @@ from .realisation import ended
 
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
-_QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
+QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
 
 
 def without_name(text: str, name: str) -> str:
@@ -56,7 +56,7 @@ def reported(sentence: str, entry: Entry) -> str:
 def voices(sentence: str, entry: Entry) -> bool:
     """Whether a speaker says a sentence in quotation marks: as somebody else's words."""
     words = sentence.rstrip('.!?…"” ').lower()
-    return any(words in found.group().lower() for found in _QUOTATION.finditer(entry.content))
+    return any(words in found.group().lower() for found in QUOTATION.finditer(entry.content))
 
 
 def quoted(sentence: str, entry: Entry) -> str:
