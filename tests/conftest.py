@@ -90,12 +90,14 @@ def store_folder(settings, tmp_path):
 
 
 @pytest.fixture(autouse=True)
-def pause_is_read_anew():
-    """Drop the cached pause of all NPCs, which a failing test would leave to those after it."""
+def nothing_stays_in_the_process():
+    """Drop what the process keeps of a database: the next test's ids are those of this one's."""
+    from contrib_ai_memory.admin import audit
     from contrib_ai_memory.store import pause
 
     yield
     pause._all_paused = None
+    audit._looks.clear()
 
 
 @pytest.fixture

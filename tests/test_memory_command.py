@@ -748,14 +748,12 @@ def test_a_games_own_sleep_keeps_its_name_and_ours_is_reached_beside_it(mara, al
 
 @pytest.fixture
 def log(monkeypatch):
-    """All that goes to the game's security log; nobody has looked at anything yet."""
+    """All that goes to the game's security log."""
     from evennia.utils import logger
 
     lines = []
     monkeypatch.setattr(logger, "log_sec", lines.append)
-    audit._looks.clear()
-    yield lines
-    audit._looks.clear()
+    return lines
 
 
 def test_a_look_into_a_memory_is_one_line_in_the_log_and_again_after_ten_minutes(
