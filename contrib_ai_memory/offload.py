@@ -44,10 +44,9 @@ QUEUE_LENGTH = 256
 SETTLE_SECONDS = 20.0
 SWITCH_SECONDS = 0.001  # interpreter switch interval: how long a busy worker holds the GIL
 GIVE_WAY_SECONDS = 0.05  # longest wait of `give_way`
-TURN_SECONDS = 0.001  # of one reactor turn, for all work that waits in `breathe`
+TURN_SECONDS = 0.001  # of one reactor turn, for all work and results that wait for one
 # how many times as long as a piece of housekeeping took the game has the reactor to itself after it
-REST = 3.0
-
+REST, LONGEST_REST = 3.0, 1.0  # times, seconds
 
 Apart = Callable[[Callable[..., Any], tuple[Any, ...], bool], Any]
 
@@ -77,7 +76,7 @@ def run(
         job: A function of plain data. For MEMORY a function of a module, as it may run in the
             memory process; it must not change its arguments.
         priority: REPLY before LOOK before AWAKE before NIGHT.
-        timeout: Seconds from now, waiting in the queue included.
+        timeout: Seconds until the job is done, waiting in the queue included.
         check: Called on the worker thread right before the job, which is skipped if it raises.
         here: Run the job in this process even if memory jobs have a process apart.
         reads: The job changes nothing: it is done again if the process apart ends meanwhile.
@@ -117,9 +116,10 @@ def run_apart(do: Apart) -> None:
 def breathe(priority: int = LOOK) -> defer.Deferred:
     """Pause work of the reactor thread; fires at one of its next turns.
 
-    However many NPCs work at once, a turn runs only as many of them as fit into `TURN_SECONDS`.
-    Housekeeping, of priority AWAKE or NIGHT, has at most a share of 1 / (1 + `REST`) of the
-    reactor's time; the rest of it belongs to the game.
+    However many NPCs work at once, a turn runs only as many of them as fit into `TURN_SECONDS`,
+    by priority, and one at least. Housekeeping, of priority AWAKE or NIGHT, has at most a share of
+    1 / (1 + `REST`) of the reactor's time; the rest of it belongs to the game. The results of its
+    jobs wait for a turn too.
     """
     from twisted.internet import reactor
 
@@ -212,24 +212,19 @@ class Lane:
         if self._closed:
             return defer.fail(Busy("the server is stopping"))
         done: defer.Deferred = defer.Deferred()
-        try:
-            self._queue.put_nowait((priority, next(self._order), job, done))
-        except queue.Full:
-            return defer.fail(Busy(f"the {self.name} worker has {QUEUE_LENGTH} jobs waiting"))
-        self._ensure_threads()
 
         def expire() -> None:
             if not done.called:
                 done.errback(TimedOut(f"the {self.name} worker gave no answer in {timeout:g} s"))
 
         timer = reactor.callLater(timeout, expire)
-
-        def cancel_timer(result: Any) -> Any:
-            if timer.active():
-                timer.cancel()
-            return result
-
-        return done.addBoth(cancel_timer)
+        try:
+            self._queue.put_nowait((priority, next(self._order), job, done, timer))
+        except queue.Full:
+            timer.cancel()
+            return defer.fail(Busy(f"the {self.name} worker has {QUEUE_LENGTH} jobs waiting"))
+        self._ensure_threads()
+        return done
 
     def drain(self, timeout: float) -> None:
         """Start no more jobs, and wait for the running one (lanes of one thread)."""
@@ -248,7 +243,7 @@ class Lane:
         from twisted.internet import reactor
 
         while True:
-            priority, _order, job, done = self._queue.get()
+            priority, _order, job, done, timer = self._queue.get()
             self._idle.clear()
             try:
                 if done.called or self._closed:  # it timed out in the queue
@@ -259,7 +254,7 @@ class Lane:
                 result = failure.Failure()
             finally:
                 self._idle.set()
-            reactor.callFromThread(_deliver, done, result, priority)
+            reactor.callFromThread(_deliver, done, timer, result, priority)
 
 
 _lanes: dict[str, Lane] = {}
@@ -267,9 +262,10 @@ _apart: Apart | None = None  # does the jobs of MEMORY in a process apart
 _here = threading.local()  # `gives_way`: whether this thread runs a job of the night
 _at_work, _paused = threading.Event(), threading.Event()  # whether the reactor runs a piece of work
 _stopping = threading.Event()
-# work that waits for a turn, with what it is given, longest first: for people, and housekeeping
-_breathing: deque[tuple[defer.Deferred, Any]] = deque()
-_housekeeping: deque[tuple[defer.Deferred, Any]] = deque()
+# work that waits for a turn, with what it is given, by priority, longest first
+_waiting: dict[int, deque[tuple[defer.Deferred, Any]]] = {
+    priority: deque() for priority in (REPLY, LOOK, AWAKE, NIGHT)
+}
 _rests_until = 0.0  # seconds of time.perf_counter, for housekeeping
 _turn: Any = None  # the scheduled call of `_give_turn`
 
@@ -282,9 +278,11 @@ def _threads_of(lane: str) -> int:
     return llm.max_concurrency if llm else 1
 
 
-def _deliver(done: defer.Deferred, result: Any, priority: int) -> None:
+def _deliver(done: defer.Deferred, timer: Any, result: Any, priority: int) -> None:
     from twisted.internet import reactor
 
+    if timer.active():  # the job is done; that its result waits for a turn is no time-out
+        timer.cancel()
     if priority >= AWAKE:
         _wait_for_turn(reactor, done, result, priority)
     elif not done.called:
@@ -302,39 +300,48 @@ def _fire(done: defer.Deferred, result: Any) -> None:
 
 
 def _wait_for_turn(reactor: Any, done: defer.Deferred, result: Any, priority: int) -> None:
-    (_housekeeping if priority >= AWAKE else _breathing).append((done, result))
+    _waiting[priority].append((done, result))
     _schedule_turn(reactor)
 
 
 def _schedule_turn(reactor: Any) -> None:
     global _turn
-    if not (_breathing or _housekeeping):
+    if _waiting[REPLY] or _waiting[LOOK]:
+        delay = 0.0
+    elif _waiting[AWAKE] or _waiting[NIGHT]:
+        delay = max(0.0, _rests_until - time.perf_counter())
+    else:
         return
-    delay = 0.0 if _breathing else max(0.0, _rests_until - time.perf_counter())
     if _turn and _turn.active():
         if _turn.getTime() <= reactor.seconds() + delay:
             return
         _turn.cancel()
-    _turn = reactor.callLater(delay, _give_turn, reactor)
+    _turn = reactor.callLater(delay, _let_writes_by, reactor)
+
+
+def _let_writes_by(reactor: Any) -> None:
+    """Give the turn in the reactor's next round: before that it sends what players wait for."""
+    global _turn
+    _turn = reactor.callLater(0, _give_turn, reactor)
 
 
 def _give_turn(reactor: Any) -> None:
     global _rests_until
+    until = time.perf_counter() + TURN_SECONDS
+    _fire_waiting((REPLY, LOOK), until)
     begun = time.perf_counter()
-    _fire_waiting(_breathing, begun + TURN_SECONDS)
-    begun_housekeeping = time.perf_counter()
-    if begun_housekeeping >= _rests_until and begun_housekeeping < begun + TURN_SECONDS:
-        _fire_waiting(_housekeeping, begun + TURN_SECONDS)
+    if begun >= _rests_until:
+        _fire_waiting((AWAKE, NIGHT), until)
         ended = time.perf_counter()
-        _rests_until = ended + REST * (ended - begun_housekeeping)
+        _rests_until = ended + min(REST * (ended - begun), LONGEST_REST)
     _schedule_turn(reactor)
 
 
-def _fire_waiting(waiting: deque[tuple[defer.Deferred, Any]], until: float) -> None:
+def _fire_waiting(priorities: tuple[int, ...], until: float) -> None:
     """Resume work that waits for a turn, at least one piece of it."""
-    while waiting:
+    while waiting := next((_waiting[each] for each in priorities if _waiting[each]), None):
         done, result = waiting.popleft()
-        if not done.called:  # it may have timed out
+        if not done.called:  # the one who waited has given up
             _fire(done, result)
         if time.perf_counter() >= until:
             break

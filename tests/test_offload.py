@@ -197,6 +197,89 @@ def test_what_a_job_of_the_night_found_waits_its_turn():
     ) == ["worker", "worker", "reactor", "look", "reactor"]
 
 
+def test_a_job_that_is_done_is_not_timed_out_while_its_result_waits_for_a_turn():
+    assert play(
+        """
+        rests = offload.breathe(offload.NIGHT).addCallback(lambda _: time.sleep(0.3))
+        yield rests
+        done = offload.run(offload.MEMORY, lambda: "done", priority=offload.NIGHT, timeout=0.2)
+        looked = yield offload.run(offload.MEMORY, lambda: "look", priority=offload.LOOK)
+        result = yield done
+        seen.extend([looked, result])
+        """
+    ) == ["look", "done"]
+
+
+def test_housekeeping_goes_on_while_people_keep_every_turn_busy():
+    assert play(
+        """
+        def piece():
+            until = time.perf_counter() + 2 * offload.TURN_SECONDS
+            while time.perf_counter() < until:
+                pass
+
+        @defer.inlineCallbacks
+        def people():
+            while not seen:
+                yield offload.breathe()
+                piece()
+
+        def night(_):
+            piece()
+            seen.append("night")
+
+        crowd = people()
+        yield offload.breathe(offload.NIGHT).addCallback(night)
+        yield crowd
+        """
+    ) == ["night"]
+
+
+def test_work_awake_goes_before_that_of_the_night_and_no_rest_is_long():
+    assert play(
+        """
+        def piece(name):
+            seen.append(name)
+            if name == "long":
+                time.sleep(1.5 * offload.LONGEST_REST)
+
+        yield offload.breathe(offload.NIGHT).addCallback(lambda _: piece("long"))
+        ended = time.perf_counter()
+        yield defer.gatherResults([
+            offload.breathe(priority).addCallback(lambda _, name=name: piece(name))
+            for name, priority in [("night", offload.NIGHT), ("awake", offload.AWAKE)]
+        ])
+        seen.append(time.perf_counter() - ended < 2 * offload.LONGEST_REST)
+        """
+    ) == ["long", "awake", "night", True]
+
+
+def test_what_was_said_is_sent_before_work_takes_its_turn():
+    assert play(
+        """
+        import socket
+        from twisted.internet import protocol
+
+        class Game(protocol.Protocol):
+            def dataReceived(self, data):
+                self.transport.write(b"echo")
+                offload.breathe().addCallback(lambda _: (time.sleep(0.1), seen.append("work")))
+
+        port = reactor.listenTCP(0, protocol.Factory.forProtocol(Game), interface="127.0.0.1")
+
+        def play():
+            with socket.create_connection(("127.0.0.1", port.getHost().port)) as player:
+                begun = time.perf_counter()
+                player.sendall(b"say")
+                player.recv(4)
+                return time.perf_counter() - begun < 0.1
+
+        prompt = yield offload.run(offload.MODEL, play, priority=offload.LOOK)
+        seen.append(prompt)
+        """
+    ) == ["work", True]
+
+
 def test_a_job_of_the_night_gives_way_while_the_reactor_is_at_a_piece_of_work_and_no_longer():
     assert play(
         """
