@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 from .english.commitments import Commitment
 from .english.questions import asks
 from .english.reported_speech import as_posed
-from .local_time import local
+from .local_time import day_of
 from .privacy import may_hear
 
 TALK_KINDS = frozenset({"say", "whisper"})
@@ -385,13 +385,13 @@ class AgendaItem(_Plain):
 
     def is_due(self, now: str) -> bool:
         """Return whether it is open and its date has come, at an ISO 8601 time."""
-        return self.state == "open" and bool(self.due) and self.due <= local(now)[:10]
+        return self.state == "open" and bool(self.due) and self.due <= day_of(now)
 
     def state_at(self, now: str) -> str:
         """Return the state in words: open, due, overdue, done or broken."""
         if not self.is_due(now):
             return self.state
-        return "due" if self.due == local(now)[:10] else "overdue"
+        return "due" if self.due == day_of(now) else "overdue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -630,6 +630,7 @@ class Situation:
         people: The speaker, and the people whom the line names.
         known_names: Names of everyone whom the NPC has met.
         visits: Newest first; only where the line asks for them.
+        visits_since: ISO 8601; no older visits were looked up. "" if all were.
         lines_asked_for: Ids of the recalled memories that are what the speaker said in their last
             conversation, or on the day that the line names, what others have told lately, or the
             speaker's gifts; only where the line asks for that.
@@ -648,6 +649,7 @@ class Situation:
     people: tuple[KnownPerson, ...] = ()
     known_names: tuple[str, ...] = ()
     visits: tuple[Visit, ...] = ()
+    visits_since: str = ""
     lines_asked_for: tuple[str, ...] = ()
     agenda: tuple[OpenItem, ...] = ()
     nothing_open: bool = False

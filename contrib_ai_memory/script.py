@@ -553,6 +553,3 @@ class ReplyActions:
     def _note(self, own: Entry) -> None:
         self.spoken.append(own.id)
         self._script.ndb.answering_line = None  # a reload does not have it answered once more
-
-
-# --- the lines that wait --------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from contrib_ai_memory.english import addressing, commitments, corrections, foll
 from contrib_ai_memory.english.intents import Intent, intent_of, small_talk_in
 from contrib_ai_memory.offline import phrases as stock
 from contrib_ai_memory.offline.learned_intents import learned_intent
+from contrib_ai_memory.recall import situation
 
 # --- confidences and messages ---------------------------------------------------------------------
 
@@ -204,6 +205,33 @@ def test_somebody_present_may_have_been_away_yesterday(says, mara, alice, bram, 
     mara.memory.clock = lambda: now
     bram.move_to(alice.location)
     assert says(alice, "was bram here yesterday?").startswith(answer)
+
+
+def test_where_somebody_absent_was_on_a_day_is_told_of_that_day(says, mara, alice, bram):
+    then, now = "2026-11-20T12:00:00+00:00", mara.memory.clock()
+    mara.memory.clock = lambda: then
+    bram.move_to(alice.location)
+    says(bram, "good evening")
+    mara.memory.clock = lambda: "2026-11-22T12:00:00+00:00"
+    says(bram, "good evening")
+    bram.move_to(create_object("typeclasses.rooms.Room", key="The Green"))
+    mara.memory.clock = lambda: now
+    assert says(alice, "was bram here on friday?").startswith("Bram was here on Friday")
+    assert says(alice, "was bram here on saturday?").startswith("Bram was not here that I saw")
+
+
+def test_nobody_is_said_to_have_been_away_on_a_day_too_long_ago(
+    says, mara, alice, bram, monkeypatch
+):
+    then, now = "2026-11-20T12:00:00+00:00", mara.memory.clock()
+    mara.memory.clock = lambda: then
+    bram.move_to(alice.location)
+    says(bram, "good evening")
+    mara.memory.clock = lambda: now
+    for number in range(6):
+        says(alice, f"the {number}th cart is in")
+    monkeypatch.setattr(situation, "LOOKED_BACK", 4)
+    assert "was not here" not in says(alice, "was bram here on friday?")
 
 
 def test_where_one_lodges_is_not_where_one_is(says, alice):

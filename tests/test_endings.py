@@ -78,6 +78,9 @@ CHANGES = [
             "Unfortunately I lost my job at the mill this month.",
             "Things have been hectic. I just opened my own stall, in the hope of new customers.",
         ),
+        ("The market is down Mill Street.", "The market is open again."),
+        ("The flag on the bridge is down.", "The bridge is open."),
+        ("The old bridge was washed away in the great flood.", "The bridge is open again."),
     ],
 )
 def test_a_line_does_not_end_on_a_guess(mara, say, before, now):

@@ -670,9 +670,9 @@ def test_long_lists_let_others_have_their_turn(night, monkeypatch):
         memory.preferences.set(f"#{number}@x", "tea", "I like tea.", memory.clock(), 2)
     breathe, breaths = offload.breathe, []
 
-    def breathing():
+    def breathing(*priority):
         breaths.append(1)
-        return breathe()
+        return breathe(*priority)
 
     monkeypatch.setattr(offload, "breathe", breathing)
     assert len(wait(inspect.people(night, limit=200))) == 42
@@ -687,9 +687,9 @@ def test_the_insights_of_a_trace_are_read_a_few_at_a_time(night, monkeypatch):
     agent_id = night.memory
     breathe, breaths = offload.breathe, []
 
-    def breathing():
+    def breathing(*priority):
         breaths.append(1)
-        return breathe()
+        return breathe(*priority)
 
     memory = fact_of(night, "ferry")
     monkeypatch.setattr(type(memory_store.shared()), "newest", lambda *args: [memory] * 100)

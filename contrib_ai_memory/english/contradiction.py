@@ -337,6 +337,7 @@ def _held(text: str) -> tuple[str, str, str] | None:
 # --- states that end ------------------------------------------------------------------------------
 
 _BACK = r"(?:is|are|was|were|['’]s|['’]re|came|comes|got|made it) (?:[\w'’]+ )?"
+_PLACED = r"\b(?:of|on|at|in|by|to|over|near|from|with|above|below|under|behind)\b"
 # what somebody or something is in, what is said when they no longer are, and whether "I was ill"
 # and "I am well" are surely of one state
 _STATES = tuple(
@@ -358,8 +359,11 @@ _STATES = tuple(
         ),
         (r"\b(?:closed|shut|blocked|flooded)\b", r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b", False),
         (
-            r"\b(?:is|are|['’]s|was|were) (?:washed (?:out|away)|cut off|impassable"
-            r"|down(?! (?:at|by|in|to|with|on|from|for|there|here|the)\b))\b",
+            # of the thing itself: "the flag on the bridge is down" says nothing of the bridge
+            rf"^\W*(?P<what>\w(?:(?!{_PLACED})[\w'’ -])*?)(?: {_PLACED}[^.]*)?"
+            r"(?: (?:is|are|(?:has|have) been)|['’](?:s|re|ve)(?: been)?)(?: still| now)?"
+            r" (?:washed (?:out|away)|cut off|impassable"
+            r"|down(?=\W*$| (?:again|now|still|since)\b))\b",
             r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b|\b(?:mended|fixed|repaired|rebuilt)\b"
             r"|\b(?:is|are|['’]s) (?:back )?up (?:again|and)\b|\bstands? again\b",
             False,
@@ -405,25 +409,27 @@ def undoes(new: str, known: str) -> bool:
     of_new, of_known = _OF_MINE.search(new), _OF_MINE.search(known)
     if of_new and of_known and of_new["name"] != of_known["name"]:
         return False
-    stated = [each for each in _SENTENCE_END.split(new) if not (asks(each) or _IF.search(each))]
-    for sentence in (clause for each in stated for clause in _CLAUSE_END.split(each)):
+    told = [each for each in _SENTENCE_END.split(new) if not (asks(each) or _IF.search(each))]
+    for sentence in (clause for each in told for clause in _CLAUSE_END.split(each)):
         if _WILL.search(sentence):
             continue
         for state, over, own in _STATES:
             ending = over.search(sentence)
-            if not ending or not _is_in(state, known):
+            stated = _stated(state, known) if ending else ""
+            if not ending or not stated or (negated(sentence) and not negated(ending[0])):
                 continue
-            if negated(sentence) and not negated(ending[0]):
-                continue
-            alike = _shared(_without(sentence, ending), state.sub(" ", known))
+            alike = _shared(_without(sentence, ending), stated)
             if alike or (own and _OF_ONESELF.match(sentence) and _OF_ONESELF.match(known)):
                 return True
     return False
 
 
-def _is_in(state: re.Pattern[str], known: str) -> bool:
-    """Whether a clause of a statement tells a state, and does not deny it."""
-    return any(state.search(each) and not negated(each) for each in _CLAUSE_END.split(known))
+def _stated(state: re.Pattern[str], known: str) -> str:
+    """Return what a statement says to be in a state, "" if no clause of it says that."""
+    for clause in _CLAUSE_END.split(known):
+        if (found := state.search(clause)) and not negated(clause):
+            return found.groupdict().get("what") or state.sub(" ", known)
+    return ""
 
 
 def is_no_longer(new: str, known: str) -> bool:

@@ -28,7 +28,7 @@ from ..english.due_dates import dates, due
 from ..english.questions import sentences_of
 from ..english.tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem, words_of
 from ..llm import router
-from ..local_time import local
+from ..local_time import day_of, local
 from ..privacy import shared_privacy
 from ..records import TALK_KINDS, AgendaItem, Entry, FactDraft, MemoryRecord, seconds_between
 
@@ -379,7 +379,7 @@ def _may_commit(entry: Entry) -> bool:
 
 def _is_own_plan(kind: Commitment, sentence: str, entry: Entry) -> bool:
     """Whether the NPC says what it will do, and when."""
-    dated = _due(sentence, entry) > local(entry.timestamp)[:10]
+    dated = _due(sentence, entry) > day_of(entry.timestamp)
     return kind in ("promise", "plan") and dated and bool(_OF_ITSELF.search(sentence))
 
 
@@ -572,7 +572,7 @@ def _is_bare_date(entry: Entry, circle: Circle) -> bool:
     """Whether a line of somebody else gives nothing but a day to come: "make that monday"."""
     if entry.origin == "self" or not _may_commit(entry) or entry.is_question:
         return False
-    if _due(entry.content, entry) <= local(entry.timestamp)[:10]:
+    if _due(entry.content, entry) <= day_of(entry.timestamp):
         return False
     return not _about(entry.content, entry.timestamp, circle)
 

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..embedding.emotions import EMOTIONS
-from ..local_time import local
+from ..local_time import day_of, local
 from ..records import Entry, KnownPerson, MemoryRecord, Message, ReplyRequest
 from ..text.sanitising import neutralise
 from . import schemas
@@ -204,7 +204,7 @@ def _scene(request: ReplyRequest) -> Iterator[str]:
     for each in seen.people:
         known = list(each.attributes)
         if met := each.seen_before if each.here else each.last_seen:
-            known.append(f"you met before, last on {local(met)[:10]}")
+            known.append(f"you met before, last on {day_of(met)}")
         elif each.identity == request.speaker_id and not request.met_before:
             known.append("you meet for the first time")
         if known:
@@ -304,15 +304,15 @@ def digest(passage: Passage) -> Messages:
         head.append(f"Its goals: {neutralise(passage.goals)}")
     known = [
         f"{number} {neutralise(fact.content)}"
-        + (f" ({local(fact.valid_from)[:10]})" if fact.valid_from else "")
+        + (f" ({day_of(fact.valid_from)})" if fact.valid_from else "")
         for number, fact in enumerate(passage.known, start=FIRST_KNOWN)
     ]
     head += ["Known facts:", *known] if known else ["No known facts."]
     numbers = {entry.id: number for number, entry in enumerate(passage.entries, start=1)}
     lines, day = [], ""
     for entry in sorted((*passage.around, *passage.entries), key=lambda each: each.id):
-        if local(entry.timestamp)[:10] != day:
-            day = local(entry.timestamp)[:10]
+        if day_of(entry.timestamp) != day:
+            day = day_of(entry.timestamp)
             lines.append(f"{date.fromisoformat(day):%A} {day}")
         lines.append(f"{numbers.get(entry.id, '-')} {_line(entry)}")
     task = ASSISTANT_FACT_EXTRACTION_PROMPT.format(emotions=", ".join(sorted(EMOTIONS)))
@@ -333,7 +333,7 @@ def summary(lines: Sequence[str]) -> Messages:
 def profile(name: str, observations: Sequence[Observation], known: Sequence[str]) -> Messages:
     held = [_data(known=number, text=value) for number, value in enumerate(known, start=1)]
     seen = [
-        _data(id=number, when=local(seen.timestamp)[:10], text=seen.text)
+        _data(id=number, when=day_of(seen.timestamp), text=seen.text)
         for number, seen in enumerate(observations, start=1)
     ]
     task = PROFILE.format(types=", ".join(ATTRIBUTE_TYPES))
@@ -360,9 +360,9 @@ def comparison(pairs: Sequence[Pair]) -> Messages:
     lines = [
         _data(
             new=new.text,
-            when=new.when,
+            when=local(new.when),
             known=[
-                {"pair": next(numbers), "when": pair.known.when, "text": pair.known.text}
+                {"pair": next(numbers), "when": local(pair.known.when), "text": pair.known.text}
                 for pair in of_one
             ],
         )
@@ -387,7 +387,7 @@ def outdated(endings: Sequence[Ending]) -> Messages:
 def numbered(memories: Sequence[MemoryRecord]) -> list[str]:
     """Number memories 1, 2, 3 …: models copy long ids wrong."""
     return [
-        _data(number=number, when=local(memory.created_at)[:10], text=memory.words)
+        _data(number=number, when=day_of(memory.created_at), text=memory.words)
         for number, memory in enumerate(memories, start=1)
     ]
 

@@ -1,7 +1,8 @@
 """The protocol of language providers, their errors, and the drafts that they return.
 
-Two come with the contrib, `offline` and `openai_compatible`; the setting PROVIDER takes the path of
-another. All methods take and return plain data and may block: they run on worker threads.
+Two come with the contrib, `offline.offline_provider` and `llm.openai_compatible`; the setting
+PROVIDER takes the path of another. All methods take and return plain data and may block: they run
+on worker threads.
 
 Where rules judge (`router.rules_judge`), that is with the offline provider or a class that inherits
 it, the night asks `score_importance` and `extract_facts`, and the background loop

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime
+from datetime import date
 
 from ..english import corrections, reported_speech
 from ..english.addressing import Named, forms, hushes, named, without_address
@@ -16,7 +16,7 @@ from ..english.answer_types import holds
 from ..english.due_dates import due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
 from ..english.tokens import content_words, is_past, words_of
-from ..local_time import local
+from ..local_time import date_of, local
 from ..records import MemoryRecord, ReplyRequest
 from ..text.sanitising import oneline
 from .told_days import dated, day_told
@@ -64,7 +64,7 @@ def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> tupl
     named = day_named(memory) if by_date else None
     if named is None or not request.now:
         return head, said
-    today = datetime.fromisoformat(request.now).date()
+    today = date_of(request.now)
     return head, f"{said} That {'was' if named < today else 'is'} {dated(named, today)}."
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from ..embedding.model import ModelAway
 from ..english import agenda_questions, presence_questions
@@ -17,7 +17,7 @@ from ..english.addressing import names
 from ..english.intents import Intent
 from ..english.reported_speech import capital
 from ..english.tokens import content_words, without_quotations, words_of
-from ..local_time import local
+from ..local_time import date_of
 from ..records import KnownPerson, MemoryRecord, OpenItem, Reply, ReplyRequest
 from .answer_selection import (
     PORTRAIT,
@@ -117,13 +117,13 @@ def _visitors(request: ReplyRequest, _whom: str) -> Reply | None:
     """Tell who was here, on the day that is named or lately."""
     if not request.now:
         return None
-    today = datetime.fromisoformat(request.now).date()
+    today = date_of(request.now)
     day = day_asked(request.utterance, request.now)
     first, last = (day, day) if day else (today - LATELY, today)
     when = on_day(day, today) if day else "lately"
     seen: dict[str, date] = {}
     for visit in request.situation.visits:
-        then = datetime.fromisoformat(local(visit.when)).date()
+        then = date_of(visit.when)
         if first <= then <= last:
             seen.setdefault(visit.name, then)
     asker = seen.pop(request.speaker, None)
@@ -191,8 +191,8 @@ def _beside_coming(request: ReplyRequest, relation: str) -> Reply | None:
     coming = request.situation.coming
     if coming is None:
         return None
-    today = datetime.fromisoformat(request.now).date()
-    when = on_day(datetime.fromisoformat(local(coming.when)).date(), today)
+    today = date_of(request.now)
+    when = on_day(date_of(coming.when), today)
     if relation == "after":
         who = f"{coming.next} came" if coming.next else "Nobody came"
         return Reply(f"{who} after you {when}.", told=())
@@ -207,8 +207,11 @@ def last_seen(request: ReplyRequest, whom: str) -> Reply | None:
         return None  # nobody, or "bram's boat"
     if person.identity == request.speaker_id:
         return _last_here(person, request)
+    day = day_asked(request.utterance, request.now) if request.now else None
+    if day and day < date_of(request.now) and not _GONE.search(request.utterance):
+        return _visit_on(day, person, request)
     if person.here:
-        return _visit_before(person, request)
+        return Reply(f"{person.name} is right here.", told=())
     if left := _departure(request, person):
         return Reply(left, told=())
     if _GONE.search(request.utterance):  # it may have been told of
@@ -217,19 +220,17 @@ def last_seen(request: ReplyRequest, whom: str) -> Reply | None:
     return Reply(f"I last saw {person.name} {when}.", told=()) if when else None
 
 
-def _visit_before(person: KnownPerson, request: ReplyRequest) -> Reply:
-    """Say that somebody is here, or whether they were on the past day that is asked for."""
-    day = day_asked(request.utterance, request.now)
-    today = datetime.fromisoformat(request.now).date() if request.now else None
-    if day is None or today is None or day >= today:
-        return Reply(f"{person.name} is right here.", told=())
-    days = {
-        datetime.fromisoformat(local(each.when)).date()
-        for each in request.situation.visits
-        if each.name == person.name
-    }
-    was = "was here" if day in days else "was not here that I saw"
-    return Reply(f"{person.name} {was} {on_day(day, today)}.", told=())
+def _visit_on(day: date, person: KnownPerson, request: ReplyRequest) -> Reply | None:
+    """Say whether somebody was here on a past day; None if that was too long ago to say."""
+    situation = request.situation
+    days = {date_of(each.when) for each in situation.visits if each.name == person.name}
+    if day in days:
+        was = "was here"
+    elif situation.visits_since and day <= date_of(situation.visits_since):
+        return None
+    else:
+        was = "was not here that I saw"
+    return Reply(f"{person.name} {was} {on_day(day, date_of(request.now))}.", told=())
 
 
 def _last_here(speaker: KnownPerson, request: ReplyRequest) -> Reply:
@@ -282,7 +283,7 @@ def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
     talk = set(request.situation.lines_asked_for)
     lines = [each.memory for each in worth_telling(request) if each.memory.id in talk][:PORTRAIT]
     day = day_asked(request.utterance, request.now)
-    when = on_day(day, datetime.fromisoformat(request.now).date()) if day else ""
+    when = on_day(day, date_of(request.now)) if day else ""
     if not lines:
         said = "We talked of nothing much" if talk else "We did not talk"
         return Reply(f"{said} {when or 'before'}, {request.speaker}.", told=())

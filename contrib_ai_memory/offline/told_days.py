@@ -9,7 +9,7 @@ import re
 from datetime import date, datetime, timedelta
 
 from ..english.due_dates import due
-from ..local_time import local
+from ..local_time import date_of, local
 
 _TODAY = re.compile(r"\b(?:today|tonight|earlier|this (?:morning|evening|afternoon))\b", re.I)
 DAYS_BY_NUMBER = 10  # older days are told by their date
@@ -25,7 +25,7 @@ def day_asked(question: str, now: str) -> date | None:
     """Return the past day, or today, that a question names: "who was here on Monday?"."""
     if not now:
         return None
-    today = datetime.fromisoformat(now).date()
+    today = date_of(now)
     found = due(question, today, past=True)
     if found is None:
         return today if _TODAY.search(question) else None
@@ -51,7 +51,7 @@ def day_told(then: str, now: str, *, by_date: bool = False) -> str:
     """
     if not then or not now:
         return ""
-    day, today = (datetime.fromisoformat(local(each)).date() for each in (then, now))
+    day, today = (date_of(each) for each in (then, now))
     past = (today - day).days
     if by_date:
         return f"on {dated(day, today)}"

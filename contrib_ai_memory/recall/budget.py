@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from ..english.contradiction import says_the_same
-from ..local_time import local
+from ..local_time import day_of
 from ..records import OWN, MemoryRecord, Recalled, RecallRequest, ScoreParts
 from ..text.sanitising import neutralise
 
@@ -135,7 +135,7 @@ def _line(memory: MemoryRecord) -> str:
     """Return `[SEMANTIC] text`, or `[EPISODIC] 2026-03-02: text` with the day it happened."""
     text = text_with_speaker(memory)
     if memory.memory_type == "episodic" and memory.created_at:
-        text = f"{local(memory.created_at)[:10]}: {text}"
+        text = f"{day_of(memory.created_at)}: {text}"
     return f"[{memory.memory_type.upper()}] {text}"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from ..english import addressing, agenda_questions
@@ -21,7 +21,7 @@ from ..english.reported_speech import capital, second_person
 from ..english.tokens import content_words, is_past
 from ..ingest.agenda_items import messages_for
 from ..ingest.index import to_memory
-from ..local_time import local
+from ..local_time import date_of, day_of, local
 from ..offline.realisation import ended
 from ..offline.told_days import dated, day_told
 from ..records import AgendaItem, Entry, MemoryRecord, OpenItem
@@ -106,7 +106,7 @@ def _is_pressing(item: AgendaItem, identity: str, now: str) -> bool:
     if item.state != "open" or not item.concerns(identity):
         return False
     if not item.due:
-        return item.kind == "request" and reminds(item.text) and local(item.created)[:10] < now[:10]
+        return item.kind == "request" and reminds(item.text) and day_of(item.created) < now[:10]
     late = date.fromisoformat(now[:10]) - date.fromisoformat(item.due)
     if late > timedelta(0) and item.kind == "plan":
         return False
@@ -250,7 +250,7 @@ class _Telling:
         self._asker = entry.source_entity
         self._own = memory.owner.get_memory_identity(memory.owner)
         self._now = now
-        self._today = datetime.fromisoformat(now).date()
+        self._today = date_of(now)
 
     def sentence(self, item: AgendaItem, stating: Entry) -> str:
         """Say an item: whose it is, when and in which words it was said, and when it is due.
@@ -343,7 +343,7 @@ class _Noting(_Telling):
     """
 
     def _when(self, time: str) -> str:
-        return f"on {local(time)[:10]}"
+        return f"on {day_of(time)}"
 
     def _date(self, day: str) -> str:
         return day

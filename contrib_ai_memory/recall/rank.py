@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, fields
-from datetime import date, datetime
+from datetime import date
 from functools import lru_cache
 
 import numpy as np
@@ -19,7 +19,7 @@ from django.utils.module_loading import import_string
 
 from ..english.questions import asks_for_several, asks_when
 from ..english.time_words import NamedDate, named_in
-from ..local_time import local
+from ..local_time import date_of, day_of
 from ..records import RecallRequest, ScoreParts, seconds_between
 from ..store.payload import DRAWN_RECORDS, OF_NIGHTS, Candidate
 
@@ -79,7 +79,7 @@ class QueryClues:
 
     @classmethod
     def of(cls, request: RecallRequest) -> QueryClues:
-        today = datetime.fromisoformat(local(request.now)).date()
+        today = date_of(request.now)
         dates = tuple(named_in(request.query, today))
         query = request.query
         return cls(frozenset(request.who), dates, asks_when(query), asks_for_several(query))
@@ -170,7 +170,7 @@ def clues(candidates: Sequence[Candidate], asked: QueryClues) -> np.ndarray:
     looks = [
         (
             c.about in asked.who,
-            _date_clue(c.created_at, asked.dates),
+            _date_clue(day_of(c.created_at), asked.dates) if asked.dates else 0.0,
             asked.when and c.tells_time,
             c.asking,
             c.length,
@@ -238,8 +238,7 @@ def recency_of(when: str, now: str) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _date_clue(created_at: str, dates: tuple[NamedDate, ...]) -> float:
-    if not dates or not created_at:
+def _date_clue(day: str, dates: tuple[NamedDate, ...]) -> float:
+    if not day:
         return 0.0
-    day = local(created_at)[:10]
     return max(named.nearness(date.fromisoformat(day)) for named in dates)

@@ -18,7 +18,7 @@ from ..english.answer_types import AnswerTypes
 from ..english.intents import Intent, intent_of
 from ..english.presence_questions import PresenceQuestion
 from ..ingest.index import to_memory
-from ..local_time import local
+from ..local_time import day_of, local
 from ..offline.corrected_lines import corrected_before
 from ..offline.told_days import day_asked
 from ..privacy import may_hear
@@ -75,6 +75,7 @@ def situation_of(
         meant in (Intent.OPINION, Intent.ABOUT) or AnswerTypes.of(entry.content.lower()).portrait
     )
     profiled = _behind(memory, people) if asks_of_people else ()
+    asks_of_visits = meant in (Intent.VISITORS, Intent.LAST_SEEN)
     found_here = Situation(
         place=npc.location.get_display_name(npc) if npc.location else "",
         moment=npc.get_memory_moment(),
@@ -90,7 +91,8 @@ def situation_of(
         ),
         people=people,
         known_names=memory.people.names(),
-        visits=tuple(_visits(memory)) if meant in (Intent.VISITORS, Intent.LAST_SEEN) else (),
+        visits=tuple(_visits(memory)) if asks_of_visits else (),
+        visits_since=_visits_since(memory) if asks_of_visits else "",
         lines_asked_for=tuple(each.id for each in talk),
         agenda=agenda,
         nothing_open=not agenda and nothing_open(memory, entry),
@@ -135,6 +137,12 @@ def _visits(memory: Any) -> Iterator[Visit]:
             yield Visit(entry.seen_as, entry.timestamp, heading["place"] if heading else "")
 
 
+def _visits_since(memory: Any) -> str:
+    if len(memory.journal) <= LOOKED_BACK:
+        return ""
+    return next((entry.timestamp for entry in _lately(memory)), "")
+
+
 def _witnesses(memory: Any, recalled: Iterable[MemoryRecord]) -> dict[str, str]:
     """Return the names by identity of those who perceived what was recalled."""
     identities = dict.fromkeys(who for each in recalled for who in each.witnesses)
@@ -154,7 +162,7 @@ def _coming(memory: Any, entry: Entry, asked: PresenceQuestion) -> Coming | None
     came = [each for each in seen if each.kind == "arrive" and each.source_entity == speaker]
     day = None if asked.first else day_asked(entry.content, now)
     if day:
-        came = [each for each in came if local(each.timestamp)[:10] == day.isoformat()]
+        came = [each for each in came if day_of(each.timestamp) == day.isoformat()]
     if not came:
         return None
     at = came[0] if asked.first else came[-1]
@@ -187,7 +195,7 @@ def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
         and _may_be_told(each, entry)
     ]
     if day := day_asked(entry.content, local(memory.clock())):
-        last = [each for each in said if local(each.timestamp)[:10] == day.isoformat()]
+        last = [each for each in said if day_of(each.timestamp) == day.isoformat()]
     else:
         before = [each for each in said if each.session_id != entry.session_id]
         talk = said if _NOW.search(entry.content) else before or said

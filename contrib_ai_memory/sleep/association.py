@@ -47,7 +47,7 @@ def run_dreaming_tick(memory: Any) -> Generator[Any, Any, PassReport]:
                 settings.LINKS_PER_MEMORY,
                 settings.LINK_THRESHOLD,
             )
-            new = yield memory.links.add_gently(found)
+            new = yield memory.links.add_gently(found, offload.NIGHT)
             work.check()
     memory.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= last, read=len(important), changed=new)

@@ -382,9 +382,12 @@ def _keep_facts(
     fact_ids = yield reconcile(memory, facts, work, judged)
     now = memory.clock()
     yield memory.links.add_gently(
-        Link(str(entry_id), fact_id, 1.0, "evidence", now)
-        for fact, fact_id in zip(facts, fact_ids, strict=True)
-        for entry_id in fact.journal_ids
+        (
+            Link(str(entry_id), fact_id, 1.0, "evidence", now)
+            for fact, fact_id in zip(facts, fact_ids, strict=True)
+            for entry_id in fact.journal_ids
+        ),
+        offload.NIGHT,
     )
     work.check()
     topics = {draft.text: draft.slot for draft in drafts if draft.slot}

@@ -30,7 +30,7 @@ from ..llm.provider import (
     Statement,
     combined_confidence,
 )
-from ..local_time import local
+from ..local_time import day_of
 from ..offline.reported_lines import sentences_in, without_name
 from ..records import LOCKED, TALK_KINDS, Entry, PassReport
 from ..store import memory_store
@@ -484,7 +484,7 @@ def moved(before: Relationship, entry: Entry, warmth: float) -> Relationship:
     Args:
         warmth: `warmth_of` an entry about the NPC, else 0.
     """
-    session = entry.session_id or entry.timestamp[:10]
+    session = entry.session_id or day_of(entry.timestamp)
     had = dict(before.gained).get(session, 0.0)
     talk = _talk(entry, before.favorability, had)
     gift = GIFT if entry.kind == "give" else 0.0
@@ -496,7 +496,7 @@ def moved(before: Relationship, entry: Entry, warmth: float) -> Relationship:
         favorability=favorability,
         interactions=before.interactions + (entry.kind in TALK_KINDS),
         last_seen=max(before.last_seen, entry.timestamp),
-        course=before.course_with(local(entry.timestamp)[:10], favorability),
+        course=before.course_with(day_of(entry.timestamp), favorability),
     )
     if talk + kind <= 0:
         return now

@@ -213,8 +213,11 @@ def _link_insights(memory: Any) -> Generator[Any, Any, None]:
         for entry in memory.journal.read(first, last):
             if entry.kind == INSIGHT:
                 yield memory.links.add_gently(
-                    Link(str(entry.id), cited, 1.0, "evidence", entry.timestamp)
-                    for cited in entry.evidence
+                    (
+                        Link(str(entry.id), cited, 1.0, "evidence", entry.timestamp)
+                        for cited in entry.evidence
+                    ),
+                    offload.NIGHT,
                 )
         memory.journal.advance_cursor(LINKED_CURSOR, last)
         yield offload.breathe(offload.NIGHT)

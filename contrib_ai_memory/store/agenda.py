@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date
 from typing import Any
 
-from ..local_time import local
+from ..local_time import date_of
 from ..records import AgendaItem
 from . import attributes
 from .journal import ranges_include
@@ -135,4 +135,4 @@ def without(item: AgendaItem, journal_ids: Collection[int]) -> AgendaItem | None
 
 
 def _days_late(item: AgendaItem, now: str) -> int:
-    return (datetime.fromisoformat(local(now)[:10]) - datetime.fromisoformat(item.due)).days
+    return (date_of(now) - date.fromisoformat(item.due)).days

@@ -88,13 +88,15 @@ class Links:
         return new
 
     @defer.inlineCallbacks
-    def add_gently(self, links: Iterable[Link]) -> Generator[Any, Any, int]:
+    def add_gently(
+        self, links: Iterable[Link], priority: int = offload.LOOK
+    ) -> Generator[Any, Any, int]:
         """`add` a few links at a time, yielding to the reactor. Fires with how many are new."""
         new = 0
         for _memory_id, of_it in itertools.groupby(links, key=lambda link: link.a):
             while some := list(itertools.islice(of_it, AT_ONCE)):
                 new += self.add(some)
-                yield offload.breathe(offload.NIGHT)
+                yield offload.breathe(priority)
         return new
 
     def remove(self, memory_ids: Iterable[str]) -> int:
