@@ -62,6 +62,7 @@ SCENE = """
     seen["mine"] = os.getpid()
     seen["first"] = yield run(jobs.who)
     seen["here"] = yield run(jobs.who, here=True)
+    seen["nice"] = os.getpriority(os.PRIO_PROCESS, seen["first"])
 
     odd = yield failing(jobs.fail_oddly)
     noted = "fail_oddly" in odd.__notes__[0]
@@ -181,6 +182,10 @@ def seen(game):
 
 def test_a_job_is_done_in_another_process_unless_it_says_here(seen):
     assert seen["first"] != seen["mine"] == seen["here"]
+
+
+def test_the_game_gets_a_processor_before_its_memory(seen):
+    assert seen["nice"] > os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def test_an_error_comes_home_as_from_the_thread(seen):
