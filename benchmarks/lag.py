@@ -2,10 +2,10 @@
 
 Two real games have the same rooms and the same people: 20 sleepers, 50 NPCs in ten busy rooms where
 somebody says something all the time, 1,000 who stand alone. In one of them the NPCs remember: the
-sleepers do a piece of their nights every few seconds, far oftener than by default, those in the
-busy rooms hear and answer over a model server that takes two seconds, the thousand wait. In the
-other one they are plain characters. Each server runs by itself, the one without the contrib before
-and after the other, while something else keeps a processor busy:
+sleepers do a piece of their nights every minute, as by default (`--pace 5`: twelve times as much),
+those in the busy rooms hear and answer over a model server that takes two seconds, the thousand
+wait. In the other one they are plain characters. Each server runs by itself, the one without the
+contrib before and after the other, while something else keeps a processor busy:
 
 - a telnet client in a busy room says a line and looks around, and waits for what comes of each;
 - the server asks itself every 5 ms to be called, and notes how late that is (`lag_watch`);
@@ -39,7 +39,7 @@ IDLE_NPCS, IDLE_IN_A_ROOM = 1_000, 10
 WARM = 15  # seconds after a start until the embedding model is loaded
 IDLE, BUSY = 30, 90  # seconds
 BUSY_PROCESSES = 1
-PACE = 5  # seconds between two ticks of a night; 60 by default
+PACE = 60  # seconds between two ticks of a night, as by default
 MODEL_SECONDS = 2.0
 PAUSE = 0.2  # seconds between two commands of the client
 OUT_SECONDS = 120.0  # that the server may be late with what it tells
@@ -274,18 +274,22 @@ def main() -> int:
     parser.add_argument("--warm", type=int, default=WARM, metavar="SECONDS", help="before all else")
     parser.add_argument("--idle", type=int, default=IDLE, metavar="SECONDS", help="before the talk")
     parser.add_argument("--busy", type=int, default=BUSY, metavar="SECONDS", help="of talk")
+    parser.add_argument(
+        "--pace", type=int, default=PACE, metavar="SECONDS", help="between two pieces of a night"
+    )
     parser.add_argument("--process", action="store_true", help="with the memory process")
     parser.add_argument("--others", type=int, default=BUSY_PROCESSES, metavar="N", help="processes")
     options = parser.parse_args()
     report = Report(
         "lag",
         f"{options.sleepers} sleepers, {ROOMS * IN_A_ROOM} NPCs in busy rooms, "
-        f"{options.idle_npcs:,} who wait; {options.others} other busy processes",
+        f"{options.idle_npcs:,} who wait; a piece of each night in {options.pace} s; "
+        f"{options.others} other busy processes",
     )
     runs = []
     with folder() as place, SlowServer() as model:
         memory = {
-            "TICK_RATE_SLEEP": PACE,
+            "TICK_RATE_SLEEP": options.pace,
             "MEMORY_PROCESS": options.process,
             "LLM": {"base_url": model.url, "model": model.model, "timeout": 30},
         }

@@ -200,7 +200,7 @@ class Journal:
                 self._keep_aside()
                 for number in sorted(self._dirty_pages):
                     attributes.write_json(self._npc, _page_key(number), self._page(number))
-                attributes.write(self._npc, ATTRIBUTE, self._stored())
+                attributes.write_literals(self._npc, ATTRIBUTE, self._stored())
         except DatabaseError:  # as on a full disk: all of it is written at the next try
             pages = [(_page_key(number), attributes.CATEGORY) for number in self._dirty_pages]
             attributes.reload_after_rollback(self._npc, [*pages, (ATTRIBUTE, None)])

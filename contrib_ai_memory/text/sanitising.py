@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 MAX_NESTING = 20  # of `<memory>` blocks
 
@@ -27,6 +28,7 @@ _FRAMED_BY_RPSYSTEM = re.compile(
 )
 
 
+@lru_cache(maxsize=512)  # a line is heard by everybody in the room, and so are their names
 def sanitise(text: str, limit: int = 4000) -> str:
     """Make plain text: NFC, no markup, no control, zero-width or bidi characters, cut at `limit`.
 
