@@ -1,10 +1,10 @@
-"""What NPCs have heard and not taken in yet: a few milliseconds behind what is said.
+"""What NPCs have heard and not taken in yet: some milliseconds behind what is said.
 
 To take in a line costs an NPC about a millisecond, and the first one of a new NPC far more, which
 the people in a crowded room would wait for before they see what was said. So `at_msg_receive` only
-notes what is said, by whom, and who is there; the rest is done in the next turns of the reactor,
-an NPC at a time, in order. Whoever looks at a memory (`npc.memory`) sees all that was said before.
-Reactor thread only.
+notes what is said, by whom, and who is there; the rest is done a little later in turns of the
+reactor, an NPC at a time, in order. Whoever looks at a memory (`npc.memory`) sees all that was said
+before. Reactor thread only.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
-from twisted.internet import defer
+from twisted.internet import defer, task
 
 from . import offload
+
+# seconds: by then the portal, too, has had a processor and has sent what was said to its hearers
+LATER = 0.02
 
 
 @dataclass(eq=False)
@@ -65,8 +68,10 @@ def catch_up_all() -> list[Any]:
 
 @defer.inlineCallbacks
 def _take_in_slowly(heard: _Heard) -> Generator[Any, Any, None]:
+    from twisted.internet import reactor
+
     heard.under_way = True
-    yield offload.breathe()
+    yield task.deferLater(reactor, LATER, offload.breathe)
     while heard.lines:
         _take_in_next(heard)
         yield offload.breathe()

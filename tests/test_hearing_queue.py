@@ -30,7 +30,7 @@ def turns(mara, alice, bram, monkeypatch):
 
     def go():
         for _ in range(20):
-            reactor.iterate(0)
+            reactor.iterate(hearing_queue.LATER / 5)
 
     monkeypatch.setattr(reactor, "running", True)
     yield go
