@@ -178,7 +178,7 @@ def _wait(happened: Callable[[], bool], seconds: float, game: Game) -> None:
 def something_else(processes: int) -> Iterator[None]:
     """Keep processors busy meanwhile."""
     context = multiprocessing.get_context("spawn")
-    busy = [context.Process(target=_work, daemon=True) for _ in range(processes)]
+    busy = [context.Process(target=_work, args=[os.getpid()]) for _ in range(processes)]
     for each in busy:
         each.start()
     try:
@@ -188,8 +188,8 @@ def something_else(processes: int) -> Iterator[None]:
             each.terminate()
 
 
-def _work() -> None:
-    while True:
+def _work(parent: int) -> None:
+    while os.getppid() == parent:  # else it was killed
         sum(range(10_000))
 
 
