@@ -6,7 +6,7 @@ of commitment a sentence is. An item's id follows from its line, and a line that
 item is among its ids, so that reading a line again changes nothing.
 
 With a language model the rules read only what the NPC itself says; what others say becomes items
-and ends them as the model judges (`update_from_facts`).
+and ends them as the model judges (`update_from_fact`).
 
 Of what the NPC itself says only a promise or a plan of its own with a date becomes an item: a stock
 phrase such as "I will remember that" is none. What it was asked to do is its own to do. Items are
@@ -151,10 +151,8 @@ def read(memory: Any, entry: Entry, judge: Judge = by_rules) -> int:
     return len(new)
 
 
-def update_from_facts(
-    memory: Any, drafts: Iterable[FactDraft], passage: Passage, context: str
-) -> int:
-    """Bring the agenda up to date with facts that a language model drew (reactor thread).
+def update_from_fact(memory: Any, draft: FactDraft, passage: Passage, context: str) -> int:
+    """Bring the agenda up to date with a fact that a language model drew (reactor thread).
 
     A promise, a debt, a request or a plan becomes an item, or changes the one whose fact it ends;
     any other fact closes the items whose facts it ends. Repeated, it changes nothing.
@@ -166,16 +164,14 @@ def update_from_facts(
         How many items were added or changed.
     """
     lines = {entry.id: entry for entry in passage.entries}
-    known = {fact.id: fact for fact in passage.known}
-    changed = 0
-    for draft in drafts:
-        entries = [lines[number] for number in draft.journal_ids]
-        past = [known[each] for each in (*(draft.ends or ()), draft.same_as) if each in known]
-        before = [item for item in memory.agenda if _is_of(item, past, entries[0])]
-        for item in before:
-            changed += _put(memory, _gone_on(item, draft, entries, context))
-        if draft.kind in KINDS and not before:
-            changed += _put(memory, _item_of(memory, draft, entries, context))
+    entries = [lines[number] for number in draft.journal_ids]
+    named = {*(draft.ends or ()), draft.same_as}
+    past = [fact for fact in passage.known if fact.id in named]
+    agenda = memory.agenda if past else ()
+    before = [item for item in agenda if _is_of(item, past, entries[0])]
+    changed = sum(_put(memory, _gone_on(item, draft, entries, context)) for item in before)
+    if draft.kind in KINDS and not before:
+        changed += _put(memory, _item_of(memory, draft, entries, context))
     return changed
 
 

@@ -311,7 +311,9 @@ def _apply(
     # a model may have used anything that it was shown; a rule reads the lines that it cites
     of_facts = "" if provider == router.OFFLINE.name else shown
     changed = yield _keep_facts(memory, drafts, entries, provider, work, of_facts)
-    agenda_items.update_from_facts(memory, drafts, passage, of_facts)
+    for draft in drafts:
+        agenda_items.update_from_fact(memory, draft, passage, of_facts)
+        yield work.breathe()
     experience = digest.experience
     fresh = entries[-1].id > memory.journal.cursors.get(experiences.CURSOR, 0)
     if fresh and experience and experience.memory_weight > memory.settings.KEEP_EXPERIENCE_ABOVE:
@@ -394,6 +396,7 @@ def _keep_facts(
     for fact, fact_id in zip(facts, fact_ids, strict=True):
         if fact.about and fact.content in topics:
             preference_slots.fill_by_fact(memory, fact, fact_id, topics[fact.content])
+            yield work.breathe()
     return len(set(fact_ids))
 
 
