@@ -423,7 +423,7 @@ class Sleep:
             logger().info("#%s: a night is over.", self._npc.id)
 
     def _put(self, night: Night) -> None:
-        attributes.write(self._script, "night", asdict(night))
+        attributes.write_literals(self._script, "night", asdict(night))
         if self._script.db.sleep_phase != night.phase:
             self._script.db.sleep_phase = night.phase
 

@@ -105,10 +105,11 @@ def write_literals(obj: Any, key: str, value: Any) -> None:
     if attribute is None:
         obj.attributes.add(key, value, lockstring=LOCK)
         return
-    pickled = b64encode(pickle.dumps(value, protocol=DEFAULT_PROTOCOL)).decode()
-    if not Attribute.objects.filter(pk=attribute.pk).update(db_value=PickledObject(pickled)):
+    pickled = pickle.dumps(value, protocol=DEFAULT_PROTOCOL)
+    stored = PickledObject(b64encode(pickled).decode())
+    if not Attribute.objects.filter(pk=attribute.pk).update(db_value=stored):
         raise DatabaseError(f"The Attribute {key} of {obj} is not in the database.")
-    attribute.db_value = value
+    attribute.db_value = pickle.loads(pickled)
 
 
 # --- JSON Attributes, read straight from their rows: old pages do not fill Evennia's cache --------

@@ -139,7 +139,7 @@ class Links:
                     attributes.write_json(self._npc, f"links_{number}", bucket, CATEGORY)
                 elif bucket:
                     attributes.add_json(self._npc, f"links_{number}", bucket, CATEGORY)
-            attributes.write(self._npc, ATTRIBUTE, {"links": self.count + change})
+            attributes.write_literals(self._npc, ATTRIBUTE, {"links": self.count + change})
 
     def ids_in(self, buckets: Iterable[int]) -> list[str]:
         """Return the ids that have links, from a few of the `BUCKETS` at a time."""

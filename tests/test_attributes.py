@@ -1,0 +1,38 @@
+"""Plain data in Evennia's Attributes, written without Evennia's conversions."""
+
+import pytest
+from django.db import DatabaseError
+from evennia.typeclasses.attributes import Attribute
+
+from contrib_ai_memory.store import attributes
+
+VALUE = {"entries": [{"id": 1, "witnesses": ["#1@a"], "private": False, "weight": 0.5}], "n": None}
+
+
+def test_literals_are_read_back_by_evennia_and_from_the_database(mara):
+    for value in (VALUE, VALUE | {"n": 2}):  # created, then changed
+        attributes.write_literals(mara, "notes", value)
+        assert mara.db.notes == value and attributes.read(mara, "notes") == value
+        row = mara.db_attributes.get(db_key="notes")
+        row.refresh_from_db()
+        assert row.value == value
+
+
+def test_what_was_written_does_not_change_with_what_was_given(mara):
+    given = {"entries": [1]}
+    attributes.write_literals(mara, "notes", {})
+    attributes.write_literals(mara, "notes", given)
+    given["entries"].append(2)
+    assert attributes.read(mara, "notes") == {"entries": [1]}
+
+
+def test_a_row_that_is_gone_is_an_error_and_not_a_lost_line(mara, alice):
+    alice.execute_cmd("say The mill is broken.")
+    mara.memory.flush()
+    alice.execute_cmd("say The miller is gone.")
+    Attribute.objects.filter(db_key="journal", objectdb=mara).delete()
+    with pytest.raises(DatabaseError, match="journal"):
+        mara.memory.journal.flush()
+    mara.memory.flush()
+    written = {each["content"] for each in attributes.read(mara, "journal")["entries"]}
+    assert written >= {"The mill is broken.", "The miller is gone."}
