@@ -118,8 +118,8 @@ def breathe(priority: int = LOOK) -> defer.Deferred:
 
     However many NPCs work at once, a turn runs only as many of them as fit into `TURN_SECONDS`,
     by priority, and one at least. Housekeeping, of priority AWAKE or NIGHT, has at most a share of
-    1 / (1 + `REST`) of the reactor's time; the rest of it belongs to the game. The results of its
-    jobs wait for a turn too.
+    1 / (1 + `REST`) of the reactor's time (no rest is longer than `LONGEST_REST`); the rest of it
+    belongs to the game. The results of its jobs wait for a turn too.
     """
     from twisted.internet import reactor
 

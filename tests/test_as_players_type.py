@@ -218,6 +218,8 @@ def test_where_somebody_absent_was_on_a_day_is_told_of_that_day(says, mara, alic
     mara.memory.clock = lambda: now
     assert says(alice, "was bram here on friday?").startswith("Bram was here on Friday")
     assert says(alice, "was bram here on saturday?").startswith("Bram was not here that I saw")
+    seen = says(alice, "have you seen bram? he promised me the ledger on saturday")
+    assert "Bram" in seen and "not here" not in seen
 
 
 def test_nobody_is_said_to_have_been_away_on_a_day_too_long_ago(

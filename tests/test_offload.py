@@ -263,9 +263,13 @@ def test_what_was_said_is_sent_before_work_takes_its_turn():
         class Game(protocol.Protocol):
             def dataReceived(self, data):
                 self.transport.write(b"echo")
-                offload.breathe().addCallback(lambda _: (time.sleep(0.1), seen.append("work")))
+                worked = offload.breathe()
+                worked.addCallback(lambda _: (time.sleep(0.1), seen.append("work")))
+                works.append(worked)
 
         port = reactor.listenTCP(0, protocol.Factory.forProtocol(Game), interface="127.0.0.1")
+
+        works = []
 
         def play():
             with socket.create_connection(("127.0.0.1", port.getHost().port)) as player:
@@ -275,6 +279,7 @@ def test_what_was_said_is_sent_before_work_takes_its_turn():
                 return time.perf_counter() - begun < 0.1
 
         prompt = yield offload.run(offload.MODEL, play, priority=offload.LOOK)
+        yield works[0]
         seen.append(prompt)
         """
     ) == ["work", True]

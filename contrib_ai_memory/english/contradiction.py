@@ -338,6 +338,7 @@ def _held(text: str) -> tuple[str, str, str] | None:
 
 _BACK = r"(?:is|are|was|were|['’]s|['’]re|came|comes|got|made it) (?:[\w'’]+ )?"
 _PLACED = r"\b(?:of|on|at|in|by|to|over|near|from|with|above|below|under|behind)\b"
+_THING = rf"^\W*(?P<what>\w(?:(?!{_PLACED})[\w'’ -])*?)(?: {_PLACED}[^.]*)?"
 # what somebody or something is in, what is said when they no longer are, and whether "I was ill"
 # and "I am well" are surely of one state
 _STATES = tuple(
@@ -360,12 +361,16 @@ _STATES = tuple(
         (r"\b(?:closed|shut|blocked|flooded)\b", r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b", False),
         (
             # of the thing itself: "the flag on the bridge is down" says nothing of the bridge
-            rf"^\W*(?P<what>\w(?:(?!{_PLACED})[\w'’ -])*?)(?: {_PLACED}[^.]*)?"
-            r"(?: (?:is|are|(?:has|have) been)|['’](?:s|re|ve)(?: been)?)(?: still| now)?"
+            rf"{_THING}(?: (?:is|are|(?:has|have) been)|['’](?:s|re|ve)(?: been)?)(?: still| now)?"
             r" (?:washed (?:out|away)|cut off|impassable"
-            r"|down(?=\W*$| (?:again|now|still|since)\b))\b",
+            r"|down(?=\W*$| (?:again|now|still|since|today|tonight)\b))\b",
             r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b|\b(?:mended|fixed|repaired|rebuilt)\b"
             r"|\b(?:is|are|['’]s) (?:back )?up (?:again|and)\b|\bstands? again\b",
+            False,
+        ),
+        (
+            rf"{_THING} (?:was|were) (?:washed (?:out|away)|cut off)\b",  # once, or still
+            r"\b(?:mended|fixed|repaired|rebuilt)\b",
             False,
         ),
         (r"\b(?:is|are|['’]s) open\b", r"\b(?:closed|shut)\b", False),
@@ -426,10 +431,9 @@ def undoes(new: str, known: str) -> bool:
 
 def _stated(state: re.Pattern[str], known: str) -> str:
     """Return what a statement says to be in a state, "" if no clause of it says that."""
-    for clause in _CLAUSE_END.split(known):
-        if (found := state.search(clause)) and not negated(clause):
-            return found.groupdict().get("what") or state.sub(" ", known)
-    return ""
+    found = [state.search(each) for each in _CLAUSE_END.split(known) if not negated(each)]
+    things = [each.groupdict().get("what") or state.sub(" ", known) for each in found if each]
+    return " ".join(things)
 
 
 def is_no_longer(new: str, known: str) -> bool:

@@ -60,6 +60,7 @@ _OF_GIVING = content_words(
 )
 _LETTER = re.compile(r"\b(?:messages?|letters?|notes?|word)\b", re.IGNORECASE)
 _TITLES = frozenset("the old young mr mrs miss master mistress lady lord sir that our".split())
+_WAS_HERE = re.compile(r"\b(?:was|were) [^.?!]*\b(?:here|in|around)\b[^.?!]*", re.IGNORECASE)
 _GONE = re.compile(
     r"^\W*(?:(?:where|which way) (?:did|has|is|['’]?s)|when did .* (?:leave|go))\b", re.IGNORECASE
 )
@@ -207,8 +208,9 @@ def last_seen(request: ReplyRequest, whom: str) -> Reply | None:
         return None  # nobody, or "bram's boat"
     if person.identity == request.speaker_id:
         return _last_here(person, request)
-    day = day_asked(request.utterance, request.now) if request.now else None
-    if day and day < date_of(request.now) and not _GONE.search(request.utterance):
+    asked = _WAS_HERE.search(request.utterance)  # other sentences may name other days
+    day = day_asked(asked[0], request.now) if asked else None
+    if day and day < date_of(request.now):
         return _visit_on(day, person, request)
     if person.here:
         return Reply(f"{person.name} is right here.", told=())
@@ -224,6 +226,7 @@ def _visit_on(day: date, person: KnownPerson, request: ReplyRequest) -> Reply | 
     """Say whether somebody was here on a past day; None if that was too long ago to say."""
     situation = request.situation
     days = {date_of(each.when) for each in situation.visits if each.name == person.name}
+    days |= {date_of(each) for each in (person.last_seen, person.seen_before) if each}
     if day in days:
         was = "was here"
     elif situation.visits_since and day <= date_of(situation.visits_since):

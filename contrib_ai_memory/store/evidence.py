@@ -31,6 +31,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..llm import router
 from ..records import Entry, MemoryRecord
+from ..text.sanitising import sanitise
 from .journal import Journal
 from .links import link_id
 
@@ -99,6 +100,7 @@ class Evidence:
             yield
         finally:
             self._withdrawn.remove(gone)
+            sanitise.cache_clear()  # it holds lines that were said
 
     def void_all(self) -> None:
         """Void all work in progress; work started later is not affected."""
