@@ -196,12 +196,12 @@ def write_attributes(npc: Any, dice: random.Random, journal: list[Any], links: i
     sealed = last // PAGE_SIZE * PAGE_SIZE
     cursors = (
         "indexed",
-        "experienced",
         "scored",
         "consolidated",
         "linked",
         "observed",
         "reflected",
+        "insights_linked",
         "extracted",
         "compressed",
         "compress_until",

@@ -1,7 +1,8 @@
 """Plain data in Evennia's Attributes, written without Evennia's conversions."""
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
+from django.test.utils import CaptureQueriesContext
 from evennia.typeclasses.attributes import Attribute
 
 from contrib_ai_memory.store import attributes
@@ -36,3 +37,25 @@ def test_a_row_that_is_gone_is_an_error_and_not_a_lost_line(mara, alice):
     mara.memory.flush()
     written = {each["content"] for each in attributes.read(mara, "journal")["entries"]}
     assert written >= {"The mill is broken.", "The miller is gone."}
+
+
+def test_json_is_written_and_removed_by_exact_keys(mara):
+    """A search without case would read every row of a long memory, on the reactor thread."""
+    with CaptureQueriesContext(
+        connection,
+    ) as asked:
+        attributes.write_json(mara, "Links_1", {"a": 1}, "memory_links")
+        attributes.write_some_json(mara, {"links_1": {"a": 2}, "links_2": {}}, "memory_links")
+        found = attributes.read_some_json(mara, ["links_1", "links_2"], "memory_links")
+        attributes.remove_json(mara, "Links_1", "memory_links")
+    assert found == {"links_1": {"a": 2}, "links_2": {}}
+    assert attributes.keys_of(mara, "links_", "memory_links") == ["links_2"]
+    assert asked and not [each["sql"] for each in asked if " LIKE " in each["sql"].upper()]
+
+
+def test_evennia_reads_the_json_that_was_written_last(mara):
+    for text in ('{"a":1}', '{"a":2}'):
+        attributes.write_json(mara, "links_1", {"a": int(text[5])}, "memory_links")
+        assert mara.attributes.get("links_1", category="memory_links", strattr=True) == text
+    attributes.remove_json(mara, "links_1", "memory_links")
+    assert mara.attributes.get("links_1", category="memory_links", strattr=True) is None

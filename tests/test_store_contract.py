@@ -113,6 +113,12 @@ def test_known_and_new_ids_in_one_put_are_all_there(store):
     assert store.count(AGENT) == 6
 
 
+def test_those_that_exist_are_named_by_their_ids(store):
+    ids = some(store)
+    assert store.existing([*ids[:2], memory(99, "never put").id]) == set(ids[:2])
+    assert store.existing([]) == set()
+
+
 def test_adding_what_is_known_changes_nothing(store):
     ids = some(store)
     again = [memory(0, "other words"), memory(7, "new ones")]
@@ -203,6 +209,20 @@ def test_memories_of_two_npcs_never_mix(store):
     assert store.score(search, ids) == []
     assert set(store.agents()) == {AGENT, OTHER}
     assert store.owners([*ids, str(uuid.uuid4())]) == {ids[0]: OTHER}
+
+
+def test_several_searches_at_once_find_what_each_finds_alone(store):
+    some(store)
+    put(store, memory(7, "I keep the ferry at Millbrook", OTHER), agent_id=OTHER)
+    vectors = embedder.shared().encode([*LINES, "who runs the boat?"])
+    found = store.nearest_each(AGENT, vectors, 2, record="fact")
+    assert [near[0].memory.content for near in found] == [*LINES, LINES[0]]
+    assert list(map(len, found)) == [2, 2, 2, 2]
+    alone = [store.nearest(AGENT, vector, 2, record="fact") for vector in vectors]
+    assert [[hit.memory.id for hit in near] for near in found] == [
+        [hit.memory.id for hit in near] for near in alone
+    ]
+    assert store.nearest_each(AGENT, [], 2) == []
 
 
 def test_it_is_found_by_meaning_and_by_fields(store):

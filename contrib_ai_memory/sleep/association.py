@@ -59,8 +59,8 @@ def find_links(agent_id: str, entry_ids: list[int], limit: int, threshold: float
     memories = store.get([entry_memory_id(agent_id, entry_id) for entry_id in entry_ids])
     now = now_iso()
     links = []
-    for memory, vector in zip(memories, store.vectors_of(memories), strict=True):
-        near = store.nearest(agent_id, vector, LOOKED_AT * limit + 1)
+    found = store.nearest_each(agent_id, store.vectors_of(memories), LOOKED_AT * limit + 1)
+    for memory, near in zip(memories, found, strict=True):
         drawn = [hit for hit in near if not hit.memory.only_recalled and hit.memory.id != memory.id]
         for hit in drawn[:limit]:
             score = link_score(hit.score, memory, hit.memory)

@@ -144,13 +144,8 @@ def _unsummarised(
     agent_id: str, sessions: list[Session], work: Work
 ) -> Generator[Any, Any, list[Session]]:
     ids = [session.summary_id(agent_id) for session in sessions]
-    existing = yield work.run(existing_of, ids)
+    existing = yield work.run(memory_store.existing, ids)
     return [each for each in sessions if each.summary_id(agent_id) not in existing]
-
-
-def existing_of(ids: list[str]) -> set[str]:
-    """Those ids that the store has (worker thread)."""
-    return {memory.id for memory in memory_store.shared().get(ids)}
 
 
 def store_summary(agent_id: str, session: Session, summary: str, provider: str) -> None:

@@ -271,8 +271,8 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
     most = NEAREST * LINES // len(entries)
     nearness: dict[str, float] = {}
     found: dict[str, MemoryRecord] = {}
-    for vector in (*lines, *windows):
-        for hit in store.nearest(agent_id, vector, most, record="fact"):
+    for near in store.nearest_each(agent_id, [*lines, *windows], most, record="fact"):
+        for hit in near:
             fact = hit.memory
             if fact.audience == entries[0].audience and not set(fact.journal_ids) <= own:
                 found[fact.id] = fact

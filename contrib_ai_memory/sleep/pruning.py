@@ -55,9 +55,8 @@ def prune_orphaned_memory_links(memory: Any) -> Generator[Any, Any, PassReport]:
 def missing_of(agent_id: str, linked: list[str]) -> list[str]:
     """Those link ids that the store does not have (worker thread)."""
     ids = {linked_memory_id(agent_id, each): each for each in linked}
-    for memory in memory_store.shared().get(ids):
-        del ids[memory.id]
-    return list(ids.values())
+    there = memory_store.shared().existing(ids.keys())
+    return [each for memory_id, each in ids.items() if memory_id not in there]
 
 
 @defer.inlineCallbacks

@@ -250,10 +250,10 @@ def candidates(agent_id: str, facts: Sequence[MemoryRecord]) -> list[New]:
     store = memory_store.shared()
     vectors = embedder.shared().encode([fact.content for fact in facts], keep=True)
     own = {memory.id: memory for memory in store.get([fact.id for fact in facts])}
+    # one more than is compared: the fact itself may be in the store
+    near_each = store.nearest_each(agent_id, vectors, LOOKED_AT + 1, record="fact")
     new: list[New] = []
-    for fact, vector in zip(facts, vectors, strict=True):
-        # one more than is compared: the fact itself may be in the store
-        found = store.nearest(agent_id, vector, LOOKED_AT + 1, record="fact")
+    for fact, vector, found in zip(facts, vectors, near_each, strict=True):
         ended = tuple(hit.memory for hit in found if hit.memory.superseded_by == fact.id)
         held = own.get(fact.id)
         if held and (LOCKED in held.tags or set(fact.journal_ids) <= set(held.journal_ids)):

@@ -117,12 +117,9 @@ def _ids_of(memories: Iterable[MemoryRecord]) -> str:
 
 def known_insights(agent_id: str, questions: list[str]) -> dict[str, MemoryRecord]:
     """The known insights nearest to these questions, by their texts (worker thread)."""
-    store = memory_store.shared()
-    return {
-        hit.memory.content: hit.memory
-        for vector in embedder.shared().encode(questions)
-        for hit in store.nearest(agent_id, vector, NEAREST, record=INSIGHT)
-    }
+    vectors = embedder.shared().encode(questions)
+    found = memory_store.shared().nearest_each(agent_id, vectors, NEAREST, record=INSIGHT)
+    return {hit.memory.content: hit.memory for near in found for hit in near}
 
 
 @defer.inlineCallbacks
@@ -144,11 +141,10 @@ def insight_pairs(agent_id: str, texts: list[str]) -> list[Pair]:
     """Pair each new insight with the nearest of the known ones and those before it."""
     if not texts:
         return []
-    store = memory_store.shared()
     vectors = embedder.shared().encode(texts)
+    found_each = memory_store.shared().nearest_each(agent_id, vectors, NEAREST, record=INSIGHT)
     pairs = []
-    for place, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
-        found = store.nearest(agent_id, vector, NEAREST, record=INSIGHT)
+    for place, (text, vector, found) in enumerate(zip(texts, vectors, found_each, strict=True)):
         near = {hit.memory.content: hit.score for hit in found}
         near |= dict(zip(texts[:place], (vectors[:place] @ vector).tolist(), strict=True))
         for other in sorted(near, key=lambda each: -near[each])[:NEAREST]:

@@ -153,17 +153,25 @@ def keys_of(obj: Any, prefix: str, category: str = CATEGORY) -> list[str]:
 
 def write_json(obj: Any, key: str, value: Any, category: str = CATEGORY) -> None:
     """Write a JSON Attribute; Django admin's object page does not rewrite these."""
-    text = as_json(value)
-    attribute = obj.attributes.get(key, category=category, return_obj=True)
-    if attribute is None:
-        obj.attributes.add(key, text, category=category, strattr=True, lockstring=LOCK)
-    else:
-        attribute.strvalue = text
+    write_some_json(obj, {key: value}, category)
 
 
-def add_json(obj: Any, key: str, value: Any, category: str = CATEGORY) -> None:
-    """Write a JSON Attribute that does not exist yet, without looking for it first."""
-    obj.attributes.backend.create_attribute(key, category, LOCK, as_json(value), strvalue=True)
+def write_some_json(obj: Any, values: Mapping[str, Any], category: str) -> None:
+    """`write_json` several values of one category, found in one query.
+
+    `attributes.get` compares without case, for which a database reads every row of the object:
+    18 ms of the reactor's time where a memory has 5,000.
+    """
+    texts = {key.lower(): as_json(value) for key, value in values.items()}
+    rows = _rows(obj, category).filter(db_key__in=list(texts)).values_list("db_key", "pk")
+    known = dict(rows)
+    for key, text in texts.items():
+        if key not in known:
+            obj.attributes.backend.create_attribute(key, category, LOCK, text, strvalue=True)
+            continue
+        Attribute.objects.filter(pk=known[key]).update(db_strvalue=text)
+        if cached := Attribute.get_cached_instance(known[key]):
+            cached.db_strvalue = text
 
 
 def as_json(value: Any) -> str:
@@ -173,7 +181,7 @@ def as_json(value: Any) -> str:
 
 def remove_json(obj: Any, key: str, category: str = CATEGORY) -> None:
     """Remove a JSON Attribute if it exists."""
-    obj.attributes.remove(key, category=category)
+    obj.attributes.backend.delete_attribute(_rows(obj, category).filter(db_key=key.lower()).first())
 
 
 def key_with_digest(readable: str, *exact: str) -> str:

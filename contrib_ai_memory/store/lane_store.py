@@ -102,6 +102,9 @@ class LaneStore(Mem0Store):
 
     # --- reading ------------------------------------------------------------------------------
 
+    def existing(self, ids: Collection[str]) -> set[str]:
+        return self._vectors.existing(ids)
+
     def lane_vectors(self, ids: Collection[str]) -> Mapping[str, LaneVectors]:
         return self._vectors.lane_vectors(ids)
 
@@ -253,7 +256,8 @@ class LaneVectorStore(VectorStoreBase):
         """Return a sparse vector."""
 
     @abstractmethod
-    def _query(self, query: Any, top_k: int, filters: Filters) -> Hits: ...
+    def _query_each(self, queries: Sequence[Any], top_k: int, filters: Filters) -> list[Hits]:
+        """Return the `top_k` best of each query, best first."""
 
     # --- writing ----------------------------------------------------------------------------
 
@@ -330,13 +334,24 @@ class LaneVectorStore(VectorStoreBase):
         self, query: str, vectors: Sequence[float], top_k: int = 5, filters: Filters = None
     ) -> Hits:
         """Return the `top_k` nearest by cosine similarity, best first."""
-        return self._query(self._nearest(list(vectors), LINE), top_k, filters)
+        return self.search_batch([query], [vectors], top_k, filters)[0]
+
+    def search_batch(
+        self,
+        queries: Sequence[str],
+        vectors_list: Sequence[Sequence[float]],
+        top_k: int = 1,
+        filters: Filters = None,
+    ) -> list[Hits]:
+        """Return the `top_k` nearest of each by cosine similarity, best first."""
+        nearest = [self._nearest(list(vector), LINE) for vector in vectors_list]
+        return self._query_each(nearest, top_k, filters)
 
     def keyword_search(self, query: str, top_k: int = 5, filters: Filters = None) -> Hits:
         """Return the `top_k` best by BM25 (a sum of term scores, no upper bound), best first."""
         agent_id = str((filters or {}).get("agent_id", ""))
         queries = self._word_queries(agent_id, query)
-        return self._query(queries[NEAR], top_k, filters) if queries else []
+        return self._query_each([queries[NEAR]], top_k, filters)[0] if queries else []
 
     def lane_queries(self, agent_id: str, vector: np.ndarray, query: str) -> dict[str, Any]:
         """Return the query for each lane; none for the word lanes if all words are stop words."""

@@ -133,12 +133,13 @@ class Links:
     def _write(self, buckets: _Buckets, absent: Collection[int], change: int) -> None:
         if not buckets:
             return
+        changed = {
+            f"links_{number}": bucket
+            for number, bucket in buckets.items()
+            if bucket or number not in absent
+        }
         with transaction.atomic():
-            for number, bucket in buckets.items():
-                if number not in absent:
-                    attributes.write_json(self._npc, f"links_{number}", bucket, CATEGORY)
-                elif bucket:
-                    attributes.add_json(self._npc, f"links_{number}", bucket, CATEGORY)
+            attributes.write_some_json(self._npc, changed, CATEGORY)
             attributes.write_literals(self._npc, ATTRIBUTE, {"links": self.count + change})
 
     def ids_in(self, buckets: Iterable[int]) -> list[str]:

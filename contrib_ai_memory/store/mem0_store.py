@@ -10,7 +10,7 @@ Importing this imports Mem0: only after `memory_store.settle_environment`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -58,6 +58,14 @@ class VectorStore(Protocol):
     def search(
         self, query: str, vectors: Sequence[float], top_k: int = 5, filters: Filters = None
     ) -> Points: ...
+
+    def search_batch(
+        self,
+        queries: Sequence[str],
+        vectors_list: Sequence[Sequence[float]],
+        top_k: int = 1,
+        filters: Filters = None,
+    ) -> Sequence[Points]: ...
 
     def keyword_search(self, query: str, top_k: int = 5, filters: Filters = None) -> Points | None:
         """Return the best by their words; None if the store has no keyword search."""
@@ -148,11 +156,18 @@ class Mem0Store(MemoryStore):
 
     # --- searching ----------------------------------------------------------------------------
 
-    def nearest(
-        self, agent_id: str, vector: np.ndarray, limit: int, **where: Any
-    ) -> Sequence[Neighbour]:
-        hits = self._vectors.search("", vector.tolist(), limit, filters_of(agent_id, where))
-        return [Neighbour(from_payload(hit.id, hit.payload), hit.score) for hit in hits]
+    def nearest_each(
+        self, agent_id: str, vectors: Iterable[np.ndarray], limit: int, **where: Any
+    ) -> Sequence[Sequence[Neighbour]]:
+        asked = [vector.tolist() for vector in vectors]
+        if not asked:
+            return []
+        filters = filters_of(agent_id, where)
+        found = self._vectors.search_batch([""] * len(asked), asked, limit, filters)
+        return [
+            [Neighbour(from_payload(hit.id, hit.payload), hit.score) for hit in hits]
+            for hits in found
+        ]
 
     def prepare_search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
         return LaneSearch(agent_id, vector, query, {})

@@ -10,7 +10,7 @@ import contextlib
 import os
 import socket
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -109,6 +109,10 @@ def total() -> int | None:
 
 def get(ids: Iterable[str]) -> Sequence[MemoryRecord]:
     return shared().get(ids)
+
+
+def existing(ids: Collection[str]) -> set[str]:
+    return shared().existing(ids)
 
 
 def newest(agent_id: str, record: str, limit: int) -> Sequence[MemoryRecord]:

@@ -257,6 +257,9 @@ class PGVectorStore(LaneVectorStore, PGVector):
         found = ([f"{column} ?| %s::text[]"], [list(map(str, rarity))])
         return Query(f"({' + '.join([term] * len(rarity))})", values, found)
 
+    def _query_each(self, queries: Sequence[Query], top_k: int, filters: Filters) -> list[Hits]:
+        return [self._query(each, top_k, filters) for each in queries]
+
     def _query(self, query: Query, top_k: int, filters: Filters) -> Hits:
         conditions, values = _where(filters)
         where = ([*conditions, *query.where[0]], [*values, *query.where[1]])

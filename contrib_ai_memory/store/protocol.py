@@ -182,10 +182,10 @@ class MemoryStore(Protocol):
 
     # --- searching ----------------------------------------------------------------------------
 
-    def nearest(
-        self, agent_id: str, vector: np.ndarray, limit: int, **where: Any
-    ) -> Sequence[Neighbour]:
-        """Return the `limit` nearest memories by cosine similarity, best first."""
+    def nearest_each(
+        self, agent_id: str, vectors: Iterable[np.ndarray], limit: int, **where: Any
+    ) -> Sequence[Sequence[Neighbour]]:
+        """Return the `limit` nearest memories of each vector by cosine similarity, best first."""
 
     def prepare_search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
         """Prepare a search by a vector and words in every lane that the store has."""
@@ -276,6 +276,10 @@ class MemoryStore(Protocol):
         found = self.payloads(wanted)
         return [from_payload(each, found[each]) for each in wanted if each in found]
 
+    def existing(self, ids: Collection[str]) -> set[str]:
+        """Return those of `ids` that exist."""
+        return set(self.payloads(ids))
+
     def owners(self, ids: Collection[str]) -> dict[str, str]:
         """Return the agent id of each of `ids` that exists."""
         found = self.payloads(ids)
@@ -302,6 +306,12 @@ class MemoryStore(Protocol):
         counts = {kind: self.count(agent_id, record=kind) for kind in RECORDS}
         counts[FOREIGN] += self.count(agent_id) - sum(counts.values())  # they bear no record
         return counts
+
+    def nearest(
+        self, agent_id: str, vector: np.ndarray, limit: int, **where: Any
+    ) -> Sequence[Neighbour]:
+        """Return the `limit` nearest memories of one vector, as `nearest_each` does."""
+        return self.nearest_each(agent_id, [vector], limit, **where)[0]
 
     # Locks of a builder extend to memories that say the same thing: to a fact whose evidence is a
     # locked journal entry, and to an entry from which alone a locked fact was derived.

@@ -249,13 +249,13 @@ class QdrantEdge(LaneVectorStore):
     def _by_words(self, rarity: Mapping[int, float], lane: str) -> edge.Query:
         return edge.Query.Nearest(self._sparse(rarity), using=lane)
 
-    def _query(self, query: edge.Query, top_k: int, filters: Filters) -> Hits:
-        request = edge.QueryRequest(
-            limit=top_k, query=query, filter=to_filter(filters, _FILTERS), with_payload=True
-        )
+    def _query_each(
+        self, queries: Sequence[edge.Query], top_k: int, filters: Filters
+    ) -> list[Hits]:
+        found = self._query_all(queries, top_k, to_filter(filters, _FILTERS), with_payload=True)
         return [
-            Hit(id=str(hit.id), score=hit.score, payload=hit.payload or {})
-            for hit in self._free.query(request)
+            [Hit(id=str(hit.id), score=hit.score, payload=hit.payload or {}) for hit in hits]
+            for hits in found
         ]
 
     def candidates(
@@ -266,7 +266,7 @@ class QdrantEdge(LaneVectorStore):
             best = self._best_of_all(queries, limit, agent_id, share)
             if best is not None:
                 return best
-        found = self._query_all(queries, limit, to_filter(filters, _FILTERS))
+        found = self._query_all(queries.values(), limit, to_filter(filters, _FILTERS))
         return {hit.id for hits in found for hit in hits}
 
     def _best_of_all(
@@ -279,21 +279,26 @@ class QdrantEdge(LaneVectorStore):
         """
         wanted = math.ceil(limit * (2 / share - 1))  # twice the others that are to be expected
         best: set[PointId] = set()
-        for hits in self._query_all(queries, wanted, None):
-            known = self._recent.of([hit.id for hit in hits])
+        for hits in self._query_all(queries.values(), wanted, None):
+            ids = [hit.id for hit in hits]  # once: each reading makes another UUID
+            known = self._recent.of(ids)
             own = [
-                hit.id
-                for hit in hits
-                if (one := known.get(number_of(hit.id))) and one.payload.get("agent_id") == agent_id
+                each
+                for each in ids
+                if (one := known.get(number_of(each))) and one.payload.get("agent_id") == agent_id
             ]
             if len(own) < limit and len(hits) == wanted:
                 return None
             best.update(own[:limit])
         return best
 
-    def _query_all(self, queries: Mapping[str, edge.Query], limit: int, where: Any) -> Any:
+    def _query_all(
+        self, queries: Iterable[edge.Query], limit: int, where: Any, with_payload: bool = False
+    ) -> Any:
+        # in one batch, which reads the vectors of the shard once for all of them
         requests = [
-            edge.QueryRequest(limit=limit, query=each, filter=where) for each in queries.values()
+            edge.QueryRequest(limit=limit, query=each, filter=where, with_payload=with_payload)
+            for each in queries
         ]
         return self._free.query_batch(edge.QueryBatchRequest(requests))
 
@@ -301,7 +306,7 @@ class QdrantEdge(LaneVectorStore):
         self, queries: Mapping[str, edge.Query], ids: Collection[PointId]
     ) -> Sequence[Candidate]:
         only = edge.Filter(must=[edge.HasIdCondition(set(ids))])
-        found = self._query_all(queries, len(ids), only)
+        found = self._query_all(queries.values(), len(ids), only)
         scores = {
             name: {number_of(hit.id): hit.score for hit in hits}
             for name, hits in zip(queries, found, strict=True)

@@ -238,11 +238,13 @@ class QdrantServer(LaneVectorStore):
     def _by_words(self, rarity: Mapping[int, float], lane: str) -> dict[str, Any]:
         return {"query": self._sparse(rarity), "using": lane}
 
-    def _query(self, query: dict[str, Any], top_k: int, filters: Filters) -> Hits:
+    def _query_each(
+        self, queries: Sequence[dict[str, Any]], top_k: int, filters: Filters
+    ) -> list[Hits]:
         found = self._query_all(
-            [query], limit=top_k, filter=self._where(filters), with_payload=True
+            queries, limit=top_k, filter=self._where(filters), with_payload=True
         )
-        return list(map(_hit, found[0]))
+        return [list(map(_hit, hits)) for hits in found]
 
     def _query_all(self, queries: Iterable[dict[str, Any]], **common: Any) -> list[list[Any]]:
         requests = [models.QueryRequest(**(common | query)) for query in queries]
