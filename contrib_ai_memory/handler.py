@@ -37,7 +37,7 @@ from .records import (
     now_iso,
 )
 from .sleep import consolidation
-from .store import attributes, evidence, game_database, memory_store, owner
+from .store import attributes, evidence, game_database, memory_store, npc_settings, owner
 from .store.agenda import Agenda
 from .store.chat_log import ChatLog
 from .store.condition import HELD
@@ -50,6 +50,8 @@ from .store.people import People
 from .store.preferences import Preferences
 from .store.profiles import Profiles
 from .text.sanitising import sanitise
+
+_READ_FIRST = (*attributes.KEYS, npc_settings.KEY, "goals", "persona", "memory_keywords")
 
 CONSCIOUS_IMPORTANCE = 8  # 1-10
 _open: WeakSet[MemoryHandler] = WeakSet()
@@ -72,6 +74,7 @@ class MemoryHandler:
     """
 
     def __init__(self, owner: Any):
+        attributes.load(owner, _READ_FIRST)
         self.owner = owner
         self.clock: Callable[[], str] = now_iso
         self.looked_at = 0  # the newest entry when `sleep.consolidation.look_awake` last looked

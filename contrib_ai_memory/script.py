@@ -52,6 +52,14 @@ ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
 ASKED_ASLEEP_KEPT = 20  # questions heard asleep, one of each speaker
 ASKED_ASLEEP_SECONDS = 3 * 86_400  # after which such a question is answered no more
 
+_READ_AT_START = (  # Attributes, Evennia's own among them
+    "_manually_paused",
+    "_paused_time",
+    "unanswered",
+    "operating_mode",
+    "sleep_schedule",
+    "night",
+)
 
 _ASKS_AWAKE = re.compile(
     r"\b(?:are|r) (?:you|u|ye) (?:still )?(?:asleep|sleeping|awake|up)\b|\bwake up\b", re.I
@@ -105,6 +113,7 @@ class AssistantScript(DefaultScript):
 
     def at_server_start(self) -> None:
         """Restart the timer: after a crash a persistent Script has none (EVENNIA.md)."""
+        attributes.load(self, _READ_AT_START)
         self.rearm()
         self.at_start()
         if self.db.unanswered:
@@ -217,6 +226,7 @@ class AssistantScript(DefaultScript):
             self.ndb.people_written = time.monotonic()
             memory.people.flush()
         memory.conversations.clear_stale(memory.clock())
+        yield offload.breathe(offload.AWAKE)
         if len(memory.journal):
             yield memory.work_through()
         self.ndb.last_beat = now_iso()
@@ -375,6 +385,7 @@ class AssistantScript(DefaultScript):
         from twisted.internet import reactor
 
         try:
+            yield offload.breathe(offload.REPLY)  # who was heard first is answered in a later turn
             while self.answer_queue and not self.ndb.held:
                 cooldown = self.obj.memory.settings.REPLY_COOLDOWN
                 wait = (self.ndb.last_reply or 0) + cooldown - time.monotonic()
@@ -424,6 +435,9 @@ class AssistantScript(DefaultScript):
                 session_id=entry.session_id,
                 provenance=answer.provenance,
             )
+            yield offload.breathe(offload.REPLY)
+            if not npc.pk:
+                return  # it was deleted meanwhile
         said = exchange(entry, answer.rounds, own, actions.spoken, answer.provenance)
         memory.chat_log.add([*answer.overheard, *said])
         for words in (own, *map(memory.journal.get, actions.spoken)):

@@ -7,6 +7,15 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.admin import erase, forget
 from contrib_ai_memory.store.evidence import EvidenceGone
 
+meanwhile = []  # what happens while memories come to mind
+
+
+def forgetful(parts):
+    """A game's own score profile."""
+    while meanwhile:
+        meanwhile.pop()()
+    return parts.similarity
+
 
 @pytest.fixture
 def talk(mara, alice):
@@ -77,6 +86,18 @@ def test_a_work_is_void_once_the_memory_is_wiped_or_the_npc_deleted(mara, talk, 
     with mara.memory.evidence.work_on(talk[:1]) as work:
         offload.wait(emptied(mara))
         assert not goes_on(work)
+
+
+def test_an_answer_is_begun_anew_if_its_memory_is_forgotten_meanwhile(
+    mara, alice, talk, builder, settings
+):
+    profile = {"RECALL_PROFILE": f"{__name__}.forgetful"}
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | profile
+    line = f"@memory/forget Mara = {talk[0].id}"
+    meanwhile.extend([lambda: builder("y"), lambda: builder(line)])
+    alice.execute_cmd("say Mara, where do I keep the ferry?")
+    assert not meanwhile and not mara.memory.journal.get(talk[0].id)
+    assert "Millbrook" not in mara.memory.journal.tail(1)[0].content
 
 
 def test_a_pass_whose_evidence_goes_is_tried_again_and_is_no_failure(mara, talk, monkeypatch):

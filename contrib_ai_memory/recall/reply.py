@@ -37,6 +37,7 @@ from ..records import (
 )
 from ..store import chat_log
 from ..store.chat_log import bare, provenance_of_messages
+from ..store.evidence import EvidenceGone
 from ..store.journal import join_ranges
 from ..store.links import link_id
 from .budget import BudgetExceeded, prompt_block
@@ -101,8 +102,14 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
     Args:
         memory: The NPC's MemoryHandler.
         actions: What tools can do in the world; without it they only remember.
+
+    Raises (in the Deferred):
+        EvidenceGone: Something was forgotten or changed meanwhile; it can be asked for anew.
     """
+    before = memory.evidence.withdrawals
     loop, request = yield prepare(memory, entry, actions)
+    if memory.evidence.withdrawals != before:
+        raise EvidenceGone  # what was recalled may be gone since
     with memory.evidence.work_on(loop.evidence, priority=offload.REPLY) as work:
         text = yield loop.run(work)
         if text is not None:
@@ -156,6 +163,7 @@ def prepare(
         priority=offload.REPLY,
         reads=True,
     )
+    yield offload.breathe(offload.REPLY)
     situation, beside = situation_of(
         memory,
         entry if meant == said else replace(entry, content=meant),
@@ -163,11 +171,11 @@ def prepare(
         learned,
     )
     settings = memory.settings
-    brought_up = [
-        _with_correction(memory, each)
-        for each in (*recalled.memories, *_beside(beside, recalled.memories))
-    ]
-    brought_up = yield _with_old_corrections(memory, brought_up)
+    yield offload.breathe(offload.REPLY)
+    brought_up = [*recalled.memories, *_beside(beside, recalled.memories)]
+    if router.rules_judge(settings):
+        brought_up = [_with_correction(memory, each) for each in brought_up]
+        brought_up = yield _with_old_corrections(memory, brought_up)
     right = set_right(memory, entry) or (yield _set_right_long_ago(memory, entry, said))
     request = ReplyRequest(
         npc_name=memory.name,
@@ -193,6 +201,7 @@ def prepare(
         intent=learned,
         set_right=right,
     )
+    yield offload.breathe(offload.REPLY)
     transcript = _transcript(memory, entry, listener, request)
     open_items = situation.agenda[: prompts.OPEN_TOLD]
     quoted = {each.evidence[0] for each in open_items if each.evidence}
@@ -306,7 +315,7 @@ def _with_correction(memory: Any, each: Recalled) -> Recalled:
     It then rests on the line that it corrects too.
     """
     told = each.memory
-    if told.record != "entry" or told.quote or not router.rules_judge(memory.settings):
+    if told.record != "entry" or told.quote:
         return each
     entry = memory.journal.get(told.journal_ids[-1]) if told.journal_ids else None
     found = entry and corrected_before(memory, entry)
@@ -322,8 +331,6 @@ def _with_old_corrections(
     memory: Any, recalled: list[Recalled]
 ) -> Generator[Any, Any, list[Recalled]]:
     """Complete the corrections of what was said long before them, as `_with_correction` does."""
-    if not router.rules_judge(memory.settings):
-        return recalled
     called = forms(memory.names)
     some = [
         each.memory

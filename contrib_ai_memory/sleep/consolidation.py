@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from twisted.internet import defer
 
-from .. import offload
+from .. import conf, offload
 from ..embedding import embedder
 from ..english.persona_protection import about_itself
 from ..ingest import agenda_items, endings, experiences, preference_slots
@@ -107,7 +107,7 @@ def _look_at_next(memory: Any) -> Generator[Any, Any, PassReport]:
     """Look at the next batch of lines that nothing was drawn from yet."""
     read = _pass_over(memory)
     changed = 0
-    if waiting := _waiting(memory):
+    if waiting := (yield _waiting(memory, offload.NIGHT)):
         entries = _evenly([each for each in waiting if each.circle == waiting[0].circle])
         changed = yield _look(memory, entries, offload.NIGHT)
         read += len(entries) + _pass_over(memory)
@@ -136,7 +136,7 @@ def look_awake(memory: Any, *, until_silent: bool = False) -> Generator[Any, Any
     if not quiet and last - memory.looked_at < LINES // 2:
         return True
     _pass_over(memory)
-    for lines in _by_circle(_waiting(memory)):
+    for lines in _by_circle((yield _waiting(memory, offload.AWAKE))):
         entries = _evenly(lines)
         enough = len(entries) >= LINES // 2 if quiet else len(lines) >= LINES
         if enough and max(entry.importance for entry in entries) >= WEIGHTY:
@@ -168,10 +168,16 @@ def _pass_over(memory: Any) -> int:
     return end - start
 
 
-def _waiting(memory: Any) -> list[Entry]:
+@defer.inlineCallbacks
+def _waiting(memory: Any, priority: int) -> Generator[Any, Any, list[Entry]]:
+    """The next lines that wait, as a Deferred, read a page at a time."""
     start = memory.journal.cursors.get(CURSOR, 0)
-    ahead = memory.journal.read(start + 1, start + LOOK_AHEAD)
-    return [each for each in ahead if _is_waiting(memory, each)]
+    waiting: list[Entry] = []
+    for first in range(start + 1, start + LOOK_AHEAD + 1, conf.PAGE_SIZE):
+        ahead = memory.journal.read(first, first + conf.PAGE_SIZE - 1)
+        waiting += [each for each in ahead if _is_waiting(memory, each)]
+        yield offload.breathe(priority)
+    return waiting
 
 
 def _by_circle(entries: Iterable[Entry]) -> list[list[Entry]]:

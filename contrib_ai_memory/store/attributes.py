@@ -72,6 +72,19 @@ class NPCAttributes(AttributeHandler):
 # --- plain Attributes -----------------------------------------------------------------------------
 
 
+def load(obj: Any, keys: Iterable[str]) -> None:
+    """Have Evennia keep Attributes without a category, those that are missing too, by one query.
+
+    Read one by one, each takes two.
+    """
+    if obj.pk is None:
+        return
+    rows = obj.db_attributes.filter(db_category=None, db_attrtype=None, db_key__in=list(keys))
+    found = {row.db_key: row for row in rows}
+    for key in keys:
+        obj.attributes.backend._set_cache(key, None, found.get(key))
+
+
 def read(obj: Any, key: str, default: Any = None) -> Any:
     """Return the value of `obj.db.<key>` as plain data."""
     value = obj.attributes.get(key)
@@ -223,8 +236,13 @@ def _adapter(cls: Any) -> TypeAdapter[Any]:
 
 def known_fields(cls: Any, stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return the items of `stored` that are fields of a dataclass; a builder may have edited it."""
-    names = {spec.name for spec in fields(cls)}
+    names = _names_of(cls)
     return {name: value for name, value in stored.items() if name in names}
+
+
+@lru_cache(maxsize=64)
+def _names_of(cls: Any) -> frozenset[str]:
+    return frozenset(spec.name for spec in fields(cls))
 
 
 # --- a whole memory -------------------------------------------------------------------------------

@@ -75,6 +75,7 @@ class Evidence:
         self.journal = journal
         self.memory_id = memory_id
         self.settings = settings
+        self.withdrawals = 0  # how often anything was forgotten or changed
         self._works: set[Work] = set()
         self._withdrawn: list[frozenset[str] | None] = []  # None: everything
         _all.add(self)
@@ -94,6 +95,7 @@ class Evidence:
         """
         gone = None if ids is None else frozenset(ids)
         self._withdrawn.append(gone)
+        self.withdrawals += 1
         try:
             for work in self._works:
                 work.void_if(gone)

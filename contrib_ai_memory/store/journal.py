@@ -89,8 +89,10 @@ class Journal:
 
     def holds(self, entry: Entry) -> bool:
         """Return whether an entry that was read still has its words, privacy and witnesses."""
-        now = self.get(entry.id)
-        kept = now and (now.content, now.private, now.witnesses)
+        now = self._present(entry.id)
+        if now is None:
+            return False
+        kept = now["content"], now.get("private", False), tuple(now.get("witnesses", ()))
         return kept == (entry.content, entry.private, entry.witnesses)
 
     def was_removed(self, entry_id: int) -> bool:
