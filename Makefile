@@ -1,4 +1,4 @@
-# The verbs: demo, stop, test, test-evennia6, test-postgres, lint, dist, bench, soak, licences. Each sets itself up; nothing but Python and make is needed.
+# The verbs: demo, stop, test, test-evennia6, test-postgres, lint, dist, bench, witness, soak, licences. Each sets itself up; nothing but Python and make is needed.
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +13,7 @@ DATA ?= ../shared/data
 RATINGS := $(wildcard $(DATA)/poignancy.tsv)
 TALKS := $(wildcard $(DATA)/locomo_dev5.json)
 
-.PHONY: demo stop test test-evennia6 test-postgres lint format dist licences bench soak clean
+.PHONY: demo stop test test-evennia6 test-postgres lint format dist licences bench witness soak clean
 
 demo: $(READY)
 	$(BIN)/python -m world.demo $(if $(DEMO_EXIT),--exit)
@@ -61,6 +61,13 @@ bench: $(READY)
 			attention due_dates sentences intents supersession evenings answers secrecy model $(TALKS:%="locomo % --loco") $(TALKS:%="stores %") night lag stalls web; do \
 		$(BIN)/python -m benchmarks.$$each || missed="$$missed; $$each"; echo; \
 	done; test -z "$$missed" || { echo "Not held$$missed"; exit 1; }
+
+# more than 10,000 generated scenes, half of them with each provider: an hour on two cores
+witness: $(READY)
+	@export WITNESS_PLAYS=5000; \
+	$(BIN)/python -m pytest -s tests/test_witness_oracle.py -k "did_not_witness" & offline=$$!; \
+	$(BIN)/python -m pytest -s tests/test_witness_oracle.py -k "a_model_that_repeats"; model=$$?; \
+	wait $$offline && exit $$model
 
 # half an hour of everything that a live game goes through
 soak: $(READY)

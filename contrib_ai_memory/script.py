@@ -386,7 +386,7 @@ class AssistantScript(DefaultScript):
 
         try:
             yield offload.breathe(offload.REPLY)  # who was heard first is answered in a later turn
-            while self.answer_queue and not self.ndb.held:
+            while self.obj and self.answer_queue and not self.ndb.held:
                 cooldown = self.obj.memory.settings.REPLY_COOLDOWN
                 wait = (self.ndb.last_reply or 0) + cooldown - time.monotonic()
                 if wait > 0 and reactor.running:

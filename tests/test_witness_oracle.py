@@ -18,8 +18,8 @@ good share of cases (`FLOORS`): silence does not pass. One provider is the offli
 a language model, at the other end of a socket, that repeats whatever it was shown, in its replies,
 in the calls of its tools and in what it draws at night, and cites as little as it can for it.
 
-`WITNESS_PLAYS=10000 pytest tests/test_witness_oracle.py` is the long run, of so many plays with
-each provider, other ones each time; without it there are a few, always the same.
+`make witness` is the long run, of `WITNESS_PLAYS` plays and more with each provider, other ones
+each time; without that variable there are a few, always the same.
 """
 
 from __future__ import annotations
