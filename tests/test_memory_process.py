@@ -11,6 +11,8 @@ from pathlib import Path
 import embedding_server
 import pytest
 
+from contrib_ai_memory.memory_process import server
+
 TESTS = Path(__file__).parent
 
 SETTINGS = """
@@ -295,4 +297,7 @@ server.LINGER_SECONDS = 0.0
 print(server.main())
 """
     game("from contrib_ai_memory.memory_process import client; client.end(30); print('ended')")
+    before = server.AUTOGROUP.exists() and server.AUTOGROUP.read_text()
     assert game(alone).splitlines()[-1] == "0"
+    # it has no session of its own here: what started it goes on as fast as before
+    assert (server.AUTOGROUP.exists() and server.AUTOGROUP.read_text()) == before
