@@ -70,8 +70,10 @@ class LLMNPCMemory(MemoryHandler):
     def answer(self, entry: Entry, actions: Any = None) -> Generator[Any, Any, Answer]:
         """Answer by the server of LLMNPC, or as `MemoryHandler` does if it gives no answer."""
         if actions is not None:
-            loop, request = yield prepare(self, entry)
-            with self.evidence.work_on(loop.evidence, priority=offload.REPLY) as work:
+            with self.evidence.work_on([entry], priority=offload.REPLY) as work:
+                loop, request = yield prepare(self, entry)
+                work.add_evidence(loop.evidence)
+                work.check()
                 text = yield self.owner.ask_llm(entry, actions.speaker, prompts.context(request))
                 work.check()
             if text:

@@ -386,7 +386,7 @@ class AssistantScript(DefaultScript):
 
         try:
             yield offload.breathe(offload.REPLY)  # who was heard first is answered in a later turn
-            while self.obj and self.answer_queue and not self.ndb.held:
+            while self.obj and self.obj.pk and self.answer_queue and not self.ndb.held:
                 cooldown = self.obj.memory.settings.REPLY_COOLDOWN
                 wait = (self.ndb.last_reply or 0) + cooldown - time.monotonic()
                 if wait > 0 and reactor.running:
@@ -435,14 +435,14 @@ class AssistantScript(DefaultScript):
                 session_id=entry.session_id,
                 provenance=answer.provenance,
             )
-            yield offload.breathe(offload.REPLY)
-            if not npc.pk:
-                return  # it was deleted meanwhile
         said = exchange(entry, answer.rounds, own, actions.spoken, answer.provenance)
         memory.chat_log.add([*answer.overheard, *said])
         for words in (own, *map(memory.journal.get, actions.spoken)):
             if words and entry.source_entity:
                 agenda_items.close_messages(memory, entry.source_entity, words)
+        yield offload.breathe(offload.REPLY)
+        if not npc.pk:
+            return  # it was deleted meanwhile
         memory.note_accessed(entry, answer.recalled)
         self.ndb.last_reply = time.monotonic()
         self._note_exchange(line)

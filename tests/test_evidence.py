@@ -1,10 +1,14 @@
 """Work that rests on what is forgotten or changed meanwhile writes nothing of it."""
 
+import json
+import logging
+
 import pytest
+from model_server import digest, numbered_in
 from twisted.internet import defer
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import erase, forget
+from contrib_ai_memory.admin import edit, erase, forget
 from contrib_ai_memory.store.evidence import EvidenceGone
 
 meanwhile = []  # what happens while memories come to mind
@@ -15,6 +19,39 @@ def forgetful(parts):
     while meanwhile:
         meanwhile.pop()()
     return parts.similarity
+
+
+def changeful(parts):
+    """Another one."""
+    for act in list(meanwhile):
+        act()
+    return parts.similarity
+
+
+def weighty(request):
+    """What a model says of each look: everything in it weighs 9, and nothing is a fact."""
+    if request.schema != "DigestAnswer":
+        return "no idea"
+    new, _known = numbered_in(request)
+    return json.dumps(digest(dict.fromkeys(new, 9), []))
+
+
+@pytest.fixture
+def between(monkeypatch):
+    """between(act) has something happen in the first turn of the reactor that is left to others;
+    an act that returns False comes again."""
+    breathe, acts = offload.breathe, []
+
+    def breathe_and_act(*args):
+        while acts:
+            act = acts.pop()
+            if act() is False:
+                acts.append(act)
+                break
+        return breathe(*args)
+
+    monkeypatch.setattr(offload, "breathe", breathe_and_act)
+    return acts.append
 
 
 @pytest.fixture
@@ -97,7 +134,107 @@ def test_an_answer_is_begun_anew_if_its_memory_is_forgotten_meanwhile(
     meanwhile.extend([lambda: builder("y"), lambda: builder(line)])
     alice.execute_cmd("say Mara, where do I keep the ferry?")
     assert not meanwhile and not mara.memory.journal.get(talk[0].id)
-    assert "Millbrook" not in mara.memory.journal.tail(1)[0].content
+    answer = mara.memory.journal.tail(1)[0]
+    assert answer.origin == "self" and "Millbrook" not in answer.content
+
+
+def test_an_answer_of_which_other_memories_are_changed_meanwhile_is_given(
+    mara, alice, bram, talk, settings
+):
+    bram.execute_cmd("whisper Mara = I sold my father's boots.")
+    [secret] = [entry for entry in mara.memory.journal.read() if "boots" in entry.content]
+
+    def edit_it():
+        meanwhile.clear()
+        words = f"I sold {len(changes)} boots."
+        changes.append(offload.wait(edit.edit(mara, None, str(secret.id), content=words)))
+        meanwhile.append(edit_it)  # at every attempt
+
+    changes = []
+    profile = {"RECALL_PROFILE": f"{__name__}.changeful"}
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | profile
+    meanwhile.append(edit_it)
+    alice.execute_cmd("say Mara, where do I keep the ferry?")
+    meanwhile.clear()
+    assert changes
+    assert mara.memory.journal.tail(1)[0].origin == "self"
+
+
+def test_no_model_is_shown_the_talk_that_was_forgotten_while_its_request_was_made(
+    mara, alice, talk, builder, llm, server, settings
+):
+    server.behave(text="I am listening.")
+    alice.execute_cmd("say My strongbox lies under the chapel.")
+    [line] = [entry for entry in mara.memory.journal.read() if "strongbox" in entry.content]
+    profile = {"RECALL_PROFILE": f"{__name__}.forgetful"}
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | profile
+    asked = len(server.requests)
+    meanwhile.extend([lambda: builder("y"), lambda: builder(f"@memory/forget Mara = {line.id}")])
+    alice.execute_cmd("say Mara, what do you make of it all?")
+    assert not meanwhile and not mara.memory.journal.get(line.id)
+    shown = server.requests[asked:]
+    assert shown and not any("strongbox" in request.text for request in shown)
+    assert mara.memory.journal.tail(1)[0].content == "I am listening."
+
+
+@pytest.mark.parametrize("known_as", ["entry", "number", "memory"])
+def test_a_work_is_void_if_what_was_forgotten_comes_to_mind_after_that(mara, talk, known_as):
+    offload.wait(mara.assistant.sleep.whole_night())
+    [fact] = [each for each in offload.wait(mara.memory.facts()) if "ferry" in each.content]
+    number = fact.journal_ids[0]
+    source = {"entry": mara.memory.journal.get(number), "number": number, "memory": fact}[known_as]
+    evidence = mara.memory.evidence
+    forgetting = evidence.withdraw([str(number)])
+    with evidence.work_on() as before:
+        with forgetting, evidence.work_on() as meanwhile_begun:
+            pass
+        for work in (before, meanwhile_begun):
+            work.add_evidence([source])
+            assert not goes_on(work)
+
+
+def test_what_is_edited_while_it_speaks_does_not_come_back(mara, alice, talk, between):
+    def edit_it():
+        said = mara.memory.journal.tail(2)
+        if said[-1].origin != "self":
+            return False
+        offload.wait(edit.edit(mara, None, str(said[0].id), content="I like bread."))
+        return True
+
+    between(edit_it)
+    alice.execute_cmd("say Mara, is my lover Rowena at the Silver Swan?")
+    kept = [message["content"] for message in mara.memory.chat_log.messages]
+    assert kept and not any("Rowena" in each for each in kept)
+
+
+def test_an_npc_that_is_deleted_before_it_answers_is_no_error(mara, alice, talk, between, logged):
+    between(lambda: mara.delete())
+    alice.execute_cmd("say Mara, where do I keep the ferry?")
+    assert not mara.pk
+    assert not logged(logging.WARNING)
+
+
+def test_what_staff_changed_while_a_look_read_its_lines_stays(
+    mara, alice, speaks_through, server, between
+):
+    speaks_through(timeout=30)
+    server.behave(structured=weighty)
+    for line in ("The mill burnt down.", "My aunt sells eels.", "Ten ships sank."):
+        alice.execute_cmd(f"say {line}")
+    weighed, locked, other = (e.id for e in mara.memory.journal.read() if e.learnable)
+
+    def change():
+        offload.wait(edit.edit(mara, None, str(weighed), importance=4))
+        offload.wait(edit.lock(mara, None, str(locked)))
+        return True
+
+    offload.wait(mara.memory.index_pending())
+    between(change)
+    offload.wait(mara.assistant.sleep.whole_night())
+    now = {entry.id: entry for entry in mara.memory.journal.read()}
+    assert (now[weighed].importance, now[weighed].scoring_method) == (4, "manual")
+    assert now[locked].scoring_method == "heuristic"
+    assert (now[other].importance, now[other].scoring_method) == (9, "llm")
 
 
 def test_a_pass_whose_evidence_goes_is_tried_again_and_is_no_failure(mara, talk, monkeypatch):

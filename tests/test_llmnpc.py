@@ -16,10 +16,20 @@ from evennia.utils.create import create_object
 from evennia.utils.search import search_object
 
 from contrib_ai_memory import AssistantScript, MemoryLLMNPC, MemoryMixin, offload
+from contrib_ai_memory.admin import forget
 
 sys.path.append(str(Path(__file__).parent))
 
 from llm_server import LLMServer
+
+meanwhile = []  # what happens while memories come to mind
+
+
+def forgetful(parts):
+    """A game's own score profile."""
+    while meanwhile:
+        meanwhile.pop()()
+    return parts.similarity
 
 
 class Barkeep(MemoryLLMNPC, ClothedCharacter, ContribRPCharacter):
@@ -186,6 +196,20 @@ def test_a_secret_is_not_in_the_prompt_for_others(barkeep, alice, bram, server, 
     answered(barkeep)
     says(bram, barkeep, "Where is the silver key of Alice?")
     assert "third step" not in server.prompts[-1]
+
+
+def test_what_was_forgotten_while_the_prompt_was_made_is_not_in_it(
+    barkeep, alice, says, server, settings
+):
+    says(alice, barkeep, "My strongbox lies under the chapel.")
+    [line] = [each for each in barkeep.memory.journal.read() if "strongbox" in each.content]
+    profile = {"RECALL_PROFILE": f"{__name__}.forgetful"}
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | profile
+    meanwhile.append(lambda: offload.wait(forget.forget(barkeep, None, str(line.id))))
+    before = len(server.prompts)
+    says(alice, barkeep, "Where does my strongbox lie?")
+    assert not meanwhile and barkeep.memory.journal.get(line.id) is None
+    assert server.prompts[before:] and not any("chapel" in p for p in server.prompts[before:])
 
 
 def test_a_secret_is_whispered_to_whom_it_belongs(barkeep, alice, bram, server, says, hears):

@@ -37,7 +37,6 @@ from ..records import (
 )
 from ..store import chat_log
 from ..store.chat_log import bare, provenance_of_messages
-from ..store.evidence import EvidenceGone
 from ..store.journal import join_ranges
 from ..store.links import link_id
 from .budget import BudgetExceeded, prompt_block
@@ -106,11 +105,10 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
     Raises (in the Deferred):
         EvidenceGone: Something was forgotten or changed meanwhile; it can be asked for anew.
     """
-    before = memory.evidence.withdrawals
-    loop, request = yield prepare(memory, entry, actions)
-    if memory.evidence.withdrawals != before:
-        raise EvidenceGone  # what was recalled may be gone since
-    with memory.evidence.work_on(loop.evidence, priority=offload.REPLY) as work:
+    with memory.evidence.work_on([entry], priority=offload.REPLY) as work:
+        loop, request = yield prepare(memory, entry, actions)
+        work.add_evidence(loop.evidence)
+        work.check()
         text = yield loop.run(work)
         if text is not None:
             said = loop.provenance_of_words(text)
@@ -405,16 +403,14 @@ def recall_for(memory: Any, entry: Entry) -> Generator[Any, Any, RecallResult]:
 
 def _evidence(
     memory: Any, entry: Entry, request: ReplyRequest, reasons: Iterable[MemoryRecord]
-) -> Iterator[Entry | MemoryRecord]:
+) -> Iterator[Entry | MemoryRecord | int]:
     """Yield all that an answer rests on: the line, the memories, the scene, the conversation."""
     yield entry
     yield from (item.memory for item in request.recalled)
     yield from reasons
-    of_people = {number for each in request.situation.people for number in each.evidence}
-    yield from filter(None, map(memory.journal.get, sorted(of_people)))
-    talk = {turn.entry_id for turn in request.conversation}
-    talk |= {message["entry"] for message in memory.chat_log.messages}
-    yield from filter(None, map(memory.journal.get, sorted(talk)))
+    yield from (number for each in request.situation.people for number in each.evidence)
+    yield from (turn.entry_id for turn in request.conversation)
+    yield from (message["entry"] for message in memory.chat_log.messages)
 
 
 def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest) -> Transcript:

@@ -111,7 +111,7 @@ class ToolLoop:
         private: Whether the answer tells a secret.
     """
 
-    evidence: tuple[Entry | MemoryRecord, ...] = ()
+    evidence: tuple[Entry | MemoryRecord | int, ...] = ()
     told: Provenance = NO_PROVENANCE
 
     def __init__(

@@ -177,7 +177,8 @@ def _waiting(memory: Any, priority: int) -> Generator[Any, Any, list[Entry]]:
         ahead = memory.journal.read(first, first + conf.PAGE_SIZE - 1)
         waiting += [each for each in ahead if _is_waiting(memory, each)]
         yield offload.breathe(priority)
-    return waiting
+    now = filter(None, (memory.journal.get(each.id) for each in waiting))
+    return [each for each in now if _is_waiting(memory, each)]
 
 
 def _by_circle(entries: Iterable[Entry]) -> list[list[Entry]]:

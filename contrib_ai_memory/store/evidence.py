@@ -75,7 +75,6 @@ class Evidence:
         self.journal = journal
         self.memory_id = memory_id
         self.settings = settings
-        self.withdrawals = 0  # how often anything was forgotten or changed
         self._works: set[Work] = set()
         self._withdrawn: list[frozenset[str] | None] = []  # None: everything
         _all.add(self)
@@ -95,7 +94,6 @@ class Evidence:
         """
         gone = None if ids is None else frozenset(ids)
         self._withdrawn.append(gone)
-        self.withdrawals += 1
         try:
             for work in self._works:
                 work.void_if(gone)
@@ -117,6 +115,7 @@ class Work:
         self._evidence = evidence
         self._priority = priority
         self._ids: set[str] = set()
+        self._gone = list(evidence._withdrawn)  # withdrawn at any time since it began
         self._void = threading.Event()  # the only part of a work that a worker thread sees
         self.add_evidence(sources)
 
@@ -132,20 +131,29 @@ class Work:
     ) -> None:
         self._evidence._works.discard(self)
 
-    def add_evidence(self, sources: Iterable[Entry | MemoryRecord]) -> None:
-        """Add entries and memories that were read or recalled since the work started."""
+    def add_evidence(self, sources: Iterable[Entry | MemoryRecord | int]) -> None:
+        """Add entries, their numbers and memories that were read or recalled since it started.
+
+        If one of them was forgotten or changed since then, the work is void.
+        """
         for source in sources:
-            if isinstance(source, Entry):
+            if isinstance(source, int):
+                self._ids.add(str(source))
+            elif isinstance(source, Entry):
                 self._ids.add(str(source.id))
                 if not self._evidence.journal().holds(source):
                     self._void.set()
             else:
                 self._ids |= {link_id(source), *map(str, source.journal_ids)}
-        for gone in self._evidence._withdrawn:
-            self.void_if(gone)
+        for gone in self._gone:
+            self._void_on(gone)
 
     def void_if(self, gone: frozenset[str] | None) -> None:
-        """Void the work if it rests on any of these link ids; None is everything."""
+        """Void the work if it rests, now or later, on any of these link ids; None is everything."""
+        self._gone.append(gone)
+        self._void_on(gone)
+
+    def _void_on(self, gone: frozenset[str] | None) -> None:
         if gone is None or not gone.isdisjoint(self._ids):
             self._void.set()
 
