@@ -16,6 +16,7 @@ contrib before and after the other, while something else keeps a processor busy:
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -35,6 +36,7 @@ from .stock_server import StockServer
 
 SLEEPERS, ENTRIES = 20, 200
 ROOMS, IN_A_ROOM = 10, 5
+HALL = "Hall"
 IDLE_NPCS, IDLE_IN_A_ROOM = 1_000, 10
 WARM = 15  # seconds after a start until the embedding model is loaded
 IDLE, BUSY = 30, 90  # seconds
@@ -87,6 +89,7 @@ def populate(made: Game, typeclass: str, sleepers: int, entries: int, idle: int)
     with enter(made):
         from django.db import transaction
         from evennia.objects.models import ObjectDB
+        from evennia.utils.create import create_object
 
         plain = "typeclasses.characters.Character"
         dormitory = make("typeclasses.rooms.Room", "The Dormitory")
@@ -95,8 +98,12 @@ def populate(made: Game, typeclass: str, sleepers: int, entries: int, idle: int)
             if typeclass != plain:
                 lived(sleeper, entries + number)
         with transaction.atomic():
-            rooms = [ObjectDB.objects.get(id=2)]  # where the client stands
-            rooms += [make("typeclasses.rooms.Room", f"Hall {n}") for n in range(1, ROOMS)]
+            # rooms of their own, since what the example game has made in #2 is not in the other
+            rooms = [make("typeclasses.rooms.Room", f"{HALL} {n}") for n in range(ROOMS)]
+            for here, there in itertools.pairwise([*rooms, rooms[0]]):
+                create_object("typeclasses.exits.Exit", "onward", here, destination=there)
+            client = ObjectDB.objects.get(id=1)
+            client.location = client.home = rooms[0]
             for number, room in enumerate(rooms):
                 make(plain, f"{TALKER} {number}", room)
                 for place in range(IN_A_ROOM):
@@ -129,7 +136,7 @@ def run(game: Game, out: Path, warm: float, idle: float, busy: float) -> dict[st
                 number = len(trips["say"])
                 trips["say"].append(_trip(client, f"say Number {number}.", f"Number {number}."))
                 client.drain(PAUSE)
-                trips["look"].append(_trip(client, "look", "(#2)"))
+                trips["look"].append(_trip(client, "look", f"{HALL} 0(#"))
                 client.drain(PAUSE)
             _wait(out.exists, OUT_SECONDS, game)
             told = json.loads(out.read_text()) | trips

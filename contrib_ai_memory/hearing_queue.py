@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
-from twisted.internet import defer, task
+from twisted.internet import defer
 
 from . import offload
 
@@ -48,7 +48,10 @@ def take_in(npc: Any, line: Callable[[], Any]) -> None:
     heard = _waiting.setdefault(id(npc), _Heard(npc))
     heard.lines.append(line)
     if not heard.under_way:
-        _take_in_slowly(heard)
+        from twisted.internet import reactor
+
+        heard.under_way = True
+        reactor.callLater(LATER, _take_in_slowly, heard)
 
 
 def catch_up(npc: Any) -> None:
@@ -68,10 +71,7 @@ def catch_up_all() -> list[Any]:
 
 @defer.inlineCallbacks
 def _take_in_slowly(heard: _Heard) -> Generator[Any, Any, None]:
-    from twisted.internet import reactor
-
-    heard.under_way = True
-    yield task.deferLater(reactor, LATER, offload.breathe)
+    yield offload.breathe()
     while heard.lines:
         _take_in_next(heard)
         yield offload.breathe()

@@ -440,15 +440,15 @@ class MemoryMixin(_Base):
 
     def _memory_on_for(self, other: Any) -> bool:
         """Return whether memory is switched on: for the game, this NPC, its room and the other."""
-        if not conf.get().ENABLED or pause.paused(self):
+        if not conf.get().ENABLED or pause.paused(self) or _is_switched_off(self):
             return False
         room = self.location
-        return not any(obj is not None and _is_switched_off(obj) for obj in (self, room, other))
+        return not _is_switched_off(other) and not (room is not None and _is_switched_off(room))
 
     def _hearers(self, speaker: Any, kind: str) -> list[Any]:
         """Return who hears a line besides the NPC and the speaker."""
         hearers = receivers(speaker) if kind == "whisper" else self._characters_here()
-        return [obj for obj in hearers if obj not in (self, speaker)]
+        return [obj for obj in hearers if obj is not self and obj is not speaker]
 
     def _attention(
         self, speaker: Any, text: str, kind: str, hearers: Sequence[Any], *, barred: bool
