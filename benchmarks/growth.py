@@ -10,6 +10,7 @@ start and the memory are those of a fresh process:
   answered" has the settings' top_k and budget, "after a start" nothing kept of what was read;
 - night: a whole night over a day's lines, with all that was there before (`benchmarks.night` has
   the price of long days);
+- the bare embedding as sentence-transformers computes it, which the bundled model does without;
 - Mem0 as installed with the same model and its local Qdrant, up to 10,000 memories.
 
 The lines are made-up talk in conversations, a tenth whispered, with facts, experiences, links and
@@ -237,6 +238,8 @@ def measure(
         row["x bare"] = ours.wall.p10 / bare.wall.p10
         row["hear ms"], row["index ms"] = _written(npc)
         row["night ms a line"] = _night(npc, day)
+        stock = Contender("bare embedding, sentence-transformers", _stock_embedding())
+        timings[stock.name] = in_turn([contenders[0], stock], questions, queries)[stock.name]
         return [row, *(_recall_row(size, name, each, bare) for name, each in timings.items())]
 
 
@@ -286,7 +289,7 @@ def _contenders(npc: Any, queries: int) -> tuple[list[Contender], Iterator[str],
         finally:
             edge._recent = kept
 
-    tokens, questions = of_one_length(talk.questions(), 5 * (queries + WARM_UP) + 1)
+    tokens, questions = of_one_length(talk.questions(), 7 * (queries + WARM_UP) + 1)
     named = {
         "bare embedding": bare,
         "ours": ours,
@@ -323,6 +326,18 @@ def _theirs(npc: Any, place: Path, size: Size) -> Contender:
             raise SystemExit(f"Mem0 found {len(found['results'])} memories for {question!r}.")
 
     return Contender("Mem0, local Qdrant", ask)
+
+
+def _stock_embedding() -> Callable[[str, int], None]:
+    """The same model as sentence-transformers computes it; loaded last, as it takes memory."""
+    from contrib_ai_memory.embedding.model import SentenceTransformerModel, bundled_path
+
+    model = SentenceTransformerModel(str(bundled_path()))
+
+    def ask(question: str, turn: int) -> None:
+        model.encode([question])
+
+    return ask
 
 
 def of_one_length(texts: Iterator[str], wanted: int) -> tuple[int, Iterator[str]]:
