@@ -19,12 +19,12 @@ apart (`memory_process`), and what is written below about the GIL and the stop d
 from __future__ import annotations
 
 import gc
+import heapq
 import itertools
 import queue
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +47,9 @@ GIVE_WAY_SECONDS = 0.05  # longest wait of `give_way`
 TURN_SECONDS = 0.001  # of one reactor turn, for all work and results that wait for one
 # how many times as long as a piece of housekeeping took the game has the reactor to itself after it
 REST, LONGEST_REST = 3.0, 1.0  # times, seconds
+# how much newer background work may be and still go before a night's: talk without end must not
+# keep NPCs from their nights
+NIGHT_WAITS = 10.0  # seconds
 
 Apart = Callable[[Callable[..., Any], tuple[Any, ...], bool], Any]
 
@@ -75,7 +78,8 @@ def run(
         lane: MEMORY, MODEL or BACKGROUND_MODEL.
         job: A function of plain data. For MEMORY a function of a module, as it may run in the
             memory process; it must not change its arguments.
-        priority: REPLY before LOOK before AWAKE before NIGHT.
+        priority: REPLY before LOOK before AWAKE before NIGHT, which waits for no more than what
+            came until `NIGHT_WAITS` after it.
         timeout: Seconds until the job is done, waiting in the queue included.
         check: Called on the worker thread right before the job, which is skipped if it raises.
         here: Run the job in this process even if memory jobs have a process apart.
@@ -219,7 +223,7 @@ class Lane:
 
         timer = reactor.callLater(timeout, expire)
         try:
-            self._queue.put_nowait((priority, next(self._order), job, done, timer))
+            self._queue.put_nowait((_rank(priority), next(self._order), priority, job, done, timer))
         except queue.Full:
             timer.cancel()
             return defer.fail(Busy(f"the {self.name} worker has {QUEUE_LENGTH} jobs waiting"))
@@ -243,7 +247,7 @@ class Lane:
         from twisted.internet import reactor
 
         while True:
-            priority, _order, job, done, timer = self._queue.get()
+            _place, _order, priority, job, done, timer = self._queue.get()
             self._idle.clear()
             try:
                 if done.called or self._closed:  # it timed out in the queue
@@ -262,10 +266,11 @@ _apart: Apart | None = None  # does the jobs of MEMORY in a process apart
 _here = threading.local()  # `gives_way`: whether this thread runs a job of the night
 _at_work, _paused = threading.Event(), threading.Event()  # whether the reactor runs a piece of work
 _stopping = threading.Event()
-# work that waits for a turn, with what it is given, by priority, longest first
-_waiting: dict[int, deque[tuple[defer.Deferred, Any]]] = {
-    priority: deque() for priority in (REPLY, LOOK, AWAKE, NIGHT)
-}
+# what waits for a turn, with what it is given: heaps
+_Waiting = list[tuple[tuple[int, float], int, defer.Deferred, Any]]
+_people: _Waiting = []
+_housekeeping: _Waiting = []
+_order = itertools.count()
 _rests_until = 0.0  # seconds of time.perf_counter, for housekeeping
 _turn: Any = None  # the scheduled call of `_give_turn`
 
@@ -299,16 +304,23 @@ def _fire(done: defer.Deferred, result: Any) -> None:
         _paused.set()
 
 
+def _rank(priority: int) -> tuple[int, float]:
+    """Return the place in a queue: by priority, but a night's by its time among background work."""
+    late = NIGHT_WAITS if priority >= NIGHT else 0.0
+    return min(priority, AWAKE), time.monotonic() + late
+
+
 def _wait_for_turn(reactor: Any, done: defer.Deferred, result: Any, priority: int) -> None:
-    _waiting[priority].append((done, result))
+    waiting = _housekeeping if priority >= AWAKE else _people
+    heapq.heappush(waiting, (_rank(priority), next(_order), done, result))
     _schedule_turn(reactor)
 
 
 def _schedule_turn(reactor: Any) -> None:
     global _turn
-    if _waiting[REPLY] or _waiting[LOOK]:
+    if _people:
         delay = 0.0
-    elif _waiting[AWAKE] or _waiting[NIGHT]:
+    elif _housekeeping:
         delay = max(0.0, _rests_until - time.perf_counter())
     else:
         return
@@ -328,19 +340,19 @@ def _let_writes_by(reactor: Any) -> None:
 def _give_turn(reactor: Any) -> None:
     global _rests_until
     until = time.perf_counter() + TURN_SECONDS
-    _fire_waiting((REPLY, LOOK), until)
+    _fire_waiting(_people, until)
     begun = time.perf_counter()
     if begun >= _rests_until:
-        _fire_waiting((AWAKE, NIGHT), until)
+        _fire_waiting(_housekeeping, until)
         ended = time.perf_counter()
         _rests_until = ended + min(REST * (ended - begun), LONGEST_REST)
     _schedule_turn(reactor)
 
 
-def _fire_waiting(priorities: tuple[int, ...], until: float) -> None:
+def _fire_waiting(waiting: _Waiting, until: float) -> None:
     """Resume work that waits for a turn, at least one piece of it."""
-    while waiting := next((_waiting[each] for each in priorities if _waiting[each]), None):
-        done, result = waiting.popleft()
+    while waiting:
+        _place, _order, done, result = heapq.heappop(waiting)
         if not done.called:  # the one who waited has given up
             _fire(done, result)
         if time.perf_counter() >= until:

@@ -254,6 +254,30 @@ def test_work_awake_goes_before_that_of_the_night_and_no_rest_is_long():
     ) == ["long", "awake", "night", True]
 
 
+def test_nights_go_on_while_background_work_never_ends():
+    assert play(
+        """
+        offload.NIGHT_WAITS = 0.3
+
+        @defer.inlineCallbacks
+        def talk(job):
+            while len(seen) < 2:
+                yield job()
+
+        def worked():
+            return offload.run(offload.MEMORY, time.sleep, 0.01, priority=offload.AWAKE)
+
+        crowd = [talk(job) for job in (worked, lambda: offload.breathe(offload.AWAKE)) * 3]
+        offload.run(
+            offload.MEMORY, lambda: "worker", priority=offload.NIGHT
+        ).addCallback(seen.append)
+        offload.breathe(offload.NIGHT).addCallback(lambda _: seen.append("reactor"))
+        yield defer.gatherResults(crowd)
+        seen.sort()
+        """
+    ) == ["reactor", "worker"]
+
+
 def test_what_was_said_is_sent_before_work_takes_its_turn():
     assert play(
         """
