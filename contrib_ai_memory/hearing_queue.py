@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from twisted.internet import defer
+from twisted.python.failure import Failure
 
 from . import offload
 
@@ -62,11 +63,13 @@ def catch_up(npc: Any) -> None:
 
 
 def catch_up_all() -> list[Any]:
-    """Take in all that any NPC has heard, now. Returns these NPCs."""
-    npcs = [heard.npc for heard in _waiting.values() if heard.lines]
-    for npc in npcs:
-        catch_up(npc)
-    return npcs
+    """Take in all that any NPC has heard, now, and what NPCs say to it. Returns these NPCs."""
+    caught_up: dict[int, Any] = {}
+    while behind := [each for each in _waiting.values() if each.lines and not each.at_work]:
+        for heard in behind:
+            caught_up[id(heard.npc)] = heard.npc
+            catch_up(heard.npc)
+    return [*caught_up.values()]
 
 
 @defer.inlineCallbacks
@@ -83,7 +86,9 @@ def _take_in_next(heard: _Heard) -> None:
     if not heard.npc.pk:
         return  # it was deleted
     heard.at_work = True
-    # a game's own hooks may fail; the next line is heard all the same
-    done = defer.execute(line)
-    done.addErrback(offload.log_failure, f"taking in what {heard.npc} heard")
-    heard.at_work = False
+    try:
+        line()
+    except Exception:  # noqa: BLE001  (hooks of a game may fail; the next line is heard all the same)
+        offload.log_failure(Failure(), f"taking in what #{heard.npc.id} heard")
+    finally:
+        heard.at_work = False

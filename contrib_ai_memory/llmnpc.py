@@ -72,16 +72,19 @@ class LLMNPCMemory(MemoryHandler):
         if actions is not None:
             with self.evidence.work_on([entry], priority=offload.REPLY) as work:
                 loop, request = yield prepare(self, entry)
+                # now, since talk goes on while the server answers
+                talk = joined(loop.told, self.owner.past_with(actions.speaker, entry))
+                provenance = provenance_of(entry, request.recalled, talk)
                 work.add_evidence(loop.evidence)
+                work.add_provenance(provenance)
                 work.check()
                 text = yield self.owner.ask_llm(entry, actions.speaker, prompts.context(request))
                 work.check()
-            if text:
-                talk = joined(loop.told, self.owner.past_with(actions.speaker, entry))
-                provenance = provenance_of(entry, request.recalled, talk)
-                said = marked(provenance, retells(text, request.recalled))
-                private = entry.private or (yield loop.tells(text))
-                return Answer(text, private, request.recalled, provenance=said)
+                if text:
+                    private = entry.private or (yield loop.tells(text))
+                    work.check()
+                    said = marked(provenance, retells(text, request.recalled))
+                    return Answer(text, private, request.recalled, provenance=said)
         answer = yield super().answer(entry, actions)
         return answer
 

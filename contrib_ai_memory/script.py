@@ -46,6 +46,7 @@ EXCHANGES_KEPT = 50  # people whose last exchange with the NPC is remembered
 PEOPLE_SECONDS = 60.0  # between two writes of the index of people
 RETURN_SECONDS = 3.0  # after a reload, until cut off answers are taken up
 TAKEN_UP_SECONDS = 600  # age of the lines that are still answered then
+HELD_STILL = "held still"  # in place of the turn of those who answer
 ATTEMPTS = 3  # at one answer, if its evidence is forgotten meanwhile
 JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
 ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
@@ -255,12 +256,12 @@ class AssistantScript(DefaultScript):
             self._resume()
             raise
         self.ndb.busy_since = math.inf
-        self.ndb.answering = True
+        self.ndb.answering = HELD_STILL
         self.obj.memory.evidence.void_all()  # void the work that did not finish in time
 
     def let_go(self) -> None:
         """Let the heartbeat and the answers go on after `hold_still`."""
-        self.ndb.busy_since, self.ndb.answering = None, False
+        self.ndb.busy_since = self.ndb.answering = None
         self._resume()
 
     def _resume(self) -> None:
@@ -377,16 +378,19 @@ class AssistantScript(DefaultScript):
     def _start_answering(self) -> None:
         if self.ndb.answering or self.ndb.held or not self.answer_queue:
             return
-        self.ndb.answering = True
-        self._answer_all().addErrback(offload.log_failure, f"an answer of #{self.db_obj_id}")
+        self.ndb.answering = turn = object()
+        answered = self._answer_all(turn)
+        answered.addErrback(offload.log_failure, f"an answer of #{self.db_obj_id}")
 
     @defer.inlineCallbacks
-    def _answer_all(self) -> Generator[Any, Any, None]:
+    def _answer_all(self, turn: object) -> Generator[Any, Any, None]:
+        """Answer all that wait, as long as it is this one's `turn`: past its deadline `hold_still`
+        takes it away."""
         from twisted.internet import reactor
 
         try:
             yield offload.breathe(offload.REPLY)  # who was heard first is answered in a later turn
-            while self.obj and self.obj.pk and self.answer_queue and not self.ndb.held:
+            while self._has_turn(turn) and self.answer_queue and not self.ndb.held:
                 cooldown = self.obj.memory.settings.REPLY_COOLDOWN
                 wait = (self.ndb.last_reply or 0) + cooldown - time.monotonic()
                 if wait > 0 and reactor.running:
@@ -395,7 +399,7 @@ class AssistantScript(DefaultScript):
                 line = self.answer_queue.take()
                 number = line.entry.id
                 try:
-                    yield self._answer(line)
+                    yield self._answer(line, turn)
                 except StoreError as problem:
                     logger().error("#%s cannot answer: %s", self.db_obj_id, problem)
                 except (EvidenceGone, offload.TimedOut, offload.Busy) as problem:
@@ -408,17 +412,20 @@ class AssistantScript(DefaultScript):
                 except Exception:  # noqa: BLE001  (the lines behind it are still answered)
                     offload.log_failure(Failure(), f"answering entry {number} of #{self.obj.id}")
         finally:
-            if self.ndb.busy_since != math.inf:  # else the memory is held still, and this was void
-                self.ndb.answering = False
+            if self.ndb.answering is turn:
+                self.ndb.answering = None
+
+    def _has_turn(self, turn: object) -> bool:
+        return bool(self.obj and self.obj.pk) and self.ndb.answering is turn
 
     @defer.inlineCallbacks
-    def _answer(self, line: PendingLine) -> Generator[Any, Any, None]:
+    def _answer(self, line: PendingLine, turn: object) -> Generator[Any, Any, None]:
         npc, memory, entry = self.obj, self.obj.memory, line.entry
         actions = ReplyActions(self, entry, line.speaker)
         self.ndb.answering_line = line
         thinking = self._think_aloud(line, actions)
         try:
-            answer = yield self._compose(entry, actions)
+            answer = yield self._compose(entry, actions, turn)
         finally:
             self.ndb.answering_line = None
             thinking.cancel()
@@ -475,13 +482,15 @@ class AssistantScript(DefaultScript):
             self.ndb.compacting = False
 
     @defer.inlineCallbacks
-    def _compose(self, entry: Entry, actions: ReplyActions) -> Generator[Any, Any, Any]:
+    def _compose(
+        self, entry: Entry, actions: ReplyActions, turn: object
+    ) -> Generator[Any, Any, Any]:
         """Make an `Answer`, anew where something that it rested on was forgotten meanwhile."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return (yield self.obj.memory.answer(entry, actions))
             except EvidenceGone:
-                still_there = self.obj and self.obj.pk and self.obj.memory.journal.get(entry.id)
+                still_there = self._has_turn(turn) and self.obj.memory.journal.get(entry.id)
                 if attempt == ATTEMPTS or actions.spoken or not still_there:
                     raise
 

@@ -363,6 +363,34 @@ def test_a_wiped_mind_is_empty_and_learns_anew(talked, bram):
     assert told(talked, "barley") == ["I planted barley today."]
 
 
+@pytest.mark.parametrize("wiped", [True, False])
+def test_whoever_asks_meanwhile_brings_nothing_back(talked, alice, bram, monkeypatch, wiped):
+    breathe, asked = offload.breathe, []
+
+    def ask_and_breathe(*args):
+        begun = wiped or attributes.keys_of(talked, erase.PLAN)
+        if begun and not asking and len(asked) < 40:
+            asking.append(True)
+            asked.append(told(talked, "Where is the strongbox?"))
+            asking.clear()
+        return breathe(*args)
+
+    asking = []
+    alice.execute_cmd("say My strongbox lies under the chapel, and I love mead.")
+    bram.execute_cmd("say The bell rang twice.")
+    monkeypatch.setattr(offload, "breathe", ask_and_breathe)
+    if wiped:
+        offload.wait(erase.wipe(talked))
+    else:
+        erase_all_of(talked, alice)
+    monkeypatch.setattr(offload, "breathe", breathe)
+    assert len(asked) > 4
+    assert not any("strongbox" in line for line in told(talked, "Where is the strongbox?"))
+    assert "mead" not in everything(talked)
+    rung = told(talked, "bell")
+    assert ("The bell rang twice." in rung) is not wiped
+
+
 def test_other_npcs_keep_their_memory_when_one_is_wiped(talked, tavern, bram):
     from evennia.utils.create import create_object
 

@@ -4,11 +4,17 @@ import json
 import logging
 
 import pytest
+from evennia.typeclasses.attributes import Attribute
 from model_server import digest, numbered_in
 from twisted.internet import defer
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import edit, erase, forget
+from contrib_ai_memory.recall import reply, tool_loop
+from contrib_ai_memory.records import RecallResult
+from contrib_ai_memory.sleep import chat_compaction
+from contrib_ai_memory.sleep.night import SwitchedOff
+from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.evidence import EvidenceGone
 
 meanwhile = []  # what happens while memories come to mind
@@ -191,6 +197,96 @@ def test_a_work_is_void_if_what_was_forgotten_comes_to_mind_after_that(mara, tal
         for work in (before, meanwhile_begun):
             work.add_evidence([source])
             assert not goes_on(work)
+
+
+@pytest.fixture
+def while_it_answers(server, monkeypatch):
+    """while_it_answers(act) has something happen when the model has the request, once."""
+    asked, acts = tool_loop.router.ask_model, []
+
+    @defer.inlineCallbacks
+    def ask_model(*args, **options):
+        answered = yield asked(*args, **options)
+        if acts:
+            yield acts.pop()()
+        return answered
+
+    monkeypatch.setattr(tool_loop.router, "ask_model", ask_model)
+    return acts.append
+
+
+def shown_since(server, asked):
+    """What the model was sent from its request number `asked` on."""
+    return [request.text for request in server.requests[asked:]]
+
+
+def test_an_answer_rests_on_what_the_npc_said_in_the_talk_before_it(
+    mara, alice, bram, llm, server, settings, while_it_answers
+):
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"RECALL_TOP_K": 1}
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    [line] = mara.memory.journal.read()
+    bram.execute_cmd("say Wolves took two sheep at Thornwick.")
+    mara.memory.conversations.clear()  # over: she says it from memory
+    server.behave(text="You keep the ferry at Millbrook.")
+    alice.execute_cmd("say Mara, where do I keep the ferry?")
+    mara.memory.conversations.clear()
+    asked = len(server.requests)
+    server.behave(text="Two sheep.")
+    while_it_answers(lambda: forget.forget(mara, None, str(line.id), cascade=True))
+    bram.execute_cmd("say Mara, what did the wolves take?")
+    first, second = shown_since(server, asked)
+    assert "Millbrook" in first and "Millbrook" not in second
+    assert mara.memory.journal.tail(1)[0].content == "Two sheep."
+
+
+def test_an_answer_rests_on_the_lines_that_a_summary_before_it_covers(
+    mara, alice, bram, llm, server, while_it_answers, monkeypatch
+):
+    monkeypatch.setattr(reply, "recall_for", lambda *_: defer.succeed(RecallResult()))
+    server.behave(text="I see.")
+    alice.execute_cmd("say Mara, I keep the ferry at Millbrook.")
+    for number in range(14):
+        alice.execute_cmd(f"say Mara, today I counted {number} boats.")
+    offload.wait(chat_compaction.compact(mara.memory, 0.0, offload.NIGHT))
+    [summary] = [each["content"] for each in mara.memory.chat_log.messages if each["summary"]]
+    mara.memory.conversations.clear()
+    server.behave(text="Good evening.")
+    asked = len(server.requests)
+    while_it_answers(lambda: forget.forget(mara, None, "1", cascade=True))
+    bram.execute_cmd("say Mara, how do you do?")
+    first, *_others, last = shown_since(server, asked)
+    assert summary in first and summary not in last
+    assert mara.memory.journal.tail(1)[0].content == "Good evening."
+
+
+def orphans():
+    """Keys of Attributes that belong to nothing."""
+    return [
+        row.db_key
+        for row in Attribute.objects.all()
+        if not (row.objectdb_set.exists() or row.scriptdb_set.exists())
+    ]
+
+
+@pytest.mark.parametrize("turns", [1, 4, 8, 16, 24, 32])
+def test_an_npc_that_is_deleted_in_its_night_leaves_nothing_and_is_no_error(
+    mara, alice, bram, between, logged, turns
+):
+    for number in range(4):
+        alice.execute_cmd(f"say I keep {number} ferries at Millbrook and I love tea with honey.")
+        bram.execute_cmd(f"say Wolves took {number} of my sheep near Harrow Hill.")
+    agent, left = mara.memory.id, [turns]
+
+    def delete():
+        left[0] -= 1
+        return left[0] <= 0 and mara.delete()
+
+    between(delete)
+    with pytest.raises(SwitchedOff, match="Mara was deleted meanwhile"):
+        offload.wait(mara.assistant.sleep.whole_night())
+    assert not mara.pk and not orphans() and not logged(logging.WARNING)
+    assert not memory_store.shared().list(agent, limit=None)
 
 
 def test_what_is_edited_while_it_speaks_does_not_come_back(mara, alice, talk, between):

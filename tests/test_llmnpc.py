@@ -14,9 +14,13 @@ from evennia.contrib.rpg.rpsystem.rpsystem import ContribRPCharacter
 from evennia.utils.ansi import strip_ansi
 from evennia.utils.create import create_object
 from evennia.utils.search import search_object
+from twisted.internet import defer
 
 from contrib_ai_memory import AssistantScript, MemoryLLMNPC, MemoryMixin, offload
 from contrib_ai_memory.admin import forget
+from contrib_ai_memory.recall import reply, told_secrets
+from contrib_ai_memory.records import RecallResult
+from contrib_ai_memory.store.journal import ranges_include
 
 sys.path.append(str(Path(__file__).parent))
 
@@ -210,6 +214,100 @@ def test_what_was_forgotten_while_the_prompt_was_made_is_not_in_it(
     says(alice, barkeep, "Where does my strongbox lie?")
     assert not meanwhile and barkeep.memory.journal.get(line.id) is None
     assert server.prompts[before:] and not any("chapel" in p for p in server.prompts[before:])
+
+
+@pytest.fixture
+def while_it_answers(monkeypatch):
+    """while_it_answers(act) has something happen when the server has the prompt, once."""
+    ask_llm, acts = Barkeep.ask_llm, []
+
+    @defer.inlineCallbacks
+    def ask(self, *args):
+        text = yield ask_llm(self, *args)
+        if acts:
+            yield acts.pop()()
+        return text
+
+    monkeypatch.setattr(Barkeep, "ask_llm", ask)
+    return acts.append
+
+
+@pytest.fixture
+def nothing_comes_to_mind(monkeypatch):
+    """Only the talk is in the prompt."""
+    monkeypatch.setattr(reply, "recall_for", lambda *_: defer.succeed(RecallResult()))
+
+
+def the(npc, word):
+    """The one entry with a word in it."""
+    [found] = [each for each in npc.memory.journal.read() if word in each.content]
+    return found
+
+
+def test_an_answer_rests_on_the_old_lines_in_its_prompt(
+    tavern, alice, says, server, while_it_answers, nothing_comes_to_mind
+):
+    npc = old_llmnpc(tavern, alice)
+    npc._add_to_memory(alice, alice, "My strongbox lies under the chapel.")
+    remember(npc)
+    line, asked = the(npc, "strongbox"), len(server.prompts)
+    while_it_answers(lambda: forget.forget(npc, None, str(line.id)))
+    says(alice, npc, "How many sheep did the wolves take?")
+    first, second = server.prompts[asked:]
+    assert "chapel" in first and "chapel" not in second
+
+
+def test_an_answer_rests_on_what_was_said_behind_its_line(
+    barkeep, alice, bram, says, server, settings, while_it_answers
+):
+    says(alice, barkeep, "Good evening.")
+    profile = {"RECALL_PROFILE": f"{__name__}.forgetful"}
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | profile
+    meanwhile.append(lambda: alice.execute_cmd("say My strongbox lies under the chapel."))
+    while_it_answers(lambda: forget.forget(barkeep, None, str(the(barkeep, "strongbox").id)))
+    asked = len(server.prompts)
+    says(alice, barkeep, "How many sheep did the wolves take?")
+    first, second = server.prompts[asked : asked + 2]
+    assert "chapel" in first and "chapel" not in second
+
+
+def test_what_is_forgotten_while_its_words_are_weighed_is_not_said(
+    barkeep, alice, says, server, monkeypatch
+):
+    weigh, forgotten = told_secrets._tells, []
+
+    def weigh_late(*args):
+        if not forgotten:
+            forgotten.append(line.id)
+            offload.wait(forget.forget(barkeep, None, str(line.id)))
+        return weigh(*args)
+
+    alice.execute_cmd("whisper Odo = My silver key lies under the third step.")
+    answered(barkeep)
+    says(alice, barkeep, "My strongbox lies under the chapel.")
+    line = the(barkeep, "strongbox")
+    monkeypatch.setattr(told_secrets, "_tells", weigh_late)
+    server.text = "Your strongbox is under the chapel."
+    asked = len(server.prompts)
+    says(alice, barkeep, "Where do my silver key and my strongbox lie?")
+    assert forgotten and len(server.prompts) == asked + 2, "it was not answered anew"
+
+
+def test_its_words_are_made_from_the_talk_in_the_prompt_however_long_the_server_takes(
+    barkeep, alice, bram, says, server, while_it_answers, nothing_comes_to_mind
+):
+    def talk_on():
+        for number in range(20):
+            bram.execute_cmd(f"say Sheep number {number} is asleep.")
+
+    says(bram, barkeep, "My strongbox lies under the chapel.")
+    while_it_answers(talk_on)
+    server.text = "Bram's strongbox is under the chapel."
+    says(alice, barkeep, "How many sheep did the wolves take?")
+    assert "chapel" in server.prompts[-1]
+    own = [each for each in barkeep.memory.journal.read() if each.origin == "self"][-1]
+    line = next(each for each in barkeep.memory.journal.read() if "strongbox" in each.content)
+    assert ranges_include(own.context, {line.id})
 
 
 def test_a_secret_is_whispered_to_whom_it_belongs(barkeep, alice, bram, server, says, hears):

@@ -2,6 +2,7 @@
 
 import pytest
 from evennia.utils.create import create_object
+from twisted.internet import defer
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.answer_queue import AnswerQueue
@@ -95,6 +96,25 @@ def test_nothing_that_waits_is_lost_when_the_memory_is_held_again_and_again(busy
     said = replies(busy, since)
     assert len(said) == 2
     assert "Millbrook" in said[0] and "Thornwick" in said[1]
+
+
+def test_an_answer_that_outlives_the_patience_of_whoever_holds_still_takes_no_turn_of_another(
+    busy, alice, bram, monkeypatch
+):
+    script, waiting = busy.assistant, []
+    monkeypatch.setattr(
+        script, "_answer", lambda *_: waiting.append(defer.Deferred()) or waiting[-1]
+    )
+    script.let_go()
+    alice.execute_cmd("say Mara, who are you?")
+    offload.wait(script.hold_still())  # past its deadline, as no reactor runs
+    bram.execute_cmd("say Mara, where is the inn?")
+    script.let_go()
+    late, present = waiting
+    late.callback(None)
+    assert script.ndb.answering, "the second is still answered"
+    present.callback(None)
+    assert not script.ndb.answering and len(waiting) == 2
 
 
 def test_whoever_looks_after_the_memory_comes_between_two_answers(busy, alice, bram, monkeypatch):

@@ -385,42 +385,44 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
     Each step is bounded, gives turns to the reactor, and changes nothing when it is repeated.
     """
     memory, subject, entries = npc.memory, plan.subject, plan.entries
-    kinds, vectors = yield _delete_memories(plan.memories)
-    yield _clear_references(memory.id, plan)
-    gone_links = yield _remove_links(memory, {*map(str, entries), *plan.memories})
-    observations = yield _erase_from_profiles(memory, plan)
-    preferred = yield _erase_preferences(memory, plan)
-    planned = yield _erase_agenda(memory, plan)
-    messages = memory.chat_log.forget(
-        subject.identity,
-        lambda message: subject.owns_exchange(message, entries, plan.memories),
-    )
-    messages += memory.conversations.forget(
-        subject.identity, lambda message: subject.owns_message(message, entries)
-    )
-    _erase_from_nights(npc, subject)
-    removed, changed = yield _erase_from_journal(memory, plan)
-    yield reindex.rekey(npc, near=entries)
-    met = had_profile = False
-    if subject.identity:
-        yield batch_job(novelty.forget, memory.id, subject.identity)
-        met = memory.people.forget(subject.identity)
-        had_profile = memory.profiles.forget(subject.identity)
-    requests.drop_granted()
-    memory.journal.drop_damaged()
-    return Erased(
-        entries=removed,
-        memories=sum(kinds.values()),
-        kinds=dict(kinds),
-        links=gone_links,
-        people=int(met or had_profile),
-        observations=observations,
-        preferences=preferred,
-        agenda=planned,
-        messages=messages,
-        vectors=vectors,
-        changed=changed,
-    )
+    # from now on nothing is drawn from it, nor is it indexed anew
+    with memory.evidence.withdraw([*map(str, entries), *plan.memories]):
+        kinds, vectors = yield _delete_memories(plan.memories)
+        yield _clear_references(memory.id, plan)
+        gone_links = yield _remove_links(memory, {*map(str, entries), *plan.memories})
+        observations = yield _erase_from_profiles(memory, plan)
+        preferred = yield _erase_preferences(memory, plan)
+        planned = yield _erase_agenda(memory, plan)
+        messages = memory.chat_log.forget(
+            subject.identity,
+            lambda message: subject.owns_exchange(message, entries, plan.memories),
+        )
+        messages += memory.conversations.forget(
+            subject.identity, lambda message: subject.owns_message(message, entries)
+        )
+        _erase_from_nights(npc, subject)
+        removed, changed = yield _erase_from_journal(memory, plan)
+        yield reindex.rekey(npc, near=entries)
+        met = had_profile = False
+        if subject.identity:
+            yield batch_job(novelty.forget, memory.id, subject.identity)
+            met = memory.people.forget(subject.identity)
+            had_profile = memory.profiles.forget(subject.identity)
+        requests.drop_granted()
+        memory.journal.drop_damaged()
+        return Erased(
+            entries=removed,
+            memories=sum(kinds.values()),
+            kinds=dict(kinds),
+            links=gone_links,
+            people=int(met or had_profile),
+            observations=observations,
+            preferences=preferred,
+            agenda=planned,
+            messages=messages,
+            vectors=vectors,
+            changed=changed,
+        )
 
 
 @defer.inlineCallbacks
@@ -656,28 +658,33 @@ def wipe_held(npc: Any) -> Generator[Any, Any, Erased]:
         "agenda": len(memory.agenda),
         "messages": len(memory.chat_log.messages),
     }
-    kinds, vectors = yield _wipe_store(memory.id)
-    yield batch_job(novelty.forget, memory.id)
-    entries = yield _wipe_texts(memory)
-    for category in (links.CATEGORY, preferences.CATEGORY, profiles.CATEGORY, agenda.CATEGORY):
-        yield _wipe_rows(npc, category)
-    for part in (
-        memory.links,
-        memory.preferences,
-        memory.agenda,
-        memory.profiles,
-        memory.chat_log,
-        memory.conversations,
-    ):
-        part.clear()
-    yield _wipe_rows(npc, attributes.CATEGORY)
-    memory.people.clear()
-    memory.journal.clear()
-    _wipe_script(npc.assistant)
-    game_database.truncate_wal()
-    return Erased(
-        **counted, entries=entries, memories=sum(kinds.values()), kinds=dict(kinds), vectors=vectors
-    )
+    with memory.evidence.withdraw():  # what is left meanwhile is neither learned nor indexed anew
+        kinds, vectors = yield _wipe_store(memory.id)
+        yield batch_job(novelty.forget, memory.id)
+        entries = yield _wipe_texts(memory)
+        for category in (links.CATEGORY, preferences.CATEGORY, profiles.CATEGORY, agenda.CATEGORY):
+            yield _wipe_rows(npc, category)
+        for part in (
+            memory.links,
+            memory.preferences,
+            memory.agenda,
+            memory.profiles,
+            memory.chat_log,
+            memory.conversations,
+        ):
+            part.clear()
+        yield _wipe_rows(npc, attributes.CATEGORY)
+        memory.people.clear()
+        memory.journal.clear()
+        _wipe_script(npc.assistant)
+        game_database.truncate_wal()
+        return Erased(
+            **counted,
+            entries=entries,
+            memories=sum(kinds.values()),
+            kinds=dict(kinds),
+            vectors=vectors,
+        )
 
 
 @defer.inlineCallbacks

@@ -108,6 +108,7 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
     with memory.evidence.work_on([entry], priority=offload.REPLY) as work:
         loop, request = yield prepare(memory, entry, actions)
         work.add_evidence(loop.evidence)
+        work.add_provenance(loop.provenance)
         work.check()
         text = yield loop.run(work)
         if text is not None:
@@ -209,7 +210,7 @@ def prepare(
     transcript = replace(transcript, provenance=joined(transcript.provenance, told))
     loop = ToolLoop(memory, entry, asked, transcript, actions)
     loop.told = told
-    loop.evidence = tuple(_evidence(memory, entry, request, felt.experiences))
+    loop.evidence = tuple(_evidence(entry, request, felt.experiences))
     return loop, request
 
 
@@ -402,15 +403,14 @@ def recall_for(memory: Any, entry: Entry) -> Generator[Any, Any, RecallResult]:
 
 
 def _evidence(
-    memory: Any, entry: Entry, request: ReplyRequest, reasons: Iterable[MemoryRecord]
+    entry: Entry, request: ReplyRequest, reasons: Iterable[MemoryRecord]
 ) -> Iterator[Entry | MemoryRecord | int]:
-    """Yield all that an answer rests on: the line, the memories, the scene, the conversation."""
+    """Yield what an answer rests on beside its provenance: all that was read for it."""
     yield entry
     yield from (item.memory for item in request.recalled)
     yield from reasons
     yield from (number for each in request.situation.people for number in each.evidence)
     yield from (turn.entry_id for turn in request.conversation)
-    yield from (message["entry"] for message in memory.chat_log.messages)
 
 
 def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest) -> Transcript:

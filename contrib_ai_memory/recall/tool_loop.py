@@ -106,7 +106,7 @@ class ToolLoop:
         recalled: The memories given to the model so far.
         rounds: Tool calls and results, each with who may hear of it.
         overheard: Messages of the conversation that the chat log does not have yet.
-        evidence: All that the model is given first.
+        evidence: What was read for the answer, beside its provenance.
         told: The provenance of what the scene tells.
         private: Whether the answer tells a secret.
     """

@@ -165,6 +165,8 @@ def run_sleep_tick(
         except HELD:
             raise  # not the pass's fault: it is run when the store takes writes again
         except Exception as error:  # noqa: BLE001 - kept in the record; the night goes on
+            if not memory.owner.pk:
+                break  # it was deleted meanwhile
             logger().exception("#%s: %s failed.", memory.owner.id, night.pass_name)
             night = night.failed(error)
             break
@@ -179,7 +181,7 @@ def run_sleep_tick(
 
 
 class SwitchedOff(RuntimeError):
-    """The contrib is switched off by setting, or the NPC is paused."""
+    """The contrib is switched off by setting, or the NPC is paused or was deleted."""
 
 
 class NotNow(RuntimeError):
@@ -375,11 +377,14 @@ class Sleep:
 
         Returns (as a Deferred):
             What each pass did: {name: {"read": n, "changed": n, ...}}.
+
+        Raises (in the Deferred):
+            SwitchedOff: The contrib was switched off meanwhile, the NPC paused or deleted.
         """
         from twisted.internet import reactor
 
         self.begin()
-        shown = None
+        name_of_npc, shown = self._npc.key, None
         try:
             while self._script.asleep and self._script.obj is not None:
                 self._check_switched_on()
@@ -391,8 +396,11 @@ class Sleep:
                 if reactor.running:  # also where the heartbeat's own tick is under way
                     yield task.deferLater(reactor, PAUSE, lambda: None)
         except BaseException:
-            self.interrupt()  # never left asleep
+            if self._npc.pk:
+                self.interrupt()  # never left asleep
             raise
+        if not self._npc.pk:
+            raise SwitchedOff(f"{name_of_npc} was deleted meanwhile.")
         return self.records[-1]["passes"]
 
     def make_due(self) -> None:
@@ -414,9 +422,11 @@ class Sleep:
                 self._npc.memory, self.night, lambda: bool(script.db.wake_requested)
             )
         except BaseException:
-            if script.db.wake_requested:
+            if self._npc.pk and script.db.wake_requested:
                 self.interrupt()
             raise
+        if not self._npc.pk:
+            raise EvidenceGone  # it was deleted meanwhile, and its script with it
         self._put(night)
         if night.whole or (night.may_wake and script.db.wake_requested):
             self._end(night)

@@ -97,6 +97,7 @@ def _insights(
     modelled, known = not router.rules_judge(memory.settings), {}
     if modelled:
         known = yield work.run(known_insights, memory.id, [question for question, _ in asked])
+        work.add_evidence(known.values())
     provider, drafts = yield work.ask("reflect", asked, memory.name, list(known))
     cited = [each for _, evidence in asked for each in evidence]
     shown = _ids_of([*memories, *cited, *known.values()])

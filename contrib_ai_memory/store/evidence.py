@@ -30,9 +30,9 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..llm import router
-from ..records import Entry, MemoryRecord
+from ..records import Entry, MemoryRecord, Provenance
 from ..text.sanitising import sanitise
-from .journal import Journal
+from .journal import Journal, ranges_include
 from .links import link_id
 
 
@@ -115,6 +115,7 @@ class Work:
         self._evidence = evidence
         self._priority = priority
         self._ids: set[str] = set()
+        self._talk: list[str] = []  # journal ids of talk that was shown, as ranges
         self._gone = list(evidence._withdrawn)  # withdrawn at any time since it began
         self._void = threading.Event()  # the only part of a work that a worker thread sees
         self.add_evidence(sources)
@@ -145,16 +146,30 @@ class Work:
                     self._void.set()
             else:
                 self._ids |= {link_id(source), *map(str, source.journal_ids)}
-        for gone in self._gone:
-            self._void_on(gone)
+        self._void_on_gone()
+
+    def add_provenance(self, provenance: Provenance) -> None:
+        """Add all that words are made from, as `add_evidence` does: the talk before them, and what
+        that was made from or sums up."""
+        self._ids |= {*provenance.evidence}
+        self._talk.append(provenance.context)
+        self._void_on_gone()
 
     def void_if(self, gone: frozenset[str] | None) -> None:
         """Void the work if it rests, now or later, on any of these link ids; None is everything."""
         self._gone.append(gone)
         self._void_on(gone)
 
+    def _void_on_gone(self) -> None:
+        for gone in self._gone:
+            self._void_on(gone)
+
     def _void_on(self, gone: frozenset[str] | None) -> None:
         if gone is None or not gone.isdisjoint(self._ids):
+            self._void.set()
+            return
+        entries = {int(each) for each in gone if each.isdecimal()}
+        if entries and any(ranges_include(each, entries) for each in self._talk):
             self._void.set()
 
     def check(self) -> None:
