@@ -230,6 +230,8 @@ class AssistantScript(DefaultScript):
         yield offload.breathe(offload.AWAKE)
         if len(memory.journal):
             yield memory.work_through()
+        if not (self.obj and self.obj.pk):
+            return  # it was deleted meanwhile
         self.ndb.last_beat = now_iso()
         self.sleep.begin_on_schedule()
 
@@ -426,8 +428,15 @@ class AssistantScript(DefaultScript):
         thinking = self._think_aloud(line, actions)
         try:
             answer = yield self._compose(entry, actions, turn)
+        except EvidenceGone:
+            if not self._is_to_be_asked_anew(entry, actions, turn):
+                raise
+            self._queue(line)
+            self._start_answering()
+            return
         finally:
-            self.ndb.answering_line = None
+            if self.ndb.answering_line is line:
+                self.ndb.answering_line = None
             thinking.cancel()
         own = None
         if answer.text:
@@ -486,13 +495,20 @@ class AssistantScript(DefaultScript):
         self, entry: Entry, actions: ReplyActions, turn: object
     ) -> Generator[Any, Any, Any]:
         """Make an `Answer`, anew where something that it rested on was forgotten meanwhile."""
+        memory = self.obj.memory
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return (yield self.obj.memory.answer(entry, actions))
+                return (yield memory.answer(entry, actions))
             except EvidenceGone:
-                still_there = self._has_turn(turn) and self.obj.memory.journal.get(entry.id)
+                yield memory.evidence.settled()
+                still_there = self._has_turn(turn) and memory.journal.get(entry.id)
                 if attempt == ATTEMPTS or actions.spoken or not still_there:
                     raise
+
+    def _is_to_be_asked_anew(self, entry: Entry, actions: ReplyActions, turn: object) -> bool:
+        """Return whether nothing was wrong with an answer but that its turn was taken away."""
+        there = self.obj and self.obj.pk and self.obj.memory.journal.get(entry.id)
+        return bool(there) and not self._has_turn(turn) and not actions.spoken
 
     def _fall_asleep(self, entry: Entry) -> None:
         """Fall asleep after the answer that announced it, unless somebody else came meanwhile."""

@@ -260,6 +260,39 @@ def test_an_answer_rests_on_the_lines_that_a_summary_before_it_covers(
     assert mara.memory.journal.tail(1)[0].content == "Good evening."
 
 
+def test_an_answer_waits_until_what_it_would_rest_on_is_forgotten(
+    mara, alice, bram, monkeypatch, logged
+):
+    selecting, select = defer.Deferred(), forget.select_several
+
+    @defer.inlineCallbacks
+    def select_late(*args, **options):
+        yield selecting
+        return (yield select(*args, **options))
+
+    alice.execute_cmd("say Mara, I keep the ferry at Millbrook.")
+    bram.execute_cmd("say Mara, wolves took two sheep at Thornwick.")
+    mara.memory.conversations.clear()
+    monkeypatch.setattr(forget, "select_several", select_late)
+    forgetting = forget.forget(mara, None, "1", cascade=True)
+    bram.execute_cmd("say Mara, what did the wolves take?")
+    assert mara.memory.journal.tail(1)[0].origin == "perceived"
+    selecting.callback(None)
+    offload.wait(forgetting)
+    assert "sheep" in mara.memory.journal.tail(1)[0].content
+    assert mara.memory.journal.tail(1)[0].origin == "self" and not logged(logging.WARNING)
+
+
+def test_an_npc_that_is_deleted_in_a_beat_leaves_nothing_and_is_no_error(
+    mara, settings, between, logged
+):
+    plan = {"enabled": True, "sleep_start_hour": 0, "sleep_duration_hours": 24}
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"SLEEP_SCHEDULE": plan}
+    between(mara.delete)
+    offload.wait(mara.assistant.at_tick())
+    assert not mara.pk and not orphans() and not logged(logging.WARNING)
+
+
 def orphans():
     """Keys of Attributes that belong to nothing."""
     return [

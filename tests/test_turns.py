@@ -117,6 +117,35 @@ def test_an_answer_that_outlives_the_patience_of_whoever_holds_still_takes_no_tu
     assert not script.ndb.answering and len(waiting) == 2
 
 
+def test_a_question_whose_answer_was_given_up_is_answered_later(busy, alice, bram, monkeypatch):
+    script, answer, waiting = busy.assistant, type(busy.memory).answer, []
+
+    @defer.inlineCallbacks
+    def answer_late(self, entry, actions=None):
+        with self.evidence.work_on([entry], priority=offload.REPLY) as work:
+            if len(waiting) < 2:
+                waiting.append(defer.Deferred())
+                yield waiting[-1]
+            work.check()
+        return (yield answer(self, entry, actions))
+
+    monkeypatch.setattr(type(busy.memory), "answer", answer_late)
+    script.let_go()
+    since = len(busy.memory.journal)
+    alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    offload.wait(script.hold_still())  # past its deadline, as no reactor runs
+    script.let_go()
+    bram.execute_cmd("say Mara, what do I keep at Thornwick?")
+    late, present = waiting
+    late.callback(None)
+    assert script.ndb.answering_line.speaker is bram, "a reload would not take his line up"
+    assert replies(busy, since) == []
+    present.callback(None)
+    thornwick, millbrook = replies(busy, since)
+    assert "Thornwick" in thornwick and "Millbrook" in millbrook
+    assert not script.ndb.answering
+
+
 def test_whoever_looks_after_the_memory_comes_between_two_answers(busy, alice, bram, monkeypatch):
     script, spoken = busy.assistant, busy.at_memory_reply
     script.let_go()

@@ -52,6 +52,7 @@ def withdraw_all_of(memory_id: str) -> None:
         if evidence.memory_id() == memory_id:
             evidence._withdrawn.append(None)
             evidence.void_all()
+            evidence._tell_settled()  # nothing comes back of what waits
 
 
 class Evidence:
@@ -77,6 +78,7 @@ class Evidence:
         self.settings = settings
         self._works: set[Work] = set()
         self._withdrawn: list[frozenset[str] | None] = []  # None: everything
+        self._unsettled: list[defer.Deferred] = []  # what waits until nothing is being withdrawn
         _all.add(self)
 
     def work_on(
@@ -101,6 +103,21 @@ class Evidence:
         finally:
             self._withdrawn.remove(gone)
             sanitise.cache_clear()  # it holds lines that were said
+            if not self._withdrawn:
+                self._tell_settled()
+
+    def settled(self) -> defer.Deferred:
+        """Wait until nothing is being withdrawn: work that rests on it would be void again."""
+        done: defer.Deferred = defer.Deferred()
+        self._unsettled.append(done)
+        if not self._withdrawn:
+            self._tell_settled()
+        return done
+
+    def _tell_settled(self) -> None:
+        waiting, self._unsettled = self._unsettled, []
+        for done in waiting:
+            done.callback(None)
 
     def void_all(self) -> None:
         """Void all work in progress; work started later is not affected."""
@@ -168,8 +185,10 @@ class Work:
         if gone is None or not gone.isdisjoint(self._ids):
             self._void.set()
             return
+        if not self._talk:
+            return
         entries = {int(each) for each in gone if each.isdecimal()}
-        if entries and any(ranges_include(each, entries) for each in self._talk):
+        if any(ranges_include(each, entries) for each in self._talk):
             self._void.set()
 
     def check(self) -> None:
