@@ -78,8 +78,8 @@ def run(
         lane: MEMORY, MODEL or BACKGROUND_MODEL.
         job: A function of plain data. For MEMORY a function of a module, as it may run in the
             memory process; it must not change its arguments.
-        priority: REPLY before LOOK before AWAKE before NIGHT, which waits for no more than what
-            came until `NIGHT_WAITS` after it.
+        priority: REPLY before LOOK before AWAKE before NIGHT; but a job of the night goes before
+            background work that came more than `NIGHT_WAITS` after it.
         timeout: Seconds until the job is done, waiting in the queue included.
         check: Called on the worker thread right before the job, which is skipped if it raises.
         here: Run the job in this process even if memory jobs have a process apart.

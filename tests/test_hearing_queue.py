@@ -104,3 +104,13 @@ def test_what_a_deleted_npc_heard_is_dropped(mara, alice, written, turns):
     mara.delete()
     turns()
     assert WOLVES not in written()
+
+
+def test_what_npcs_say_while_all_is_caught_up_is_taken_in_too(mara, alice, written, turns):
+    said = []
+    hearing_queue.take_in(mara, lambda: said.append("first"))
+    hearing_queue.take_in(
+        alice, lambda: hearing_queue.take_in(mara, lambda: said.append("what came of it"))
+    )
+    assert hearing_queue.catch_up_all() == [mara, alice]
+    assert said == ["first", "what came of it"]
