@@ -45,6 +45,14 @@ def test_an_npcs_own_lock_keeps_builders_out(mara, as_perm):
     assert access.may(as_perm("Admin"), mara, "edit")
 
 
+@pytest.mark.parametrize("deed", ["edit", "erase"])
+def test_whoever_may_not_look_changes_nothing_either(mara, as_perm, deed):
+    who = as_perm("Admin")
+    mara.locks.add("memory_look:perm(Developer)")
+    assert not access.may(who, mara, deed)
+    assert access.may(as_perm("Developer"), mara, deed)
+
+
 def test_each_act_is_in_the_audit_log_without_what_it_says(day, alice, monkeypatch):
     from evennia.utils import logger
 

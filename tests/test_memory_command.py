@@ -486,6 +486,19 @@ def test_an_npcs_own_lock_is_told(day, builder):
     assert "The memory of Mara" in builder("@memory mara")
 
 
+def test_no_switch_shows_or_changes_a_memory_that_may_not_be_looked_at(day, builder, admin):
+    day.locks.add("memory_look:perm(Developer)")
+    number = entry_of(day, "silver key").id
+    names = [name for name, switch in SWITCHES.items() if switch.of_npc and name]
+    for typed in (builder, admin):
+        for name in names:
+            argument = f" = {number} x" if SWITCHES[name].argument else ""
+            shown = one_line(typed(f"@memory/{name} mara{argument}"))
+            assert "The lock memory_look of Mara" in shown or "permission Admin" in shown, name
+            assert "key" not in shown, name
+    assert entry_of(day, "silver key").id == number
+
+
 ALL = [f"@memory/{switch} mara = 1" for switch in CmdMemory.switch_options]
 
 

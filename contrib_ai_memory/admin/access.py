@@ -17,8 +17,9 @@ def may(who: Any, npc: Any, action: Action) -> bool:
     """Return whether `who` may look into, edit or erase the memory of `npc`.
 
     Looking and editing are for superusers, staff accounts and Builders; erasing is for superusers
-    and Admins. Where the NPC has a lock of its own (`memory_look`, `memory_edit`, `memory_erase`),
-    that must open too.
+    and Admins. Where the NPC has locks of its own (`memory_look`, `memory_edit`, `memory_erase`),
+    that of the action must open too, and `memory_look` for every action: each shows what it
+    changes.
 
     Args:
         who: An Account, a Character, or None if nobody is logged in.
@@ -30,7 +31,13 @@ def may(who: Any, npc: Any, action: Action) -> bool:
     allowed = locks.check_lockstring(who, f"dummy:perm({_PERMISSION[action]})")
     if not allowed and not (action != "erase" and _is_staff(who)):
         return False
-    return npc is None or bool(npc.access(who, f"memory_{action}", default=True))
+    return npc is None or closed_lock(who, npc, action) is None
+
+
+def closed_lock(who: Any, npc: Any, action: Action) -> str | None:
+    """Return the lock of `npc` that keeps `who` from an action; None if none does."""
+    locks = dict.fromkeys(("memory_look", f"memory_{action}"))
+    return next((lock for lock in locks if not npc.access(who, lock, default=True)), None)
 
 
 def _is_staff(who: Any) -> bool:

@@ -148,9 +148,10 @@ class MemoryCommand(MuxCommand):
             self.tell(f"You need the permission {needed} to {_VERBS[access_type]} a memory.")
         else:
             name = safe(npc.key)
+            lock = access.closed_lock(self.caller, npc, access_type)
             self.tell(
-                f"The lock memory_{access_type} of {name} does not let you {_VERBS[access_type]} "
-                f"its memory. Its owner can change that: @lock {name}"
+                f"The lock {lock} of {name} does not let you {_VERBS[access_type]} its memory. "
+                f"Its owner can change that: @lock {name}"
             )
         return False
 
