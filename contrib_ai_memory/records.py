@@ -709,8 +709,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class PassReport:
-    """The result of one step of a pass; `done` if nothing of the pass is left tonight."""
+    """The result of one step of a pass; `done` if nothing of the pass is left tonight.
+
+    Attributes:
+        refused: How many results of the provider were not kept, by the reason.
+    """
 
     done: bool
     read: int = 0
     changed: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict)

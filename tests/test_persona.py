@@ -6,6 +6,7 @@ import pytest
 from model_server import WELL_FORMED, digest, numbered_in
 
 from contrib_ai_memory.english.persona_protection import about_itself
+from contrib_ai_memory.log import logger
 
 OF_ITSELF = [
     "I helped Alice find the ferry.",
@@ -51,6 +52,14 @@ OF_ITSELF = [
     "No one is kinder than Mara, she is a saint.",
     "Alice thanked Mara. She is a warm soul.",
     "If Mara is asked, she lies.",
+    "A warm soul, that Mara.",
+    "There is nobody kinder than Mara.",
+    "Alice says that there is nobody kinder than Mara.",
+    "Everyone likes Mara for her wit.",
+    "Nobody trusts Mara.",
+    "The keeper is kind.",
+    "Alice told Bram that Mara waters the ale.",
+    "Mara is out of flour, because Alice ate it.",
     # what others hold of it
     "Alice says that Mara is kind.",
     "Alice thinks Mara is a witch.",
@@ -82,6 +91,18 @@ OF_THE_WORLD = [
     "Alice told Mara that wolves came.",
     "Alice likes Mara.",
     "Bram owes Mara five coins.",
+    "Alice owes Mara five silver, because Mara is out of flour.",
+    "Alice owes Mara five silver and Mara trusts her.",
+    "Alice says that she owes Mara five silver since Mara lent them.",
+    'Alice says: "I owe Mara five silver, because Mara is out of flour."',
+    "Bram sleeps in the barn, Mara has no room.",
+    "Bram is taller than Mara.",
+    "Alice told everyone about Mara.",
+    "Everyone owes Mara money.",
+    "Alice likes Mara for her wit.",
+    "The keeper of the lighthouse is ill.",
+    "The lighthouse keeper is ill.",
+    'Bram says: "The keeper is ill."',
     "Mara's inn stands by the river.",
     "Mara's brother lives in Millbrook.",
     "Mara, wolves took my sheep.",
@@ -198,6 +219,36 @@ def test_what_a_language_model_draws_of_an_npc_itself_is_no_fact(
     assert "Bram keeps the ferry at Millbrook." in shown
     for word in ("warm soul", "poisoned", "elves", "waters"):
         assert word not in shown
+
+
+def test_a_fact_of_a_model_that_gives_a_reason_of_the_npc_is_kept_and_what_is_refused_is_counted(
+    mara, alice, bram, builder, server, speaks_through, caplog
+):
+    bram.execute_cmd("say I owe you five silver for the flour, since you are out of it.")
+    speaks_through()
+    kept = "Bram owes Mara five silver, because Mara is out of flour."
+    refused = ("There is nobody kinder than Mara.", "The keeper is kind.")
+
+    def structured(request):
+        if request.schema != "DigestAnswer":
+            return json.dumps(WELL_FORMED[request.schema](request))
+        lines = list(numbered_in(request)[0])
+        facts = [{"text": text, "lines": lines} for text in (kept, *refused)]
+        return json.dumps(digest(dict.fromkeys(lines, 5), facts))
+
+    server.behave(structured=structured)
+    logger().addHandler(caplog.handler)
+    try:
+        builder("@sleep/now mara")
+    finally:
+        logger().removeHandler(caplog.handler)
+    shown = builder("@memory/facts mara")
+    assert kept in shown
+    assert not [text for text in refused if text in shown]
+    [night] = mara.assistant.sleep.records
+    assert night["passes"]["run_sleep_consolidation"]["refused"] == {"about the NPC itself": 2}
+    [told] = [each.message for each in caplog.records if "about the NPC itself" in each.message]
+    assert "kinder" not in told
 
 
 def test_a_long_text_is_looked_at_in_no_time():

@@ -1,12 +1,14 @@
 """Persona protection [A]: the night learns no facts about the NPC's own acts, nature or opinions.
 
 The extraction prompt says so; this module checks the extracted facts, whether a model or rules drew
-them. A fact is dropped if the NPC, under any of its names, is the subject of a clause; a fact about
-somebody else may name the NPC. Rules on words and their order, not a parser.
+them. A fact is dropped if the NPC, under any of its names, is the subject of a main clause, or of
+what somebody says or thinks there. A fact about somebody else may name the NPC, and give a reason
+that lies with it. Rules on words and their order, not a parser.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -30,6 +32,7 @@ _I = re.compile(
 )
 # how a model calls the character whose memory it writes
 _ASSISTANT = (("assistant",), ("chatbot",), ("npc",), ("ai",), ("language", "model"))
+_KEEPER = ("keeper",)  # "the keeper" of the extraction prompt; in a quotation it is anybody's word
 _TITLES = frozenset(
     "the a an old young big little tall fat thin blind mad one-eyed lady lord sir captain master "
     "mistress king queen prince princess mother father brother sister uncle aunt doctor dr saint "
@@ -69,6 +72,8 @@ _IS = frozenset("is was are were be been being".split())
 _CLEFT_IS = frozenset("it's that's who's this's she's he's".split())
 _IS_OR_HAS = _IS | frozenset("has had have isn't wasn't seems looks always never".split())
 _AFTER_IS = frozenset("a an the not so very too always never just really been got quite".split())
+_SPEAKERS = frozenset("i you we they".split())
+_EVERYBODY = frozenset("everyone everybody nobody none people".split())
 _ASIDES = frozenset("who the our an a as my your that bless".split())
 _PAUSES = frozenset(", . ; : ! — – -".split())
 _PERSON = re.compile(
@@ -95,19 +100,46 @@ def about_itself(text: str, npc_name: str, *aliases: str) -> bool:
         return True
     names = (*_all_names(npc_name, aliases), *_ASSISTANT)
     said = [quoted[1:-1] for quoted in _QUOTED.findall(text)]
-    return any(_is_subject(part, names) for part in (plain, *said))
+    return _is_subject(plain, (*names, _KEEPER)) or any(_is_subject(part, names) for part in said)
 
 
 # --- who is the subject of a clause ---------------------------------------------------------------
 
 
 def _is_subject(text: str, names: tuple[tuple[str, ...], ...]) -> bool:
-    """Whether one of `names` is the subject, the predicate or the agent of a clause."""
-    words = _TOKEN.findall(text.replace("’", "'"))
+    """Whether one of `names` is the subject, the predicate or the agent of a main clause."""
+    words = _main_clauses(_TOKEN.findall(text.replace("’", "'")))
     return any(
-        _states(words, start, end) or _predicate(words, start, end) or _acted(words, start, end)
+        _states(words, start, end)
+        or _predicate(words, start, end)
+        or _acted(words, start, end)
+        or _by_everybody(words, start, end)
         for start, end in _mentions(words, names)
     )
+
+
+def _main_clauses(words: Sequence[str]) -> list[str]:
+    """Return the words up to what each sentence adds to its main clause, a reason or a second one.
+
+    "Alice owes Mara five silver, because Mara is out of flour." ends before "because".
+    """
+    kept: list[str] = []
+    first, verb, added = 0, False, False  # of this sentence
+    for word in words:
+        if word in (".", "!", "?"):
+            kept.append(word)
+            first, verb, added = len(kept), False, False
+            continue
+        before = kept[-1].lower() if kept[first:] else ""
+        joins = word.lower() in _JOINING | _SUBORDINATE | {",", ";", "–", "—"}
+        opened = kept[first:] and kept[first].lower() in _NO_MODIFIER  # "if she is asked, she lies"
+        goes_on = before in _SPEAKING or before == "that" or (opened and "," not in kept[first:])
+        added = added or (joins and verb and not goes_on)
+        does = _is_verb(word) or (before in _SPEAKERS and word in tokens.BASES)
+        verb = verb or (word.islower() and does)
+        if not added:
+            kept.append(word)
+    return kept
 
 
 def _mentions(
@@ -133,8 +165,10 @@ def _mentions(
                 continue
             first = _phrase(words, lowered, start)
             another = end < len(words) and words[end][:1].isupper() and lowered[end] != "i"
-            if name in _ASSISTANT:  # "an AI assistant", and not "the assistant of the smith"
+            if name in (*_ASSISTANT, _KEEPER):  # not "the assistant of the smith"
                 told_of = lowered[end : end + 1] not in (["of"], ["to"], ["at"])
+                if name == _KEEPER:  # nor "the lighthouse keeper"
+                    told_of = told_of and lowered[:start][-1:] == ["the"]
             else:
                 told_of = lowered[first] not in _INDEFINITE
             if told_of and not another:
@@ -157,6 +191,8 @@ def _phrase(words: Sequence[str], lowered: Sequence[str], start: int) -> int:
     first = start
     while first > 0 and start - first < PHRASE:
         word = lowered[first - 1]
+        if word == "that" and words[max(0, first - 2)][:1].isalpha() and first > 1:
+            break  # "knows that Mara", not "that Mara"
         if word in _DETERMINERS or word in _INDEFINITE:
             return first - 1
         titled = words[first - 1][:1].isupper() and first == start
@@ -260,7 +296,14 @@ def _goes_on_with_pronoun(words: Sequence[str], end: int) -> bool:
 
 
 def _predicate(words: Sequence[str], first: int, end: int) -> bool:
-    """ "It was Mara who", "the kindest soul here is Mara": the NPC is whom it is told of."""
+    """ "It was Mara who", "the kindest soul here is Mara": the NPC is whom it is told of.
+
+    So it is in "a warm soul, that Mara", which has no verb.
+    """
+    if words[max(0, first - 1) : first] == [","] and words[end : end + 1] in ([], ["."], ["!"]):
+        sentence = words[: first - 1][::-1]
+        told = itertools.takewhile(lambda word: word not in ".!?", sentence)
+        return not any(_is_verb(word.lower()) for word in told)
     before = [word.lower() for word in words[max(0, first - 3) : first]]
     while before and (before[-1] in _ADVERBS or before[-1].endswith("ly")):
         before.pop()
@@ -281,6 +324,20 @@ def _acted(words: Sequence[str], first: int, end: int) -> bool:
         word in _IS and any(map(tokens.is_participle, lowered[place + 1 : -1]))
         for place, word in enumerate(lowered)
     )
+
+
+def _by_everybody(words: Sequence[str], first: int, end: int) -> bool:
+    """ "Everyone likes Mara", "there is nobody kinder than Mara": told of whom it ends with."""
+    if words[end : end + 1] not in ([], ["."], ["!"], ["?"]):
+        return False
+    lowered = [word.lower() for word in words[:first]]
+    for place, word in enumerate(lowered):
+        before, after = lowered[:place], lowered[place + 1 : place + 2]
+        if word in _EVERYBODY or (word == "no" and after == ["one"]):
+            opens = not before or before[-1] in _PAUSES or before[-1] in _SPEAKING | {"that"}
+            does = opens and any(map(_is_verb, lowered[place + 1 :]))
+            return (does or before[-2:-1] == ["there"]) and after not in (["who"], ["that"])
+    return False
 
 
 def _is_person(words: Sequence[str], comma: int) -> bool:

@@ -28,7 +28,6 @@ from ..english.claims import (
     tells,
 )
 from ..english.contradiction import changes, contradicts, says_the_same
-from ..english.persona_protection import about_itself
 from ..english.questions import asks, sentences_of
 from ..english.salience import RARE_TERMS, has_number, has_rare_terms, names_someone, salience
 from ..english.sentence_classifier import (
@@ -172,14 +171,13 @@ class OfflineProvider:
                 before[entry.id] = found[0]
             meant.append(replace(entry, content=found[1]) if found else entry)
         wrong = {old.id for old in before.values()}  # the correction tells all else of them too
-        drafts = [
+        return [
             _fact_draft(told, entry, after=before.get(entry.id))
             for entry, claims in _claims_of(
                 [each for each in meant if each.id not in wrong], npc_name, talk
             )
             for told in claims
         ]
-        return [draft for draft in drafts if not about_itself(draft.text, npc_name)]
 
     def digest(self, passage: Passage) -> Digest:
         """Look at a passage by the three operations above; what is known is compared later."""

@@ -13,6 +13,7 @@ runs again finds its own facts and doubles none.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,6 +28,7 @@ from ..ingest import agenda_items, endings, experiences, preference_slots
 from ..ingest.index import reweigh
 from ..llm import router
 from ..llm.provider import Digest, Passage
+from ..log import logger
 from ..privacy import shared_privacy
 from ..records import LOCKED, Entry, FactDraft, MemoryRecord, PassReport, seconds_between
 from ..store import memory_store
@@ -47,6 +49,7 @@ KNOWN = 24  # known facts beside them
 NEAREST = 6  # facts that are looked at for each line of a whole batch
 LOOK_AHEAD = 200  # entries in which the lines of one conversation are gathered
 ENTRIES_A_STEP = 1000  # passed over in one step because nothing is to be done about them
+ABOUT_ITSELF = "about the NPC itself"  # the reason why persona protection refuses a fact
 WEIGHTY = 7  # heuristic importance of a line, 1-10, that makes talk weighty
 
 
@@ -75,12 +78,13 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
         and entry.importance >= settings.MIN_IMPORTANCE
     ]
     changed = 0
+    refused: Counter[str] = Counter()
     near = [*memory.journal.read(start + 1 - TALK_AROUND, end + TALK_AROUND)] if batch else []
     for entries in _by_audience(batch):
         around = [each for each in near if each.audience == entries[0].audience]
         with memory.evidence.work_on(entries, priority=offload.NIGHT) as work:
             provider, drafts = yield work.ask("extract_facts", entries, memory.name, around)
-            drafts = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
+            drafts = _of_others(memory, drafts, refused)
             changed += yield _keep_facts(memory, drafts, entries, provider, work)
     # a line that is no fact itself ends facts too; those of older lines are stored by now
     lines = list(memory.journal.read(start + 1, end))
@@ -89,7 +93,17 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
         yield endings.end_closed(memory, lines, work)
     memory.journal.update({entry.id: {"consolidated": True} for entry in batch})
     memory.journal.advance_cursor(CURSOR, end)
-    return PassReport(done=end >= scored, read=len(batch), changed=changed)
+    return PassReport(done=end >= scored, read=len(batch), changed=changed, refused=refused)
+
+
+def _of_others(memory: Any, drafts: Iterable[FactDraft], refused: Counter[str]) -> list[FactDraft]:
+    """Return the drafts that persona protection lets through; count and log the others."""
+    drafts = list(drafts)
+    kept = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
+    if count := len(drafts) - len(kept):
+        refused[ABOUT_ITSELF] += count
+        logger().info("#%s: facts refused: %s %s.", memory.owner.id, count, ABOUT_ITSELF)
+    return kept
 
 
 def _by_audience(entries: Iterable[Entry]) -> list[list[Entry]]:
@@ -106,13 +120,13 @@ def _by_audience(entries: Iterable[Entry]) -> list[list[Entry]]:
 def _look_at_next(memory: Any) -> Generator[Any, Any, PassReport]:
     """Look at the next batch of lines that nothing was drawn from yet."""
     read = _pass_over(memory)
-    changed = 0
+    looked = PassReport(done=False)
     if waiting := (yield _waiting(memory, offload.NIGHT)):
         entries = _evenly([each for each in waiting if each.circle == waiting[0].circle])
-        changed = yield _look(memory, entries, offload.NIGHT)
+        looked = yield _look(memory, entries, offload.NIGHT)
         read += len(entries) + _pass_over(memory)
     done = memory.journal.cursors.get(CURSOR, 0) >= len(memory.journal)
-    return PassReport(done=done, read=read, changed=changed)
+    return replace(looked, done=done, read=read)
 
 
 @defer.inlineCallbacks
@@ -202,14 +216,14 @@ def _look(
     *,
     at_night: bool = True,
     halve: bool = True,
-) -> Generator[Any, Any, int | None]:
+) -> Generator[Any, Any, PassReport | None]:
     """Look once at lines of one circle and apply what the provider answers.
 
     Where it gives no usable answer, halves of the batch are tried at night, and then the offline
     provider does the work.
 
     Returns (as a Deferred):
-        How many facts were stored or changed; None if nothing was done.
+        How many facts were stored or changed, and refused; None if nothing was done.
     """
     around = _around(memory, entries)
     with memory.evidence.work_on([*around, *entries], priority=priority) as work:
@@ -238,10 +252,10 @@ def _look(
             digest = yield work.run(router.OFFLINE.digest, passage)
             return (yield _apply(memory, digest, passage, router.OFFLINE.name, work))
     middle = len(entries) // 2
-    changed = 0
-    for part in (entries[:middle], entries[middle:]):
-        changed += yield _look(memory, part, priority, halve=False)
-    return changed
+    one = yield _look(memory, entries[:middle], priority, halve=False)
+    other = yield _look(memory, entries[middle:], priority, halve=False)
+    refused = Counter(one.refused) + Counter(other.refused)
+    return PassReport(done=False, changed=one.changed + other.changed, refused=refused)
 
 
 def _around(memory: Any, entries: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -299,20 +313,18 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
 @defer.inlineCallbacks
 def _apply(
     memory: Any, digest: Digest, passage: Passage, provider: str, work: Work
-) -> Generator[Any, Any, int]:
+) -> Generator[Any, Any, PassReport]:
     """Write what a look gave; the entries are marked last. Repeated, it changes nothing."""
     entries = [_weighed(entry, digest.importance, provider) for entry in passage.entries]
     by_id = {entry.id: entry for entry in entries}
     least = memory.settings.MIN_IMPORTANCE
+    refused: Counter[str] = Counter()
     drafts = [
         _attributed(memory, draft, by_id)
-        for draft in digest.facts
-        if not about_itself(draft.text, *memory.names)
-        and (
-            draft.ends
-            or draft.kind in agenda_items.KINDS
-            or max(by_id[each].importance for each in draft.journal_ids) >= least
-        )
+        for draft in _of_others(memory, digest.facts, refused)
+        if draft.ends
+        or draft.kind in agenda_items.KINDS
+        or max(by_id[each].importance for each in draft.journal_ids) >= least
     ]
     shown = _shown(passage)
     # a model may have used anything that it was shown; a rule reads the lines that it cites
@@ -336,7 +348,7 @@ def _apply(
             for entry in entries
         }
     )
-    return changed
+    return PassReport(done=False, changed=changed, refused=refused)
 
 
 def _shown(passage: Passage) -> str:

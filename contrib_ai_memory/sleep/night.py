@@ -7,6 +7,7 @@ was killed goes on where it was. `Sleep` says when a night begins and ends.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
@@ -80,7 +81,8 @@ class Night:
 
     Attributes:
         position: Index of the pass in `PASSES`.
-        passes: {name: {"read", "changed", "steps", "seconds", "errors"}}.
+        passes: {name: {"read", "changed", "steps", "seconds", "errors", "refused"}}; the last is
+            how many results of the provider were not kept, by the reason.
         started: ISO timestamp.
         failures: Consecutive ones of the current pass.
     """
@@ -113,6 +115,7 @@ class Night:
         done = self._done()
         done["read"] += report.read
         done["changed"] += report.changed
+        done["refused"] = dict(Counter(done["refused"]) + Counter(report.refused))
         done["steps"] += 1
         done["seconds"] = round(done["seconds"] + seconds, 3)
         return self._next(done, advance=report.done, failures=0)
@@ -128,6 +131,7 @@ class Night:
     def _done(self) -> dict[str, Any]:
         """What the current pass did so far."""
         empty = {"read": 0, "changed": 0, "steps": 0, "seconds": 0.0, "errors": []}
+        empty["refused"] = {}
         return empty | self.passes.get(self.pass_name, {})
 
     def _next(self, done: dict[str, Any], *, advance: bool, failures: int) -> Night:
