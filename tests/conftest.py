@@ -19,7 +19,6 @@ from pytest_django.plugin import blocking_manager_key
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-import embedding_server  # noqa: E402
 import real_stores  # noqa: E402
 import talk_scene  # noqa: E402
 
@@ -38,7 +37,7 @@ CONTRIB_AI_MEMORY = {memory!r}
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         return  # this process only hands out tests; each worker has a game of its own
-    extra = _SETTINGS.format(memory=embedding_server.settings(), database=_database())
+    extra = _SETTINGS.format(memory={}, database=_database())
     game = Game(_workdir / "game", extra_settings=extra)
     game.build()
     with config.stash[blocking_manager_key].unblock():
@@ -84,7 +83,7 @@ def store_folder(settings, tmp_path):
     """A memory store of this test's own, closed when the test is over."""
     from contrib_ai_memory.store import memory_store
 
-    settings.CONTRIB_AI_MEMORY = {**embedding_server.settings(), "DIR": str(tmp_path / "store")}
+    settings.CONTRIB_AI_MEMORY = {"DIR": str(tmp_path / "store")}
     yield tmp_path / "store"
     memory_store.close_shared(for_good=False)
 

@@ -1,34 +1,18 @@
 """An embedding server for tests: OpenAI-compatible, on 127.0.0.1, as broken as asked.
 
 It embeds with the bundled model, as one of the sort would, and keeps what it was asked.
-
-    python tests/embedding_server.py COMMAND ...
-
-runs a command whose tests embed by it (`EMBEDDING_URL`): where torch is not to be had.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from contrib_ai_memory.embedding.model import NAME, EmbeddingModel, not_installed, open_model
-
-VARIABLE = "EMBEDDING_URL"
-NO_MODEL = "PyTorch and the bundled model are not installed here" if not_installed() else ""
-
-
-def settings() -> dict[str, Any]:
-    """Return CONTRIB_AI_MEMORY of the tests: a server embeds where one is named."""
-    url = os.environ.get(VARIABLE)
-    return {"EMBEDDING": {"base_url": url, "model": NAME, "dimensions": 384}} if url else {}
+from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
 
 
 @dataclass
@@ -103,8 +87,3 @@ class EmbeddingServer:
                 pass
 
         return Handler
-
-
-if __name__ == "__main__":
-    with EmbeddingServer() as running:
-        sys.exit(subprocess.call(sys.argv[1:], env={**os.environ, VARIABLE: running.url}))

@@ -20,7 +20,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-import embedding_server  # noqa: E402
 from model_server import (  # noqa: E402
     MODEL,
     WELL_FORMED,
@@ -60,7 +59,7 @@ TOLD_ON = (
 
 def main(folder: Path, *how: str) -> None:
     with ModelServer() as server:
-        settings = embedding_server.settings() | {"MIN_OBSERVATIONS": 2, "REFLECT_AT": 10}
+        settings: dict[str, Any] = {"MIN_OBSERVATIONS": 2, "REFLECT_AT": 10}
         if how:
             settings["LLM"] = {"base_url": server.url, "model": MODEL, "retries": 0}
         play(folder, settings, server if how else None)

@@ -8,7 +8,6 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
 from pathlib import Path
 
-import embedding_server
 import pytest
 
 from contrib_ai_memory.memory_process import server
@@ -149,7 +148,7 @@ def game(tmp_path_factory):
     from django.conf import settings
 
     folder = tmp_path_factory.mktemp("apart")
-    memory = embedding_server.settings() | {"DIR": str(folder / "store"), "MEMORY_PROCESS": True}
+    memory = {"DIR": str(folder / "store"), "MEMORY_PROCESS": True}
     own = SETTINGS.format(memory=memory, logs=str(folder))
     (folder / "process_settings.py").write_text(own)
 

@@ -8,7 +8,6 @@ import sys
 import textwrap
 from pathlib import Path
 
-import embedding_server
 import pytest
 from model_server import digest
 
@@ -172,8 +171,7 @@ def plays(settings, server, tmp_path):
 
     def play(body, **more):
         llm = {"base_url": server.url, "model": "m", "retries": 0, "timeout": 20} | more
-        memory = {"DIR": str(tmp_path / "store"), "LLM": llm}
-        chosen = embedding_server.settings() | memory
+        chosen = {"DIR": str(tmp_path / "store"), "LLM": llm}
         program = AT_ONCE.replace("BODY", textwrap.indent(textwrap.dedent(body), "    "))
         run = subprocess.run(
             [sys.executable, "-c", program, json.dumps(chosen)],

@@ -1,31 +1,30 @@
 """Other models than the bundled one: any dimension embeds, any cross-encoder reranks."""
 
+import functools
+import importlib.util
 import logging
 import shutil
 import subprocess
 import sys
-import tomllib
-import types
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import embedding_server
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.embedding import runtime
 from contrib_ai_memory.embedding.model import (
     BUNDLED_PACKAGE,
     BUNDLED_SHA256,
+    GRAPH,
     ModelError,
-    SentenceTransformerModel,
     bundled_path,
     open_model,
 )
 from contrib_ai_memory.recall import reranker
-from contrib_ai_memory.store import memory_store
-
-pytestmark = pytest.mark.skipif(bool(embedding_server.NO_MODEL), reason=embedding_server.NO_MODEL)
 
 TALK = [
     "I keep the ferry at Millbrook.",
@@ -34,50 +33,62 @@ TALK = [
 ]
 
 
-def tiny_bert(**more):
-    """The shape of a BERT with the bundled tokenizer, as small as it goes."""
-    from transformers import AutoTokenizer, BertConfig
+ROOT = Path(__file__).resolve().parent.parent
 
-    tokenizer = AutoTokenizer.from_pretrained(str(bundled_path()))
-    config = BertConfig(
-        vocab_size=len(tokenizer),
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        **more,
-    )
-    return tokenizer, config
+# the first numbers of the vectors that sentence-transformers gives for TALK
+BEGINNINGS = (
+    (0.018536, 0.030064, 0.051251, -0.022057),
+    (0.002823, 0.038934, 0.049611, 0.075943),
+    (0.028684, 0.046302, 0.061688, 0.031932),
+)
 
 
-ODD = [
-    "",
-    " ",
-    "a",
-    "Ünïcode ferry 渡し舟 🙂",
-    "\x00\u202e x",
-    "word " * 900,
-    "ferry " * 509,
-    "ferry",
-]
+def test_the_bundled_model_gives_the_vectors_that_stores_are_written_with():
+    found = open_model(None, batch_size=2).encode(TALK)
+    assert found.dtype == np.float32 and found.shape == (3, 384)
+    assert np.linalg.norm(found, axis=1) == pytest.approx([1, 1, 1], abs=1e-5)
+    assert found[:, :4] == pytest.approx(np.array(BEGINNINGS), abs=1e-5)
 
 
-def test_the_bundled_model_gives_the_vectors_of_sentence_transformers():
-    ours, theirs = open_model(None, batch_size=4), SentenceTransformerModel(str(bundled_path()))
-    assert ours.dimensions == theirs.dimensions
-    texts = [*TALK, *ODD, " ".join(TALK) * 20]
-    found, expected = ours.encode(texts), theirs.encode(texts)
-    assert found.dtype == np.float32 and found.shape == (len(texts), 384)
-    assert np.abs(found - expected).max() < 1e-5
-    assert [*map(ours.count_tokens, texts)] == [*map(theirs.count_tokens, texts)]
-    assert ours.encode([]).shape == (0, 384)
+@given(st.lists(st.text(max_size=300), max_size=8), st.integers(1, 9))
+@settings(max_examples=25, deadline=None)
+def test_a_text_has_one_vector_whatever_is_embedded_beside_it(texts, batch_size):
+    together = open_one(batch_size).encode([*texts, "word " * 900])
+    alone = [open_one(1).encode([text])[0] for text in texts]
+    assert np.isfinite(together).all()
+    assert together[:-1] == pytest.approx(np.array(alone).reshape(-1, 384), abs=1e-5)
 
 
-def test_the_bundled_model_comes_without_the_imports_of_sentence_transformers():
+@functools.cache
+def open_one(batch_size):
+    return open_model(None, batch_size=batch_size)
+
+
+@given(st.lists(st.integers(1, 3000), max_size=60), st.integers(1, 40))
+def test_a_batch_is_bounded_in_texts_and_tokens_and_none_is_left_out(lengths, size):
+    made = runtime.batches(lengths, size)
+    assert sorted(place for batch in made for place in batch) == [*range(len(lengths))]
+    for batch in made:
+        longest = max(lengths[place] for place in batch)
+        assert len(batch) == 1 or (
+            len(batch) <= size and len(batch) * longest <= runtime.TOKENS_AT_ONCE
+        )
+
+
+def test_threads_share_the_model():
+    model = open_model(None, threads=1)
+    expected = model.encode(TALK)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: model.encode(TALK), range(16)):
+            assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_bundled_model_loads_neither_torch_nor_its_libraries():
     """Nearly all that the first answer after a start waits for is imports."""
     code = (
         "import sys; from contrib_ai_memory.embedding.model import open_model;"
         "open_model(None).encode(['ferry']);"
-        "print([name for name in ('sentence_transformers', 'transformers', 'sklearn')"
+        "print([name for name in ('torch', 'sentence_transformers', 'transformers', 'sklearn')"
         " if name in sys.modules])"
     )
     printed = subprocess.run(
@@ -86,10 +97,16 @@ def test_the_bundled_model_comes_without_the_imports_of_sentence_transformers():
     assert printed.stdout.strip() == "[]"
 
 
-def test_the_package_of_the_bundled_model_is_pinned_to_what_the_checksums_are_of():
-    pyproject = Path(__file__).resolve().parent.parent / "pyproject.toml"
-    extras = tomllib.loads(pyproject.read_text())["project"]["optional-dependencies"]
-    assert BUNDLED_PACKAGE in extras["local"]
+def test_the_graph_of_the_bundled_model_is_what_its_command_writes():
+    pytest.importorskip("onnx")
+    from benchmarks import minilm_graph
+
+    assert GRAPH.read_bytes() == minilm_graph.minilm(bundled_path())
+
+
+@pytest.mark.parametrize("file", ["README.md", "Makefile"])
+def test_the_package_of_the_bundled_model_is_that_of_the_checksums(file):
+    assert f"--no-deps {BUNDLED_PACKAGE}" in (ROOT / file).read_text()
 
 
 @pytest.fixture
@@ -118,90 +135,79 @@ def test_a_missing_file_of_the_bundled_model_is_named(own_copy):
 
 
 def test_every_file_that_is_read_of_the_bundled_model_has_its_checksum(own_copy):
-    """The model works, in both ways that it is loaded, with these files and no others."""
     for file in own_copy.rglob("*"):
         if file.is_file() and str(file.relative_to(own_copy)) not in BUNDLED_SHA256:
             file.unlink()
-    ours, theirs = open_model(None), SentenceTransformerModel(str(own_copy))
-    assert np.abs(ours.encode(TALK) - theirs.encode(TALK)).max() < 1e-5
+    assert open_model(None).encode(TALK) == pytest.approx(open_one(2).encode(TALK), abs=1e-6)
 
 
-@pytest.fixture(scope="module")
-def wide_model(tmp_path_factory):
-    """A directory with a sentence-transformers model of 768 dimensions."""
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from transformers import BertModel
-
-    folder = tmp_path_factory.mktemp("wide")
-    torch.manual_seed(0)
-    tokenizer, config = tiny_bert(hidden_size=768)
-    BertModel(config).save_pretrained(folder / "bert")
-    tokenizer.save_pretrained(folder / "bert")
-    SentenceTransformer(str(folder / "bert"), device="cpu").save(str(folder / "st"))
-    return str(folder / "st")
-
-
-@pytest.fixture(scope="module")
-def cross_encoder(tmp_path_factory):
-    """A directory with a cross-encoder of one label, its weights drawn at random."""
-    import torch
-    from transformers import BertForSequenceClassification
-
-    folder = tmp_path_factory.mktemp("cross")
-    torch.manual_seed(0)
-    tokenizer, config = tiny_bert(hidden_size=16, num_labels=1)
-    BertForSequenceClassification(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return str(folder)
-
-
-@pytest.fixture
-def of_768(settings, tmp_path, wide_model, monkeypatch):
-    settings.CONTRIB_AI_MEMORY = {"DIR": str(tmp_path / "wide"), "EMBEDDING": {"model": wide_model}}
-    monkeypatch.setattr(embedder, "_shared", None)
-    yield
-    memory_store.close_shared(for_good=False)
+@pytest.mark.parametrize("source", [None, "/srv/models/any"])
+def test_a_model_whose_libraries_are_missing_says_what_installs_them(source, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ModelError, match="pip install 'contrib-ai-memory"):
+        open_model(source)
 
 
 def recalled(npc, query, **more):
     return offload.wait(npc.memory.recall(query, **more))
 
 
-def test_a_model_of_768_dimensions_remembers_and_recalls(of_768, db):
-    from evennia.utils.create import create_object
+# --- cross-encoders -------------------------------------------------------------------------------
 
-    room = create_object("typeclasses.rooms.Room", key="The Drowned Lantern")
-    npc = create_object("typeclasses.npcs.AssistantNPC", key="Mara", location=room, home=room)
-    alice = create_object("typeclasses.characters.Character", key="Alice", location=room, home=room)
-    for line in TALK:
-        alice.execute_cmd(f"say {line}")
-    found = recalled(npc, "who keeps the ferry?", top_k=1)
-    assert embedder.shared().dimensions == 768
-    assert [item.memory.content for item in found.memories] == [TALK[0]]
+
+def cross_encoder_in(folder, *, labels=1, words=30522):
+    """Write a cross-encoder whose verdict is the sum of a number for each token, as a graph.
+
+    Args:
+        labels: What it gives for each pair; more than one cannot be used.
+        words: Token ids that it knows; a larger one makes it fail.
+    """
+    onnx = pytest.importorskip("onnx")
+    helper, numbers = onnx.helper, np.random.default_rng(0).normal(size=(words, labels))
+    integers, floats = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
+    graph = helper.make_graph(
+        [
+            helper.make_node("Gather", ["numbers", "input_ids"], ["each"]),
+            helper.make_node("ReduceSum", ["each", "axis"], ["logits"], keepdims=0),
+        ],
+        "cross-encoder",
+        [helper.make_tensor_value_info("input_ids", integers, ["pairs", "tokens"])],
+        [helper.make_tensor_value_info("logits", floats, ["pairs", labels])],
+        [
+            onnx.numpy_helper.from_array(numbers.astype(np.float32), "numbers"),
+            onnx.numpy_helper.from_array(np.array([1]), "axis"),
+        ],
+    )
+    opset = [helper.make_opsetid("", 20)]
+    (folder / "onnx").mkdir(parents=True)
+    onnx.save(
+        helper.make_model(graph, opset_imports=opset, ir_version=9), folder / reranker._GRAPHS[0]
+    )
+    shutil.copy(bundled_path() / "tokenizer.json", folder)
+    return str(folder)
+
+
+@pytest.fixture
+def cross_encoder(tmp_path):
+    return cross_encoder_in(tmp_path / "cross")
 
 
 @pytest.fixture
 def encoder_of_three_labels(tmp_path):
-    """A directory with a classifier whose weights do not fit a cross-encoder: loading raises."""
-    from transformers import BertForSequenceClassification
-
-    tokenizer, config = tiny_bert(hidden_size=16, num_labels=3)
-    BertForSequenceClassification(config).save_pretrained(tmp_path / "three")
-    tokenizer.save_pretrained(tmp_path / "three")
-    return str(tmp_path / "three")
+    """One that gives three numbers for each pair."""
+    return cross_encoder_in(tmp_path / "three", labels=3)
 
 
 @pytest.fixture
 def encoder_of_few_words(tmp_path):
-    """A cross-encoder that loads, and raises when it reads: its tokenizer knows more words."""
-    from transformers import BertForSequenceClassification
+    """One that loads, and raises when it reads: its tokenizer knows more words."""
+    return cross_encoder_in(tmp_path / "few", words=8)
 
-    tokenizer, config = tiny_bert(hidden_size=16, num_labels=1)
-    config.vocab_size = 8
-    BertForSequenceClassification(config).save_pretrained(tmp_path / "few")
-    tokenizer.save_pretrained(tmp_path / "few")
-    return str(tmp_path / "few")
+
+@pytest.fixture
+def nothing(tmp_path):
+    (tmp_path / "empty").mkdir()
+    return str(tmp_path / "empty")
 
 
 def asks_twice(mara, alice, hears, settings, source, logged):
@@ -219,7 +225,7 @@ def asks_twice(mara, alice, hears, settings, source, logged):
     return [line for line in heard if line.startswith("Mara says")], told
 
 
-@pytest.mark.parametrize("broken", ["encoder_of_three_labels", "encoder_of_few_words"])
+@pytest.mark.parametrize("broken", ["encoder_of_three_labels", "encoder_of_few_words", "nothing"])
 def test_an_npc_answers_though_its_cross_encoder_fails_at_loading_or_reading(
     mara, alice, hears, settings, logged, request, broken
 ):
@@ -234,21 +240,9 @@ def test_an_npc_answers_though_its_cross_encoder_fails_at_loading_or_reading(
         assert item.score.total == pytest.approx(blended)
 
 
-def test_an_npc_answers_though_the_library_of_cross_encoders_cannot_be_imported(
-    mara, alice, hears, settings, logged, tmp_path, monkeypatch
-):
-    embedder.shared()
-    monkeypatch.setitem(sys.modules, "sentence_transformers", types.ModuleType("broken"))
-    answers, told = asks_twice(mara, alice, hears, settings, str(tmp_path / "any"), logged)
-    assert len(answers) == 2
-    assert len(told) == 1 and "ImportError" in told[0]
-
-
 def test_a_cross_encoder_that_failed_is_tried_again_after_a_while(
     mara, alice, settings, cross_encoder, logged, tmp_path, monkeypatch
 ):
-    import shutil
-
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr(reranker, "RETRY_SECONDS", 0.0)
     late = tmp_path / "late"

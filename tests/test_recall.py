@@ -2,7 +2,6 @@
 
 import itertools
 
-import embedding_server
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -349,7 +348,6 @@ def test_a_memory_past_its_time_is_not_recalled():
     assert not is_permitted(candidate(expires_at=NOW), question)
 
 
-@pytest.mark.skipif(bool(embedding_server.NO_MODEL), reason=embedding_server.NO_MODEL)
 def test_tokens_are_counted_whole_however_long_the_text_is(store_folder):
     from contrib_ai_memory.embedding import embedder
 

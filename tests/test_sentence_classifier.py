@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import embedding_server
 import numpy as np
 import pytest
 
@@ -29,8 +28,6 @@ PROMISE = "I promise I'll bring back your ladder by Sunday, I swear it on my mot
 
 @pytest.fixture(scope="module")
 def model():
-    if embedding_server.NO_MODEL:
-        pytest.skip(embedding_server.NO_MODEL)
     return open_model(None, threads=1)
 
 

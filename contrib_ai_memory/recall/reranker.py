@@ -11,8 +11,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
 
+from .. import conf
+from ..embedding import runtime
 from ..log import logger
 from ..records import RecallRequest
 from . import budget
@@ -54,7 +56,7 @@ def scores(source: str, question: str, texts: Sequence[str]) -> list[float] | No
     """Score how well each text answers the question, 0-1; None if the cross-encoder fails.
 
     Args:
-        source: Directory or hub name of a CrossEncoder of sentence-transformers.
+        source: Directory or hub name of a cross-encoder; see `_open`.
     """
     with _loading:
         reranker = _rerankers.setdefault(source, _Reranker(source))
@@ -71,7 +73,7 @@ class _Reranker:
     """
 
     source: str
-    model: Any = None
+    model: CrossEncoder | None = None
     failing: bool = False
     retry_at: float = 0.0
     clock: Callable[[], float] = time.monotonic
@@ -91,19 +93,10 @@ class _Reranker:
 
     def _read(self, question: str, texts: Sequence[str]) -> list[float]:
         if self.model is None:
-            from sentence_transformers import CrossEncoder
-
-            self.model = CrossEncoder(self.source, device="cpu", num_labels=1)
+            self.model = _open(self.source)
         if not texts:
             return []
-        import torch
-
-        found = self.model.predict(
-            [(question, text) for text in texts],
-            activation_fn=torch.nn.Sigmoid(),
-            show_progress_bar=False,
-        )
-        verdicts = [float(score) for score in found]
+        verdicts = self.model(question, texts)
         if not all(map(math.isfinite, verdicts)):
             raise ValueError("it returned scores that are not finite")
         return verdicts
@@ -121,3 +114,61 @@ class _Reranker:
                 error,
                 RETRY_SECONDS / 60,
             )
+
+
+# --- cross-encoders -------------------------------------------------------------------------------
+
+CrossEncoder = Callable[[str, Sequence[str]], list[float]]  # question, texts -> 0-1 each
+
+_GRAPHS = ("onnx/model.onnx", "model.onnx")  # where exported cross-encoders keep it
+_MAX_TOKENS = 512
+_BATCH = 32
+
+
+def _open(source: str) -> CrossEncoder:
+    """Load a cross-encoder: by ONNX Runtime where its directory has a graph (`onnx/model.onnx`)
+    with a `tokenizer.json`, else by sentence-transformers."""
+    folder = Path(source)
+    for name in _GRAPHS:
+        if (folder / name).is_file() and (folder / "tokenizer.json").is_file():
+            return _of_graph(folder / name, folder / "tokenizer.json")
+    return _of_sentence_transformers(source)
+
+
+def _of_graph(graph: Path, tokens: Path) -> CrossEncoder:
+    from tokenizers import Tokenizer
+
+    session = runtime.open_session(graph, threads=conf.get().EMBEDDING.threads)
+    tokenizer = Tokenizer.from_file(str(tokens))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(_MAX_TOKENS, strategy="longest_first")
+    inputs = {each.name for each in session.get_inputs()}
+
+    def read(question: str, texts: Sequence[str]) -> list[float]:
+        pairs = tokenizer.encode_batch([(question, text) for text in texts])
+        verdicts = [0.0] * len(texts)
+        for places in runtime.batches([len(each.ids) for each in pairs], _BATCH):
+            ids, mask = runtime.padded([pairs[place].ids for place in places])
+            kinds, _ = runtime.padded([pairs[place].type_ids for place in places])
+            given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
+            [logits, *_] = session.run(None, {name: given[name] for name in inputs})
+            for place, logit in zip(places, logits.reshape(len(places)), strict=True):
+                verdicts[place] = 1 / (1 + math.exp(-float(logit)))
+        return verdicts
+
+    return read
+
+
+def _of_sentence_transformers(source: str) -> CrossEncoder:
+    from sentence_transformers import CrossEncoder as Loaded
+
+    model = Loaded(source, device="cpu", num_labels=1)
+
+    def read(question: str, texts: Sequence[str]) -> list[float]:
+        from torch.nn import Sigmoid
+
+        pairs = [(question, text) for text in texts]
+        found = model.predict(pairs, activation_fn=Sigmoid(), show_progress_bar=False)
+        return [float(score) for score in found]
+
+    return read

@@ -71,11 +71,9 @@ def live_game(migrated_folder: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def _game(folder: Path, memory_settings: dict[str, Any]) -> Game:
-    import embedding_server
-
     from world.game import Game  # the copy in the unit tests' game, which is on the path by now
 
-    usual = embedding_server.settings() | {"MEMORY_PROCESS": "AI_MEMORY_PROCESS" in os.environ}
+    usual = {"MEMORY_PROCESS": "AI_MEMORY_PROCESS" in os.environ}
     settings = f"CONTRIB_AI_MEMORY = {usual | memory_settings!r}"
     return Game(folder, extra_settings=settings, repository=ROOT)
 

@@ -20,10 +20,8 @@ from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, build_opener
 
-import embedding_server
 import pytest
 
-from contrib_ai_memory.embedding.model import not_installed
 from world.game import SUPERUSER, Game
 from world.story import Story
 
@@ -92,8 +90,9 @@ def environment(wheel, tmp_path) -> Path:
             script.chmod(0o755)
     pip = [sys.executable, "-m", "pip", "--python", python, "install"]
     run(*pip, "--no-deps", "--force-reinstall", wheel)
-    extras = "pgvector,qdrant" if not_installed() else "local,pgvector,qdrant"
-    satisfied = run(*pip, f"contrib-ai-memory[{extras}]")  # offline: what is missing is an error
+    satisfied = run(
+        *pip, "contrib-ai-memory[local,pgvector,qdrant]"
+    )  # offline: what is missing is an error
     assert f"{packages}" in satisfied, "the libraries' own copy was looked at"
     return python
 
@@ -131,8 +130,7 @@ def install(game: Game) -> None:
 
 
 def test_readmes_installation_works_in_a_new_game(environment, tmp_path):
-    embedding = f"CONTRIB_AI_MEMORY = {embedding_server.settings()!r}" if not_installed() else ""
-    game = Game(tmp_path / "game", extra_settings=embedding, python=environment)
+    game = Game(tmp_path / "game", python=environment)
     game.init()
     install(game)
     game.write_secret_settings(FIRST_PORTS)
