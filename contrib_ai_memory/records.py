@@ -341,7 +341,7 @@ class AgendaItem(_Plain):
     Attributes:
         id: The journal id of the line that states it; "12.1" is of its second sentence.
         kind: promise, debt, request (to the NPC, which is to do it) or plan.
-        who: Memory identity of the one who is to do it.
+        who: Memory identity of the one who is to do it; "" if the NPC does not know them.
         to: Identity of the one it is owed to; "" if unknown or nobody.
         text: The words that state it.
         due: ISO date; "" without one.

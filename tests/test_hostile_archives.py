@@ -155,6 +155,11 @@ CHANGES = {
     ),
     "a huge journal": ("journal", with_(last_id=10**12), "last_id"),
     "a cursor": ("journal", with_(cursors={"indexed": "x"}), "cursors.indexed"),
+    "a cursor beyond the end": (
+        "journal",
+        inside("cursors", indexed=90_000_000),
+        "cursors.indexed: 90000000 is beyond the journal's end",
+    ),
     "importance": ("entry", inside("value", importance=99), "importance: 99"),
     "no time": ("entry", inside("value", timestamp="soon"), "timestamp: 'soon' should be a time"),
     "no zone": ("entry", inside("value", timestamp="2026-01-01T00:00:00"), "time zone"),

@@ -9,6 +9,7 @@ import pytest
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import archive, erase
 from contrib_ai_memory.store import attributes, memory_store, pause
+from contrib_ai_memory.store.links import Link
 
 
 @pytest.fixture
@@ -76,6 +77,43 @@ def test_what_is_imported_is_recalled_as_it_was(talked, alice, bram, tmp_path):
     assert [told(talked, query, speaker=who) for query, who in queries] == before
     assert any("silver key" in text for text in before[0])
     assert not any("silver key" in text for text in before[1])
+
+
+def test_what_somebody_unknown_owes_comes_back(mara, alice, admin):
+    alice.execute_cmd("say Old Rowan owes me four crowns for a cup he broke.")
+    offload.wait(mara.memory.index_pending())
+    before = list(mara.memory.agenda)
+    assert [(item.kind, item.who) for item in before] == [("debt", "")]
+    assert "Exported Mara" in admin("@memory/export mara = rowan")
+    offload.wait(erase.wipe(mara))
+    assert "Mara remembers" in admin("@memory/import mara = rowan")
+    assert list(mara.memory.agenda) == before
+
+
+def test_a_score_above_one_which_stores_round_to_is_imported_as_one(talked, tmp_path):
+    export(talked, tmp_path / "a.jsonl")
+    lines = [json.loads(line) for line in lines_of(tmp_path / "a.jsonl")]
+    link = next(line for line in lines if line.get("kind") == "link")
+    link["score"] = 1.0001  # as earlier versions exported
+    (tmp_path / "b.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    import_(talked, tmp_path / "b.jsonl", replace=True)
+    assert talked.memory.links.of(link["a"])[link["b"]]["score"] == 1
+
+
+def test_a_link_is_stored_with_a_score_of_one_at_most(mara):
+    """The cosine of two equal vectors may come back as 1.00006."""
+    mara.memory.links.add([Link("1", "2", 1.0001, "similar", "")])
+    assert mara.memory.links.of("1")["2"]["score"] == 1
+
+
+def test_a_memory_whose_cursors_lie_beyond_its_end_is_exported_as_doctor_would_mend_it(
+    talked, tmp_path
+):
+    end = len(talked.memory.journal)
+    talked.memory.journal.set_cursor("indexed", end + 5000)
+    export(talked, tmp_path / "a.jsonl")
+    import_(talked, tmp_path / "a.jsonl", replace=True)
+    assert talked.memory.journal.cursors["indexed"] == end
 
 
 def test_an_imported_memory_goes_on_living(talked, alice, tmp_path):

@@ -1,53 +1,25 @@
 """An evening with its nights, with answers that were recorded (benchmarks/data/recorded)."""
 
 import re
-from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
+from played_evening import live_through
 
-from benchmarks.evenings_data import holds, load
+from benchmarks.evenings_data import FOLDER, holds, load
 from benchmarks.recorded_model import RecordedModel
-from contrib_ai_memory import offload
-from contrib_ai_memory.ingest.replay import LogPerson, Replay, read_log
 from contrib_ai_memory.store import memory_store
 
-DATA = Path(__file__).resolve().parent.parent / "benchmarks" / "data"
 CALLS_AN_EVENING = 20
 
 
 @pytest.fixture
 def played(server, speaks_through, tavern):
     """The NPC of the evening after its three nights, and the model."""
-    from evennia.utils.create import create_object
-
-    evening = load(DATA / "evenings" / "keep-1.json")
+    evening = load(FOLDER / "keep-1.json")
     speaks_through(timeout=60)
     model = RecordedModel("keep-1")
     server.behave(structured=lambda request: (model.answer(request.body) or {}).get("content"))
-    npc = create_object("typeclasses.npcs.AssistantNPC", key=evening.npc.name, location=tavern)
-    npc.db.goals = evening.npc.goals
-    session = None
-    with Replay(npc, {each.name: f"#{each.name}" for each in evening.people}) as replay:
-        for line in read_log(DATA / "evenings" / "keep-1.json"):
-            if isinstance(line, LogPerson):
-                replay.introduce(line)
-                continue
-            if session not in (None, line.session):
-                _sleep(npc)
-            session = line.session
-            replay.feed(line)
-        _sleep(npc)
-    return npc, model, evening
-
-
-def _sleep(npc):
-    while not offload.wait(npc.memory.work_through(until_silent=True)):
-        pass
-    night = datetime.fromisoformat(npc.memory.clock()) + timedelta(hours=8)
-    npc.memory.clock = lambda: night.isoformat()
-    passes = offload.wait(npc.assistant.sleep.whole_night())
-    assert not [name for name, told in passes.items() if told["errors"]]
+    return live_through("keep-1", tavern), model, evening
 
 
 def test_what_a_model_answered_of_an_evening_is_found_and_what_ended_has_ended(played):

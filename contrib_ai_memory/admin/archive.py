@@ -31,6 +31,7 @@ from ..store import attributes, game_database, memory_store, owner, pause
 from ..store.chat_log import ChatLog
 from ..store.conversations import ATTRIBUTE as CONVERSATIONS
 from ..store.conversations import Conversations
+from ..store.journal import beyond_end
 from ..store.links import Link
 from ..store.payload import entry_memory_id
 from ..store.people import ATTRIBUTE as PEOPLE
@@ -144,11 +145,12 @@ def _write(npc: Any, writer: Writer, progress: Progress) -> Generator[Any, Any, 
 def _single_lines(npc: Any) -> Iterable[Line]:
     """Yield the lines of which a file has one each."""
     journal = npc.memory.journal
+    end = len(journal)
     yield {
         "kind": "journal",
-        "last_id": len(journal),
+        "last_id": end,
         "last_reflection": journal.last_reflection,
-        "cursors": dict(journal.cursors),
+        "cursors": journal.cursors | dict.fromkeys(beyond_end(journal.cursors, end), end),
     }
     yield {"kind": "people", "value": attributes.read(npc, PEOPLE) or {}}
     conversations = attributes.read(npc, CONVERSATIONS) or {}

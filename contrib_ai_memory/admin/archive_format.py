@@ -40,6 +40,7 @@ from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord
 from ..store import agenda, memory_store, preferences, profiles
 from ..store.chat_log import ATTRIBUTE as CHAT_LOG
 from ..store.conversations import CONVERSATIONS_KEPT, Conversation
+from ..store.journal import beyond_end
 from ..store.payload import ANYONE, entry_memory_id, from_payload
 from ..store.people import PEOPLE_KEPT, Acquaintance
 from ..store.preferences import PastPreference, Preference
@@ -57,9 +58,14 @@ LONGEST_NAME = 1000
 LONGEST_SHOWN = 60  # characters of a bad line or value that an error shows
 LONGEST_LINE = 32_000_000  # bytes; the lists of a very long memory are in one line
 LONGEST_TEXT = 200_000  # characters of one text
+UNKNOWN_LINE = (
+    "This version of contrib_ai_memory exports no such line. If nobody changed the file, and this "
+    "version exported it, please report that."
+)
 CHECKED_AT_ONCE = 256  # lines
 BYTES_AT_ONCE = 4_000_000  # of the lines that are held at one time
 LAST_ID = 100_000_000  # of a journal
+LARGEST_SCORE = 1.001  # of a link: cosines are rounded, and older exports have 1.0001
 ROWS_OF = (profiles.CATEGORY, preferences.CATEGORY, agenda.CATEGORY)
 SCRIPT = ("sleep_schedule", "night_records", CHAT_LOG)
 
@@ -198,7 +204,7 @@ class Reader:
                     elif str(line.get("kind")) not in KINDS:
                         raise BadArchive(
                             f"{self.path}, line {number}: kind: {_shown(line.get('kind'))} is not "
-                            "part of a memory. The file was changed, or is of another version."
+                            f"part of a memory. {UNKNOWN_LINE} Nothing was imported."
                         )
                     else:
                         self.lines += 1
@@ -411,7 +417,7 @@ class _Preference(Preference):
 @dataclass(frozen=True, kw_only=True)
 class _AgendaItem(AgendaItem):
     id: Annotated[str, Field(pattern=_AGENDA_ID)]
-    who: Name
+    who: NameOrEmpty
     to: NameOrEmpty = ""
     due: DateOrEmpty = ""
     evidence: tuple[EntryId, ...] = ()
@@ -467,7 +473,7 @@ class _LinkLine(_Line):
     a: LinkEnd
     b: LinkEnd
     linked: Name
-    score: Share
+    score: Annotated[float, Field(ge=0, le=LARGEST_SCORE)]
     created: NameOrEmpty
 
 
@@ -647,6 +653,8 @@ class Checker:
 
     def _journal(self, line: Line) -> None:
         self._last_id = line["last_id"]
+        for name, value in beyond_end(line["cursors"], self._last_id).items():
+            self._check_entry_id(f"cursors.{name}", value)
 
     def _entry(self, line: Line) -> None:
         number = line["value"]["id"]
@@ -728,8 +736,7 @@ def _refusing(path: Path, number: int, kind: str) -> Iterator[None]:
     except RecursionError:
         problem = "it is nested too deeply"
     raise BadArchive(
-        f"{path}, line {number} ({kind}): {problem}. The file was changed, or is of another "
-        "version. Nothing was imported."
+        f"{path}, line {number} ({kind}): {problem}. {UNKNOWN_LINE} Nothing was imported."
     )
 
 

@@ -20,7 +20,7 @@ from ..ingest import index, novelty
 from ..records import INSIGHT, Entry
 from ..store import attributes, condition, generations, links, memory_store, metadata, owner
 from ..store.condition import StoreError
-from ..store.journal import page_name
+from ..store.journal import beyond_end, page_name
 from ..store.payload import entry_memory_id
 from . import erase, game_npcs
 from .jobs import (
@@ -33,7 +33,6 @@ from .jobs import (
     store_pages,
 )
 
-NO_JOURNAL_ID = ("links_checked",)  # cursors that count something else than entries
 IDS_AT_ONCE = 64
 
 
@@ -61,13 +60,13 @@ class _Stored:
     Attributes:
         ids: All ids.
         entries: Ids of journal entries, by journal id.
-        lines: Time and hash of the words of each entry, by journal id.
+        lines: Time and words of each entry, by journal id.
         evidence: The journal ids that each other memory rests on, and when it was made.
     """
 
     ids: set[str] = field(default_factory=set)
     entries: dict[int, str] = field(default_factory=dict)
-    lines: dict[int, tuple[str, int]] = field(default_factory=dict)
+    lines: dict[int, tuple[str, str]] = field(default_factory=dict)
     evidence: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict)
 
 
@@ -203,11 +202,7 @@ def _unfinished(npc: Any, mend: bool) -> Generator[Any, Any, list[Finding]]:
 
 def _cursors(npc: Any, mend: bool) -> list[Finding]:
     journal = npc.memory.journal
-    beyond = {
-        name: value
-        for name, value in journal.cursors.items()
-        if name not in NO_JOURNAL_ID and isinstance(value, int) and value > len(journal)
-    }
+    beyond = beyond_end(journal.cursors, len(journal))
     if mend:
         for name in beyond:
             journal.set_cursor(name, len(journal))
@@ -238,7 +233,7 @@ def _stored_page(agent_id: str, offset: Any) -> tuple[list[tuple], Any]:
         (
             m.id,
             m.journal_ids[0] if m.record in ("entry", INSIGHT) and m.journal_ids else 0,
-            hash(m.content),
+            m.content,
             m.journal_ids,
             m.created_at,
         )
@@ -306,8 +301,8 @@ def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[
         changed = [
             entry
             for entry in page
-            if stored.lines.get(entry.id, (entry.timestamp, hash(entry.words)))
-            != (entry.timestamp, hash(entry.words))
+            if stored.lines.get(entry.id, (entry.timestamp, entry.words))
+            != (entry.timestamp, entry.words)
         ]
         other += len(changed)
         if (lost or changed) and mend:

@@ -32,10 +32,20 @@ PAGES_IN_MEMORY = 16
 ASIDE = "_damaged_"  # + number: after the key of a page, its unreadable text
 _ASIDE_KEY = re.compile(rf"journal_page_(\d+){ASIDE}\d+")
 HEARD = "heard:"  # + agent id: the cursor at the first words of another NPC
+NO_JOURNAL_ID = ("links_checked",)  # cursors that count something else than entries
 _PAGE_START = '[{"id":'  # of the text of a sealed page
 _REMOVED = "removed"  # marks the place of a removed entry
 
 Plain = dict[str, Any]
+
+
+def beyond_end(cursors: Mapping[str, int], last_id: int) -> dict[str, int]:
+    """Return the cursors that lie beyond the end of a journal."""
+    return {
+        name: value
+        for name, value in cursors.items()
+        if value > last_id and name not in NO_JOURNAL_ID
+    }
 
 
 class Journal:

@@ -77,7 +77,8 @@ class Links:
         buckets, absent = self._buckets_of(end for link in links for end in (link.a, link.b))
         new = 0
         for link in links:
-            note = {"score": round(link.score, 4), "kind": link.kind, "created": link.created}
+            score = round(min(link.score, 1.0), 4)  # a store's cosine may be 1.00006
+            note = {"score": score, "kind": link.kind, "created": link.created}
             for source, target in ((link.a, link.b), (link.b, link.a)):
                 bucket = buckets[_bucket_of(source)]
                 linked = bucket.setdefault(source, {"linked_to": {}})["linked_to"]
