@@ -321,8 +321,8 @@ class Settings(_Section):
     RERANKER: str | None = Field(
         None,
         min_length=1,
-        description="[C] directory (with an ONNX graph, or of sentence-transformers) or hub name of "
-        "a cross-encoder; None: no reranking",
+        description="[C] directory (with an ONNX graph, or of sentence-transformers) or hub name "
+        "of a cross-encoder; None: no reranking",
     )
 
     WORKING_MEMORY_SECONDS: Seconds = Field(86_400, description="[C] lifetime of working memories")

@@ -1,7 +1,7 @@
 """Embeddings of an OpenAI-compatible server: Ollama, vLLM, TEI, LM Studio, OpenAI.
 
-The game needs no model of its own then. The server is asked from worker threads, with a deadline, a few
-retries and a circuit breaker: while it is away every call fails at once, and says so.
+The game needs no model of its own then. The server is asked from worker threads, with a deadline,
+a few retries and a circuit breaker: while it is away every call fails at once, and says so.
 """
 
 from __future__ import annotations
