@@ -121,6 +121,19 @@ def test_a_language_model_is_given_the_same_sentences(says, mara, alice):
     assert {each.memory.id for each in request.recalled} >= set(item.evidence)
 
 
+def test_the_line_of_an_open_matter_is_still_told_with_all_else_that_it_says(says, mara, alice):
+    says(alice, "I owe you three marks for the boots. My brother drowned at the weir.")
+    mara.memory.clock = lambda: THURSDAY
+    mara.memory.chat_log.clear()  # long ago: the conversation is not shown any more
+    come_in(mara, alice)
+    says(alice, "what happened to my brother at the weir?")
+    [heard] = [e for e in mara.memory.journal.read() if "what happened" in e.content]
+    loop, _request = offload.wait(reply.prepare(mara.memory, heard))
+    prompt = loop.opening[-1]["content"]
+    assert "\nOpen: " in prompt
+    assert "drowned at the weir" in prompt.partition("<memory>")[2]
+
+
 def test_a_language_model_is_told_which_open_matters_are_secret(says, mara, alice):
     says(alice, "I promise to bring you the silver key by Friday.", whisper=True)
     says(alice, "Nice weather.", whisper=True)

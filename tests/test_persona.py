@@ -6,7 +6,6 @@ import pytest
 from model_server import WELL_FORMED, digest, numbered_in
 
 from contrib_ai_memory.english.persona_protection import about_itself
-from contrib_ai_memory.log import logger
 
 OF_ITSELF = [
     "I helped Alice find the ferry.",
@@ -222,7 +221,7 @@ def test_what_a_language_model_draws_of_an_npc_itself_is_no_fact(
 
 
 def test_a_fact_of_a_model_that_gives_a_reason_of_the_npc_is_kept_and_what_is_refused_is_counted(
-    mara, alice, bram, builder, server, speaks_through, caplog
+    mara, alice, bram, builder, server, speaks_through, logged
 ):
     bram.execute_cmd("say I owe you five silver for the flour, since you are out of it.")
     speaks_through()
@@ -237,17 +236,13 @@ def test_a_fact_of_a_model_that_gives_a_reason_of_the_npc_is_kept_and_what_is_re
         return json.dumps(digest(dict.fromkeys(lines, 5), facts))
 
     server.behave(structured=structured)
-    logger().addHandler(caplog.handler)
-    try:
-        builder("@sleep/now mara")
-    finally:
-        logger().removeHandler(caplog.handler)
+    builder("@sleep/now mara")
     shown = builder("@memory/facts mara")
     assert kept in shown
     assert not [text for text in refused if text in shown]
     [night] = mara.assistant.sleep.records
     assert night["passes"]["run_sleep_consolidation"]["refused"] == {"about the NPC itself": 2}
-    [told] = [each.message for each in caplog.records if "about the NPC itself" in each.message]
+    [told] = [line for line in logged() if "about the NPC itself" in line]
     assert "kinder" not in told
 
 

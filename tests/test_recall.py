@@ -251,10 +251,12 @@ def test_a_copy_of_what_is_in_already_takes_no_place():
     assert [r.memory for r in fill([first, copy, other])] == [first, other]
 
 
-def test_a_fact_and_the_one_entry_it_came_from_are_one_memory():
-    fact = memory("Alice keeps the ferry.", journal_ids=(3,))
-    entry = memory("I keep it, all my life.", record="entry", journal_ids=(3,))
-    assert [r.memory for r in fill([fact, entry])] == [fact]
+def test_facts_of_one_line_and_the_line_itself_each_take_a_place():
+    ferry = memory("Alice keeps the ferry.", journal_ids=(3,))
+    brother = memory("Alice's brother runs the mill.", journal_ids=(3,))
+    line = memory("I keep the ferry, my brother runs the mill.", record="entry", journal_ids=(3,))
+    found = [ferry, brother, line]
+    assert [r.memory for r in fill(found)] == found
 
 
 def test_what_is_compressed_gives_way_to_its_own_summary_alone():

@@ -110,10 +110,8 @@ def _is_summarised(memory: MemoryRecord, other: MemoryRecord) -> bool:
 def _is_copy(
     memory: MemoryRecord, words: frozenset[str], other: MemoryRecord, others: frozenset[str]
 ) -> bool:
-    """Return whether two memories have one id, one journal entry, or nearly the same words."""
+    """Return whether two memories have one id or nearly the same words."""
     if memory.id == other.id:
-        return True
-    if len(memory.journal_ids) == 1 and memory.journal_ids == other.journal_ids:
         return True
     if len(words & others) < SAME_WORDS * max(len(words | others), 1):
         return False

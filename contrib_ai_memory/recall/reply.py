@@ -202,10 +202,8 @@ def prepare(
     )
     yield offload.breathe(offload.REPLY)
     transcript = _transcript(memory, entry, listener, request)
-    open_items = situation.agenda[: prompts.OPEN_TOLD]
-    quoted = {each.evidence[0] for each in open_items if each.evidence}
-    rest = (each for each in recalled.memories if each.memory.id not in quoted)
-    asked = replace(request, prompt_block=_block(rest, transcript.entries))
+    block = _block(recalled.memories, transcript.entries)
+    asked = replace(request, prompt_block=block)
     told = provenance_of_situation(situation, felt.experiences)
     transcript = replace(transcript, provenance=joined(transcript.provenance, told))
     loop = ToolLoop(memory, entry, asked, transcript, actions)
