@@ -709,13 +709,8 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class PassReport:
-    """The result of one step of a pass; `done` if nothing of the pass is left tonight.
-
-    Attributes:
-        refused: How many results of the provider were not kept, by the reason.
-    """
+    """The result of one step of a pass; `done` if nothing of the pass is left tonight."""
 
     done: bool
     read: int = 0
     changed: int = 0
-    refused: Mapping[str, int] = field(default_factory=dict)

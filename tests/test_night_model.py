@@ -1,13 +1,16 @@
 """LLM_NIGHT: a model, a breaker and a budget of their own for what nobody waits for; outages."""
 
+import json
+
 import pytest
 from model_server import ModelServer
 
 from contrib_ai_memory import conf, offload
+from contrib_ai_memory.admin import inspect
 from contrib_ai_memory.llm import router
 from contrib_ai_memory.llm.provider import Passage
 from contrib_ai_memory.records import Entry
-from contrib_ai_memory.store import memory_store
+from contrib_ai_memory.store import attributes, memory_store
 
 ENTRY = Entry(4, "2026-01-01T00:00:00+00:00", "I keep the ferry.", "say", seen_as="Alice")
 
@@ -121,3 +124,58 @@ def test_without_a_model_nothing_is_left_for_one(mara, alice):
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     offload.wait(mara.assistant.sleep.whole_night())
     assert not mara.memory.journal.cursors.get("outage")
+
+
+# --- what the record of a night says of it --------------------------------------------------------
+
+
+def test_a_night_whose_model_failed_says_so(server, llm, mara, alice, builder):
+    server.behave(status=500)
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    told = builder("@sleep/now mara")
+    assert "The language model gave no usable answer" in told and "HTTP 500" in told
+    shown = builder("@sleep/log mara")
+    assert "model failed" in shown
+    [facts] = [each for each in inspect.nights(mara)[0].passes if each.title == "drawing facts"]
+    assert facts.made_by == {"offline": 1} and facts.calls == 1
+    assert "by the offline provider" in shown and "no answer: " in shown
+    assert any("HTTP 500" in reason for reason in facts.unanswered)
+
+
+def test_a_night_of_the_model_says_that_the_model_made_it(server, llm, mara, alice, builder):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    builder("@sleep/now mara")
+    shown = builder("@sleep/log mara")
+    assert "by the language model" in shown and "1 call of the language model, 2 tokens" in shown
+    assert "model failed" not in shown and inspect.nights(mara)[0].trouble == ""
+
+
+def test_a_night_without_a_model_says_that_rules_made_it(mara, alice, builder):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    builder("@sleep/now mara")
+    shown = builder("@sleep/log mara")
+    assert "by the offline provider" in shown
+    assert "language model" not in shown and "model failed" not in shown
+
+
+def test_facts_that_cite_nothing_are_counted_in_the_record(server, llm, mara, alice, builder):
+    facts = [
+        {"text": text, "lines": lines, "kind": "occupation", "about": "Alice", "to": "", "date": ""}
+        for text, lines in (("Alice keeps the ferry at Millbrook.", [1]), ("Ann is tall.", [77]))
+    ]
+    answer = {"importance": [{"line": 1, "importance": 6}], "facts": facts, "experience": None}
+    server.behave(structured=json.dumps(answer))
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    builder("@sleep/now mara")
+    assert "not kept: cites nothing that was given" in builder("@sleep/log mara")
+
+
+def test_a_night_recorded_by_an_older_version_is_still_shown(mara, alice, builder):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    builder("@sleep/now mara")
+    [record] = mara.assistant.sleep.records
+    for done in record["passes"].values():
+        for key in ("made_by", "calls", "tokens", "unanswered", "refused"):
+            del done[key]
+    attributes.write(mara.assistant, "night_records", [record])
+    assert "drawing facts" in builder("@sleep/log mara")

@@ -434,12 +434,20 @@ class _Schedule(_Line):
     clock: Literal["server", "game"] = "server"
 
 
+Counts = Annotated[dict[str, Count], Field(max_length=100)]
+
+
 class _Pass(_Open):
     read: Count = 0
     changed: Count = 0
     steps: Count = 0
     seconds: float = 0
     errors: Annotated[list[str], Field(max_length=100)] = []
+    made_by: Counts = {}
+    calls: Count = 0
+    tokens: Count = 0
+    unanswered: Counts = {}
+    refused: Counts = {}
 
 
 class _Night(_Open):

@@ -25,6 +25,7 @@ from .. import conf, offload
 from ..conf import PAGE_SIZE
 from ..ingest.index import to_memory
 from ..llm import router
+from ..llm.tally import Tally
 from ..npc import CATEGORY, OFF_TAG
 from ..records import INSIGHT, LOCKED, PINNED, RETOLD, AgendaItem, Entry, MemoryRecord
 from ..script import AssistantScript
@@ -36,6 +37,7 @@ from ..store.npc_settings import OWN
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..store.profiles import Profile, ProfileAttribute, ProfileObservation, Relationship
+from ..text import plural
 from ..text.redaction import redact
 from . import ids
 from .jobs import journal_pages, link_pages, look_job
@@ -921,7 +923,7 @@ def graph(npc: Any, limit: int = 500, records: Collection[str] = ()) -> Generato
 
 @dataclass(frozen=True, slots=True)
 class PassDone:
-    """One pass of a night: its name in [A], and a title for people."""
+    """One pass of a night: its name in [A], a title for people, and who did it (`Tally`)."""
 
     name: str
     title: str
@@ -930,16 +932,46 @@ class PassDone:
     steps: int
     seconds: float
     errors: tuple[str, ...]
+    made_by: dict[str, int] = field(default_factory=dict)
+    calls: int = 0
+    tokens: int = 0
+    unanswered: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Who did it, why another did it instead, and what was not kept, as phrases."""
+        made = " and ".join(f"the {_PROVIDERS.get(name, name)}" for name in self.made_by)
+        calls = f"{plural(self.calls, 'call')} of the language model, " if self.calls else ""
+        calls = calls and f"{calls}{plural(self.tokens, 'token')}"
+        return (
+            *filter(None, (made and f"by {made}", calls)),
+            *(f"no answer: {_times(*each)}" for each in self.unanswered.items()),
+            *(f"not kept: {_times(*each)}" for each in self.refused.items()),
+        )
+
+
+_PROVIDERS = {router.ModelServer.name: "language model", router.OFFLINE.name: "offline provider"}
+
+
+def _times(reason: str, count: int) -> str:
+    return f"{reason} ({count} times)" if count > 1 else reason
 
 
 @dataclass(frozen=True, slots=True)
 class NightDone:
-    """One night; `whole` is False if the NPC was woken before its end."""
+    """One night.
+
+    Attributes:
+        whole: False if the NPC was woken before its end.
+        trouble: What the language model did not do, in a sentence; "" if all is well.
+    """
 
     started: str
     ended: str
     whole: bool
     passes: tuple[PassDone, ...]
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1013,11 +1045,24 @@ def _night(record: dict[str, Any]) -> NightDone:
             done.get("steps", 0),
             done["seconds"],
             tuple(done["errors"]),
+            **Tally().added_to(done),
         )
         for name, done in record["passes"].items()
     ]
     started, whole = record.get("started") or "", record.get("whole", True)
-    return NightDone(started, record["ended"], whole, tuple(passes))
+    return NightDone(started, record["ended"], whole, tuple(passes), _trouble(passes))
+
+
+def _trouble(passes: Sequence[PassDone]) -> str:
+    """Return a sentence if the language model did not do all that was asked of it."""
+    failed = [each for each in passes if each.unanswered]
+    if not failed:
+        return ""
+    reasons = dict.fromkeys(reason for each in failed for reason in each.unanswered)
+    return (
+        f"The language model gave no usable answer ({'; '.join(reasons)}). "
+        f"Done without it: {', '.join(each.title for each in failed)}."
+    )
 
 
 def cost(npc: Any) -> Cost:

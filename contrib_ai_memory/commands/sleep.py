@@ -11,7 +11,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from ..admin import audit, edit
+from ..admin import audit, edit, inspect
 from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES
 from ..store.pause import paused
@@ -70,7 +70,10 @@ def _now(command: MemoryCommand, npc: Any) -> Generator[Any, Any, None]:
     ]
     failed = [TITLES.get(each, each) for each, done in passes.items() if done["errors"]]
     trouble = f" Failed: {', '.join(failed)}; see @sleep/log {name}." if failed else ""
+    without_model = inspect.nights(npc)[0].trouble
     command.tell(f"{name} wakes up rested: {', '.join(results)}.{trouble}")
+    if without_model:
+        command.tell(f"|r{safe(without_model)}|n")
 
 
 @SWITCHES.add(access_type="edit")
@@ -111,24 +114,25 @@ def _status(command: MemoryCommand, npc: Any) -> None:
 
 @SWITCHES.add()
 def _log(command: MemoryCommand, npc: Any) -> None:
-    name, records = safe(npc.key), AssistantScript.of(npc).sleep.records[-NIGHTS_SHOWN:]
-    if records:
-        lines = [line for record in records for line in _night_lines(record)]
+    name, nights = safe(npc.key), inspect.nights(npc)[:NIGHTS_SHOWN]
+    if nights:
+        lines = [line for night in reversed(nights) for line in _night_lines(night)]
         command.page(f"|wNights of {name}|n, newest last", *lines)
     else:
         command.tell(f"{name} has not slept yet. Try @sleep/now {name}")
 
 
-def _night_lines(record: dict[str, Any]) -> list[str]:
-    """When the night was, and the passes that did anything."""
-    woken = "" if record.get("whole", True) else ", woken early"
-    began = minute(record.get("started") or "?")
-    lines = [f"|w{began}|n to {record['ended'][11:16]}{woken}"]
-    for name, done in record["passes"].items():
-        if done["read"] or done["changed"] or done["errors"]:
-            figures = f"{done['read']:>6} read {done['changed']:>6} changed"
-            lines.append(f"  {TITLES.get(name, name):<24} {figures} {done['seconds']:>8.2f} s")
-        lines += [f"    |r{safe(error)}|n" for error in done["errors"]]
+def _night_lines(night: inspect.NightDone) -> list[str]:
+    """When the night was, and the passes that did anything, with who did it."""
+    woken = "" if night.whole else ", woken early"
+    without = ", |rmodel failed|n" if night.trouble else ""
+    lines = [f"|w{minute(night.started or '?')}|n to {night.ended[11:16]}{woken}{without}"]
+    for done in night.passes:
+        if done.read or done.changed or done.errors or done.told:
+            figures = f"{done.read:>6} read {done.changed:>6} changed"
+            lines.append(f"  {done.title:<24} {figures} {done.seconds:>8.2f} s")
+        lines += [f"    {safe(phrase)}" for phrase in done.told]
+        lines += [f"    |r{safe(error)}|n" for error in done.errors]
     return lines if len(lines) > 1 else [*lines, "  nothing to do"]
 
 

@@ -22,6 +22,7 @@ from .. import conf, offload
 from ..offline.offline_provider import OfflineProvider
 from .breaker import Breaker
 from .provider import Provider, ProviderError, Unreachable
+from .tally import Tally, of_call
 from .usage import FILE, BudgetUsedUp, Usage
 
 OFFLINE = OfflineProvider()
@@ -37,6 +38,7 @@ def ask(
     priority: int = offload.AWAKE,
     npc: str | None = None,
     settings: conf.Settings | None = None,
+    tally: Tally | None = None,
 ) -> Generator[Any, Any, tuple[str, Any]]:
     """Call one operation of the provider protocol off the reactor thread.
 
@@ -45,16 +47,20 @@ def ask(
         priority: offload.REPLY, AWAKE or NIGHT.
         npc: The agent id charged for it; None charges the game alone.
         settings: Those of the NPC, which choose its provider; None is the game's.
+        tally: Counts who does it.
 
     Returns (as a Deferred):
         The name of the provider that answered, and its answer.
     """
+    tally = tally or Tally()
     answered, answer = yield ask_model(
-        operation, *args, priority=priority, npc=npc, settings=settings
+        operation, *args, priority=priority, npc=npc, settings=settings, tally=tally
     )
     if answered:
         return ModelServer.name, answer
-    return (yield ask_without_tools(operation, *args, priority=priority, settings=settings))
+    return (
+        yield ask_without_tools(operation, *args, priority=priority, settings=settings, tally=tally)
+    )
 
 
 @defer.inlineCallbacks
@@ -64,6 +70,7 @@ def judge(
     priority: int = offload.AWAKE,
     npc: str | None = None,
     settings: conf.Settings | None = None,
+    tally: Tally | None = None,
 ) -> Generator[Any, Any, Any]:
     """Call one operation of the provider that the settings choose, and of no other.
 
@@ -71,19 +78,20 @@ def judge(
     what is to be retired (docs/adr/023).
 
     Args:
-        operation, priority, npc, settings: As for `ask`.
+        operation, priority, npc, settings, tally: As for `ask`.
 
     Returns (as a Deferred):
         The answer; None if that provider gave none.
     """
+    tally = tally or Tally()
     if model_server(settings) is not None:
         _answered, answer = yield ask_model(
-            operation, *args, priority=priority, npc=npc, settings=settings
+            operation, *args, priority=priority, npc=npc, settings=settings, tally=tally
         )
         return answer
     if own_provider(settings) is None:
-        return (yield _run(OFFLINE, operation, args, priority))
-    _name, answer = yield _ask_own(operation, args, priority, settings)
+        return (yield _run_offline(operation, args, priority, tally))
+    _name, answer = yield _ask_own(operation, args, priority, settings, tally)
     return answer
 
 
@@ -108,6 +116,7 @@ def ask_model(
     priority: int = offload.AWAKE,
     npc: str | None = None,
     settings: conf.Settings | None = None,
+    tally: Tally | None = None,
 ) -> Generator[Any, Any, tuple[bool, Any]]:
     """Call one operation of the model server's provider, `converse` with its tools included.
 
@@ -116,34 +125,45 @@ def ask_model(
         breaker is open, or once its tokens are used up.
     """
     chosen = model_server(settings, operation)
-    if chosen is None or not _affords(chosen, npc):
+    tally = tally or Tally()
+    if chosen is None:
+        return False, None
+    if spent := _spent(chosen, npc):
+        tally.fail(spent)
         return False, None
     guard = breaker_of(chosen, operation)
     if (ticket := guard.admit()) is None:
+        tally.fail(guard.problem)
         return False, None
     begun: list[float] = []
+    tally.calls += 1
 
     def job() -> Any:
         begun.append(time.monotonic())
-        return chosen.do(operation, args, npc)
+        return chosen.do(operation, args, npc, tally)
 
     retry_after = chosen.settings.retry_after
     try:
         answer = yield offload.run(chosen.lane, job, priority=priority, timeout=chosen.timeout + 1)
     except Unreachable as error:
+        tally.fail(error)
         guard.fail(ticket, error, retry_after)
-    except BudgetUsedUp:
-        pass  # logged by `Usage`
+    except BudgetUsedUp as error:
+        tally.fail(error)  # logged by `Usage`
     except ProviderError as error:
+        tally.fail(error)
         guard.misanswered(operation, error)
     except offload.TimedOut as error:
+        tally.fail(error)
         if begun and time.monotonic() - begun[0] >= chosen.timeout:
             guard.fail(ticket, error, retry_after)
         else:  # it waited behind other calls, which says nothing about the server
             guard.complain(operation, error)
     except offload.Busy as error:
+        tally.fail(error)
         guard.complain(operation, error)
     else:
+        tally.made(ModelServer.name)
         guard.succeed(operation)
         return True, answer
     finally:
@@ -157,18 +177,24 @@ def ask_without_tools(
     *args: Any,
     priority: int = offload.AWAKE,
     settings: conf.Settings | None = None,
+    tally: Tally | None = None,
 ) -> Generator[Any, Any, tuple[str, Any]]:
     """Call one operation of the game's own provider, else of the offline one, as `ask` does."""
-    name, answer = yield _ask_own(operation, args, priority, settings)
+    tally = tally or Tally()
+    name, answer = yield _ask_own(operation, args, priority, settings, tally)
     if name:
         return name, answer
-    answer = yield _run(OFFLINE, operation, args, priority)
+    answer = yield _run_offline(operation, args, priority, tally)
     return OFFLINE.name, answer
 
 
 @defer.inlineCallbacks
 def _ask_own(
-    operation: str, args: tuple[Any, ...], priority: int, settings: conf.Settings | None
+    operation: str,
+    args: tuple[Any, ...],
+    priority: int,
+    settings: conf.Settings | None,
+    tally: Tally,
 ) -> Generator[Any, Any, tuple[str, Any]]:
     """Call one operation of the game's own provider, if it has one and that answers.
 
@@ -181,10 +207,21 @@ def _ask_own(
     try:
         answer = yield _run(own, operation, args, priority)
     except (ProviderError, offload.TimedOut, offload.Busy) as error:
+        tally.fail(type(error).__name__)  # its message may quote what was said
         breaker.complain(operation, error)
         return "", None
+    tally.made(own.name)
     breaker.succeed(operation)
     return own.name, answer
+
+
+@defer.inlineCallbacks
+def _run_offline(
+    operation: str, args: tuple[Any, ...], priority: int, tally: Tally
+) -> Generator[Any, Any, Any]:
+    answer = yield _run(OFFLINE, operation, args, priority)
+    tally.made(OFFLINE.name)
+    return answer
 
 
 def _run(
@@ -220,7 +257,9 @@ class ModelServer:
         self._creating = threading.Lock()
         self._here = threading.local()  # the NPC that this thread's call is charged to
 
-    def do(self, operation: str, args: tuple[Any, ...], npc: str | None) -> Any:
+    def do(
+        self, operation: str, args: tuple[Any, ...], npc: str | None, tally: Tally | None = None
+    ) -> Any:
         """Call one operation, charged to `npc` (worker thread)."""
         self.counts.load()
         self.check(npc)
@@ -230,7 +269,11 @@ class ModelServer:
 
                 self._provider = OpenAIProvider(self.settings, self._count)
         self._here.npc = npc
-        return getattr(self._provider, operation)(*args)
+        counting = of_call.set(tally)
+        try:
+            return getattr(self._provider, operation)(*args)
+        finally:
+            of_call.reset(counting)
 
     def check(self, npc: str | None) -> None:
         """Raise BudgetUsedUp if there are no tokens left for such work."""
@@ -238,6 +281,8 @@ class ModelServer:
 
     def _count(self, purpose: str, tokens_in: int, tokens_out: int) -> None:
         self.counts.count(purpose, self._here.npc, tokens_in, tokens_out)
+        if tally := of_call.get():
+            tally.tokens += tokens_in + tokens_out
 
 
 def model_server(
@@ -366,15 +411,16 @@ def status(settings: conf.Settings | None = None, npc: str | None = None) -> str
 def is_away(settings: conf.Settings, npc: str | None) -> bool:
     """Whether a model is set for nights and is not asked now: unreachable, or its tokens spent."""
     chosen = model_server(settings, "digest")
-    return chosen is not None and (bool(breaker.problem) or not _affords(chosen, npc))
+    return chosen is not None and bool(breaker.problem or _spent(chosen, npc))
 
 
-def _affords(chosen: ModelServer, npc: str | None) -> bool:
+def _spent(chosen: ModelServer, npc: str | None) -> str:
+    """Return which tokens are used up, "" if there are some left."""
     try:
         chosen.check(npc)
-    except BudgetUsedUp:
-        return False
-    return True
+    except BudgetUsedUp as used:
+        return str(used)
+    return ""
 
 
 def _counts() -> Usage:

@@ -27,6 +27,7 @@ from ..embedding import emotions
 from ..log import logger
 from ..records import ExperienceDraft, FactDraft
 from ..text.sanitising import oneline, sanitise
+from . import tally
 from .provider import (
     FACT_KINDS,
     AttributeDraft,
@@ -515,6 +516,7 @@ def founded(
     if invented and not kept:
         raise Unfit(f"the model's {invented} {what} cite nothing that was given")
     if invented:
+        tally.refuse("cites nothing that was given", invented)
         logger().info(
             "%d of %d %s cite nothing that was given: dropped", invented, len(found), what
         )

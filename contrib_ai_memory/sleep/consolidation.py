@@ -13,7 +13,6 @@ runs again finds its own facts and doubles none.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -78,13 +77,12 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
         and entry.importance >= settings.MIN_IMPORTANCE
     ]
     changed = 0
-    refused: Counter[str] = Counter()
     near = [*memory.journal.read(start + 1 - TALK_AROUND, end + TALK_AROUND)] if batch else []
     for entries in _by_audience(batch):
         around = [each for each in near if each.audience == entries[0].audience]
         with memory.evidence.work_on(entries, priority=offload.NIGHT) as work:
             provider, drafts = yield work.ask("extract_facts", entries, memory.name, around)
-            drafts = _of_others(memory, drafts, refused)
+            drafts = _of_others(memory, drafts, work)
             changed += yield _keep_facts(memory, drafts, entries, provider, work)
     # a line that is no fact itself ends facts too; those of older lines are stored by now
     lines = list(memory.journal.read(start + 1, end))
@@ -93,15 +91,15 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
         yield endings.end_closed(memory, lines, work)
     memory.journal.update({entry.id: {"consolidated": True} for entry in batch})
     memory.journal.advance_cursor(CURSOR, end)
-    return PassReport(done=end >= scored, read=len(batch), changed=changed, refused=refused)
+    return PassReport(done=end >= scored, read=len(batch), changed=changed)
 
 
-def _of_others(memory: Any, drafts: Iterable[FactDraft], refused: Counter[str]) -> list[FactDraft]:
+def _of_others(memory: Any, drafts: Iterable[FactDraft], work: Work) -> list[FactDraft]:
     """Return the drafts that persona protection lets through; count and log the others."""
     drafts = list(drafts)
     kept = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
     if count := len(drafts) - len(kept):
-        refused[ABOUT_ITSELF] += count
+        work.tally.refuse(ABOUT_ITSELF, count)
         logger().info("#%s: facts refused: %s %s.", memory.owner.id, count, ABOUT_ITSELF)
     return kept
 
@@ -120,13 +118,13 @@ def _by_audience(entries: Iterable[Entry]) -> list[list[Entry]]:
 def _look_at_next(memory: Any) -> Generator[Any, Any, PassReport]:
     """Look at the next batch of lines that nothing was drawn from yet."""
     read = _pass_over(memory)
-    looked = PassReport(done=False)
+    changed = 0
     if waiting := (yield _waiting(memory, offload.NIGHT)):
         entries = _evenly([each for each in waiting if each.circle == waiting[0].circle])
-        looked = yield _look(memory, entries, offload.NIGHT)
+        changed = yield _look(memory, entries, offload.NIGHT)
         read += len(entries) + _pass_over(memory)
     done = memory.journal.cursors.get(CURSOR, 0) >= len(memory.journal)
-    return replace(looked, done=done, read=read)
+    return PassReport(done=done, read=read, changed=changed)
 
 
 @defer.inlineCallbacks
@@ -216,14 +214,14 @@ def _look(
     *,
     at_night: bool = True,
     halve: bool = True,
-) -> Generator[Any, Any, PassReport | None]:
+) -> Generator[Any, Any, int | None]:
     """Look once at lines of one circle and apply what the provider answers.
 
     Where it gives no usable answer, halves of the batch are tried at night, and then the offline
     provider does the work.
 
     Returns (as a Deferred):
-        How many facts were stored or changed, and refused; None if nothing was done.
+        How many facts were stored or changed; None if nothing was done.
     """
     around = _around(memory, entries)
     with memory.evidence.work_on([*around, *entries], priority=priority) as work:
@@ -250,12 +248,13 @@ def _look(
             outage.note_outage(memory, entries)
         if away or not halve or len(entries) <= FEWEST:
             digest = yield work.run(router.OFFLINE.digest, passage)
+            work.tally.made(router.OFFLINE.name)
             return (yield _apply(memory, digest, passage, router.OFFLINE.name, work))
     middle = len(entries) // 2
-    one = yield _look(memory, entries[:middle], priority, halve=False)
-    other = yield _look(memory, entries[middle:], priority, halve=False)
-    refused = Counter(one.refused) + Counter(other.refused)
-    return PassReport(done=False, changed=one.changed + other.changed, refused=refused)
+    changed = 0
+    for part in (entries[:middle], entries[middle:]):
+        changed += yield _look(memory, part, priority, halve=False)
+    return changed
 
 
 def _around(memory: Any, entries: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -313,15 +312,14 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
 @defer.inlineCallbacks
 def _apply(
     memory: Any, digest: Digest, passage: Passage, provider: str, work: Work
-) -> Generator[Any, Any, PassReport]:
+) -> Generator[Any, Any, int]:
     """Write what a look gave; the entries are marked last. Repeated, it changes nothing."""
     entries = [_weighed(entry, digest.importance, provider) for entry in passage.entries]
     by_id = {entry.id: entry for entry in entries}
     least = memory.settings.MIN_IMPORTANCE
-    refused: Counter[str] = Counter()
     drafts = [
         _attributed(memory, draft, by_id)
-        for draft in _of_others(memory, digest.facts, refused)
+        for draft in _of_others(memory, digest.facts, work)
         if draft.ends
         or draft.kind in agenda_items.KINDS
         or max(by_id[each].importance for each in draft.journal_ids) >= least
@@ -348,7 +346,7 @@ def _apply(
             for entry in entries
         }
     )
-    return PassReport(done=False, changed=changed, refused=refused)
+    return changed
 
 
 def _shown(passage: Passage) -> str:

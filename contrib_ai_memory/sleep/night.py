@@ -7,7 +7,6 @@ was killed goes on where it was. `Sleep` says when a night begins and ends.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from evennia.utils import gametime
 from twisted.internet import defer, task
 
 from .. import conf, offload
+from ..llm.tally import Tally
 from ..log import logger
 from ..records import PassReport, now_iso
 from ..store import attributes, game_database, pause
@@ -81,8 +81,8 @@ class Night:
 
     Attributes:
         position: Index of the pass in `PASSES`.
-        passes: {name: {"read", "changed", "steps", "seconds", "errors", "refused"}}; the last is
-            how many results of the provider were not kept, by the reason.
+        passes: {name: {"read", "changed", "steps", "seconds", "errors"}}, and the attributes of
+            `llm.tally.Tally`.
         started: ISO timestamp.
         failures: Consecutive ones of the current pass.
     """
@@ -110,29 +110,28 @@ class Night:
         """Whether a wake is honoured now; while compacting it is deferred."""
         return self.whole or self.phase == DREAMING
 
-    def after(self, report: PassReport, seconds: float = 0.0) -> Night:
+    def after(self, report: PassReport, seconds: float = 0.0, tally: Tally | None = None) -> Night:
         """The night after one step of the current pass."""
-        done = self._done()
+        done = self._done(tally)
         done["read"] += report.read
         done["changed"] += report.changed
-        done["refused"] = dict(Counter(done["refused"]) + Counter(report.refused))
         done["steps"] += 1
         done["seconds"] = round(done["seconds"] + seconds, 3)
         return self._next(done, advance=report.done, failures=0)
 
-    def failed(self, error: Exception) -> Night:
+    def failed(self, error: Exception, tally: Tally | None = None) -> Night:
         """The night after a step that raised: the step is tried again, `ATTEMPTS` times in all."""
-        done = self._done()
+        done = self._done(tally)
         message = redact(f"{type(error).__name__}: {error}")[:300]
         done["errors"] = [*done["errors"], message][-ATTEMPTS:]
         leave_out = self.failures + 1 >= ATTEMPTS
         return self._next(done, advance=leave_out, failures=0 if leave_out else self.failures + 1)
 
-    def _done(self) -> dict[str, Any]:
-        """What the current pass did so far."""
+    def _done(self, tally: Tally | None) -> dict[str, Any]:
+        """What the current pass did so far, with who did the step that is over."""
         empty = {"read": 0, "changed": 0, "steps": 0, "seconds": 0.0, "errors": []}
-        empty["refused"] = {}
-        return empty | self.passes.get(self.pass_name, {})
+        done = empty | self.passes.get(self.pass_name, {})
+        return done | (tally or Tally()).added_to(done)
 
     def _next(self, done: dict[str, Any], *, advance: bool, failures: int) -> Night:
         passes = {**self.passes, self.pass_name: done}
@@ -162,6 +161,7 @@ def run_sleep_tick(
         if night.whole or (night.may_wake and wake_requested()):
             break
         begun = time.monotonic()
+        memory.evidence.tally = tally = Tally()
         try:
             report = yield PASSES[night.position].step(memory)
         except EvidenceGone:
@@ -172,9 +172,9 @@ def run_sleep_tick(
             if not memory.owner.pk:
                 break  # it was deleted meanwhile
             logger().exception("#%s: %s failed.", memory.owner.id, night.pass_name)
-            night = night.failed(error)
+            night = night.failed(error, tally)
             break
-        night = night.after(report, time.monotonic() - begun)
+        night = night.after(report, time.monotonic() - begun, tally)
         if time.monotonic() - started > SECONDS_A_TICK:
             break
     memory.flush()

@@ -30,6 +30,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..llm import router
+from ..llm.tally import Tally
 from ..records import Entry, MemoryRecord, Provenance
 from ..text.sanitising import sanitise
 from .journal import Journal, ranges_include
@@ -76,6 +77,7 @@ class Evidence:
         self.journal = journal
         self.memory_id = memory_id
         self.settings = settings
+        self.tally = Tally()  # of the pass of the night that is running
         self._works: set[Work] = set()
         self._withdrawn: list[frozenset[str] | None] = []  # None: everything
         self._unsettled: list[defer.Deferred] = []  # what waits until nothing is being withdrawn
@@ -196,6 +198,11 @@ class Work:
         if self._void.is_set() or not self._evidence._npc.pk:
             raise EvidenceGone
 
+    @property
+    def tally(self) -> Tally:
+        """Who does the work and what is not kept of it, as the record of the night tells it."""
+        return self._evidence.tally if self._priority == offload.NIGHT else Tally()
+
     def ask(self, operation: str, *args: Any) -> defer.Deferred:
         """Call `router.ask` for this memory; fails if the work is void by then."""
         return self._asked(router.ask, operation, args)
@@ -215,6 +222,7 @@ class Work:
             priority=self._priority,
             npc=self._evidence.memory_id(),
             settings=self._evidence.settings(),
+            tally=self.tally,
         )
         self.check()
         return answer

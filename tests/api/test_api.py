@@ -172,6 +172,19 @@ def test_a_memory_is_locked_unlocked_and_unpinned(builder_api, lived):
     assert "pinned" not in builder_api("POST", address + "unpin/")[1]["tags"]
 
 
+def test_a_night_tells_who_made_each_pass_and_why(builder_api, server, llm, lived, alice):
+    server.behave(status=500)
+    says(lived, alice, "My cousin Wilm keeps the ferry now.")
+    offload.wait(lived.assistant.sleep.whole_night())
+    _, nights = builder_api("GET", f"/npcs/{lived.id}/nights/")
+    newest, first = nights["nights"]
+    facts = {each["name"]: each for each in newest["passes"]}["run_sleep_consolidation"]
+    assert facts["made_by"] == {"offline": 1} and facts["calls"] == 1
+    [reason] = facts["unanswered"]
+    assert "HTTP 500" in reason and "drawing facts" in newest["trouble"]
+    assert first["trouble"] == ""
+
+
 def test_a_night_is_started_polled_and_ended(builder_api, lived, alice):
     address = f"/npcs/{lived.id}/nights/"
     status, told = builder_api("POST", address)

@@ -18,6 +18,7 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.admin import edit, inspect, requests
 from contrib_ai_memory.admin.requests import Request
 from contrib_ai_memory.ingest.index import to_memory
+from contrib_ai_memory.llm import router
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.links import Link
 from contrib_ai_memory.store.profiles import COURSE_KEPT, Relationship
@@ -107,6 +108,23 @@ def test_after_a_night_the_pages_show_what_it_produced(keeper, mara, alice):
     assert drawn["nodes"] and drawn["links"]
     assert all(keeper.get(node["url"]).status_code == 200 for node in drawn["nodes"])
     assert "Links 1 to" in words(graph), "the same as a table"
+
+
+def test_a_night_whose_model_failed_has_a_badge_and_a_banner(keeper, server, llm, mara, alice):
+    server.behave(status=500)
+    told(mara, alice, "Mara, I keep the ferry at Millbrook.")
+    offload.wait(mara.assistant.sleep.whole_night())
+    shown = keeper.get(url("nights", mara))
+    assert '<span class="badge ended">model failed</span>' in main_of(shown)
+    assert "The last night: The language model gave no usable answer" in words(shown)
+    assert "by the offline provider" in words(shown) and "HTTP 500" in words(shown)
+    server.behave(status=200)
+    router.breaker.reset()
+    told(mara, alice, "Mara, my brother Tom bakes bread in Millbrook.")
+    offload.wait(mara.assistant.sleep.whole_night())
+    shown = words(keeper.get(url("nights", mara)))
+    assert "The last night:" not in shown and "model failed" in shown, "of the night before"
+    assert "by the language model" in shown
 
 
 def test_a_memory_is_shown_with_its_evidence_and_derived_memories(keeper, mara, alice):

@@ -1,0 +1,75 @@
+"""Count the work of a provider for one pass of the night: who did it, and what was lost.
+
+A `Tally` goes with the calls of a work (`store.evidence.Work`). What a provider leaves out of an
+answer while it reads it, on its worker thread, is counted by `refuse` into the tally of the call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+REASONS_KEPT = 8  # of a pass; further ones are counted together
+REASON_LENGTH = 200
+OTHER = "other reasons"
+
+
+@dataclass
+class Tally:
+    """Who did the work of a pass. No reason quotes what was said: records of nights keep them.
+
+    Attributes:
+        made_by: Pieces of work done, by the name of the provider that did them.
+        calls: Calls of a language model, retries of the same request not counted.
+        tokens: Tokens of them.
+        unanswered: Pieces of work for which the chosen provider gave no usable answer or was not
+            asked, by the reason.
+        refused: Parts of answers that were not kept, by the reason.
+    """
+
+    made_by: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+    tokens: int = 0
+    unanswered: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+
+    def made(self, provider: str) -> None:
+        self.made_by[provider] += 1
+
+    def fail(self, reason: object) -> None:
+        self.unanswered[str(reason)[:REASON_LENGTH]] += 1
+
+    def refuse(self, reason: str, count: int = 1) -> None:
+        """Count parts of an answer that were not kept."""
+        if count:
+            self.refused[reason] += count
+
+    def added_to(self, done: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the record of a pass with this tally added; the keys are the attributes."""
+        return {
+            "made_by": _sum(done.get("made_by"), self.made_by),
+            "calls": done.get("calls", 0) + self.calls,
+            "tokens": done.get("tokens", 0) + self.tokens,
+            "unanswered": _sum(done.get("unanswered"), self.unanswered),
+            "refused": _sum(done.get("refused"), self.refused),
+        }
+
+
+def _sum(before: Mapping[str, int] | None, more: Mapping[str, int]) -> dict[str, int]:
+    total = dict(before or {})
+    for reason, count in more.items():
+        key = reason if reason in total or len(total) < REASONS_KEPT else OTHER
+        total[key] = total.get(key, 0) + count
+    return total
+
+
+of_call: ContextVar[Tally | None] = ContextVar("tally", default=None)  # of this thread's call
+
+
+def refuse(reason: str, count: int = 1) -> None:
+    """Count parts of an answer that the provider itself does not keep (worker thread)."""
+    if tally := of_call.get():
+        tally.refuse(reason, count)
