@@ -29,6 +29,7 @@ MOVE_KINDS = frozenset({"arrive", "leave"})
 RETOLD = "retold"  # tag: own words that only repeat a stock phrase or a memory; not recalled
 OWN = "own"  # tag of memories: own words and deeds
 NO_EVIDENCE = MOVE_KINDS | {OWN}  # tags of memories from which nothing is drawn
+BUILDER = "builder"  # origin of an entry, and provider of a drawn memory, worded by a builder
 
 
 def now_iso() -> str:
@@ -253,6 +254,9 @@ class MemoryRecord(_Plain):
         importance, memory_weight, source_trust: 0-1.
         access_count: Starts at 1.
         expires_at: End of a working memory.
+        invalid_at, superseded_by: Since when it holds no longer, and the memory that says so.
+            Without `invalid_at` it never held: the other memory is told in its place.
+        provider: The language provider that worded it, or BUILDER.
         quote: The speaker's own words, if `content` rewrote them.
         shown: A pose as it was shown, if `content` is only what its poser claims.
         context: Journal ids of all that a language model was shown, the evidence too
@@ -292,6 +296,11 @@ class MemoryRecord(_Plain):
     quote: str = ""
     shown: str = ""
     context: str = ""
+
+    @property
+    def outranked(self) -> bool:
+        """Whether another memory is told in its place, as if it had never held."""
+        return bool(self.superseded_by) and not self.invalid_at
 
     @property
     def is_talk(self) -> bool:

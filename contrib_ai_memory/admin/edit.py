@@ -5,7 +5,10 @@ from which `undo` takes them back. Forgetting is in `forget`, erasing a person i
 
 An edit writes only the fields that changed, since nights go on meanwhile, and makes nothing again
 that was deleted in between. The old text goes into the memory's history and out of running
-conversations. An undo works the same way: what nights changed otherwise stays, and what is gone
+conversations. What a builder writes outranks what was drawn from lines: the lines behind an edited
+fact, and all else drawn from them that tells its old words, are superseded while it stands.
+
+An undo works the same way: what nights changed otherwise stays, and what is gone
 since stays away. Repeated after a crash, both end in the same state.
 
 Reactor thread; each action gives a Deferred, and fails with a ValueError that says what to do. The
@@ -23,11 +26,15 @@ from twisted.python.failure import Failure
 
 from .. import conf, offload
 from ..embedding import emotions as taxonomy
+from ..english.contradiction import numbers as numbers_in
+from ..english.due_dates import due
+from ..english.tokens import content_words
 from ..handler import CONSCIOUS_IMPORTANCE
 from ..ingest import agenda_items, index, pipeline, preference_slots
 from ..ingest.index import to_memory
 from ..ingest.preference_slots import Superseded
-from ..records import ASKS, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
+from ..local_time import local
+from ..records import ASKS, BUILDER, INSIGHT, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
 from ..sleep.night import schedule_told
 from ..store import memory_store
 from ..store import pause as pause_switch
@@ -116,7 +123,7 @@ def edit(
     """Change a memory, as a Deferred `MemoryRecord`. What it said before stays in its history.
 
     Args:
-        content: Embedded anew. What was drawn from the old words stays as it is.
+        content: Embedded anew; supersedes the lines behind the old words, and what else tells them.
         importance: 1-10, of any memory.
         emotions: Up to three labels of the taxonomy.
         lesson: Of an experience.
@@ -131,13 +138,17 @@ def edit(
     new = replace(old, **_changes(old, content, importance, emotions, lesson))
     if new == old:
         raise CannotEdit(f"Nothing to change: {ids.short(old)} says just that already.")
-    before = yield _state_before(npc, old, _changed_fields(old, new))
+    if new.content != old.content:
+        new = _worded_by_builder(npc, new)
+    outranked = yield _outranked(npc, old, new)
+    before = yield _state_before(npc, old, _changed_fields(old, new), outranked)
     short = ids.short(old)
     if not undo_log.add(npc, who, "edit", [short], before):
         raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
     audit.record(who, "edit", npc, short)
-    with npc.memory.evidence.withdraw([link_id(old)]):
+    with npc.memory.evidence.withdraw(map(link_id, (old, *outranked.memories))):
         new = yield _write(npc, old, new)
+        yield _outrank(npc, new, outranked)
     return new
 
 
@@ -181,6 +192,135 @@ def _checked_importance(importance: int) -> int:
     if isinstance(importance, bool) or not 1 <= importance <= 10:
         raise CannotEdit(f"Importance is a whole number from 1 to 10, not {importance}.")
     return int(importance)
+
+
+# --- what an edit outranks ------------------------------------------------------------------------
+
+TELLS = 0.5  # share of the words of a text in what tells it
+
+
+@dataclass(frozen=True, slots=True)
+class _Outranked:
+    """What tells the old words of an edited memory, and is superseded by it or corrected with it.
+
+    Attributes:
+        profiles: [identity, name, observations, attributes] that go, as in `undo_log.Before`.
+    """
+
+    memories: tuple[MemoryRecord, ...] = ()
+    profiles: tuple[list[Any], ...] = ()
+    preferences: tuple[Preference, ...] = ()
+    agenda: tuple[AgendaItem, ...] = ()
+
+    @property
+    def entries(self) -> set[int]:
+        return set(ids.entry_ids(self.memories))
+
+
+def _worded_by_builder(npc: Any, memory: MemoryRecord) -> MemoryRecord:
+    """Return an edited memory as the builder's word, which holds from now on."""
+    if memory.outranked:
+        memory = replace(memory, superseded_by=None)
+    if ids.entry_ids([memory]):
+        return memory
+    return replace(memory, quote="", provider=BUILDER, valid_from=npc.memory.clock())
+
+
+@defer.inlineCallbacks
+def _outranked(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any, _Outranked]:
+    """Find what tells the old words of a memory, as a Deferred `_Outranked`.
+
+    These are the lines behind it, what was drawn from them, and what the NPC said from any of it.
+    """
+    memory = npc.memory
+    if new.content == old.content:
+        return _Outranked()
+    behind = [] if old.record in ("summary", INSIGHT) else list(old.journal_ids)
+    lines = {number for number in behind if memory.journal.get(number)}
+    roots = [link_id(old), *map(str, lines)]
+    selection = yield forget.select_several(npc, roots, cascade=True)
+    tells = _Telling(old, new)
+    found = [
+        each
+        for each in selection.memories
+        if each.id != old.id
+        and not each.superseded_by
+        and (
+            (old.record == "fact" and not lines.isdisjoint(ids.entry_ids([each])))
+            or tells(f"{each.content} {each.quote}")
+        )
+    ]
+    numbers = lines & {*ids.entry_ids([old, *found])}
+    known = {each.id for each in found}
+    profiles = []
+    for identity in sorted({each.identity for each in selection.profiles}):
+        if profile := memory.profiles.get(identity):
+            noted = [asdict(n) for n in profile.observations if n.journal_id in numbers]
+            told = [
+                asdict(a)
+                for a in profile.attributes
+                if not numbers.isdisjoint(a.evidence) and tells(a.value)
+            ]
+            if noted or told:
+                profiles.append([identity, profile.name, noted, told])
+    return _Outranked(
+        tuple(found),
+        tuple(profiles),
+        tuple(
+            each
+            for each in memory.preferences
+            if each.memory_id == old.id
+            or ((each.memory_id in known or each.journal_id in numbers) and tells(each.text))
+        ),
+        tuple(each for each in memory.agenda.resting_on(numbers) if tells(each.text)),
+    )
+
+
+class _Telling:
+    """Whether a text tells the old words of a memory, or at least one of those that changed."""
+
+    def __init__(self, old: MemoryRecord, new: MemoryRecord):
+        self._old = _words(old.content)
+        self._gone = self._old - _words(new.content)
+
+    def __call__(self, text: str) -> bool:
+        words = _words(text)
+        most = len(words & self._old) >= TELLS * len(self._old)
+        return most and (not self._gone or not self._gone.isdisjoint(words))
+
+
+def _words(text: str) -> set[str]:
+    return content_words(text) | numbers_in(text)
+
+
+@defer.inlineCallbacks
+def _outrank(npc: Any, new: MemoryRecord, outranked: _Outranked) -> Generator[Any, Any, None]:
+    """Supersede and correct what an edit outranks."""
+    memory = npc.memory
+    memory.conversations.forget_entries(outranked.entries)
+    told = [link_id(each) for each in (new, *outranked.memories)]
+    memory.chat_log.forget_entries(outranked.entries, told=told)
+    for identity, _name, noted, known in outranked.profiles:
+        profile = memory.profiles.get(identity)
+        if profile:
+            seen = tuple(each for each in profile.observations if asdict(each) not in noted)
+            held = tuple(each for each in profile.attributes if asdict(each) not in known)
+            memory.profiles.put(replace(profile, observations=seen, attributes=held))
+    for preference in outranked.preferences:
+        memory.preferences.put(replace(preference, text=new.content))
+    if not ids.entry_ids([new]):  # an edited line was read again
+        day = due(new.content, local(memory.clock()))
+        for item in outranked.agenda:
+            text = new.content[: agenda_items.TEXT_KEPT]
+            moved = replace(item, text=text, told=text, due=day.iso if day else item.due)
+            memory.agenda.put(moved)
+    memory.flush()
+    yield change_job(_supersede, [each.id for each in outranked.memories], new.id)
+
+
+def _supersede(outranked: Sequence[str], by: str) -> None:
+    """Mark memories as superseded (worker thread)."""
+    memory_store.shared().change_each({each: {"superseded_by": by} for each in outranked})
 
 
 # --- pinning --------------------------------------------------------------------------------------
@@ -418,8 +558,6 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
         if new.content != old.content:
             memory.conversations.forget_entries([entry.id])
             memory.chat_log.forget_entries([entry.id])
-            for preference in _stated_by(memory, entry):
-                memory.preferences.put(replace(preference, text=entry.content))
             agenda_items.reread(memory, entry)
         memory.flush()
     if entry is None or entry.recallable:
@@ -452,13 +590,6 @@ def _changed_entry(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> Entry:
     return entry
 
 
-def _stated_by(memory: Any, entry: Entry) -> list[Preference]:
-    own = entry_memory_id(memory.id, entry.id)
-    return [
-        each for each in memory.preferences if each.memory_id == own or each.journal_id == entry.id
-    ]
-
-
 def _write_stored(
     agent_id: str,
     memory: MemoryRecord,
@@ -489,9 +620,9 @@ def _payload_of(memory: MemoryRecord, changed: Sequence[str]) -> dict[str, Any]:
 
 @defer.inlineCallbacks
 def _state_before(
-    npc: Any, record: MemoryRecord, changed: Sequence[str]
+    npc: Any, record: MemoryRecord, changed: Sequence[str], outranked: _Outranked
 ) -> Generator[Any, Any, Before]:
-    """Read the state of one memory before a change of these fields, as a Deferred `Before`."""
+    """Read the state before a change of these fields of one memory, as a Deferred `Before`."""
     memory, entry = npc.memory, ids.entry_of(npc.memory, link_id(record))
     known, history, _ended = yield change_job(forget.stored_state, memory.id, [record])
     more = [name for each in changed for name in ENTRY_FIELDS.get(each, ())] if entry else []
@@ -505,14 +636,15 @@ def _state_before(
         entries=[entry.to_dict() | wordless] if entry else [],
         memories=[each.to_dict() | wordless for each in known or [record]],
         history=history,
-        preferences=[
-            asdict(each)
-            for each in (_stated_by(memory, entry) if entry and "content" in changed else ())
-        ],
+        payload=[[each.id, {"superseded_by": each.superseded_by}] for each in outranked.memories],
+        profiles=list(outranked.profiles),
+        preferences=[asdict(each) for each in outranked.preferences],
         agenda=[
             asdict(each)
             for each in (
-                memory.agenda.resting_on({entry.id}) if entry and "content" in changed else ()
+                memory.agenda.resting_on({entry.id})
+                if entry and "content" in changed
+                else outranked.agenda
             )
         ],
         fields=list(dict.fromkeys((*changed, *more))),

@@ -850,6 +850,7 @@ def _teach(command: MemoryCommand, npc: Any, text: str) -> Steps:
         command.tell(f"{safe(npc.key)} was taught {learned.told()}.")
 
 
+LINES_OFFERED = 3  # behind an edited fact, the newest
 _EDIT_USAGE = "<new text>, or importance <1-10>, emotions <labels>, lesson <text>."
 _EDITED = {
     "content": "now says",
@@ -875,6 +876,13 @@ def _edit(command: MemoryCommand, npc: Any, text: str) -> Steps:
         return
     memory = yield edit.edit(npc, command.caller, memory_id, **changes)
     _tell_changed(command, npc, memory, _EDITED[next(iter(changes))])
+    if "content" in changes and memory.record == "fact":
+        lines = filter(None, map(npc.memory.journal.get, memory.journal_ids[-LINES_OFFERED:]))
+        for line in lines:
+            command.caller.msg(
+                hanging(f"It is told in place of entry |y{line.id}|n: ", line.with_speaker())
+                + f"\n|xTo correct that too: @memory/edit {safe(npc.key)} = {line.id} <new text>|n"
+            )
 
 
 def _edited_fields(change: str) -> dict[str, Any]:

@@ -443,12 +443,15 @@ def fact_id(agent_id: str, text: str, audience: tuple[str, ...] | None) -> str:
 
 
 def _is_past(agent_id: str, draft: FactDraft) -> bool:
-    """Whether all sources of a preference are superseded."""
-    if draft.memory_type != "procedural":
-        return False
+    """Whether its sources are outranked (a builder corrected them), or those of a preference
+    superseded."""
     ids = [entry_memory_id(agent_id, entry_id) for entry_id in draft.journal_ids]
     sources = memory_store.shared().get(ids)
-    return bool(sources) and all(memory.superseded_by for memory in sources)
+    over = [
+        each.superseded_by if draft.memory_type == "procedural" else each.outranked
+        for each in sources
+    ]
+    return bool(over) and all(over)
 
 
 def _fact(agent_id: str, draft: FactDraft, sources: list[Entry], provider: str) -> MemoryRecord:

@@ -423,8 +423,8 @@ class EditView(FormView):
     tab = "memory"
     heading = "Edit memory"
     about = (
-        "The previous text is kept in the memory’s history, and the change can be undone. Memories "
-        "derived from the previous text are not changed."
+        "The previous text is kept in the memory’s history, and the change can be undone. Lines "
+        "and memories that tell the previous text are no longer recalled."
     )
 
     def read(self, npc: Any, *where: str) -> Any:
@@ -438,7 +438,13 @@ class EditView(FormView):
         if not changes:
             return "No changes made."
         changed = edit.edit(npc, who, *where, **changes)
-        return changed.addCallback(lambda memory: "Memory changed. You can undo this.")
+        return changed.addCallback(
+            lambda memory: (
+                "Memory changed. You can undo this."
+                + " The lines behind it can be corrected, too: see Evidence."
+                * (memory.record == "fact" and "content" in changes)
+            )
+        )
 
     def back(self, npc_id: int, *where: str) -> str:
         return reverse("ai_memory:memory", args=[npc_id, *where])

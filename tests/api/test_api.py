@@ -150,6 +150,20 @@ def test_a_memory_is_edited_and_the_edit_undone(builder_api, lived):
     assert builder_api("GET", address)[1]["memory"]["content"] == before
 
 
+def test_what_the_api_corrects_is_what_is_said_next(builder_api, mara, alice, bram, says):
+    says(alice, "I keep the ferry at Millbrook.")
+    offload.wait(mara.assistant.sleep.whole_night())
+    address = f"/npcs/{mara.id}/memories/{fact_of(builder_api, mara)}/"
+    changes = {"content": "Alice keeps the mill at Millbrook."}
+    status, memory = builder_api("PATCH", address, changes)
+    assert (status, memory["provider"], memory["journal_ids"]) == (200, "builder", [1])
+    superseded = builder_api("GET", address)[1]["superseded"]
+    assert "mara, I keep the ferry at Millbrook." in [each["content"] for each in superseded]
+    alice.location, bram.location = None, alice.location
+    said = says(bram, "what does Alice keep?")
+    assert "Alice keeps the mill at Millbrook." in said and "ferry" not in said
+
+
 def test_a_memory_is_forgotten_with_everything_derived_from_it_and_restored(builder_api, lived):
     fact = fact_of(builder_api, lived)
     source = builder_api("GET", f"/npcs/{lived.id}/memories/{fact}/")[1]["evidence"][0]["id"]

@@ -26,6 +26,19 @@ def test_an_edited_memory_is_found_by_its_new_text_and_can_be_undone(keeper, mar
     assert mara.memory.journal.get(entry.id).content == "I keep the ferry at Millbrook."
 
 
+def test_what_the_page_corrects_is_what_is_said_next(keeper, mara, alice, bram, says):
+    says(alice, "I keep the ferry at Millbrook.")
+    offload.wait(mara.assistant.sleep.whole_night())
+    [fact] = offload.wait(inspect.memories(mara, text="ferry")).memories
+    page = url("edit", mara, fact.id[:8])
+    assert url("edit", mara, "1") in keeper.get(page).content.decode()
+    done = keeper.post(page, {"content": "Alice keeps the mill at Millbrook."}, follow=True)
+    assert "lines behind it" in " ".join(map(str, done.context["messages"]))
+    alice.location, bram.location = None, alice.location
+    said = says(bram, "what does Alice keep?")
+    assert "Alice keeps the mill at Millbrook." in said and "ferry" not in said
+
+
 def test_invalid_edits_are_explained_beside_the_form(keeper, mara, alice):
     [entry] = told(mara, alice, "I keep the ferry at Millbrook.")
     page = url("edit", mara, entry.id)
