@@ -2,8 +2,9 @@
 
 Each evening is one NPC of one kind of game over three sessions, labelled by hand
 (benchmarks/data/evenings/README.md, which defines every figure). It is played by
-`evenings_play` and judged by `evenings_score`. Without `LLM` in `--set` the offline provider
-answers.
+`evenings_play` and judged by `evenings_score`; whether a reply serves is judged by `served`, beside
+the first recalled sentence told alone and the best one. Without `LLM` in `--set` the offline
+provider answers.
 
 Each evening has characters and a store of its own: evenings do not change one another's figures,
 whatever `--jobs` is and in whatever order they are played.
@@ -14,7 +15,7 @@ from __future__ import annotations
 import multiprocessing
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -22,7 +23,19 @@ from typing import Any
 
 from . import evenings_ablation, evenings_play
 from .evenings_data import NOT_ANSWERABLE, files, load
-from .evenings_score import Figures, Judged, Played, evidence, figures, judge, of_kind, percent
+from .evenings_score import (
+    SERVED_COLUMNS,
+    Figures,
+    Judged,
+    Played,
+    QuestionVerdict,
+    evidence,
+    figures,
+    judge,
+    of_kind,
+    percent,
+    served_rows,
+)
 from .harness import Bar, Report, add_settings, arguments, build, folder, progress, setting
 
 JOBS = 2
@@ -37,6 +50,7 @@ COLUMNS = (
     "evidence",
     "prompt",
     "right",
+    "served",
     "betrayed",
     "precision",
     "recall",
@@ -70,6 +84,18 @@ def played_all(
         settings: `CONTRIB_AI_MEMORY`; the defaults for what is not in it.
         parts, lacking: See `evenings_play.play`.
     """
+    yield from in_copies(evenings_play.play, chosen, settings, jobs, parts, lacking)
+
+
+def in_copies(
+    play: Callable[..., Any],
+    chosen: Sequence[Path],
+    settings: dict[str, Any],
+    jobs: int,
+    *more: Any,
+) -> Iterator[tuple[Path, Any]]:
+    """Call `play(file, settings, *more)` for each file in `jobs` processes, each in a copy of one
+    game. Yields files and results as they end."""
     with folder() as place:
         made = build(place / "game")
         spawn = multiprocessing.get_context("spawn")
@@ -80,14 +106,11 @@ def played_all(
         with ProcessPoolExecutor(
             jobs, spawn, initializer=evenings_play.enter_copy, initargs=(made.folder, places)
         ) as pool:
-            plays = [
-                pool.submit(evenings_play.play, file.resolve(), settings, parts, lacking)
-                for file in chosen
-            ]
+            plays = [pool.submit(play, file.resolve(), settings, *more) for file in chosen]
             ended = dict(zip(plays, chosen, strict=True))
             try:
-                for play in progress(as_completed(plays), "playing", "evening", len(plays)):
-                    yield ended[play], play.result()
+                for each in progress(as_completed(plays), "playing", "file", len(plays)):
+                    yield ended[each], each.result()
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
@@ -124,6 +147,7 @@ def row(name: str, found: Figures) -> dict[str, Any]:
         "evidence": found.evidence,
         "prompt": found.prompt,
         "right": found.right,
+        "served": found.served,
         "betrayed": found.betrayed,
         "precision": found.precision,
         "recall": found.recall,
@@ -151,16 +175,21 @@ def kind_rows(judged: Sequence[Judged]) -> list[dict[str, Any]]:
     return rows
 
 
-def show(one: Judged) -> None:
+def show(name: str, questions: Sequence[QuestionVerdict]) -> None:
     """Print each question of an evening with its reply and the verdict."""
-    print(f"\n{one.evening}")
-    for each in one.questions:
+    print(f"\n{name}")
+    for each in questions:
         verdict = "BETRAYED" if each.betrayed else "right" if each.right else "wrong"
         where = "" if not each.answerable else " in the prompt" if each.prompt else " not in prompt"
         print(f"  {each.id} {each.kind}, {each.asked_by}: {each.text}")
         print(f"      {verdict:8} {each.reply or '(nothing)'}")
         if verdict != "right":
             print(f"      expected {each.answer or 'not to be told'}{where}")
+        if not each.verdict.served:
+            doubt = ["a doubt"] if each.verdict.doubt else []
+            why = [*doubt, *(f"beside the point: {one}" for one in each.verdict.beside)]
+            why.append(f"{each.verdict.words} words")
+            print("      does not serve: " + "\n          ".join(why))
     print()
 
 
@@ -176,6 +205,7 @@ def bars(judged: Sequence[Judged]) -> list[Bar]:
         Bar("what the answer needs in the prompt", found.prompt or 0, 94, "%", at_least=True),
         Bar("tokens of memory in a prompt", found.tokens, 600),
         Bar("answers right of the answerable", found.right or 0, 60, "%", at_least=True),
+        Bar("served of the answerable", found.served or 0, 50, "%", at_least=True),
     ]
     for kind, least in KIND_BARS.items():
         right = percent(each.right for each in of_kind(judged, kind))
@@ -226,11 +256,12 @@ def main() -> int:
     seconds = time.perf_counter() - begin
     if options.show:
         for one in judged:
-            show(one)
+            show(one.evening, one.questions)
     whole = figures(judged)
     rows = [row(one.evening, figures([one])) for one in judged]
     report.table(COLUMNS, [*rows, row(f"all {len(judged)}", whole)])
     report.table(KIND_COLUMNS, kind_rows(judged))
+    report.table(SERVED_COLUMNS, served_rows([each for one in judged for each in one.questions]))
     if without:
         table = evenings_ablation.rows(without)
         report.table(tuple(table[0]), table)

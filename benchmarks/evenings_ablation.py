@@ -118,6 +118,7 @@ def _row(part: str, judged: Sequence[Judged], whole: Sequence[Judged]) -> dict[s
         "evidence": found.evidence,
         "prompt": found.prompt,
         "right": found.right,
+        "served": found.served,
         "betrayed": found.betrayed,
         "tokens": found.tokens,
         **{kind: percent(each.right for each in of_kind(judged, kind)) for kind in kinds},

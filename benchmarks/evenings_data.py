@@ -1,25 +1,43 @@
-"""Evenings as they lie in files (benchmarks/data/evenings/README.md), and what their words hold."""
+"""Evenings and stays as they lie in files, and what their words hold.
+
+benchmarks/data/evenings/README.md and benchmarks/data/stays/README.md say what is in them.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
+from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field
 
-FOLDER = Path(__file__).resolve().parent / "data" / "evenings"
+DATA = Path(__file__).resolve().parent / "data"
+FOLDER = DATA / "evenings"
+STAYS = DATA / "stays"
+TWO_TURNS = STAYS / "two_turns.json"
 NOT_ANSWERABLE = ("unknown", "secret_of_another")
 
 Groups = tuple[tuple[str, ...], ...]
 
 
+class Voice(BaseModel):
+    """How an NPC speaks, with lines that it might say."""
+
+    manner: str
+    lines: tuple[str, ...]
+
+
 class Npc(BaseModel):
-    """The NPC of an evening, and where it stands."""
+    """The NPC of an evening, and where it stands; `desc` is what players see of it."""
 
     name: str
     aliases: tuple[str, ...] = ()
+    desc: str = ""
     persona: str = ""
+    voice: Voice | None = None
     goals: str = ""
     room: str
     room_desc: str = ""
@@ -56,11 +74,18 @@ class Fact(BaseModel):
 
 
 class Question(BaseModel):
-    """What somebody asks a day later; `private` is whispered, `answer` None cannot be told."""
+    """What somebody asks afterwards.
+
+    Attributes:
+        private: It is whispered.
+        before: What they say first, in the same visit.
+        answer: None cannot be told.
+    """
 
     id: str
     asked_by: str
     private: bool
+    before: tuple[str, ...] = ()
     text: str
     kind: str
     answer: str | None
@@ -76,7 +101,9 @@ class Trap(BaseModel):
 
 
 class Evening(BaseModel):
-    """One NPC over three sessions, and what there is to know of it."""
+    """One NPC over some sessions, and what there is to know of it."""
+
+    ASKED_AFTER: ClassVar[timedelta] = timedelta(days=1)  # from the last line to the questions
 
     id: str
     npc: Npc
@@ -86,22 +113,102 @@ class Evening(BaseModel):
     questions: tuple[Question, ...]
     traps: tuple[Trap, ...]
 
+    @property
+    def every_question(self) -> tuple[Question, ...]:
+        return self.questions
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The words of everything that the NPC heard or was given, by id."""
+        return {line.id: line.text for line in self.lines}
+
+
+class Given(BaseModel):
+    """What a builder gave an NPC: a sentence, or a piece of Markdown."""
+
+    id: str
+    how: Literal["add", "teach"]
+    text: str
+    title: str = ""
+
+    @property
+    def document(self) -> str:
+        """The text under its title."""
+        titled = self.text.startswith("# ") or not self.title
+        return self.text if titled else f"# {self.title}\n{self.text}"
+
+
+class Ideal(BaseModel):
+    """How a good NPC reacts to a line; `touch` is what it takes up, `avoid` words it must not
+    hold."""
+
+    say: str
+    react: str
+    touch: Groups
+    avoid: tuple[str, ...] = Field(alias="not")
+
+
+class StayLine(Line):
+    """A line of a stay; `npc_answers` is None of the NPC's own lines and of moves."""
+
+    worth: int = 0
+    to: str | None
+    npc_answers: bool | None
+    reply: Ideal | None = None
+
+
+class StayFact(Fact):
+    """A fact with whom it is about."""
+
+    about: str
+
+
+class Stay(Evening):
+    """One NPC with what its builder gave it, over two sessions.
+
+    `turns` are further questions, asked in two turns; they lie in a file of their own.
+    """
+
+    ASKED_AFTER: ClassVar[timedelta] = timedelta(days=2)
+
+    builder: tuple[Given, ...]
+    lines: tuple[StayLine, ...]
+    facts: tuple[StayFact, ...]
+    turns: tuple[Question, ...] = ()
+
+    @property
+    def every_question(self) -> tuple[Question, ...]:
+        return (*self.questions, *self.turns)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        return super().texts | {each.id: each.text for each in self.builder}
+
 
 def files(chosen: Sequence[Path] = ()) -> list[Path]:
-    """The files to play: those chosen, else all of ours."""
+    """The evenings to play: those chosen, else all of ours."""
     return list(chosen) or sorted(FOLDER.glob("*.json"))
 
 
+def stay_files(chosen: Sequence[Path] = ()) -> list[Path]:
+    """The stays to play: those chosen, else all of ours."""
+    return list(chosen) or sorted(STAYS.glob("*-*.json"))
+
+
 def load(file: Path) -> Evening:
-    """Read an evening.
+    """Read an evening or a stay.
 
     Raises:
         SystemExit: It is none; says which file and what is wrong.
     """
     try:
-        return Evening.model_validate_json(file.read_text(encoding="utf-8"))
-    except (OSError, ValidationError) as error:
-        raise SystemExit(f"{file} is no evening: {error}") from error
+        read = json.loads(file.read_text(encoding="utf-8"))
+        if "builder" not in read:
+            return Evening.model_validate(read)
+        turns = json.loads(TWO_TURNS.read_text(encoding="utf-8")).get(read["id"], ())
+        return Stay.model_validate({**read, "turns": turns})
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise SystemExit(f"{file} is neither an evening nor a stay: {error}") from error
 
 
 # --- what a text holds ----------------------------------------------------------------------------

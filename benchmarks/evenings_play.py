@@ -1,20 +1,24 @@
-"""One evening played by an NPC of its own, in a game that is entered.
+"""One evening or stay played by an NPC of its own, in a game that is entered.
 
-Its lines go through the replay of `evennia ai_memory replay`, in their own time; a night follows
-each session. A day after the last line every person asks their questions as a player does: they
-stand in the room with the NPC, alone, and say or whisper the words; what the NPC hears goes through
-attention, queue, recall and reply to what it says. Whatever a question changed, in the game's
+What a builder gave it is typed as commands. Its lines go through the replay of `evennia ai_memory
+replay`, in their own time; a night follows each session. A day after the last line (of a stay, two)
+every person asks their questions as a player does: they stand in the room with the NPC, alone, and
+say or whisper the words; what the NPC hears goes through attention, queue, recall and reply to what
+it says. At a stay they come in and greet it first. Whatever a question changed, in the game's
 database and in the store, is taken back before the next one; only the word counts of the keyword
 search keep the words of the first one.
+
+`play_live` has people say the lines of a stay in the game instead, and the NPC answers by itself.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
@@ -25,12 +29,16 @@ from typing import Any
 from world.game import Game
 
 from . import attention, evenings_ablation
-from .evenings_data import Evening, Question, load
-from .evenings_score import Attended, Exchange, Played, Stored
+from .evenings_data import Evening, Given, Question, Someone, Stay, StayLine, load
+from .evenings_score import Attended, Exchange, Played, Reaction, Stored
 from .harness import enter, folder, make
+from .served import first_and_best, judge, touched
 
 NIGHT_AFTER = timedelta(hours=8)
-ASKED_AFTER = timedelta(days=1)
+GIVEN_BEFORE = timedelta(days=1)  # what a builder gave, before the first line
+GREETING = "Hello, {}."
+NPC = "typeclasses.npcs.AssistantNPC"
+CHARACTER = "typeclasses.characters.Character"
 
 _entered = ExitStack()  # the game of this process
 
@@ -45,7 +53,7 @@ def enter_copy(made: Path, places: Queue[Path]) -> None:
 def play(
     file: Path, settings: dict[str, Any], parts: Sequence[str] = (), lacking: str = ""
 ) -> Played:
-    """Play an evening in the game that is entered, with a store of its own.
+    """Play an evening or a stay in the game that is entered, with a store of its own.
 
     Args:
         parts: Of the memory (`evenings_ablation.ABLATED`): every question is also answered
@@ -54,6 +62,12 @@ def play(
     """
     with own_store(settings), evenings_ablation.without(lacking) if lacking else nullcontext():
         return Playing(load(file)).whole(file, parts)
+
+
+def play_live(file: Path, settings: dict[str, Any]) -> tuple[Reaction, ...]:
+    """Play the lines of a stay live in the game that is entered, with a store of its own."""
+    with own_store(settings):
+        return tuple(Playing(load(file)).live())
 
 
 @contextmanager
@@ -90,10 +104,11 @@ def embeddings() -> Path:
 
 
 class Playing:
-    """An evening while it is played.
+    """An evening or a stay while it is played.
 
     Attributes:
         npc: Its NPC, in a room of its own.
+        outside: Where people come from who come in.
         people: The characters of its people, by name; they come in to ask.
         seconds: What each part took.
     """
@@ -102,14 +117,17 @@ class Playing:
         self.evening = evening
         self.room = make("typeclasses.rooms.Room", evening.npc.room)
         self.room.db.desc = evening.npc.room_desc
-        self.npc = make("typeclasses.npcs.AssistantNPC", evening.npc.name, self.room)
+        self.outside = make("typeclasses.rooms.Room", "Outside")
+        self.npc = make(NPC, evening.npc.name, self.room)
         self.people = {each.name: _character(each.name, self.room) for each in evening.people}
         self.seconds: dict[str, float] = {}
 
     def whole(self, file: Path, parts: Sequence[str]) -> Played:
+        self._be_given()
         self.live_through(file)
         self._kept = {each.id: each for each in self._memories()}
         self._line_of = {entry.id: entry.ref for entry in self.npc.memory.journal.read()}
+        self._lived = self.npc.memory.journal.last_id  # what is said later belongs to a visit
         stored = tuple(map(self._stored, self._kept.values()))
         told = tuple(self._told())
         heard = {
@@ -118,7 +136,7 @@ class Playing:
             if entry.ref and entry.origin != "self"
         }
         with self._timed("questions"):
-            asked = [(each, *self._ask(each)) for each in self.evening.questions]
+            asked = [(each, *self._ask(each)) for each in self.evening.every_question]
         with self._timed("ablation"):
             without = {
                 part: tuple(self._ask_without(part, *each) for each in asked) for part in parts
@@ -129,6 +147,36 @@ class Playing:
         return Played(
             stored, told, heard, exchanges, attended, self.seconds, self._line_of, without
         )
+
+    # --- what a builder gave ------------------------------------------------------------------
+
+    def _be_given(self) -> None:
+        """Make the NPC of a stay what its builder made it, and type what it was given."""
+        if not isinstance(self.evening, Stay):
+            return
+        sheet = self.evening.npc
+        self.npc.db.desc, self.npc.db.persona, self.npc.db.goals = (
+            sheet.desc,
+            sheet.persona,
+            sheet.goals,
+        )
+        if sheet.voice:
+            self.npc.db.voice = "\n".join((sheet.voice.manner, *sheet.voice.lines))
+        self.npc.aliases.add(list(sheet.aliases))
+        builder = _character("Builder", self.room)
+        builder.permissions.add("Builder")
+        self._at(later(self.evening.lines[0].time, -GIVEN_BEFORE))
+        with self._timed("builder"), _no_errors():
+            for given in self.evening.builder:
+                self._type(builder, given)
+
+    def _type(self, builder: Any, given: Given) -> None:
+        """Type the command that gives the NPC a sentence or a text."""
+        text = given.text if given.how == "add" else given.document.replace("\n", "|/")
+        known = {each.id for each in self._memories()}
+        builder.execute_cmd(f"@memory/{given.how} {self.npc.dbref} = {text}")
+        if not any(each.id not in known for each in self._memories()):
+            raise SystemExit(f"{self.evening.id}: nothing was kept of {given.id}.")
 
     # --- the evening --------------------------------------------------------------------------
 
@@ -146,13 +194,13 @@ class Playing:
                     replay.introduce(line)
                     continue
                 if session not in (None, line.session):
-                    self._sleep(replay)
+                    self._sleep()
                 session = line.session
                 with self._timed("lines"):
                     replay.feed(line)
-            self._sleep(replay)
+            self._sleep()
 
-    def _sleep(self, replay: Any) -> None:
+    def _sleep(self) -> None:
         """End a session: work through what was heard, then sleep for a night, hours later."""
         from contrib_ai_memory import offload
 
@@ -162,11 +210,14 @@ class Playing:
                 pass
             memory.flush()
         with self._timed("nights"):
-            now = later(memory.clock(), NIGHT_AFTER)
-            memory.clock = lambda: now
+            self._at(later(memory.clock(), NIGHT_AFTER))
             passes = offload.wait(script.sleep.whole_night())
         if errors := [name for name, told in passes.items() if told["errors"]]:
             raise SystemExit(f"{self.evening.id}: the night failed at {', '.join(errors)}.")
+
+    def _at(self, time: str) -> None:
+        """Have it be this time, ISO 8601, for the NPC."""
+        self.npc.memory.clock = lambda: time
 
     def _memories(self) -> list[Any]:
         from contrib_ai_memory.store import memory_store
@@ -213,13 +264,31 @@ class Playing:
             What was said, and the journal entry that was answered, None if there was none.
         """
         with self._asking(question) as asker, _prompts() as prompts:
-            last = len(self.npc.memory.journal)
-            to = {"receivers": self.npc, "whisper": True} if question.private else {}
-            asker.at_say(question.text, msg_self=False, **to)
-            own = [e for e in self.npc.memory.journal.read(last + 1) if e.origin == "self"]
-        said = " ".join(each.content for each in own)
+            greeting = self._greet(asker)
+            for words in question.before:
+                self._hear(asker, words, private=question.private)
+            prompts.clear()
+            reply = self._hear(asker, question.text, private=question.private)
         prompt = prompts[-1] if prompts else _Prompt()
-        return self._exchange(question, said, prompt), prompt.entry
+        return self._exchange(question, reply, prompt, greeting), prompt.entry
+
+    def _greet(self, asker: Any) -> str:
+        """Greet the NPC of a stay. Returns what it says to that."""
+        if not isinstance(self.evening, Stay):
+            return ""
+        return self._hear(asker, GREETING.format(self.evening.npc.name))
+
+    def _hear(self, speaker: Any, words: str, *, private: bool = False) -> str:
+        """Have the NPC hear words. Returns what it says to that."""
+        to = {"receivers": self.npc, "whisper": True} if private else {}
+        return self._said_to(lambda: speaker.at_say(words, msg_self=False, **to))
+
+    def _said_to(self, act: Callable[[], object]) -> str:
+        """Return what the NPC says to an act."""
+        last = len(self.npc.memory.journal)
+        act()
+        own = [e for e in self.npc.memory.journal.read(last + 1) if e.origin == "self"]
+        return " ".join(each.content for each in own)
 
     def _ask_without(self, part: str, question: Question, asked: Exchange, entry: Any) -> Exchange:
         """Answer the entry of a question again, without a part of the memory."""
@@ -231,16 +300,29 @@ class Playing:
 
     @contextmanager
     def _asking(self, question: Question) -> Iterator[Any]:
-        """Have the asker in the room, a day after the last line. Yields them."""
+        """Have the asker in the room, some time after the last line. Yields them."""
         asker = self.people[question.asked_by]
-        now = later(self.evening.lines[-1].time, ASKED_AFTER)
         with self._taken_back(), _no_errors():
-            self.npc.memory.clock = lambda: now
-            asker.location = self.room
+            self._at(later(self.evening.lines[-1].time, self.evening.ASKED_AFTER))
+            if isinstance(self.evening, Stay):
+                self._come_in(asker)
+            else:
+                asker.location = self.room
             yield asker
             asker.location = None
 
-    def _exchange(self, question: Question, reply: str, prompt: _Prompt) -> Exchange:
+    def _come_in(self, who: Any) -> None:
+        """Have somebody come in so that the NPC sees it."""
+        who.location = self.outside
+        who.move_to(self.room)
+
+    def _exchange(
+        self, question: Question, reply: str, prompt: _Prompt, greeting: str = ""
+    ) -> Exchange:
+        texts = self.evening.texts
+        recalled = [each.memory for each in prompt.request.recalled] if prompt.request else []
+        lived = [e.content for e in recalled if max(e.journal_ids, default=0) <= self._lived]
+        first, best = first_and_best(question, lived, texts)
         return Exchange(
             question.id,
             reply,
@@ -249,6 +331,10 @@ class Playing:
             frozenset(self._lines(prompt.journal_ids)),
             prompt.tokens,
             prompt.given_tokens,
+            judge(question, reply, texts),
+            first,
+            best,
+            greeting,
             prompt.request,
         )
 
@@ -282,6 +368,64 @@ class Playing:
                 changed = {key: old for key, old in plain.items() if old != getattr(other, key)}
                 store.change(each.id, **changed)
 
+    # --- live ---------------------------------------------------------------------------------
+
+    def live(self) -> Iterator[Reaction]:
+        """Have people say the lines of a stay in their own time, with a night after each session.
+
+        What the NPC says is its own: its lines of the file are left out. Yields its reactions to
+        the lines that are labelled.
+        """
+        from contrib_ai_memory import offload
+
+        assert isinstance(self.evening, Stay)
+        self._be_given()
+        self.people = {each.name: _present(each, self.outside) for each in self.evening.people}
+        session = None
+        for line in self.evening.lines:
+            if session not in (None, line.session):
+                self._everybody_leaves()
+                self._sleep()
+            session = line.session
+            self._at(later(line.time, timedelta()))
+            with _no_errors():
+                offload.wait(self.npc.assistant.at_tick())
+                reply = "" if line.speaker == self.evening.npc.name else self._live_line(line)
+            if line.npc_answers is not None:
+                took_up = line.reply is not None and touched(line.text, reply, line.reply)
+                yield Reaction(line.id, line.speaker, line.text, line.npc_answers, reply, took_up)
+
+    def _live_line(self, line: StayLine) -> str:
+        """Have somebody say or do a line. Returns what the NPC says to that."""
+        who, npc = self.people[line.speaker], self.npc
+        if line.kind == "arrive":
+            return self._said_to(lambda: self._come_in(who))
+        if line.kind == "leave":
+            return self._said_to(lambda: who.move_to(self.outside))
+        who.location = self.room  # who speaks is there
+        if line.kind == "whisper" and line.to == npc.key:
+            return self._hear(who, line.text, private=True)
+        if line.kind == "say":
+            return self._hear(who, line.text)
+        if line.kind == "give" and line.to == npc.key:
+            return self._said_to(lambda: self._give(who, line))
+        words = line.text if line.text.startswith(who.key) else f"{who.key} {line.text}"
+        pose = (words, {"type": "pose"})
+        return self._said_to(lambda: self.room.msg_contents(pose, from_obj=who))
+
+    def _give(self, who: Any, line: StayLine) -> None:
+        """Give the NPC the thing that a line tells of: "gives Mara an apple"."""
+        names = "|".join(map(re.escape, (self.npc.key, *self.evening.npc.aliases)))
+        key = re.sub(rf"^(?:.*?\bgives (?:{names}) )?", "", line.text).rstrip(".")
+        thing = make("typeclasses.objects.Object", key, who)
+        thing.move_to(self.npc, quiet=True, move_type="give")
+
+    def _everybody_leaves(self) -> None:
+        for who in self.people.values():
+            who.location = self.outside
+
+    # --- time ---------------------------------------------------------------------------------
+
     @contextmanager
     def _timed(self, part: str) -> Iterator[None]:
         begin = time.perf_counter()
@@ -295,9 +439,17 @@ def later(when: str, delta: timedelta) -> str:
     return moment.isoformat(timespec="milliseconds")
 
 
+def _present(someone: Someone, place: Any) -> Any:
+    """Somebody who talks live; another NPC leaves the answers to this one."""
+    made = make(NPC if someone.npc else CHARACTER, someone.name, place)
+    if someone.npc:
+        made.locks.add("memory_talk:false()")
+    return made
+
+
 def _character(name: str, room: Any) -> Any:
     """A character whom somebody has played, away from the room."""
-    made = make("typeclasses.characters.Character", name, room)
+    made = make(CHARACTER, name, room)
     made.db.prelogout_location = room
     made.location = None
     return made

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
+from typing import Any
 
 from scipy.stats import spearmanr
 
 from contrib_ai_memory.records import ReplyRequest
 
 from .evenings_data import NOT_ANSWERABLE, Evening, Fact, Question, forbidden, holds, is_right
+from .served import Verdict
 
 KEEPS = ("fact", "insight", "summary")  # records in which a gold fact is found
 WORTH_KNOWING = 2  # least `worth` of a line that a right fact rests on
@@ -40,6 +42,10 @@ class Exchange:
         lines: The lines behind them.
         tokens: Of the contents recalled, as the budget counts them.
         given_tokens: Of all that is `given`.
+        verdict: Whether the reply serves.
+        first, best: Whether the first sentence that was recalled, told alone, would serve, and
+            whether any of them would.
+        greeting: What the NPC said before, when it was greeted.
         request: What the provider was asked; None if nothing was.
     """
 
@@ -50,7 +56,28 @@ class Exchange:
     lines: frozenset[str]
     tokens: int
     given_tokens: int
+    verdict: Verdict
+    first: bool = False
+    best: bool = False
+    greeting: str = ""
     request: ReplyRequest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What the NPC said to a line that it heard live, "" for nothing.
+
+    Attributes:
+        wanted: Whether a good NPC answers the line.
+        touched: Whether it takes up the matter of the line.
+    """
+
+    line: str
+    speaker: str
+    text: str
+    wanted: bool
+    reply: str
+    touched: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +139,13 @@ class StoredVerdict:
 
 @dataclass(frozen=True, slots=True)
 class QuestionVerdict:
-    """A question, its reply, and the verdict; `evidence` is the share of its lines recalled."""
+    """A question, its reply, and what is to be said of it.
+
+    Attributes:
+        right: As the README of the evenings says, `verdict.right` as that of the stays does.
+        evidence: The share of its lines that was recalled.
+        first, best: As in `Exchange`.
+    """
 
     id: str
     kind: str
@@ -122,6 +155,9 @@ class QuestionVerdict:
     answer: str | None
     reply: str
     right: bool
+    verdict: Verdict
+    first: bool
+    best: bool
     prompt: bool
     evidence: float | None
     missing: tuple[str, ...]
@@ -160,7 +196,7 @@ def judge(evening: Evening, played: Played) -> Judged:
         evening.id,
         tuple(_fact(fact, played) for fact in evening.facts),
         tuple(_stored(evening, each) for each in played.stored if each.record == "fact"),
-        tuple(_question(each, exchanges[each.id]) for each in evening.questions),
+        tuple(asked(each, exchanges[each.id]) for each in evening.questions),
         _worth(evening, played.importance),
         played.attention,
         played.seconds,
@@ -202,7 +238,8 @@ def _stored(evening: Evening, stored: Stored) -> StoredVerdict:
     return StoredVerdict(stored.text, stored.type, stored.lines, stored.current, wrong)
 
 
-def _question(question: Question, exchange: Exchange) -> QuestionVerdict:
+def asked(question: Question, exchange: Exchange) -> QuestionVerdict:
+    """Judge a question as it was played."""
     secret = question.forbid if question.kind == "secret_of_another" else ()
     answerable = question.kind not in NOT_ANSWERABLE
     found = question.evidence & exchange.lines
@@ -215,6 +252,9 @@ def _question(question: Question, exchange: Exchange) -> QuestionVerdict:
         answer=question.answer,
         reply=exchange.reply,
         right=is_right(question, exchange.reply),
+        verdict=exchange.verdict,
+        first=exchange.first,
+        best=exchange.best,
         prompt=answerable and holds(exchange.given, question.expect),
         evidence=len(found) / len(question.evidence) if question.evidence else None,
         missing=tuple(sorted(question.evidence - found)),
@@ -254,6 +294,7 @@ class Figures:
     evidence: float | None
     prompt: float | None
     right: float | None
+    served: float | None
     betrayed: int
     precision: float
     recall: float
@@ -266,8 +307,8 @@ def figures(judged: Sequence[Judged]) -> Figures:
     """All figures over some evenings."""
     facts = [each for one in judged for each in one.facts]
     stored = [each for one in judged for each in one.stored]
-    asked = [each for one in judged for each in one.questions]
-    answerable = [each for each in asked if each.answerable]
+    questions = [each for one in judged for each in one.questions]
+    answerable = [each for each in questions if each.answerable]
     rightly = sum(one.attention.rightly for one in judged)
     return Figures(
         facts_found=percent(each.found is not None for each in facts),
@@ -279,19 +320,66 @@ def figures(judged: Sequence[Judged]) -> Figures:
         evidence=evidence(answerable),
         prompt=percent(each.prompt for each in answerable),
         right=percent(each.right for each in answerable),
-        betrayed=sum(each.betrayed for each in asked),
+        served=percent(each.verdict.served for each in answerable),
+        betrayed=sum(each.betrayed for each in questions),
         precision=rightly / max(1, rightly + sum(one.attention.wrongly for one in judged)),
         recall=rightly / max(1, rightly + sum(one.attention.missed for one in judged)),
-        tokens=fmean(each.tokens for each in asked),
-        given_tokens=fmean(each.given_tokens for each in asked),
+        tokens=fmean(each.tokens for each in questions),
+        given_tokens=fmean(each.given_tokens for each in questions),
         seconds=sum(sum(one.seconds.values()) for one in judged),
     )
 
 
-def evidence(asked: Iterable[QuestionVerdict]) -> float | None:
+def evidence(questions: Iterable[QuestionVerdict]) -> float | None:
     """The mean share of evidence recalled, in percent, of questions that have any."""
-    shares = [each.evidence for each in asked if each.evidence is not None]
+    shares = [each.evidence for each in questions if each.evidence is not None]
     return 100 * fmean(shares) if shares else None
+
+
+SERVED_COLUMNS = (
+    "kind of question",
+    "n",
+    "served",
+    "right",
+    "beside",
+    "doubt",
+    "words",
+    "betrayed",
+    "first sentence",
+    "best sentence",
+)
+
+
+def served_rows(questions: Sequence[QuestionVerdict]) -> list[dict[str, Any]]:
+    """How the questions are served: all that can be answered, and each kind."""
+    answerable = [each for each in questions if each.answerable]
+    rows = [served_row(f"all {len(answerable)} answerable", answerable)]
+    for kind in sorted({each.kind for each in questions}):
+        rows.append(served_row(kind, [each for each in questions if each.kind == kind]))
+    return rows
+
+
+def served_row(name: str, questions: Sequence[QuestionVerdict]) -> dict[str, Any]:
+    """How some questions are served, in percent; sentences beside the point and words a reply."""
+    verdicts = [each.verdict for each in questions]
+    answerable = [each for each in questions if each.answerable]
+    row = {
+        "kind of question": name,
+        "n": len(questions),
+        "served": percent(each.served for each in verdicts),
+        "right": percent(each.right for each in verdicts),
+        "beside": fmean(len(each.beside) for each in verdicts) if verdicts else None,
+        "words": fmean(each.words for each in verdicts) if verdicts else None,
+    }
+    if answerable:
+        row |= {
+            "doubt": percent(each.doubt for each in verdicts if each.right),
+            "first sentence": percent(each.first for each in answerable),
+            "best sentence": percent(each.best for each in answerable),
+        }
+    if any(each.kind == "secret_of_another" for each in questions):
+        row["betrayed"] = sum(each.betrayed for each in verdicts)
+    return row
 
 
 def of_kind(judged: Sequence[Judged], kind: str) -> list[QuestionVerdict]:

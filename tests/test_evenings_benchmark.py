@@ -4,9 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import evenings_ablation
+from benchmarks import evenings_ablation, served
 from benchmarks.evenings_data import Evening, Question, admits, forbidden, holds, is_right
-from benchmarks.evenings_score import Attended, Exchange, Played, Stored, figures, judge
+from benchmarks.evenings_score import (
+    Attended,
+    Exchange,
+    Played,
+    Stored,
+    figures,
+    judge,
+    served_rows,
+)
 from contrib_ai_memory import offload
 from contrib_ai_memory.recall import reply
 from contrib_ai_memory.records import OWN
@@ -167,7 +175,9 @@ def played(memories=(), told=(), exchanges=()):
 
 
 def exchange(name, reply="", given="", lines=()):
-    return Exchange(name, reply, given, (), frozenset(lines), 10, 20)
+    [asked] = [each for each in EVENING.questions if each.id == name]
+    verdict = served.judge(asked, reply, EVENING.texts)
+    return Exchange(name, reply, given, (), frozenset(lines), 10, 20, verdict)
 
 
 def test_a_fact_is_found_where_a_memory_on_its_evidence_holds_it():
@@ -212,10 +222,18 @@ def test_the_figures_are_over_all_questions_that_can_be_answered():
     whole = figures(
         [judge(EVENING, played(exchanges=[exchange("q1", "The ferry.", "a boat", ["l1"])]))]
     )
-    assert (whole.evidence, whole.prompt, whole.right) == (50, 100, 100)
+    assert (whole.evidence, whole.prompt, whole.right, whole.served) == (50, 100, 100, 100)
     assert (whole.precision, whole.recall) == (0.75, 0.6)
     assert whole.worth == pytest.approx(1.0)
     assert (whole.stale, whole.ended, whole.betrayed, whole.facts_right) == (0, 1, 0, None)
+
+
+def test_the_served_are_shown_for_each_kind_and_for_all_that_can_be_answered():
+    [one] = [judge(EVENING, played(exchanges=[exchange("q1", "Perhaps the ferry.")]))]
+    every, own, secret = served_rows(one.questions)
+    assert (every["n"], every["served"], every["right"], every["doubt"]) == (1, 0, 100, 100)
+    assert (own["kind of question"], own["words"]) == ("own_fact", 3)
+    assert (secret["kind of question"], secret["betrayed"]) == ("secret_of_another", 0)
 
 
 def test_an_ablation_answers_without_one_part_and_counts_what_that_changes():
