@@ -320,7 +320,8 @@ class Playing:
         self, question: Question, reply: str, prompt: _Prompt, greeting: str = ""
     ) -> Exchange:
         texts = self.evening.texts
-        recalled = [each.memory for each in prompt.request.recalled] if prompt.request else []
+        found = prompt.request.recalled if prompt.request else ()
+        recalled = [e.memory for e in sorted(found, key=lambda each: -each.score.total)]
         lived = [e.content for e in recalled if max(e.journal_ids, default=0) <= self._lived]
         first, best = first_and_best(question, lived, texts)
         return Exchange(

@@ -7,7 +7,7 @@ line of talk and the reaction to it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -35,6 +35,7 @@ _DOUBT = re.compile(
     r"|perhaps|maybe|possibly|i (?:think|believe|suppose|guess)\b|as far as i)",
     re.I,
 )
+_THINKS = re.compile(r"i (think|believe|suppose|guess)", re.I)
 _ADMITS = re.compile(
     r"\b(?:(?:do|does|did|could|can|would|will|have|has|had)(?:n't| not)|cannot|never) (?:\w+ )?"
     r"(?:know|known|recall|remember|say|tell|hear|heard|see|seen|learn|think|met|a clue|an? idea)"
@@ -78,7 +79,7 @@ class Verdict:
         served: It answers, with nothing beside the point and no doubt, and is not too long.
         right: It holds the answer, whatever else it says; an unknown is admitted, a secret kept.
         beside: Its sentences that are beside the point.
-        doubt: Whether it doubts what it says.
+        doubt: Whether it doubts what it says, before the answer or in its sentence.
         betrayed: Whether it tells somebody else's secret.
         words: Their number.
     """
@@ -97,11 +98,11 @@ def judge(question: Question, reply: str, texts: Mapping[str, str]) -> Verdict:
     Args:
         texts: The words of every line and of every piece that a builder gave, by id.
     """
-    kind = question.kind
-    bad = forbidden(reply, question.forbid, old_allowed=kind in ("update", "agenda"))
+    kind, evidence = question.kind, [texts[e] for e in question.evidence if e in texts]
+    rest = _without_answers(reply, evidence, question.expect)
+    bad = forbidden(rest, question.forbid, old_allowed=kind in ("update", "agenda"))
     words = len(_WORD.findall(reply))
     short = words <= LONGEST
-    own = _own_words(reply)
     if kind == "secret_of_another":
         return Verdict(not bad and bool(reply) and short, not bad, betrayed=bool(bad), words=words)
     if kind == "unknown":
@@ -110,9 +111,8 @@ def judge(question: Question, reply: str, texts: Mapping[str, str]) -> Verdict:
         aside = _beside(rest, frozenset(), (), "", texts)
         return Verdict(right and not aside and short, right, aside, words=words)
     right = holds(reply, question.expect) and not bad
-    evidence = question.evidence
-    aside = _beside(reply, evidence, question.expect, question.answer or "", texts)
-    doubt = bool(_DOUBT.search(own))
+    aside = _beside(reply, question.evidence, question.expect, question.answer or "", texts)
+    doubt = _doubts(reply, evidence, question.expect)
     return Verdict(right and not aside and not doubt and short, right, aside, doubt, words=words)
 
 
@@ -223,6 +223,36 @@ def _has(text: str, words: str) -> bool:
     return bool(_stem(words).search(plain(text)))
 
 
+def _without_answers(reply: str, evidence: Sequence[str], expect: Groups) -> str:
+    """A reply without the evidence that it tells word for word: "seven pips, or five if you bring
+    the empty one" answers the question for the price with the empty one."""
+    left = plain(reply)
+    for text in evidence:
+        for each in [text] if len(text) <= PIECE else sentences(text):
+            if holds(each, expect):
+                left = left.replace(plain(each).rstrip(".!?… "), "")
+    return left
+
+
+def _doubts(reply: str, evidence: Sequence[str], expect: Groups) -> bool:
+    """Return whether a reply doubts before the answer or in its sentence.
+
+    What the evidence thinks is no doubt: "I think they ruined pepper" of an NPC that thinks so.
+    """
+    every = sentences(reply)
+    holding = (place for place, each in enumerate(every) if _holds_any(each, expect))
+    opening = " ".join(every[: next(holding, len(every)) + 1])
+    known = " ".join(map(plain, evidence))
+    return any(
+        not (thinks := _THINKS.fullmatch(each[0])) or thinks[1] not in known
+        for each in _DOUBT.finditer(_own_words(opening))
+    )
+
+
+def _holds_any(text: str, expect: Groups) -> bool:
+    return any(_has(text, each) for group in expect for each in group)
+
+
 def _own_words(text: str) -> str:
     """A text without what it quotes."""
     return _QUOTED.sub("", plain(text))
@@ -250,7 +280,7 @@ def _beside(
         words = content_words(each)
         if (
             not words
-            or any(_has(each, alternative) for group in expect for alternative in group)
+            or _holds_any(each, expect)
             or any(rests(words, text) for text in to_the_point)
         ):
             continue

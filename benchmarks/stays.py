@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
@@ -53,6 +53,7 @@ LIVE_COLUMNS = (
     "words",
     "same again",
 )
+REACT_COLUMNS = ("first act of a good reply", "asking", "answered", "touched of asking")
 SAME_WITHIN = 10  # lines in which the same acknowledgement is heard as the same
 
 
@@ -154,6 +155,23 @@ def live_row(name: str, stays: Sequence[tuple[Stay, Sequence[Reaction]]]) -> dic
             repeats(reactions, [each.name for each in stay.people]) for stay, reactions in stays
         ),
     }
+
+
+def react_rows(stays: Sequence[tuple[Stay, Sequence[Reaction]]]) -> Iterator[dict[str, Any]]:
+    """How some NPCs react to lines that ask for it, by what a good NPC does first, in percent."""
+    acts: dict[str, list[Reaction]] = {}
+    for stay, reactions in stays:
+        ideal = {line.id: line.reply for line in stay.lines}
+        for each in reactions:
+            if good := ideal[each.line]:
+                acts.setdefault(good.react, []).append(each)
+    for act, reactions in sorted(acts.items()):
+        yield {
+            "first act of a good reply": act,
+            "asking": len(reactions),
+            "answered": percent(each.reply for each in reactions),
+            "touched of asking": percent(each.touched for each in reactions),
+        }
 
 
 def show_live(stay: Stay, reactions: Sequence[Reaction]) -> None:
@@ -266,6 +284,7 @@ def measure_live(
     whole = live_row(f"all {len(played)}", played)
     rows = [live_row(stay.id, [(stay, reactions)]) for stay, reactions in played]
     report.table(LIVE_COLUMNS, [*rows, whole])
+    report.table(REACT_COLUMNS, [*react_rows(played)])
     report.bars += [
         Bar("answered where asked", whole["answered"], 85, "%", at_least=True, goal=True),
         Bar("silent elsewhere", whole["silent"], 94, "%", at_least=True, goal=True),

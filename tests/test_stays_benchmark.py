@@ -144,6 +144,24 @@ def test_what_is_over_may_be_named_as_over():
     assert not judge(asked, "The mill and the ferry.", TEXTS).right
 
 
+def test_the_opinion_of_an_npc_is_no_doubt_and_a_later_one_spoils_no_answer():
+    texts = {"b1": "Mara thinks the kings ruined pepper when they taxed it."}
+    asked = question("builder", answer="They ruined pepper.", evidence=["b1"], expect=[["pepper"]])
+    assert judge(asked, "I think they ruined pepper.", texts).served
+    assert judge(asked, "I believe they ruined pepper.", texts).doubt
+    assert not judge(question(), "The ferry. The oars too, I suppose.", TEXTS).doubt
+    assert judge(question(), "The ferry, I suppose.", TEXTS).doubt
+
+
+def test_the_evidence_told_word_for_word_is_no_wrong_answer():
+    texts = {"b1": "A jar of honey is seven pips, or five if you bring the empty one back."}
+    asked = question(
+        "builder", answer="Five.", evidence=["b1"], expect=[["five"]], forbid=["seven pips"]
+    )
+    assert judge(asked, f"It is so: {texts['b1']}", texts).served
+    assert not judge(asked, "Five pips. No, seven pips.", texts).right
+
+
 def test_the_baseline_is_the_first_of_the_sentences_that_were_recalled():
     piece = (
         "# Millbrook\nThe village lies in a bend of the river, behind two rows of old willows. "
