@@ -1,12 +1,27 @@
-"""The Django app: checks the settings and connects its signals when a game starts."""
+"""The Django app: connects its signals, checks the settings, and has the Server do its work.
 
+`ready` runs in each process of the game (Server, Portal, Evennia's launcher, every `evennia`
+command), so it imports what takes long only where it is needed.
+"""
+
+import os
 import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db.backends.signals import connection_created
 from django.db.models.signals import post_delete, pre_delete
+
+from . import mem0_environment, offload
+
+# commands of Evennia's launcher that start the game, or work on its database or its memories: they
+# check the settings, since what the Server says of them stands only in its log
+CHECKING = frozenset(
+    "start istart ipstart sstart reload restart reboot reset check migrate ai_memory".split()
+)
 
 
 def _before_deletion(instance: Any, **_signal: Any) -> None:
@@ -42,36 +57,67 @@ class AIMemoryConfig(AppConfig):
     verbose_name = "AI memory"
 
     def ready(self) -> None:
-        """Stop the start with a sentence for each bad setting; report servers that do not answer.
+        """Connect what each process needs; where the game starts, check the settings.
 
         Raises:
-            SystemExit: There is a bad setting. Evennia's launcher would turn any other exception
-                into a page of guesses about the settings file and exit with status 0.
+            SystemExit: There is a bad setting (`check_settings`).
         """
-        from . import conf, preflight
-        from .memory_process import client
-        from .store import game_database, memory_store
-
-        game_database.enable_secure_delete()
-        try:
-            memory_store.settle_environment(conf.directory())
-            faults = preflight.faults()
-        except ImproperlyConfigured as problem:
-            faults = [str(problem)]
-        if faults:
-            listed = "\n".join(faults)
-            sys.stderr.write(f"\n{listed}\n\nThe game does not start until this is fixed.\n")
-            raise SystemExit(1)
-        if conf.get().MEMORY_PROCESS:
-            client.install()
-        # the server logs it when it opens them, and so does its memory process
-        if Path(sys.argv[0]).name not in ("twistd", "__main__.py"):
-            for doubt in preflight.doubts():
-                sys.stderr.write(f"\n{doubt}\n")
-        _when_the_server_runs()
+        connection_created.connect(_delete_securely, dispatch_uid=f"{self.name}.secure_delete")
+        own = getattr(settings, "CONTRIB_AI_MEMORY", None)
+        own = own if isinstance(own, dict) else {}
+        folder = own.get("DIR") or os.path.join(settings.GAME_DIR, "server", "ai_memory")
+        mem0_environment.settle(str(folder))
+        if own.get("MEMORY_PROCESS"):
+            offload.run_apart(_in_memory_process)
+        if offload.is_server():
+            check_settings()
+            _when_the_reactor_runs()
+        elif CHECKING.intersection(sys.argv[1:]):
+            check_settings()
+            tell_doubts()
 
 
-def _when_the_server_runs() -> None:
+def check_settings() -> None:
+    """Stop the start with a sentence for each bad setting.
+
+    Raises:
+        SystemExit: There is one. Evennia's launcher would turn any other exception into a page of
+            guesses about the settings file and exit with status 0.
+    """
+    from . import preflight
+
+    try:
+        faults = preflight.faults()
+    except ImproperlyConfigured as problem:
+        faults = [str(problem)]
+    if faults:
+        listed = "\n".join(faults)
+        sys.stderr.write(f"\n{listed}\n\nThe game does not start until this is fixed.\n")
+        raise SystemExit(1)
+
+
+def tell_doubts() -> None:
+    """Report servers that do not answer. The Server logs it when it needs them."""
+    from . import preflight
+
+    for doubt in preflight.doubts():
+        sys.stderr.write(f"\n{doubt}\n")
+
+
+def _delete_securely(connection: Any, **_signal: Any) -> None:
+    """Have SQLite overwrite what is deleted: rows hold what people said (`store.game_database`)."""
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA secure_delete = ON")
+
+
+def _in_memory_process(job: Callable[..., Any], args: tuple[Any, ...], reads: bool) -> Any:
+    from .memory_process import client
+
+    return client.do(job, args, reads)
+
+
+def _when_the_reactor_runs() -> None:
     from twisted.internet import reactor
 
     reactor.callWhenRunning(_at_server_start)

@@ -15,8 +15,6 @@ from pathlib import Path
 
 from django.conf import settings
 
-from .text.redaction import redact
-
 FILE = "ai_memory.log"
 MAX_BYTES = 1_000_000
 BACKUPS = 3
@@ -84,4 +82,6 @@ class _Redacting(logging.Formatter):
     """Formatter that redacts secrets in the message and its traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
+        from .text.redaction import redact  # its library takes long: only where something is logged
+
         return redact(super().format(record))

@@ -26,6 +26,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from twisted.internet import defer
@@ -172,6 +173,15 @@ def in_game() -> bool:
     from twisted.internet import reactor
 
     return bool(reactor.running)
+
+
+def is_server() -> bool:
+    """Return whether this process is the game's Server: twistd that runs Evennia's server.py.
+
+    The launcher runs a reactor too, in `evennia start`, `status` and `stop`, beside the Server.
+    """
+    run = (each.removeprefix("--python=") for each in sys.argv[1:] if each.startswith("--python="))
+    return any(Path(each).parts[-2:] == ("server", "server.py") for each in run)
 
 
 def drain() -> None:

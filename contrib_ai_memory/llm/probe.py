@@ -5,24 +5,20 @@ Some ten small calls. Blocking; for the command line. Nothing of the game is sen
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
-
-import openai
 
 from .. import conf
 from ..records import Entry
-from . import prompts, schemas, tools
+from . import prompts, tools
+from .model_server_info import context_length, models
 from .openai_compatible import OpenAIProvider
 from .provider import Passage, ProviderError
 from .usage import CHARACTERS_PER_TOKEN
 
 OK, POOR, BAD = "ok", "poor", "bad"
 PASSWORD = "heron"  # told at the beginning of a prompt of CONTEXT_TOKENS, and asked for at its end
-PEEK_SECONDS = 3.0  # for one look at what a server tells of itself
 SLOW_SECONDS = 10.0  # for a reply
 ENTRY = Entry(
     1, "2026-01-01T00:00:00+00:00", "I keep the ferry at Millbrook.", "say", seen_as="Alice"
@@ -62,7 +58,7 @@ def _reply(provider: OpenAIProvider, settings: conf.LLMSettings) -> TrialResult:
     try:
         turn = provider.converse(GREETING, ())
     except ProviderError as problem:
-        known = ", ".join(_models(settings)[:8])
+        known = ", ".join(models(settings)[:8])
         advice = f"The server has the models {known}." if known else "Check LLM.base_url."
         return TrialResult("a reply", BAD, str(problem), advice)
     seconds = time.monotonic() - began
@@ -157,53 +153,3 @@ def _too_short(seen: str, known: int | None) -> TrialResult:
 
 def _says(known: int | None) -> str:
     return f"; the server says {known}" if known else ""
-
-
-# --- what servers tell of themselves --------------------------------------------------------------
-
-
-def context_length(settings: conf.LLMSettings) -> int | None:
-    """Return the context window that the server names for the model; None if it names none.
-
-    vLLM tells it in /v1/models, llama.cpp in /props, Ollama in /api/ps once the model is loaded.
-    """
-    for model in _listed(_get(settings, "/models"), "data"):
-        if model.get("id") == settings.model and (length := _length(model, "max_model_len")):
-            return length
-    props = _get(settings, "/props", root=True)
-    generation = props.get("default_generation_settings")
-    if isinstance(generation, dict) and (length := _length(generation, "n_ctx")):
-        return length
-    for model in _listed(_get(settings, "/api/ps", root=True), "models"):
-        names = (model.get("name"), model.get("model"))
-        if {settings.model, f"{settings.model}:latest"} & set(names):
-            return _length(model, "context_length")
-    return None
-
-
-def _models(settings: conf.LLMSettings) -> list[str]:
-    return [str(each.get("id")) for each in _listed(_get(settings, "/models"), "data")]
-
-
-def _listed(answer: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    found = answer.get(key)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-
-
-def _length(known: dict[str, Any], key: str) -> int | None:
-    value = known.get(key)
-    return value if isinstance(value, int) and 0 < value <= schemas.MOST_TOKENS else None
-
-
-def _get(settings: conf.LLMSettings, path: str, *, root: bool = False) -> dict[str, Any]:
-    """Ask the server for a JSON object; empty if it has none there."""
-    base = settings.base_url.get_secret_value().rstrip("/")
-    url = (base.removesuffix("/v1") if root else base) + path
-    headers = {"Authorization": f"Bearer {settings.api_key.get_secret_value()}"}
-    try:
-        with openai.DefaultHttpxClient(follow_redirects=False) as client:
-            answer = client.get(url, headers=headers, timeout=min(settings.timeout, PEEK_SECONDS))
-        found = json.loads(answer.content[:1_000_000]) if answer.is_success else {}
-    except Exception:  # noqa: BLE001 - whatever a server does here, it tells nothing of itself
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -338,10 +338,8 @@ def own_provider(settings: conf.Settings | None = None) -> Provider | None:
     return provider
 
 
-def problem_with_setting() -> str:
-    """Return an error sentence if PROVIDER cannot be used as it is set, or ""."""
-    if conf.get().PROVIDER == "openai" and conf.get().LLM is None:
-        return "it needs the settings of a server, CONTRIB_AI_MEMORY['LLM']."
+def problem_with_own_provider() -> str:
+    """Return an error sentence if the class of PROVIDER cannot be used, or ""."""
     try:
         own_provider()
     except ImproperlyConfigured as problem:

@@ -46,9 +46,9 @@ class MemoryProcessAway(StoreHeld):
         )
 
 
-def install() -> None:
-    """Have the jobs of the MEMORY lane done by the memory process from now on."""
-    offload.run_apart(_shared.do)
+def do(job: Callable[..., Any], args: tuple[Any, ...], reads: bool) -> Any:
+    """Do a job of the MEMORY lane in the memory process; see `MemoryProcess.do`."""
+    return _shared.do(job, args, reads)
 
 
 def end(wait: float = 0.0) -> None:
@@ -190,7 +190,7 @@ class MemoryProcess:
 
 def _is_server() -> bool:
     """Whether this is the game's server; its reactor does not run yet while it starts."""
-    return offload.in_game() or Path(sys.argv[0]).name == "twistd"
+    return offload.in_game() or offload.is_server()
 
 
 def _spawn() -> subprocess.Popen[bytes]:

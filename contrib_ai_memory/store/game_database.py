@@ -1,7 +1,8 @@
-"""The game's database: secure deletion, the VACUUM after an erasure, statistics, and a full disk.
+"""The game's database: the VACUUM after an erasure, statistics, and a full disk.
 
 Journals and profiles are Attributes. Each write of an Attribute frees the space of its old value,
-and SQLite leaves the old bytes in the file; so `secure_delete` is switched on for every connection.
+and SQLite leaves the old bytes in the file; so `apps` switches on `secure_delete` in every
+connection.
 Pages that SQLite has rearranged keep fragments of rows all the same, so after an erasure the file
 is rewritten (VACUUM). That blocks: in a running game it waits for the next start, elsewhere it runs
 at once. Other databases have a vacuum of their own, and their own backups.
@@ -17,25 +18,9 @@ import time
 from typing import Any
 
 from django.db import DatabaseError, OperationalError, connection
-from django.db.backends.signals import connection_created
 
 from ..log import logger
 from . import condition
-
-# --- secure deletion ------------------------------------------------------------------------------
-
-_UID = "contrib_ai_memory.secure_delete"
-
-
-def enable_secure_delete() -> None:
-    """Turn `secure_delete` on in every connection to SQLite opened from now on."""
-    connection_created.connect(_enable, dispatch_uid=_UID)
-
-
-def _enable(connection: Any, **_signal: Any) -> None:
-    if connection.vendor == "sqlite":
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA secure_delete = ON")
 
 
 def is_sqlite() -> bool:

@@ -5,7 +5,7 @@ Points are written through Mem0's vector store with ids that follow from what a 
 write and run again would then write everything twice (docs/adr/001). Payloads keep Mem0's fields,
 so that all verbs of `Memory` work on them.
 
-Importing this imports Mem0: only after `memory_store.settle_environment`.
+Importing this imports Mem0: only after `mem0_environment.settle`.
 """
 
 from __future__ import annotations

@@ -1,21 +1,16 @@
 """The one memory store of the process: opened from the settings at the first call of `shared`.
 
-Mem0 and the store's engine are imported when the store is opened, never before
-`settle_environment`. Worker thread only, but for `settle_environment`, `address` and `refusal`.
+Mem0 and the store's engine are imported when the store is opened. Worker thread only.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import socket
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from .. import conf
+from .. import conf, mem0_environment
 from ..conf import VectorStoreSettings
 from ..embedding import embedder
 from ..records import MemoryRecord
@@ -24,6 +19,7 @@ from . import condition, metadata
 from .condition import StoreClosed, StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
 from .protocol import MemoryStore, Remake
 from .qdrant_config import EdgeConfig
+from .reachability import POSTGRES_PORT, QDRANT_PORT, address, qdrant_address, refusal
 
 EDGE, SERVER = "qdrant_edge", "qdrant"
 
@@ -242,7 +238,7 @@ def place(settings: VectorStoreSettings) -> str:
         parts = conninfo_to_dict(conninfo(config)["connection_string"])
         host, port = parts.get("host") or "", parts.get("port") or POSTGRES_PORT
         return f"{provider} {host}:{port}/{parts.get('dbname') or ''} {name}"
-    host, port = _qdrant_address(config | {"prefer_grpc": False}) or ("", QDRANT_PORT)
+    host, port = qdrant_address(config | {"prefer_grpc": False}) or ("", QDRANT_PORT)
     return f"{provider} {host}:{port} {name}"
 
 
@@ -251,18 +247,9 @@ def restore_marker(folder: Path) -> Path:
     return folder.with_name(folder.name + ".restoring")
 
 
-def settle_environment(folder: Path) -> None:
-    """Switch off Mem0's telemetry and ~/.mem0: it reads both once, when it is imported.
-
-    Called when Django starts, before anything can import Mem0, and again for the folder in force.
-    """
-    os.environ["MEM0_TELEMETRY"] = "False"
-    os.environ["MEM0_DIR"] = str(folder / "mem0")
-
-
 def prepare_environment(folder: Path) -> None:
-    """`settle_environment`, and make the folder of Mem0's own files."""
-    settle_environment(folder)
+    """Settle Mem0's environment, and make the folder of its own files."""
+    mem0_environment.settle(folder)
     (folder / "mem0").mkdir(parents=True, exist_ok=True)
 
 
@@ -327,55 +314,3 @@ def _vector_store(folder: Path, provider: str, config: dict[str, Any], dimension
 
         config = conninfo({"hnsw": False} | config)
     return VectorStoreConfig(provider=provider, config=config)
-
-
-# --- reachability of a server ---------------------------------------------------------------------
-
-CONNECT_SECONDS = 2.0
-QDRANT_PORT, QDRANT_GRPC_PORT, POSTGRES_PORT = 6333, 6334, 5432
-
-Address = tuple[str, int]
-
-
-def address(provider: str, config: Mapping[str, Any]) -> Address | None:
-    """Return where a store listens; None if it is files, a socket file, or several hosts.
-
-    Args:
-        config: With its secrets.
-    """
-    if provider == SERVER:
-        return _qdrant_address(config)
-    return _postgres_address(config) if provider == "pgvector" else None
-
-
-def refusal(where: Address, seconds: float = CONNECT_SECONDS) -> str:
-    """Return why nothing can be reached at an address, or "" if it can."""
-    host, port = where
-    try:
-        socket.create_connection(where, timeout=seconds).close()
-    except OSError as error:
-        return f"{host}:{port}: {error.strerror or error}"
-    return ""
-
-
-def _qdrant_address(config: Mapping[str, Any]) -> Address | None:
-    host, port = config.get("host"), config.get("port") or QDRANT_PORT
-    if config.get("url"):
-        parts = urlsplit(str(config["url"]))
-        with contextlib.suppress(ValueError):  # no such port: the client says so
-            host, port = parts.hostname, parts.port or port
-    if config.get("prefer_grpc"):
-        port = config.get("grpc_port") or QDRANT_GRPC_PORT
-    return (str(host), int(port)) if host else None
-
-
-def _postgres_address(config: Mapping[str, Any]) -> Address | None:
-    host, port = config.get("host"), config.get("port")
-    if config.get("connection_string"):
-        from psycopg.conninfo import conninfo_to_dict
-
-        parts = conninfo_to_dict(config["connection_string"])
-        host, port = parts.get("host"), parts.get("port")
-    if not host or str(host).startswith("/") or "," in str(host):
-        return None
-    return str(host), int(port or POSTGRES_PORT)

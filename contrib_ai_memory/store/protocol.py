@@ -72,7 +72,7 @@ class MemoryStore(Protocol):
 
     To add a store that Mem0 has an adapter for, give the adapter the methods of
     `mem0_store.VectorStore` and put it into the table in `memory_store._vector_store`; a server
-    also belongs in `memory_store.address`. For a store without Mem0, implement this protocol and
+    also belongs in `reachability.address`. For a store without Mem0, implement this protocol and
     make it in `memory_store.open_store`. Name either in `conf.STORES` and in
     tests/real_stores.py, and pass tests/test_store_contract.py.
 

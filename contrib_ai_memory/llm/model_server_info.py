@@ -1,0 +1,61 @@
+"""What a model server tells of itself. Blocking, for three seconds a look at most."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+
+from .. import conf
+
+PEEK_SECONDS = 3.0  # for one look
+MOST_TOKENS = 10_000_000  # a context window above this is wrong
+
+
+def context_length(settings: conf.LLMSettings) -> int | None:
+    """Return the context window that the server names for the model; None if it names none.
+
+    vLLM tells it in /v1/models, llama.cpp in /props, Ollama in /api/ps once the model is loaded.
+    """
+    for model in _listed(_get(settings, "/models"), "data"):
+        if model.get("id") == settings.model and (length := _length(model, "max_model_len")):
+            return length
+    props = _get(settings, "/props", root=True)
+    generation = props.get("default_generation_settings")
+    if isinstance(generation, dict) and (length := _length(generation, "n_ctx")):
+        return length
+    for model in _listed(_get(settings, "/api/ps", root=True), "models"):
+        names = (model.get("name"), model.get("model"))
+        if {settings.model, f"{settings.model}:latest"} & set(names):
+            return _length(model, "context_length")
+    return None
+
+
+def models(settings: conf.LLMSettings) -> list[str]:
+    """Return the names of the models that a server lists."""
+    return [str(each.get("id")) for each in _listed(_get(settings, "/models"), "data")]
+
+
+def _listed(answer: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    found = answer.get(key)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _length(known: dict[str, Any], key: str) -> int | None:
+    value = known.get(key)
+    return value if isinstance(value, int) and 0 < value <= MOST_TOKENS else None
+
+
+def _get(settings: conf.LLMSettings, path: str, *, root: bool = False) -> dict[str, Any]:
+    """Ask the server for a JSON object; empty if it has none there."""
+    base = settings.base_url.get_secret_value().rstrip("/")
+    url = (base.removesuffix("/v1") if root else base) + path
+    headers = {"Authorization": f"Bearer {settings.api_key.get_secret_value()}"}
+    try:
+        with httpx.Client(follow_redirects=False) as client:
+            answer = client.get(url, headers=headers, timeout=min(settings.timeout, PEEK_SECONDS))
+        found = json.loads(answer.content[:1_000_000]) if answer.is_success else {}
+    except Exception:  # noqa: BLE001 - whatever a server does here, it tells nothing of itself
+        return {}
+    return found if isinstance(found, dict) else {}
