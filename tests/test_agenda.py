@@ -20,7 +20,7 @@ from contrib_ai_memory.ingest.agenda_items import (
     changes,
     update,
 )
-from contrib_ai_memory.records import OF_NPC, AgendaItem, Entry, Percept
+from contrib_ai_memory.records import OF_NPC, RETOLD, AgendaItem, Entry, Percept
 from contrib_ai_memory.store import attributes
 from contrib_ai_memory.store.agenda import BROUGHT_UP, CATEGORY, ITEMS_KEPT
 
@@ -212,6 +212,31 @@ def test_of_the_npcs_own_words_only_what_it_does_on_a_date_is_an_item():
     assert (own.who, own.kind, own.due) == (NPC, "promise", "2026-03-06")
 
 
+def test_what_the_npc_says_again_moves_nothing():
+    first = line(1, "I'll bring you the key on Friday.", NPC, origin="self")
+    later = {"origin": "self", "timestamp": "2026-03-06T19:00:00.000+00:00"}
+    told = line(2, "As I said, I'll bring you the key on Friday the thirteenth.", NPC, **later)
+    instead = line(3, "I'll bring the key on Saturday instead, not on Friday.", NPC, **later)
+    assert drawn(first, told) == drawn(first)
+    assert drawn(first, instead) == drawn(first)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Five silver, on Friday the thirteenth, and I'll hold the pair of you to it.",
+        "You owe me five silver by Friday, I keep you to that.",
+    ],
+)
+def test_what_the_npc_holds_others_to_is_no_promise_of_its_own(said):
+    assert drawn(line(1, said, NPC, origin="self")) == []
+
+
+def test_what_the_npc_only_retells_makes_no_item():
+    retold = line(1, "I'll bring you the key on Friday.", NPC, origin="self", tags=(RETOLD,))
+    assert drawn(retold) == []
+
+
 def test_what_another_npc_says_makes_no_item():
     assert drawn(line(2, "I'll bring the rope on Friday.", BRAM, tags=(OF_NPC,))) == []
 
@@ -278,6 +303,9 @@ def test_what_is_whispered_is_as_private_as_the_whisper():
         ("mara, keep my token for me", "never mind", "done"),
         ("bram i'll mend your wheel by friday", "the soup is done", "open"),
         ("bram i'll mend your wheel by friday", "is the wheel mended?", "open"),
+        ("bram i'll mend your wheel by friday", "and dont u forget it", "open"),
+        ("bram i'll mend your wheel by friday", "and never you forget it!", "open"),
+        ("bram i'll mend your wheel by friday", "no, forget it", "done"),
     ],
 )
 def test_words_close_an_item_or_leave_it_open(stated, ended, state):

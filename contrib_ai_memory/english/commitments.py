@@ -73,7 +73,7 @@ _SERVICE = (
 )
 _SERVES = re.compile(
     rf"{_WILL} (?:just |then |also |gladly |personally )?(?P<verb>{_SERVICE})\b"
-    r"(?! my leave\b| off\b)"
+    r"(?! my leave\b| off\b| [\w' ]{1,30} to (?:it|that)\b)"
 )
 _EVERYDAY = frozenset("have get take be come see to make put keep hold tell look open ask".split())
 _FOR_ANOTHER = re.compile(rf"\b{_YOU}\b|\b(?:your|yer|ur|back|for \w+)\b")
@@ -280,6 +280,7 @@ _WITHDRAWS = re.compile(
     r"\bmisspoke\b|\bforget (?:it|what i (?:said|asked)|about it)\b|\bnever ?mind\b|\bnvm\b"
     r"|\btake (?:it|that) back\b"
 )
+_DENIED = re.compile(r"\b(?:never|not|(?:do|wo|ca|must)n'?t)(?: (?:you|u|ye|ya|we|i))?\s+$")
 _BROKEN = re.compile(
     r"\b(?:i|we) (?:can'?t|cannot|cant|couldn'?t|couldnt|could not|won'?t be able|wont be able"
     r"|am not able|broke (?:my|our) (?:word|promise))\b"
@@ -332,7 +333,12 @@ def _told_in(lower: str, said: str) -> int:
 
 def withdraws(text: str) -> bool:
     """Whether a speaker takes back what they have just said: "I misspoke", "forget it"."""
-    return bool(_WITHDRAWS.search(text.translate(_QUOTES).lower()))
+    return _says(_WITHDRAWS, text.translate(_QUOTES).lower())
+
+
+def _says(pattern: re.Pattern[str], lower: str) -> bool:
+    """Whether words stand in a line, and not denied: "forget it", but not "don't you forget it"."""
+    return any(not _DENIED.search(lower[: found.start()]) for found in pattern.finditer(lower))
 
 
 def owed_to_speaker(text: str) -> bool:
@@ -445,7 +451,7 @@ def _somebody(words: str | None) -> str:
 def closes(text: str) -> Closing | None:
     """Return how a text ends a commitment, if it does: done, off or broken."""
     lower = without_quotations(text.translate(_QUOTES)).lower()
-    if _OFF.search(lower):
+    if _says(_OFF, lower):
         return "off"
     if _BROKEN.search(lower):
         return "broken"

@@ -9,8 +9,9 @@ With a language model the rules read only what the NPC itself says; what others 
 and ends them as the model judges (`update_from_fact`).
 
 Of what the NPC itself says only a promise or a plan of its own with a date becomes an item: a stock
-phrase such as "I will remember that" is none. What it was asked to do is its own to do. Items are
-as private as the lines that they rest on.
+phrase such as "I will remember that" is none, nor is what it retells, and it changes no item by
+saying it again. What it was asked to do is its own to do. Items are as private as the lines that
+they rest on.
 """
 
 from __future__ import annotations
@@ -30,7 +31,15 @@ from ..english.tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words
 from ..llm import router
 from ..local_time import day_of, local
 from ..privacy import shared_privacy
-from ..records import TALK_KINDS, AgendaItem, Entry, FactDraft, MemoryRecord, seconds_between
+from ..records import (
+    RETOLD,
+    TALK_KINDS,
+    AgendaItem,
+    Entry,
+    FactDraft,
+    MemoryRecord,
+    seconds_between,
+)
 
 if TYPE_CHECKING:
     from ..llm.provider import Passage
@@ -346,12 +355,13 @@ def changes(
     recent = list(before)
     for entry in entries:
         stated = _stated(entry, recent, circle, judge) if _may_commit(entry) else []
-        corrects = _may_commit(entry) and corrections.may_correct(_words(entry, circle))
+        own = entry.origin == "self"
+        corrects = not own and _may_commit(entry) and corrections.may_correct(_words(entry, circle))
         if stated or corrects or _may_close(entry) or _is_bare_date(entry, circle):
             if agenda is None:
                 known = {item.id: item for item in items}
                 agenda = dict(known)
-            moved = _moved_by(entry, agenda.values(), circle, recent)
+            moved = None if own else _moved_by(entry, agenda.values(), circle, recent)
             closed = _closed_by(entry, agenda.values(), circle, recent)
             for item in [moved] if moved else closed:  # what is put off is not broken
                 agenda[item.id] = item
@@ -360,7 +370,7 @@ def changes(
                 if entry.kind == "give":
                     stated = _given_with(entry, recent, circle, judge, seen)
                 for item in stated:
-                    _add(agenda, item, circle)
+                    _add(agenda, item, circle, own=own)
         recent = [*recent, entry][-LOOK_BACK:]
     return [item for key, item in (agenda or {}).items() if known.get(key) != item]
 
@@ -369,14 +379,19 @@ def changes(
 
 
 def _may_commit(entry: Entry) -> bool:
-    own = entry.origin == "self"
+    own = entry.origin == "self" and RETOLD not in entry.tags
     return (own or entry.learnable) and entry.kind in TALK_KINDS and bool(entry.source_entity)
 
 
 def _is_own_plan(kind: Commitment, sentence: str, entry: Entry) -> bool:
-    """Whether the NPC says what it will do, and when."""
-    dated = _due(sentence, entry) > day_of(entry.timestamp)
-    return kind in ("promise", "plan") and dated and bool(_OF_ITSELF.search(sentence))
+    """Whether the NPC says what it will do, and when; of a plan, in the clause with the day."""
+    found = due(sentence, local(entry.timestamp))
+    if kind not in ("promise", "plan") or not found or found.iso <= day_of(entry.timestamp):
+        return False
+    told = [sentence]
+    if kind == "plan":
+        told = [each for each in re.split(r"[,.;:!?]", sentence) if found.said in each]
+    return any(map(_OF_ITSELF.search, told))
 
 
 def _stated(
@@ -635,13 +650,18 @@ def repeated(
     )
 
 
-def _add(agenda: dict[str, AgendaItem], item: AgendaItem, circle: Circle) -> None:
-    """Add an item, or the line to the item that it repeats, confirms or moves."""
+def _add(agenda: dict[str, AgendaItem], item: AgendaItem, circle: Circle, *, own: bool) -> None:
+    """Add an item, or the line to the item that it repeats, confirms or moves.
+
+    Args:
+        own: Whether the NPC said it: what it says again leaves the item as it is.
+    """
     line = item.evidence[-1]
     earlier = [each for each in agenda.values() if line not in each.evidence]
     for known in sorted(earlier, key=lambda each: each.updated, reverse=True):
         if _is_same(known, item, circle):
-            agenda[known.id] = repeated(known, item.due, item.evidence, item)
+            if not own:
+                agenda[known.id] = repeated(known, item.due, item.evidence, item)
             return
     if moved := _moved_to(item, earlier, circle):
         agenda[moved.id] = repeated(moved, item.due, item.evidence, item)
