@@ -31,7 +31,6 @@ from .records import (
     Entry,
     Message,
     Percept,
-    Recalled,
     RecallRequest,
     RecallResult,
     now_iso,
@@ -318,12 +317,13 @@ class MemoryHandler:
         """Answer an entry that was said to the NPC, as a Deferred `Answer`."""
         return reply.answer(self, entry, actions)
 
-    def note_accessed(self, entry: Entry, recalled: Sequence[Recalled]) -> None:
+    def note_answered(self, entry: Entry, answer: reply.Answer) -> None:
         """Count memories that reached a reply as accessed, once a conversation (DESIGN §5.6)."""
         conversation = self.conversations.get(entry.session_id)
-        ids = [item.memory.id for item in recalled]
+        ids = [item.memory.id for item in answer.recalled]
         if conversation:
             ids = conversation.first_access(ids)
+            conversation.note_lessons(answer.lessons)
         if ids:
             job = offload.run(offload.MEMORY, memory_store.note_access, ids, self.clock())
             job.addErrback(lambda reason: reason.trap(*HELD))

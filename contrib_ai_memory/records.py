@@ -707,6 +707,11 @@ class ReplyRequest:
     intent: str = ""
     set_right: str = ""
 
+    @property
+    def has_spoken(self) -> bool:
+        """Whether the speaker said something before in this conversation."""
+        return any(t.role == "user" and t.name == self.speaker for t in self.conversation)
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:

@@ -459,7 +459,7 @@ class AssistantScript(DefaultScript):
         yield offload.breathe(offload.REPLY)
         if not npc.pk:
             return  # it was deleted meanwhile
-        memory.note_accessed(entry, answer.recalled)
+        memory.note_answered(entry, answer)
         self.ndb.last_reply = time.monotonic()
         self._note_exchange(line)
         if actions.wants_sleep:

@@ -204,7 +204,7 @@ def test_a_mood_is_the_sum_of_what_was_felt_by_weight_and_recency(experiences, e
 def test_only_what_counts_is_given_as_a_reason():
     counted = experience("joy")
     assert mood.mood_from([experience("rage", weight=0.0), counted, experience()], NOW) == Mood(
-        (("joy", 1.0),), (counted,)
+        (("joy", 1.0),), (counted,), 0.5
     )
 
 

@@ -176,11 +176,46 @@ def test_lessons_of_what_comes_to_mind_are_told_two_at_most(asked, mara, alice, 
     assert "Stock." not in str(learned)
 
 
-def test_lessons_of_a_secret_are_told_to_its_witnesses_alone(asked, mara, alice, bram):
+def test_lessons_of_a_secret_are_told_to_its_witnesses_alone_and_marked(asked, mara, alice, bram):
     experience(mara, "Alice hides a key.", lesson="Mention no key.", private=[alice])
     line = "whisper Mara = Does Alice hide a key?"
-    assert "Learned before: Mention no key." in scene(asked(alice, line))
+    marked = "Learned before: (in confidence) Mention no key."
+    assert marked in scene(asked(alice, line))
+    assert marked in scene(asked(alice, "say Mara, does Alice hide a key?"))
     assert not any("no key" in each for each in scene(asked(bram, line)))
+
+
+def test_a_lesson_is_told_where_it_bears_on_the_line_and_once_in_a_conversation(asked, mara, alice):
+    experience(mara, "Alice rows the ferry at Millbrook.", lesson="Ask about the ferry.")
+    told = [
+        "Learned before: Ask about the ferry." in scene(asked(alice, f"say {line}"))
+        for line in (
+            "Good day!",
+            "Nice weather.",
+            "How is the ferry at Millbrook?",
+            "And the ferry?",
+        )
+    ]
+    assert told == [False, False, True, False]
+
+
+def test_somebody_who_has_spoken_is_not_met_for_the_first_time_any_more(asked, mara, alice):
+    first, second = (scene(asked(alice, f"say {line}")) for line in ("Good day!", "Nice weather."))
+    assert "About Alice: you meet for the first time." in first
+    assert not any("first time" in line for line in second)
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert not any("first time" in line for line in scene(asked(alice, "say So it is.")))
+
+
+def test_attention_and_what_was_felt_long_ago_are_no_mood(asked, mara, alice):
+    heard = ("vigilance", "anticipation", "interest")
+    for number in range(6):
+        experience(mara, "Alice pays on Friday. " * (number + 1), emotions=heard)
+    assert not any("You feel" in line for line in scene(asked(alice, "say Good day.")))
+    mara.memory.clock = lambda: "2026-03-04T19:00:00+00:00"
+    experience(mara, "The cat drowned in the well.", emotions=("grief", "sadness", "fear"))
+    mara.memory.clock = lambda: "2026-04-04T19:00:00+00:00"
+    assert not any("You feel" in line for line in scene(asked(alice, "say Good day.")))
 
 
 def test_the_mood_comes_from_what_the_listener_may_know(asked, mara, alice, bram):

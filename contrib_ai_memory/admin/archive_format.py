@@ -371,6 +371,7 @@ class _Conversation(Conversation):
     last_activity: TimeOrEmpty = ""
     participants: list[Name] = field(default_factory=list)
     accessed: list[Name] = field(default_factory=list)
+    lessons: list[Name] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

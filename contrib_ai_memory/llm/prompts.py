@@ -205,7 +205,7 @@ def _scene(request: ReplyRequest) -> Iterator[str]:
         known = list(each.attributes)
         if met := each.seen_before if each.here else each.last_seen:
             known.append(f"you met before, last on {day_of(met)}")
-        elif each.identity == request.speaker_id and not request.met_before:
+        elif each.identity == request.speaker_id and not (request.met_before or request.has_spoken):
             known.append("you meet for the first time")
         if known:
             yield f"About {each.name or speaker}: {'; '.join(known)}."

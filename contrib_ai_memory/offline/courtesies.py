@@ -22,7 +22,7 @@ from ..english.sentence_classifier import NOISE, Sentence
 from ..english.time_words import tells_time
 from ..english.tokens import FILLERS, words_of, zipf
 from ..records import Reply, ReplyRequest
-from .phrases import has_spoken, last_words, phrase
+from .phrases import last_words, phrase
 from .told_days import age, day_told
 
 LONGEST = 10  # words of small talk
@@ -122,7 +122,7 @@ _OWNED_BY_ME = {"my": "your", "your": "my", "our": "your"}  # as the listener sa
 def greeted(answer: Reply, said: str, request: ReplyRequest) -> Reply:
     """Put a greeting before an answer to a first line that greets: "Hello Mara, how is trade?"."""
     greets = Intent.GREETING in (courtesy_of(said), courtesy_of(request.utterance))
-    if not greets or has_spoken(request) or answer.text.startswith(_greet(request).rstrip(".!")):
+    if not greets or request.has_spoken or answer.text.startswith(_greet(request).rstrip(".!")):
         return answer
     rest = answer.text.replace(f", {request.speaker}", "", 1)  # who is greeted is named there
     return replace(answer, text=f"{_greet(request)} {rest}")
@@ -186,7 +186,7 @@ def _is_bare_greeting(said: str) -> bool:
 
 def _greet(request: ReplyRequest) -> str:
     speaker = next((p for p in request.situation.people if p.identity == request.speaker_id), None)
-    if has_spoken(request):
+    if request.has_spoken:
         return phrase("greeted again", request)
     if not request.met_before:
         return phrase("greeting", request)

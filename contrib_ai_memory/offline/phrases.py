@@ -204,13 +204,6 @@ def said_in(template: str, text: str) -> bool:
     return bool(re.search(rf"(?:^|[.!?\"] ){pattern}", text))
 
 
-def has_spoken(request: ReplyRequest) -> bool:
-    """Whether the speaker said something before in this conversation."""
-    return any(
-        turn.role == "user" and turn.name == request.speaker for turn in request.conversation
-    )
-
-
 def last_words(request: ReplyRequest) -> str:
     """Return what the NPC said last in this conversation."""
     own = (turn.content for turn in reversed(request.conversation) if turn.role == "assistant")

@@ -36,7 +36,7 @@ from .memory_answers import (
     words_to_it,
     worth_telling,
 )
-from .phrases import PHRASES, has_spoken, last_words, phrase, said_in
+from .phrases import PHRASES, last_words, phrase, said_in
 from .realisation import listed, tell_all
 from .self_description import introduction
 from .told_days import age, day_asked, day_told, on_day
@@ -67,7 +67,7 @@ _GONE = re.compile(
 
 
 def _knows_speaker(request: ReplyRequest, _whom: str) -> Reply | None:
-    known = request.met_before or has_spoken(request)
+    known = request.met_before or request.has_spoken
     return Reply(phrase("known" if known else "not known", request), told=())
 
 

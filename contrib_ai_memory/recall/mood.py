@@ -18,7 +18,12 @@ from .rank import recency_of
 NEWEST = 20  # experiences that count
 REASONS = 5  # newest of these that are given as reasons
 FELT = 2  # strongest emotions that a reply is told
-FELT_FROM = 0.15  # share of the mood
+# what a reply is told: what most of the newest experiences share, as strong as one weighty
+# experience of today; a mood passes
+FELT_FROM = 0.2  # share of the mood
+STRONG = 0.5  # of `Mood.strength`
+# attention to what is said and what will come, which talk of any kind asks for, is no mood
+ATTENTION = frozenset(("vigilance", "anticipation", "interest"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +34,19 @@ class Mood:
         shares: (label, share 0-1) of every emotion, strongest first; they add up to 1. Empty
             without experiences.
         experiences: The newest of its reasons, newest first.
+        strength: The sum that the shares are of: of an experience of now, its weight by emotion.
     """
 
     shares: tuple[tuple[str, float], ...] = ()
     experiences: tuple[MemoryRecord, ...] = ()
+    strength: float = 0.0
 
     @property
     def felt(self) -> tuple[str, ...]:
-        """The labels of the strongest emotions."""
-        return tuple(label for label, share in self.shares[:FELT] if share >= FELT_FROM)
+        """The labels of the strongest emotions that are a mood; mostly there are none."""
+        least = max(FELT_FROM, STRONG / self.strength) if self.strength else 1.0
+        felt = [label for label, share in self.shares if share >= least and label not in ATTENTION]
+        return tuple(felt[:FELT])
 
 
 def mood_of(agent_id: str, now: str) -> Mood:
@@ -89,4 +98,4 @@ def mood_from(experiences: Sequence[MemoryRecord], now: str) -> Mood:
     strongest = sorted(strength.items(), key=lambda pair: (-pair[1], pair[0]))
     shares = tuple((label, value / total) for label, value in strongest if value)
     reasons = [one for one in experiences if one.dominant_emotions and one.memory_weight]
-    return Mood(shares, tuple(reasons[:REASONS]))
+    return Mood(shares, tuple(reasons[:REASONS]), total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 import re
@@ -39,7 +40,7 @@ from ..store import chat_log
 from ..store.chat_log import bare, provenance_of_messages
 from ..store.journal import join_ranges
 from ..store.links import link_id
-from .budget import BudgetExceeded, prompt_block
+from .budget import IN_CONFIDENCE, BudgetExceeded, prompt_block
 from .mood import felt_at, mood_towards
 from .search import recall
 from .situation import situation_of
@@ -71,6 +72,9 @@ IN_PRIVATE = "(What was said between the two of you alone:)"
 # mind for the newest one
 REST_SHARE = 5 / 16
 LESSONS = 2  # in one answer
+# a lesson bears on a line if its experience is among so many best memories, and as similar
+LESSONS_AMONG = 3
+LESSONS_FROM = 0.45
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,7 @@ class Answer:
         rounds: The tool calls and their results, as `store.chat_log` keeps them.
         overheard: Messages before the answered line that the model was shown and the chat log does
             not have: kept there, the next request begins with the same messages.
+        lessons: Ids of the experiences whose lessons the model was told.
     """
 
     text: str
@@ -92,6 +97,7 @@ class Answer:
     rounds: tuple[dict[str, Any], ...] = ()
     overheard: tuple[dict[str, Any], ...] = ()
     provenance: Provenance = NO_PROVENANCE
+    lessons: tuple[str, ...] = ()
 
 
 @defer.inlineCallbacks
@@ -114,7 +120,8 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
         if text is not None:
             said = loop.provenance_of_words(text)
             rounds = tuple(loop.rounds)
-            return Answer(text, loop.private, loop.recalled, rounds, loop.overheard, said)
+            told = tuple(each.id for each in _lessons(memory, entry, request.recalled))
+            return Answer(text, loop.private, loop.recalled, rounds, loop.overheard, said, told)
         provider, reply = yield router.ask_without_tools(
             "reply", request, priority=offload.REPLY, settings=memory.settings
         )
@@ -192,7 +199,10 @@ def prepare(
         phrases=memory.phrases,
         situation=situation,
         goals=memory.goals,
-        lessons=tuple(_lessons(recalled.memories)),
+        lessons=tuple(
+            IN_CONFIDENCE * each.private + each.the_lesson
+            for each in _lessons(memory, entry, recalled.memories)
+        ),
         mood=felt.felt,
         sentences=settings.REPLY_SENTENCES,
         language=settings.REPLY_LANGUAGE,
@@ -212,14 +222,21 @@ def prepare(
     return loop, request
 
 
-def _lessons(recalled: Iterable[Recalled]) -> list[str]:
-    """Return the lessons of the best recalled experiences; those of rules are stock phrases."""
-    learned = (
-        each.memory.the_lesson
-        for each in recalled
-        if each.memory.record == "experience" and each.memory.provider != router.OFFLINE.name
-    )
-    return list(dict.fromkeys(filter(None, learned)))[:LESSONS]
+def _lessons(memory: Any, entry: Entry, recalled: Iterable[Recalled]) -> list[MemoryRecord]:
+    """Return the experiences whose lessons bear on a line, and were not told in its conversation.
+
+    Those of rules are left out: their lessons are stock phrases.
+    """
+    talk = memory.conversations.get(entry.session_id)
+    told = talk.lessons if talk else ()
+    best = heapq.nlargest(LESSONS_AMONG, recalled, key=lambda each: each.score.total)
+    learned = (each.memory for each in best if each.score.similarity >= LESSONS_FROM)
+    by_text = {
+        each.the_lesson: each
+        for each in learned
+        if each.record == "experience" and each.provider != router.OFFLINE.name and each.the_lesson
+    }
+    return [each for each in by_text.values() if each.id not in told][:LESSONS]
 
 
 def _block(recalled: Iterable[Recalled], shown: frozenset[int]) -> str:

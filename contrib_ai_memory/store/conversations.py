@@ -24,7 +24,10 @@ ACCESSED_KEPT = 200
 
 @dataclass
 class Conversation:
-    """One conversation: its people, its latest messages, and the memories recalled in it."""
+    """One conversation: its people, its latest messages, and the memories recalled in it.
+
+    `lessons` are the ids of the experiences whose lessons a model was told.
+    """
 
     session_id: str
     started: str
@@ -32,6 +35,7 @@ class Conversation:
     participants: list[str] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     accessed: list[str] = field(default_factory=list)
+    lessons: list[str] = field(default_factory=list)
     pending_actions: list[Any] = field(default_factory=list)
 
     def take_part(self, identity: str | None, when: str) -> None:
@@ -53,6 +57,10 @@ class Conversation:
         new = [memory_id for memory_id in memory_ids if memory_id not in self.accessed]
         self.accessed = [*self.accessed, *new][-ACCESSED_KEPT:]
         return new
+
+    def note_lessons(self, memory_ids: Iterable[str]) -> None:
+        """Remember the experiences whose lessons were told: once in a conversation is enough."""
+        self.lessons = [*self.lessons, *memory_ids][-ACCESSED_KEPT:]
 
 
 class Conversations:
