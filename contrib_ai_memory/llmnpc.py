@@ -219,7 +219,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
             return ""
         finally:
             thinking.cancel()
-        return self._own_words(str(text or ""), character)
+        return self._own_words(str(text or ""), character, entry)
 
     def prompt_for(self, entry: Entry, character: Any, context: str) -> str:
         """Return the prompt of an answer to `entry` with this context in front."""
@@ -229,10 +229,16 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         finally:
             self._answering = None
 
-    def _own_words(self, text: str, character: Any) -> str:
+    def _own_words(self, text: str, character: Any, entry: Entry) -> str:
         """Return what can be spoken of a completion."""
-        names, others = (self.key, self._name_seen(self)), (self._name_seen(character),)
-        voice = Voice(names, others, self.memory.settings.REPLY_SENTENCES)
+        speaker = self._name_seen(character)
+        voice = Voice(
+            (self.key, self._name_seen(self)),
+            (speaker,),
+            self.memory.settings.REPLY_SENTENCES,
+            listener=speaker,
+            heard=entry.content,
+        )
         return sanitise(utterance(text, voice).text, conf.get().MAX_LINE)
 
     def at_memory_thinking(self, speaker: Any, *, private: bool) -> None:

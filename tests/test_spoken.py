@@ -3,6 +3,8 @@
 import json
 import re
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,9 +12,11 @@ from hypothesis import strategies as st
 
 from contrib_ai_memory.llm import tools
 from contrib_ai_memory.llm.spoken import Voice, utterance
+from contrib_ai_memory.store import attributes
 
 VOICE = Voice(("Mara", "innkeeper"), ("Alice", "Bram"), sentences=4)
 OFFERED = tools.parameters_of(tools.offered())
+WORDS = re.compile(r"\w+")
 
 # a text as a model sends it, and what is spoken of it
 SPOKEN = [
@@ -282,7 +286,117 @@ def test_no_text_takes_long(text):
     assert time.monotonic() - began < 2
 
 
+# --- what may not be said ------------------------------------------------------------------------
+
+RECORDED = Path(__file__).resolve().parent.parent / "benchmarks" / "data" / "recorded"
+SMALL = json.loads((RECORDED / "small_replies.json").read_text("utf-8"))
+
+FIT = [
+    # what is heard, and what may well be answered
+    ("Good evening!", "Good evening!"),
+    ("Good evening, Mara!", "Good evening, Alice!"),
+    ("Who are you?", "Mara."),
+    ("Who are you?", "I am. Mara. Keeper, cook and complaints."),
+    ("Who are you?", "It's me, Mara."),
+    ("Who are you?", "Mara, at your service."),
+    ("What do they call you?", 'They all shout "Hey, Mara!" at me.'),
+    ("Who owes Bram money?", "Who owes Bram money? You do, Alice."),
+    ("I owe Bram seven crowns for a saddle.", "You owe Bram seven crowns for a saddle?"),
+    ("I owe Bram seven crowns for a saddle.", "Seven crowns."),
+    ("I keep the ferry at Millbrook.", "I keep the inn at Millbrook."),
+    ("It is cold tonight, by the river.", "It is cold tonight. Come to the fire."),
+    ("What do you want?", "I know who comes and goes on the river, and keep my guests safe."),
+    ("Who keeps it?", "Bram says Wilm does. Ask Wilm."),
+    ("What did he say?", 'Father says: "never trust a miller."'),
+    ("What did you say?", 'I said, "get out," and he did.'),
+    ("What did he say?", "He says: never on a Monday."),
+    ("Well?", "Heave ho. " * 3),
+]
+
+UNFIT = [
+    ("Who owes Bram money?", "Hi Mara! How are you?"),
+    ("I keep the ferry.", "Alice nods and keeps the ferry."),
+    ("I keep the ferry.", "I will remember that Alice keeps the ferry."),
+    ("I owe Bram seven crowns. What now?", "I owe Bram seven crowns. Good."),
+    ("I'm afraid of the river in spring.", "I am afraid of the river in spring."),
+    ("Well?", "She wipes the same mug, slowly, and listens."),
+    ("Well?", "and your 1, and your 2, and your 3, " * 40),
+    ("Well?", "[SEMANTIC] Bram keeps the ferry at Millbrook."),
+    ("Well?", 'Amera whispers to you: "Well met."'),
+]
+
+
+def as_mara(heard: str, speaker: str = "Alice") -> Voice:
+    more = {"listener": speaker, "heard": heard, "described": SMALL["described"]}
+    return replace(VOICE, names=("Mara",), sentences=3, **more)
+
+
+@pytest.mark.parametrize("case", SMALL["replies"], ids=lambda case: case["reply"][:40])
+def test_of_a_small_models_reply_is_spoken_only_what_a_person_would_say(case):
+    told = utterance(case["reply"], as_mara(case["line"], case["speaker"]), OFFERED)
+    assert told.text == case["spoken"]
+
+
+@pytest.mark.parametrize("evening", ["keep-1", "noir-1"])
+def test_every_reply_of_a_strong_model_is_spoken(evening):
+    npc = json.loads((RECORDED.parent / "evenings" / f"{evening}.json").read_text("utf-8"))["npc"]
+    replies = json.loads((RECORDED / f"{evening}.replies.json").read_text("utf-8"))
+    for line, reply in replies.items():
+        speaker, heard = re.match(r"(.+?) (?:says|whispers) to you: (.+)", line).groups()
+        plain = Voice((npc["name"], *npc["aliases"]), (speaker,))
+        told = replace(plain, listener=speaker, heard=heard, described=npc["persona"])
+        assert utterance(reply, told).text == utterance(reply, plain).text != "", line
+
+
+@pytest.mark.parametrize(("heard", "text"), FIT)
+def test_a_reply_that_a_person_may_give_is_spoken(heard, text):
+    assert WORDS.findall(utterance(text, as_mara(heard), OFFERED).text) == WORDS.findall(text)
+
+
+@pytest.mark.parametrize(("heard", "text"), UNFIT)
+def test_a_reply_that_nobody_would_give_is_not_spoken(heard, text):
+    told = utterance(text, as_mara(heard), OFFERED)
+    assert (told.text, told.actions) == ("", ())
+
+
+def test_who_is_somebody_else_may_be_told_of():
+    aloud = "Bram, Alice keeps the ferry now."
+    assert utterance(aloud, as_mara("Who keeps it, Alice?"), OFFERED).text == aloud
+
+
 # --- in the game ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "reply"),
+    [
+        ("I keep the ferry at Millbrook.", 'Whispers to Alice: "I keep the ferry at Millbrook. "'),
+        ("Where is it?", "<scene>\n<memory>\n[EPISODIC] 2026-11-24: Alice and you:\nAlice: I am"),
+        ("What do you want?", "Alice and you: (in the same room)<|im_end|>\n<|im_start|>user"),
+    ],
+)
+def test_what_is_not_fit_to_be_said_is_nowhere_and_the_offline_answer_stands_in(
+    server, llm, mara, alice, hears, line, reply
+):
+    server.behave(text=reply)
+    heard = hears(alice)
+    alice.execute_cmd(f"say {line}")
+    assert "says" in heard[-1] or "whispers" in heard[-1]
+    kept = [
+        heard[-1],
+        *(entry.content for entry in mara.memory.journal.tail(3) if entry.origin == "self"),
+        json.dumps(attributes.read(mara.assistant, "conversation_history") or []),
+    ]
+    for rubbish in ("Whispers to", "EPISODIC", "in the same room", "im_end"):
+        assert not any(rubbish in text for text in kept)
+    assert not heard[-1].endswith(f'"{line}"'), "the player's own line"
+
+
+def test_a_whisper_label_is_taken_off_and_the_words_are_spoken(server, llm, mara, alice, hears):
+    server.behave(text='*whispers* to Alice: "I hope you find him soon."')
+    heard = hears(alice)
+    alice.execute_cmd("say My brother Tom has been missing since the flood.")
+    assert '"I hope you find him soon."' in heard[-1] and "whispers to Alice" not in heard[-1]
 
 
 @pytest.mark.parametrize(

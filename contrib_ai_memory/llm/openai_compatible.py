@@ -137,8 +137,15 @@ class OpenAIProvider:
     # --- the protocol -------------------------------------------------------------------------
 
     def reply(self, request: ReplyRequest) -> Reply:
-        voice = Voice((request.npc_name, *request.npc_names), (request.speaker,))
-        return Reply(self.converse(prompts.reply(request), (), voice).text)
+        messages = prompts.reply(request)
+        voice = Voice(
+            (request.npc_name, *request.npc_names),
+            (request.speaker,),
+            listener=request.speaker,
+            heard=request.utterance,
+            described=messages[0]["content"],
+        )
+        return Reply(self.converse(messages, (), voice).text)
 
     def converse(self, messages: Messages, tools: Sequence[Tool], voice: Voice = NO_VOICE) -> Turn:
         """Continue a talk: a text, or tool calls; not empty unless tools were called before.

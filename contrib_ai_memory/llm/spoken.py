@@ -5,7 +5,9 @@ tool calls as text, the NPC's name and quotation marks, actions, turns of others
 that off and finds the calls. Pure functions of text, which never raise.
 
 What may as well be spoken stays: an emphasised word loses its asterisks alone, and a name before
-a colon is a speaker's only where a turn begins.
+a colon is a speaker's only where a turn begins. What is left is spoken only if the NPC can say it
+to its listener (`_is_fit`): it is not the line that it answers or the text that describes the NPC,
+and speaks neither to the NPC nor of the listener as somebody absent.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
+from ..english.addressing import Named, folded, forms, named, without_address
 from ..english.tokens import THIRD, WORD, sentence_ends
 
 LONGEST = 12_000  # characters that are looked at, without the reasoning
@@ -39,11 +43,17 @@ class Voice:
         names: What the speaker is called.
         others: What the others in the talk are called.
         sentences: The most sentences of one reply; 0 for any number.
+        listener: What the one who is answered is called.
+        heard: The line that is answered.
+        described: What the model was told of the NPC and of its task.
     """
 
     names: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     sentences: int = 0
+    listener: str = ""
+    heard: str = ""
+    described: str = ""
 
 
 NO_VOICE = Voice()
@@ -91,12 +101,16 @@ def utterance(
     text = without_thinking(text)[:LONGEST]
     text, calls = _without_calls(text, tools or {}, voice)
     text, next_turn = _first_turn(text)
-    text, others_turn = _own_lines(_untagged(text), voice)
+    text, others_turn, whispers = _own_lines(_untagged(text), voice)
     text, actions = _without_actions(_unmarked(text), voice)
     text = " ".join(_unquoted(text, voice).split())
     text, more = _sentences(_plain(text), voice.sentences, whole=whole)
     if not WORD.search(text) and not any(map(str.isdigit, text)):
         text = ""
+    elif not _is_fit(text, voice):
+        text, actions = "", ()
+    elif whispers:
+        actions = (*actions, "whispers")
     return Utterance(text, calls, actions, ended=next_turn or others_turn or more)
 
 
@@ -406,8 +420,9 @@ _TURN = re.compile(
     rf"(?P<end>{_END})"
     r"|(?P<start><\|(?:im_start|start_header_id|start|start_of_role)\|>|<start_of_turn>"
     r"|(?:^|\n)#{2,4}[ \t]*(?=(?:instruction|response|human|user|assistant|input)[ \t]*:))"
-    r"|(?P<other><\|(?:user|system|human|tool|observation)\|>|\[INST\]|<<SYS>>|<｜User｜>)"
-    r"|(?P<own><\|assistant\|>|\[/INST\]|<</SYS>>|<｜Assistant｜>)",
+    r"|(?P<other><\|(?:user|system|human|tool|observation)\|>|\[INST\]|<<SYS>>|<｜User｜>"
+    r"|<(?:scene|memory)>|\[(?:EPISODIC|SEMANTIC|PROCEDURAL|WORKING)\])"
+    r"|(?P<own><\|assistant\|>|\[/INST\]|<</SYS>>|<｜Assistant｜>|</(?:scene|memory)>)",
     re.IGNORECASE,
 )
 _OTHER_ROLE = re.compile(
@@ -460,6 +475,16 @@ _SAYS = (
     "says?|said|replies|replied|asks?|asked|answers?|answered|responds?|responded|whispers?|"
     "whispered|murmurs?|mutters?|exclaims?|adds?|continues?"
 )
+_TELLS = "says|whispers|murmurs|mutters|replies|answers|exclaims"
+# a label without a name: `whispers to Alice: "`, `I say: "`; or as the prompt has it of anybody:
+# `Amera says to you: `
+_UNNAMED = re.compile(
+    rf"[\s*_\[(]{{0,4}}(?:(?P<own>(?:I[ \t]+(?:say|whisper)|{_TELLS}))|You[ \t]+(?:say|whisper)"
+    rf"|\w+[ \t]+(?:{_TELLS})(?=[*_)\]]{{0,4}}[ \t]+to[ \t]+you\b))[*_)\]]{{0,4}}"
+    r"(?:[ \t]+\w+ly)?(?:[ \t]+to[ \t]+[^:,\n]{1,40})?[*_]{0,3}[ \t]*"
+    r"(?:[:：]|,(?=[ \t]*[\"“]))[*_]{0,3}[ \t]*",
+    re.IGNORECASE,
+)
 _INLINE = re.compile(r"(?<=[.!?…\"”*)]) +(?:User|Human|Assistant|System): +(?=[A-Z\"“])")
 
 
@@ -479,34 +504,48 @@ def _alternatives(names: Iterable[str], labels: str) -> str:
     return "|".join([*map(re.escape, sorted(known, key=len, reverse=True)), labels])
 
 
-def _own_lines(text: str, voice: Voice) -> tuple[str, bool]:
-    """Return the speaker's own lines up to the first turn of another, and whether one follows."""
+def _own_lines(text: str, voice: Voice) -> tuple[str, bool, bool]:
+    """Return the speaker's own lines up to the first turn of another.
+
+    Returns:
+        The lines, whether a turn of another follows, and whether a label says that it whispers.
+    """
     own = _label(_alternatives(voice.names, _OWN_LABELS))
     mine = {name.lower() for name in voice.names}
     others = [name for name in voice.others if name.lower() not in mine]
-    other = _label(_alternatives(others, _OTHER_LABELS))
+    named = _alternatives(others, _OTHER_LABELS)
+    other = _label(rf"(?:{named})(?: and (?:{named}))?")
     inline = _INLINE.search(text)
     taken: list[str] = []
+    whispers = False
     listed = False  # "I have two guests:" is followed by names that speak nothing
     for line in (text[: inline.start()] if inline else text).split("\n"):
-        if (label := other.match(line)) and _begins_turn(label, line):
+        label, unnamed = _turn(other, line), _UNNAMED.match(line)
+        calls = label and label["who"].lower() == "you" and not label["says"]  # "You: get out!"
+        if label or (unnamed and not unnamed["own"]):
             listed = listed or bool(taken and taken[-1].rstrip().endswith((":", "：")))
             if taken and not listed:
-                return "\n".join(taken), True
-            if not taken and label["who"].lower() != "you":  # "You: out of my house!"
+                return "\n".join(taken), True, whispers
+            if not taken and not calls:
                 continue
-        if (label := own.match(line)) and _begins_turn(label, line):
+        label = _turn(own, line) or unnamed
+        if label and not calls:
             line = line[label.end() :]
+            whispers = whispers or bool(_WHISPERS.search(label[0]))
         if line.strip() or taken:
             taken.append(line)
-    return "\n".join(taken), inline is not None
+    return "\n".join(taken), inline is not None, whispers
 
 
-def _begins_turn(label: re.Match[str], line: str) -> bool:
-    """Whether words follow as a turn begins: "Mara: the name of my boat" is none."""
+def _turn(labels: re.Pattern[str], line: str) -> re.Match[str] | None:
+    """Return the label of a line with which a turn begins: "Mara: the name of my boat" has none."""
+    label = labels.match(line)
+    if label is None:
+        return None
     rest = line[label.end() :]
     marked = label[0].lstrip()[:1] in ("*", "[", "<") or rest[:1] in ("*", "(")
-    return marked or bool(label["says"]) or not rest.lstrip("_\"'“‘«")[:1].islower()
+    begins = marked or label["says"] or not rest.lstrip("_\"'“‘«")[:1].islower()
+    return label if begins else None
 
 
 # --- markup and actions ---------------------------------------------------------------------------
@@ -704,6 +743,87 @@ def _plain(text: str) -> str:
             shorter = text.translate({ord(sign): None for sign in "<>[]`◁▷"})
         text = shorter
     return " ".join(text.split())
+
+
+# --- whether it can be said -----------------------------------------------------------------------
+
+COPIED_FROM = 4  # words of a sentence that stands in what the model was given
+LOOP_FROM = 40  # words of a text that may go round in circles
+_OF_ONESELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our)\b")
+_OF_ANOTHER = re.compile(r"\b(?:she|he|they|her|his|their|him|them)\b")
+_BE = frozenset("am is are".split())
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\s\"”’)]+")
+
+
+def _is_fit(text: str, voice: Voice) -> bool:
+    """Whether words can be those of the speaker to the listener."""
+    words = _bare(text).split()
+    if len(words) >= LOOP_FROM and len(set(words)) * 3 < len(words):
+        return False  # it repeats itself
+    own, listener = _proper(voice.names), _proper([voice.listener])
+    called = (*own, *listener)
+    heard, told = _bare(without_address(voice.heard, called)), _bare(voice.described)
+    said = without_address(text, called)
+    if len(heard.split()) >= COPIED_FROM and _bare(said) == heard:
+        return False
+    if any(_is_copy(each, heard, told, own) for each in _cut(said)):
+        return False
+    aloud = _QUOTED.sub(" ", text)
+    others = _proper(name for name in voice.others if name != voice.listener)
+    of_listener = not others or named(aloud, others) is not Named.CALLED
+    return not any(
+        (_calls_itself(each, own) and not set(own) & set(listener))
+        or (of_listener and _tells_of(each, listener))
+        for each in _cut(aloud)
+    )
+
+
+def _proper(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the forms of proper names; "captain" may be anybody."""
+    return forms(name for name in names if name[:1].isupper())
+
+
+def _cut(text: str) -> list[str]:
+    """Cut a text into sentences, within quotations too."""
+    return _SENTENCE_END.split(text)
+
+
+def _bare(text: str) -> str:
+    """Return the words alone, so that "I'm" and "I am" are the same."""
+    words = (re.split("['’]", word)[0] for word in WORD.findall(text.lower()))
+    return " ".join(word for word in words if word not in _BE)
+
+
+def _is_copy(sentence: str, heard: str, told: str, own: tuple[str, ...]) -> bool:
+    """Whether a sentence says of the speaker what another said of themselves, or recites how the
+    model was told of the speaker."""
+    words = _bare(sentence)
+    count = len(words.split())
+    of_itself = bool(_OF_ONESELF.search(words))
+    if count > COPIED_FROM and of_itself and f" {words} " in f" {heard} ":
+        return not sentence.endswith("?")
+    if count < COPIED_FROM or of_itself or f" {words} " not in f" {told} ":
+        return False
+    return bool(_OF_ANOTHER.search(words)) or named(sentence, own) is not Named.NOT
+
+
+def _calls_itself(sentence: str, own: tuple[str, ...]) -> bool:
+    """Whether a sentence calls the speaker; one that begins with its name introduces it."""
+    said = folded(sentence)
+    return (
+        named(sentence, own) is Named.CALLED
+        and not said.lstrip("\"'(“*").startswith(own)
+        and not _OF_ONESELF.search(said)
+    )
+
+
+def _tells_of(sentence: str, listener: tuple[str, ...]) -> bool:
+    """Whether a sentence tells of the listener as of somebody absent."""
+    if named(sentence, listener) is Named.TOLD_OF:
+        return True
+    words = WORD.findall(folded(sentence))
+    acts = THIRD | _GESTURES
+    return any(one in listener and verb in acts for one, verb in pairwise(words))
 
 
 def is_silence(text: str) -> bool:

@@ -131,7 +131,7 @@ class ToolLoop:
         self._entry = entry
         self._listener = entry.source_entity or UNKNOWN_SPEAKER
         self._request = request
-        self._voice = voice_of(request)
+        self._voice = replace(voice_of(request), described=self.opening[0]["content"])
         self._transcript = transcript
         self._actions = actions
         self._whispers: list[Privacy] = []  # by tools of the present round
@@ -411,9 +411,14 @@ class ToolLoop:
             text = text.removeprefix(said).lstrip()
         return text
 
-    def _spoken(self, text: str) -> str:
-        """Return what can be spoken of the text of a tool."""
-        told = utterance(text, replace(self._voice, sentences=0)).text
+    def _spoken(self, text: str, to: str = "") -> str:
+        """Return what can be spoken of the text of a tool.
+
+        Args:
+            to: Who hears it; "" for the one who is answered.
+        """
+        listener = to or self._voice.listener
+        told = utterance(text, replace(self._voice, sentences=0, listener=listener)).text
         if not told:
             raise ToolError("there are no words in it that can be spoken")
         return told
@@ -437,7 +442,7 @@ class ToolLoop:
         identity = actions.present(name)
         if identity is None:
             raise ToolError(f"nobody here is called {name}")
-        text = self._spoken(arguments.text)
+        text = self._spoken(arguments.text, name)
         if (yield self.tells(text, to=identity)):
             raise ToolError(f"what you were told is a secret that {name} may not hear")
         self._work.check()
@@ -495,6 +500,8 @@ def voice_of(request: ReplyRequest) -> Voice:
         (request.npc_name, *request.npc_names),
         tuple(dict.fromkeys(others)),
         request.sentences,
+        listener=request.speaker,
+        heard=request.utterance,
     )
 
 
