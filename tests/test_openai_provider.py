@@ -6,6 +6,7 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -237,9 +238,10 @@ def test_the_thoughts_of_a_model_are_not_its_answer(server, llm):
 
 
 def test_a_reply_has_an_end_and_holds_nothing_that_cannot_be_stored(server, llm):
-    server.behave(text="\ud800Well met." + " And so on." * 10_000)
+    guests = "".join(f" {''.join(name).title()} came." for name in permutations("abcdefgh", 5))
+    server.behave(text=f"\ud800Well met.{guests}")
     said = llm().reply(REQUEST).text
-    assert said.startswith("Well met. And so on.")
+    assert said.startswith("Well met. Abcde came.")
     assert len(said) <= 2000
 
 
