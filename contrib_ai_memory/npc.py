@@ -558,7 +558,7 @@ class MemoryMixin(_Base):
 
     def _name_seen(self, other: Any) -> str:
         name = sanitise(oneline(other.get_display_name(self)), 80)
-        return _DBREF.sub("", name).strip() or other.key
+        return addressing.as_name(_DBREF.sub("", name).strip() or other.key)
 
 
 def unpacked(text: Any) -> tuple[Any, str | None]:

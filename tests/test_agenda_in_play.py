@@ -32,6 +32,13 @@ def states(mara):
     return {item.text: item.state for item in mara.memory.agenda}
 
 
+def test_a_promise_that_is_not_to_be_forgotten_stays_open(says, mara, alice, bram):
+    bram.location = None
+    says(alice, "mara, i'll pay you the five silver on friday")
+    says(alice, "and dont u forget it")
+    assert list(states(mara).values()) == ["open"]
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -49,6 +49,13 @@ def test_a_follow_up_of_a_follow_up_is_completed():
     assert completed("where?", turns, NAMES) == "where does Bram sell?"
 
 
+def test_a_place_is_nobody_whom_a_pronoun_stands_for():
+    turns = [SaidBefore("The eels are from Millbrook.", own=True)]
+    assert completed("where do they come from?", turns, NAMES) == "where do they come from?"
+    named = [SaidBefore("I think that Hobb keeps eels in Millbrook.")]
+    assert completed("where does he live?", named, NAMES) == "where does Hobb live?"
+
+
 def test_what_the_npc_calls_mine_is_yours_to_the_asker():
     turns = [SaidBefore("I gave it to my sister.", own=True)]
     assert completed("where does she live?", turns, NAMES) == "where does your sister live?"

@@ -225,3 +225,12 @@ def test_perceiving_a_line_asks_the_database_nothing(mara, alice, bram, django_a
     line = ('Alice says, "Fine weather."', {"type": "say"})
     with django_assert_num_queries(0):
         mara.at_msg_receive(line, from_obj=alice)
+
+
+def test_a_player_who_is_called_you_is_not_named_by_the_word(mara, alice, bram):
+    alice.key = "You"
+    alice.execute_cmd("say I keep the ferry.")
+    heard = entries(mara, "say")[-1]
+    assert heard.seen_as == '"You"'
+    assert mara.memory.people.mentioned("Mara, do you like eels?") == ()
+    assert mara.memory.people.mentioned('Mara, where is "You"?') == (heard.source_entity,)

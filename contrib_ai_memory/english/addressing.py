@@ -29,6 +29,7 @@ _TITLES = frozenset(
     "captain doctor dr brother sister father mother uncle aunt king queen prince princess the of "
     "von van de der la le el and".split()
 )
+_PRONOUNS = frozenset("i me you he him she her it we us they them".split())
 # nouns for anybody
 _ANYBODY = frozenset("man woman person guy girl boy lad lass figure stranger people folk".split())
 
@@ -84,6 +85,15 @@ def forms(names: Iterable[str]) -> tuple[str, ...]:
     "Old Tom Tanner" is also "tom" and "tanner"; "a stout innkeeper" is also "innkeeper".
     """
     return _forms(tuple(sorted({name for name in names if name})))
+
+
+def as_name(name: str) -> str:
+    """Quote a name that reads as a pronoun: a player called You is not who is spoken to.
+
+    >>> as_name("You"), as_name("Yoo")
+    ('"You"', 'Yoo')
+    """
+    return f'"{name}"' if name.lower() in _PRONOUNS else name
 
 
 @lru_cache(maxsize=KEPT)

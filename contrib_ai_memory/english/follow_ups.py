@@ -171,7 +171,12 @@ def _person_in(text: str, names: Sequence[str]) -> str:
             return text[start : end + (owned.end() if owned else 0)]
     if kin := re.search(rf"\b(?:my|your) {_KIN}\b", text, re.IGNORECASE):
         return kin.group()
-    proper = re.search(rf"(?<=[a-z,] )({_PROPER}(?:['’]s {_KIN})?)", text)
+    # an unknown name behind a preposition is as often that of a place
+    proper = re.search(
+        r"(?<=[a-z,] )(?<!\b(?:in|at|to|of|on|by) )(?<!\b(?:from|near|into) )"
+        rf"({_PROPER}(?:['’]s {_KIN})?)",
+        text,
+    )
     return proper.group() if proper else ""
 
 

@@ -28,6 +28,7 @@ from typing import Any, Literal
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError, field_validator
 
 from .. import conf, offload
+from ..english import addressing
 from ..records import OF_NPC, TALK_KINDS, Percept, seconds_between
 from ..text.sanitising import sanitise
 
@@ -231,7 +232,7 @@ class Replay:
         return Percept(
             content=text,
             kind=kind,
-            seen_as=self.npc.key if own else self._called(line.speaker),
+            seen_as=self.npc.key if own else addressing.as_name(self._called(line.speaker)),
             source=speaker,
             witnesses=tuple(who for who in witnesses if who != self._me),
             entities=(speaker,),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..embedding import emotions
+from ..llm import router
 from ..privacy import may_hear
 from ..records import MemoryRecord
 from ..store import memory_store
@@ -54,19 +55,24 @@ def mood_of(agent_id: str, now: str) -> Mood:
     return mood_from(memory_store.shared().newest(agent_id, "experience", NEWEST), now)
 
 
-def mood_towards(agent_id: str, now: str, listener: str, private: bool) -> Mood:
+def mood_towards(
+    agent_id: str, now: str, listener: str, private: bool, *, guessed: bool = False
+) -> Mood:
     """Return the mood as far as a listener may know its reasons (worker thread).
 
     Its `experiences` are all that the emotions of `felt` come from.
 
     Args:
         private: Whether nobody else hears the answer; else what is private does not count.
+        guessed: Count the labels of the offline provider too, which are a hint, not a finding.
     """
     newest = memory_store.shared().newest(agent_id, "experience", NEWEST)
     known = [
         each
         for each in newest
-        if may_hear(each.private, each.witnesses, (listener,)) and (private or not each.private)
+        if may_hear(each.private, each.witnesses, (listener,))
+        and (private or not each.private)
+        and (guessed or each.provider != router.OFFLINE.name)
     ]
     mood = mood_from(known, now)
     felt = set(mood.felt)
@@ -81,7 +87,7 @@ def felt_at(agent_id: str, now: str, said: str, listener: str, private: bool) ->
     Args:
         private: As for `mood_towards`.
     """
-    mood = mood_towards(agent_id, now, listener, private)
+    mood = mood_towards(agent_id, now, listener, private, guessed=True)
     return tuple(dict.fromkeys((*emotions.classify([said])[0], *mood.felt)))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from ..english import addressing, agenda_questions
+from ..english import addressing, agenda_questions, due_dates
 from ..english.addressing import forms, without_address
 from ..english.agenda_questions import AgendaQuestion
 from ..english.commitments import creditor, message, owed, reminds
@@ -258,9 +258,13 @@ class _Telling:
         Args:
             stating: The line that states it.
         """
-        if item.told:
-            return f"{ended(oneline(item.told))}{self._due(item)}"
         when = self._when(stating.timestamp)
+        if item.told:
+            then, now = (
+                due_dates.due(item.told, local(at)) for at in (stating.timestamp, self._now)
+            )
+            said = "" if then == now else f"{capital(when)}: "  # "tomorrow" was so then
+            return f"{said}{ended(oneline(item.told))}{self._due(item)}"
         who, to = self._subject(item.who), self._object(item.to)
         teller = self._subject(stating.source_entity or "")
         quote, due = f'"{_quoted(self._memory, item)}"', self._due(item)
