@@ -101,7 +101,8 @@ class Behaviour:
         status: HTTP status; above 399 there is an error instead of an answer.
         headers: Sent with it.
         refuses: Values of `Request.form` that are answered by 400.
-        forbids: Parameters of a request that are answered by 400, with the message of each.
+        forbids: Parameters of a request that are refused, with the message of each.
+        forbids_with: HTTP status of that refusal.
         streams: Whether it answers in pieces where it is asked to.
         pace: Seconds between the words of an answer in pieces.
         get: What it answers to GET, by path; anything else is 404.
@@ -122,6 +123,7 @@ class Behaviour:
     headers: Mapping[str, str] = field(default_factory=dict)
     refuses: tuple[str, ...] = ()
     forbids: Mapping[str, str] = field(default_factory=dict)
+    forbids_with: int = 400
     streams: bool = True
     pace: float = 0.0
     get: Mapping[str, Any] = field(default_factory=dict)
@@ -260,7 +262,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(status, body, behaviour)
         elif named := next(filter(request.body.__contains__, behaviour.forbids), None):
             message = {"error": {"message": behaviour.forbids[named], "param": named}}
-            self._send(400, json.dumps(message).encode(), behaviour)
+            self._send(behaviour.forbids_with, json.dumps(message).encode(), behaviour)
         elif not request.path.endswith("/chat/completions"):
             self._send(404, b'{"error": {"message": "there is no such path"}}', behaviour)
         elif behaviour.body is not None:

@@ -48,6 +48,15 @@ PERSONALITIES = {
         ["poor JSON: by json_object", "poor tools: the server refuses them", "--jinja"],
         "",
     ),
+    "llama.cpp without --jinja": (
+        {
+            "text": reads_all,
+            "forbids": {"tools": "tools param requires --jinja flag"},
+            "forbids_with": 500,
+        },
+        ["poor tools: the server refuses them", "--jinja", "The model can be used."],
+        "",
+    ),
     "no streaming": (
         {"text": reads_all, "streams": False},
         ["poor streaming", "Set LLM.stream to False."],

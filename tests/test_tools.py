@@ -344,6 +344,29 @@ def test_a_server_that_takes_no_tools_is_talked_to_without_and_asked_once(
     assert sum("Well met." in line for line in heard) == 2
 
 
+WITHOUT_JINJA = {"tools": "tools param requires --jinja flag"}  # llama.cpp, HTTP 500
+
+
+def test_an_error_that_names_tools_is_a_refusal_of_them(server, llm, mara, alice, hears):
+    server.behave(forbids=WITHOUT_JINJA, forbids_with=500, text="Well met.")
+    heard = hears(alice)
+    alice.execute_cmd("say Good day.")
+    alice.execute_cmd("say Good day again.")
+    assert [request.form for request in server.requests] == ["tools", "text", "text"]
+    assert sum("Well met." in line for line in heard) == 2
+    assert router.reply_breaker.problem == ""
+
+
+def test_a_server_that_is_started_again_without_tools_is_talked_to_without(
+    server, llm, mara, alice, hears
+):
+    heard = hears(alice)
+    alice.execute_cmd("say Good day.")
+    server.behave(forbids=WITHOUT_JINJA, forbids_with=500, text="Well met.")
+    alice.execute_cmd("say Good day again.")
+    assert "Well met." in heard[-1]
+
+
 def test_a_server_without_tools_is_told_in_words_what_tools_brought_up_before(
     server, calls, llm, mara, alice
 ):

@@ -255,9 +255,12 @@ class OpenAIProvider:
             try:
                 answer = self._answered("reply", messages, deadline, **options)
             except Refused as refusal:
-                # tools that were accepted before are not the reason
-                if refusal.status not in _FORM_REFUSED or (tools and self._takes_tools):
-                    raise
+                if not (tools and refusal.named):
+                    # tools that were accepted before are not the reason
+                    if refusal.status not in _FORM_REFUSED or (tools and self._takes_tools):
+                        raise
+                elif self._takes_tools:
+                    self._takes_tools = None  # the server was started again, without them
             else:
                 self._takes_tools = bool(tools) or self._takes_tools
                 return answer
@@ -392,15 +395,23 @@ class OpenAIProvider:
             parameters.pop("stream_options", None)
         here.sent = frozenset(parameters)
         create = self._client.chat.completions.with_streaming_response.create
-        with create(
-            model=self._settings.model,
-            messages=prompts.encodable(messages),
-            timeout=max(deadline - time.monotonic(), LEAST_SECONDS),
-            **parameters,
-            **options,
-        ) as response:
-            if here.problem == "slow":
-                raise openai.APITimeoutError(response.http_request)
+        try:
+            with create(
+                model=self._settings.model,
+                messages=prompts.encodable(messages),
+                timeout=max(deadline - time.monotonic(), LEAST_SECONDS),
+                **parameters,
+                **options,
+            ) as response:
+                if here.problem == "slow":
+                    raise openai.APITimeoutError(response.http_request)
+        except openai.APIStatusError as error:
+            bad = error.status_code in _BAD_REQUEST  # which may repeat words of the talk
+            if "tools" in options and not bad and _names(here.refusal, "tools"):
+                # llama.cpp without --jinja says so by HTTP 500, which another try would not change
+                problem = f"{self._settings.base_url}: {_kind_of(error)}: takes no tools"
+                raise Refused(problem, error.status_code, named=True) from None
+            raise
         return here.body
 
     def _read(self, response: Any) -> None:
@@ -470,7 +481,7 @@ def _names(refusal: str, parameter: str) -> bool:
     """Whether an error names a parameter as its reason, rather than repeats a word of the talk."""
     if parameter == "stream":
         return bool(re.search(r"\bstream(?:ing)?\b", refusal))
-    said = rf"['\"`]{parameter}\b|\b{parameter}(?::| (?:is|does|must|not|cannot)\b)"
+    said = rf"['\"`]{parameter}\b|\b{parameter}(?::| (?:is|does|must|not|cannot|param)\b)"
     return bool(re.search(said, refusal))
 
 

@@ -40,11 +40,15 @@ class Unreachable(ProviderError):
 
 
 class Refused(ProviderError):
-    """The server refuses this request; it may take others."""
+    """The server refuses this request; it may take others.
 
-    def __init__(self, message: str, status: int):
+    `named` says that it names tools as the reason.
+    """
+
+    def __init__(self, message: str, status: int, *, named: bool = False):
         super().__init__(message)
         self.status = status
+        self.named = named
 
 
 @runtime_checkable
