@@ -10,8 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from contrib_ai_memory.english.addressing import without_address
 from contrib_ai_memory.llm import tools
 from contrib_ai_memory.llm.spoken import Voice, utterance
+from contrib_ai_memory.recall.assistant_talk import is_of_assistant
 from contrib_ai_memory.store import attributes
 
 VOICE = Voice(("Mara", "innkeeper"), ("Alice", "Bram"), sentences=4)
@@ -331,7 +333,10 @@ def as_mara(heard: str, speaker: str = "Alice") -> Voice:
     return replace(VOICE, names=("Mara",), sentences=3, **more)
 
 
-@pytest.mark.parametrize("case", SMALL["replies"], ids=lambda case: case["reply"][:40])
+BY_FORM = [case for case in SMALL["replies"] if "assistant" not in case]
+
+
+@pytest.mark.parametrize("case", BY_FORM, ids=lambda case: case["reply"][:40])
 def test_of_a_small_models_reply_is_spoken_only_what_a_person_would_say(case):
     told = utterance(case["reply"], as_mara(case["line"], case["speaker"]), OFFERED)
     assert told.text == case["spoken"]
@@ -390,6 +395,51 @@ def test_what_is_not_fit_to_be_said_is_nowhere_and_the_offline_answer_stands_in(
     for rubbish in ("Whispers to", "EPISODIC", "in the same room", "im_end"):
         assert not any(rubbish in text for text in kept)
     assert not heard[-1].endswith(f'"{line}"'), "the player's own line"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I apologize, but I cannot continue this conversation as requested.",
+        '"Sorry, Alice, but I can\'t assist with that."',
+        "As an AI language model, I cannot keep an inn.",
+    ],
+)
+def test_where_a_model_speaks_as_an_assistant_the_offline_answer_stands_in(
+    server, llm, mara, alice, hears, reply
+):
+    server.behave(text=reply)
+    heard = hears(alice)
+    alice.execute_cmd("say I prefer tea and cannot stand coffee.")
+    assert "says" in heard[-1]
+    history = json.dumps(attributes.read(mara.assistant, "conversation_history") or [])
+    for rubbish in ("apologize", "assist with", "language model"):
+        assert rubbish not in heard[-1] and rubbish not in history
+
+
+def test_a_character_may_refuse_and_speak_of_itself(mara):
+    for text in (
+        "I'm sorry, but I can't tell you anything about her.",
+        "I apologize, good sir, but the kitchen is closed.",
+        "I'm only an innkeeper, I don't know such things.",
+        "I never had a mother, only the river.",
+        "I have no answer to that question.",
+        "How can I help you? Is there anything else?",
+    ):
+        assert not is_of_assistant(text), text
+
+
+def test_small_models_that_speak_as_assistants_are_found_by_the_comparison(mara):
+    for case in SMALL["replies"]:
+        told = utterance(case["reply"], as_mara(case["line"], case["speaker"]), OFFERED).text
+        said = without_address(told, ("mara", "alice", "bram"))
+        assert is_of_assistant(said) == ("assistant" in case), told
+
+
+def test_no_reply_of_a_strong_model_is_an_assistants(mara):
+    for evening in ("keep-1", "noir-1"):
+        replies = json.loads((RECORDED / f"{evening}.replies.json").read_text("utf-8"))
+        assert not [text for text in replies.values() if is_of_assistant(text)]
 
 
 def test_a_whisper_label_is_taken_off_and_the_words_are_spoken(server, llm, mara, alice, hears):

@@ -43,6 +43,7 @@ from ..store.evidence import EvidenceGone, Work
 from ..store.links import link_id
 from ..store.payload import memory_id_for
 from ..store.profiles import Profile, ProfileObservation
+from .assistant_talk import speaks_as_assistant
 from .budget import BudgetExceeded
 from .search import emotion_request, recall
 from .told_secrets import Secret, Words, tells_secret
@@ -172,6 +173,8 @@ class ToolLoop:
                 npc=self._memory.id,
                 settings=settings,
             )
+            if answered and (yield self._is_assistant(turn.text)):
+                turn = replace(turn, text="")
             work.check()
             if not answered or not turn.calls:
                 break
@@ -427,9 +430,22 @@ class ToolLoop:
         return self._aloud(arguments.text)
 
     @defer.inlineCallbacks
+    def _is_assistant(self, text: str) -> Generator[Any, Any, bool]:
+        """Return whether the model speaks as itself, which is not said."""
+        if not text or is_silence(text):
+            return False
+        request = self._request
+        found = yield speaks_as_assistant(text, request.npc_name, request.speaker)
+        if found:
+            logger().info("%s: the model spoke as an assistant.", self._memory.owner.dbref)
+        return found
+
+    @defer.inlineCallbacks
     def _aloud(self, text: str, *, marked: bool = False) -> Generator[Any, Any, str]:
         """Say it aloud, or whisper it if it tells a secret."""
         actions, text = self._next_action(), self._spoken(text)
+        if (yield self._is_assistant(text)):
+            raise ToolError("that is not what your character would say")
         secret = self._entry.private or (yield self.tells(text, marked=marked))
         self._work.check()
         actions.say(text, self.provenance_of_words(text), private=secret)
