@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, Self
 
 from .english.commitments import Commitment
+from .english.contradiction import of_the_past
 from .english.questions import asks
 from .english.reported_speech import as_posed
 from .local_time import day_of
@@ -298,6 +299,13 @@ class MemoryRecord(_Plain):
     context: str = ""
 
     @property
+    def held_until(self) -> str:
+        """When it ceased to hold, ISO 8601; "" if it holds, or tells what happened once."""
+        if not self.invalid_at or self.is_deed or of_the_past(self.quote or self.content):
+            return ""
+        return self.invalid_at
+
+    @property
     def outranked(self) -> bool:
         """Whether another memory is told in its place, as if it had never held."""
         return bool(self.superseded_by) and not self.invalid_at
@@ -426,6 +434,7 @@ class RecallRequest:
         who: Identities whose own words are favoured: those named, or the one who asks.
         preferences: Ids of preferences of the one who asks, which are always candidates; those that
             bear on the query come first [C §2.6].
+        of_the_past: Whether the query asks for what was; what holds no longer comes as past then.
         as_evidence: Leave out what nothing may be drawn from: own words, comings and goings.
     """
 
@@ -446,6 +455,7 @@ class RecallRequest:
     named: tuple[tuple[str, str], ...] = ()
     who: tuple[str, ...] = ()
     preferences: tuple[str, ...] = ()
+    of_the_past: bool = False
     as_evidence: bool = False
 
 

@@ -1,6 +1,7 @@
 """A new line ends at once what it says is over."""
 
 import pytest
+import talk_scene
 from django.test import override_settings
 
 from contrib_ai_memory import offload
@@ -57,10 +58,12 @@ def told(mara, question, listener="#Bram"):
     return [item.memory.content for item in found.memories]
 
 
-CHANGES = [
+DENIALS = [
     ("My horse is called Thunder.", "Not Thunder, my horse is called Lightning."),
-    ("I live in Wick, in the house of my mother.", "I live in Harbourtown now."),
     ("I sold the grey mare to the miller.", "I did not sell the grey mare to the miller."),
+]
+CHANGES = [
+    ("I live in Wick, in the house of my mother.", "I live in Harbourtown now."),
     ("I owe Bram twelve marks for the boots.", "I paid Bram the twelve marks for the boots."),
     ("The north bridge is down, nobody can cross.", "The north bridge is open again."),
     ("The road to Wick is cut off, not a cart gets through.", "The road to Wick is passable."),
@@ -90,7 +93,7 @@ def test_a_line_does_not_end_on_a_guess(mara, say, before, now):
     assert not memory_of(mara, old).superseded_by
 
 
-@pytest.mark.parametrize(("before", "now"), CHANGES)
+@pytest.mark.parametrize(("before", "now"), CHANGES + DENIALS)
 def test_a_fact_is_over_as_soon_as_its_speaker_says_so(mara, say, before, now):
     old = say(1, before, night=True)
     known = facts(mara, old) or [memory_of(mara, old)]  # a line of little weight makes no fact
@@ -98,10 +101,50 @@ def test_a_fact_is_over_as_soon_as_its_speaker_says_so(mara, say, before, now):
     new = say(4, now)
     for each in memory_store.shared().get([each.id for each in known]):
         assert each.superseded_by == memory_of(mara, new).id
-        assert each.invalid_at == new.timestamp
+        # what never held has no time until which it held
+        assert each.invalid_at == (None if (before, now) in DENIALS else new.timestamp)
     offload.wait(mara.assistant.sleep.whole_night())
     assert all(fact.superseded_by for fact in facts(mara, old))
     assert not any(fact.superseded_by for fact in facts(mara, new))
+
+
+@pytest.mark.parametrize("night", [False, True])
+def test_what_was_before_is_told_as_past_and_only_when_the_past_is_asked_for(
+    mara, alice, bram, says, night
+):
+    says(alice, "I live in Wick, in the house of my mother.")
+    if night:
+        offload.wait(mara.assistant.sleep.whole_night())
+    mara.memory.clock = lambda: "2026-11-25T12:00:00+00:00"
+    says(alice, "I live in Harbourtown now.")
+    if night:
+        offload.wait(mara.assistant.sleep.whole_night())
+    mara.memory.clock = lambda: "2026-11-27T12:00:00+00:00"
+    was, now = says(alice, "where did I live before?"), says(alice, "where do I live?")
+    assert "you live in Wick" in was and "until Wednesday, 25 November" in was
+    assert "Harbourtown" in now and "Wick" not in now and "until" not in now
+    talk_scene.turn(alice, bram)
+    was, now = says(bram, "where did Alice live before?"), says(bram, "where does Alice live?")
+    assert "Wick" in was and "until Wednesday, 25 November" in was
+    assert "Harbourtown" in now and "Wick" not in now
+
+
+def test_a_prompt_says_until_when_something_held(mara, say):
+    say(1, "I live in Wick, in the house of my mother.", night=True)
+    say(4, "I live in Harbourtown now.", night=True)
+    asked = mara.memory.recall("Where did Alice live before?", speaker="#Bram", top_k=20)
+    block = offload.wait(asked).prompt_block
+    [then] = [line for line in block.splitlines() if "I live in Wick" in line]
+    [now] = [line for line in block.splitlines() if "I live in Harbourtown" in line]
+    assert then.endswith("(until 2026-03-04)") and "until" not in now
+
+
+@pytest.mark.parametrize(("before", "now"), DENIALS)
+def test_what_never_held_is_not_told_as_past(mara, say, before, now):
+    say(1, before, night=True)
+    say(4, now, night=True)
+    for question in ("What was the horse of Alice called?", "Did Alice sell the grey mare?"):
+        assert before not in told(mara, question)
 
 
 def test_before_any_night_the_old_line_is_told_no_longer(mara, say):

@@ -231,6 +231,23 @@ def test_what_was_said_aloud_does_not_end_a_secret_and_a_locked_fact_stands(
     assert found["Alice says: Ann keeps it now."].superseded_by
 
 
+def test_a_payment_is_recalled_when_the_debt_is_over(mara, says, model):
+    model.facts = {"gives": {"kind": "event"}, "three": {"kind": "debt", "about": "Alice"}}
+    says("I owe Bram three marks.")
+    given = says("Alice gives Bram two marks.", kind="give")
+    sleep(mara)
+    model.facts = {"even": {"kind": "event", "ends": "marks"}}
+    says("We are even, Alice and I.", day=2, who="Bram")
+    sleep(mara, 2)
+    over = {fact.content: bool(fact.invalid_at) for fact in facts(mara).values()}
+    assert sum(over.values()) == 2
+    for question in ("How many marks has Alice given Bram?", "what about the two marks?"):
+        found = offload.wait(mara.memory.recall(question, speaker="#Bram", top_k=20)).memories
+        assert given.content in [each.memory.content for each in found]
+    owed = offload.wait(mara.memory.recall("What did Alice owe Bram?", speaker="#Bram", top_k=20))
+    assert "I owe Bram three marks. (until 2026-05-02)" in owed.prompt_block
+
+
 # --- awake ----------------------------------------------------------------------------------------
 
 

@@ -146,6 +146,12 @@ def test_a_superseded_invalid_or_faded_memory_is_filtered():
     assert not is_permitted(candidate(superseded_by="m1"), question)
 
 
+def test_what_has_ended_comes_to_mind_where_the_past_is_asked_for():
+    past = asking(of_the_past=True)
+    assert is_permitted(candidate(invalid_at=NOW, superseded_by="m1"), past)
+    assert not is_permitted(candidate(superseded_by="m1"), past)  # it never held
+
+
 # --- how it is scored ---------------------------------------------------------------------------
 
 

@@ -306,7 +306,7 @@ def test_the_line_of_an_ended_fact_and_what_was_drawn_from_it_come_to_mind_no_lo
     assert {m.record for m in drawn(mara, lie)} == {"fact", "experience"}
     truth = hear(4, "I did not sell the grey mare of my uncle to the miller.")
     line = line_of(mara, lie)
-    assert line.invalid_at == truth.timestamp
+    assert line.invalid_at is None  # it never was so
     ending = line_of(mara, truth)
     assert {m.superseded_by for m in [line, *drawn(mara, lie)]} == {ending.id}
     assert mara.memory.journal.get(lie.id).content == lie.content

@@ -145,16 +145,16 @@ def test_every_night_of_the_week_came_to_its_end(week):
 
 # --- what changed ---------------------------------------------------------------------------------
 
-LIES = [
+LIES = [  # told, told otherwise, and since when the first no longer holds; "" if it never did
     (
         "Alice paid nine crowns for the silver locket at Thornwick.",
         "Alice paid three crowns for the silver locket at Thornwick.",
-        "2026-03-05T19:00:00+00:00",
+        "",
     ),
     (
         "Bram sold the grey mare of their uncle to the miller.",
         "Bram did not sell the grey mare of their uncle to the miller.",
-        "2026-03-07T19:00:00+00:00",
+        "",
     ),
     (
         "Cerys's father Owen keeps the lighthouse at Ravenscar.",
@@ -170,7 +170,7 @@ def test_what_was_taken_back_is_believed_no_longer_and_kept_with_its_evidence(we
         assert then in holds and first not in holds
         old = past[first]
         ending = [entry_memory_id(week.memory.id, entry) for entry in holds[then].journal_ids]
-        assert old.superseded_by in (*ending, holds[then].id) and old.invalid_at == when
+        assert old.superseded_by in (*ending, holds[then].id) and (old.invalid_at or "") == when
         [line] = old.journal_ids
         assert week.memory.journal.get(line).consolidated
         assert set(week.memory.links.of(line)) >= {old.id}

@@ -261,6 +261,57 @@ def tense_and_mood(text: str) -> tuple[bool, frozenset[str], bool, bool]:
     return bool(_WILL.search(text)), frozenset(modals), past, bool(_IF.search(text))
 
 
+# "it's", "I'm", "she'd"; not "Alice's"
+_SHORTENED = re.compile(
+    rf"(?:{'|'.join(tokens.QUESTION_WORDS)}|it|he|she|that|this|there|here)'s|\w+'(?:m|re|ll|d)"
+)
+_PERFECT_WITHIN = 3  # words between "has" and its participle: "has the old miller paid?"
+
+
+def of_the_past(text: str) -> bool:
+    """Whether a question asks for, or a statement tells, what was or what happened.
+
+    The first auxiliary decides; without one, any verb in the past tense.
+
+    >>> [of_the_past(each) for each in ("Where did I live?", "Has Bram paid?", "Tom's mare died.")]
+    [True, True, True]
+    >>> [of_the_past(each) for each in ("Is the bridge closed?", "My horse is called Thunder.")]
+    [False, False]
+    """
+    words = [word.lower().replace("’", "'") for word in WORD.findall(text)]
+    for place, whole in enumerate(words):
+        word = whole.removesuffix("n't")
+        following = words[place + 1 : place + 2 + _PERFECT_WITHIN]
+        if word in tokens.HAVE - {"had"} or whole.endswith("'ve"):
+            done = next((n for n, each in enumerate(following) if tokens.is_participle(each)), None)
+            return done is not None and not {"a", "an"} & set(following[:done])
+        did = whole.endswith("'d") and whole[:-2] in tokens.QUESTION_WORDS
+        if did or word in ("was", "were", "did", "had", "used") or following[:1] == ["used"]:
+            return True
+        if word in tokens.AUXILIARIES or _SHORTENED.fullmatch(whole):
+            return False
+    return any(map(tokens.is_past, words))
+
+
+def denies(new: str, known: str) -> bool:
+    """Whether a statement that ends a known one says that it never was so.
+
+    It names a word of it as wrong, or tells otherwise what the other tells as past. What held and
+    has changed is not denied.
+
+    >>> denies("I did not sell the mare.", "I sold the mare.")
+    True
+    >>> denies("I do not live in Wick any more.", "I live in Wick.")
+    False
+    """
+    if _corrects(new, known):
+        return True
+    new, known = _said(new), _said(known)
+    if not of_the_past(known) or tells_change(new):
+        return False
+    return negated(new) != negated(known) or contradicts(new, known)
+
+
 # --- replacement ----------------------------------------------------------------------------------
 
 _NOW = re.compile(

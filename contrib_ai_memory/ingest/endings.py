@@ -2,9 +2,10 @@
 
 "I sold it", "no, the inn", a debt that is paid: each new line of another than the NPC is compared
 with the nearest lines and facts (`english.supersession`). What ends stays in the store, with the
-time since when it holds no longer and the line that ended it. Attributes that tell it leave the
-profiles, agenda items that it stated are closed, and a preference gives way to the newer line. When
-that line is forgotten, the memories hold again (`admin.forget`).
+time since when it holds no longer and the line that ended it; recall brings it as past where the
+past is asked for. What is corrected or denied never held, and gets no such time. Attributes that
+tell it leave the profiles, agenda items that it stated are closed, and a preference gives way to
+the newer line. When that line is forgotten, the memories hold again (`admin.forget`).
 
 A line ends only what all who heard it may know: a whisper ends nothing that was said aloud. What
 somebody else says is a claim, which ends nothing unless it is nearly certain; what somebody is seen
@@ -34,7 +35,7 @@ from ..embedding import embedder
 from ..english import commitments, corrections, sentence_classifier, supersession
 from ..english.addressing import forms, mentioned, without_address
 from ..english.claims import tells
-from ..english.contradiction import changes, counts_anew, says_the_same
+from ..english.contradiction import changes, counts_anew, denies, says_the_same
 from ..english.due_dates import due
 from ..english.questions import sentences_of
 from ..english.sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION
@@ -81,6 +82,12 @@ class EndedMemory:
     by: Entry
     sure: bool
     meant: str = ""
+
+    @property
+    def invalid_at(self) -> str | None:
+        """Since when it holds no longer; None if the line says that it never held."""
+        never = self.meant or denies(self.by.words, _words(self.past))
+        return None if never else self.by.timestamp
 
 
 @defer.inlineCallbacks
@@ -173,7 +180,7 @@ def end_in_store(
                     again = memory is each.past and memory.superseded_by != by
                     held = again or not memory.superseded_by
                     if held and not KEPT_TAGS & set(memory.tags):
-                        store.change(memory.id, invalid_at=line.entry.timestamp, superseded_by=by)
+                        store.change(memory.id, invalid_at=each.invalid_at, superseded_by=by)
     return found
 
 
@@ -304,7 +311,7 @@ def _corrects_one_of_its_own(
         return line
     near = store.nearest(agent_id, vector, 2 * NEAREST, record=record, user_id=entry.source_entity)
     for memory in (each.memory for each in near):
-        over = memory.invalid_at and memory.superseded_by != by
+        over = memory.superseded_by not in (None, by)
         if over or memory.id == by or len(memory.journal_ids) != 1 or not _is_said(memory):
             continue
         told = [meaning(store, agent_id, memory, called)]
@@ -369,7 +376,7 @@ def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str) -> bool:
     """Whether a line may end a memory; a fact that ended may be ended by what denies it."""
     if not memory.journal_ids or (memory.invalid_at or "") > entry.timestamp:
         return False
-    if memory.invalid_at and memory.superseded_by != by and memory.record != "fact":
+    if memory.superseded_by not in (None, by) and memory.record != "fact":
         return False
     if max(memory.journal_ids) >= entry.id or memory.created_at > entry.timestamp:
         return False

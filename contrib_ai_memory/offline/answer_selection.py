@@ -29,7 +29,7 @@ from ..embedding import embedder
 from ..english import answer_types, corrections, sentence_classifier, supersession
 from ..english.addressing import forms, mentioned, names, without_address
 from ..english.answer_types import AnswerTypes
-from ..english.contradiction import changes, tells_change, tense_and_mood
+from ..english.contradiction import changes, of_the_past, tells_change
 from ..english.linear import Linear
 from ..english.questions import asks
 from ..english.stated_preferences import states_preference
@@ -319,7 +319,7 @@ def _replacements(
     if not compared:
         return []
     question = _Question.of(request)
-    _will, _modals, of_the_past, _condition = tense_and_mood(question.text)
+    past_asked = of_the_past(question.text)
     people = {each.memory.speaker for each in answers} - {""}
     vectors = embedder.shared().encode([_words(each.memory) for each in compared], known=True)
     model = embedder.shared()
@@ -334,7 +334,7 @@ def _replacements(
     cosine = vectors @ vectors.T
     found = []
     for new, (later, by) in enumerate(zip(looks, compared, strict=True)):
-        if later.statement.own or (of_the_past and not _takes_back(later)):
+        if later.statement.own or (past_asked and not _takes_back(later)):
             continue
         for old, (known, past) in enumerate(zip(looks[:new], compared, strict=False)):
             if by.score < past.score - REPLACES_WITHIN or _same_evidence(past, by):

@@ -61,10 +61,14 @@ def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> tupl
     Where nobody is quoted, the first is "" and the second a sentence.
     """
     head, said = _head_and_words(memory, request, by_date=by_date)
-    named = day_named(memory) if by_date else None
-    if named is None or not request.now:
+    if not request.now:
         return head, said
     today = date_of(request.now)
+    if memory.held_until:
+        said = f"{said} That was so until {dated(date_of(memory.held_until), today)}."
+    named = day_named(memory) if by_date else None
+    if named is None:
+        return head, said
     return head, f"{said} That {'was' if named < today else 'is'} {dated(named, today)}."
 
 

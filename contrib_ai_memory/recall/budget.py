@@ -132,6 +132,8 @@ def prompt_block(memories: list[MemoryRecord]) -> str:
 def _line(memory: MemoryRecord) -> str:
     """Return `[SEMANTIC] text`, or `[EPISODIC] 2026-03-02: text` with the day it happened."""
     text = text_with_speaker(memory)
+    if memory.held_until:
+        text = f"{text} (until {day_of(memory.held_until)})"
     if memory.memory_type == "episodic" and memory.created_at:
         text = f"{day_of(memory.created_at)}: {text}"
     return f"[{memory.memory_type.upper()}] {text}"

@@ -25,6 +25,7 @@ from ..embedding import embedder, emotions
 from ..embedding.model import ModelAway
 from ..english import questions
 from ..english.addressing import folded, forms, without_address
+from ..english.contradiction import of_the_past
 from ..english.tokens import QUESTION_WORDS
 from ..ingest import index
 from ..privacy import may_hear
@@ -120,6 +121,7 @@ def completed(memory: Any, request: RecallRequest) -> RecallRequest:
         named=named,
         who=who,
         preferences=tuple(each.memory_id for each in preferences[:PREFERENCES] if each.memory_id),
+        of_the_past=not request.as_evidence and of_the_past(query),
     )
 
 
@@ -293,7 +295,11 @@ def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
     """Apply the filters of DESIGN §5.3, privacy first."""
     if not may_hear(memory.private, memory.witnesses, request.listeners):
         return False
-    if memory.importance < conf.FORGOTTEN_BELOW or memory.invalid_at or memory.superseded_by:
+    if memory.importance < conf.FORGOTTEN_BELOW:
+        return False
+    if memory.invalid_at and not request.of_the_past:
+        return False
+    if memory.superseded_by and not memory.invalid_at:  # it never held
         return False
     if memory.expires_at and memory.expires_at <= request.now:
         return False

@@ -404,7 +404,8 @@ def attributes_with(
 def _holding(agent_id: str, known: list[ProfileAttribute]) -> list[ProfileAttribute]:
     """Those attributes whose fact has not ended."""
     ids = [_fact_id(agent_id, each) for each in known]
-    past = {fact.id for fact in memory_store.shared().get(set(ids)) if fact.invalid_at}
+    over = memory_store.shared().get(set(ids))
+    past = {fact.id for fact in over if fact.invalid_at or fact.superseded_by}
     return [each for each, fact_id in zip(known, ids, strict=True) if fact_id not in past]
 
 

@@ -9,7 +9,8 @@ When a fact ends, the lines that told it are retired, with the experiences drawn
 attributes of people that rest on it are removed, where the provider finds that they say nothing
 else (`Provider.outdated`). Nothing is lost: a retired line stays in the journal and in the store,
 with the time since when it no longer holds and the fact that replaced it, which recall returns
-instead.
+instead, and beside it where the past is asked for. A line that tells what was done or has happened
+is retired only if that is denied.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from twisted.internet import defer
 
 from ..embedding import embedder
+from ..english.contradiction import denies, of_the_past
 from ..llm.provider import Ending, Pair, Relation, Statement
 from ..records import LOCKED, PINNED, MemoryRecord
 from ..store import memory_store
@@ -284,7 +286,7 @@ def endings(agent_id: str, new: Sequence[New], relations: Relations) -> list[End
         related = [known for known, _ in each.known if _changes(each.fact, known, relations)]
         pairs = [(past, each.fact) for past in each.ended]
         for past, by in [*pairs, *_superseding(store, agent_id, each.fact, related)]:
-            found.append(Ended(past, by, tuple(_sources(store, agent_id, past, by.id))))
+            found.append(Ended(past, by, tuple(_sources(store, agent_id, past, by))))
     return found
 
 
@@ -308,9 +310,15 @@ def _superseding(
     ]
 
 
-def _sources(store: MemoryStore, agent_id: str, past: MemoryRecord, by: str) -> Iterable[Source]:
+def _sources(
+    store: MemoryStore, agent_id: str, past: MemoryRecord, by: MemoryRecord
+) -> Iterable[Source]:
     for line in store.get(entry_memory_id(agent_id, entry_id) for entry_id in past.journal_ids):
-        if line.superseded_by in (None, by) and not KEPT_TAGS & set(line.tags):
+        # what was done or has happened is true for ever, unless it is denied
+        happened = line.is_deed or of_the_past(_said(line))
+        if happened and not denies(_said(by), _said(line)):
+            continue
+        if line.superseded_by in (None, by.id) and not KEPT_TAGS & set(line.tags):
             yield Source(line, tuple(_experiences(store, agent_id, line)))
 
 
@@ -379,7 +387,7 @@ def _store(
     changed = [known for known in related if _changes(fact, known, relations)]
     stored = fact
     for past, by in _superseding(store, agent_id, fact, changed):
-        when = fact.valid_from if by is fact else by.valid_from
+        when = None if _never_held(past, by) else by.valid_from
         _retire(store, past.id, told.get(past.id, ()), outdated, by.id, when)
         if past is fact:
             stored = replace(stored, invalid_at=when, superseded_by=by.id)
@@ -392,13 +400,22 @@ def _store(
     return fact.id
 
 
+def _never_held(past: MemoryRecord, by: MemoryRecord) -> bool:
+    """Whether what ends a fact denies that it ever held, or has held since before it (a lock)."""
+    return by.valid_from < past.valid_from or denies(_said(by), _said(past))
+
+
+def _said(memory: MemoryRecord) -> str:
+    return memory.quote or memory.content
+
+
 def _retire(
     store: MemoryStore,
     past: str,
     sources: Iterable[Source],
     outdated: Outdated,
     by: str,
-    when: str,
+    when: str | None,
 ) -> None:
     """Retire the lines that told only a fact that ends, each after its experiences."""
     for source in sources:
