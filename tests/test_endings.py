@@ -129,6 +129,16 @@ def test_what_was_before_is_told_as_past_and_only_when_the_past_is_asked_for(
     assert "Harbourtown" in now and "Wick" not in now
 
 
+def test_a_paid_debt_is_told_where_it_is_asked_what_was_owed(mara, alice, bram, says):
+    says(alice, "I owe Bram twelve marks for the boots.")
+    mara.memory.clock = lambda: "2026-11-25T12:00:00+00:00"
+    says(alice, "I paid Bram the twelve marks for the boots.")
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert "twelve marks" in says(alice, "what did I owe Bram?")
+    assert "you paid Bram the twelve marks" in says(alice, "did I pay Bram?")
+    assert "twelve marks" not in says(alice, "what do I owe Bram?")
+
+
 def test_a_prompt_says_until_when_something_held(mara, say):
     say(1, "I live in Wick, in the house of my mother.", night=True)
     say(4, "I live in Harbourtown now.", night=True)

@@ -17,6 +17,7 @@ from ..english import addressing, agenda_questions, due_dates
 from ..english.addressing import forms, without_address
 from ..english.agenda_questions import AgendaQuestion
 from ..english.commitments import creditor, message, owed, reminds
+from ..english.contradiction import of_the_past
 from ..english.reported_speech import capital, second_person
 from ..english.tokens import content_words, is_past
 from ..ingest.agenda_items import messages_for
@@ -181,7 +182,7 @@ def nothing_open(memory: Any, entry: Entry) -> bool:
     """
     said = without_address(entry.content, forms(memory.names))
     question = agenda_questions.read(said, local(memory.clock()))
-    if question is None:
+    if question is None or of_the_past(said):  # what was owed may be told from memory
         return False
     asked = _Asked(memory, entry, question)
     if question.by_day:
