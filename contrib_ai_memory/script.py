@@ -94,6 +94,7 @@ class AssistantScript(DefaultScript):
             return known
         found = npc.scripts.get(KEY)
         script = found[0] if found else create_script(cls, key=KEY, obj=npc)
+        give_present_class(script)
         npc.ndb.ai_memory_assistant = script
         script.rearm()
         return script
@@ -530,6 +531,23 @@ class AssistantScript(DefaultScript):
         if now - (self.ndb.told_asleep or -ASLEEP_SECONDS) >= ASLEEP_SECONDS:
             self.ndb.told_asleep = now
             speaker.msg(f"{self.obj.get_display_name(speaker)} is fast asleep.")
+
+
+def give_present_class(script: Any) -> bool:
+    """Give a heartbeat of an older version the class by its present path. Returns whether it had.
+
+    Evennia loads `DefaultScript` where a stored path leads nowhere: the NPC would be mute.
+    """
+    loaded = isinstance(script, AssistantScript)
+    if script.typeclass_path == AssistantScript.path:
+        return False
+    if loaded and type(script) is not AssistantScript:
+        return False  # a class of the game's own
+    script.typeclass_path = AssistantScript.path
+    script.__class__ = AssistantScript  # Evennia's swap_typeclass refuses scripts with a timer
+    if not loaded:
+        logger().warning("The heartbeat of #%s had a class that is gone.", script.db_obj_id)
+    return True
 
 
 class ReplyActions:

@@ -1,6 +1,7 @@
 """Work at the start of the server.
 
-A VACUUM that is due, the database's statistics, typeclasses, unfinished deletions.
+A VACUUM that is due, the database's statistics, typeclasses, heartbeats of older versions,
+unfinished deletions.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from collections.abc import Generator
 from typing import Any
 
 from evennia.objects.models import ObjectDB
+from evennia.scripts.models import ScriptDB
 from evennia.utils.utils import class_from_module
 from twisted.internet import defer
 
 from . import conf, deletion, offload
 from .handler import forget_memories
+from .script import KEY, AssistantScript, give_present_class
 from .store import game_database, generations, owner
 
 
@@ -24,6 +27,7 @@ def at_server_start() -> None:
         game_database.run_due_vacuum,
         game_database.keep_statistics,
         check_typeclasses,
+        renew_heartbeats,
         forget_the_deleted,
     )
     for work in works:
@@ -38,6 +42,15 @@ def check_typeclasses() -> None:
         # Evennia itself reports a typeclass that is missing
         loading.addErrback(lambda reason: reason.trap(ImportError))
         loading.addErrback(offload.log_failure, f"loading {path}")
+
+
+def renew_heartbeats() -> None:
+    """Give heartbeats that an older version made the present class, and start those without one."""
+    for script in ScriptDB.objects.filter(db_key=KEY).exclude(
+        db_typeclass_path=AssistantScript.path
+    ):
+        if give_present_class(script):
+            script.at_server_start()
 
 
 @defer.inlineCallbacks

@@ -1,16 +1,13 @@
 """What processes that are not the Server do with the contrib: Evennia's launcher and the Portal."""
 
-import os
 import sqlite3
-import subprocess
-import sys
-import textwrap
 from contextlib import closing
 from pathlib import Path
 
+import game_process
 import pytest
 
-from contrib_ai_memory import conf, deletion
+from contrib_ai_memory import deletion
 from contrib_ai_memory.store import game_database
 
 HEAVY = (
@@ -30,55 +27,8 @@ HEAVY = (
 )
 NEEDED_TO_CHECK_SETTINGS = ("pydantic",)
 
-PROCESS = """
-import os, sys
-sys.path.insert(0, os.getcwd())
-from twisted.internet import reactor
-import evennia.server.evennia_launcher
-import django
-django.setup()
-BODY
-print(*sys.modules)
-"""
-PORTAL = "import evennia; evennia._init(portal_mode=True)"
+PORTAL = "evennia._init(portal_mode=True)"
 RUNS = "reactor.callLater(0.2, reactor.stop); reactor.run()"
-
-
-@pytest.fixture
-def process(settings, tmp_path):
-    """`process(argv, body)`: the modules of a process of this game that ran `body`."""
-    own = f"""
-        from server.conf.settings import *
-        CONTRIB_AI_MEMORY = {getattr(settings, conf.SETTING)!r}
-        LOG_DIR = {str(tmp_path)!r}
-        DATABASES["default"] = {{
-            "ENGINE": "django.db.backends.sqlite3", "NAME": {str(tmp_path / "game.db3")!r}
-        }}
-    """
-    (tmp_path / "process_settings.py").write_text(textwrap.dedent(own))
-
-    def run(argv, body=""):
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                f"import sys; sys.argv = {argv!r}\n" + PROCESS.replace("BODY", body),
-            ],
-            cwd=settings.GAME_DIR,
-            env=os.environ
-            | {
-                "DJANGO_SETTINGS_MODULE": "process_settings",
-                "PYTHONPATH": os.pathsep.join(map(str, (settings.GAME_DIR, tmp_path, *sys.path))),
-            },
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0 and done.stdout.strip(), done.stderr
-        return set(done.stdout.splitlines()[-1].split())
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -93,13 +43,15 @@ def process(settings, tmp_path):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_no_process_but_the_server_loads_what_is_heavy(process, argv, body, allowed):
-    assert sorted(process(argv, body).intersection(HEAVY).difference(allowed)) == []
+def test_no_process_but_the_server_loads_what_is_heavy(tmp_path, argv, body, allowed):
+    printed = game_process.run(tmp_path, f"{body}\nprint(*sys.modules)", *argv)
+    loaded = set(printed.split()).intersection(HEAVY)
+    assert "contrib_ai_memory.apps" in printed and sorted(loaded.difference(allowed)) == []
 
 
 @pytest.fixture
 def database(db, tmp_path):
-    """The game's database as the file that `process` uses, on which work of the start is noted."""
+    """The game's database as the file of a process, on which work of the start is noted."""
     from django.db import connection
 
     if connection.vendor != "sqlite":
@@ -107,9 +59,9 @@ def database(db, tmp_path):
     game_database.note_vacuum()
     deletion.note("00000000-0000-4000-8000-000000000001")
     connection.ensure_connection()
-    with closing(sqlite3.connect(tmp_path / "game.db3")) as copy:
+    with closing(sqlite3.connect(tmp_path / game_process.DATABASE)) as copy:
         copy.executescript("\n".join(connection.connection.iterdump()))
-    return tmp_path / "game.db3"
+    return tmp_path / game_process.DATABASE
 
 
 def notes(database: Path) -> list[str]:
@@ -119,14 +71,15 @@ def notes(database: Path) -> list[str]:
 
 
 def test_a_launcher_whose_reactor_runs_leaves_the_work_of_the_servers_start_alone(
-    process, database, store_folder
+    tmp_path, database
 ):
     before = notes(database)
     assert len(before) == 2
-    process(["evennia", "status"], RUNS)
+    game_process.run(tmp_path, RUNS, "evennia", "status")
     assert notes(database) == before
 
 
-def test_the_server_does_the_work_of_its_start(process, database, store_folder):
-    process(["twistd", "--python=/lib/evennia/server/server.py"], "evennia._init()\n" + RUNS)
+def test_the_server_does_the_work_of_its_start(tmp_path, database):
+    program = "evennia._init()\n" + RUNS
+    game_process.run(tmp_path, program, "twistd", "--python=/lib/evennia/server/server.py")
     assert game_database.KEY not in notes(database)

@@ -29,7 +29,7 @@ STEPS = [
     {"handler"},
     {"deletion", "store_opening"},
     {"script"},
-    {"npc"},
+    {"npc", "assistant"},
     {"llmnpc", "start"},
     {"admin", "preflight"},
     {"commands", "web", "management", "apps"},

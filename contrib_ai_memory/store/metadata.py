@@ -1,7 +1,7 @@
 """store.json: what wrote the store in a folder, how far it is, and what it has lost.
 
-Keys: store_id, embedding_model, dimensions; generation, mark, unsettled (`generations`); memories,
-lost; moving: the place of a store that memories are being moved into (`admin.move`).
+Keys: format; store_id, embedding_model, dimensions; generation, mark, unsettled (`generations`);
+memories, lost; moving: the place of a store that memories are being moved into (`admin.move`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from . import condition
 from .condition import StoreMismatch, StoreUnusable
 
 FILE = "store.json"
+# Of store.json, payloads and Attributes of a memory. Older formats are read, those without a number
+# too. Raise it with a change that older versions cannot read, and note it in
+# docs/guides/operators.md, Upgrading.
+FORMAT = 1
 
 Mark = list[Any]  # generation and random text: two branches of one game may count alike
 
@@ -26,6 +30,7 @@ def read(folder: Path) -> dict[str, Any]:
 
     Raises:
         StoreUnusable: The file is there and cannot be read.
+        StoreMismatch: A newer version wrote it.
     """
     file = folder / FILE
     if not file.exists():
@@ -34,18 +39,26 @@ def read(folder: Path) -> dict[str, Any]:
         known = json.loads(file.read_text())
         if not isinstance(known, dict) or not {"store_id", "embedding_model"} <= set(known):
             raise ValueError("it has no store_id or no embedding_model")
+        newer = int(known.get("format", FORMAT)) > FORMAT
     except ValueError as broken:
         raise StoreUnusable(
             f"{file} is damaged ({broken}): it says which embedding model wrote the memories. Put "
             "it back from a backup (evennia ai_memory restore FILE)."
         ) from None
+    if newer:
+        raise StoreMismatch(
+            f"The memory store in {folder} has format {known['format']}, and this version reads up "
+            f"to {FORMAT}: a newer version of contrib_ai_memory wrote it. Install that version "
+            "again, or restore a backup that was made before the upgrade."
+        )
     return known
 
 
 def note(folder: Path, **changes: Any) -> None:
     """Change some of the metadata; None removes a key. The file is replaced whole or not at all."""
     known = read(folder) or {"store_id": str(uuid.uuid4())}
-    changed = {key: value for key, value in (known | changes).items() if value is not None}
+    written = known | {"format": FORMAT} | changes
+    changed = {key: value for key, value in written.items() if value is not None}
     if changed != known or not (folder / FILE).exists():
         atomic_file.write(folder / FILE, json.dumps(changed, indent=1))
 
