@@ -66,6 +66,8 @@ class AnswerQueue:
             return Verdict.DROPPED
         self._flooding.pop(who, None)
         own = self._lines.get(who) or deque()
+        if any(waiting.entry.id == line.entry.id for waiting in own):
+            return Verdict.QUEUED
         if len(own) >= LINES_EACH:
             self._lines[who] = deque([own[0]])
             _note_time(self._flooding, who, now)

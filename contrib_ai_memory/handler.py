@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 from weakref import WeakSet
 
-from django.db import OperationalError
+from django.db import DatabaseError
 from twisted.internet import defer
 
 from . import conf, offload
@@ -141,7 +141,11 @@ class MemoryHandler:
     # --- perceiving -------------------------------------------------------------------------
 
     def perceive(self, percept: Percept) -> Entry:
-        """Write a percept into the journal. O(1); on disk within a second."""
+        """Write a percept into the journal. O(1); on disk within a second.
+
+        Changes nothing if it fails.
+        """
+        asked = self._asked(percept)  # first: a read may fail
         when = percept.timestamp or self.clock()
         talk = percept.kind in TALK_KINDS
         own = percept.origin == "self"
@@ -157,7 +161,7 @@ class MemoryHandler:
             conversation.take_part(percept.source, when)
             session_id = conversation.session_id
         entry = self.journal.append(
-            lambda entry_id: self._entry(entry_id, percept, when, session_id)
+            lambda entry_id: self._entry(entry_id, percept, when, session_id, asked)
         )
         if percept.utterance:
             self.journal.note_heard(percept.utterance, entry.id)
@@ -167,9 +171,21 @@ class MemoryHandler:
             conversation.say(Message(entry.id, role, *said))
         return entry
 
-    def _entry(self, entry_id: int, percept: Percept, when: str, session_id: str | None) -> Entry:
+    def _asked(self, percept: Percept) -> tuple[tuple[str, ...], int]:
+        """Return what is asked of the database: keywords, and the bonus of the sender's profile."""
         keywords = (*self.settings.KEYWORDS, *(self.owner.attributes.get("memory_keywords") or ()))
-        bonus = max(known.sender_bonus(percept.source) for known in (self.people, self.profiles))
+        return keywords, self.profiles.sender_bonus(percept.source)
+
+    def _entry(
+        self,
+        entry_id: int,
+        percept: Percept,
+        when: str,
+        session_id: str | None,
+        asked: tuple[tuple[str, ...], int],
+    ) -> Entry:
+        keywords, bonus = asked
+        bonus = max(bonus, self.people.sender_bonus(percept.source))
         return percept.to_entry(
             id=entry_id,
             timestamp=when,
@@ -404,12 +420,15 @@ class MemoryHandler:
         return self.journal.changed
 
     def _write(self, *parts: Journal | Conversations | People) -> None:
-        """Write what is new in these parts, or try again later if the database's disk is full."""
+        """Write what is new in these parts; try again later where the database does not take it."""
         if self._flush_timer is not None and self._flush_timer.active():
             self._flush_timer.cancel()
         self._flush_timer = None
         if not self.owner.pk:
             return  # the NPC was deleted
+        if game_database.still_locked():
+            self._flush_soon()
+            return
         try:
             if not owner.owns(self.owner, self.id):
                 self.reclaim()
@@ -418,10 +437,10 @@ class MemoryHandler:
                 part.flush()
             if unwritten:
                 game_database.note_written()
-        except OperationalError as error:
-            if not game_database.note_full(error):
-                raise
+        except DatabaseError as error:
             self._flush_soon()
+            if not game_database.note_unavailable(error):
+                raise
 
     def _flush_soon(self) -> None:
         from twisted.internet import reactor

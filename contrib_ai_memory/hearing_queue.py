@@ -5,6 +5,11 @@ the people in a crowded room would wait for before they see what was said. So `a
 notes what is said, by whom, and who is there; the rest is done a little later in turns of the
 reactor, an NPC at a time, in order. Whoever looks at a memory (`npc.memory`) sees all that was said
 before. Reactor thread only.
+
+A line stays here until it is in the journal. While the game's database cannot be used, all wait, in
+order, and are tried again. A line that fails by itself, as in a hook of the game, is logged, lets
+the others by, and is tried again later. Of one NPC `LINES_KEPT` are kept, those in its journal that
+are not written yet included; what it hears beyond them is lost, and the log says how many lines.
 """
 
 from __future__ import annotations
@@ -14,13 +19,43 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
-from twisted.internet import defer
+from django.db import InterfaceError, OperationalError
+from twisted.internet import defer, task
 from twisted.python.failure import Failure
 
 from . import offload
+from .log import logger
+from .store import game_database
 
 # seconds: by then the portal, too, has had a processor and has sent what was said to its hearers
 LATER = 0.02
+RETRY_SECONDS = 1.0  # until lines are tried again that the database did not let in
+HELD_SECONDS = 60.0  # … and those that failed by themselves
+LINES_KEPT = 2000  # of one NPC: some 2 MB
+
+
+@dataclass(eq=False)
+class _Line:
+    """A line that was heard.
+
+    Attributes:
+        remember: Writes it into the journal, or fails and leaves that as it was.
+        react: Called with what `remember` returned: what comes of it. None for nothing.
+        source: Identity of the speaker; "" where it is nobody's.
+        told: Whether a failure was logged.
+    """
+
+    remember: Callable[[], Any]
+    react: Callable[[Any], Any] | None
+    source: str
+    remembered: list[Any] = field(default_factory=list)
+    told: bool = False
+
+    def take_in(self) -> None:
+        if not self.remembered:
+            self.remembered.append(self.remember())
+        if self.react:
+            self.react(self.remembered[0])
 
 
 @dataclass(eq=False)
@@ -28,67 +63,136 @@ class _Heard:
     """What one NPC has heard, oldest first.
 
     Attributes:
-        under_way: Whether the turns of the reactor take it in.
+        held: Lines that failed by themselves.
         at_work: Whether a line is being taken in right now.
+        lost: How many lines found no room since the last one was taken in.
     """
 
     npc: Any
-    lines: deque[Callable[[], Any]] = field(default_factory=deque)
-    under_way: bool = False
+    lines: deque[_Line] = field(default_factory=deque)
+    held: deque[_Line] = field(default_factory=deque)
     at_work: bool = False
+    lost: int = 0
 
 
 _waiting: dict[int, _Heard] = {}  # by `id`: an NPC that was deleted has no hash
 
 
-def take_in(npc: Any, line: Callable[[], Any]) -> None:
-    """Call `line` soon, after all that this NPC has heard before; at once without a reactor."""
-    if not offload.in_game():
-        line()
-        return
-    heard = _waiting.setdefault(id(npc), _Heard(npc))
-    heard.lines.append(line)
-    if not heard.under_way:
-        from twisted.internet import reactor
+def take_in(
+    npc: Any,
+    remember: Callable[[], Any],
+    react: Callable[[Any], Any] | None = None,
+    *,
+    source: str = "",
+) -> None:
+    """Take in a line soon, after all that this NPC has heard before; at once without a reactor.
 
-        heard.under_way = True
-        reactor.callLater(LATER, _take_in_slowly, heard)
+    Args:
+        npc: Who heard it.
+        remember, react, source: As of `_Line`.
+    """
+    line = _Line(remember, react, source)
+    if not offload.in_game():
+        line.take_in()
+        return
+    heard = _waiting.get(id(npc))
+    if heard is None:
+        heard = _waiting[id(npc)] = _Heard(npc)
+        _take_in_slowly(heard)
+    if unwritten(npc) < LINES_KEPT:
+        heard.lines.append(line)
+        return
+    if not heard.lost:
+        logger().error(
+            "%s: %s lines wait to be written, and no more are kept: what it hears now is lost.",
+            npc.dbref,
+            LINES_KEPT,
+        )
+    heard.lost += 1
 
 
 def catch_up(npc: Any) -> None:
-    """Take in all that an NPC has heard, now; not from within what it takes in."""
+    """Take in what an NPC has heard, now, as far as possible; not from within what it takes in."""
     heard = _waiting.get(id(npc))
-    while heard and heard.lines and not heard.at_work:
-        _take_in_next(heard)
+    if heard and heard.lines and not heard.at_work and not game_database.still_locked():
+        while heard.lines and _take_in_next(heard):
+            pass
 
 
 def catch_up_all() -> list[Any]:
-    """Take in all that any NPC has heard, now, and what NPCs say to it. Returns these NPCs."""
+    """Take in what any NPC has heard, now, and what NPCs say to it. Returns these NPCs."""
     caught_up: dict[int, Any] = {}
     while behind := [each for each in _waiting.values() if each.lines and not each.at_work]:
+        before = sum(len(each.lines) for each in behind)
         for heard in behind:
             caught_up[id(heard.npc)] = heard.npc
             catch_up(heard.npc)
+        if sum(len(each.lines) for each in behind) >= before:
+            break  # none of them can be taken in now
     return [*caught_up.values()]
+
+
+def drop(npc: Any, source: str | None = None) -> None:
+    """Forget what an NPC has heard and could not take in: all, or the lines of one speaker."""
+    if heard := _waiting.get(id(npc)):
+        for lines in (heard.lines, heard.held):
+            kept = [] if source is None else [each for each in lines if each.source != source]
+            lines.clear()
+            lines.extend(kept)
+
+
+def unwritten(npc: Any) -> int:
+    """Return how many lines that an NPC has heard are not in the game's database yet."""
+    heard, memory = _waiting.get(id(npc)), npc.__dict__.get("memory")
+    waiting = len(heard.lines) + len(heard.held) if heard else 0
+    return waiting + (memory.journal.unwritten if memory else 0)
 
 
 @defer.inlineCallbacks
 def _take_in_slowly(heard: _Heard) -> Generator[Any, Any, None]:
-    yield offload.breathe()
-    while heard.lines:
-        _take_in_next(heard)
-        yield offload.breathe()
+    from twisted.internet import reactor
+
+    yield task.deferLater(reactor, LATER, offload.breathe)
+    while heard.lines or heard.held:
+        if not heard.lines:
+            yield task.deferLater(reactor, HELD_SECONDS, offload.breathe)
+            heard.lines.extendleft(reversed(heard.held))
+            heard.held.clear()
+        elif game_database.still_locked() or not _take_in_next(heard):
+            yield task.deferLater(reactor, RETRY_SECONDS, offload.breathe)
+        else:
+            yield offload.breathe()
     del _waiting[id(heard.npc)]
 
 
-def _take_in_next(heard: _Heard) -> None:
-    line = heard.lines.popleft()
-    if not heard.npc.pk:
-        return  # it was deleted
+def _take_in_next(heard: _Heard) -> bool:
+    """Take in one line. Returns False if none can be taken in now."""
+    if not heard.npc.pk:  # it was deleted
+        heard.lines.clear()
+        heard.held.clear()
+        return True
+    line = heard.lines[0]
     heard.at_work = True
     try:
-        line()
+        line.take_in()
+    except (OperationalError, InterfaceError) as error:
+        if not game_database.note_unavailable(error):
+            _tell(heard, line)
+        return False
     except Exception:  # noqa: BLE001  (hooks of a game may fail; the next line is heard all the same)
-        offload.log_failure(Failure(), f"taking in what #{heard.npc.id} heard")
+        _tell(heard, line)
+        if not line.remembered:
+            heard.held.append(line)
     finally:
         heard.at_work = False
+    heard.lines.popleft()
+    if heard.lost:
+        logger().error("%s: %s lines that it heard are lost.", heard.npc.dbref, heard.lost)
+        heard.lost = 0
+    return True
+
+
+def _tell(heard: _Heard, line: _Line) -> None:
+    if not line.told:
+        line.told = True
+        offload.log_failure(Failure(), f"taking in what {heard.npc.dbref} heard")

@@ -18,6 +18,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from django.db import OperationalError
 from django.utils.translation import gettext
 from evennia.objects.objects import DefaultCharacter, DefaultObject
 from evennia.typeclasses.attributes import ModelAttributeBackend
@@ -185,7 +186,11 @@ class MemoryMixin(_Base):
         """Perceive a message. Returns what the base class returns."""
         deliver = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
         if deliver and text and from_obj is not None:
-            self._hear(text, from_obj)
+            try:
+                self._hear(text, from_obj)
+            except OperationalError:  # it is locked; who is there then is taken to be there now
+                source = self.get_memory_identity(next(iter(make_iter(from_obj))))
+                hearing_queue.take_in(self, lambda: self._hear(text, from_obj), source=source)
         return deliver
 
     def process_language(self, text: str, speaker: Any, language: str | None, **kwargs: Any) -> str:
@@ -412,22 +417,27 @@ class MemoryMixin(_Base):
         hearing_queue.take_in(
             self,
             lambda: self._take_in_talk(speaker, noticed, whole or speech, hearers, barred=barred),
+            lambda talk: self._react(speaker, *talk),
+            source=noticed.source or "",
         )
 
     def _take_in_talk(
         self, speaker: Any, noticed: Percept, text: str, hearers: Sequence[Any], *, barred: bool
-    ) -> None:
+    ) -> tuple[Entry, bool, Floor | None]:
+        """Remember a line. Returns its entry, whether it wants an answer, and the floor then."""
         if not speaker.pk:  # deleted meanwhile: nobody waits for an answer
-            self._remember(noticed, speaker)
-            return
+            return self._remember(noticed, speaker), False, None
         kind, hearers = noticed.kind, [obj for obj in hearers if obj.pk]
         attention, mentioned, floor = self._attention(speaker, text, kind, hearers, barred=barred)
         wants_reply = attention is Attention.TRIGGER
         if kind != "give":
             noticed = replace(noticed, addressed=wants_reply, mentioned=mentioned)
-        entry = self._remember(noticed, speaker)
-        self.assistant.floor = floor
-        if wants_reply:
+        return self._remember(noticed, speaker), wants_reply, floor
+
+    def _react(self, speaker: Any, entry: Entry, wants_reply: bool, floor: Floor | None) -> None:
+        if floor is not None:
+            self.assistant.floor = floor
+        if wants_reply and speaker.pk:
             self.assistant.wants_reply(entry, speaker)
 
     def _is_barred(self, speaker: Any) -> bool:
@@ -506,7 +516,8 @@ class MemoryMixin(_Base):
     def _notice(self, source: Any, *args: Any, **more: Any) -> None:
         """Take in what `_percept` is given, soon (`hearing_queue`)."""
         noticed = self._percept(source, *args, **more)
-        hearing_queue.take_in(self, lambda: self._remember(noticed, source))
+        own = noticed.source or ""
+        hearing_queue.take_in(self, lambda: self._remember(noticed, source), source=own)
 
     def _percept(
         self,
@@ -542,9 +553,11 @@ class MemoryMixin(_Base):
         )
 
     def _remember(self, noticed: Percept, source: Any) -> Entry:
-        entry = self.memory.perceive(noticed)
-        if noticed.source and source.pk:
-            self.memory.people.set_type(noticed.source, entity_type_of(source))
+        identity = noticed.source or ""
+        kind = entity_type_of(source) if identity and source.pk else ""
+        entry = self.memory.perceive(noticed)  # nothing that may fail comes behind it
+        if kind:
+            self.memory.people.set_type(identity, kind)
         return entry
 
     def _witnesses(self) -> tuple[str, ...]:

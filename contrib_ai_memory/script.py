@@ -29,11 +29,12 @@ from .ingest import agenda_items
 from .log import logger
 from .memory_process import client
 from .offline.phrases import asked_asleep
+from .recall.reply import Answer
 from .recall.tool_loop import ToolError
 from .records import Entry, Provenance, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, NotNow, Sleep, SwitchedOff
-from .store import attributes, game_database, memory_store, pause
+from .store import attributes, condition, game_database, memory_store, pause
 from .store.chat_log import exchange
 from .store.condition import HELD, StoreError
 from .store.evidence import EvidenceGone
@@ -41,6 +42,7 @@ from .store.npc_settings import NPCSettings
 from .text.sanitising import oneline
 
 KEY = attributes.HEARTBEAT
+LOCK_SECONDS = 20.0  # that a stop waits for a locked database
 ASKED_KEPT = 32  # entries remembered as passed to `wants_reply`
 EXCHANGES_KEPT = 50  # people whose last exchange with the NPC is remembered
 PEOPLE_SECONDS = 60.0  # between two writes of the index of people
@@ -149,9 +151,12 @@ class AssistantScript(DefaultScript):
 
     def _settle(self) -> None:
         """Write the last lines (departures are heard late), then close the store."""
+        game_database.wait_for_lock(LOCK_SECONDS)
         for npc in [self.obj, *hearing_queue.catch_up_all()]:
             if npc is not None and npc.pk:
                 npc.memory.flush()
+                if lost := hearing_queue.unwritten(npc):
+                    logger().error("%s: %s lines that it heard are lost.", npc.dbref, lost)
         offload.drain()
         memory_store.close_shared()
 
@@ -217,8 +222,8 @@ class AssistantScript(DefaultScript):
             if self.asleep:
                 self.sleep.interrupt()
             raise
-        except OperationalError as error:
-            if not game_database.note_full(error):
+        except OperationalError as error:  # tried again at the next beat
+            if not game_database.note_unavailable(error):
                 raise
 
     @defer.inlineCallbacks
@@ -281,19 +286,20 @@ class AssistantScript(DefaultScript):
     # --- answering ----------------------------------------------------------------------------
 
     def wants_reply(self, entry: Entry, speaker: Any) -> None:
-        """Queue `entry` for an answer, once."""
+        """Queue `entry` for an answer, once. Called again after a failure, it goes on."""
         asked = (entry.id, entry.timestamp)
         if asked in (self.ndb.asked or ()):
             return
-        self.ndb.asked = [*(self.ndb.asked or ()), asked][-ASKED_KEPT:]
         if self.asleep:
-            self._tell_asleep(speaker)
             self._keep_for_waking(entry)
-            return
-        self._queue(PendingLine(entry, speaker))
-        if self.db.asked_asleep:
-            self._answer_asked_asleep([speaker])
-        self._start_answering()
+            self._tell_asleep(speaker)
+        else:
+            self._queue(PendingLine(entry, speaker))
+            if self.db.asked_asleep:
+                self._answer_asked_asleep([speaker])
+        self.ndb.asked = [*(self.ndb.asked or ()), asked][-ASKED_KEPT:]
+        if not self.asleep:
+            self._start_answering()
 
     def _queue(self, line: PendingLine) -> None:
         entry, speaker = line.entry, line.speaker
@@ -334,15 +340,16 @@ class AssistantScript(DefaultScript):
     def _answer_asked_asleep(self, people: Sequence[Any]) -> None:
         """Queue the questions that these people asked while the NPC was asleep."""
         here = {self.obj.get_memory_identity(each): each for each in people}
-        left, now = [], self.obj.memory.clock()
-        for entry in self._asked_asleep():
-            if seconds_between(entry.timestamp, now) > ASKED_ASLEEP_SECONDS:
-                continue
+        now = self.obj.memory.clock()
+        recent = [
+            entry
+            for entry in self._asked_asleep()
+            if seconds_between(entry.timestamp, now) <= ASKED_ASLEEP_SECONDS
+        ]
+        self._write_asked_asleep([each for each in recent if each.source_entity not in here])
+        for entry in recent:
             if entry.source_entity in here:
                 self._queue(PendingLine(entry, here[entry.source_entity], asleep=True))
-            else:
-                left.append(entry)
-        self._write_asked_asleep(left)
 
     @property
     def answer_queue(self) -> AnswerQueue:
@@ -396,6 +403,8 @@ class AssistantScript(DefaultScript):
             while self._has_turn(turn) and self.answer_queue and not self.ndb.held:
                 cooldown = self.obj.memory.settings.REPLY_COOLDOWN
                 wait = (self.ndb.last_reply or 0) + cooldown - time.monotonic()
+                if game_database.still_locked():
+                    wait = max(wait, hearing_queue.RETRY_SECONDS)
                 if wait > 0 and reactor.running:
                     yield task.deferLater(reactor, wait, lambda: None)
                     continue  # the memory may be held still by now
@@ -410,7 +419,7 @@ class AssistantScript(DefaultScript):
                         "#%s did not answer entry %s: %s", self.db_obj_id, number, problem
                     )
                 except OperationalError as problem:
-                    if not game_database.note_full(problem):
+                    if not game_database.note_unavailable(problem):
                         offload.log_failure(Failure(), f"answering entry {number}")
                 except Exception:  # noqa: BLE001  (the lines behind it are still answered)
                     offload.log_failure(Failure(), f"answering entry {number} of #{self.obj.id}")
@@ -429,6 +438,13 @@ class AssistantScript(DefaultScript):
         thinking = self._think_aloud(line, actions)
         try:
             answer = yield self._compose(entry, actions, turn)
+            own = self._say(answer, line) if answer.text else None
+        except OperationalError as problem:
+            locked = game_database.note_unavailable(problem) == condition.LOCKED
+            if actions.spoken or not locked or not offload.in_game():
+                raise
+            self._queue(line)  # nothing was said yet
+            return
         except EvidenceGone:
             if not self._is_to_be_asked_anew(entry, actions, turn):
                 raise
@@ -439,19 +455,6 @@ class AssistantScript(DefaultScript):
             if self.ndb.answering_line is line:
                 self.ndb.answering_line = None
             thinking.cancel()
-        own = None
-        if answer.text:
-            text = answer.text
-            if line.asleep:
-                before = asked_asleep(memory.phrases, entry.seen_as, oneline(entry.content))
-                text = f"{before} {text}"
-            own = npc.speak(
-                text,
-                line.speaker,
-                private=entry.private or answer.private,
-                session_id=entry.session_id,
-                provenance=answer.provenance,
-            )
         said = exchange(entry, answer.rounds, own, actions.spoken, answer.provenance)
         memory.chat_log.add([*answer.overheard, *said])
         for words in (own, *map(memory.journal.get, actions.spoken)):
@@ -468,6 +471,21 @@ class AssistantScript(DefaultScript):
         if not self.ndb.compacting:  # nobody waits for it
             doing = f"compacting what #{self.obj.id} said"
             self._compact_history().addErrback(offload.log_failure, doing)
+
+    def _say(self, answer: Answer, line: PendingLine) -> Entry | None:
+        """Speak an answer. Returns the entry of the words."""
+        text, entry = answer.text, line.entry
+        if line.asleep:
+            phrases = self.obj.memory.phrases
+            before = asked_asleep(phrases, entry.seen_as, oneline(entry.content))
+            text = f"{before} {text}"
+        return self.obj.speak(
+            text,
+            line.speaker,
+            private=entry.private or answer.private,
+            session_id=entry.session_id,
+            provenance=answer.provenance,
+        )
 
     def _think_aloud(self, line: PendingLine, actions: ReplyActions) -> defer.Deferred:
         """Show that the NPC thinks where its answer takes long; to be cancelled."""

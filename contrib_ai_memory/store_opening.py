@@ -58,7 +58,7 @@ def _flush_all() -> Generator[Any, Any, None]:
         if memory.owner.pk:
             memory.flush()
             if memory.unwritten:
-                raise RuntimeError("its disk is full")
+                raise RuntimeError("it takes no writes")
         yield offload.breathe()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import sqlite3
 import sys
 import tempfile
 import threading
@@ -88,6 +89,27 @@ def store_folder(settings, tmp_path):
     memory_store.close_shared(for_good=False)
 
 
+@pytest.fixture
+def database_file(transactional_db, tmp_path):
+    """The path of the game's database, which is a file for this test, without much patience."""
+    from django.db import connection
+    from evennia.objects.models import ObjectDB
+
+    if connection.vendor != "sqlite":
+        pytest.skip("SQLite's own: one lock for the whole file")
+    ObjectDB.flush_instance_cache(force=True)  # objects of other tests, whose rows are gone
+    connection.ensure_connection()
+    in_memory, path = connection.connection, tmp_path / "game.db3"
+    with sqlite3.connect(path) as file:
+        in_memory.backup(file)
+    params = {**connection.get_connection_params(), "database": str(path), "timeout": 0.05}
+    connection.connection = connection.get_new_connection(params)
+    yield path
+    connection.connection.close()
+    connection.connection = in_memory
+    ObjectDB.flush_instance_cache(force=True)
+
+
 @pytest.fixture(autouse=True)
 def nothing_stays_in_the_process():
     """Drop what the process keeps of a database: the next test's ids are those of this one's."""
@@ -144,6 +166,35 @@ def _someone(typeclass, key, room):
     from evennia.utils.create import create_object
 
     return create_object(typeclass, key=key, location=room, home=room)
+
+
+@pytest.fixture
+def at_turn(monkeypatch):
+    """at_turn(n, act): `act` happens at the n-th turn that is given to the reactor from now on.
+
+    Returns a function that tells whether it has happened.
+    """
+    from contrib_ai_memory import offload
+
+    given = {name: getattr(offload, name) for name in ("breathe", "run")}
+
+    def at(number, act):
+        left = [number]
+
+        def give(name):
+            def give_and_act(*args, **options):
+                left[0] -= 1
+                if left[0] == 0:
+                    act()
+                return given[name](*args, **options)
+
+            return give_and_act
+
+        for name in given:
+            monkeypatch.setattr(offload, name, give(name))
+        return lambda: left[0] <= 0
+
+    return at
 
 
 @pytest.fixture

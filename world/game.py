@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -336,6 +337,29 @@ def _alive(pid: int) -> bool:
     except OSError:
         return False
     return True
+
+
+_HOLD = """
+import sqlite3, sys, time
+database = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=60)
+database.execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def locked(database: Path) -> Iterator[None]:
+    """Hold the lock of an SQLite file in another process, as a backup or a shell may."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        assert holder.stdout
+        holder.stdout.readline()
+        yield
+    finally:
+        holder.communicate()
 
 
 class Telnet:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
 
+from django.db import OperationalError
 from evennia.utils import gametime
 from twisted.internet import defer, task
 
@@ -168,17 +169,26 @@ def run_sleep_tick(
             break  # the next tick reads what is there then
         except HELD:
             raise  # not the pass's fault: it is run when the store takes writes again
+        except OperationalError as error:
+            if game_database.note_unavailable(error):
+                raise  # nor is this: the next beat tries it again
+            night = _after_failure(memory, night, error, tally)
+            break
         except Exception as error:  # noqa: BLE001 - kept in the record; the night goes on
-            if not memory.owner.pk:
-                break  # it was deleted meanwhile
-            logger().exception("#%s: %s failed.", memory.owner.id, night.pass_name)
-            night = night.failed(error, tally)
+            night = _after_failure(memory, night, error, tally)
             break
         night = night.after(report, time.monotonic() - begun, tally)
         if time.monotonic() - started > SECONDS_A_TICK:
             break
     memory.flush()
     return night
+
+
+def _after_failure(memory: Any, night: Night, error: Exception, tally: Tally) -> Night:
+    if not memory.owner.pk:
+        return night  # it was deleted meanwhile
+    logger().exception("#%s: %s failed.", memory.owner.id, night.pass_name)
+    return night.failed(error, tally)
 
 
 # --- when an NPC sleeps ---------------------------------------------------------------------------
@@ -405,7 +415,13 @@ class Sleep:
             raise
         if not self._npc.pk:
             raise SwitchedOff(f"{name_of_npc} was deleted meanwhile.")
-        return self.records[-1]["passes"]
+        records = self.records  # none where the memory was wiped meanwhile
+        return records[-1]["passes"] if records else {}
+
+    def begin_anew(self) -> None:
+        """Begin the running night once more, as nothing of what it worked on is left."""
+        if self._script.asleep:
+            self._put(Night(started=now_iso()))
 
     def make_due(self) -> None:
         """Let the next beat run a tick, however short a time ago the last one ran."""

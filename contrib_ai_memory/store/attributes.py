@@ -270,19 +270,14 @@ def delete_heartbeat_records(obj: Any) -> None:
             script.attributes.remove(key)
 
 
-def reload_after_rollback(obj: Any, rows: Iterable[tuple[str, str | None]]) -> None:
-    """Drop cached Attributes whose transaction was rolled back.
+def reload_after_rollback(obj: Any) -> None:
+    """Drop cached Attributes after a write that failed. Reads nothing from the database.
 
-    Evennia keeps those that the transaction created although their rows are gone; every later
-    write of one of them would fail.
-
-    Args:
-        rows: (key, category) of each.
+    Evennia keeps those that a transaction created although their rows are gone; every later write
+    of one of them would fail.
     """
-    for key, category in rows:
-        attribute = obj.attributes.get(key, category=category, return_obj=True)
-        if attribute is not None:
-            attribute.flush_from_cache(force=True)
+    for attribute in filter(None, obj.attributes.backend._cache.values()):
+        attribute.flush_from_cache(force=True)
     obj.attributes.reset_cache()
 
 

@@ -99,7 +99,7 @@ HELD = (StoreHeld, ModelAway)
 
 # --- troubles -------------------------------------------------------------------------------------
 
-ROOM, DATABASE, PAIR, LOST = "room", "database", "pair", "lost"
+ROOM, DATABASE, LOCKED, PAIR, LOST = "room", "database", "locked", "pair", "lost"
 HOLDING = (ROOM, PAIR)  # the store takes no writes
 
 _lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""The game's database: the VACUUM after an erasure, statistics, and a full disk.
+"""The game's database: the VACUUM after an erasure, statistics, a full disk, and locks.
 
 Journals and profiles are Attributes. Each write of an Attribute frees the space of its old value,
 and SQLite leaves the old bytes in the file; so `apps` switches on `secure_delete` in every
@@ -127,33 +127,86 @@ def _tables_of_attributes() -> list[str]:
     return [model._meta.db_table for model in (Attribute, *holders)]
 
 
-# --- a full disk ----------------------------------------------------------------------------------
+# --- a database that takes no writes for now ------------------------------------------------------
 
 _FULL_SQLITE = (13, 10)  # FULL, and IOERR, which a write that finds no room may be as well
 _FULL_ELSEWHERE = ("53100", 1021, 1114)  # PostgreSQL's disk_full; MySQL's and MariaDB's
+_LOCKED_SQLITE = (5, 6)  # BUSY, LOCKED
+# PostgreSQL's lock_not_available, deadlock_detected, serialization_failure; MySQL's two
+_LOCKED_ELSEWHERE = ("55P03", "40P01", "40001", 1205, 1213)
+LOCK_PROBE_SECONDS = 0.2  # between two looks of `wait_for_lock`
 
 
-def is_full(error: OperationalError) -> bool:
-    """Return whether a write failed because the disk of the game's database is full."""
-    cause = error.__cause__
-    code = getattr(cause, "sqlite_errorcode", None)
-    if code is not None:
-        return code & 0xFF in _FULL_SQLITE
-    codes = (getattr(cause, "sqlstate", None), *getattr(cause, "args", ())[:1])
-    return any(code in _FULL_ELSEWHERE for code in codes)
+def note_unavailable(error: DatabaseError) -> str:
+    """Log once that the database takes no writes for now, if this error says so.
 
-
-def note_full(error: OperationalError) -> bool:
-    """Log once that the disk is full, if this error says so. Returns whether it does."""
-    if full := is_full(error):
+    Returns:
+        The trouble: its disk is full (`condition.DATABASE`), another program holds it
+        (`condition.LOCKED`), or "".
+    """
+    if _is(error, _FULL_SQLITE, _FULL_ELSEWHERE):
         condition.begin(
             condition.DATABASE,
             f"The game's database cannot be written: its disk has no room ({error}). New journal "
             "entries are kept in memory until there is room; stopping the game before loses them.",
         )
-    return full
+        return condition.DATABASE
+    if _is(error, _LOCKED_SQLITE, _LOCKED_ELSEWHERE):
+        condition.begin(
+            condition.LOCKED,
+            f"The game's database is held by another program ({error}). What NPCs hear is kept in "
+            "memory until it is free; stopping the game before loses it.",
+        )
+        return condition.LOCKED
+    return ""
 
 
 def note_written() -> None:
-    """Log the end of a full disk, if one was logged."""
-    condition.end(condition.DATABASE, "The game's database accepts writes again: all is written.")
+    """Log the end of a full disk or a lock, if one was logged."""
+    over = "The game's database accepts writes again: all is written."
+    condition.end(condition.DATABASE, over)
+    condition.end(condition.LOCKED, over)
+
+
+def still_locked() -> bool:
+    """Return whether a lock was noted and is still there; does not wait for it."""
+    if condition.LOCKED not in condition.known():
+        return False
+    if _is_locked():
+        return True
+    condition.end(condition.LOCKED, "The game's database is free again.")
+    return False
+
+
+def wait_for_lock(seconds: float) -> None:
+    """Wait until a lock that was noted is gone, for so long at most. Blocks: for the stop alone."""
+    until = time.monotonic() + seconds
+    while still_locked() and time.monotonic() < until:
+        time.sleep(LOCK_PROBE_SECONDS)
+
+
+def _is_locked() -> bool:
+    """Return whether another connection holds SQLite's lock for writing."""
+    if not is_sqlite() or connection.in_atomic_block:
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout")
+        [patience] = cursor.fetchone()
+        cursor.execute("PRAGMA busy_timeout = 0")
+        try:
+            cursor.execute("BEGIN IMMEDIATE")
+            cursor.execute("ROLLBACK")
+        except OperationalError as error:
+            return _is(error, _LOCKED_SQLITE, ())
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout = {patience}")
+    return False
+
+
+def _is(error: DatabaseError, sqlite: tuple[int, ...], elsewhere: tuple[Any, ...]) -> bool:
+    cause = error.__cause__
+    code = getattr(cause, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF in sqlite
+    codes = (getattr(cause, "sqlstate", None), *getattr(cause, "args", ())[:1])
+    return any(code in elsewhere for code in codes)

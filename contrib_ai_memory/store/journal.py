@@ -31,6 +31,7 @@ ATTRIBUTE = "journal"
 PAGES_IN_MEMORY = 16
 ASIDE = "_damaged_"  # + number: after the key of a page, its unreadable text
 _ASIDE_KEY = re.compile(rf"journal_page_(\d+){ASIDE}\d+")
+NO_ENTRY_IDS = ("links_checked",)  # cursors that count something else than entries
 HEARD = "heard:"  # + agent id: the cursor at the first words of another NPC
 NO_JOURNAL_ID = ("links_checked",)  # cursors that count something else than entries
 _PAGE_START = '[{"id":'  # of the text of a sealed page
@@ -75,6 +76,7 @@ class Journal:
         self._dirty = False
         self._aside: dict[int, str] = {}  # damaged text to be kept at the next write
         self._load(attributes.read(npc, ATTRIBUTE))
+        self._written_id = self.last_id
 
     # --- reading ----------------------------------------------------------------------------
 
@@ -91,6 +93,11 @@ class Journal:
     def changed(self) -> bool:
         """Whether something is not in the game's database yet."""
         return self._dirty
+
+    @property
+    def unwritten(self) -> int:
+        """How many new entries are not in the game's database yet."""
+        return max(0, self.last_id - self._written_id)
 
     def get(self, entry_id: int) -> Entry | None:
         """Return one entry, in O(1) pages."""
@@ -209,27 +216,44 @@ class Journal:
             return
         try:
             with transaction.atomic() if self._dirty_pages or self._aside else nullcontext():
-                self._keep_aside()
+                kept_aside = self._keep_aside()
                 for number in sorted(self._dirty_pages):
                     attributes.write_json(self._npc, _page_key(number), self._page(number))
                 attributes.write_literals(self._npc, ATTRIBUTE, self._stored())
         except DatabaseError:  # as on a full disk: all of it is written at the next try
-            pages = [(_page_key(number), attributes.CATEGORY) for number in self._dirty_pages]
-            attributes.reload_after_rollback(self._npc, [*pages, (ATTRIBUTE, None)])
+            attributes.reload_after_rollback(self._npc)
             raise
+        for number in kept_aside:
+            del self._aside[number]
         self._dirty_pages.clear()
         self._dirty = False
+        self._written_id = self.last_id
 
-    def clear(self) -> None:
-        """Delete every entry and start again at id 1."""
-        for key in attributes.keys_of(self._npc, _page_key("")):
-            attributes.remove_json(self._npc, key)
-        self.last_id = self.removed = 0
-        self.last_reflection, self.cursors, self._open = None, {}, []
-        for kept in (self._pages, self._dirty_pages, self.damage, self._aside):
-            kept.clear()
-        self._changed()
-        self.flush()
+    def clear(self, until: int | None = None) -> None:
+        """Delete every entry and start again at id 1.
+
+        Args:
+            until: Keep the entries behind this one, with their ids, if there are any.
+        """
+        last_id = self.last_id
+        later = [] if until is None else list(self.read(until + 1))
+        with transaction.atomic() if later else nullcontext():
+            for key in attributes.keys_of(self._npc, _page_key("")):
+                attributes.remove_json(self._npc, key)
+            self.last_id = self.removed = last_id if later else 0
+            self.last_reflection, self.cursors, self._open = None, {}, []
+            for kept in (self._pages, self._dirty_pages, self.damage, self._aside):
+                kept.clear()
+            self.restore(later)
+            for entry in later:
+                if entry.utterance:
+                    self.note_heard(entry.utterance, entry.id)
+            self._changed()
+            self.flush()
+
+    def page_keys_behind(self, entry_id: int) -> list[str]:
+        """Return the keys of the sealed pages with entries behind this one."""
+        return [_page_key(n) for n in range(entry_id // PAGE_SIZE, self._sealed_pages)]
 
     # --- pages ------------------------------------------------------------------------------
 
@@ -413,13 +437,16 @@ class Journal:
                 problem,
             )
 
-    def _keep_aside(self) -> None:
-        """Keep the text of damaged pages that are about to be overwritten."""
+    def _keep_aside(self) -> list[int]:
+        """Keep the text of damaged pages that are about to be overwritten; return their numbers."""
+        kept = []
         for number in sorted(self._aside):
             if number in self._dirty_pages or number >= self._sealed_pages:
-                text = self._aside.pop(number)
                 key = f"{_page_key(number)}{ASIDE}{len(self._keys_aside(number)) + 1}"
+                text = self._aside[number]
                 attributes.write_json(self._npc, key, {"text": text, "mended": False})
+                kept.append(number)
+        return kept
 
     def _keys_aside(self, number: int | str = "") -> dict[str, int]:
         """Return the keys of damaged text, of one page or of all, each with its page's number."""
