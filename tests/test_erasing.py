@@ -15,11 +15,13 @@ from pathlib import Path
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import edit, erase, forget, ids, reindex, undo_log
+from contrib_ai_memory.admin import doctor, edit, erase, forget, ids, reindex, undo_log
 from contrib_ai_memory.admin.erase import DataSubject
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord, Percept
+from contrib_ai_memory.sleep.night import Sleep
 from contrib_ai_memory.store import attributes, memory_store
+from contrib_ai_memory.store.journal import Journal
 from contrib_ai_memory.store.payload import entry_memory_id
 from contrib_ai_memory.store.preferences import Preference
 
@@ -389,6 +391,85 @@ def test_whoever_asks_meanwhile_brings_nothing_back(talked, alice, bram, monkeyp
     assert "mead" not in everything(talked)
     rung = told(talked, "bell")
     assert ("The bell rang twice." in rung) is not wiped
+
+
+@pytest.mark.parametrize("number", [1, 9, 18])
+def test_what_is_said_while_a_mind_is_wiped_stays_and_is_answered(
+    talked, bram, hears, at_turn, number
+):
+    heard = hears(bram)
+
+    def talk():
+        bram.execute_cmd("say I planted barley today.")
+        for _ in range(40):  # more than a page of the journal
+            bram.execute_cmd("pose digs on.")
+        bram.execute_cmd("say Mara, what did I plant today?")
+
+    happened = at_turn(number, talk)
+    offload.wait(erase.wipe(talked))
+    assert happened()
+    talked.memory.flush()
+    after = everything(talked)
+    for word in ("Alice", "ferry", "crowns", "sheep", "porridge"):
+        assert word not in after, word
+    assert any("barley" in line and "Mara says" in line for line in heard), heard
+    lines = Journal(talked).read()
+    assert [each.content for each in lines if each.origin != "self"] == [
+        "I planted barley today.",
+        *["Bram digs on."] * 40,
+        "Mara, what did I plant today?",
+    ]
+    assert [each.name for each in talked.memory.people] == ["Bram"]
+    offload.wait(talked.memory.index_pending())
+    assert "I planted barley today." in told(talked, "barley")
+    assert offload.wait(doctor.check([talked])) == []
+
+
+@pytest.mark.parametrize("step", ["_wipe_store", "_wipe_texts", "_wipe_rows", "_wipe_journal"])
+def test_a_wipe_that_broke_off_is_known_and_finished_and_what_was_said_since_stays(
+    talked, bram, monkeypatch, step
+):
+    with monkeypatch.context() as broken:
+        broken.setattr(erase, step, killed)
+        with pytest.raises(KeyboardInterrupt):
+            offload.wait(erase.wipe(talked))
+    bram.execute_cmd("say I planted barley today.")
+    [found] = [each.what for each in offload.wait(doctor.check([talked])) if "wipe" in each.what]
+    assert "broke off half way" in found
+    offload.wait(doctor.check([talked], mend=True))
+    after = everything(talked)
+    for word in ("Alice", "ferry", "crowns", "sheep", "porridge"):
+        assert word not in after, word
+    assert "I planted barley today." in told(talked, "barley")
+    assert offload.wait(doctor.check([talked])) == []
+
+
+@pytest.mark.parametrize("number", [1, 5, 20, 30])
+def test_a_night_during_which_its_mind_is_wiped_ends_and_leaves_nothing(
+    talked, bram, at_turn, number
+):
+    bram.execute_cmd("say My barn at Thornwick burned down.")
+    wiped = []
+    happened = at_turn(number, lambda: wiped.append(erase.wipe(talked)))
+    passes = offload.wait(talked.assistant.sleep.whole_night())
+    assert happened() and wiped[0].called
+    assert all(done["errors"] == [] for done in passes.values())
+    assert not talked.assistant.asleep
+    talked.memory.flush()
+    after = everything(talked)
+    for word in ("Alice", "ferry", "Thornwick"):
+        assert word not in after, word
+
+
+def test_a_wipe_right_at_the_end_of_a_night_costs_no_error(talked, builder, monkeypatch):
+    end = Sleep._end
+
+    def end_and_wipe(self, night):
+        end(self, night)
+        offload.wait(erase.wipe(talked))
+
+    monkeypatch.setattr(Sleep, "_end", end_and_wipe)
+    assert "wiped meanwhile" in builder("@sleep/now mara")
 
 
 def test_other_npcs_keep_their_memory_when_one_is_wiped(talked, tavern, bram):

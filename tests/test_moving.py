@@ -211,7 +211,7 @@ def test_an_import_that_was_killed_while_it_emptied_is_known_as_half_done(
     talked, tmp_path, monkeypatch
 ):
     export(talked, tmp_path / "a.jsonl")
-    monkeypatch.setattr(erase, "_wipe_script", killed)  # the last of it
+    monkeypatch.setattr(erase, "_wipe_journal", killed)  # the last of it
     with pytest.raises(KeyboardInterrupt):
         import_(talked, tmp_path / "a.jsonl", replace=True)
     assert attributes.read_json(talked, erase.IMPORT_MARK) == {"paused": False}

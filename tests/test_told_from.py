@@ -14,7 +14,7 @@ from model_server import WELL_FORMED, digest, numbered_in
 from test_erasing import everything
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import erase
+from contrib_ai_memory.admin import erase, undo_log
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -81,6 +81,36 @@ def test_another_npc_that_heard_the_answer_forgets_it(told, gustav, alice, admin
     assert "zanzibar" in kept(gustav)
     erase_by_command(admin, told, alice)
     assert "zanzibar" not in kept(gustav)
+
+
+def test_what_another_npc_forgot_of_the_answer_does_not_come_back_by_undo(
+    told, gustav, alice, admin, builder
+):
+    offload.wait(gustav.memory.index_pending())
+    [heard] = [each.id for each in gustav.memory.journal.read() if "zanzibar" in each.content]
+    builder(f"@memory/forget Gustav = {heard}")
+    builder("yes")
+    erase_by_command(admin, told, alice)
+    assert "nothing to undo" in builder("@memory/undo Gustav")
+    assert "zanzibar" not in kept(gustav)
+
+
+def test_an_undo_of_another_npc_that_has_nothing_to_do_with_the_erased_stays(
+    told, gustav, alice, bram, admin, builder
+):
+    bram.execute_cmd("say My sheep graze in the north field.")
+    offload.wait(gustav.memory.index_pending())
+    sheep = next(each.id for each in gustav.memory.journal.read() if "sheep" in each.content)
+    heard = [each.id for each in gustav.memory.journal.read() if "zanzibar" in each.content]
+    for number in heard:
+        builder(f"@memory/forget Gustav = {number}")
+        builder("yes")
+    undo_log.clear(gustav)
+    builder(f"@memory/forget Gustav = {sheep}")
+    builder("yes")
+    erase_by_command(admin, told, alice)
+    builder("@memory/undo Gustav")
+    assert "north field" in kept(gustav)
 
 
 def test_what_it_told_on_from_there_goes_wherever_it_went(told, gustav, alice, bram, model, admin):

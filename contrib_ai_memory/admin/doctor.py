@@ -193,6 +193,10 @@ def _delete_orphans(agent_id: str) -> None:
 @defer.inlineCallbacks
 def _unfinished(npc: Any, mend: bool) -> Generator[Any, Any, list[Finding]]:
     found = []
+    if erase.half_wiped(npc):
+        if mend:
+            yield erase.finish_wipe(npc)
+        found.append(_finding(npc, "A wipe of its memory broke off half way.", 1, mend))
     for plan in erase.unfinished(npc):
         if mend:
             yield erase.erase_person(npc, plan["identity"], plan["names"])

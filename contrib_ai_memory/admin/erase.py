@@ -20,6 +20,8 @@ everything in it is removed, from the store first and the journal last, and afte
 other NPCs heard this one say from it. Broken off at any line and called again, it ends in the same
 state. The NPC is held still meanwhile: it hears and keeps what is said, but neither thinks nor
 answers. What it hears during the erasure is new talk and stays.
+
+A wipe removes all that was heard before it began, and is marked at the NPC until it is done.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from django.db import transaction
 from twisted.internet import defer
 
 from .. import hearing_queue, offload
@@ -49,7 +52,7 @@ from ..store import (
     preferences,
     profiles,
 )
-from ..store.journal import ranges_include
+from ..store.journal import HEARD, NO_JOURNAL_ID, Journal, ranges_include
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..text import plural
@@ -64,6 +67,7 @@ from .jobs import (
     store_pages,
 )
 
+WIPE_MARK = "wiping"  # Attribute of a half-wiped NPC: the last entry that goes
 IMPORT_MARK = "importing"  # Attribute of a half-imported NPC; a wipe removes it last
 PLAN = "erasing_"  # + digest of the identity: the Attribute that holds a plan until it is done
 FOLLOWING = "following_"  # before that: what follows from the plan at another NPC
@@ -215,8 +219,21 @@ def erase_from(
 
 
 def wipe(npc: Any) -> defer.Deferred:
-    """Wipe an NPC's whole memory, as a Deferred `Erased`. Its id and sleep schedule stay."""
+    """Wipe an NPC's whole memory, as a Deferred `Erased`. Its id and sleep schedule stay.
+
+    What it hears meanwhile is new talk, which stays and is answered afterwards.
+    """
     return exclusively(npc, _wipe).addCallback(_clear_disk)
+
+
+def half_wiped(npc: Any) -> bool:
+    """Return whether a wipe broke off half way."""
+    return attributes.read_json(npc, WIPE_MARK) is not None
+
+
+def finish_wipe(npc: Any) -> defer.Deferred:
+    """Finish a wipe that broke off, as a Deferred `Erased`. What was heard since stays."""
+    return exclusively(npc, _finish_wipe).addCallback(_clear_disk)
 
 
 @defer.inlineCallbacks
@@ -243,6 +260,7 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
     """
     _refuse_itself(npc, identity)
     hearing_queue.catch_up_all()
+    hearing_queue.drop(npc, identity)  # what could not be taken in
     plan, erased = yield exclusively(npc, _erase_at_npc, identity, names)
     elsewhere = yield _erase_heard(npc, plan)
     if npc.pk:
@@ -299,6 +317,8 @@ def _erase_heard_by(
     those utterances.
     """
     listener.memory.flush()
+    if undo_log.holds(listener, plan.utterances):  # also where nothing else is left of them
+        undo_log.clear(listener)
     own = yield plan_heard(listener.memory, FOLLOWING + plan.key, frozenset(plan.utterances))
     if not own.entries and not own.memories:
         return 0, set()
@@ -644,10 +664,19 @@ def _wipe(npc: Any) -> Generator[Any, Any, Erased]:
     return erased
 
 
+def _finish_wipe(npc: Any) -> defer.Deferred:
+    mark = attributes.read_json(npc, WIPE_MARK)
+    return wipe_held(npc, mark["until"]) if mark else defer.succeed(Erased())
+
+
 @defer.inlineCallbacks
-def wipe_held(npc: Any) -> Generator[Any, Any, Erased]:
+def wipe_held(npc: Any, until: int | None = None) -> Generator[Any, Any, Erased]:
     """Wipe the memory of an NPC that the caller holds still, as a Deferred `Erased`. Deleted bytes
-    stay on disk."""
+    stay on disk.
+
+    Args:
+        until: The last entry that goes, where a wipe goes on that broke off.
+    """
     undo_log.clear(npc)
     memory = npc.memory
     memory.flush()
@@ -658,25 +687,18 @@ def wipe_held(npc: Any) -> Generator[Any, Any, Erased]:
         "agenda": len(memory.agenda),
         "messages": len(memory.chat_log.messages),
     }
+    until = _begin_wipe(npc) if until is None else until
     with memory.evidence.withdraw():  # what is left meanwhile is neither learned nor indexed anew
         kinds, vectors = yield _wipe_store(memory.id)
         yield batch_job(novelty.forget, memory.id)
-        entries = yield _wipe_texts(memory)
+        entries = yield _wipe_texts(memory, until)
         for category in (links.CATEGORY, preferences.CATEGORY, profiles.CATEGORY, agenda.CATEGORY):
             yield _wipe_rows(npc, category)
-        for part in (
-            memory.links,
-            memory.preferences,
-            memory.agenda,
-            memory.profiles,
-            memory.chat_log,
-            memory.conversations,
-        ):
+        for part in (memory.links, memory.preferences, memory.agenda, memory.profiles):
             part.clear()
-        yield _wipe_rows(npc, attributes.CATEGORY)
-        memory.people.clear()
-        memory.journal.clear()
-        _wipe_script(npc.assistant)
+        yield _wipe_rows(npc, attributes.CATEGORY, until)
+        _wipe_journal(memory.journal, until)
+        attributes.remove_json(npc, WIPE_MARK)
         game_database.truncate_wal()
         return Erased(
             **counted,
@@ -685,6 +707,31 @@ def wipe_held(npc: Any) -> Generator[Any, Any, Erased]:
             kinds=dict(kinds),
             vectors=vectors,
         )
+
+
+def _begin_wipe(npc: Any) -> int:
+    """Mark a wipe as begun, and clear at once what the next line adds to.
+
+    Returns:
+        The id of the last entry that goes.
+    """
+    memory = npc.memory
+    until = len(memory.journal)
+    with transaction.atomic():
+        attributes.write_json(npc, WIPE_MARK, {"until": until})
+        for part in (memory.people, memory.conversations, memory.chat_log):
+            part.clear()
+        _wipe_script(npc.assistant)
+    hearing_queue.drop(npc)  # what could not be taken in
+    return until
+
+
+def _wipe_journal(journal: Journal, until: int) -> None:
+    """Clear the journal up to an entry; the passes go on with those behind it."""
+    passed = [n for n in journal.cursors if n not in NO_JOURNAL_ID and not n.startswith(HEARD)]
+    journal.clear(until)
+    for name in passed if len(journal) else ():
+        journal.set_cursor(name, until)
 
 
 @defer.inlineCallbacks
@@ -706,10 +753,11 @@ def _first_ids(agent_id: str) -> list[str]:
 
 
 @defer.inlineCallbacks
-def _wipe_texts(memory: Any) -> Generator[Any, Any, int]:
-    """Delete what is kept of the journal's texts outside it. Returns how many entries it has."""
+def _wipe_texts(memory: Any, until: int) -> Generator[Any, Any, int]:
+    """Delete what is kept outside the journal of its texts up to an entry. Returns how many entries
+    these are."""
     count = 0
-    for page in journal_pages(memory.journal):
+    for page in journal_pages(memory.journal, last=until):
         count += len(page)
         texts = [text for entry in page for text in entry.texts]
         yield batch_job(_delete_texts, texts, [entry_memory_id(memory.id, e.id) for e in page])
@@ -722,10 +770,16 @@ def _delete_texts(texts: list[str], ids: list[str]) -> None:
 
 
 @defer.inlineCallbacks
-def _wipe_rows(npc: Any, category: str) -> Generator[Any, Any, None]:
-    """Remove every Attribute of a category but `IMPORT_MARK`, a few at a time."""
+def _wipe_rows(npc: Any, category: str, until: int | None = None) -> Generator[Any, Any, None]:
+    """Remove every Attribute of a category but the marks, a few at a time.
+
+    Args:
+        until: Leave the pages of the journal with entries behind this one.
+    """
     while npc.pk:
-        left = npc.db_attributes.filter(db_category=category).exclude(db_key=IMPORT_MARK)
+        pages = [] if until is None else npc.memory.journal.page_keys_behind(until)
+        left = npc.db_attributes.filter(db_category=category)
+        left = left.exclude(db_key__in=[IMPORT_MARK, WIPE_MARK, *pages])
         some = list(left.values_list("db_key", flat=True)[:ROWS_AT_ONCE])
         if not some:
             return
@@ -738,6 +792,7 @@ def _wipe_script(script: Any) -> None:
     """Remove the records of nights, and those who wait for an answer."""
     for key in ("night_records", "night"):
         script.attributes.remove(key)
+    script.sleep.begin_anew()
     script.answer_queue.clear()
     script.ndb.exchanges = {}
 

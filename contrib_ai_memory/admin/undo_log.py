@@ -6,7 +6,7 @@ erasure calls `clear` first. Reactor thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import wraps
 from typing import Any
@@ -115,6 +115,13 @@ def add(npc: Any, who: Any, action: str, ids: Sequence[str], before: Before) -> 
 def acts(npc: Any) -> list[Act]:
     """Return the actions that can be undone, oldest first."""
     return [Act.from_dict(plain) for plain in attributes.read_json(npc, KEY) or []]
+
+
+def holds(npc: Any, utterances: Collection[str]) -> bool:
+    """Return whether an undo would bring back what the NPC heard of these (`Entry.utterance`)."""
+    return any(
+        entry.get("utterance") in utterances for act in acts(npc) for entry in act.before.entries
+    )
 
 
 def clear(npc: Any) -> int:

@@ -70,10 +70,11 @@ def _now(command: MemoryCommand, npc: Any) -> Generator[Any, Any, None]:
     ]
     failed = [TITLES.get(each, each) for each, done in passes.items() if done["errors"]]
     trouble = f" Failed: {', '.join(failed)}; see @sleep/log {name}." if failed else ""
-    without_model = inspect.nights(npc)[0].trouble
-    command.tell(f"{name} wakes up rested: {', '.join(results)}.{trouble}")
+    done = ", ".join(results) or "its memory was wiped meanwhile"
+    command.tell(f"{name} wakes up rested: {done}.{trouble}")
+    without_model = [each.trouble for each in inspect.nights(npc)[:1] if each.trouble]
     if without_model:
-        command.tell(f"|r{safe(without_model)}|n")
+        command.tell(f"|r{safe(without_model[0])}|n")
 
 
 @SWITCHES.add(access_type="edit")

@@ -31,7 +31,6 @@ ATTRIBUTE = "journal"
 PAGES_IN_MEMORY = 16
 ASIDE = "_damaged_"  # + number: after the key of a page, its unreadable text
 _ASIDE_KEY = re.compile(rf"journal_page_(\d+){ASIDE}\d+")
-NO_ENTRY_IDS = ("links_checked",)  # cursors that count something else than entries
 HEARD = "heard:"  # + agent id: the cursor at the first words of another NPC
 NO_JOURNAL_ID = ("links_checked",)  # cursors that count something else than entries
 _PAGE_START = '[{"id":'  # of the text of a sealed page

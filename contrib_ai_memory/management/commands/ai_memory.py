@@ -182,7 +182,7 @@ def _entries(npc: Any, stored: dict[str, Any]) -> str:
 def _state(npc: Any, script: Any) -> str:
     if attributes.read_json(npc, erase.IMPORT_MARK):
         return "half imported"
-    if erase.unfinished(npc):
+    if erase.unfinished(npc) or erase.half_wiped(npc):
         return "half erased"
     if not conf.get().ENABLED or OFF_TAG in npc.tags.get(category=CATEGORY, return_list=True):
         return "off"
