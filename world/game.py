@@ -23,11 +23,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OVERLAY = ("typeclasses", "commands", "world")
 CONF = "server_conf_example"
+PROCESSES = ("server", "portal")
 SUPERUSER = "keeper"
 PORT_STEP = 10  # the next block of ports where the usual are taken
 BLOCKS = 200
 START_TIMEOUT = 120
-STOP_TIMEOUT = 60
+# seconds on an idle machine: for `evennia stop`, until its processes are gone, and after a signal
+STOP_TIMEOUT, END_SECONDS, TERM_SECONDS = 60, 15, 30
+LONGEST_PATIENCE = 5  # times these, on a busy machine
 START_ATTEMPTS = 5
 PORTAL_SECONDS = 30  # that a portal may still take after `evennia start` has given up
 GAVE_UP = "Connection to Evennia timed out"
@@ -217,17 +220,34 @@ class Game:
         self.wait_until_up()
 
     def stop(self) -> None:
-        if self._pid("portal") or self._pid("server"):
-            with contextlib.suppress(GameError):  # what does not stop when asked is killed
-                self._run("stop", timeout=STOP_TIMEOUT)
-        deadline = time.monotonic() + 15
-        while (self._pid("server") or self._pid("portal")) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        for name in ("server", "portal"):
-            pid = self._pid(name)
-            if pid:
-                os.kill(pid, signal.SIGKILL)
+        """Stop server and portal; what does not stop when asked gets signals, which is printed.
+
+        SIGTERM lets a server save, SIGKILL does not.
+        """
+        if self._running():
+            with contextlib.suppress(GameError):
+                self._run("stop", timeout=_patience(STOP_TIMEOUT))
+        self._wait_for_end(END_SECONDS)
+        for number, problem in (
+            (signal.SIGTERM, "did not stop when asked"),
+            (signal.SIGKILL, "did not end either, and what was not saved is lost"),
+        ):
+            if left := self._running():
+                print(f" ({' and '.join(left)} {problem}: {number.name})", end="", flush=True)  # noqa: T201
+                for pid in left.values():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, number)
+                self._wait_for_end(TERM_SECONDS)
         self._sweep_pids()
+
+    def _running(self) -> dict[str, int]:
+        """Return the pids of the living processes, by name."""
+        return {name: pid for name in PROCESSES if (pid := self._pid(name))}
+
+    def _wait_for_end(self, seconds: float) -> None:
+        deadline = time.monotonic() + _patience(seconds)
+        while self._running() and time.monotonic() < deadline:
+            time.sleep(0.1)
 
     def kill_server(self) -> None:
         """`kill -9` of the Server process; the Portal stays."""
@@ -317,10 +337,16 @@ class Game:
 
     def _sweep_pids(self) -> None:
         """A stale pid file makes `evennia start` wait for ever."""
-        for name in ("server", "portal"):
+        for name in PROCESSES:
             file = self.folder / "server" / f"{name}.pid"
             if file.exists() and self._pid(name) is None:
                 file.unlink()
+
+
+def _patience(seconds: float) -> float:
+    """Return how long to wait now for what takes so many seconds on an idle machine."""
+    load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return seconds * min(max(load, 1), LONGEST_PATIENCE)
 
 
 def _alive(pid: int) -> bool:
