@@ -21,8 +21,9 @@ TALKS := $(wildcard $(DATA)/locomo_dev5.json)
 demo: $(LOCAL)
 	$(BIN)/python -m world.demo $(if $(DEMO_EXIT),--exit)
 
-stop: $(READY)
-	$(BIN)/python -m world.demo stop
+# without an environment nothing runs, and none is made
+stop:
+	@test ! -x $(BIN)/python || $(BIN)/python -m world.demo stop
 
 # a file's tests share what they set up
 test: $(READY)
