@@ -32,6 +32,7 @@ from typing import Any
 from twisted.internet import defer
 from twisted.python import failure
 
+from . import plain_data
 from .log import logger
 
 MEMORY = "memory"
@@ -77,14 +78,18 @@ def run(
 
     Args:
         lane: MEMORY, MODEL or BACKGROUND_MODEL.
-        job: A function of plain data. For MEMORY a function of a module, as it may run in the
-            memory process; it must not change its arguments.
+        job: A function of plain data. For MEMORY, where it may run in the memory process, this is
+            checked (`plain_data`); it must not change its arguments.
         priority: REPLY before LOOK before AWAKE before NIGHT; but a job of the night goes before
             background work that came more than `NIGHT_WAITS` after it.
         timeout: Seconds until the job is done, waiting in the queue included.
         check: Called on the worker thread right before the job, which is skipped if it raises.
-        here: Run the job in this process even if memory jobs have a process apart.
+        here: Run the job in this process even if memory jobs have a process apart. It may take
+            and return what only this process has, such as open files.
         reads: The job changes nothing: it is done again if the process apart ends meanwhile.
+
+    Raises:
+        NotPlain: Another process could not be given this job of MEMORY.
 
     Raises (in the Deferred):
         Busy: The queue is full.
@@ -92,12 +97,20 @@ def run(
     """
     from twisted.internet import reactor
 
-    apart = _apart if lane == MEMORY and not here else None
+    movable = lane == MEMORY and not here
+    apart = _apart if movable else None
+    if movable:
+        plain_data.check_job(job, args)
 
     def task() -> Any:
         if check is not None:
             check()
-        return apart(job, args, reads) if apart else job(*args)
+        if apart:
+            return apart(job, args, reads)
+        result = job(*args)
+        if movable:
+            plain_data.check(result)
+        return result
 
     if not reactor.running:
         return defer.execute(task)

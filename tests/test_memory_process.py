@@ -12,7 +12,8 @@ import pytest
 
 from contrib_ai_memory.memory_process import server
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
 
 SETTINGS = """
 from server.conf.settings import *
@@ -159,7 +160,7 @@ def game(tmp_path_factory):
             env=os.environ
             | {
                 "DJANGO_SETTINGS_MODULE": "process_settings",
-                "PYTHONPATH": os.pathsep.join(map(str, (settings.GAME_DIR, folder, TESTS))),
+                "PYTHONPATH": os.pathsep.join(map(str, (settings.GAME_DIR, folder, ROOT, TESTS))),
             },
             capture_output=True,
             text=True,

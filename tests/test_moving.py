@@ -283,7 +283,7 @@ def test_a_file_that_is_not_there_is_told_of(mara, tmp_path):
 def test_an_export_that_breaks_off_leaves_the_old_file(talked, tmp_path, monkeypatch):
     path = tmp_path / "a.jsonl"
     path.write_text("the old one")
-    monkeypatch.setattr(archive, "_write_memories", killed)
+    monkeypatch.setattr(archive, "_memory_lines", killed)
     with pytest.raises(KeyboardInterrupt):
         export(talked, path)
     assert path.read_text() == "the old one"

@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
 STEPS = [
     {"text"},
     {"english"},
-    {"conf", "privacy", "local_time", "log", "atomic_file", "mem0_environment"},
+    {"conf", "privacy", "local_time", "log", "atomic_file", "mem0_environment", "plain_data"},
     {"records"},
     {"offload", "attention", "sqlite_file", "answer_queue"},
     {"embedding"},

@@ -25,6 +25,7 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import conf, offload
+from ..embedding import embedder
 from ..ingest import novelty
 from ..records import Entry
 from ..store import attributes, game_database, memory_store, owner, pause
@@ -56,6 +57,7 @@ from .jobs import (
     exclusively,
     journal_pages,
     link_pages,
+    local_job,
     silent,
     store_pages,
 )
@@ -99,12 +101,12 @@ def _export(npc: Any, path: Path | None, progress: Progress) -> Generator[Any, A
     memory = npc.memory
     memory.flush()
     header = ArchiveHeader(memory.id, npc.get_memory_identity(npc), npc.key)
-    writer = yield batch_job(Writer, path or conf.directory() / FOLDER / file_name(npc), header)
+    writer = yield local_job(Writer, path or conf.directory() / FOLDER / file_name(npc), header)
     try:
         exported = yield _write(npc, writer, progress)
-        yield batch_job(writer.finish)
+        yield local_job(writer.finish)
     except BaseException:
-        yield batch_job(writer.discard)
+        yield local_job(writer.discard)
         raise
     return exported
 
@@ -119,26 +121,28 @@ def file_name(npc: Any) -> str:
 def _write(npc: Any, writer: Writer, progress: Progress) -> Generator[Any, Any, Exported]:
     memory = npc.memory
     end = len(memory.journal)
-    yield batch_job(writer.add, list(_single_lines(npc)))
+    yield local_job(writer.add, list(_single_lines(npc)))
     for category in ROWS_OF:
         yield _write_rows(npc, writer, category)
     entries = 0
     for number, page in enumerate(journal_pages(memory.journal, last=end), start=1):
         entries += len(page)
-        yield batch_job(writer.add, [{"kind": "entry", "value": entry.to_dict()} for entry in page])
+        yield local_job(writer.add, [{"kind": "entry", "value": entry.to_dict()} for entry in page])
         progress("journal", min(number * ENTRIES_AT_ONCE, end), end)
     for links in link_pages(memory.links):
-        yield batch_job(_write_links, writer, links)
+        yield local_job(_write_links, writer, links)
     total = yield batch_job(memory_store.count, memory.id)
     memories = 0
 
-    def count(written: int) -> None:
+    @defer.inlineCallbacks
+    def add(found: list[Line]) -> Generator[Any, Any, None]:
         nonlocal memories
-        memories += written
+        yield local_job(writer.add, found)
+        memories += len(found)
         progress("memories", memories, total)
 
-    yield store_pages(_write_memories, writer, memory.id, on_page=count)
-    lines = yield batch_job(_write_centroids, writer, memory.id)
+    yield store_pages(_memory_lines, memory.id, on_page=add)
+    lines = yield local_job(writer.add, (yield batch_job(_centroid_lines, memory.id)))
     return Exported(writer.path, entries, memories, lines)
 
 
@@ -176,10 +180,10 @@ def _write_rows(npc: Any, writer: Writer, category: str) -> Generator[Any, Any, 
             }
             for key in keys[first : first + KEYS_AT_ONCE]
         ]
-        yield batch_job(writer.add, lines)
+        yield local_job(writer.add, lines)
 
 
-# --- the store's part (worker thread) -------------------------------------------------------------
+# --- on the worker thread -------------------------------------------------------------------------
 
 
 def _write_links(writer: Writer, found: list[tuple[str, dict[str, dict[str, Any]]]]) -> int:
@@ -199,19 +203,19 @@ def _write_links(writer: Writer, found: list[tuple[str, dict[str, dict[str, Any]
     )
 
 
-def _write_memories(writer: Writer, agent_id: str, offset: Any) -> tuple[int, Any]:
+def _memory_lines(agent_id: str, offset: Any) -> tuple[list[Line], Any]:
     store = memory_store.shared()
     rows, offset = store.rows(agent_id, offset)
     said = store.history.rows_of([memory_id for memory_id, _ in rows])
-    writer.add(
+    lines = [
         {"kind": "memory", "id": each, "payload": payload, "history": said.get(each, [])}
         for each, payload in rows
-    )
-    return len(rows), offset
+    ]
+    return lines, offset
 
 
-def _write_centroids(writer: Writer, agent_id: str) -> int:
-    return writer.add(
+def _centroid_lines(agent_id: str) -> list[Line]:
+    return [
         {
             "kind": "centroid",
             "person": person,
@@ -221,7 +225,7 @@ def _write_centroids(writer: Writer, agent_id: str) -> int:
             "memories": memories,
         }
         for person, model, count, total, memories in novelty.rows(agent_id)
-    )
+    ]
 
 
 # --- importing ------------------------------------------------------------------------------------
@@ -303,7 +307,7 @@ def _import(
             f"{npc.key} already remembers something, which an import would replace. Export it "
             "first if it is wanted, then import with --replace."
         )
-    reader = yield batch_job(_reopened, path, checked)
+    reader = yield local_job(_reopened, path, checked)
     was_paused = half["paused"] if half else pause.paused(npc) == "npc"
     attributes.write_json(npc, IMPORT_MARK, {"paused": was_paused})
     pause.pause(npc, True)
@@ -321,15 +325,23 @@ def _import(
 @defer.inlineCallbacks
 def _checked(path: Path, progress: Progress) -> Generator[Any, Any, Checker]:
     """Check a whole file, as a Deferred `Checker` that has read all of it."""
-    checker = yield batch_job(Checker, path)
+    checker = yield local_job(Checker, path, *(yield batch_job(_embedding)))
     try:
-        while (yield batch_job(checker.check_some)):
+        while (found := (yield local_job(checker.check_some))) is not None:
+            if found:
+                checker.check_owners(found, (yield batch_job(memory_store.owners, list(found))))
             progress("checking", checker.reader.lines, 0)
-        yield batch_job(checker.check_end)
+        yield local_job(checker.check_end)
     except BaseException:
         checker.seen.close()
         raise
     return checker
+
+
+def _embedding() -> tuple[str, int]:
+    """Return the name of the embedding model, and how many numbers its vectors have."""
+    own = embedder.shared()
+    return own.name, own.dimensions
 
 
 def _reopened(path: Path, checked: Checker) -> Reader:
@@ -371,7 +383,7 @@ def _read_lines(
     identities = old.identity, npc.get_memory_identity(npc)
     ids = IdMapping((old.agent_id, memory.id), identities, checked.seen.number_of)
     counts = {"entry": 0, "memory": 0}
-    while lines := (yield batch_job(lambda: ids.map(reader.some(LINES_AT_ONCE)))):
+    while lines := (yield local_job(lambda: ids.map(reader.some(LINES_AT_ONCE)))):
         if not npc.pk:
             raise BadArchive("The NPC was deleted while its memory was imported.")
         yield _write_lines(npc, lines)

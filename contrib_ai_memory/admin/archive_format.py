@@ -25,7 +25,7 @@ import re
 import sqlite3
 import struct
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
@@ -35,9 +35,8 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from ..embedding import embedder
 from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord
-from ..store import agenda, memory_store, preferences, profiles
+from ..store import agenda, preferences, profiles
 from ..store.chat_log import ATTRIBUTE as CHAT_LOG
 from ..store.conversations import CONVERSATIONS_KEPT, Conversation
 from ..store.journal import beyond_end
@@ -596,6 +595,10 @@ class SeenIds:
 class Checker:
     """Checks an archive, some lines at a time, before anything of it is imported.
 
+    Args:
+        path: The file.
+        model, dimensions: Name of the embedding model, and the length of its vectors.
+
     Attributes:
         reader: The file; at the end its `lines` and `state` are those of the whole file.
         seen: The ids in the file.
@@ -604,8 +607,9 @@ class Checker:
         BadArchive: From each public method, with the number of the line.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, model: str, dimensions: int):
         self.reader = Reader(path)
+        self._model, self._dimensions = model, dimensions
         self.seen = SeenIds()
         self._agent_id = self.reader.header.agent_id
         self._last_id = self._newest = 0  # of the journal; of the entries so far
@@ -620,8 +624,9 @@ class Checker:
             "centroid": self._centroid,
         }
 
-    def check_some(self) -> bool:
-        """Check the next lines. Returns whether there were any."""
+    def check_some(self) -> dict[str, int] | None:
+        """Check the next lines. Returns the memories in them, by id, each with the number of its
+        line, for `check_owners`; None if there were no more lines."""
         lines = self.reader.numbered(CHECKED_AT_ONCE)
         memories: dict[str, int] = {}
         for number, line in lines:
@@ -629,12 +634,14 @@ class Checker:
                 self._check(line)
             if line["kind"] == "memory":
                 memories[line["id"]] = number
-        owners = memory_store.shared().owners(memories) if memories else {}
+        return memories if lines else None
+
+    def check_owners(self, memories: dict[str, int], owners: Mapping[str, str]) -> None:
+        """Check that no other NPC has one of these memories, by the agent ids of their owners."""
         for memory_id, number in memories.items():
             with _refusing(self.reader.path, number, "memory"):
                 if owners.get(memory_id, self._agent_id) != self._agent_id:
                     raise _Invalid("id: another NPC has a memory with that id")
-        return bool(lines)
 
     def check_end(self) -> None:
         """Check after the last line that no line is missing that every memory has."""
@@ -720,9 +727,9 @@ class Checker:
             raise _Invalid("it is there twice")
 
     def _centroid(self, line: Line) -> None:
-        own, length = embedder.shared(), len(base64.b64decode(line["total"])) // 8
-        if line["model"] == own.name and length != own.dimensions:
-            raise _Invalid(f"total: {length} numbers, and {own.name} has {own.dimensions}")
+        length = len(base64.b64decode(line["total"])) // 8
+        if line["model"] == self._model and length != self._dimensions:
+            raise _Invalid(f"total: {length} numbers, and {self._model} has {self._dimensions}")
         self._once("centroid", line["person"], line["model"])
 
     def _check_entry_id(self, name: str, number: int) -> None:

@@ -57,6 +57,12 @@ def batch_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
     return offload.run(offload.MEMORY, job, *args, timeout=TIMEOUT)
 
 
+def local_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
+    """Run a batch job that works with open files or stores of this process, on the worker thread
+    of this process."""
+    return offload.run(offload.MEMORY, job, *args, timeout=TIMEOUT, here=True)
+
+
 @defer.inlineCallbacks
 def exclusively(
     npc: Any, work: Callable[..., defer.Deferred], *args: Any
@@ -96,19 +102,23 @@ def link_pages(links: Links) -> Iterator[list[tuple[str, dict[str, dict[str, Any
 
 @defer.inlineCallbacks
 def store_pages(
-    job: Callable[..., tuple[Any, Any]], *args: Any, on_page: Callable[[Any], Any] | None = None
+    job: Callable[..., tuple[Any, Any]],
+    *args: Any,
+    on_page: Callable[[Any], Any] | None = None,
+    run: Callable[..., defer.Deferred] = batch_job,
 ) -> Generator[Any, Any, None]:
     """Run `job(*args, offset)` on the worker thread for each page of the store.
 
     Args:
         job: Returns its result and the offset of the next page, None after the last.
-        on_page: Called with each result.
+        on_page: Called with each result; a Deferred that it returns is waited for.
+        run: `batch_job`, or `local_job` for a job that takes a store.
     """
     offset = None
     while True:
-        result, offset = yield batch_job(job, *args, offset)
+        result, offset = yield run(job, *args, offset)
         if on_page:
-            on_page(result)
+            yield on_page(result)
         if offset is None:
             return
 

@@ -24,7 +24,7 @@ from ..store.lanes import LaneVectors
 from ..store.payload import Row, completed, from_payload, is_foreign
 from ..store.protocol import PAGE, MemoryStore
 from . import game_npcs
-from .jobs import Progress, batch_job, silent, store_pages
+from .jobs import Progress, local_job, silent, store_pages
 
 AT_ONCE = 4 * PAGE  # memories of one page
 SAME_COSINE = 0.99  # a store may round its vectors (docs/adr/012)
@@ -81,14 +81,14 @@ def move(
             f"There is no memory store in {folder} yet, so there is nothing to move. Name the new "
             'store in CONTRIB_AI_MEMORY["VECTOR_STORE"] and start the game.'
         )
-    source: MemoryStore = yield batch_job(memory_store.shared)
-    other: MemoryStore = yield batch_job(memory_store.open_store, target)
+    source: MemoryStore = yield local_job(memory_store.shared)
+    other: MemoryStore = yield local_job(memory_store.open_store, target)
     try:
         agents: WholeOrAgents = [None] if source.scoped else sorted(game_npcs.known_agent_ids())
         if metadata.read(folder).get("moving") != there and not replace:
-            yield batch_job(_check_empty, other, agents, there)
+            yield local_job(_check_empty, other, agents, there)
         metadata.note(folder, moving=there)
-        counts: dict[str, int] = yield batch_job(source.agents)
+        counts: dict[str, int] = yield local_job(source.agents)
         stored = sum(counts.values())
         ours = set(counts) if source.scoped else set(counts).intersection(agents)
         total = sum(counts[each] for each in ours)
@@ -97,14 +97,14 @@ def move(
         yield _walk(_prune_page, other, source, stale, progress, "pruning", total)
         found = yield _walk(_check_page, source, other, agents, progress, "comparing", total)
         for agent_id in sorted(ours):
-            yield batch_job(_check_count, source, other, agent_id)
-            yield batch_job(_copy_word_counts, source, other, agent_id)
+            yield local_job(_check_count, source, other, agent_id)
+            yield local_job(_copy_word_counts, source, other, agent_id)
     except BaseException:
         other.close()
         raise
-    yield batch_job(memory_store.use, other)
+    yield local_job(memory_store.use, other)
     try:
-        yield batch_job(other.optimize)
+        yield local_job(other.optimize)
         metadata.note(folder, moving=None)
         metadata.note_total(folder, other.total())
     finally:
@@ -131,7 +131,7 @@ def _walk(
         progress(task, min(seen, total), total)
 
     for agent_id in agents:
-        yield store_pages(job, store, other, agent_id, on_page=count)
+        yield store_pages(job, store, other, agent_id, on_page=count, run=local_job)
     return summed
 
 

@@ -46,7 +46,7 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
     Raises (in the Deferred):
         StoreMismatch: The store is a server, and its vectors have another length.
     """
-    store = yield batch_job(memory_store.open_of_any_model)
+    provider = yield batch_job(_open_of_any_model)
     agents = None if game_npcs.store_is_own() else sorted(game_npcs.known_agent_ids())
     total = yield batch_job(_count, agents)
     if (yield batch_job(memory_store.begin_rewriting, _remade)):
@@ -55,7 +55,7 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
             done = min(done + PAGE, total)
             progress("vectors", done, total)
     else:
-        _check_dimensions(store.provider)
+        _check_dimensions(provider)
         yield _embed(agents or [], total, progress)
     progress("vectors", total, total)
     model = embedder.shared()
@@ -124,6 +124,11 @@ def rekey(
 
 
 # --- on the worker thread -------------------------------------------------------------------------
+
+
+def _open_of_any_model() -> str:
+    """Open the store whichever model wrote it. Returns its provider."""
+    return memory_store.open_of_any_model().provider
 
 
 def vectors_of(rows: Sequence[Row]) -> np.ndarray:

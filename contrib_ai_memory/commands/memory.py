@@ -13,7 +13,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import conf
 from ..admin import (
     access,
     archive,
@@ -29,6 +29,7 @@ from ..admin import (
     requests,
     undo_log,
 )
+from ..admin.jobs import local_job
 from ..ingest import pipeline
 from ..llm import router
 from ..recall.mood import Mood
@@ -1158,7 +1159,7 @@ def _export(command: MemoryCommand, npc: Any, file_name: str) -> Steps:
     if path is None:
         return
     name = safe(npc.key)
-    exists = yield offload.run(offload.MEMORY, path.exists)
+    exists = yield local_job(path.exists)
     if exists and not access.may(command.caller, None, "erase"):
         command.tell(
             f"The file {safe(path.name)} exists already, and replacing it takes the permission "
@@ -1180,7 +1181,7 @@ def _import(command: MemoryCommand, npc: Any, file_name: str) -> Steps:
     if path is None:
         return
     file, name = safe(path.name), safe(npc.key)
-    header = yield offload.run(offload.MEMORY, archive_format.header_of, path)
+    header = yield local_job(archive_format.header_of, path)
     archive.check_access(command.caller, header)
     try:
         yield _read_file(command, npc, path, replace=False)

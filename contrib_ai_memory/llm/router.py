@@ -205,7 +205,8 @@ def _ask_own(
     if own is None:
         return "", None
     try:
-        answer = yield _run(own, operation, args, priority)
+        path = (settings or conf.get()).PROVIDER
+        answer = yield _run(str(path), own, operation, args, priority)
     except (ProviderError, offload.TimedOut, offload.Busy) as error:
         tally.fail(type(error).__name__)  # its message may quote what was said
         breaker.complain(operation, error)
@@ -219,17 +220,30 @@ def _ask_own(
 def _run_offline(
     operation: str, args: tuple[Any, ...], priority: int, tally: Tally
 ) -> Generator[Any, Any, Any]:
-    answer = yield _run(OFFLINE, operation, args, priority)
+    answer = yield _run(OFFLINE.name, OFFLINE, operation, args, priority)
     tally.made(OFFLINE.name)
     return answer
 
 
 def _run(
-    provider: Provider, operation: str, args: tuple[Any, ...], priority: int
+    path: str, provider: Provider, operation: str, args: tuple[Any, ...], priority: int
 ) -> defer.Deferred:
-    job = getattr(provider, operation)
-    timeout, reads = provider.timeout, provider is OFFLINE
-    return offload.run(provider.lane, job, *args, priority=priority, timeout=timeout, reads=reads)
+    return offload.run(
+        provider.lane,
+        answer_of,
+        path,
+        operation,
+        *args,
+        priority=priority,
+        timeout=provider.timeout,
+        reads=provider is OFFLINE,
+    )
+
+
+def answer_of(provider: str, operation: str, *args: Any) -> Any:
+    """Call one operation of a provider, "offline" or the path of a class (worker thread)."""
+    chosen = OFFLINE if provider == OFFLINE.name else _instance_of(import_string(provider))
+    return getattr(chosen, operation)(*args)
 
 
 # --- the providers that the settings choose -------------------------------------------------------

@@ -247,7 +247,7 @@ def _look(
         if away:  # the model does it in a later night; what it cannot do is left to rules for good
             outage.note_outage(memory, entries)
         if away or not halve or len(entries) <= FEWEST:
-            digest = yield work.run(router.OFFLINE.digest, passage)
+            digest = yield work.run(router.answer_of, router.OFFLINE.name, "digest", passage)
             work.tally.made(router.OFFLINE.name)
             return (yield _apply(memory, digest, passage, router.OFFLINE.name, work))
     middle = len(entries) // 2

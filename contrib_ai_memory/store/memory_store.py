@@ -111,6 +111,10 @@ def existing(ids: Collection[str]) -> set[str]:
     return shared().existing(ids)
 
 
+def owners(ids: Collection[str]) -> dict[str, str]:
+    return shared().owners(ids)
+
+
 def newest(agent_id: str, record: str, limit: int) -> Sequence[MemoryRecord]:
     return shared().newest(agent_id, record, limit)
 

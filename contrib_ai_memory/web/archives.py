@@ -21,7 +21,7 @@ from twisted.internet import defer
 
 from .. import conf
 from ..admin import access, archive, archive_format, audit
-from ..admin.jobs import batch_job
+from ..admin.jobs import batch_job, local_job
 from ..store import condition
 from ..text import plural
 from ..text.sanitising import oneline, sanitise
@@ -168,7 +168,7 @@ def _import(npc: Any, who: Any, path: Path, name: str, replace: bool, note: Note
             "changed. Import the file again to confirm that."
         ) from None
     finally:
-        yield batch_job(path.unlink, True)
+        yield local_job(path.unlink, True)
     copied = (
         " It is a copy with an id of its own, as another NPC has the exported memory."
         if done.copied

@@ -67,6 +67,30 @@ def test_killed_during_talk_and_nights_it_comes_back_and_nothing_is_lost(game):
     assert "No problems found." in game.evennia("ai_memory", "doctor"), _log(game)
 
 
+def test_an_exported_memory_is_imported_and_exported_again_the_same(game):
+    game.start()
+    story = Story(game)
+    with story.enter("Alice") as alice:
+        assert story.talk("Alice", alice, "say Mara, my ferry has a new rope.")
+        story.leave("Alice", alice)
+    with story.log_in(SUPERUSER, game.password) as builder:
+        builder.send(f"@memory/export {INNKEEPER} = first")
+        came = _until(builder, "secrets in plain text", seconds=120)
+        assert "secrets" in came, _log(game)
+        builder.send(f"@memory/import {INNKEEPER} = first")
+        _until(builder, "Replace them", seconds=60)
+        builder.send("yes")
+        came = _until(builder, f"{INNKEEPER} remembers", seconds=120)
+        assert re.search(rf"{INNKEEPER} remembers [1-9]\d* journal entries, [1-9]", came), _log(
+            game
+        )
+        builder.send(f"@memory/export {INNKEEPER} = second")
+        _until(builder, "secrets in plain text", seconds=120)
+    exports = game.folder / "server" / "ai_memory" / "exports"
+    assert (exports / "first.jsonl").read_bytes() == (exports / "second.jsonl").read_bytes()
+    game.stop()
+
+
 def test_after_a_reload_it_is_met_again_and_after_a_stop_it_is_gone(game):
     game.start()
     story = Story(game)
