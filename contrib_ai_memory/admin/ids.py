@@ -113,6 +113,12 @@ def _of_prefix(agent_id: str, prefix: str) -> list[MemoryRecord]:
     return sorted(found, key=lambda memory: memory.id)
 
 
+def knows(npc: Any, identity: str) -> bool:
+    """Return whether an NPC knows the person of a memory identity."""
+    memory = npc.memory
+    return bool(memory.people.get(identity) or memory.profiles.get(identity))
+
+
 def person(npc: Any, text: str) -> str:
     """Find the memory identity of somebody the NPC knows, by name, #dbref or identity.
 
@@ -121,7 +127,7 @@ def person(npc: Any, text: str) -> str:
         Ambiguous: The message lists their identities.
     """
     memory, wanted = npc.memory, text.strip()
-    if memory.people.get(wanted) or memory.profiles.get(wanted):
+    if knows(npc, wanted):
         return wanted
     name, known = wanted.lower(), list(memory.people)
     named = (

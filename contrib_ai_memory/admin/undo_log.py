@@ -12,6 +12,7 @@ from functools import wraps
 from typing import Any
 
 from twisted.internet import defer
+from twisted.python import failure
 
 from ..records import now_iso
 from ..store import attributes
@@ -22,7 +23,10 @@ LARGEST = 64_000  # bytes of the whole log
 
 
 class NpcDeleted(ValueError):
-    """The NPC was deleted while the action waited for its turn."""
+    """The NPC was deleted while something was done to its memory, or before."""
+
+    def __init__(self) -> None:
+        super().__init__("The NPC was deleted meanwhile.")
 
 
 class NothingToUndo(ValueError):
@@ -82,19 +86,36 @@ class Act:
         return cls(plain["deed"], plain["who"], plain["when"], tuple(plain["ids"]), before)
 
 
+def unless_deleted(
+    function: Callable[..., Any], npc: Any, *args: Any, **options: Any
+) -> defer.Deferred:
+    """Call `function(npc, ...)`, as a Deferred of its result.
+
+    Raises (in the Deferred):
+        NpcDeleted: It failed, whatever with, and the NPC is deleted.
+    """
+
+    def explain(reason: failure.Failure) -> failure.Failure:
+        if not npc.pk:
+            raise NpcDeleted from reason.value
+        return reason
+
+    if not npc.pk:
+        return defer.fail(NpcDeleted())
+    return defer.maybeDeferred(function, npc, *args, **options).addErrback(explain)
+
+
 def one_at_a_time(action: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:
     """Serialise actions per NPC with its lock, the erasure of a person among them."""
 
-    def begin(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
-        if not npc.pk:
-            raise NpcDeleted("The NPC was deleted meanwhile.")
-        return action(npc, *args, **options)
+    def serialised(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
+        return npc.assistant.edit_lock.run(unless_deleted, action, npc, *args, **options)
 
     @wraps(action)
-    def serialised(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
-        return npc.assistant.edit_lock.run(begin, npc, *args, **options)
+    def begin(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
+        return unless_deleted(serialised, npc, *args, **options)
 
-    return serialised
+    return begin
 
 
 def add(npc: Any, who: Any, action: str, ids: Sequence[str], before: Before) -> bool:

@@ -21,7 +21,7 @@ from twisted.internet import defer
 from twisted.python import threadable
 
 from .. import offload
-from ..admin import access, ids, requests
+from ..admin import access, ids, requests, undo_log
 from ..embedding.model import ModelError
 from ..npc import MemoryMixin
 from ..store.condition import StoreError
@@ -63,6 +63,7 @@ class UnknownTask(LookupError):
 FORBIDDEN = (NotStaff, NotPermitted)
 NOT_FOUND = (
     UnknownNPC,
+    undo_log.NpcDeleted,
     UnknownTask,
     ids.UnknownMemory,
     ids.UnknownPerson,
@@ -104,12 +105,14 @@ def ask_npc(
 
     Raises:
         NotStaff, UnknownNPC, NotPermitted
+        NpcDeleted: Meanwhile.
         TooSlow
     """
 
     def checked() -> Any:
         account = staff_account(account_id)
-        return function(npc_for(account, npc_id, access_type), account, *args)
+        npc = npc_for(account, npc_id, access_type)
+        return undo_log.unless_deleted(function, npc, account, *args)
 
     return on_reactor(checked, timeout=timeout)
 

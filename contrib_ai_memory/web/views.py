@@ -343,15 +343,18 @@ class MemoryView(NPCView):
     tab = "memory"
 
     def get(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, (shown, trace) = self.look(npc_id, _memory, memory_id)
-        return self.show(npc=npc, shown=shown, trace=trace, memory=shown.memory)
+        npc, (shown, trace, known) = self.look(npc_id, _memory, memory_id)
+        return self.show(npc=npc, shown=shown, trace=trace, memory=shown.memory, known=known)
 
 
 @defer.inlineCallbacks
 def _memory(npc: Any, memory_id: str) -> Any:
     shown = yield inspect.show(npc, memory_id)
     trace = yield inspect.trace(npc, memory_id)
-    return shown, trace
+    drawn = (each.identity for each in trace.profiles)
+    named = {shown.memory.about, *shown.memory.witnesses, *drawn}
+    known = {each for each in named if each and ids.knows(npc, each)}  # those who have a page
+    return shown, trace, known
 
 
 class SearchView(NPCView):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+
+import pytest
 from django.contrib import messages
 from django.test import Client
 from page_visits import logged_in, raw_entry, told, url, words
@@ -159,3 +162,24 @@ def done_in(log, npc):
     """What the security log says was done to the memory of an NPC, looks aside."""
     done = [line.partition("): ")[2] for line in log if ": look with " not in line]
     return [each.removesuffix(f" {npc.key} ({npc.dbref})") for each in done]
+
+
+@pytest.mark.parametrize("turn", range(6))
+@pytest.mark.parametrize("action", ["forget", "forget-all"])
+def test_an_npc_that_is_deleted_while_it_forgets_is_no_longer_there(
+    keeper, mara, alice, monkeypatch, turn, action
+):
+    [entry] = told(mara, alice, "Mara, I keep the ferry at Millbrook.")
+    page = url("do_memory", mara, entry.id, action)
+    turns, run = itertools.count(), offload.run
+
+    def deleting(*args, **options):
+        if next(turns) == turn:
+            mara.delete()
+        return run(*args, **options)
+
+    monkeypatch.setattr(offload, "run", deleting)
+    found = keeper.post(page, follow=True)
+    assert found.status_code in ((404,) if next(turns) > turn else (200,))
+    if found.status_code == 404:
+        assert "deleted" in words(found) or "There is no NPC" in words(found)

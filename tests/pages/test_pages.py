@@ -274,3 +274,19 @@ def test_the_overview_shows_each_setting_with_its_source(keeper, tavern):
     assert "RECALL_TOP_K 7 this NPC" in text
     assert "MIN_OBSERVATIONS 5 default" in text
     assert "TICK_RATE = '<b>often'" in text and "<b>often" not in response.content.decode()
+
+
+def test_every_link_of_an_npcs_pages_leads_somewhere(keeper, night, alice):
+    alice.execute_cmd("say Mara, where do I keep the ferry?")
+    alice.execute_cmd("say Old Rowan owes me four crowns for a cup he broke.")
+    night.execute_cmd("say Alice, I shall bring you a rope on Friday.")
+    offload.wait(night.memory.index_pending())
+    inside = re.escape(url("overview", night))
+    found = [url(name, night) for name in PAGES]
+    for page in found:  # it grows
+        visit = keeper.get(page)
+        assert visit.status_code == 200, page
+        for link in re.findall(rf'href="({inside}[^"#?]*)"', visit.content.decode()):
+            if html.unescape(link) not in found:
+                found.append(html.unescape(link))
+    assert len(found) > 30
