@@ -1,6 +1,7 @@
 """Changing a memory: add, teach, edit, pin, lock, pause, and undo."""
 
 from dataclasses import replace
+from functools import wraps
 
 import pytest
 from spent_day import entry_of, everything, fact_of
@@ -240,7 +241,7 @@ def test_only_the_act_that_was_taken_back_is_kept_no_longer(day, alice, monkeypa
         undo_log.add(day, alice, "another", [], undo_log.Before())
         return step(*args)
 
-    monkeypatch.setattr(edit, "_restore_stored", meanwhile)
+    monkeypatch.setattr(edit, "_restore_stored", wraps(step)(meanwhile))
     assert wait(edit.undo(day, alice)).action == "edit"
     assert [act.action for act in undo_log.acts(day)] == ["another"]
 

@@ -67,15 +67,22 @@ def talk(mara, alice):
     return [entry for entry in mara.memory.journal.read() if entry.learnable]
 
 
+done: list[str] = []
+
+
+def note(text: str) -> None:
+    done.append(text)
+
+
 def goes_on(work) -> bool:
     """Whether a job of the store is still done for it."""
-    done = []
+    done.clear()
     try:
-        offload.wait(work.run(done.append, "written"))
+        offload.wait(work.run(note, "written"))
     except EvidenceGone:
         assert not done
         return False
-    return True
+    return bool(done)
 
 
 def test_a_work_goes_on_while_nothing_of_its_evidence_is_touched(mara, talk):

@@ -4,6 +4,7 @@ import json
 import re
 import sqlite3
 import unicodedata
+from functools import wraps
 from io import StringIO
 from itertools import pairwise
 
@@ -427,7 +428,7 @@ def test_killed_half_way_and_taught_again_it_ends_as_if_it_never_was(
             raise KeyboardInterrupt
         return result
 
-    monkeypatch.setattr(pipeline, job, dies)
+    monkeypatch.setattr(pipeline, job, wraps(real)(dies))
     with pytest.raises(KeyboardInterrupt):
         ingest(mara, text)
     monkeypatch.setattr(pipeline, job, real)

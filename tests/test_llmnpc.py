@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import wraps
 from pathlib import Path
 
 import pytest
@@ -286,7 +287,7 @@ def test_what_is_forgotten_while_its_words_are_weighed_is_not_said(
     answered(barkeep)
     says(alice, barkeep, "My strongbox lies under the chapel.")
     line = the(barkeep, "strongbox")
-    monkeypatch.setattr(told_secrets, "_tells", weigh_late)
+    monkeypatch.setattr(told_secrets, "_tells", wraps(weigh)(weigh_late))
     server.text = "Your strongbox is under the chapel."
     asked = len(server.prompts)
     says(alice, barkeep, "Where do my silver key and my strongbox lie?")

@@ -9,10 +9,12 @@ import pytest
 
 PRELUDE = """
 import json, sys, tempfile, threading, time
+from functools import partial
 from django.conf import settings
 settings.configure(CONTRIB_AI_MEMORY={}, LOG_DIR=tempfile.mkdtemp())
 from twisted.internet import defer, reactor, task
 from contrib_ai_memory import offload
+here = partial(offload.run, offload.MEMORY, here=True)  # any job, in this process
 seen = []
 main = threading.current_thread()
 
@@ -46,7 +48,7 @@ def play(body: str) -> list:
 def test_a_job_runs_elsewhere_and_its_result_comes_home():
     assert play(
         """
-        where = yield offload.run(offload.MEMORY, lambda: threading.current_thread() is main)
+        where = yield here(lambda: threading.current_thread() is main)
         seen.append(where)
         seen.append(threading.current_thread() is main)
         """
@@ -57,7 +59,7 @@ def test_an_error_comes_home_too():
     assert play(
         """
         try:
-            yield offload.run(offload.MEMORY, lambda: 1 / 0)
+            yield here(lambda: 1 / 0)
         except ZeroDivisionError as error:
             seen.append(str(error))
         """
@@ -68,9 +70,9 @@ def test_answers_go_before_housekeeping():
     assert play(
         """
         gate = threading.Event()
-        first = offload.run(offload.MEMORY, gate.wait)
+        first = here(gate.wait)
         jobs = [
-            offload.run(offload.MEMORY, seen.append, name, priority=priority)
+            here(seen.append, name, priority=priority)
             for name, priority in [
                 ("night", offload.NIGHT), ("awake", offload.AWAKE), ("reply", offload.REPLY)
             ]
@@ -85,7 +87,7 @@ def test_a_full_queue_refuses_at_once():
     assert play(
         """
         gate = threading.Event()
-        jobs = [offload.run(offload.MEMORY, gate.wait) for _ in range(offload.QUEUE_LENGTH + 5)]
+        jobs = [here(gate.wait) for _ in range(offload.QUEUE_LENGTH + 5)]
         refused = []
         for job in jobs:
             job.addErrback(lambda f: refused.append(f.check(offload.Busy) is not None))
@@ -100,11 +102,11 @@ def test_a_job_that_takes_too_long_is_given_up_and_its_result_dropped():
     assert play(
         """
         try:
-            yield offload.run(offload.MEMORY, time.sleep, 0.5, timeout=0.1)
+            yield here(time.sleep, 0.5, timeout=0.1)
         except offload.TimedOut as error:
             seen.append("0.1 s" in str(error))
         yield task.deferLater(reactor, 0.6, lambda: None)
-        after = yield offload.run(offload.MEMORY, lambda: "next")
+        after = yield here(lambda: "next")
         seen.append(after)
         """
     ) == [True, "next"]
@@ -113,11 +115,11 @@ def test_a_job_that_takes_too_long_is_given_up_and_its_result_dropped():
 def test_a_job_whose_time_ran_out_in_the_queue_is_never_started():
     assert play(
         """
-        slow = offload.run(offload.MEMORY, time.sleep, 0.4)
-        late = offload.run(offload.MEMORY, seen.append, "started", timeout=0.1)
+        slow = here(time.sleep, 0.4)
+        late = here(seen.append, "started", timeout=0.1)
         late.addErrback(lambda f: seen.append("given up"))
         yield slow
-        yield offload.run(offload.MEMORY, lambda: None)
+        yield here(lambda: None)
         """
     ) == ["given up"]
 
@@ -185,12 +187,12 @@ def test_housekeeping_rests_after_each_piece_while_people_are_served():
 def test_what_a_job_of_the_night_found_waits_its_turn():
     assert play(
         """
-        done = [offload.run(offload.MEMORY, seen.append, "worker", priority=offload.NIGHT)
+        done = [here(seen.append, "worker", priority=offload.NIGHT)
                 for _ in range(2)]
         for each in done:
             each.addCallback(lambda _: (time.sleep(0.05), seen.append("reactor")))
         yield done[0]
-        looked = offload.run(offload.MEMORY, seen.append, "look", priority=offload.LOOK)
+        looked = here(seen.append, "look", priority=offload.LOOK)
         yield looked
         yield done[1]
         """
@@ -202,8 +204,8 @@ def test_a_job_that_is_done_is_not_timed_out_while_its_result_waits_for_a_turn()
         """
         rests = offload.breathe(offload.NIGHT).addCallback(lambda _: time.sleep(0.3))
         yield rests
-        done = offload.run(offload.MEMORY, lambda: "done", priority=offload.NIGHT, timeout=0.2)
-        looked = yield offload.run(offload.MEMORY, lambda: "look", priority=offload.LOOK)
+        done = here(lambda: "done", priority=offload.NIGHT, timeout=0.2)
+        looked = yield here(lambda: "look", priority=offload.LOOK)
         result = yield done
         seen.extend([looked, result])
         """
@@ -265,12 +267,10 @@ def test_nights_go_on_while_background_work_never_ends():
                 yield job()
 
         def worked():
-            return offload.run(offload.MEMORY, time.sleep, 0.01, priority=offload.AWAKE)
+            return here(time.sleep, 0.01, priority=offload.AWAKE)
 
         crowd = [talk(job) for job in (worked, lambda: offload.breathe(offload.AWAKE)) * 3]
-        offload.run(
-            offload.MEMORY, lambda: "worker", priority=offload.NIGHT
-        ).addCallback(seen.append)
+        here(lambda: "worker", priority=offload.NIGHT).addCallback(seen.append)
         offload.breathe(offload.NIGHT).addCallback(lambda _: seen.append("reactor"))
         yield defer.gatherResults(crowd)
         seen.sort()
@@ -319,7 +319,7 @@ def test_a_job_of_the_night_gives_way_while_the_reactor_is_at_a_piece_of_work_an
             seen.append("worker")
 
         asked, go = threading.Event(), threading.Event()
-        worked = offload.run(offload.MEMORY, work, priority=offload.NIGHT)
+        worked = here(work, priority=offload.NIGHT)
         yield offload.breathe()
         asked.wait(5)
         go.set()
@@ -333,6 +333,6 @@ def test_a_job_of_the_night_gives_way_while_the_reactor_is_at_a_piece_of_work_an
 def test_without_a_reactor_the_work_is_done_at_once():
     from contrib_ai_memory import offload
 
-    assert offload.wait(offload.run(offload.MEMORY, lambda: "now")) == "now"
+    assert offload.wait(offload.run(offload.MEMORY, lambda: "now", here=True)) == "now"
     with pytest.raises(ZeroDivisionError):
-        offload.wait(offload.run(offload.MEMORY, lambda: 1 / 0))
+        offload.wait(offload.run(offload.MEMORY, lambda: 1 / 0, here=True))

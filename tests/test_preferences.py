@@ -1,5 +1,7 @@
 """Preferences: one value a slot, the old ones in its history, each for those who heard it."""
 
+from functools import wraps
+
 import pytest
 
 from contrib_ai_memory import conf, offload
@@ -259,7 +261,7 @@ def test_a_value_whose_memory_was_never_written_is_mended_when_it_is_told_again(
 
     [old] = tell(mara, "I love tea.", FIRST)
     with monkeypatch.context() as killed:
-        killed.setattr(pipeline, "finish", lambda *args: 1 / 0)
+        killed.setattr(pipeline, "finish", wraps(pipeline.finish)(lambda *args: 1 / 0))
         with pytest.raises(ZeroDivisionError):
             tell(mara, "I hate tea.", SECOND)
     assert preferences.get("alice", "tea").text == "I hate tea."
@@ -466,7 +468,8 @@ def test_a_retired_line_of_talk_stays_retired_when_it_is_indexed_again(mara, ali
 def test_killed_before_the_old_is_retired_it_is_retired_at_the_next_start(mara, alice, monkeypatch):
     say(mara, alice, "I love tea.")
     with monkeypatch.context() as killed:
-        killed.setattr(preference_slots, "retire", lambda agent_id, superseded: 1 / 0)
+        retire = wraps(preference_slots.retire)(lambda *args: 1 / 0)
+        killed.setattr(preference_slots, "retire", retire)
         with pytest.raises(ZeroDivisionError):
             say(mara, alice, "I hate tea.")
     assert told(mara) == {"I hate tea."}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import wraps
+
 import pytest
 from api_client import (
     READS,
@@ -89,7 +91,7 @@ def test_an_ambiguous_id_is_answered_with_advice(admin_api, mara, monkeypatch):
         two = [f"aaaa{n}000-0000-5000-8000-000000000000" for n in (1, 2)]
         return [ids.MemoryRecord(id=each, content="x", record="fact") for each in two]
 
-    monkeypatch.setattr(ids, "_of_prefix", of_two)
+    monkeypatch.setattr(ids, "_of_prefix", wraps(ids._of_prefix)(of_two))
     status, answer = admin_api("GET", f"/npcs/{mara.id}/memories/aaaa/")
     assert (status, "Type more of the id" in answer["detail"]) == (400, True)
 

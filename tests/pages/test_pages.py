@@ -233,7 +233,7 @@ def test_hostile_text_is_harmless_and_readable_on_every_page(text, keeper, mara,
     vector = np.ones((1, 384), dtype=np.float32) / np.sqrt(384)
     fact = replace(to_memory(memory.id, entry), id="3fa2c1d0-0000-4000-8000-000000000000")
     fact = replace(fact, record="fact", the_lesson=text, tags=(text[:50],))
-    offload.run(offload.MEMORY, memory_store.shared().upsert, memory.id, [fact], vector)
+    memory_store.shared().upsert(memory.id, [fact], vector)
     memory.links.add([Link(str(entry.id), str(other.id), 0.9, text[:20], "2026"),
                     Link(str(entry.id), fact.id, 0.8, "similar", "2026")])  # fmt: skip
     pages = [url(page, mara) for page in PAGES]
