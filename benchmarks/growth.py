@@ -10,7 +10,7 @@ start and the memory are those of a fresh process:
   answered" has the settings' top_k and budget, "after a start" nothing kept of what was read;
 - night: a whole night over a day's lines, with all that was there before (`benchmarks.night` has
   the price of long days);
-- the bare embedding as sentence-transformers computes it, which the bundled model does without;
+- the bare embedding as sentence-transformers computes it, where that is installed;
 - Mem0 as installed with the same model and its local Qdrant, up to 10,000 memories.
 
 The lines are made-up talk in conversations, a tenth whispered, with facts, experiences, links and
@@ -23,6 +23,7 @@ as indexing makes them.
 from __future__ import annotations
 
 import gc
+import importlib.util
 import itertools
 import random
 import sys
@@ -238,8 +239,9 @@ def measure(
         row["x bare"] = ours.wall.p10 / bare.wall.p10
         row["hear ms"], row["index ms"] = _written(npc)
         row["night ms a line"] = _night(npc, day)
-        stock = Contender("bare embedding, sentence-transformers", _stock_embedding())
-        timings[stock.name] = in_turn([contenders[0], stock], questions, queries)[stock.name]
+        if importlib.util.find_spec("sentence_transformers"):
+            stock = Contender("bare embedding, sentence-transformers", _stock_embedding())
+            timings[stock.name] = in_turn([contenders[0], stock], questions, queries)[stock.name]
         return [row, *(_recall_row(size, name, each, bare) for name, each in timings.items())]
 
 
