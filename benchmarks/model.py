@@ -24,7 +24,7 @@ from typing import Any
 
 from . import evenings_play
 from .evenings_data import FOLDER, files, load
-from .evenings_play import ASKED_AFTER, NIGHT_AFTER, later
+from .evenings_play import NIGHT_AFTER, later
 from .harness import Bar, Report, Row, arguments, game, make, progress
 from .stock_server import MODEL, Asked, StockServer, words_of
 
@@ -74,7 +74,7 @@ def _questions(playing: Any, rounds: int) -> Iterator[tuple[str, str, bool, Any]
     name, people = playing.npc.key, playing.people
     for each in people.values():
         each.location = playing.room
-    now = later(playing.evening.lines[-1].time, ASKED_AFTER)
+    now = later(playing.evening.lines[-1].time, playing.evening.ASKED_AFTER)
     for number, asked in enumerate(playing.evening.questions * rounds):
         now = later(now, BETWEEN_LINES)
         if number % BYSTANDER_EVERY == 0:

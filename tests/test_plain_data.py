@@ -54,7 +54,7 @@ def run(job, *args, **options):
         {"keys": np.zeros(3)},
         same,
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_plain_data_is_taken_and_returned(value):
     assert run(same, value) is value
