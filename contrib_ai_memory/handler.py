@@ -74,6 +74,7 @@ class MemoryHandler:
 
     def __init__(self, owner: Any):
         attributes.load(owner, _READ_FIRST)
+        attributes.write_as_text(owner, attributes.TEXTS)
         self.owner = owner
         self.clock: Callable[[], str] = now_iso
         self.looked_at = 0  # the newest entry when `sleep.consolidation.look_awake` last looked

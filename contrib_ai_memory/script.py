@@ -118,6 +118,7 @@ class AssistantScript(DefaultScript):
     def at_server_start(self) -> None:
         """Restart the timer: after a crash a persistent Script has none (EVENNIA.md)."""
         attributes.load(self, _READ_AT_START)
+        attributes.write_as_text(self, attributes.HEARTBEAT_TEXTS)
         self.rearm()
         self.at_start()
         if self.db.unanswered:

@@ -201,7 +201,7 @@ class Boundaries:
         self.passed = 0
         self._deadly = deadly
         for owner, names in (
-            (attributes, ("write", "write_literals", "write_some_json", "remove_json")),
+            (attributes, ("write", "write_some_json", "remove_json")),
             (QdrantEdge, ("_change",)),
             (mem0_history.MemoryHistory, ("note", "delete")),
             (SqliteFile, ("use",)),

@@ -10,21 +10,29 @@ from contrib_ai_memory.store import attributes
 VALUE = {"entries": [{"id": 1, "witnesses": ["#1@a"], "private": False, "weight": 0.5}], "n": None}
 
 
-def test_literals_are_read_back_by_evennia_and_from_the_database(mara):
+def test_a_text_is_read_back_from_the_database_and_is_none_to_evennia(mara):
     for value in (VALUE, VALUE | {"n": 2}):  # created, then changed
-        attributes.write_literals(mara, "notes", value)
-        assert mara.db.notes == value and attributes.read(mara, "notes") == value
-        row = mara.db_attributes.get(db_key="notes")
+        attributes.write(mara, "working_memory", value)
+        row = mara.db_attributes.get(db_key="working_memory")
         row.refresh_from_db()
-        assert row.value == value
+        assert attributes.read(mara, "working_memory") == value
+        assert mara.db.working_memory is None and row.value is None
 
 
 def test_what_was_written_does_not_change_with_what_was_given(mara):
     given = {"entries": [1]}
-    attributes.write_literals(mara, "notes", {})
-    attributes.write_literals(mara, "notes", given)
+    attributes.write(mara, "working_memory", given)
     given["entries"].append(2)
-    assert attributes.read(mara, "notes") == {"entries": [1]}
+    assert attributes.read(mara, "working_memory") == {"entries": [1]}
+
+
+def test_what_somebody_sets_beside_a_text_neither_counts_nor_stays(mara):
+    attributes.write(mara, "working_memory", {})
+    mara.db.working_memory = VALUE  # as an admin form writes back what it showed
+    assert attributes.read(mara, "working_memory") == {}
+    attributes.write(mara, "working_memory", {"a": 1})
+    assert mara.db.working_memory is None
+    assert attributes.read(mara, "working_memory") == {"a": 1}
 
 
 def test_a_row_that_is_gone_is_an_error_and_not_a_lost_line(mara, alice):

@@ -261,7 +261,7 @@ def test_an_npc_keeps_its_memory_when_anothers_is_cloned_over_it(spoken, tavern,
 def as_before(*bodies):
     """As earlier versions left them: an id, and no word of whose it is."""
     for body in bodies:
-        body.attributes.remove("memory_owner")
+        body.db_attributes.get(db_key="memory_owner").delete()
         Attribute.objects.filter(objectdb=body).update(db_lock_storage="")
         body.__dict__.pop("memory", None)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from contrib_ai_memory.records import Message
-from contrib_ai_memory.store import people
+from contrib_ai_memory.store import attributes, people
 from contrib_ai_memory.store.conversations import CONVERSATIONS_KEPT, Conversations
 from contrib_ai_memory.store.people import People
 
@@ -39,7 +39,7 @@ def test_only_so_many_conversations_and_messages_are_kept(talks, mara):
         for line in range(50):
             talk.say(Message(line, "user", "Alice", "x"))
     talks.flush()
-    stored = mara.db.working_memory
+    stored = attributes.read(mara, "working_memory")
     assert len(stored) == CONVERSATIONS_KEPT
     assert all(len(talk["messages"]) <= 20 for talk in stored.values())
 
@@ -66,8 +66,9 @@ def test_a_private_message_is_heard_again_only_by_its_witnesses(talks, listeners
 
 
 def test_what_a_builders_hand_broke_is_passed_over(mara):
-    mara.db.working_memory = {"room:#1@x": {"unknown": 1, "messages": [{"half": "a message"}]}}
-    mara.db.entity_profiles = {"#a": {"unknown": 1}, "#b": {"name": "Bram"}}
+    broken = {"room:#1@x": {"unknown": 1, "messages": [{"half": "a message"}]}}
+    attributes.write(mara, "working_memory", broken)
+    attributes.write(mara, "entity_profiles", {"#a": {"unknown": 1}, "#b": {"name": "Bram"}})
     assert Conversations(mara, lambda: 3600).get("room:#1@x").messages == []
     assert People(mara).name_of("#b") == "Bram"
 

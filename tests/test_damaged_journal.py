@@ -258,9 +258,21 @@ def test_what_was_forgotten_is_not_rebuilt(talked, builder, doctor):
     assert talked.memory.journal.get(3) is None
 
 
+def open_page(npc):
+    return Attribute.objects.filter(objectdb=npc, db_key="journal", db_category=None)
+
+
 @pytest.mark.parametrize(
     "left",
-    [None, "x", 7, [], {"entries": "x", "entry_count": "y", "cursors": 3}, {"entries": [1, {}]}],
+    [
+        None,
+        '"x"',
+        "7",
+        "[]",
+        '{"entries":[{"id":65,"timest',
+        '{"entries":"x","entry_count":"y","cursors":3}',
+        '{"entries":[1,{}]}',
+    ],
 )
 def test_without_its_open_page_it_goes_on_behind_what_the_store_holds(
     talked, alice, builder, doctor, left
@@ -268,10 +280,10 @@ def test_without_its_open_page_it_goes_on_behind_what_the_store_holds(
     talked.memory.flush()
     memories, last = stored(talked), len(talked.memory.journal)
     if left is None:
-        talked.attributes.remove("journal")
+        open_page(talked).delete()
     else:
-        talked.attributes.add("journal", left)
-    del talked.__dict__["memory"]
+        open_page(talked).update(db_strvalue=left)
+    restart(talked)
     assert len(talked.memory.journal) >= last
     alice.execute_cmd("say The ferry has a new rope.")
     offload.wait(talked.assistant.at_tick())
@@ -287,8 +299,7 @@ def test_without_its_open_page_it_goes_on_behind_what_the_store_holds(
 
 def test_an_old_open_page_does_not_take_ids_that_pages_have(talked, builder):
     talked.memory.flush()
-    stale = {"entries": [], "entry_count": 0, "cursors": {}}
-    talked.attributes.add("journal", stale)
-    del talked.__dict__["memory"]
+    open_page(talked).update(db_strvalue='{"entries":[],"entry_count":0,"cursors":{}}')
+    restart(talked)
     assert talked.memory.journal.get(1).content == LINES[0]
     assert len(talked.memory.journal) >= 2 * PAGE_SIZE

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from evennia.typeclasses.attributes import Attribute
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.store import attributes
 from contrib_ai_memory.store.links import Link
 
 
@@ -37,7 +40,7 @@ def test_examine_shows_an_npc_without_its_memory(talked, builder):
 
 def test_examine_of_an_npc_from_before_shows_none_of_it_either(talked, builder):
     Attribute.objects.filter(objectdb=talked).update(db_lock_storage="")
-    talked.attributes.remove("memory_owner")
+    talked.db_attributes.get(db_key="memory_owner").delete()
     del talked.__dict__["memory"]
     assert talked.memory
     assert hidden(builder("examine Mara"))
@@ -89,3 +92,85 @@ def test_new_rows_cost_no_write_for_their_lock(mara, alice, django_assert_max_nu
         mara.memory.journal.flush()
     locks = set(mara.db_attributes.values_list("db_lock_storage", flat=True))
     assert locks == {"attrread:false();attredit:false()"}
+
+
+# --- Evennia's commands on Attributes, which ask no lock of an Attribute --------------------------
+
+KEYS = ("journal", "working_memory", "entity_profiles", "journal_page_0:ai_memory")
+
+
+@pytest.fixture
+def confided(mara, alice):
+    """A sealed page and an open one, each with a whisper."""
+    mara.db.persona = "A warm soul."
+    alice.execute_cmd("whisper Mara = I hide a silver key in Elmstead.")
+    for number in range(40):
+        alice.execute_cmd(f"pose counts barrel {number}.")
+    alice.execute_cmd("whisper Mara = I hide a golden ring in the mill.")
+    mara.memory.flush()
+    return mara
+
+
+def restarted(npc):
+    """The NPC as a new process finds it."""
+    npc.attributes.reset_cache()
+    for attribute in npc.db_attributes.all():
+        attribute.flush_from_cache(force=True)
+    del npc.__dict__["memory"]
+    return npc
+
+
+def rows_of(npc):
+    rows = npc.db_attributes.values_list("db_key", "db_category", "db_value", "db_strvalue")
+    return sorted(rows, key=str)
+
+
+def test_set_and_cpattr_show_and_copy_nothing_of_a_memory(confided, builder):
+    for key in KEYS:
+        shown = builder(f"@set Mara/{key}") + builder(f"@cpattr Mara/{key} = me/loot")
+        shown += builder("@set me/loot") + builder("examine me/loot")
+        for secret in ("golden ring", "silver key", "barrel", "Alice"):
+            assert secret not in shown, key
+
+
+def test_no_command_on_attributes_takes_a_part_of_a_memory_away(confided, admin, builder):
+    before, rows = list(confided.memory.journal.read()), rows_of(confided)
+    for types in (builder, admin):
+        for key in KEYS:
+            types(f"@mvattr Mara/{key} = me/loot")
+            types(f"@set Mara/{key} =")
+            types(f"@set Mara/{key} = 7")
+            types(f"@cpattr Mara/persona = Mara/{key}")
+            types(f"@wipe Mara/{key}")
+    assert rows_of(confided) == rows
+    assert list(restarted(confided).memory.journal.read()) == before
+
+
+def test_set_does_not_show_what_the_script_keeps_of_talk_and_nights(confided, builder):
+    for key in attributes.HEARTBEAT_TEXTS:
+        attributes.write(confided.assistant, key, [{"content": "I hide a silver key."}])
+        shown = builder(f"@set/script {confided.assistant.dbref}/{key}")
+        assert key in shown and "= None" in shown
+
+
+def test_a_memory_that_an_earlier_version_stored_plainly_is_text_from_its_first_use(
+    confided, alice
+):
+    before = list(confided.memory.journal.read())
+    script = confided.assistant
+    attributes.write(script, "conversation_history", [{"content": "I hide a silver key."}])
+    texts = (*attributes.TEXTS, *attributes.HEARTBEAT_TEXTS)
+    for obj in (confided, script):
+        for row in obj.db_attributes.filter(db_category=None, db_key__in=texts):
+            row.value, row.db_strvalue = json.loads(row.db_strvalue), None
+            row.save()
+    assert "golden ring" in str(confided.db.journal) and "golden" in str(confided.db.working_memory)
+    assert list(restarted(confided).memory.journal.read()) == before
+    script.at_server_start()
+    for key in texts:
+        assert confided.attributes.get(key) is None and script.attributes.get(key) is None, key
+    assert attributes.read(script, "conversation_history")
+    alice.execute_cmd("whisper Mara = The ring is gone.")
+    confided.memory.flush()
+    assert list(restarted(confided).memory.journal.read())[: len(before)] == before
+    assert len(confided.memory.journal) > len(before)

@@ -376,7 +376,7 @@ def test_a_compaction_that_is_killed_and_run_again_ends_in_the_same_state(
     mara.memory.chat_log = ChatLog(mara)
     mara.memory.chat_log.clear()
     mara.memory.chat_log.add(exchanges)
-    write = attributes.write_literals
+    write = attributes.write
 
     def deadly(*args):
         if after_the_write:
@@ -384,7 +384,7 @@ def test_a_compaction_that_is_killed_and_run_again_ends_in_the_same_state(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(attributes, "write_literals", deadly)
+        patch.setattr(attributes, "write", deadly)
         with pytest.raises(Killed):
             offload.wait(compact_conversation_history(mara.memory))
     mara.memory.chat_log = ChatLog(mara)  # as after a start

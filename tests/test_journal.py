@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from contrib_ai_memory.conf import PAGE_SIZE
 from contrib_ai_memory.records import Entry
+from contrib_ai_memory.store import attributes
 from contrib_ai_memory.store.journal import Journal
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +36,7 @@ def test_what_was_written_is_read_back_by_a_new_process(mara, count):
 def test_the_open_page_never_holds_more_than_a_page(mara):
     write(mara.memory.journal, 5 * PAGE_SIZE + 3)
     mara.memory.flush()
-    stored = mara.db.journal
+    stored = attributes.read(mara, "journal")
     assert len(stored["entries"]) == 3
     assert stored["entry_count"] == 5 * PAGE_SIZE + 3
     assert mara.attributes.get("journal_page_4", category="ai_memory", strattr=True)
@@ -78,14 +79,14 @@ def test_the_consolidated_ids_kept_beside_the_entries_stay_few(mara):
     write(journal, 4 * PAGE_SIZE + 2)
     journal.update({entry.id: {"consolidated": True} for entry in journal.read()})
     journal.flush()
-    assert list(mara.db.journal["consolidated_entry_ids"]) == [129, 130]
+    assert attributes.read(mara, "journal")["consolidated_entry_ids"] == [129, 130]
 
 
 def test_an_old_open_page_written_back_by_an_admin_form_does_not_win(mara):
     journal = mara.memory.journal
     write(journal, 2)
     journal.flush()
-    old = mara.attributes.get("journal").deserialize()
+    old = attributes.read(mara, "journal")
     write(journal, 2)
     mara.attributes.add("journal", old)
     write(journal, 1)

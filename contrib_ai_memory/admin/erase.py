@@ -993,7 +993,7 @@ class DataSubject:
         return (
             message.entry_id in entries
             or self._heard_in_confidence(message.private, message.witnesses)
-            or self.named_in(message.content)
+            or self.named_in(message.name, message.content)
         )
 
     def owns_exchange(

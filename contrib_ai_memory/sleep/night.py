@@ -247,8 +247,8 @@ class Sleep:
     @property
     def last_night(self) -> str:
         """When the last night ended, ISO 8601 UTC; "" if there was none."""
-        record = attributes.read_last(self._script, "night_records")
-        return record["ended"] if record else ""
+        records = self.records
+        return records[-1]["ended"] if records else ""
 
     @property
     def schedule(self) -> dict[str, Any]:
@@ -453,7 +453,7 @@ class Sleep:
             logger().info("#%s: a night is over.", self._npc.id)
 
     def _put(self, night: Night) -> None:
-        attributes.write_literals(self._script, "night", asdict(night))
+        attributes.write(self._script, "night", asdict(night))
         if self._script.db.sleep_phase != night.phase:
             self._script.db.sleep_phase = night.phase
 

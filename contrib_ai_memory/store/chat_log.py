@@ -297,7 +297,7 @@ class ChatLog:
         script = self._npc.assistant
         self._read = messages
         if script.pk:  # it may have been deleted meanwhile
-            attributes.write_literals(script, ATTRIBUTE, messages)
+            attributes.write(script, ATTRIBUTE, messages)
 
 
 def _privacy(entry: Entry) -> dict[str, Any]:

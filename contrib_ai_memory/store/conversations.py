@@ -173,7 +173,7 @@ class Conversations:
         stored = {key: attributes.to_plain(talk) for key, talk in self._open.items()}
         for plain in stored.values():
             del plain["session_id"]
-        attributes.write_literals(self._npc, ATTRIBUTE, stored)
+        attributes.write(self._npc, ATTRIBUTE, stored)
         self._dirty = False
 
     def _fresh(self, conversation: Conversation, now: str) -> bool:

@@ -1,9 +1,9 @@
 """The journal: everything an NPC perceived, in order, at a write cost independent of its length.
 
-`character.db.journal` holds the open page (at most 32 entries) and the cursors of the background
-work; full pages are sealed as JSON in Attributes of their own, found from an entry's id alone
-(docs/adr/002). The copy of the open page in memory is the authority while the server runs. Reactor
-thread only.
+The Attribute `journal` holds the open page (at most 32 entries) and the cursors of the background
+work; full pages are sealed in Attributes of their own, found from an entry's id alone
+(docs/adr/002). All are JSON text, which commands on Attributes do not show (`attributes.TEXTS`).
+The copy of the open page in memory is the authority while the server runs. Reactor thread only.
 
 A removed entry leaves its id behind. An id with neither entry nor removal mark is missing: of a
 damaged page the readable entries are used, its text is kept aside before the page is written, and
@@ -218,7 +218,7 @@ class Journal:
                 kept_aside = self._keep_aside()
                 for number in sorted(self._dirty_pages):
                     attributes.write_json(self._npc, _page_key(number), self._page(number))
-                attributes.write_literals(self._npc, ATTRIBUTE, self._stored())
+                attributes.write(self._npc, ATTRIBUTE, self._stored())
         except DatabaseError:  # as on a full disk: all of it is written at the next try
             attributes.reload_after_rollback(self._npc)
             raise
@@ -309,12 +309,12 @@ class Journal:
 
     def _stored(self) -> Plain:
         return {
-            "entries": [dict(plain) for plain in self._open],
+            "entries": self._open,
             "entry_count": self.last_id,
             "removed": self.removed,
             "last_reflection": self.last_reflection,
             "consolidated_entry_ids": [p["id"] for p in self._open if p.get("consolidated")],
-            "cursors": dict(self.cursors),
+            "cursors": self.cursors,
         }
 
     # --- damage -----------------------------------------------------------------------------

@@ -141,7 +141,7 @@ class Links:
         }
         with transaction.atomic():
             attributes.write_some_json(self._npc, changed, CATEGORY)
-            attributes.write_literals(self._npc, ATTRIBUTE, {"links": self.count + change})
+            attributes.write(self._npc, ATTRIBUTE, {"links": self.count + change})
 
     def ids_in(self, buckets: Iterable[int]) -> list[str]:
         """Return the ids that have links, from a few of the `BUCKETS` at a time."""

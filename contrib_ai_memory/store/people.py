@@ -172,7 +172,7 @@ class People:
             stored = {person.identity: asdict(person) for person in self}
             for plain in stored.values():
                 del plain["identity"]
-            attributes.write_literals(self._npc, ATTRIBUTE, stored)
+            attributes.write(self._npc, ATTRIBUTE, stored)
             self._dirty = False
 
     def mark_dirty(self) -> None:
