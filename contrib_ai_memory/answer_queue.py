@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .privacy import unmasked
 from .records import Entry
 
 LINES_EACH = 3  # of one speaker in the queue
@@ -40,7 +41,7 @@ class Verdict(enum.Enum):
 
 
 class AnswerQueue:
-    """The lines that wait for an answer, one line of each speaker in turn.
+    """The lines that wait for an answer, one line of each speaker in turn, masked or not.
 
     A speaker with more lines than may wait is flooding: the first one waiting is still answered,
     the others are not, nor what follows until the speaker has been quiet for a while.
@@ -51,16 +52,16 @@ class AnswerQueue:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
-        self._lines: OrderedDict[str | None, deque[PendingLine]] = OrderedDict()
-        self._flooding: OrderedDict[str | None, float] = OrderedDict()
-        self._excused: OrderedDict[str | None, float] = OrderedDict()
+        self._lines: OrderedDict[str, deque[PendingLine]] = OrderedDict()
+        self._flooding: OrderedDict[str, float] = OrderedDict()
+        self._excused: OrderedDict[str, float] = OrderedDict()
 
     def __len__(self) -> int:
         return sum(map(len, self._lines.values()))
 
     def add(self, line: PendingLine) -> Verdict:
         """Queue a line, if it may wait."""
-        who, now = line.entry.source_entity, self._clock()
+        who, now = unmasked(line.entry.source_entity or ""), self._clock()
         if now - self._flooding.get(who, -FLOOD_SECONDS) < FLOOD_SECONDS:
             _note_time(self._flooding, who, now)
             return Verdict.DROPPED
@@ -102,14 +103,14 @@ class AnswerQueue:
     def drop(self, identity: str | None) -> None:
         """Forget a speaker and their lines."""
         for known in (self._lines, self._flooding, self._excused):
-            known.pop(identity, None)
+            known.pop(unmasked(identity or ""), None)
 
     def clear(self) -> None:
         for known in (self._lines, self._flooding, self._excused):
             known.clear()
 
 
-def _note_time(seconds: OrderedDict[str | None, float], who: str | None, now: float) -> None:
+def _note_time(seconds: OrderedDict[str, float], who: str, now: float) -> None:
     seconds[who] = now
     seconds.move_to_end(who)
     while len(seconds) > SPEAKERS_KEPT:

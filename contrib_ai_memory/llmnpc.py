@@ -135,14 +135,15 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         words = sanitise(speech, conf.get().MAX_LINE)
         if words:
             barred = self._is_barred(character)
+            guise = self.get_memory_guise(character)
             attention, mentioned, _ = self._attention(
-                character, words, "whisper", (), barred=barred
+                character, guise, words, "whisper", (), barred=barred
             )
             entry = self._said_just_now(words, character) or self._perceive(
                 character,
                 words,
                 "say",
-                self._name_seen(character),
+                self.name_seen(character),
                 addressed=True,
                 mentioned=mentioned,
             )
@@ -156,7 +157,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         A game's own talk command may show them to the room in any form; an entry of such a message
         is redundant and removed.
         """
-        identity, now = self.get_memory_identity(character), self.memory.clock()
+        identity, now = self.get_memory_guise(character), self.memory.clock()
         for entry in reversed(self.memory.journal.tail(LOOK_BACK)):
             fresh = seconds_between(entry.timestamp, now) <= SAME_LINE_SECONDS
             if entry.source_entity == identity and fresh and words in entry.content:
@@ -179,7 +180,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
                 from_obj,
                 talk["speech"].strip(),
                 "say",
-                self._name_seen(from_obj),
+                self.name_seen(from_obj),
                 line=line,
                 addressed=talk["to"].lower() == "you",  # `at_talked_to` comes next
             )
@@ -231,9 +232,9 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
 
     def _own_words(self, text: str, character: Any, entry: Entry) -> str:
         """Return what can be spoken of a completion."""
-        speaker = self._name_seen(character)
+        speaker = self.name_seen(character)
         voice = Voice(
-            (self.key, self._name_seen(self)),
+            (self.key, self.name_seen(self)),
             (speaker,),
             self.memory.settings.REPLY_SENTENCES,
             listener=speaker,
@@ -270,7 +271,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
     def _add_to_memory(self, character: Any, who_talked: Any, speech: str) -> None:
         """Keep lines of a character whose memory is switched off; others are in the journal."""
         if not self._memory_on_for(character):
-            lines = [*self._unremembered[character], f"{self._name_seen(who_talked)}: {speech}"]
+            lines = [*self._unremembered[character], f"{self.name_seen(who_talked)}: {speech}"]
             self._unremembered[character] = lines[-self.max_chat_memory_size :]
 
     @property
@@ -288,7 +289,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
     def _lines_with(self, character: Any) -> list[str]:
         if not self._memory_on_for(character):
             return self._unremembered[character]
-        identity = self.get_memory_identity(character)
+        identity = self.get_memory_guise(character)
         entry = self._answering[0] if self._answering else self._last_of(identity)
         turns = self._turns_with(character, entry)
         lines = [f"{turn.name}: {oneline(turn.content)}" for turn in turns]
@@ -297,7 +298,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         return lines[-self.max_chat_memory_size :]
 
     def _turns_with(self, character: Any, entry: Entry | None) -> list[Message]:
-        identity = self.get_memory_identity(character)
+        identity = self.get_memory_guise(character)
         turns: list[Message] = []
         for session in (_old_session(identity), entry.session_id if entry else None):
             conversation = self.memory.conversations.get(session)

@@ -32,6 +32,7 @@ from .english import addressing
 from .handler import MemoryHandler, shed_copied
 from .log import logger
 from .offline.told_days import moment_told
+from .privacy import masked, unmasked
 from .records import NO_PROVENANCE, OF_NPC, RETOLD, Entry, Percept, Provenance
 from .script import AssistantScript
 from .store import owner, pause
@@ -64,6 +65,7 @@ class MemoryMixin(_Base):
 
     Hooks to override:
         get_memory_identity: The identity of a person.
+        get_memory_guise: Whom it takes a person for, who may wear a mask.
         get_persona: The character's description for a language model.
         at_memory_reply: How a reply is spoken.
         at_memory_emote: How an action is shown.
@@ -125,6 +127,18 @@ class MemoryMixin(_Base):
         """
         return f"#{obj.id}@{int(obj.db_date_created.timestamp()):x}"
 
+    def get_memory_guise(self, obj: Any) -> str:
+        """Return whom it takes `obj` for in all that it hears and says: by default its identity, or
+        somebody else (`privacy.masked`) while a mask of rpsystem hides it.
+
+        Erasure, locks and limits go by the identity. Override it for disguises of the game's own.
+        """
+        identity = self.get_memory_identity(obj)
+        if obj is self or not hasattr(type(obj), "sdesc"):
+            return identity
+        worn = obj.attributes.get("unmasked_sdesc")
+        return masked(identity, obj.sdesc.get()) if worn else identity
+
     def get_persona(self) -> str:
         """Return the persona for a language model: by default the description."""
         return str(self.attributes.get("persona") or self.attributes.get("desc") or "")
@@ -175,7 +189,7 @@ class MemoryMixin(_Base):
         Args:
             crowded: Whether too many others are waiting; else `speaker` says too much at once.
         """
-        name = self._name_seen(speaker)
+        name = self.name_seen(speaker)
         if crowded:
             return f"Not now, {name}: there are too many before you."
         return f"One thing at a time, {name}."
@@ -215,7 +229,7 @@ class MemoryMixin(_Base):
             and source_location is not None
             and self._memory_on_for(source_location)
         ):
-            name = self._name_seen(source_location)
+            name = self.name_seen(source_location)
             thing = oneline(moved_obj.get_display_name(self))
             text = f"{name} gives {self.key} {sanitise(thing)}."
             self._hear_talk(source_location, text, "give", name)
@@ -274,7 +288,7 @@ class MemoryMixin(_Base):
         here = listener is not None and listener.location == self.location
         if private and not here:
             return None
-        to = (self.get_memory_identity(listener),) if here else ()
+        to = (self.get_memory_guise(listener),) if here else ()
         own = self._perceive(
             self,
             text,
@@ -324,12 +338,12 @@ class MemoryMixin(_Base):
         others = [obj for obj in self._characters_here() if obj is not self]
         if name is None:
             return others
-        return [obj for obj in others if self._name_seen(obj).lower() == name.lower()]
+        return [obj for obj in others if self.name_seen(obj).lower() == name.lower()]
 
     def here_as(self, identity: str | None) -> Any | None:
-        """Return the character here of this memory identity, if there is one."""
+        """Return the character here that it takes for this person, if there is one."""
         others = (obj for obj in self._characters_here() if obj is not self)
-        return next((obj for obj in others if self.get_memory_identity(obj) == identity), None)
+        return next((obj for obj in others if self.get_memory_guise(obj) == identity), None)
 
     def _voice(self, own: Entry, hook: Callable[..., None], *args: Any, **options: Any) -> None:
         """Call the hook that says or does `own`. If it fails, nothing was said."""
@@ -360,7 +374,7 @@ class MemoryMixin(_Base):
         line = sanitise(line, conf.get().MAX_LINE)
         if not line:
             return
-        seen_as = self._name_seen(speaker)
+        seen_as = self.name_seen(speaker)
         if speaker is self:
             if kind in ("say", "whisper", "pose"):
                 to = self._identities(self._hearers(self, kind)) if kind == "whisper" else None
@@ -418,7 +432,7 @@ class MemoryMixin(_Base):
             self,
             lambda: self._take_in_talk(speaker, noticed, whole or speech, hearers, barred=barred),
             lambda talk: self._react(speaker, *talk),
-            source=noticed.source or "",
+            source=unmasked(noticed.source or ""),
         )
 
     def _take_in_talk(
@@ -428,7 +442,9 @@ class MemoryMixin(_Base):
         if not speaker.pk:  # deleted meanwhile: nobody waits for an answer
             return self._remember(noticed, speaker), False, None
         kind, hearers = noticed.kind, [obj for obj in hearers if obj.pk]
-        attention, mentioned, floor = self._attention(speaker, text, kind, hearers, barred=barred)
+        attention, mentioned, floor = self._attention(
+            speaker, noticed.source or "", text, kind, hearers, barred=barred
+        )
         wants_reply = attention is Attention.TRIGGER
         if kind != "give":
             noticed = replace(noticed, addressed=wants_reply, mentioned=mentioned)
@@ -461,11 +477,19 @@ class MemoryMixin(_Base):
         return [obj for obj in hearers if obj is not self and obj is not speaker]
 
     def _attention(
-        self, speaker: Any, text: str, kind: str, hearers: Sequence[Any], *, barred: bool
+        self,
+        speaker: Any,
+        guise: str,
+        text: str,
+        kind: str,
+        hearers: Sequence[Any],
+        *,
+        barred: bool,
     ) -> tuple[Attention, bool, Floor]:
         """Decide whether a line is answered (DESIGN §4).
 
         Args:
+            guise: Whom it took the speaker for.
             text: What is said; of an emote, all of it.
             kind: say, whisper or give.
             hearers: Who hears it besides the NPC and the speaker.
@@ -477,7 +501,7 @@ class MemoryMixin(_Base):
         own = self.get_memory_identity(self)
         named = [each for each in self.memory.people.mentioned(text) if each != own]
         line = HeardLine(
-            speaker=self.get_memory_identity(speaker),
+            speaker=guise,
             text=text,
             at=datetime.fromisoformat(self.memory.clock()).timestamp(),
             kind=kind,
@@ -516,7 +540,7 @@ class MemoryMixin(_Base):
     def _notice(self, source: Any, *args: Any, **more: Any) -> None:
         """Take in what `_percept` is given, soon (`hearing_queue`)."""
         noticed = self._percept(source, *args, **more)
-        own = noticed.source or ""
+        own = unmasked(noticed.source or "")
         hearing_queue.take_in(self, lambda: self._remember(noticed, source), source=own)
 
     def _percept(
@@ -531,7 +555,7 @@ class MemoryMixin(_Base):
         **more: Any,
     ) -> Percept:
         """Return what is perceived, with who and what is here at this moment."""
-        identity = self.get_memory_identity(source)
+        identity = self.get_memory_guise(source)
         if private is None:
             private = kind == "whisper"
         if witnesses is None:
@@ -564,12 +588,13 @@ class MemoryMixin(_Base):
         return self._identities([obj for obj in self._characters_here() if obj is not self])
 
     def _identities(self, people: Sequence[Any]) -> tuple[str, ...]:
-        return tuple(self.get_memory_identity(obj) for obj in people[:WITNESSES_KEPT])
+        return tuple(self.get_memory_guise(obj) for obj in people[:WITNESSES_KEPT])
 
     def _characters_here(self) -> list[Any]:
         return self.location.contents_get(content_type="character") if self.location else []
 
-    def _name_seen(self, other: Any) -> str:
+    def name_seen(self, other: Any) -> str:
+        """Return the name under which this NPC sees somebody."""
         name = sanitise(oneline(other.get_display_name(self)), 80)
         return addressing.as_name(_DBREF.sub("", name).strip() or other.key)
 

@@ -8,8 +8,11 @@ memory is whispered (`recall.reply`).
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
+
+_MASK = "~mask:"  # between an identity and the digest of a mask
 
 
 def may_hear(private: bool, witnesses: Iterable[str], listeners: tuple[str, ...] | None) -> bool:
@@ -46,3 +49,17 @@ def shared_privacy(sources: Iterable[Witnessed]) -> Privacy:
     witnessed = [set(s.witnesses) for s in sources if s.witnesses or s.private]
     shared = set.intersection(*witnessed) if witnessed else set()
     return Privacy(any(source.private for source in sources), tuple(sorted(shared)))
+
+
+def masked(identity: str, look: str) -> str:
+    """Return the guise of a person behind a mask: the identity and a digest of what is seen.
+
+    Two people behind one mask are two.
+    """
+    seen = hashlib.blake2b(look.casefold().encode(), digest_size=4).hexdigest()
+    return f"{identity}{_MASK}{seen}"
+
+
+def unmasked(guise: str) -> str:
+    """Return the identity of the person behind a guise; an identity is returned as it is."""
+    return guise.partition(_MASK)[0]

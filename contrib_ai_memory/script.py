@@ -340,7 +340,7 @@ class AssistantScript(DefaultScript):
 
     def _answer_asked_asleep(self, people: Sequence[Any]) -> None:
         """Queue the questions that these people asked while the NPC was asleep."""
-        here = {self.obj.get_memory_identity(each): each for each in people}
+        here = {self.obj.get_memory_guise(each): each for each in people}
         now = self.obj.memory.clock()
         recent = [
             entry
@@ -589,7 +589,7 @@ class ReplyActions:
         seen = self._npc.seen_here(name)
         if len(seen) > 1:
             raise ToolError(f"{len(seen)} people here are called {name}")
-        return self._npc.get_memory_identity(seen[0]) if seen else None
+        return self._npc.get_memory_guise(seen[0]) if seen else None
 
     def say(self, text: str, provenance: Provenance, *, private: bool) -> None:
         self._speak(text, provenance, self.speaker, private, self._entry.session_id)

@@ -438,7 +438,7 @@ def test_the_first_talk_afterwards_goes_on_where_the_old_one_was(tavern, alice, 
     assert server.prompts[-1].splitlines()[-3:] == [
         "Alice: I am Alice: a friend.",
         "Odo: Welcome, Alice.",
-        f"{npc._name_seen(alice)}: Do you know me?",
+        f"{npc.name_seen(alice)}: Do you know me?",
     ]
 
 

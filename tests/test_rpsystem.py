@@ -4,7 +4,12 @@ import pytest
 from evennia.contrib.rpg.rpsystem.rpsystem import ContribRPCharacter
 from evennia.utils.create import create_object
 
+from contrib_ai_memory import offload
+from contrib_ai_memory.admin import erase, requests
+from contrib_ai_memory.answer_queue import AnswerQueue, PendingLine, Verdict
 from contrib_ai_memory.npc import MemoryMixin
+from contrib_ai_memory.privacy import masked
+from contrib_ai_memory.records import Entry
 
 
 class RPKeeper(MemoryMixin, ContribRPCharacter):
@@ -142,3 +147,99 @@ def test_others_are_named_by_sdesc_and_recog(keeper, dunstan, liora, line):
     before = len(spoken(keeper))
     dunstan.execute_cmd(line)
     assert len(spoken(keeper)) == before
+
+
+# --- masks ----------------------------------------------------------------------------------------
+
+
+def asked(keeper, who, question):
+    """What the keeper says and whispers to a question."""
+    before = len(keeper.memory.journal)
+    who.execute_cmd(question)
+    offload.wait(keeper.assistant.at_tick())
+    keeper.assistant.nattributes.clear()  # whoever asks is answered at once
+    own = [each for each in keeper.memory.journal.read(before + 1) if each.origin == "self"]
+    return " ".join(each.content for each in own)
+
+
+SECRET = "whisper innkeeper = I hide a silver key under the mill."
+ASKED = "whisper innkeeper = Where do I hide my silver key?"
+
+
+def test_whoever_wears_a_mask_is_somebody_else_until_it_falls(keeper, dunstan):
+    asked(keeper, dunstan, SECRET)
+    assert "mill" in asked(keeper, dunstan, ASKED)
+    dunstan.execute_cmd("mask a hooded figure")
+    assert "mill" not in asked(keeper, dunstan, ASKED)
+    masked = heard(keeper)[-1]
+    assert masked.seen_as == "a hooded figure [masked]"
+    assert masked.source_entity == keeper.get_memory_guise(dunstan)
+    assert keeper.memory.people.get(masked.source_entity).interactions == 1
+    dunstan.execute_cmd("unmask")
+    assert "mill" in asked(keeper, dunstan, ASKED)
+
+
+def test_two_players_behind_one_mask_are_two(keeper, dunstan, liora):
+    for who in (dunstan, liora):
+        who.execute_cmd("mask a hooded figure")
+    asked(keeper, dunstan, SECRET)
+    assert "mill" not in asked(keeper, liora, ASKED)
+    assert "mill" in asked(keeper, dunstan, ASKED)
+
+
+def test_what_was_confided_behind_a_mask_is_not_told_to_the_face(keeper, dunstan):
+    dunstan.execute_cmd("mask a hooded figure")
+    asked(keeper, dunstan, SECRET)
+    dunstan.execute_cmd("unmask")
+    assert "mill" not in asked(keeper, dunstan, ASKED)
+
+
+def test_an_npc_does_not_name_who_is_behind_a_mask(keeper, dunstan, liora):
+    dunstan.execute_cmd("say I keep the ferry at Millbrook.")
+    dunstan.execute_cmd("mask a hooded figure")
+    said = asked(keeper, liora, "say Marabel, who is here?")
+    assert "hooded figure" in said
+    assert "tall man" not in said and "Dunstan" not in said
+
+
+@pytest.mark.parametrize("by", ["the person", "the guise"])
+def test_an_erasure_takes_what_somebody_said_with_and_without_a_mask(keeper, dunstan, liora, by):
+    dunstan.execute_cmd("say I keep the ferry at Millbrook.")
+    dunstan.execute_cmd("mask a hooded figure")
+    dunstan.execute_cmd(SECRET)
+    liora.execute_cmd("say The weir is broken.")
+    guise = keeper.get_memory_guise(dunstan)
+    offload.wait(keeper.assistant.at_tick())
+    identity = keeper.get_memory_identity(dunstan)
+    whom = identity if by == "the person" else guise
+    previewed = offload.wait(erase.preview_person(keeper, whom))
+    erased = offload.wait(erase.erase_person(keeper, whom))
+    assert erased.entries == previewed.entries == 3, "two lines and an answer"
+    assert [each.content for each in heard(keeper)] == ["The weir is broken."]
+    left = (*(each.identity for each in keeper.memory.people), *heard(keeper)[-1].witnesses)
+    assert not [each for each in left if each.startswith(identity)]
+    assert not offload.wait(requests.who_remembers(dunstan))
+
+
+def test_a_player_known_only_behind_a_mask_can_have_themselves_forgotten(keeper, dunstan):
+    dunstan.execute_cmd("mask a hooded figure")
+    dunstan.execute_cmd("say I keep the ferry at Millbrook.")
+    dunstan.execute_cmd("unmask")
+    [remembered] = offload.wait(requests.who_remembers(dunstan))
+    assert requests.submit(dunstan, [remembered]) == 1
+    [request] = offload.wait(requests.waiting())
+    offload.wait(erase.erase_person(keeper, request.identity))
+    assert heard(keeper) == [] and offload.wait(requests.waiting()) == []
+
+
+def test_a_mask_gives_no_second_place_in_the_queue(keeper, dunstan):
+    queue = AnswerQueue()
+    identity = keeper.get_memory_identity(dunstan)
+    guises = [identity, *(masked(identity, f"mask {number}") for number in range(3))]
+    verdicts = [
+        queue.add(PendingLine(Entry(number, "", "Hello?", "say", source_entity=guise), dunstan))
+        for number, guise in enumerate(guises, start=1)
+    ]
+    assert verdicts == [Verdict.QUEUED] * 3 + [Verdict.TOO_FAST]
+    queue.drop(identity)
+    assert not queue

@@ -9,6 +9,9 @@ another NPC heard of it and passed on. A language model may have used anything i
 of that counts. What another player typed in answer is that player's own and stays: a paraphrase
 cannot be told from anything else.
 
+A person is the body: whoever was met masked (`get_memory_guise`) is erased under each guise, and
+whoever erases a guise erases the person behind it.
+
 Names are matched as whole words, in any case: erasing Rose takes sentences about roses along, but
 not Rose Miller if the NPC knows her. A name shared with another person or with the NPC itself
 identifies nobody, as little as "she" does. Then identities alone decide: who said it, who heard it
@@ -41,6 +44,7 @@ from twisted.internet import defer
 from .. import hearing_queue, offload
 from ..embedding import embedder
 from ..ingest import novelty
+from ..privacy import unmasked
 from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord, Message
 from ..store import (
     agenda,
@@ -134,6 +138,12 @@ class Erased:
     from_disk: bool = False
     at_next_start: bool = False
 
+    def __add__(self, other: Erased) -> Erased:
+        counts = {
+            name: getattr(self, name) + getattr(other, name) for name in (*COUNTED, "changed")
+        }
+        return replace(self, **counts, kinds=dict(Counter(self.kinds) + Counter(other.kinds)))
+
     @property
     def anything(self) -> bool:
         return any(getattr(self, name) for name in (*COUNTED, "changed"))
@@ -185,7 +195,8 @@ def erase_everywhere(
     Args:
         progress: Called with each NPC when it is done.
     """
-    others = [npc for npc in game_npcs.npcs() if npc.get_memory_identity(npc) != identity]
+    body = unmasked(identity)
+    others = [npc for npc in game_npcs.npcs() if npc.get_memory_identity(npc) != body]
     found = yield erase_from(others, identity, names, progress)
     return found
 
@@ -254,23 +265,45 @@ def _clear_disk(erased: Erased) -> Generator[Any, Any, Erased]:
 
 @defer.inlineCallbacks
 def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[Any, Any, Erased]:
-    """Erase a person at the NPC itself, then wherever it was heard.
+    """Erase a person at the NPC itself, under each guise, then wherever it was heard.
 
     The plan stays at the NPC until the end: broken off and called again, it goes on.
     """
     _refuse_itself(npc, identity)
     hearing_queue.catch_up_all()
-    hearing_queue.drop(npc, identity)  # what could not be taken in
-    plan, erased = yield exclusively(npc, _erase_at_npc, identity, names)
-    elsewhere = yield _erase_heard(npc, plan)
-    if npc.pk:
-        attributes.remove_json(npc, plan.key)
+    hearing_queue.drop(npc, unmasked(identity))  # what could not be taken in
+    erased = Erased()
+    for each in (yield _guises(npc.memory, identity)):
+        plan, here = yield exclusively(npc, _erase_at_npc, each, names)
+        elsewhere = yield _erase_heard(npc, plan)
+        if npc.pk:
+            attributes.remove_json(npc, plan.key)
+        erased += replace(here, elsewhere=elsewhere)
     game_database.truncate_wal()
-    return replace(erased, elsewhere=elsewhere)
+    return erased
+
+
+@defer.inlineCallbacks
+def _guises(memory: Any, identity: str) -> Generator[Any, Any, list[str]]:
+    """List the identities of a person in a memory: of each mask, their own last."""
+    body = unmasked(identity)
+    found = {*requests.guises_of(memory, body)}
+    for page in journal_pages(memory.journal):
+        for entry in page:
+            found.update((entry.source_entity or "", *entry.entities, *entry.witnesses))
+        yield offload.breathe()
+    yield store_pages(_people_on_page, memory.id, on_page=found.update)
+    return [*sorted(each for each in found - {body} if unmasked(each) == body), body]
+
+
+def _people_on_page(agent_id: str, offset: Any) -> tuple[set[str], Any]:
+    records, offset = memory_store.shared().page(agent_id, offset)
+    people = ((record.about or "", *record.entities, *record.witnesses) for record in records)
+    return set().union(*people), offset
 
 
 def _refuse_itself(npc: Any, identity: str) -> None:
-    if identity == npc.get_memory_identity(npc):
+    if unmasked(identity) == npc.get_memory_identity(npc):
         raise CannotErase(f"{identity} is {npc.key} itself. To empty its memory, wipe it.")
 
 
@@ -343,13 +376,21 @@ def _utterances(npc: Any, plan: ErasurePlan) -> set[str]:
 def preview_person(npc: Any, identity: str) -> Generator[Any, Any, Erased]:
     """Count what `erase_person` would remove, as a Deferred `Erased`. Changes nothing.
 
-    Entries, memories, links and entries of other NPCs are counted. Notes, preferences, agenda items
-    and messages go with them.
+    Entries, memories, links and entries of other NPCs are counted, once for each guise that they
+    belong to. Notes, preferences, agenda items and messages go with them.
 
     Raises (in the Deferred):
         CannotErase: The person is the NPC itself.
     """
     _refuse_itself(npc, identity)
+    erased = Erased()
+    for each in (yield _guises(npc.memory, identity)):
+        erased += yield _preview(npc, each)
+    return erased
+
+
+@defer.inlineCallbacks
+def _preview(npc: Any, identity: str) -> Generator[Any, Any, Erased]:
     memory = npc.memory
     plan = yield plan_person(memory, identity, ())
     kinds: Counter[str] = Counter()

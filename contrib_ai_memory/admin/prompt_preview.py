@@ -16,6 +16,7 @@ from twisted.internet import defer
 
 from .. import conf
 from ..llm import prompts, router
+from ..privacy import unmasked
 from ..recall import reply
 from ..recall.tool_loop import offered_now
 from ..records import Entry, Recalled
@@ -128,7 +129,8 @@ def _character_of(npc: Any, identity: str, name: str) -> Any | None:
     found = list(ObjectDB.objects.filter(db_key__iexact=name))
     if dbref := _DBREF.match(identity):
         found += ObjectDB.objects.filter(id=int(dbref[1]))
-    return next((each for each in found if npc.get_memory_identity(each) == identity), None)
+    body = unmasked(identity)
+    return next((each for each in found if npc.get_memory_identity(each) == body), None)
 
 
 def _entry_of(npc: Any, identity: str, name: str, words: str, whispered: bool) -> Entry:

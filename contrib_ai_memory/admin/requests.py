@@ -17,6 +17,7 @@ from twisted.internet import defer
 
 from .. import offload
 from ..npc import MemoryMixin
+from ..privacy import unmasked
 from ..records import now_iso
 from ..store.attributes import as_json
 from . import game_npcs, inspect
@@ -58,15 +59,15 @@ class Remembered:
 
 @defer.inlineCallbacks
 def who_remembers(character: Any) -> Generator[Any, Any, list[Remembered]]:
-    """List the NPCs that know a character, by name, as a Deferred list."""
+    """List the NPCs that know a character, masked or not, by name, as a Deferred list."""
     found = []
     asked = {(request.npc_id, request.identity) for request in _read()}
     for number, npc in enumerate(game_npcs.npcs()):
         if npc == character or not npc.pk:
             continue
         identity = npc.get_memory_identity(character)
-        if knows(npc, identity):
-            person = inspect.person(npc, identity).person
+        if known_as := guises_of(npc.memory, identity):
+            person = inspect.person(npc, known_as[-1]).person
             there = (npc.id, identity) in asked
             found.append(Remembered(npc, identity, person.state, there))
         if number % READ_AT_ONCE == 0:
@@ -75,9 +76,14 @@ def who_remembers(character: Any) -> Generator[Any, Any, list[Remembered]]:
 
 
 def knows(npc: Any, identity: str) -> bool:
-    """Return whether an NPC has met somebody or has a profile of them."""
-    memory = npc.memory
-    return memory.people.get(identity) is not None or memory.profiles.get(identity) is not None
+    """Return whether an NPC has met somebody, masked or not, or has a profile of them."""
+    return bool(guises_of(npc.memory, identity))
+
+
+def guises_of(memory: Any, identity: str) -> list[str]:
+    """Return the identities under which an NPC knows a person: of each mask, their own last."""
+    known = {*(each.identity for each in memory.people), *memory.profiles.identities()}
+    return sorted((each for each in known if unmasked(each) == identity), key=len, reverse=True)
 
 
 def submit(character: Any, remembered: list[Remembered]) -> int:

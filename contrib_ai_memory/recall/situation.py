@@ -58,7 +58,7 @@ def situation_of(
     """
     npc = memory.owner
     company = npc.location.contents_get(content_type="character") if npc.location else []
-    here = {npc.get_memory_identity(each): each for each in company if each is not npc}
+    here = {npc.get_memory_guise(each): each for each in company if each is not npc}
     named = memory.people.mentioned(entry.content)
     identities = dict.fromkeys([entry.source_entity, *named])
     # what is private is not told aloud, even to the one who shared it
@@ -80,7 +80,7 @@ def situation_of(
         place=npc.location.get_display_name(npc) if npc.location else "",
         moment=npc.get_memory_moment(),
         present=tuple(
-            memory.people.name_of(identity) or each.key
+            memory.people.name_of(identity) or npc.name_seen(each)
             for identity, each in here.items()
             if identity != entry.source_entity
         ),
@@ -113,7 +113,8 @@ def _person(
         told = sorted(heard.attributes, key=lambda each: -each.confidence)[:ATTRIBUTES]
     return KnownPerson(
         identity=identity,
-        name=memory.people.name_of(identity) or (here[identity].key if identity in here else ""),
+        name=memory.people.name_of(identity)
+        or (memory.owner.name_seen(here[identity]) if identity in here else ""),
         last_seen=known.last_seen if known else "",
         seen_before=known.seen_before if known else "",
         standing=profile.relationship.state if profile else "stranger",
